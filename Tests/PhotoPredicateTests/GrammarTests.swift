@@ -255,7 +255,7 @@ struct GrammarTests {
     ("duration == 1e+x", 15, "a digit", "x"), ("duration == 5abc", 13, "a digit", "abc"),
     ("duration == 1.2.3", 15, "a digit", "."),
     ("pixelWidth == 0x", 16, "a digit", ""), ("pixelWidth == 0xG", 16, "a digit", "G"),
-    ("pixelWidth == 0x8000000000000000", 14, "a number of 63 bits", "0x8000000000000000"),
+    ("pixelWidth == 0x8000000000000000", 14, "a number from -9223372036854775808", "0x8000000000000000"),
     ("duration == +5", 12, "a number for duration", "+"), ("duration == NaN", 12, "a number for duration", "NaN"),
     ("duration == infinity", 12, "a number for duration", "infinity"),
     // Bits.

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 
-/// The content of the access database: what requests are checked against.
+/// The content of the access database, against which requests are checked.
 struct AccessList: Sendable {
   /// A token with the SHA-256 of its secret.
   struct Entry: Sendable {

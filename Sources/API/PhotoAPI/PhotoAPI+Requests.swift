@@ -1,4 +1,4 @@
-// The way of a request:
+// The path of a request:
 //
 //     preparedResponse -> ResponseCache; preparedRange -> PreparedOriginals
 //     handle -> HeadCheck: the resource of the path; host and origin    421, 403

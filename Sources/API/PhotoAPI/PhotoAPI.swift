@@ -1,5 +1,5 @@
 // The API: translates HTTP into calls of the library and the image service, and results into responses. This file puts
-// the handlers of all routes together; PhotoAPI+Requests.swift has the way of a request.
+// the handlers of all routes together; PhotoAPI+Requests.swift has the path of a request.
 
 import AccessControl
 import HTTPServer

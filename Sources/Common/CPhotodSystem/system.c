@@ -48,8 +48,8 @@ static int open_resolved(int directory, const char *path, bool directory_wanted,
       .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (directory_wanted ? O_DIRECTORY : 0),
       .resolve = resolve,
   };
-  // EAGAIN: a rename raced with the check of "..", and the kernel asks to try again (openat2(2)); but also a file that
-  // another machine holds a lease on, which may last. So a few times, and not for ever.
+  // EAGAIN: a rename raced with the check of "..", and the call should be repeated (openat2(2)). But another machine's
+  // lease on the file gives the same error and may last, so the number of attempts is limited.
   int descriptor = -1;
   for (int attempt = 0; attempt < 8; attempt++) {
     descriptor = (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
@@ -61,8 +61,8 @@ static int open_resolved(int directory, const char *path, bool directory_wanted,
 int photod_open_beneath(int directory, const char *path, bool directory_wanted) {
   int descriptor = open_resolved(directory, path, directory_wanted, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
   if (descriptor >= 0 || errno != EXDEV) return descriptor;
-  // RESOLVE_BENEATH refuses every absolute link, also one that points inside. Where the resolved path lies beneath the
-  // directory it is opened again from there, link-free, so that a race can only make it fail.
+  // RESOLVE_BENEATH refuses every absolute link, also one that points into the directory. If the resolved path lies
+  // beneath the directory, it is opened again from there, without links, so a race can only make it fail.
   char link[64], root[PATH_MAX], whole[PATH_MAX * 2], resolved[PATH_MAX];
   snprintf(link, sizeof link, "/proc/self/fd/%d", directory);
   ssize_t length = readlink(link, root, sizeof root - 1);
@@ -147,7 +147,7 @@ int photod_rename_noreplace(int from, const char *name, int to, const char *new_
 int photod_open_unnamed(int directory) { return openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0644); }
 
 int photod_link_unnamed(int descriptor, int directory, const char *name) {
-  // By way of /proc, for AT_EMPTY_PATH needs CAP_DAC_READ_SEARCH (open(2), O_TMPFILE).
+  // Through /proc, because AT_EMPTY_PATH needs CAP_DAC_READ_SEARCH (open(2), O_TMPFILE).
   char path[64];
   snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
   return linkat(AT_FDCWD, path, directory, name, AT_SYMLINK_FOLLOW);
@@ -176,8 +176,8 @@ int photod_free_space(int descriptor, photod_space_status *status) {
 
 void photod_configure_malloc(void) {
   mallopt(M_ARENA_MAX, 2);
-  // The largest threshold that glibc takes. What is above it goes back as soon as it is freed; what is below stays for
-  // the next render, until photod_release_memory.
+  // The largest threshold that glibc accepts. Larger blocks go back to the kernel as soon as they are freed; smaller
+  // ones stay for the next render, until photod_release_memory.
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
 }
@@ -204,7 +204,7 @@ int photod_random(void *bytes, size_t count) {
 void photod_set_thread_niceness(int niceness) {
   static _Thread_local int already = 0;
   if (already >= niceness) return;
-  // A refusal is no harm: the thread is as pressing as the others then.
+  // A failure does no harm: the thread then keeps the default priority.
   setpriority(PRIO_PROCESS, (id_t)gettid(), niceness);
   already = niceness;
 }
@@ -227,8 +227,8 @@ int photod_inotify_watch(int inotify, int folder, uint32_t mask) {
 int photod_inotify_unwatch(int inotify, int watch) { return inotify_rm_watch(inotify, watch); }
 
 int photod_has_writers(int descriptor) {
-  // Who opens the file for writing in the moment that the lease lasts waits for its end, and we are told by a signal: one
-  // that is ignored unless somebody asks for it, instead of SIGIO, which ends a process.
+  // If a process opens the file for writing while the lease is held, it waits for the end of the lease, and the kernel
+  // sends us a signal. SIGURG is ignored by default; the default action of SIGIO would end this process.
   if (fcntl(descriptor, F_SETSIG, SIGURG) != 0) return -1;
   if (fcntl(descriptor, F_SETLEASE, F_RDLCK) != 0) return errno == EAGAIN ? 1 : -1;
   fcntl(descriptor, F_SETLEASE, F_UNLCK);
@@ -243,9 +243,9 @@ int64_t photod_send_file(int socket, int descriptor, int64_t offset, int64_t len
 int photod_load_range(int descriptor, int64_t offset, int64_t length) {
   char byte;
   struct iovec last = {.iov_base = &byte, .iov_len = 1};
-  // The kernel reads ahead in order, so a range whose last page is there is nearly always there as a whole.
+  // The kernel reads ahead in order, so if the last page of a range is cached, nearly always the whole range is.
   if (preadv2(descriptor, &last, 1, offset + length - 1, RWF_NOWAIT) >= 0) return 0;
-  // Not there, or a file system that can't tell.
+  // Not cached, or a file system without RWF_NOWAIT.
   (void)readahead(descriptor, offset, (size_t)length);
   ssize_t count;
   do count = pread(descriptor, &byte, 1, offset + length - 1);
@@ -261,7 +261,7 @@ int64_t photod_read_cached(int descriptor, void *bytes, size_t length, int64_t o
     if (count > 0) {
       done += (size_t)count;
     } else if (count == 0 || errno != EINTR) {
-      // The end of the file, bytes that are not cached, or a file system that can't tell.
+      // The end of the file, bytes that are not cached, or a file system without RWF_NOWAIT.
       break;
     }
   }

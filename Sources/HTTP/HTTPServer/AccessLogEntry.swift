@@ -1,7 +1,7 @@
 import HTTPCore
 
-/// What the access log records of one request, from its arrival to the last byte of its response. `AccessLogBatch`
-/// stores it in binary form.
+/// The access log's record of one request, from its arrival to the last byte of its response. `AccessLogBatch` stores
+/// it in binary form.
 struct AccessLogEntry {
   let identifier: RequestIdentifier
   /// Arrival time in milliseconds since 1970.

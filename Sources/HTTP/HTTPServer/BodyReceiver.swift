@@ -2,8 +2,8 @@ import Dispatch
 import HTTPCore
 import Primitives
 
-/// The receiving side of one streamed request body: it buffers what arrives ahead of the handler, up to a window, and
-/// delivers it one piece for each read.
+/// The receiving side of one streamed request body: it buffers the bytes that arrive before the handler reads them, up
+/// to a window, and delivers it one piece for each read.
 ///
 /// A value inside `Connection`, from the end of the request head to the end of the response, used only on the loop's
 /// queue. Readers are called asynchronously, because a reader may read again or respond at once and so re-enter the

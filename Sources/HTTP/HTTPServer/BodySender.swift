@@ -14,7 +14,7 @@ import Synchronization
 /// At most one step is under way, so the source is never called by two threads at a time. A step collects segments of
 /// a few megabytes, so a short body takes one step: changing the queue costs more than the rest of it.
 final class BodySender: Sendable {
-  /// What one step found.
+  /// The result of one step.
   struct Batch: Sendable {
     var segments: [BodySegment] = []
     /// The body ends after these segments.

@@ -158,7 +158,7 @@ extension Connection {
     withExtendedLifetime(unusedHandlers) {}
   }
 
-  /// Sends what is queued and reports the progress to the machine.
+  /// Sends queued bytes and reports the progress to the machine.
   func flush() {
     switch sender.flush(to: socket.descriptor) {
     case .sentAll:

@@ -6,8 +6,8 @@
 //     BodyReceiver       one streamed request body, from the parser to the handler
 //     ResponseSender     the current response, from the handler to the socket
 //
-// This file has the life of a connection and the way of a request in; `Connection+Responding.swift` has the way of a
-// response out.
+// This file has the life cycle of a connection and the receiving of requests; `Connection+Responding.swift` has the
+// sending of responses.
 //
 // The requests of one connection are processed one at a time. While a request is being processed nothing more is read,
 // so a client that pipelines requests without reading responses fills its own socket and not the server's memory.
@@ -37,7 +37,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
   let responseBudget: ByteBudget
   private let onClose: @Sendable () -> Void
 
-  // Guarded by the loop's queue. What is not private is also used in `Connection+Responding.swift`.
+  // Guarded by the loop's queue. Fields that are not private are also used in `Connection+Responding.swift`.
   var machine: ConnectionMachine
   var socket: ConnectionSocket
   var sender: ResponseSender
@@ -310,7 +310,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     processInput()
   }
 
-  /// A response begins. What remains of a streamed request body will not be read.
+  /// A response begins. The rest of a streamed request body will not be read.
   func abandonUnreadBody() {
     guard receiver?.hasEnded == false else { return }
     parser.reset()

@@ -106,9 +106,9 @@ struct ConnectionMachine {
   /// The client may still be sending a message that was rejected.
   private var needsLinger = false
   private var requestCount = 0
-  /// What the client has taken since the send buffer became full; `nil` while it has room.
+  /// Bytes that the client has accepted since the send buffer became full; `nil` while the buffer has room.
   private var blockedSending: TransferProgress?
-  /// What has arrived since the connection began to wait for the streamed body.
+  /// Bytes that have arrived since the connection began to wait for the streamed body.
   private var bodyReceiving = TransferProgress(began: 0)
 
   init(limits: ServerLimits, now: UInt64) {

@@ -97,7 +97,7 @@ struct ConnectionSocket {
     setWatchedEvents(.input)
   }
 
-  /// Reads and discards what has arrived. `bytes` means that more may be waiting; the loop reports it again.
+  /// Reads and discards all bytes that have arrived. `bytes` means that more may be waiting; the loop reports it again.
   func discardInput() -> ReadResult {
     var result = receive()
     for _ in 1..<Self.maximumDiscardingReads {

@@ -130,7 +130,7 @@ struct ResponseSender {
   // MARK: Sending
 
   /// Sends a complete prepared response: copies its head once and sends head and body with one gathered send. Queues
-  /// what the kernel did not accept.
+  /// the bytes that the kernel did not accept.
   mutating func send(
     _ response: PreparedResponse, isHead: Bool, identifier: RequestIdentifier, keepsAlive: Bool, version: HTTPVersion,
     to descriptor: Int32
@@ -150,8 +150,8 @@ struct ResponseSender {
     loop.counters.countSent(sent)
   }
 
-  /// Sends a complete prepared range, whose bytes are in the loop's buffer, with one gathered send. Queues a copy of what
-  /// the kernel did not accept.
+  /// Sends a complete prepared range, whose bytes are in the loop's buffer, with one gathered send. Queues a copy of
+  /// the bytes that the kernel did not accept.
   ///
   /// - Parameter reservation: counts the body against the response budget; released with its last byte.
   mutating func send(
@@ -217,7 +217,7 @@ struct ResponseSender {
       entry, peer: peer.text, duration: loop.monotonicNow() &- entry.began, wasAborted: wasAborted)
   }
 
-  /// The connection is closed: discards what is queued. Returns the writability handlers that will not be called. The
+  /// The connection is closed: discards queued bytes. Returns the writability handlers that will not be called. The
   /// caller releases them.
   mutating func removeAll() -> [@Sendable () -> Void] {
     output.removeAll()

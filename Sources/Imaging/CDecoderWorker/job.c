@@ -47,7 +47,7 @@ unsigned decoder_wait_for_slot(decoder_job *job) {
     decoder_release release;
     const ssize_t count = read(DECODER_CHILD_PROGRESS, &release, sizeof release);
     if (count < 0 && errno == EINTR) continue;
-    // The daemon has what it needs, or has ended.
+    // The daemon needs no further rows, or has ended.
     if (count != (ssize_t)sizeof release || release.slot >= DECODER_SLOTS) _exit(1);
     job->is_slot_free[release.slot] = true;
   }

@@ -33,7 +33,7 @@ typedef struct {
 
 static const decoder_codec *codec;
 static unsigned sandbox_parts;
-// What a process of this program has allocated before it decodes.
+// Bytes that a process of this program has allocated before it decodes.
 static uint64_t base_bytes;
 static child children[DECODER_MAX_CHILDREN];
 static unsigned child_count;
@@ -241,7 +241,7 @@ static void reap_children(void) {
   }
 }
 
-// qsort(3) asks once for the memory of the machine if it needs a buffer, which children may not.
+// If qsort(3) needs a buffer, it once reads the size of the machine's memory, which children may not do.
 static int compare_bytes(const void *a, const void *b) { return *(const uint8_t *)a - *(const uint8_t *)b; }
 
 static void warm_up_sorting(void) {
@@ -296,7 +296,7 @@ static void lower_priority(void) {
 
 int decoder_main(const decoder_codec *found) {
   codec = found;
-  // One arena: a child has one thread, and asking for the number of cores is not allowed.
+  // One arena: a child has one thread, and may not read the number of cores.
   mallopt(M_ARENA_MAX, 1);
   // Buffers of tiles are used again. Larger ones go back to the kernel when they are freed.
   mallopt(M_MMAP_THRESHOLD, 4 << 20);

@@ -1,11 +1,11 @@
-// Decoding: header, start, rows. See the header for the rules of the house.
+// Decoding: header, start, rows. CPhotodJPEG.h describes the rules for callbacks and longjmp.
 
 #include <stdlib.h>
 
 #include "shared.h"
 
-// What is read ahead of libjpeg. A whole MCU must fit beside a refill for suspension to make progress (T.81 F.1.2: a
-// block is at most 64 coefficients of 32 bits with stuffing, an MCU at most 10 blocks), so 64 KiB leaves ample room.
+// Size of the input buffer. A whole MCU must fit beside a refill for suspension to make progress (T.81 F.1.2: a block
+// is at most 64 coefficients of 32 bits with stuffing, an MCU at most 10 blocks), so 64 KiB leaves ample room.
 #define INPUT_CAPACITY (64 * 1024)
 
 struct photod_jpeg_decoder {
@@ -25,7 +25,7 @@ struct photod_jpeg_decoder {
 
 static photod_jpeg_decoder *decoder_of(j_decompress_ptr info) { return (photod_jpeg_decoder *)info->client_data; }
 
-// What ends a file that stopped too early, as libjpeg's own sources do: an EOI, so that what is there is shown.
+// Ends a truncated file with an EOI, as libjpeg's own sources do, so that libjpeg delivers the existing part.
 static void insert_end_of_image(photod_jpeg_decoder *decoder) {
   decoder->truncated = true;
   decoder->input[0] = 0xFF;
@@ -51,8 +51,8 @@ static void source_nothing(j_decompress_ptr info) { (void)info; }
 static boolean fill_input_buffer(j_decompress_ptr info) {
   photod_jpeg_decoder *decoder = decoder_of(info);
   if (decoder->source.may_wait) return FALSE;
-  // Rows that are passed over report no progress, but they use up input: 64 KiB is a few milliseconds at most, for a
-  // block takes 4 bits at least.
+  // Skipped rows report no progress, but they use up input: 64 KiB take at most a few milliseconds, because a block has
+  // at least 4 bits.
   stop_if_asked(decoder);
   long count = decoder->source.fill(decoder->source.context, decoder->input, INPUT_CAPACITY);
   if (count < 0) {
@@ -90,11 +90,11 @@ static void skip_input_data(j_decompress_ptr info, long count) {
   manager->bytes_in_buffer -= left;
 }
 
-// Brings more input beside what libjpeg has not consumed yet. Only with may_wait, between two calls into libjpeg.
+// Appends input to the bytes that libjpeg has not consumed yet. Only with may_wait, between two calls of libjpeg.
 static photod_jpeg_status refill(photod_jpeg_decoder *decoder) {
   struct jpeg_source_mgr *manager = &decoder->source_manager;
   if (decoder->truncated) {
-    // libjpeg wants more than the EOI that ended it: nothing will ever come.
+    // libjpeg needs input after the inserted EOI, but there is none.
     decoder->errors.status = PHOTOD_JPEG_FAILED;
     strcpy(decoder->errors.message, "the file ended inside its header");
     return PHOTOD_JPEG_FAILED;
@@ -218,12 +218,12 @@ photod_jpeg_status photod_jpeg_prepare(photod_jpeg_decoder *decoder, photod_jpeg
   return PHOTOD_JPEG_OK;
 }
 
-// Reads the scans before the one that brings the last component's DC coefficients. That one, mostly the first, is read
-// as rows are asked for.
+// Reads the scans before the one that has the last component's DC coefficients. That scan, usually the first, is read
+// while rows are requested.
 static photod_jpeg_status read_to_dc(photod_jpeg_decoder *decoder) {
   j_decompress_ptr info = &decoder->info;
   for (int c = 0; c < info->num_components; c++) {
-    // -1: no scan so far brings it (jpeglib.h).
+    // -1: no scan so far has the coefficient (jpeglib.h).
     while (info->coef_bits[c][0] < 0) {
       int result = jpeg_consume_input(info);
       if (result == JPEG_REACHED_EOI) return PHOTOD_JPEG_OK;
@@ -281,7 +281,7 @@ photod_jpeg_status photod_jpeg_read_rows(photod_jpeg_decoder *decoder, uint8_t *
     JSAMPROW row = rows + *decoded * stride;
     JDIMENSION got = jpeg_read_scanlines(&decoder->info, &row, 1);
     if (got == 0) {
-      // Rows that are there go out before waiting for more.
+      // Deliver available rows before waiting for more.
       if (*decoded > 0) return PHOTOD_JPEG_OK;
       photod_jpeg_status status = refill(decoder);
       if (status != PHOTOD_JPEG_OK) return status;

@@ -29,7 +29,7 @@ static void empty(photod_jpeg_encoder *encoder, size_t count) {
 static void init_destination(j_compress_ptr info) { empty(encoder_of(info), 0); }
 
 static boolean empty_output_buffer(j_compress_ptr info) {
-  // libjpeg calls this with the buffer full, whatever free_in_buffer says.
+  // libjpeg calls this when the whole buffer is full, even if free_in_buffer is not 0.
   empty(encoder_of(info), OUTPUT_CAPACITY);
   return TRUE;
 }

@@ -9,7 +9,7 @@ enum { BEFORE_IMAGE, SEEK, CODE, LENGTH_HIGH, LENGTH_LOW, SEGMENT, DATA, DATA_CO
 // T.81 table B.1.
 enum { RST0 = 0xD0, RST7 = 0xD7, SOI = 0xD8, EOI = 0xD9, SOS = 0xDA, DQT = 0xDB, DHT = 0xC4, TEM = 0x01, APP0 = 0xE0, COM = 0xFE };
 
-// What follows a marker with this code.
+// The state after a marker with this code.
 static int after(photod_jpeg_markers *markers, uint8_t code) {
   markers->code = code;
   if (code == EOI) {
@@ -33,7 +33,7 @@ size_t photod_jpeg_markers_scan(photod_jpeg_markers *markers, const uint8_t *byt
     uint8_t byte = bytes[i];
     switch (markers->state) {
       case BEFORE_IMAGE:
-        // SOI, of which the caller has made sure: two bytes.
+        // The two bytes of SOI, which the caller has checked.
         if (++markers->left == 2) markers->state = SEEK;
         i++;
         break;
@@ -82,7 +82,7 @@ size_t photod_jpeg_markers_scan(photod_jpeg_markers *markers, const uint8_t *byt
         break;
       }
       default:
-        // F.1.2.3: a zero behind it makes it data. Restart markers are part of a scan.
+        // F.1.2.3: 0xFF followed by a zero is data. Restart markers are part of a scan.
         if (byte == 0 || (byte >= RST0 && byte <= RST7))
           markers->state = DATA;
         else if (byte != 0xFF)

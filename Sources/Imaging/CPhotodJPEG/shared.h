@@ -16,7 +16,7 @@ typedef struct {
   struct jpeg_error_mgr base;
   jmp_buf escape;
   photod_jpeg_status status;
-  // The data of a scan ended before its picture did.
+  // The data of a scan ended before the end of the picture.
   bool data_ended;
   char message[200];
 } photod_jpeg_errors;

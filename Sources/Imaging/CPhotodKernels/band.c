@@ -1,5 +1,5 @@
-// The columns' pass for planes, sixteen rows at a time: what a row's kernel would have to add up across a vector lies in
-// sixteen lanes instead, a row each, and every output sample costs one multiplication for two taps of sixteen rows.
+// The horizontal pass for planes, sixteen rows at a time. Each lane of a vector belongs to a different row, so no sums
+// across a vector are needed: one multiplication handles two taps of sixteen rows.
 
 #include <string.h>
 

@@ -60,7 +60,7 @@ MULTIVERSIONED void photod_vertical_f32(const float *const *rows, const float *c
   }
 }
 
-// Two neighbouring pixels a step, their sums apart until the end.
+// Two neighbouring pixels in each step; their sums are added at the end.
 typedef float two_pixels __attribute__((vector_size(32)));
 
 MULTIVERSIONED void photod_horizontal_f32x4(const float *row, const int32_t *starts, const float *coefficients,

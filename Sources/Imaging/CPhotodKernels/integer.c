@@ -134,7 +134,7 @@ static void horizontal_3(const int16_t *row, const int32_t *starts, const int16_
     const int16_t *from = row + (size_t)starts[x] * 3, *c = coefficients + x * (size_t)taps;
     __m128i sum = _mm_set1_epi32(1 << (HORIZONTAL_SHIFT - 1)), other = _mm_setzero_si128();
     int k = 0;
-    // Each load takes a pixel and the first channel of the next; that fourth lane is never looked at.
+    // Each load reads a pixel and the first channel of the next one; the fourth lane is ignored.
     for (; k + 4 <= taps; k += 4, from += 12) {
       const __m128i a = _mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)from), _mm_loadl_epi64((const __m128i *)(from + 3)));
       const __m128i b = _mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)(from + 6)), _mm_loadl_epi64((const __m128i *)(from + 9)));

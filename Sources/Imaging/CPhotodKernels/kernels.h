@@ -1,4 +1,4 @@
-// What the kernels' files share. Not for Swift.
+// Shared by the files of the kernels. Not for Swift.
 #ifndef PHOTOD_KERNELS_H
 #define PHOTOD_KERNELS_H
 

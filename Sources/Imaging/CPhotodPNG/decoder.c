@@ -1,4 +1,4 @@
-// Decoding: header, then every row. See the header for the rules of the house.
+// Decoding: header, then every row. CPhotodPNG.h describes the rules for callbacks and longjmp.
 
 #include "pixels.h"
 #include "shared.h"
@@ -18,10 +18,10 @@ struct photod_png_decoder {
   bool read_failed;
   // The whole picture, for interlaced files only: row y at y * row_bytes.
   uint8_t *image;
-  // For files whose pixels libpng never sees.
+  // For plain files, whose pixels libpng does not decode.
   photod_png_pixels *pixels;
   bool is_plain;
-  // What libpng was given but, paused after the header, has not looked at: input[unread_start, unread_end).
+  // Input that libpng got but did not process, because it was paused after the header: input[unread_start, unread_end).
   size_t unread_start, unread_end;
   uint8_t input[CHUNK_HEAD + INPUT_CAPACITY];
 };
@@ -51,7 +51,7 @@ static void on_header(png_structp png, png_infop info) {
   decoder->header.bits_per_channel = png_get_bit_depth(png, info);
   decoder->header.row_bytes = png_get_rowbytes(png, info);
   decoder->have_header = true;
-  // Stop before the pixels: who asked for the header decides what comes next.
+  // Stop before the pixels: the caller of photod_png_read_header decides what comes next.
   size_t left = png_process_data_pause(png, 0);
   decoder->unread_start = decoder->unread_end - left;
 }
@@ -92,8 +92,8 @@ photod_png_decoder *photod_png_decoder_create(photod_png_source source, size_t m
   png_set_chunk_malloc_max(decoder->png, maximum_chunk_bytes);
   png_set_chunk_cache_max(decoder->png, 128);
   png_set_benign_errors(decoder->png, 1);
-  // What is nothing to the pixels is never inflated and never kept: text and the like, and what describes colours, which is
-  // the header reader's business, for libpng's idea of which outranks which is not the standard's.
+  // Chunks that do not affect the pixels are neither inflated nor kept: text, and the colour chunks, which the header
+  // reader evaluates, because libpng's order of precedence differs from the standard's.
   static const png_byte unread[] =
       "cHRM\0gAMA\0iCCP\0sRGB\0cICP\0tEXt\0zTXt\0iTXt\0eXIf\0sPLT\0hIST\0tIME\0pCAL\0sCAL\0oFFs\0pHYs";
   png_set_keep_unknown_chunks(decoder->png, PNG_HANDLE_CHUNK_NEVER, unread, sizeof unread / 5);
@@ -129,7 +129,7 @@ static photod_png_status refill(photod_png_decoder *decoder) {
   return PHOTOD_PNG_OK;
 }
 
-// Feeds libpng until `*done`, the end of the file, or the end of what is there for now.
+// Feeds libpng until `*done`, the end of the file, or the end of the available input.
 static photod_png_status feed(photod_png_decoder *decoder, const bool *done) {
   while (!*done) {
     photod_png_status status = refill(decoder);
@@ -141,7 +141,7 @@ static photod_png_status feed(photod_png_decoder *decoder, const bool *done) {
   return PHOTOD_PNG_OK;
 }
 
-// libpng paused at the data of the first IDAT; from here on it is left out.
+// libpng has paused at the data of the first IDAT, and is not used from here on.
 static photod_png_status decode_plain(photod_png_decoder *decoder) {
   const photod_png_header *header = &decoder->header;
   if (!decoder->pixels) {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What lies between the data of two IDAT chunks: a checksum, a length and a type (PNG third edition §5.3).
+// The bytes between the data of two IDAT chunks: a checksum, a length and a type (PNG third edition §5.3).
 enum { CHECKSUM_BYTES = 4, GAP_BYTES = 12 };
 
 struct photod_png_pixels {
@@ -16,17 +16,17 @@ struct photod_png_pixels {
   size_t row_bytes;
   int bytes_per_pixel;
   bool is_16_bit;
-  // Bytes of the chunk at hand that have not come yet, and the checksum of those that have.
+  // Missing bytes of the current chunk, and the checksum of the bytes that have arrived.
   uint32_t chunk_left;
   uint32_t checksum;
-  // What has come of the bytes between two chunks.
+  // The bytes between two chunks that have arrived.
   uint8_t gap[GAP_BYTES];
   size_t gap_bytes;
   // Rows that are finished, and bytes of the next one: its filter, then its samples.
   uint32_t y;
   size_t filled;
   bool stream_ended;
-  // The filter's byte, the samples and slack. The one above is kept as its samples alone are looked at.
+  // The filter's byte, the samples and slack. Of the row above, only the samples are kept.
   uint8_t *row, *previous;
   uint8_t *memory;
   // A row of 16-bit samples in the machine's order; NULL for 8 bits.
@@ -91,7 +91,7 @@ static bool deliver(photod_png_pixels *pixels, const photod_png_source *source) 
   return is_wanted;
 }
 
-// Inflates so many bytes, all of them from one chunk. NEEDS_INPUT to go on.
+// Inflates bytes of one chunk. NEEDS_INPUT: continue with more bytes.
 static photod_png_status inflate_some(photod_png_pixels *pixels, const uint8_t *bytes, uint32_t length,
                                       const photod_png_source *source, const char **message) {
   struct inflate_state *state = &pixels->inflate;
@@ -116,7 +116,7 @@ static photod_png_status inflate_some(photod_png_pixels *pixels, const uint8_t *
       *message = "IDAT: a filter that PNG does not know";
       return PHOTOD_PNG_FAILED;
     }
-    // After the last row there is still a checksum to be looked at.
+    // After the last row, the checksum of the stream must still be verified.
     if (!deliver(pixels, source) && pixels->y < pixels->height) return PHOTOD_PNG_OK;
   }
   return PHOTOD_PNG_NEEDS_INPUT;

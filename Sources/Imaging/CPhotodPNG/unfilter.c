@@ -1,5 +1,5 @@
-// Filters are undone a pixel at a time, for each needs the one to its left: all samples of a pixel side by side in a
-// vector. Written with clang's vector types, so that every processor gets its own.
+// Filters are undone a pixel at a time, because each pixel needs the one to its left: all samples of a pixel side by
+// side in a vector. Written with clang's vector types, so that every processor gets its own.
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// What is deflated inside a PNG beside its pixels.
+// Inflates the compressed parts of a PNG other than its pixels.
 
 #include <zlib.h>
 
@@ -14,7 +14,7 @@ photod_png_status photod_inflate(const uint8_t *from, size_t length, size_t limi
   photod_png_status status = PHOTOD_PNG_OK;
   for (;;) {
     if (*inflated == capacity) {
-      // One byte more than the limit is room enough to see that it is passed.
+      // One byte more than the limit is enough to notice that the limit is exceeded.
       if (capacity > limit) {
         status = PHOTOD_PNG_TOO_LARGE;
         break;

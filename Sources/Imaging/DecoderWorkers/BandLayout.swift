@@ -1,5 +1,5 @@
-// The places of a band's planes in a slot. The daemon chooses them and sends them with the request, so nothing that a
-// worker says about places is ever used.
+// The places of a band's planes in a slot. The daemon chooses them and sends them with the request, and never uses a
+// place that a worker names.
 
 import PhotoModel
 

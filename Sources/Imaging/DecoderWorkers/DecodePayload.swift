@@ -1,7 +1,7 @@
 import CPhotodDecoder
 import PhotoModel
 
-/// The bytes that the ranges of a request mean. A worker gets a descriptor to read them, never a path.
+/// The bytes that the ranges of a request refer to. A worker gets a descriptor to read them, never a path.
 package enum DecodePayload: Sendable {
   /// An open file; the worker may read all of it.
   case file(any FileByteSource)

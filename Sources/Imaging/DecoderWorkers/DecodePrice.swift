@@ -4,7 +4,7 @@
 import PhotoModel
 
 enum DecodePrice {
-  /// What a worker allocates besides its picture: tables and the codec's context.
+  /// Memory that a worker allocates besides its picture: tables and the codec's context.
   private static let fixedBytes = 4 << 20
 
   /// The decoder's picture, its reference, and metadata for each block; the payload is there twice. libavcodec needs less
@@ -49,13 +49,13 @@ enum DecodePrice {
 
   /// libjxl, and the region as samples, or sums of four bytes.
   ///
-  /// - Parameter workingBytes: what libjxl allocates for a picture of this size and kind, without the codestream.
+  /// - Parameter workingBytes: bytes that libjxl allocates for a picture of this size and kind, without the codestream.
   static func jxl(_ region: PixelSize, channels: Int, sampleBytes: Int, workingBytes: Int, payload: Int) -> Int {
     let output = region.width.multipliedClamped(by: region.height).multipliedClamped(by: channels * sampleBytes)
     return fixedBytes.addedClamped(output).addedClamped(workingBytes).addedClamped(payload)
   }
 
-  /// What libjxl may allocate to read a profile.
+  /// Memory that libjxl may allocate to read a profile.
   static let jxlProfileBytes = 16 << 20
 
   /// Lossless pictures take up to 0.3 seconds a megapixel, ten times as long as others.
@@ -63,7 +63,7 @@ enum DecodePrice {
     2 + min(size.width.multipliedClamped(by: size.height) / 250_000, 3600)
   }
 
-  /// Ten times what a slow core needs for an ordinary picture.
+  /// Ten times the CPU time of a slow core for an ordinary picture.
   static func cpuSeconds(pixels: Int) -> Int { 2 + min(pixels / 1_000_000, 3600) }
 }
 

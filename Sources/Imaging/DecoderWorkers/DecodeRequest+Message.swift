@@ -2,8 +2,8 @@ import CPhotodDecoder
 import PhotoModel
 
 extension DecodeRequest {
-  /// Throws ``DecoderError/requestTooLarge(_:limit:found:)`` if the request has more of something than the protocol
-  /// carries, or nothing of it.
+  /// Throws ``DecoderError/requestTooLarge(_:limit:found:)`` if the request exceeds a limit of the protocol, or if a
+  /// required part is empty.
   func validate() throws(DecoderError) {
     try Self.check(.tiles, tiles.count, 1...Int(DECODER_MAX_TILES))
     try Self.check(.extents, extents.count, 0...Int(DECODER_MAX_EXTENTS))

@@ -1,4 +1,4 @@
-// What a worker is asked to decode: where the codec's data is in the payload, and the rows that are expected.
+// The request to a decoder process: the place of the codec's data in the payload, and the expected rows.
 
 import PhotoModel
 
@@ -47,7 +47,7 @@ package struct DecodeRequest: Sendable, Hashable {
   package let parameters: [UInt8]
   /// HEVC: the bytes of a NAL unit's length in the payload.
   package let nalLengthBytes: Int
-  /// What the worker may allocate.
+  /// The bytes that the worker may allocate.
   package let priceBytes: Int
   /// The CPU time that it may use.
   package let cpuSeconds: Int
@@ -55,7 +55,7 @@ package struct DecodeRequest: Sendable, Hashable {
   /// last, and they come as tile 0.
   package var areAlternatives = false
 
-  /// The tiles whose rows come.
+  /// The number of tiles whose rows the worker sends.
   package var pictureCount: Int { areAlternatives ? 1 : tiles.count }
 
   package init(

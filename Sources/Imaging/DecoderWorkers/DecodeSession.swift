@@ -8,10 +8,10 @@
 import CPhotodDecoder
 import PhotoModel
 
-/// What a consumer of rows wants next.
+/// Whether a consumer of rows wants more rows.
 package enum RowDemand: Sendable, Hashable {
   case more
-  /// The rest is not needed: the worker is ended, and the decode succeeds.
+  /// No further row is needed: the worker is ended, and the decode succeeds.
   case enough
 }
 

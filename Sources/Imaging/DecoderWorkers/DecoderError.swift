@@ -8,7 +8,7 @@ package enum DecoderError: Error, Sendable, Hashable {
   case inputChanged
   /// The worker ended for a reason outside of the picture, such as a killed process or a machine without memory: 503.
   case interrupted(DecoderCodec)
-  /// The request has more of something than the protocol carries: 422.
+  /// The request exceeds a limit of the protocol: 422.
   case requestTooLarge(DecodeLimit, limit: Int, found: Int)
   case cancelled
 }
@@ -23,7 +23,7 @@ extension DecoderError {
   }
 }
 
-/// What a request may have only so much of.
+/// A limit of the protocol for requests.
 package enum DecodeLimit: String, Sendable, Hashable {
   case tiles, extents, parameterBytes, side, rowBytes
 }

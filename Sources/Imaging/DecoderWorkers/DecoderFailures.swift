@@ -2,11 +2,11 @@ import Logging
 import PhotoModel
 import Synchronization
 
-/// A file whose pictures are decoded, as the memory of failures knows it: a changed file, and a file under a newer
-/// renderer, are others.
+/// Identifies a file in ``DecoderFailures``. A changed file has another value, and so has a file after an update of the
+/// renderer.
 package struct DecodedFile: Sendable, Hashable {
   package let identity: FileIdentity
-  /// The epoch of the renderer: a new one may have repaired what failed.
+  /// The epoch of the renderer: a newer renderer may be able to decode the file.
   package let epoch: Int
 
   package init(identity: FileIdentity, epoch: Int) {

@@ -17,22 +17,22 @@ import Synchronization
 /// Decoder programs and their workers.
 package final class DecoderPool: Sendable {
   package struct Limits: Sendable {
-    /// What the protocol allows.
+    /// The maximum number of workers that the protocol allows.
     package static let maximumWorkers = Int(DECODER_MAX_CHILDREN)
     package static let maximumSlotBytes = Int(DECODER_MAX_SLOT_BYTES)
 
-    /// Decoders at a time, over all codecs, and as many encoders.
+    /// Maximum number of decoder processes at a time, over all codecs, and of encoder processes.
     package var workers: Int
     /// The bytes of one slot. A worker has two, and the daemon has a copy of one.
     package var slotBytes = 2 << 20
     /// How long a worker may send nothing, or four times its CPU seconds if that is longer.
     package var stall = Duration.seconds(60)
-    /// Files that can't be decoded, of which the pool remembers the reason.
+    /// Maximum number of undecodable files that the pool remembers, with the reason.
     package var rememberedFailures = 4096
 
     package init(workers: Int) { self.workers = max(1, workers) }
 
-    /// What the slots of all workers take in this process, with the pages that it shares with them.
+    /// Memory of the slots of all workers in this process, including the pages that it shares with them.
     package var memoryBytes: Int { 2 * workers * 3 * slotBytes }
   }
 
@@ -94,7 +94,7 @@ package final class DecoderPool: Sendable {
   /// The process of a codec's running zygote.
   package func processIdentifier(of codec: DecoderCodec) -> Int32? { zygotes[codec]?.running?.processIdentifier }
 
-  /// What the workers of a codec have used.
+  /// CPU time and memory that the workers of a codec have used.
   package func usage(of codec: DecoderCodec) -> DecoderUsage { usages.usage(of: codec) }
 
   /// Ends all zygotes, and their workers. For the end of the daemon, after its renders.
@@ -270,7 +270,7 @@ package final class DecoderPool: Sendable {
     }
   }
 
-  /// Takes places that no decode uses, at most so many, and returns their number. Does not wait.
+  /// Takes idle places, at most `wanted`, and returns their number. Does not wait.
   private func takeIdlePlaces(_ wanted: Int) -> Int {
     var taken = 0
     while taken < wanted, places.wait(timeout: .now()) == .success { taken += 1 }

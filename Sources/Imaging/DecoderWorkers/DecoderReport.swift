@@ -9,7 +9,7 @@ package struct DecoderReport: Sendable, Hashable {
   package let codec: DecoderCodec
   package let state: State
 
-  /// One line: what works, or what is missing and how to get it.
+  /// One line: the working library and its sandbox, or the missing part and how to install it.
   package var summary: String {
     switch state {
     case .ready(let library, let sandbox):

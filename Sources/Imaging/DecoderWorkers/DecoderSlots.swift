@@ -34,7 +34,7 @@ final class DecoderSlots: @unchecked Sendable {
     self.files = files
     self.mappings = mappings
     copy = .allocate(byteCount: slotBytes, alignment: 64)
-    // Rows that the worker has not written are black, not what the process had there before.
+    // Rows that the worker has not written are black, and never earlier contents of the memory.
     copy.initializeMemory(as: UInt8.self, repeating: 0)
     if mappings.count < Self.count { return nil }
   }

@@ -1,7 +1,7 @@
 import CPhotodDecoder
 import Synchronization
 
-/// What workers used, as the kernel counts it for their zygote.
+/// CPU time and memory of workers, as the kernel reports them to their zygote.
 package struct DecoderUsage: Sendable, Hashable {
   /// User and system time of all workers together.
   package private(set) var cpuTime = Duration.zero

@@ -1,4 +1,4 @@
-// What a worker is asked to encode.
+// The request to an encoder process.
 
 import CPhotodDecoder
 import PhotoModel
@@ -41,11 +41,11 @@ package struct EncodeRequest: Sendable, Hashable {
     }
   }
 
-  /// The same as a decode: the rows go the other way.
+  /// The request in the form of a decode request; the rows go in the other direction.
   let request: DecodeRequest
   /// The ICC profile of a JPEG XL; else empty.
   let payload: [UInt8]
-  /// The longest coded picture that is accepted.
+  /// The maximum size of an accepted coded picture.
   package let maximumBytes: Int
 
   package var codec: DecoderCodec { request.codec }
@@ -55,8 +55,8 @@ package struct EncodeRequest: Sendable, Hashable {
   ///   - setting: the codec's own number: WebP's quality, the quantizer of AV1, the distance of JPEG XL.
   ///   - effort: WebP's method, the speed of AV1, the effort of JPEG XL.
   ///   - hasFullChroma: AV1 only: chroma has the size of luma.
-  ///   - priceBytes: what the worker may allocate.
-  ///   - maximumBytes: the longest coded picture that is accepted.
+  ///   - priceBytes: the bytes that the worker may allocate.
+  ///   - maximumBytes: the maximum size of an accepted coded picture.
   package init(
     codec: DecoderCodec, size: PixelSize, samples: Samples, setting: Double, effort: Int, hasFullChroma: Bool = false,
     colors: ColorCodes = ColorCodes(primaries: 2, transfer: 2, matrix: 2), profile: [UInt8] = [], priceBytes: Int,

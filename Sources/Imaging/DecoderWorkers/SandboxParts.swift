@@ -39,7 +39,7 @@ package enum SandboxRequirement: String, Sendable, CaseIterable {
   case full
   /// Every part except Landlock, which many kernels and containers lack. The filter denies all that Landlock does.
   case filter
-  /// Whatever the kernel has.
+  /// The parts that the kernel has.
   case optional
 
   package var parts: SandboxParts {

@@ -128,7 +128,7 @@ final class WorkerChannel {
     case 0: return .failed(codec, .protocolViolation)
     case SIGSYS: return .failed(codec, .sandbox)
     case SIGXCPU: return .failed(codec, .time)
-    // Not ours: the kernel's when the machine has no memory, or an operator's.
+    // Not sent by photod: the kernel sends it if the machine has no memory, or an operator does.
     case SIGKILL, SIGTERM: return .interrupted(codec)
     default: return .failed(codec, .crashed)
     }
@@ -140,7 +140,7 @@ final class WorkerChannel {
   /// between calls does not count as the worker's silence.
   ///
   /// - Parameter received: gets each message, and the bytes that follow it: at most `ENCODER_MAX_MESSAGE_BYTES`, valid
-  ///   during the call. Returns how the conversation ends, or `nil` to go on.
+  ///   during the call. Returns how the conversation ends, or `nil` to continue.
   func receive(
     while isWanted: () -> Bool = { true }, _ received: (decoder_message, UnsafeRawBufferPointer) -> WorkerVerdict?
   ) -> WorkerVerdict? {

@@ -27,7 +27,7 @@ package enum CodecError: Error, Sendable, Hashable {
   case encoderUnavailable(OutputFormat)
   /// The encoder's process ended for a reason outside of the picture: a later attempt may succeed.
   case encoderInterrupted
-  /// The format does not have so many pixels a side.
+  /// A side of the picture is longer than the format allows.
   case outputTooLarge(OutputFormat, limit: Int, found: Int)
 }
 
@@ -53,7 +53,7 @@ package enum DecoderFailureReason: String, Sendable, Hashable, CaseIterable {
   case mismatch
   /// It needed more memory than its price, or more time.
   case memory, time
-  /// It crashed, or did what it may not do.
+  /// The process crashed, or made a forbidden system call.
   case crashed
 
   package var text: String {

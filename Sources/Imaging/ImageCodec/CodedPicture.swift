@@ -1,7 +1,7 @@
 import MediaMetadata
 import PhotoModel
 
-/// How a picture is coded: what a decoder needs that runs in a process of its own, or does not parse the file again.
+/// How a picture is coded, for decoders that run in a process of their own or that do not parse the file again.
 package enum CodedPicture: Sendable, Hashable {
   case heif(HEIFPicture)
   case webP(WebPPicture)

@@ -8,7 +8,7 @@ import PhotoModel
 package struct FileMetadata: Sendable, Hashable {
   /// Values by section: `Image` has the facts from the format; the other sections are those of ``MetadataDictionary``.
   package let sections: [String: [String: MetadataValue]]
-  /// What is missing completely or in part, and why, one line each.
+  /// The sections that are missing completely or in part, with the reason, one line each.
   package let incomplete: [String]
 
   /// Reads a file's metadata. Damaged parts are left out and listed in `incomplete`.

@@ -47,14 +47,14 @@ extension ImageHeader {
 }
 
 extension CodedPicture {
-  /// Memory of the worker, if there is one, and of what is held in this process until rows can be delivered.
+  /// Memory of the worker, if there is one, and of samples that this process keeps until rows can be delivered.
   fileprivate func decoderBytes(eighths: Int) -> Int {
     switch self {
     case .heif(let picture):
       let (color, tile) = (picture.color, picture.color.tileSize)
       let bytes = picture.isDeep ? 2 : 1
       let step = 8 / eighths
-      // Sums of 16 bits in up to three planes, for a row of tiles and what is left of the row above.
+      // Sums of 16 bits in up to three planes, for a row of tiles and the rest of the row above.
       let pending = color.columns == 1 ? min(64, tile.height) : tile.height
       let rows = (pending + step - 1) / step + 3
       let columns = (color.size.width + step - 1) / step + 8
@@ -81,7 +81,7 @@ extension CodedPicture {
     }
   }
 
-  /// What a worker takes whatever the picture's size.
+  /// Memory of a worker that does not depend on the picture's size.
   private static let workerBytes = 5 << 20
 }
 

@@ -39,7 +39,7 @@ package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
   }
 }
 
-/// What a file states about its picture before the first pixel.
+/// The facts in a file about its picture, before the first pixel.
 package struct ImageHeader: Sendable, Hashable {
   package var format: SourceFormat
   /// The size as stored, before the orientation is applied.

@@ -1,8 +1,8 @@
-// Removes what callers without the scope `location` may not see: everything that says where a picture was taken, which
-// place it shows, or where the people in it live. When in doubt it removes: an entry without a known name may be a
-// location.
+// Removes metadata that callers without the scope `location` may not see: everything that says where a picture was
+// taken, which place it shows, or where the people in it live. When in doubt it removes: an entry without a known name
+// may be a location.
 //
-// Free text is kept (titles, captions, keywords), because a program can't tell what a sentence reveals. Keywords that
+// Free text is kept (titles, captions, keywords), because a program can't decide what a sentence reveals. Keywords that
 // are coordinates ("geo:lat=…") are removed.
 
 enum LocationFilter {

@@ -4,7 +4,7 @@
 /// `MakerApple` from EXIF, `IPTC`, `XMP`. Sections that the file lacks are absent.
 package struct MetadataDictionary: Sendable, Hashable {
   package private(set) var sections: [String: [String: MetadataValue]] = [:]
-  /// What is missing or truncated, and why: one line each, starting with the section.
+  /// The missing or truncated parts, with the reason: one line each, starting with the section.
   package private(set) var incomplete: [String] = []
 
   /// A metadata block of a file.

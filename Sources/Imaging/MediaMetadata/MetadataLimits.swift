@@ -1,4 +1,5 @@
-/// The limits of reading metadata. What exceeds them is omitted and listed in ``MetadataDictionary/incomplete``.
+/// The limits of reading metadata. Metadata that exceeds them is omitted and listed in
+/// ``MetadataDictionary/incomplete``.
 package enum MetadataLimits {
   /// All blocks of a file together, in bytes.
   package static let fileBytes = 16 << 20

@@ -19,7 +19,7 @@ package enum MetadataValue: Sendable, Hashable {
     return .number(value)
   }
 
-  /// A single value as it is, several as an array.
+  /// A single value itself; several values as an array.
   static func list(_ values: [MetadataValue]) -> MetadataValue {
     values.count == 1 ? values[0] : .array(values)
   }

@@ -42,10 +42,10 @@ static AVCodecContext *open_context(enum AVCodecID id, const uint8_t *extra, siz
   // The sandbox has one thread.
   context->thread_count = 1;
   context->pkt_timebase = (AVRational){1, 1};
-  // What concealment would paint is no part of the video.
+  // Pixels that error concealment would paint are not part of the video.
   context->error_concealment = 0;
-  // The movie says that the sample can be decoded alone. Some cameras write intra pictures that the codec itself does
-  // not mark as such.
+  // According to the movie, the sample can be decoded without others. Some cameras write intra pictures that the codec
+  // itself does not mark as such.
   context->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
   // The size is compared with the container's: cropped exactly, also where that leaves rows unaligned.
   context->flags |= AV_CODEC_FLAG_UNALIGNED;
@@ -113,7 +113,7 @@ static int decode_tile(decoder_job *job, AVCodecContext *context, uint32_t index
   if (reason) return reason;
   int error = avcodec_send_packet(context, packet);
   av_packet_free(&packet);
-  // No further sample follows: the decoder gives what it has.
+  // No further sample follows: the decoder outputs its remaining frames.
   if (error == 0) error = avcodec_send_packet(context, NULL);
   if (error == 0) error = avcodec_receive_frame(context, frame);
   if (error != 0) return decoder_allocation_failed ? DECODER_REASON_MEMORY : reason_of(error);

@@ -112,7 +112,7 @@ static int encode_plane_set(
       (error = aom_codec_control(&context, AV1E_SET_TRANSFER_CHARACTERISTICS, (int)parameters->transfer)) ||
       (error = aom_codec_control(&context, AV1E_SET_MATRIX_COEFFICIENTS, (int)parameters->matrix)))
     return reason_of(error);
-  // The second call has no frame: it asks for what is left.
+  // The second call has no frame: it flushes the encoder.
   for (int turn = 0; turn < 2; turn++) {
     if ((error = aom_codec_encode(&context, turn ? NULL : image, 0, 1, 0))) return reason_of(error);
     aom_codec_iter_t position = NULL;

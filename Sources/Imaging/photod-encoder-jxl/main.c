@@ -85,8 +85,8 @@ static int encode(decoder_job *job) {
   }
 }
 
-// Little CMS, which reads profiles, asks for the time. The first such call opens the file of the time zone, which workers
-// may not.
+// Little CMS reads the time when it reads a profile. The first such call opens the time zone file, which workers may
+// not do.
 static void warm_up(void) { tzset(); }
 
 int main(void) {

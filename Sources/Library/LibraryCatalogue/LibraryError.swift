@@ -56,7 +56,7 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
       "\(missing) of \(known) files are missing, more than \(limit)%: is the disk mounted? Nothing was removed; "
         + Self.advice
     case .libraryIsEmpty(let path, let known):
-      "the library \(path) is empty, but the catalogue has \(known) files in it: is the disk mounted? Nothing was removed; "
+      "the library \(path) is empty, but the catalogue has \(known) files: is the disk mounted? Nothing was removed; "
         + Self.advice
     case .otherFileSystem(let path):
       "the library \(path) is on another file system than at the last scan, and none of the sampled known files "

@@ -17,7 +17,7 @@ package struct FolderEvent: Sendable, Hashable {
 
     /// The name was created: a file, which may still be empty, a folder, or another hard link of a file.
     package static let created = Kinds(rawValue: UInt32(IN_CREATE))
-    /// A writer has closed the file; a writable mapping of it is gone too.
+    /// A writer has closed the file, and no writable mapping of it is left.
     package static let closedAfterWrite = Kinds(rawValue: UInt32(IN_CLOSE_WRITE))
     package static let movedFrom = Kinds(rawValue: UInt32(IN_MOVED_FROM))
     package static let movedTo = Kinds(rawValue: UInt32(IN_MOVED_TO))

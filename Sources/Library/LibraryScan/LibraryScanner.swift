@@ -1,5 +1,5 @@
-// Scans of the library: each is one walk, or two if more files were held back than are remembered. See LibraryMerge for
-// the steps of a walk.
+// Scans of the library. A scan is one walk, or two if more files were deferred than the scanner can remember. See
+// LibraryMerge for the steps of a walk.
 
 import Foundation
 import ImageCodec

@@ -2,7 +2,7 @@ import ArgumentParser
 import DecoderWorkers
 import Foundation
 
-/// Starts each decoder program as the daemon does, and prints what it reports.
+/// Starts each decoder program as the daemon does, and prints its report.
 struct ShowDecoders: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "decoders",

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 
 struct ShowSettings: AsyncParsableCommand {
-  /// What is printed.
+  /// The printed document.
   enum SettingsFormat: String, CaseIterable, ExpressibleByArgument {
     case values, file, page
   }

@@ -10,7 +10,7 @@ package struct AccessClass: Sendable, Hashable {
   /// The first class with limited visibility. Each visibility has its own number, which is never reused.
   static let firstLimited: UInt64 = 2
 
-  /// Callers without a token that present a signed URL, while tokens exist. The URL alone determines the access until
+  /// Callers without a token that present a signed URL, while tokens exist. Only the URL determines the access, until
   /// the access list changes, which starts a new epoch.
   static func signed(epoch: UInt64) -> AccessClass { AccessClass(rawValue: 1 << 63 | epoch) }
 }

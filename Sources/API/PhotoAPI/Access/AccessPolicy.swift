@@ -113,7 +113,7 @@ struct AccessPolicy: Sendable {
       || allowedHosts.contains(authority)
   }
 
-  /// What a request may do because of its origin. Requests from the daemon's own pages, or from no page, may do
+  /// The reach of a request because of its origin. Requests from the daemon's own pages, or from no page, may do
   /// everything.
   private static func reach(of head: RequestHead, _ authority: String?, _ cors: CORSPolicy) -> CORSPolicy.Reach {
     let isCrossSite = head.value(of: .secFetchSite)?.lowercased() == "cross-site"

@@ -3,7 +3,7 @@ import LibraryCatalogue
 import PhotoModel
 import Synchronization
 
-/// Streams the library's history, limited to what the client may see and has asked for.
+/// Streams the library's history, limited to the objects that the client may see and has requested.
 final class HistoryStream: ChangeStreamSource {
   private let catalogue: Catalogue
   private let filter: ChangeFilter

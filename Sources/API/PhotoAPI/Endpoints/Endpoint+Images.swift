@@ -85,9 +85,9 @@ extension Endpoint {
     .text(
       "preset",
       """
-      Stands for parameters: thumbnail (200x200, aspectFill), aspectRatioThumbnail (360x360), fullScreenImage \
-      (2048x2048), fullResolutionImage (max), or one of the settings. Other parameters may be added; one with another \
-      value than the preset's gives 400.
+      Short for a set of parameters: thumbnail (200x200, aspectFill), aspectRatioThumbnail (360x360), fullScreenImage \
+      (2048x2048), fullResolutionImage (max), or a preset of the settings. Other parameters may be added; a parameter \
+      of the preset with another value gives 400.
       """,
       pattern: "^[A-Za-z0-9._-]{1,64}$", example: "thumbnail"),
     .text(
@@ -104,7 +104,10 @@ extension Endpoint {
       """),
     .word(
       "deliveryMode", DeliveryMode.self, default: .highQualityFormat,
-      "One final frame; a degraded one and then the final one; one that may be degraded."),
+      """
+      highQualityFormat: the final frame. opportunistic: a degraded frame and then the final one. fastFormat: one \
+      frame, which may be degraded.
+      """),
     .text(
       "normalizedCropRect",
       """
@@ -148,8 +151,8 @@ extension Endpoint {
     .text(
       "posterTime",
       """
-      Of a video: the key frame that is shown at this second or before. By default the first key frame that is not nearly \
-      black. Without effect on pictures.
+      For a video: shows the last key frame at or before this second. By default the first key frame that is not \
+      nearly black. No effect on pictures.
       """,
       pattern: "^[0-9]+(\\.[0-9]+)?$", example: "1.5"),
     .word("multipart", ImageQuery.Multipart.self, "With deliveryMode opportunistic: overrides Accept."),

@@ -5,10 +5,10 @@ import ImageService
 import MediaMetadata
 import PhotoModel
 
-/// `GET /v1/assets/{localIdentifier}/data`, `…/resources` and `…/resources/{type}/data`: the files of an asset as they
-/// are, except for the places in them.
+/// `GET /v1/assets/{localIdentifier}/data`, `…/resources` and `…/resources/{type}/data`: the files of an asset,
+/// unchanged except for the removed places.
 ///
-///     asset and its files -> the file that is asked for                404, 403 without the scope
+///     asset and its files -> the requested file                       404, 403 without the scope
 ///     validators -> conditions                                        304, 412
 ///     open, and check that it is the file that the catalogue knows    404, 503
 ///     the overlay that removes places                                 403
@@ -65,7 +65,7 @@ struct DataRoute: Sendable {
     let size: Int64?
   }
 
-  /// The render, the adjustments, and what they start from.
+  /// The render, the adjustments, and the file that they start from.
   private func edited(_ found: AssetFiles, _ principal: Principal) throws(Problem) -> [EditedResource] {
     guard found.asset.hasAdjustments, let primary = found.resources.first(where: \.isPrimary) else { return [] }
     let (_, data) = try adjustmentData(of: found.asset, principal)

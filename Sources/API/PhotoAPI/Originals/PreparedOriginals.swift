@@ -140,7 +140,7 @@ final class PreparedOriginals: Sendable {
     return entry
   }
 
-  /// Stores what later requests for the same representation need.
+  /// Stores the data that later requests for the same representation need.
   ///
   /// - Parameters:
   ///   - commonFields: the fields of every response.

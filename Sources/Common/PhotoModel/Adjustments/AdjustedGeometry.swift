@@ -2,9 +2,9 @@
   import Glibc
 #endif
 
-/// What the geometric operations of adjustments make of a picture of one size: one output size and one map, however many
-/// operations there are. Crops, quarter turns and flips remain whole pixels and an orientation, which rendering applies
-/// for free.
+/// Combines the geometric operations of adjustments, for a picture of a given size, into one output size and one map.
+/// Crops, quarter turns and flips stay a rectangle of whole pixels and an orientation, which rendering applies for
+/// free.
 package struct AdjustedGeometry: Sendable, Hashable {
   /// The size of the adjusted picture.
   package private(set) var size: PixelSize
@@ -13,7 +13,7 @@ package struct AdjustedGeometry: Sendable, Hashable {
   /// How the shown part is stored in relation to the adjusted picture.
   package private(set) var orientation = Orientation.topLeft
   /// From the unit square of the adjusted picture to that of the unadjusted one; `nil` if ``crop`` and ``orientation``
-  /// say everything.
+  /// describe the whole geometry.
   package private(set) var map: Homography?
   /// From the unit square of the adjusted picture to that of the unadjusted one, whatever the operations are.
   package private(set) var toUnadjusted = Homography.identity

@@ -1,6 +1,6 @@
 /// One step of an edit that leaves the original unchanged.
 ///
-/// Positions are in the unit square of the picture as the steps before it left it: (0, 0) is its top left corner. The
+/// Positions are in the unit square of the picture that the previous steps produced: (0, 0) is its top left corner. The
 /// guide Adjustments has the mathematics of each operation.
 package enum AdjustmentOperation: Sendable, Hashable {
   case crop(UnitRect)

@@ -1,5 +1,5 @@
 // Adjustments as clients send them and as the catalogue stores them: a JSON list of operations. Parsing is strict, so
-// that what is stored can always be rendered.
+// that stored adjustments can always be rendered.
 
 /// The operations of an edit, in the order in which they are applied. Valid: every value is in its range.
 package struct Adjustments: Sendable, Hashable {

@@ -63,7 +63,7 @@ package struct Location: Sendable, Hashable {
   }
 }
 
-/// A moment in milliseconds since 1970-01-01T00:00:00Z.
+/// A point in time, in milliseconds since 1970-01-01T00:00:00Z.
 package struct Timestamp: Sendable, Hashable, Comparable {
   package var milliseconds: Int64
 
@@ -146,7 +146,7 @@ package struct Asset: Sendable, Hashable {
   }
   /// Most assets have none.
   private var storedRegions: StoredRegions?
-  /// Where the eye looks first, from the pixels of the current content; `nil` if it was not computed yet.
+  /// The most salient point of the current content's pixels; `nil` if it was not computed yet.
   package var saliency: UnitPoint?
   /// Which of ``descriptive`` and ``regions`` a user set.
   package var userFields: UserFields = []
@@ -228,7 +228,7 @@ extension Asset {
   /// The size of the upright picture before adjustments.
   package var unadjustedPixelSize: PixelSize { beforeAdjustments?.pixelSize ?? pixelSize }
 
-  /// The asset without its adjustments: the picture that it was before, with the content version that it had then.
+  /// The asset without its adjustments, with the content version of the unadjusted picture.
   package var unadjusted: Asset {
     guard hasAdjustments else { return self }
     var asset = self
@@ -236,7 +236,7 @@ extension Asset {
       asset.contentVersion = before.contentVersion
       asset.pixelSize = before.pixelSize
       asset.regions = before.regions
-      // They are those of the adjusted picture.
+      // They belong to the adjusted picture.
       (asset.placeholder, asset.saliency) = (nil, nil)
     }
     (asset.adjustments, asset.beforeAdjustments, asset.hasAdjustments) = (nil, nil, false)

@@ -77,7 +77,7 @@ package struct CollectionQuery: Sendable, Hashable {
 }
 
 extension LocalIdentifier {
-  /// Stands for the top level where a folder's identifier is expected. No collection has this identifier.
+  /// Means the top level where a folder's identifier is expected. No collection has this identifier.
   package static let topLevel = LocalIdentifier("root")
 }
 

@@ -1,4 +1,4 @@
-/// PHAssetResourceType: what a file is to its asset.
+/// PHAssetResourceType: the role of a file in its asset.
 package enum AssetResourceType: String, Sendable, Hashable, CaseIterable {
   case photo, video, audio
   /// The RAW file of a photograph that has a JPEG or HEIC too.

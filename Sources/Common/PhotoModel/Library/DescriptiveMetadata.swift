@@ -1,4 +1,4 @@
-/// What people wrote about a picture, in its file or with a change list, and the lens that took it.
+/// The descriptions of a picture, from its file or from a change list, and the lens.
 package struct DescriptiveMetadata: Sendable, Hashable {
   package var title: String?
   package var caption: String?
@@ -9,7 +9,7 @@ package struct DescriptiveMetadata: Sendable, Hashable {
   /// The names of the people in the picture.
   package var people: [String] = []
   package var lensModel: String?
-  /// Who has which rights in the picture, as a statement for people.
+  /// The copyright statement, as text for people.
   package var rights: String?
   /// The URI of a license of Creative Commons, or of a statement of rightsstatements.org.
   package var license: String?

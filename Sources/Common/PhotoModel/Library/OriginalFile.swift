@@ -35,7 +35,7 @@ package struct ByteRange: Sendable, Hashable {
   }
 }
 
-/// The path of an original and its identity at the last look.
+/// The path of an original, and its identity when it was last read.
 package struct OriginalFile: Sendable, Hashable {
   /// The path below the library root, as bytes, because Linux file names are bytes. No leading slash, no NUL.
   package var path: [UInt8]

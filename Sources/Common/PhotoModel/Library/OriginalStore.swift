@@ -1,4 +1,4 @@
-// The door to the originals: a file name from the catalogue becomes bytes. `LibraryFolder` provides the store over the
+// Opens originals: turns a file name from the catalogue into bytes. `LibraryFolder` provides the store over the
 // library's folder; remote stores will be added here.
 
 /// Why an original could not be opened.

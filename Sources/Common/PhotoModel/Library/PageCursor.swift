@@ -32,7 +32,7 @@ package struct PageCursor: Sendable, Hashable {
 
   package let fields: [Field]
 
-  /// Stands for text that is not a cursor of this library. Every list rejects it with `malformedCursor`.
+  /// Represents text that is not a cursor of this library. Every list rejects it with `malformedCursor`.
   package static let invalid = PageCursor([])
 
   package init(_ fields: [Field]) { self.fields = fields }

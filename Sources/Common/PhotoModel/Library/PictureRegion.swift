@@ -15,7 +15,7 @@ package struct PictureRegion: Sendable, Hashable {
   }
 }
 
-/// Limits of regions, from files and from change lists. What a file has beyond them is ignored.
+/// Limits of regions, from files and from change lists. Regions of a file that exceed them are ignored.
 package enum RegionLimits {
   package static let regions = 100
   /// In UTF-8 bytes.

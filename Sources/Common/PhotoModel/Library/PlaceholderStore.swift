@@ -5,7 +5,7 @@ package struct PlaceholderResult: Sendable, Hashable {
   package var contentVersion: ContentVersion
   /// The bytes; `nil`: no placeholder can be made from this content.
   package var placeholder: [UInt8]?
-  /// Where the eye looks first.
+  /// The most salient point of the picture.
   package var saliency: UnitPoint?
 
   package init(

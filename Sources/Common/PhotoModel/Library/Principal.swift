@@ -11,7 +11,7 @@ package enum Scope: String, Sendable, Hashable, CaseIterable {
   case people
   case admin
 
-  /// What these scopes allow: `write` without `read` allows nothing.
+  /// The scopes in force: `write` includes `add`, and has no effect without `read`.
   package static func effective(_ scopes: Set<Scope>) -> Set<Scope> {
     guard scopes.contains(.write) else { return scopes }
     return scopes.contains(.read) ? scopes.union([.add]) : scopes.subtracting([.write])

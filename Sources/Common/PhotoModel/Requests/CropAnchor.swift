@@ -4,12 +4,12 @@ package enum CropAnchor: Sendable, Hashable {
   /// The regions of the asset, or else its saliency point, or else the centre. ``ResolvedRequest`` replaces it by one of
   /// the other cases.
   case auto
-  /// A point of the upright picture, which the crop has in its middle as far as the picture's edges allow.
+  /// The crop is centred on this point of the upright picture, as far as the picture's edges allow.
   case point(UnitPoint)
-  /// Parts of the upright picture: as many and as large ones as the crop has room for.
+  /// Parts of the upright picture. The crop keeps those with the largest total weight that fit.
   case regions([WeightedRect])
 
-  /// A part with its weight beside others.
+  /// A part, and its weight relative to other parts.
   package struct WeightedRect: Sendable, Hashable {
     package let rect: UnitRect
     package let weight: Double
@@ -20,13 +20,13 @@ package enum CropAnchor: Sendable, Hashable {
     }
   }
 
-  /// The anchor that `auto` stands for.
+  /// The anchor that replaces `auto`.
   package static func automatic(_ regions: [PictureRegion], saliency: UnitPoint?) -> CropAnchor {
     if !regions.isEmpty { return .regions(regions.map { WeightedRect($0.rect, weight: weight($0.kind)) }) }
     return saliency.map(CropAnchor.point) ?? .center
   }
 
-  /// People count most. A focus point says where the camera looked, which matters only without a subject.
+  /// People count most. A focus point is where the camera focused, which matters only if there is no subject.
   private static func weight(_ kind: PictureRegion.Kind) -> Double {
     switch kind {
     case .face: 1
@@ -37,7 +37,7 @@ package enum CropAnchor: Sendable, Hashable {
   }
 }
 
-/// Where a window lies on the longer of two lengths: the arithmetic of anchored crops, one axis at a time.
+/// Places a window on a longer length: the arithmetic of anchored crops, one axis at a time.
 struct CropWindow {
   /// The length of the whole, and of the window; the window is not longer.
   let whole: Int
@@ -81,7 +81,7 @@ struct CropWindow {
         best = (kept, shown, Int(offset))
       }
     }
-    // What is kept, or if nothing fits, what is shown of the heaviest part.
+    // The kept parts; if no part fits, the shown portion of the heaviest part.
     let offset = Double(best.offset)
     let inside = spans.filter { $0.start >= offset - 1e-6 && $0.end <= offset + length + 1e-6 }
     guard let start = inside.map(\.start).min(), let end = inside.map(\.end).max() else {

@@ -4,7 +4,7 @@ package struct SizedRequest: Sendable, Hashable {
   /// The size of the upright, adjusted picture for which `sizes` was worked out, before any crop.
   package let upright: PixelSize
   package let sizes: SizeRules
-  /// What is changed in the picture before the size rules; `nil` for nothing.
+  /// The adjustments to apply before the size rules; `nil` if there are none.
   package let adjustments: Adjustments?
 
   /// The size of the finished picture: the output of the size rules, turned.
@@ -41,7 +41,7 @@ package struct SizedRequest: Sendable, Hashable {
     return copy
   }
 
-  /// The request of the final frame alone. Its size, and therefore its key, does not depend on the delivery mode.
+  /// The request of only the final frame. Its size, and therefore its key, does not depend on the delivery mode.
   package var forFinalFrame: SizedRequest {
     var copy = self
     copy.request.deliveryMode = .highQualityFormat

@@ -1,6 +1,6 @@
-// Bytes that take the place of bytes of a file when it is served: the file itself stays as it is. Every patch is as long
-// as what it replaces, so the length and all offsets of the file stay valid. `LocationRemoval` makes overlays, and the
-// download of an original applies them.
+// Replaces bytes of a file while the file is served; the file itself does not change. Every patch has the length of the
+// bytes that it replaces, so the length and all offsets of the file stay valid. `LocationRemoval` makes overlays, and
+// the download of an original applies them.
 
 /// Sorted patches of a file that do not overlap.
 package struct ByteOverlay: Sendable, Hashable {
@@ -23,9 +23,9 @@ package struct ByteOverlay: Sendable, Hashable {
     case bytes(ArraySlice<UInt8>)
   }
 
-  /// Why patches are no overlay.
+  /// Why patches can't form an overlay.
   package enum Failure: Error, Sendable, Hashable {
-    /// Two patches want different bytes at this offset.
+    /// Two patches have different bytes at this offset.
     case conflict(offset: Int64)
     /// All patches together have more bytes than the limit.
     case tooLarge(limit: Int, found: Int)

@@ -16,7 +16,8 @@ int photod_decoder_spawn(const char *path, int control, pid_t *pid);
 // A pair of SOCK_SEQPACKET sockets that are closed on exec.
 int photod_decoder_socketpair(int sockets[2]);
 
-// An unnamed file in memory of exactly this many bytes. Its size is sealed: nobody can shrink it under a mapping.
+// An unnamed file in memory of exactly this many bytes. Its size is sealed: no process can shrink it while it is
+// mapped.
 int photod_decoder_memory(size_t bytes);
 // The same with these contents, which are sealed too.
 int photod_decoder_memory_with(const void *contents, size_t bytes);

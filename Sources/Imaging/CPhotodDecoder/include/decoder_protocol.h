@@ -8,8 +8,8 @@
 //   child  -> daemon   decoder_message, on the progress socket of the request
 //   daemon -> child    decoder_release, on the same socket: a slot may be written again
 //
-// Encoder programs, photod-encoder-NAME, are the same with the direction reversed: rows go to the child in the slots, and
-// the coded picture comes back in messages.
+// Encoder programs, photod-encoder-NAME, work in the other direction: rows go to the child in the slots, and the coded
+// picture comes back in messages.
 //
 //   daemon -> child    encoder_rows: rows of the picture are in a slot
 //   child  -> daemon   decoder_message: ENCODER_RELEASED, then ENCODER_BYTES, each followed by that many bytes

@@ -12,7 +12,7 @@
 // Bytes that the integer kernels may read beyond the last sample of a row; rows are allocated with this much slack.
 #define PHOTOD_KERNEL_SLACK 64
 
-// The columns' kernel takes the coefficients of one channel so many at a time: pad them with zeros to a multiple.
+// The horizontal kernel processes this many coefficients of one channel at a time: pad them with zeros to a multiple.
 enum { PHOTOD_KERNEL_GRAY_TAPS = 8 };
 
 // out[i] = sum over k of coefficients[k] * rows[k][i], 0 <= i < count, Q14 * 8 bit -> Q6.
@@ -23,8 +23,9 @@ void photod_vertical_u8(const uint8_t *const *rows, const int16_t *coefficients,
 void photod_horizontal_u8(const int16_t *row, const int32_t *starts, const int16_t *coefficients, int taps,
                           int channels, uint8_t *out, size_t width);
 
-// A band: so many rows of Q6 samples side by side, two neighbouring samples together, so that the columns' pass takes all
-// of its rows at once. Samples 2p and 2p + 1 of row r are the low and the high half of band[p * PHOTOD_BAND_ROWS + r].
+// A band: this many rows of Q6 samples side by side, in pairs of neighbouring samples, so that the horizontal pass
+// processes all of its rows at once. Samples 2p and 2p + 1 of row r are the low and the high half of band[p *
+// PHOTOD_BAND_ROWS + r].
 enum { PHOTOD_BAND_ROWS = 16, PHOTOD_BAND_PAIRS = 4 };
 
 // Makes a band of rows, row r at rows + r * stride. `pairs` is a multiple of PHOTOD_BAND_PAIRS.

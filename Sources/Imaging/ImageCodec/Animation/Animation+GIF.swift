@@ -3,7 +3,7 @@ import PhotoModel
 // The frames of a GIF (GIF89a §18-26).
 
 extension Animation {
-  /// Blocks between two pictures are skipped; so many bytes of them at most, and of pictures.
+  /// Maximum number of bytes that are read and skipped: blocks between pictures, and the pictures.
   private static let maximumBytes: Int64 = 1 << 30
 
   static func gif(_ reader: inout HeaderReader, _ limits: CodecLimits) throws(CodecError) -> Animation? {

@@ -13,7 +13,7 @@ extension Animation {
       switch chunk.type {
       case "VP8X" where canvas == nil:
         let bytes = try reader.wholeBytes(at: chunk.data.offset, count: 10)
-        // The flag that says that there are frames.
+        // The animation flag.
         guard bytes.bigEndian(at: 0, bytes: 1) & 2 != 0 else { return nil }
         canvas = PixelSize(
           width: bytes.littleEndian(at: 4, bytes: 3) + 1, height: bytes.littleEndian(at: 7, bytes: 3) + 1)

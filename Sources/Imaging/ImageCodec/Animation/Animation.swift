@@ -3,12 +3,12 @@ import PhotoModel
 
 /// The pictures of a GIF, an APNG or an animated WebP, in the order in which they are shown.
 package struct Animation: Sendable, Hashable {
-  /// What happens to a frame's place before the next frame.
+  /// How a frame's area is changed before the next frame is painted.
   package enum Disposal: Sendable, Hashable {
     case keep
     /// It becomes transparent.
     case clear
-    /// It becomes what it was before the frame.
+    /// The area gets back its pixels from before the frame.
     case restore
   }
 

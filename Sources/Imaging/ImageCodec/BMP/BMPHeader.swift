@@ -4,7 +4,7 @@
 
 import PhotoModel
 
-/// What the headers of a BMP say, with the size not yet checked against limits.
+/// The values of a BMP's headers. The size is not yet checked against limits.
 struct BMPHeader {
   static let signature = Array("BM".utf8)
   /// Lengths of information headers: OS/2's and Windows' first; Windows' with masks for colours, and for alpha; OS/2's

@@ -1,7 +1,7 @@
 import PhotoModel
 
 /// Decodes indexes that are coded in runs (Windows GDI, "Bitmap Compression"), from the bottom of the picture to its
-/// top. It can stop between any two commands for lack of input, and go on later.
+/// top. It can stop between any two commands when input is missing, and continue later.
 struct BMPRuns {
   private var input: InputBuffer
   private let bits: Int

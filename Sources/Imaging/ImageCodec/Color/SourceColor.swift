@@ -28,7 +28,7 @@ package enum EmbeddedProfile: Sendable, Hashable {
   }
 }
 
-/// What a file states about the colours of its pixels.
+/// A file's description of the colours of its pixels.
 package struct SourceColor: Sendable, Hashable {
   /// The ICC profile as embedded, not validated yet.
   package var profile: [UInt8]?

@@ -134,8 +134,8 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// The formats of decoders that may show a file; none if there is no decoder: the file is indexed but can't be shown. A
-  /// RAW file is shown by a JPEG that the camera has stored in it; a video by a frame, whose codec its header tells.
+  /// The formats of decoders that may show a file; none if there is no decoder: the file is indexed but can't be shown.
+  /// A RAW file is shown by a JPEG that the camera has stored in it; a video by a frame, whose codec is in its header.
   package var decoders: [SourceFormat] {
     switch self {
     case .jpeg: [.jpeg]
@@ -156,7 +156,7 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
   /// The uniform type identifiers of all formats that can be decoded: files of other types are indexed but can't be
   /// shown.
   ///
-  /// - Parameter workers: the formats whose decoders run in processes of their own and are there.
+  /// - Parameter workers: the formats whose decoders run in processes of their own and are installed.
   package static func renderableTypes(with workers: Set<SourceFormat>) -> Set<String> {
     Set(
       allCases.filter { format in format.decoders.contains { !$0.needsWorker || workers.contains($0) } }

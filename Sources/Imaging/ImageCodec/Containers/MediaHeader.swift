@@ -9,7 +9,7 @@
 import MediaMetadata
 import PhotoModel
 
-/// What a file states about itself before the first pixel or sample.
+/// The facts in a file before its first pixel or sample.
 package struct MediaHeader: Sendable, Hashable {
   package var format: MediaFormat
   /// The size as stored, before the orientation is applied, without the parts that the container crops: a HEIF's

@@ -86,7 +86,7 @@ struct WebPPictureReader {
     let head = try reader.wholeBytes(at: position, count: 8)
     let start = position + 8
     let length = Int64(head.littleEndian(at: 4, bytes: 4))
-    // A cut file shows what is there; its decoder decides whether that is enough.
+    // Of a truncated file, the existing data is used; the decoder decides whether it is enough.
     let data = ByteRange(offset: start, length: Int(min(length, end - start)))
     position = start + length + length % 2
     return Chunk(type: String(decoding: head.prefix(4), as: UTF8.self), data: data)

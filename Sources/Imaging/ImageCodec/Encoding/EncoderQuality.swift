@@ -1,7 +1,7 @@
 import PhotoModel
 
-/// `quality` means the same visible quality for every lossy format: what libjpeg-turbo's own tables and 4:2:0 give at that
-/// number. This table has the settings of the other codecs that reach it.
+/// `quality` means the same visible quality for every lossy format: that of libjpeg-turbo with its own tables and 4:2:0
+/// at this number. This table has the settings with which the other codecs reach it.
 ///
 /// The row of 82 comes from SSIMULACRA2 of three photographs at 800 px; the other rows are estimates around it.
 /// `scripts/bench formats` measures what each row gives, for many photographs and sizes.

@@ -55,13 +55,13 @@ package struct WorkerEncoding: Sendable, Hashable {
     }
   }
 
-  /// As for JPEG, a high quality asks for full colour resolution.
+  /// As for JPEG, a high quality means full colour resolution.
   package var hasFullChroma: Bool { format == .avif && channels != 1 && JPEGEncoder.chromaStep(quality: quality) == 1 }
 
   // MARK: Memory
 
-  /// What the worker may allocate. Measured with libwebp 1.2.4, libaom 3.6.0 and libjxl 0.7.0 as the peak of an encode of
-  /// noise, at the highest qualities, and rounded up. Photographs take about two thirds of it.
+  /// Bytes that the worker may allocate. Measured with libwebp 1.2.4, libaom 3.6.0 and libjxl 0.7.0 as the peak of an
+  /// encode of noise, at the highest qualities, and rounded up. Photographs take about two thirds of it.
   package var workerBytes: Int {
     let pixels = (size.width + 64) * (size.height + 64)
     let (fixed, perPixel) =

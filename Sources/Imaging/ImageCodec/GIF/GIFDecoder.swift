@@ -89,8 +89,8 @@ package final class GIFDecoder: RowDecoder {
     return true
   }
 
-  /// Appendix E: the row that is stored at position `i`. Each eighth row comes first, then those in the middle between
-  /// rows that are there, in three passes.
+  /// Appendix E: the row that is stored at position `i`. Every eighth row comes first, then in three passes the rows
+  /// halfway between the rows so far.
   static func interlacedRow(_ i: Int, height: Int) -> Int {
     var i = i
     for (first, step) in [(0, 8), (4, 8), (2, 4)] {

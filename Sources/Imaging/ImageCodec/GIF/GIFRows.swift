@@ -1,5 +1,5 @@
 /// Decodes the picture of a GIF into rows of indexes, in the order in which they are stored. It can stop at every byte
-/// for lack of input, and go on later.
+/// when input is missing, and continue later.
 struct GIFRows {
   private var input: InputBuffer
   private var strings: LZWStrings

@@ -1,5 +1,5 @@
 /// The strings of GIF's variant of LZW (GIF89a appendix F): codes grow from the smallest to 12 bits, and a full table
-/// stays as it is until it is cleared. One string is available at a time.
+/// does not change until it is cleared. One string is available at a time.
 struct LZWStrings {
   static let maximumCodes = 4096
   static let byteCount = maximumCodes * 4 + 64

@@ -12,7 +12,7 @@ package enum JPEGCoding: Sendable, Hashable {
   /// The same in several scans: fewer bytes again, for three times the time, and two bytes of memory a sample.
   case progressive
 
-  /// Smaller pictures gain little from scans, and are asked for by the hundred.
+  /// Smaller pictures gain little from several scans, and clients request hundreds of them at once.
   private static let minimumProgressivePixels = 300 * 300
 
   /// How a final frame of this size is coded.
@@ -26,7 +26,7 @@ package final class JPEGEncoder: RowEncoder {
   /// The quality for requests that specify none.
   package static let defaultQuality = 82
 
-  /// How many pixels one chroma sample covers, in each direction. A quality above 90 asks for full colour resolution.
+  /// How many pixels one chroma sample covers, in each direction. A quality above 90 means full colour resolution.
   package static func chromaStep(quality: Int) -> Int { quality <= 90 ? 2 : 1 }
 
   /// Peak memory of an encoder: its rows and the file. `profileBytes` is the size of the embedded profile.

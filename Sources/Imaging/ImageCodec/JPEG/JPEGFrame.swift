@@ -38,7 +38,7 @@ struct JPEGFrame {
   }
 }
 
-/// What the application segments state about a JPEG's colours.
+/// The description of a JPEG's colours in its application segments.
 struct ColorMarkers {
   /// Whether the file has a JFIF segment (T.871 §10.1).
   private(set) var isJFIF = false

@@ -114,7 +114,7 @@ enum JPEGHeader {
     return true
   }
 
-  /// Reads what later pictures state about the first: iPhones describe the gain map in its own XMP packet.
+  /// Reads facts about the first picture from later pictures: iPhones describe the gain map in its own XMP packet.
   private static func read(
     _ pictures: [MultiPictureIndex.Picture], _ facts: inout MediaFacts, _ reader: inout HeaderReader,
     _ limits: CodecLimits

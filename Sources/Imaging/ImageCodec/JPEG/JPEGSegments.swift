@@ -26,7 +26,7 @@ struct JPEGSegments {
   private static let searchedBytes = 4096
 
   private let limits: CodecLimits
-  /// The first byte after what was read.
+  /// The position after the bytes that were read.
   private var position: Int64
   private var count = 0
   private var skippedBytes = 0

@@ -4,7 +4,7 @@
 import MediaMetadata
 import PhotoModel
 
-/// What the boxes of a file need to know of the file.
+/// The facts about a file that the walk over its boxes needs.
 struct BoxFile {
   /// Offsets of items and samples count from its start.
   let range: Range<Int64>

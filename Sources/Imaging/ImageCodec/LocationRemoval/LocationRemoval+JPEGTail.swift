@@ -5,7 +5,7 @@
 import MediaMetadata
 import PhotoModel
 
-/// What is known of a JPEG when the bytes after its picture are examined.
+/// The facts about a JPEG that are needed to examine the bytes after its picture.
 struct JPEGTail {
   /// The whole file: from SOI to the end, tail included.
   let file: Range<Int64>

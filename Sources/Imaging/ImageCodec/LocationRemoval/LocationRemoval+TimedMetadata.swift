@@ -80,7 +80,7 @@ extension LocationRemoval {
     return places
   }
 
-  /// Values of a sample, each a box whose type is the number of its key. The number 0 stands for no key.
+  /// Values of a sample, each a box whose type is the number of its key. The number 0 means no key.
   private static func values(
     _ sample: Range<Int64>, of keys: Set<FourCC>, _ context: inout LocationRemovalContext
   ) throws(LocationRemovalError) {

@@ -56,7 +56,7 @@ extension LocationRemoval {
     try endOfPicture(from: range.lowerBound + 2, before: range.upperBound, &context) ?? range.upperBound
   }
 
-  /// Whether a range begins and ends with so many zeros that it is padding; the middle is not read.
+  /// Whether a range is padding: it begins and ends with many zeros; the middle is not read.
   private static func isPadding(
     _ range: Range<Int64>, _ context: inout LocationRemovalContext
   ) throws(LocationRemovalError) -> Bool {
@@ -109,7 +109,7 @@ extension LocationRemoval {
   ) throws(LocationRemovalError) {
     let (blocks, first) = try samsungBlocks(of: range, &context)
     for block in blocks { try samsungBlock(block, &context) }
-    // What comes before the blocks belongs to the file, not to the trailer.
+    // Bytes before the blocks belong to the file, not to the trailer.
     guard first > range.lowerBound else { return }
     try context.nested { context throws(LocationRemovalError) in
       try trailing(range.lowerBound..<first, &context)

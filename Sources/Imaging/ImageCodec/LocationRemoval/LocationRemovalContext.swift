@@ -1,7 +1,7 @@
 import MediaMetadata
 import PhotoModel
 
-/// What the walk over a file's containers shares: reading, the patches so far, and the limits. All positions count from
+/// The state of a walk over a file's containers: reading, the patches so far, and the limits. All positions count from
 /// the start of the whole file, also inside of an inner file.
 struct LocationRemovalContext {
   /// For walks that have a reader of their own, such as those over boxes and directories.
@@ -11,7 +11,7 @@ struct LocationRemovalContext {
   let facts: PrivateFacts
   let fileSize: Int64
   private var patches: [ByteOverlay.Patch] = []
-  /// Structure that has to stay as it is.
+  /// Structure that must not change.
   private var kept: [Range<Int64>] = []
   /// Bytes of items and samples, and what they were examined as.
   private var claims: [(range: Range<Int64>, kind: FourCC)] = []
@@ -103,7 +103,7 @@ struct LocationRemovalContext {
 
   // MARK: Replacing
 
-  /// Replaces bytes of the file. What is there already needs no patch: the caller compares.
+  /// Replaces bytes of the file. The caller leaves out bytes that are equal already.
   mutating func replace(at offset: Int64, with bytes: [UInt8]) throws(LocationRemovalError) {
     guard offset >= 0, Int64(bytes.count) <= fileSize - offset else {
       throw .malformed("a place that ends after the file", offset: offset)

@@ -1,7 +1,7 @@
 import MediaMetadata
 import PhotoModel
 
-/// The part of a RAW file that an ``ImageHeader`` describes: a JPEG that stands for the developed picture.
+/// The part of a RAW file that an ``ImageHeader`` describes: a JPEG that represents the developed picture.
 package struct RAWPicture: Sendable, Hashable {
   /// The position of the JPEG in the file.
   package let range: ByteRange

@@ -6,7 +6,7 @@ struct SourcePart {
   private(set) var bytes: [UInt8]
   private var filled = 0
 
-  /// - Parameter range: within the limits of whoever asks: as much is allocated.
+  /// - Parameter range: as many bytes are allocated, so the caller must check its own limits first.
   init(_ range: ByteRange, of source: any ByteSource, _ stop: StopFlag) {
     cursor = SourceCursor(source: source, range: range, stop: stop)
     bytes = [UInt8](repeating: 0, count: range.length)

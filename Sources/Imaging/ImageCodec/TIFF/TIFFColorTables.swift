@@ -5,7 +5,7 @@ struct TIFFYCbCrTables {
   private let across: Int
   private let down: Int
   var isSubsampled: Bool { across > 1 || down > 1 }
-  /// What each code adds to a colour, in 65536ths. All are within ±8000, so that no sum overflows.
+  /// The contribution of each code to a colour, in 65536ths. All are within ±8000, so that no sum overflows.
   private let luma: [Int32]
   private let red: [Int32]
   private let blue: [Int32]

@@ -72,7 +72,7 @@ package final class TIFFDecoder: RowDecoder {
     return .finished
   }
 
-  /// Reads what all tiles need. Returns false if there is no input for now.
+  /// Reads the data that all tiles need. Returns false if there is no input for now.
   private func prepare() throws(CodecError) -> Bool {
     if colors != nil { return true }
     if colorMap != nil, try colorMap?.read() != true { return false }

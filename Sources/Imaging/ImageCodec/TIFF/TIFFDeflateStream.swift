@@ -69,7 +69,7 @@ final class TIFFDeflateStream: TIFFStream {
       }
       let hadMore = wasFull
       wasFull = end == Self.windowBytes
-      // What comes before damage is delivered: it may be all that the picture needs.
+      // Bytes before the damage are delivered: the picture may need no more.
       switch status {
       case Z_OK: break
       case Z_BUF_ERROR where hadMore: break

@@ -17,7 +17,7 @@ final class TIFFJPEGStream: TIFFStream {
   private let limits: CodecLimits
   private let width: Int
   private let channels: Int
-  /// What comes before a tile's data without its SOI.
+  /// The bytes to put before a tile's data, whose own SOI is skipped.
   private let prefix: [UInt8]
   private var range = ByteRange(offset: 0, length: 0)
   private var head: SourcePart

@@ -174,7 +174,7 @@ final class TIFFLZWStream: TIFFStream {
         }
         previous = code
       }
-      // Whole bytes are not kept: the input says whether there is more.
+      // Whole bytes are not buffered: the input knows whether more bytes follow.
       while bitCount >= 8 {
         bits >>= 8
         bitCount -= 8

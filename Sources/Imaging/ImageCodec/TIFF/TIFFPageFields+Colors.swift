@@ -71,7 +71,7 @@ extension TIFFPageFields {
     case .gray, .rgb: break
     case .palette, .inks, .yCbCr, .lab: return nil
     }
-    // Old writers do not say what the fourth sample of RGB is.
+    // Old writers do not declare the meaning of the fourth sample of RGB.
     if colors == .rgb, samples == 4, directory[.extraSamples] == nil {
       return TIFFPage.Alpha(sample: 3, isPremultiplied: false)
     }
@@ -82,7 +82,7 @@ extension TIFFPageFields {
 
   mutating func checkJPEG(_ colors: TIFFPage.Colors, samples: Int, bits: Int, isPlanar: Bool) throws(CodecError) {
     guard bits == 8 else { throw .unsupported("a TIFF picture with a JPEG of \(bits) bits a sample") }
-    // libjpeg gives four samples as they are, but not those of which three are YCbCr.
+    // libjpeg delivers four samples unchanged, except if three of them are YCbCr.
     let interpretation = try number(.photometricInterpretation)
     let isRGBA = colors == .rgb && samples == 4 && interpretation == 2
     switch colors {

@@ -11,7 +11,7 @@ final class TIFFPlane {
   /// Samples of less than 8 bits, one in each byte; empty for others.
   private let unpacked: UnsafeMutableRawBufferPointer
   private var tile: Int?
-  /// The next stored row of the tile, and how many bytes of it are there.
+  /// The next stored row of the tile, and the number of its bytes that are available.
   private var nextRow = 0
   private var filled = 0
 
@@ -45,7 +45,7 @@ final class TIFFPlane {
   /// subsampled chroma are as stored (TIFF 6.0 §21). Valid until the next row is decoded.
   let samples: UnsafeRawPointer
 
-  /// Decodes the row `row` of a tile. Rows of a tile are asked for in order.
+  /// Decodes the row `row` of a tile. The caller requests the rows of a tile in order.
   ///
   /// - Parameters:
   ///   - tile: counts from the top left, row by row.
@@ -90,7 +90,7 @@ final class TIFFPlane {
   private func unpack() {
     let bits = page.bits
     let last = UInt8(1 << bits - 1)
-    // An index stays as it is; others are scaled to 8 bits.
+    // A palette index is not changed; other samples are scaled to 8 bits.
     let scale: UInt8 = if case .palette = page.colors { 1 } else { 255 / last }
     let perByte = 8 / bits
     for i in 0..<unpacked.count {

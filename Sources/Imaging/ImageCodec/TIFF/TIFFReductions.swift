@@ -38,7 +38,7 @@ enum TIFFReductions {
         next = page.next
       }
     } catch {
-      // The page itself may be sound: what was found so far is used.
+      // The page itself may be sound: use the reductions that were found so far.
     }
     return found
   }

@@ -23,7 +23,7 @@ struct TIFFTileTable {
   mutating func range(of tile: Int, storedBytes: Int) throws(CodecError) -> ByteRange? {
     guard let offset = try offsets.number(tile) else { return nil }
     var length = 0
-    // Rows that are not compressed have a known length, whatever is stated. Old writers state none at all.
+    // Uncompressed rows have a known length, so the stated length is ignored. Old writers state none at all.
     if page.compression == .none {
       length = storedBytes
     } else if lengths != nil {

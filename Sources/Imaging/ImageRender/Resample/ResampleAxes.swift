@@ -2,8 +2,8 @@ import Synchronization
 
 /// The axes that plans share: the most recently used, within a limit of bytes.
 ///
-/// A library has few sizes of pictures and is asked for few sizes, and the weights of a picture's axes take a twentieth
-/// of a small render.
+/// A library has pictures of few sizes and clients request few sizes, and the weights of a picture's axes take a
+/// twentieth of a small render.
 package final class ResampleAxes: Sendable {
   /// The parameters of ``ResampleAxis``.
   private struct Key: Hashable, Sendable {

@@ -19,7 +19,7 @@ package struct DescriptionSources: Sendable, Hashable {
 
   package init() {}
 
-  /// Keeps what is known, and adds blocks of other kinds.
+  /// Adds blocks of kinds that are not known yet; known ones stay.
   mutating package func add(_ other: DescriptionSources) {
     xmp = xmp ?? other.xmp
     iptc = iptc ?? other.iptc

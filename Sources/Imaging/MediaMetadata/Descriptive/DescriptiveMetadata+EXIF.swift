@@ -1,7 +1,7 @@
 import PhotoModel
 
 extension DescriptiveMetadata {
-  /// What cameras write into ImageDescription by themselves, in lower case.
+  /// Texts that cameras write into ImageDescription by default, in lower case.
   private static let cameraTexts: Set<String> = [
     "olympus digital camera", "minolta digital camera", "konica minolta digital camera", "digital camera", "sony dsc",
     "samsung digital camera", "samsung", "kodak digital still camera", "exif_jpeg_picture", "exif jpeg", "default",

@@ -15,7 +15,8 @@ extension DescriptiveMetadata {
     "RegionInfo", "rights", "license", "WebStatement",
   ].map { Array($0.utf8) }
 
-  /// `nil` if the packet has none of the properties. If it is damaged or truncated, what was read before counts.
+  /// `nil` if the packet has none of the properties. Of a damaged or truncated packet, the properties before the damage
+  /// count.
   package init?(xmp packet: ArraySlice<UInt8>) {
     guard let properties = Self.properties(ofXMP: packet) else { return nil }
     self.init(xmp: properties)

@@ -38,7 +38,7 @@ enum DescriptiveText {
     return words
   }
 
-  /// - Parameter replacement: what takes the place of a control character; `nil`: a space.
+  /// - Parameter replacement: replaces each control character; `nil`: a space.
   private static func cleaned(
     _ text: String?, limit: Int, _ replacement: (Unicode.Scalar) -> Unicode.Scalar?
   ) -> String? {

@@ -20,7 +20,7 @@ package struct RegionSources: Sendable, Hashable {
 
   package init() {}
 
-  /// Keeps what is known, and adds that of another block.
+  /// Adds regions of another block; known ones stay.
   mutating package func add(_ other: RegionSources) {
     if xmp.isEmpty { (xmp, appliedTo) = (other.xmp, other.appliedTo) }
     guard subjectArea.isEmpty else { return }

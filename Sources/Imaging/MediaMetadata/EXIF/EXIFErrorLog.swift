@@ -4,7 +4,7 @@ import CLibExif
   import Glibc
 #endif
 
-/// Collects what libexif reports about damage. libexif does not print it, and returns no error.
+/// Collects libexif's reports of damage. libexif does not print it, and returns no error.
 final class EXIFErrorLog {
   private var count = 0
   private var first = ""

@@ -1,6 +1,6 @@
 import PhotoModel
 
-/// The index of a multi-picture file (CIPA DC-007 §5): the JPEGs that follow the first one, and what they are.
+/// The index of a multi-picture file (CIPA DC-007 §5): the JPEGs that follow the first one, and their types.
 package enum MultiPictureIndex {
   /// The bytes before the TIFF header in an APP2 (§5.1).
   package static let signature: [UInt8] = Array("MPF".utf8) + [0]

@@ -7,9 +7,9 @@ struct TIFFValue {
   static let text = 2
   static let undefined = 7
 
-  /// The value by its type alone: one number or an array of numbers, rationals as decimal numbers, text as text.
-  /// Undefined bytes become text if they are readable, as versions and titles are; otherwise few bytes are listed one
-  /// by one, and many are counted.
+  /// The value converted only by its type: one number or an array of numbers, rationals as decimal numbers, text as
+  /// text. Undefined bytes become text if they are readable, as versions and titles are; otherwise few bytes are listed
+  /// one by one, and many are counted.
   var metadataValue: MetadataValue {
     switch type {
     case Self.text: return .text(MetadataText.decoded(bytes))

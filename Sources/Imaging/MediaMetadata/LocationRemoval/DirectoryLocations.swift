@@ -10,7 +10,7 @@
 
 /// Walks the directories from one of them.
 package struct DirectoryLocations<Bytes: DirectoryBytes> {
-  /// What the first directory is.
+  /// The kind of the first directory.
   package enum Root: Sendable {
     /// The first of a TIFF.
     case picture
@@ -42,7 +42,7 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
   /// What is removed.
   let facts: PrivateFacts
   package var found = LocationBlocks.Directories()
-  /// What has to stay as it is.
+  /// Ranges that must not change.
   var kept: [Range<Int>] = []
   /// The camera's maker; some maker notes don't say whose they are.
   var make = ""
@@ -237,7 +237,7 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
   /// Follows an entry that points to directories.
   private mutating func follow(_ entry: Entry, _ kind: Kind) throws(LocationRemovalError) {
     var offsets = try numbers(of: entry, limit: Self.maximumPointers + 1)
-    // Some readers take the four bytes for an offset, whatever the type and the count say.
+    // Some readers use the four bytes as an offset, regardless of type and count.
     if offsets.count != 1 || entry.type == 3, let four = try bytes.read(at: entry.valuePosition, count: 4),
       kind != .picture || offsets.isEmpty
     {
@@ -318,7 +318,7 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
     try zero(value.lowerBound + 6..<value.upperBound)
   }
 
-  /// - Throws: `overlap` if a patch touches what has to stay.
+  /// - Throws: `overlap` if a patch touches a range that must not change.
   private func checkOverlaps() throws(LocationRemovalError) {
     guard !found.patches.isEmpty else { return }
     let patches = found.patches.sorted { $0.offset < $1.offset }

@@ -35,7 +35,7 @@ enum ImageResourceLocations {
       default: break
       }
     }
-    // What is not understood could hold datasets that another reader finds.
+    // Bytes that are not understood could contain datasets that another reader finds.
     let rest = bytes[end...]
     if rest.contains(0x1C) || rest.contains(UInt8(ascii: "<")) {
       add(
@@ -48,7 +48,7 @@ enum ImageResourceLocations {
     found.patches += patches.map { BlockPatch(offset: $0.offset + start, bytes: $0.bytes) }
   }
 
-  /// The resources, and the end of what was understood.
+  /// The resources, and the end of the bytes that were understood.
   private static func resources(of bytes: [UInt8]) -> ([Resource], end: Int) {
     var resources: [Resource] = []
     var position = 0

@@ -3,7 +3,7 @@
 
 /// Finds the places in metadata blocks. Which entries are places is `LocationFilter`'s rule.
 package enum LocationBlocks {
-  /// What has to change in a TIFF structure, and what else has to be examined.
+  /// The changes in a TIFF structure, and the blocks in it that must be examined too.
   package struct Directories: Sendable, Hashable {
     package var patches: [BlockPatch] = []
     /// The positions of embedded pictures that start like a JPEG: thumbnails and previews. They may hold metadata.
@@ -13,7 +13,7 @@ package enum LocationBlocks {
   /// - Parameters:
   ///   - block: a TIFF structure from its header: EXIF, or one of the directories that Canon stores separately. A block
   ///     without that header, which nothing can read, becomes zeros.
-  ///   - root: what its first directory is.
+  ///   - root: the kind of its first directory.
   package static func exif(
     _ block: ArraySlice<UInt8>, from root: DirectoryLocations<DirectoryBlock>.Root = .picture,
     removing facts: PrivateFacts = .places

@@ -16,7 +16,7 @@ struct MakerNote {
     case zero(from: Int)
     /// These bytes of the value become zero.
     case zeroBytes(Range<Int>)
-    /// These bytes become 255, which stands for no city.
+    /// These bytes become 255, which means no city.
     case ones(Range<Int>)
     /// The value points to another directory, whose entry with this tag becomes zero.
     case inner(tag: Int)

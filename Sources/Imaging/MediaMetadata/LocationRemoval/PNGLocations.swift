@@ -2,7 +2,7 @@ import CZlib
 
 /// Finds the places of a PNG's metadata chunks (PNG third edition §11.3.3 and §11.3.5.4).
 package enum PNGLocations {
-  /// What has to change in a chunk. Its checksum changes too.
+  /// The change of a chunk. Its checksum changes too.
   package enum Change: Sendable, Hashable {
     case nothing
     /// Patches of its content; embedded pictures are in `pictures`.
@@ -60,7 +60,7 @@ package enum PNGLocations {
       let text = RawProfile.inflated(stream, limit: MetadataLimits.textBytes)
       return text.map { isCoordinate($0[...]) } == true ? .removal : .nothing
     }
-    // What can't be inflated can't be examined.
+    // Text that can't be inflated can't be examined.
     guard let text = RawProfile.inflated(stream, limit: MetadataLimits.packetBytes) else { return .removal }
     let found = try self.text(keyword, text[...], facts)
     return found.patches.isEmpty && found.pictures.isEmpty ? .nothing : .removal
@@ -117,7 +117,7 @@ package enum PNGLocations {
     return BlockPatch.differences(from: text, to: edited)
   }
 
-  /// What has to change in a profile; `nil` if it is of no known kind.
+  /// The change of a profile; `nil` if its kind is not known.
   private static func profile(
     _ name: String, _ block: [UInt8], _ facts: PrivateFacts
   ) throws(LocationRemovalError) -> LocationBlocks.Directories? {

@@ -62,7 +62,7 @@ enum XMPLocations {
     }
   }
 
-  /// Whether the root element was read. What follows it may be padding that is no white space.
+  /// Whether the root element was read. It may be followed by padding other than white space.
   private static func isComplete(_ outcome: XMLReader.Outcome, _ finder: XMPLocationFinder) -> Bool {
     switch outcome {
     case .complete: true

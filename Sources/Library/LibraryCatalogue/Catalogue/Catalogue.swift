@@ -177,7 +177,8 @@ package final class Catalogue: Sendable {
     try migrator.migrate(pool)
   }
 
-  /// Indexes what another program changed, in several transactions. photod's own changes leave nothing to do.
+  /// Indexes changes that another program made, in several transactions. After photod's own changes, nothing is left to
+  /// index.
   private static func indexQueued(_ pool: DatabasePool) throws {
     while try !pool.read(SearchIndex.isCurrent) {
       try pool.write { _ = try SearchIndex.update($0, atMost: queuedDocumentsATime) }

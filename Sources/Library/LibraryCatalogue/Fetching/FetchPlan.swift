@@ -195,7 +195,7 @@ struct FetchPlan {
     }
     let isInOrder = scopeOrder != nil || sort.total.first?.key.name == path.key
     let sorted = scopeOrder == nil && isInOrder ? path.key : nil
-    // The search index has only what matches the search, and not the album as well.
+    // The search index finds assets that match the search, but does not know the album.
     let isSearchCovered = path.isSearch ? path.album == nil : fetch.search == nil
     let isCoveredByIndex =
       isInOrder && (!hasDateRange || sorted == "creationDate") && isSearchCovered

@@ -17,7 +17,7 @@ package struct MetadataExport {
   package struct Options: Sendable, Hashable {
     /// Also coordinates and names of places.
     package var includesLocations = false
-    /// Only assets of which a user changed a value here.
+    /// Only assets with a value that a user set in photod.
     package var includesOnlyEdited = false
     /// Replace sidecars that another program wrote.
     package var replacesForeign = false
@@ -53,7 +53,7 @@ package struct MetadataExport {
 
   /// Assets that are read at a time.
   private static let pageSize = 500
-  /// The length of an existing file's beginning that shows what it is.
+  /// The number of first bytes of an existing file that are read to detect its kind.
   private static let headBytes = 4096
   /// The length of an existing file that is read to compare it: more than any sidecar has.
   private static let sidecarBytes: Int64 = 1 << 20

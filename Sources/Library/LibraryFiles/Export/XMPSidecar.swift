@@ -1,7 +1,7 @@
-// Writes what the catalogue knows about an asset as XMP (ISO 16684-1), for a sidecar file. Other programs read these
-// properties: Dublin Core's title, description and subject, the basic schema's rating and label, the IPTC extension's
-// people, and with locations the coordinates and the names of the place. A favourite is a label, because XMP has no
-// property for it.
+// Writes the descriptions of an asset in the catalogue as XMP (ISO 16684-1), for a sidecar file. Other programs read
+// these properties: Dublin Core's title, description and subject, the basic schema's rating and label, the IPTC
+// extension's people, and with locations the coordinates and the names of the place. A favourite is a label, because
+// XMP has no property for it.
 
 import PhotoModel
 

@@ -65,7 +65,7 @@ extension LibraryFiles: FileChangePreparing {
 
   /// Checks the staged uploads among the changes.
   ///
-  /// - Returns: what becomes of them, by the index of the change.
+  /// - Returns: their plans, by the index of the change.
   private func plans(
     _ changes: [FileChange], for principal: Principal
   ) throws(FileChangeFailure) -> [Int: StagedPlan] {
@@ -100,7 +100,7 @@ extension LibraryFiles: FileChangePreparing {
           steps.append(.restore(trash: 0))
         case .createFromUpload:
           guard let upload = plans[index]?.upload else { preconditionFailure("every staged upload has a plan") }
-          // Its content is known when its file has moved.
+          // The content is filled in when the file has moved.
           let content = StagedUploadChange.Content.existing(LocalIdentifier(""))
           steps.append(.createFromUpload(StagedUploadChange(upload: upload, content: content, principal: principal)))
         }
@@ -214,7 +214,7 @@ extension LibraryFiles: FileChangePreparing {
       }
       fault(.moved)
     }
-    // A list that fails makes the folder again.
+    // If the list fails, reverting it creates the folder again.
     if case .restore = step { for file in record.files { trash.removeFolder(of: file.trashPath) } }
   }
 }

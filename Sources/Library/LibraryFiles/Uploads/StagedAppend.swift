@@ -4,7 +4,7 @@ import LibraryFolder
 import PhotoModel
 import Synchronization
 
-/// One request that appends bytes to a staged upload. What it has written stays when it ends, however it ends.
+/// One request that appends bytes to a staged upload. The written bytes stay, however the request ends.
 package final class StagedAppend: Sendable {
   /// Bytes written between two checks of the free space, each with a sync of the file, so that the last one is short.
   private static let bytesBetweenSyncs: Int64 = 64 << 20

@@ -53,7 +53,7 @@ final class StagedUploadTable: Sendable {
     if let failure { throw failure }
   }
 
-  /// Takes the place for more bytes.
+  /// Reserves space for more bytes.
   ///
   /// - Parameter bytes: that the staged upload has after that. Fewer than before change nothing.
   func grow(_ identifier: UploadIdentifier, to bytes: Int64) throws(LibraryFilesError) {

@@ -12,7 +12,7 @@ extension LibraryMerge {
     return unsettled.deferIfUnsettled(file, known: known, now: now, isClosed: closed.contains(file.path), in: root)
   }
 
-  /// Checks the files that were held back once more, or leaves that to the caller.
+  /// Rechecks the deferred files, or leaves that to the caller.
   mutating func settle() throws(AssetSourceError) {
     if options.returnsRechecks {
       unsettled.rescheduleAll(now: scanner.environment.now())

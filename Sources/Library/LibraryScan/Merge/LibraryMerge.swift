@@ -1,7 +1,7 @@
 // One walk of a scan: a merge of two streams sorted by path, the files in the folder and the rows in the catalogue.
 //
 //     merge     unchanged file: skipped; new or changed file: written, or held back; row without a file: missing
-//     settle    files that were held back because they may still be written are checked once more
+//     settle    files that were deferred because they may still be written are checked once more
 //     remove    rows of missing files, unless a disk was unmounted, or they may have been moved
 //     record    a complete full scan
 //

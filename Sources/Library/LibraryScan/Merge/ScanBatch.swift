@@ -153,7 +153,7 @@ struct ScanBatch {
     do throws(SystemError) {
       now = try root.open(path).identity
     } catch {
-      // An error is no proof that the file is gone.
+      // Any other error does not prove that the file is gone.
       return error.code == ENOENT || error.code == ENOTDIR
     }
     if now == file.identity { return false }

@@ -4,7 +4,7 @@ import MediaMetadata
 import PhotoModel
 import Primitives
 
-/// Converts a local date and time to a moment.
+/// Converts a local date and time to a timestamp.
 struct EXIFDateResolver: Sendable {
   /// The zone of dates without an offset.
   let timeZone: TimeZone

@@ -23,8 +23,8 @@ package struct FileProbe: Sendable {
     clock = EXIFDateResolver(timeZone: timeZone)
   }
 
-  /// Everything that findings depend on besides the files: after a change of this value a full scan probes every file
-  /// again.
+  /// Identifies everything except the files that the findings depend on. After a change of this value, a full scan
+  /// probes every file again.
   var version: String { "12 \(clock.timeZone.identifier) \(limits.headerSegments)" }
 
   /// Probes one file per core at a time; the results are in the order of `paths`.
@@ -82,7 +82,7 @@ package struct FileProbe: Sendable {
     return media
   }
 
-  /// Whether a video's codec is one of those that decoders exist for. Damage says no.
+  /// Whether a decoder exists for the video's codec. False for a damaged file.
   private func hasPoster(_ file: LibraryFile) throws(CodecError) -> Bool {
     do throws(CodecError) {
       _ = try ImageHeader.read(from: file, limits: limits)
@@ -97,7 +97,7 @@ package struct FileProbe: Sendable {
     }
   }
 
-  /// Whether a RAW file can be shown. Damage says no: the rest of the file may still be sound.
+  /// Whether a RAW file has a preview. False if the preview is damaged; the rest of the file may still be sound.
   private func hasPreview(_ file: LibraryFile) throws(CodecError) -> Bool {
     do throws(CodecError) {
       return try !RAWPreviews.find(in: file, limits: limits).isEmpty

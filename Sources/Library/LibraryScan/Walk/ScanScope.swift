@@ -54,8 +54,8 @@ struct ScanScope: Sendable {
   }
 }
 
-/// Receives what a walk finds, before it is read. An observer that adds a watch here gets events for every change that
-/// the walk does not see.
+/// Is notified of the folders and links that a walk finds, before they are read. An observer that adds a watch here
+/// gets events for every change that the walk does not see.
 protocol WalkObserver: Sendable {
   /// The walk is about to read the names of a folder.
   ///

@@ -29,7 +29,7 @@ struct EventDebouncer {
 
     /// The path is, or was, a file.
     static let file = PathHints(rawValue: 1)
-    /// The path is, or was, a folder, and stands for everything below it.
+    /// The path is, or was, a folder; it includes everything below it.
     static let folder = PathHints(rawValue: 2)
     /// A writer has closed the file, or the complete file was renamed to this path.
     static let closed = PathHints(rawValue: 4)

@@ -18,7 +18,7 @@ import Synchronization
 
 package final class LibraryWatcher: Sendable {
   package struct Options: Sendable, Hashable {
-    /// Maximum number of watched folders; 0: nine tenths of what the kernel lets this user watch.
+    /// Maximum number of watched folders; 0: nine tenths of the kernel's limit for this user.
     package var folders = 0
     /// Debounce: a path is scanned after this time without further events, or after five times this time at most.
     package var delay = Duration.milliseconds(100)
@@ -56,7 +56,7 @@ package final class LibraryWatcher: Sendable {
   ///   - scanned: called on the scan queue with the progress of each scan of changed paths.
   ///   - requestFullScan: called on the scan queue when a full scan is needed; the receiver calls `runFullScan`.
   ///
-  /// Throws ``SystemError`` where nothing can be watched at all.
+  /// Throws ``SystemError`` if no folder can be watched.
   package init(
     scanner: LibraryScanner, scanQueue: DispatchQueue, options: Options = Options(), clock: WatchClock = .system,
     stop: StopFlag = StopFlag(), logger: Logger, scanned: @escaping @Sendable (ScanProgress) -> Void,

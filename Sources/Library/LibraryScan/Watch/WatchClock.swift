@@ -4,7 +4,7 @@
 
 /// The clock for the delays of a watcher. A manual clock in a test starts no timers.
 package struct WatchClock: Sendable {
-  /// Nanoseconds since an arbitrary moment; monotonic.
+  /// Nanoseconds since an arbitrary point in time; monotonic.
   let now: @Sendable () -> Int64
   let wakes: Bool
 

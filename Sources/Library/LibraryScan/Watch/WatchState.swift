@@ -208,7 +208,7 @@ struct WatchState {
     }
     var taken = debouncer.take(now: now) { waiting.contains($0) }
     if statistics.unwatchedFolders > 0 && !gone.isEmpty {
-      // The target may be an unwatched folder: only a full scan can tell.
+      // The file may have moved to an unwatched folder: only a full scan can find it there.
       for path in gone { taken.paths[path] = nil }
       debouncer.replaceWithFullScan(at: now)
     }

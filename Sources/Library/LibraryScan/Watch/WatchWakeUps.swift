@@ -1,7 +1,7 @@
 import Dispatch
 import LibraryFolder
 
-/// What wakes a watcher: events of the kernel, and a timer for the next path that is due.
+/// The sources that wake a watcher: kernel events, and a timer for the next path that is due.
 ///
 /// `@unchecked Sendable` because dispatch sources may be used from any thread, although their types do not declare it.
 struct WatchWakeUps: @unchecked Sendable {

@@ -38,7 +38,7 @@ struct Lexer {
     return Token(kind: kind, range: start..<position)
   }
 
-  /// Skips a `-` if it comes next, whatever follows it.
+  /// Skips a `-` if it is the next character, without checking the character after it.
   mutating func consumeMinus() -> Bool {
     skipSpace()
     guard peek() == "-" else { return false }
@@ -154,8 +154,8 @@ struct Lexer {
     throw error(at: position, .closingQuote(quote))
   }
 
-  /// The character that an escape sequence stands for. `\u` is that of JSON: four hexadecimal digits, or two such
-  /// sequences for characters beyond U+FFFF (RFC 8259 §7).
+  /// The character of an escape sequence. `\u` is that of JSON: four hexadecimal digits, or two such sequences for
+  /// characters beyond U+FFFF (RFC 8259 §7).
   private mutating func escape() throws(PredicateError) -> Unicode.Scalar {
     let start = position
     position += 2

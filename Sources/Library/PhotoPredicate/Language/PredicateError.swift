@@ -50,7 +50,7 @@ extension Expectation: CustomStringConvertible {
   package var description: String {
     switch self {
     case .oneOf(let words): Self.listed(words)
-    case .comparison: "a comparison (a key or a value first), NOT or ("
+    case .comparison: "a comparison that begins with a key or a value, NOT or ("
     case .key(let names): "a key (\(Self.listed(names)))"
     case .value(let key, let orNil): Self.value(of: key) + (orNil ? ", or nil" : "")
     case .list(let key): "{ and values in braces: \(Self.value(of: key))"
@@ -58,11 +58,11 @@ extension Expectation: CustomStringConvertible {
     case .castDate: "a quoted date such as \"2024-05-06T07:08:09Z\", or seconds since 2001-01-01T00:00:00Z"
     case .digit: "a digit"
     case .finiteNumber: "a number between -1.8e308 and 1.8e308"
-    case .integerOf64Bits: "a number of 63 bits at most, and its sign"
+    case .integerOf64Bits: "a number from -9223372036854775808 to 9223372036854775807"
     case .closingQuote(let quote): "the closing \(quote)"
     case .escape: #"n, r, t, ', ", \ or uXXXX after the backslash (a backslash itself is \\)"#
     case .textWithoutNUL: "no U+0000"
-    case .caseOption: "c], the one option there is (case is folded; accents are not)"
+    case .caseOption: "c], the only option (it ignores case, not accents)"
     case .atMost(let limit, let what): "at most \(limit) \(what)"
     }
   }

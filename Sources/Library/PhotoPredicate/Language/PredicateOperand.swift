@@ -4,7 +4,7 @@ enum PredicateOperand {
   case subject(PredicateComparison.Subject, Range<Int>)
   case literal(Literal)
 
-  /// The place of an operand: what it may be, and what an error reports as expected.
+  /// The context of an operand: decides which operands are allowed, and what an error reports as expected.
   enum Context {
     /// A predicate is also allowed here.
     case first
@@ -23,7 +23,7 @@ enum PredicateOperand {
   }
 }
 
-/// What was parsed where both a predicate and an operand may be: both may begin with the same tokens.
+/// The result of parsing where both a predicate and an operand are allowed: both may begin with the same tokens.
 enum PredicateOrOperand {
   case predicate(FetchPredicate)
   case operand(PredicateOperand)

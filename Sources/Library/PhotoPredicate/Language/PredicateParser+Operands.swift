@@ -105,7 +105,7 @@ extension PredicateParser {
   /// The key with that name, if it exists for the principal.
   private func key(named name: String) -> PropertyKey? { schema.key(named: name, for: principal) }
 
-  /// What an error reports as expected in a context.
+  /// The expectation that an error reports in a context.
   func expectation(_ context: PredicateOperand.Context) -> Expectation {
     switch context {
     case .first: .comparison

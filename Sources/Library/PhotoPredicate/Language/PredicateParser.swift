@@ -81,7 +81,7 @@ struct PredicateParser {
   /// An error at a range in Unicode scalars of the text.
   func error(at range: Range<Int>, _ expected: Expectation) -> PredicateError { lexer.error(at: range, expected) }
 
-  /// What may follow a comparison.
+  /// The tokens that may follow a comparison.
   var endOfComparison: Expectation { .oneOf(["AND", "OR", openParentheses > 0 ? ")" : "the end"]) }
 
   /// The keys that the principal may use.

@@ -14,7 +14,7 @@ package struct PropertyKey: Sendable, Hashable {
   /// Whether objects may be sorted by it. The values of a page's last object are part of its cursor, so they must be
   /// short.
   package let isSortable: Bool
-  /// The name of the property that this key stands for in storage.
+  /// The name of this property in storage.
   package let column: String
 
   package init(

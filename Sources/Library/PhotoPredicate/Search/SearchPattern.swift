@@ -1,5 +1,5 @@
-// What the words of a name must be like if a comparison with that name is true. The words are in the search index, so it
-// finds a few candidates, and the comparison decides.
+// The conditions that the words of a name fulfil if a comparison with the name is true. The search index finds the few
+// candidates that fulfil them, and then the comparison itself decides.
 
 import PhotoModel
 

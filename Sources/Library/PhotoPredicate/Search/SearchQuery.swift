@@ -1,7 +1,7 @@
 // The text of a search: words, and phrases in quotation marks. It is parsed here and never passed on as the syntax of
 // another language.
 
-/// What a search asks for: all terms must match, each in any one field.
+/// A parsed search: all terms must match, each in any one field.
 package struct SearchQuery: Sendable, Hashable {
   /// Consecutive words of one field.
   package struct Term: Sendable, Hashable {

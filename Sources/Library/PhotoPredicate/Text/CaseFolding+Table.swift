@@ -1,6 +1,6 @@
 /// Made from CaseFolding-15.0.0 by scripts/case-folding: 1454 characters.
 extension CaseFolding {
-  /// Four numbers a run: first, last, step, and how far what they fold to lies from them.
+  /// Four numbers for each run: first, last, step, and the distance from a character to its folded form.
   static let runs: [Int32] = [
     0x41, 0x5A, 1, 32, 0xB5, 0xB5, 1, 775, 0xC0, 0xD6, 1, 32, 0xD8, 0xDE, 1, 32, 0x100, 0x12E, 2, 1,
     0x132, 0x136, 2, 1, 0x139, 0x147, 2, 1, 0x14A, 0x176, 2, 1, 0x178, 0x178, 1, -121, 0x179, 0x17D, 2, 1,

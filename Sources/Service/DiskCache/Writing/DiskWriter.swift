@@ -212,7 +212,7 @@ final class DiskWriter: @unchecked Sendable {
   }
 
   private func checkSpace(for batch: WriteBuffer.Batch) throws(DiskFault) {
-    // If the free space is unknown, go on: a full disk will report an error itself.
+    // If the free space is unknown, continue: a full disk will report an error itself.
     guard let free = environment.freeBytes(folder.path) else { return }
     let needed = batch.entries.values.reduce(0) { $0 + EntryCost.bytes(of: $1.entry.bytes.count) }
     guard free >= limits.minimumFreeBytes + needed else {

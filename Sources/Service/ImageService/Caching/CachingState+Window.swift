@@ -141,7 +141,7 @@ extension CachingState {
     needsSort = true
   }
 
-  /// What a window wants for one asset.
+  /// A window's wish for one asset.
   private struct WantedEntry {
     let asset: Asset
     let rank: Int

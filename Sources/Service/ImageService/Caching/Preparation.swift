@@ -105,7 +105,7 @@ extension ImageManager {
       }
     }
     pipeline.start(task, isOnQuickWorker: true) {
-      // Cancelled between creation and `attach`: treat it like a cancellation that came a moment later.
+      // Cancelled between creation and `attach`: treat it like a later cancellation.
       if !preparation.attach(task) { _ = cancel(task) }
     }
   }

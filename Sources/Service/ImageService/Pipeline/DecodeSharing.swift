@@ -90,7 +90,7 @@ struct SharedRender: Sendable {
     return plan.members.map { $0.request < jobs.count ? jobs[$0.request].stop : all }
   }
 
-  /// What a member of the plan makes.
+  /// The output of a member of the plan.
   func output(of member: Int) -> Output {
     let request = plan.members[member].request
     return request < jobs.count ? .frame(jobs[request]) : .derivative(rungs[request - jobs.count])

@@ -95,7 +95,7 @@ package struct PlaceholderRenderer: Sendable {
   }
 }
 
-/// What is computed from the pixels of a placeholder.
+/// The values that are computed from the pixels for a placeholder.
 struct Placeholder: Sendable {
   let hash: [UInt8]
   let saliency: UnitPoint?

@@ -1,7 +1,7 @@
 import PhotoModel
 import Synchronization
 
-/// What a task delivers to its caller: any number of degraded frames, then exactly one `final` or `failed`.
+/// A delivery of a task to its caller: any number of degraded frames, then exactly one `final` or `failed`.
 package enum ImageDelivery: Sendable {
   case degraded(ImageFrame)
   case final(ImageFrame)

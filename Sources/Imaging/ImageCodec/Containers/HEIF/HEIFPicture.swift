@@ -2,7 +2,7 @@ import PhotoModel
 
 /// A picture that is coded as equal tiles, row by row; most pictures are one tile.
 package struct CodedTiles: Sendable, Hashable {
-  /// How many workers may decode the tiles at the same time. The price of a picture contains so many.
+  /// Maximum number of workers that decode the tiles at the same time. The price of a picture includes this many.
   package static let workersAtOnce = 4
 
   package let configuration: TileConfiguration

@@ -1,6 +1,6 @@
 // Reads how a HEIF file's primary picture is coded. Only for renders: scans read HEIFHeader.
 //
-// Rotation, mirroring and crop come from the item's properties alone, as in HEIFHeader; the EXIF orientation is ignored.
+// Rotation, mirroring and crop come only from the item's properties, as in HEIFHeader; the EXIF orientation is ignored.
 
 import PhotoModel
 

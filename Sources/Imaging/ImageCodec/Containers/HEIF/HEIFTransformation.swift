@@ -1,6 +1,6 @@
 import PhotoModel
 
-/// What an item's transformations do to the decoded picture: cut it, then turn it (ISO/IEC 23008-12 §6.5).
+/// The transformations of an item: crop the decoded picture, then turn it (ISO/IEC 23008-12 §6.5).
 struct HEIFTransformation {
   /// The part that is shown, in pixels of the decoded picture.
   private(set) var crop: PixelRect

@@ -7,7 +7,7 @@ package enum ChromaSampling: Int, Sendable, Hashable {
   package var vertical: Int { self == .half ? 2 : 1 }
 }
 
-/// What an HEVC decoder must know before the first picture: the `hvcC` property (ISO/IEC 14496-15 §8.3.3.1).
+/// The configuration of an HEVC decoder: the `hvcC` property (ISO/IEC 14496-15 §8.3.3.1).
 package struct HEVCConfiguration: Sendable, Hashable {
   /// NAL units without lengths: video, sequence and picture parameter sets.
   package let parameterSets: [[UInt8]]

@@ -1,4 +1,4 @@
-/// The codec of a HEIF picture's tiles or a video's frame, with what its decoder must know before the first one.
+/// The codec of a HEIF picture's tiles or a video's frame, with the configuration of its decoder.
 package enum TileConfiguration: Sendable, Hashable {
   case hevc(HEVCConfiguration)
   case av1(AV1Configuration)

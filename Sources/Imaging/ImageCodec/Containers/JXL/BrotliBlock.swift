@@ -9,10 +9,10 @@ import CBrotli
 /// libbrotli runs in this process, as Expat and libexif do for the same metadata: it is memory that is limited here. A
 /// decoder allocates up to a window of 16 MiB whatever the data say, so an allocation beyond the limit fails.
 package enum BrotliBlock {
-  /// What the decoder may allocate at once: its state, and a window for the largest block that is read.
+  /// Bytes that the decoder may allocate: its state, and a window for the largest block that is read.
   static let allocationBytes = 1 << 20
 
-  /// The first bytes of what a block expands to, at most `limit`; fewer if the block is damaged or ends early.
+  /// The first bytes of an expanded block, at most `limit`; fewer if the block is damaged or ends early.
   package static func prefix(of compressed: ArraySlice<UInt8>, limit: Int) -> [UInt8] {
     let decoder = BrotliDecoderCreateInstance(
       { _, bytes in bytes <= BrotliBlock.allocationBytes ? malloc(bytes) : nil }, { _, memory in free(memory) }, nil)

@@ -3,7 +3,7 @@
 
 import PhotoModel
 
-/// What a codestream states about its picture before the first frame.
+/// The header of a codestream.
 package struct JXLCodestream: Sendable, Hashable {
   /// As stored, before the orientation is applied.
   package let size: PixelSize

@@ -1,6 +1,6 @@
 // Reads the colours of a JPEG XL codestream (ISO/IEC 18181-1 §E.2), whose numbers are mostly those of ITU-T H.273.
 
-/// What a codestream states about its colours.
+/// The colours in the header of a codestream.
 package struct JXLColors: Sendable, Hashable {
   package var isGray = false
   /// Whether the codestream has an ICC profile, after the header and compressed: only a decoder can read it.

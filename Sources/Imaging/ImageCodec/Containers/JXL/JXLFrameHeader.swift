@@ -1,7 +1,7 @@
 // Reads the header of a JPEG XL codestream's first frame (ISO/IEC 18181-1 annex F) as far as it decides how much memory
 // a decoder needs.
 
-/// What the first frame states about its coding.
+/// The header of the first frame.
 enum JXLFrameHeader {
   /// Features that need the whole picture at once or other frames: noise, patches, splines, and DC from another frame.
   private static let costlyFlags = 1 | 2 | 16 | 32

@@ -22,8 +22,8 @@ package struct JXLPicture: Sendable, Hashable {
   /// Planes of a decode, alpha included.
   package var channels: Int { (header.isGray ? 1 : 3) + (header.hasAlpha ? 1 : 0) }
 
-  /// What a decoder converts the colours to; `nil` if it gives them as they are coded. Pictures of high dynamic range
-  /// keep their curve, which is converted as in other formats.
+  /// The colours that a decoder converts to; `nil` if it does not convert them. Pictures of high dynamic range keep
+  /// their curve, which is converted as in other formats.
   package var convertedColors: Colors? {
     guard header.isXYB, !header.colors.isHighDynamicRange else { return nil }
     guard let primaries = header.colors.primaries else { return header.isGray ? .sRGB : .displayP3 }

@@ -16,7 +16,7 @@ struct AVCSequenceParameters {
   private static let highProfiles: Set<Int> = [44, 83, 86, 100, 110, 118, 122, 128, 134, 135, 138, 139, 244]
 
   /// - Parameter unit: a NAL unit.
-  /// - Throws: ``CodecError`` if it is damaged, or describes what no decoder here gives.
+  /// - Throws: ``CodecError`` if it is damaged, or describes pictures that no decoder supports.
   init(_ unit: ArraySlice<UInt8>) throws(CodecError) {
     var bits = HeaderBits(nalUnit: unit)
     bits.skip(8)

@@ -4,7 +4,7 @@
 import PhotoModel
 
 struct MovieFragments {
-  /// What a track's samples have where a fragment does not say it (§8.8.3).
+  /// The default values of a track's samples, for fragments that do not give them (§8.8.3).
   struct Defaults {
     var duration = 0
     var size = 0

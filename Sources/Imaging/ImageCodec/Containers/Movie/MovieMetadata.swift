@@ -11,7 +11,7 @@ struct MovieMetadata {
   private(set) var texts: [String: String] = [:]
   /// The position of an XMP packet in the file.
   private(set) var xmp: Range<Int64>?
-  /// The position of a JPEG that stands for the movie.
+  /// The position of a JPEG that represents the movie.
   private(set) var coverArt: Range<Int64>?
 
   mutating func readUserData(_ boxes: inout BoxReader, _ userData: Box) throws(CodecError) {
@@ -188,8 +188,8 @@ struct MovieMetadata {
 }
 
 extension Location {
-  /// ISO 6709 annex H: `+48.2082+016.3738+171.000/`. The number of digits before the point tells degrees, degrees and
-  /// minutes, and degrees, minutes and seconds apart.
+  /// ISO 6709 annex H: `+48.2082+016.3738+171.000/`. The number of digits before the point distinguishes degrees from
+  /// degrees and minutes, and from degrees, minutes and seconds.
   init?(iso6709 text: String) {
     let numbers = text.prefix { $0 != "/" && $0 != "C" }
     var parts: [Substring] = []

@@ -1,9 +1,9 @@
-// Finds the frame that stands for a movie. A frame is decoded like a picture of HEIC: its data is somewhere in the file,
-// and its colours, crop and orientation are the container's.
+// Finds the frame that represents a movie. A frame is decoded like a picture of HEIC: its data is somewhere in the
+// file, and its colours, crop and orientation are the container's.
 //
 //   moov -> track -> sample entry: codec, size, colours -> key frames -> ImageHeader
 //
-// A first frame is often black. Whether one is, only its decoder can tell, so the header names some more key frames as
+// A first frame is often black. Only its decoder can find this out, so the header names some more key frames as
 // alternatives, and the decoder takes the first that is not nearly black.
 
 import MediaMetadata
@@ -83,7 +83,7 @@ enum MoviePoster {
   }
 }
 
-/// What of a `moov` box leads to its frames.
+/// The parts of a `moov` box that lead to its frames.
 private struct Movie {
   let track: MovieTrack
   private var edits = MovieEdits()

@@ -1,4 +1,4 @@
-// Assets and their files. What a library needs to list, count and order assets is in `libraryAsset`.
+// Assets and their files. The columns that a library needs to list, count and order assets are in `libraryAsset`.
 
 extension CatalogueSchema {
   private static let localDay = day(
