@@ -1,6 +1,7 @@
 # Controls headless Chromium through the pipe of --remote-debugging-pipe (Chrome DevTools Protocol), without sockets and
 # packages. Messages are JSON, each terminated by a NUL; Chromium reads descriptor 3 and writes descriptor 4.
 import base64
+import fcntl
 import json
 import os
 import shutil
@@ -14,13 +15,15 @@ class Browser:
             raise SystemExit("Chromium not found: install the package chromium")
         read_end, self._to = os.pipe()
         self._from, write_end = os.pipe()
+        # Above the numbers that the shell assigns below.
+        read_end, write_end = self._moved(read_end), self._moved(write_end)
         arguments = [program, "--headless=new", "--remote-debugging-pipe", f"--user-data-dir={profile}",
                      "--no-first-run", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage",
                      "--disable-background-networking", "--force-device-scale-factor=1"]
         if os.geteuid() == 0:
             arguments.append("--no-sandbox")  # Chromium's sandbox refuses root.
         # The shell moves the pipes to the descriptors that Chromium uses.
-        command = ["sh", "-c", f'exec "$@" 3<&{read_end} 4>&{write_end}', "sh"] + arguments
+        command = ["bash", "-c", f'exec "$@" 3<&{read_end} 4>&{write_end}', "bash"] + arguments
         self._process = subprocess.Popen(command, pass_fds=(read_end, write_end), stdout=subprocess.DEVNULL,
                                          stderr=subprocess.DEVNULL)
         os.close(read_end)
@@ -35,9 +38,17 @@ class Browser:
         self.call("Network.enable")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
+    @staticmethod
+    def _moved(descriptor):
+        moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD, 10)
+        os.close(descriptor)
+        return moved
+
     def close(self):
         self._process.terminate()
         self._process.wait()
+        os.close(self._to)
+        os.close(self._from)
 
     def call(self, method, **parameters):
         self._number += 1
