@@ -6,7 +6,8 @@ enum EnvironmentNames {
   /// Variables that other programs set or read. Kubernetes sets the first group for a service that is named photod; the
   /// others control tests, benchmarks and scripts of this project.
   private static let foreignNames: Set<String> = [
-    "PHOTOD_PORT", "PHOTOD_BINARY", "PHOTOD_THOROUGH", "PHOTOD_LEAK_REQUESTS", "PHOTOD_RESTARTS", "PHOTOD_BENCH",
+    "PHOTOD_PORT", "PHOTOD_BINARY", "PHOTOD_THOROUGH", "PHOTOD_LEAK_REQUESTS", "PHOTOD_RESTARTS", "PHOTOD_KILLS",
+    "PHOTOD_BENCH",
   ]
   private static let foreignPrefixes = ["PHOTOD_PORT_", "PHOTOD_SERVICE_", "PHOTOD_TEST_", "PHOTOD_BENCH_"]
 

@@ -1,3 +1,5 @@
+import Primitives
+
 /// The position of a request in the trace of its caller: the field `traceparent` (W3C Trace Context, Level 1, §3.2).
 ///
 /// photod makes no spans. It writes the identifiers to the log, where they connect its lines to those of the caller.
@@ -36,10 +38,10 @@ package struct TraceParent: Sendable, Hashable, BitwiseCopyable {
   }
 
   /// 32 lower-case hexadecimal digits.
-  package var traceID: String { Self.digits(traceHigh) + Self.digits(traceLow) }
+  package var traceID: String { traceHigh.hexadecimal + traceLow.hexadecimal }
 
   /// The caller's span: 16 lower-case hexadecimal digits.
-  package var parentID: String { Self.digits(parent) }
+  package var parentID: String { parent.hexadecimal }
 
   /// The number of lower-case hexadecimal digits (§3.2.1), at most 16; `nil` if there is another character.
   private static func number(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> UInt64? {
@@ -54,10 +56,5 @@ package struct TraceParent: Sendable, Hashable, BitwiseCopyable {
       }
     }
     return number
-  }
-
-  private static func digits(_ number: UInt64) -> String {
-    let digits = String(number, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
   }
 }
