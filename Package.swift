@@ -108,7 +108,7 @@ let package = Package(
     Wing.common.module("Telemetry", ["Primitives", coreMetrics, logging]),
 
     Wing.http.module("HTTPCore", ["Primitives", "CZlib"]),
-    Wing.http.module("HTTPServer", ["Primitives", "HTTPCore", "CPhotodSystem", collections, logging]),
+    Wing.http.module("HTTPServer", ["Primitives", "Telemetry", "HTTPCore", "CPhotodSystem", collections, logging]),
 
     Wing.imaging.c("CPhotodJPEG", ["jpeg"], settings: optimizedC),
     Wing.imaging.c("CPhotodPNG", ["png", "z", "isal"], settings: optimizedC),
@@ -203,10 +203,10 @@ let package = Package(
     tests("PrimitivesTests", ["Primitives"]),
     tests("PhotoModelTests", ["PhotoModel", "Primitives"]),
     tests("PhotoPredicateTests", ["PhotoPredicate", "PhotoModel", "PhotoFixtures", grdb]),
-    tests("TelemetryTests", ["Telemetry", coreMetrics]),
+    tests("TelemetryTests", ["Telemetry", coreMetrics, logging]),
     tests("ImageCodecTests", ["ImageCodec", "MediaMetadata", "PhotoModel", "PhotoFixtures"]),
     tests("HTTPCoreTests", ["HTTPCore"]),
-    tests("HTTPServerTests", ["HTTPServer", "HTTPCore", "CPhotodSystem", logging]),
+    tests("HTTPServerTests", ["HTTPServer", "HTTPCore", "Telemetry", "CPhotodSystem", logging]),
     tests("DiskCacheTests", ["DiskCache", "PhotoFixtures", "disk-cache-writer", grdb, logging]),
     // Killed by DiskCacheTests in the midst of its writing.
     .executableTarget(

@@ -21,6 +21,7 @@ struct Composition: Sendable {
   private let libraryPath: String
   private let dataFolder: String
   private let logLevel: LogLevel
+  private let logFormat: LogFormat
 
   /// Validates addresses, proxies and paths in the settings. Throws ``CommandFailure`` with what to change.
   init(_ settings: Settings) throws {
@@ -40,7 +41,9 @@ struct Composition: Sendable {
     dataFolder = try settings.dataFolder()
     let logLevel = LogLevel(settings.logLevel)
     self.logLevel = logLevel
-    LoggingSystem.bootstrap { LogfmtHandler(label: $0, level: logLevel) }
+    let logFormat = settings.logFormat.format
+    self.logFormat = logFormat
+    LoggingSystem.bootstrap { LineLogHandler(label: $0, format: logFormat, level: logLevel) }
   }
 
   func scanner() throws -> LibraryScanner {
@@ -152,7 +155,8 @@ struct Composition: Sendable {
     let server = Server(
       handler: api, limits: settings.http.server, proxies: proxies,
       loopCount: settings.http.eventLoops == 0 ? Int(photod_usable_cores()) : settings.http.eventLoops,
-      accessLog: settings.accessLog ? .toStandardError(limitBytes: settings.http.server.accessLogBufferBytes) : nil,
+      accessLog: settings.accessLog
+        ? .toStandardError(limitBytes: settings.http.server.accessLogBufferBytes, format: logFormat) : nil,
       logger: Logger(label: "http"))
     MetricsSetup.register(server, limits: settings.http.server, in: metrics)
     MetricsSetup.register(watching: { [weak scans] in scans?.watchStatistics }, in: metrics)
@@ -164,7 +168,18 @@ struct Composition: Sendable {
         catalogue: catalogue, images: images.manager, results: results, streams: streams, access: access,
         caching: caching, history: settings.changes.history, files: files, api: api, stop: stop),
       images: images, streams: streams,
-      reloader: reloader(of: scans, origins, load), stop: stop)
+      reloader: reloader(of: scans, origins, load),
+      heartbeat: Heartbeat(
+        catalogue: catalogue, parts: Self.livingParts(server, ["lookup": lookups, "fetch": fetches])),
+      stop: stop)
+  }
+
+  /// What must answer for the daemon to be alive: the event loops, and the queues whose work has a deadline and reads
+  /// only the catalogue. Queues that read or write the library are left out: a slow or missing disk of the library must
+  /// not restart the daemon, which would then find no library at all.
+  private static func livingParts(_ server: Server, _ queues: KeyValuePairs<String, WorkQueue>) -> [Liveness.Part] {
+    (0..<server.loopCount).map { index in Liveness.Part("loop.\(index)") { server.probe(loop: index, $0) } }
+      + queues.map { name, queue in Liveness.Part(name) { queue.probe($0) } }
   }
 
   /// Applies the settings whose rows in the table are reloadable. The time for draining is read when it is needed.

@@ -25,6 +25,7 @@ struct Daemon: Sendable {
   let images: ImageServices
   let streams: ChangeStreams
   let reloader: SettingsReloader
+  let heartbeat: Heartbeat
   /// Stops scans and maintenance.
   let stop: StopFlag
   private let logger = Logger(label: "photod")
@@ -52,12 +53,14 @@ struct Daemon: Sendable {
       print("photod serves \(libraryPath) at \(address.url)")
     }
     fflush(nil)
-    Systemd.notify("READY=1")
+    Systemd.notify("READY=1\nSTATUS=\(heartbeat.status())")
+    heartbeat.start()
     maintenance.start()
     scans.start()
     let name = await endings.first { _ in true } ?? SIGTERM
     logger.info("draining", metadata: ["signal": "\(name)"])
-    Systemd.notify("STOPPING=1")
+    heartbeat.stop()
+    Systemd.notify("STOPPING=1\nSTATUS=finishing the requests in progress")
     stop.raise()
     images.background.cancel()
     streams.end()

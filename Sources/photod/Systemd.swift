@@ -18,7 +18,19 @@ enum Systemd {
     return (0..<count).map { firstDescriptor + $0 }
   }
 
-  /// Sends a state to the service manager: `READY=1`, `STOPPING=1`. Does nothing without one.
+  /// Whether a service manager receives states.
+  static var isNotified: Bool { ProcessInfo.processInfo.environment["NOTIFY_SOCKET"] != nil }
+
+  /// Within this many seconds the service manager expects the next `WATCHDOG=1` (sd_watchdog_enabled(3)); `nil` if it
+  /// expects none from this process.
+  static func watchdogSeconds(_ environment: [String: String] = ProcessInfo.processInfo.environment) -> Double? {
+    guard let time = environment["WATCHDOG_USEC"].flatMap({ Double($0) }), time > 0 else { return nil }
+    if let process = environment["WATCHDOG_PID"], Int32(process) != getpid() { return nil }
+    return time / 1_000_000
+  }
+
+  /// Sends states to the service manager, one a line: `READY=1`, `STATUS=text`, `WATCHDOG=1`, `STOPPING=1`. Does nothing
+  /// without one.
   static func notify(_ state: String) {
     guard let path = ProcessInfo.processInfo.environment["NOTIFY_SOCKET"], path.hasPrefix("/") || path.hasPrefix("@")
     else {

@@ -22,6 +22,7 @@ struct SettingsTests {
       case ("timeZone", _): "Europe/Vienna"
       case ("presets", _): "card?targetSize=400x300"
       case ("logLevel", _): "debug"
+      case ("logFormat", _): "json"
       case ("decoders.folder", _): "/tmp/elsewhere"
       case ("decoders.sandbox", _): "optional"
       case ("decoders.hevc", _): "libde265"
@@ -153,6 +154,56 @@ struct SettingsTests {
     }
   }
 
+  @Test(
+    "a misspelt setting is refused, and the error names the nearest one",
+    arguments: [
+      ("scan.intervalSecond", "scan.intervalSeconds"), ("Http.headerBytes", "http.headerBytes"),
+      ("headerBytes", "http.headerBytes"), ("lisetn", "listen"), ("upload.minimumFreeByte", "upload.minimumFreeBytes"),
+    ])
+  func nearestKey(_ wrong: String, _ right: String) throws {
+    let run = try TestDaemon.run(["settings", "--set", "\(wrong)=1"], isBare: true)
+    #expect(run.status != 0 && run.error.contains("no setting \(wrong); did you mean \(right)?"), "\(run.error)")
+    let path = FileManager.default.temporaryDirectory.path + "/photod-settings-\(UUID().uuidString).json"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let parts = wrong.split(separator: ".")
+    let object = parts.count == 1 ? "{\"\(wrong)\": 1}" : "{\"\(parts[0])\": {\"\(parts[1])\": 1}}"
+    try Data(object.utf8).write(to: URL(filePath: path))
+    let file = try TestDaemon.run(["settings", "--config", path], isBare: true)
+    #expect(file.status != 0 && file.error.contains("\(path): there is no setting \(wrong); did you mean \(right)?"))
+  }
+
+  @Test("a misspelt PHOTOD_ variable is refused with the nearest name; variables of other programs are not")
+  func unknownVariable() throws {
+    for (wrong, hint) in [
+      ("PHOTOD_LOGLEVEL", "; did you mean PHOTOD_LOG_LEVEL?"), ("PHOTOD_CONFGI", "; did you mean PHOTOD_CONFIG?"),
+      ("PHOTOD_ENTIRELY_DIFFERENT_NAME", ""),
+    ] {
+      for command in ["settings", "serve", "scan"] {
+        let run = try TestDaemon.run([command], environment: [wrong: "1"], isBare: true)
+        #expect(
+          run.status != 0 && run.error.contains("the environment variable \(wrong) sets no setting\(hint)"),
+          "\(run.error)")
+        #expect(hint.isEmpty == !run.error.contains("did you mean"))
+      }
+    }
+    let foreign = ["PHOTOD_SERVICE_HOST": "10.0.0.1", "PHOTOD_PORT_8080_TCP": "x", "photod_x": "1", "PHOTOD": "1"]
+    #expect(try TestDaemon.run(["settings"], environment: foreign, isBare: true).status == 0)
+  }
+
+  @Test("serve --print-config prints a settings file that sets the same values, and does not start")
+  func printedConfiguration() throws {
+    let standard = try Self.settings()
+    let flags = standard.flatMap { ["--set", "\($0.key)=\($0.other)"] }
+    let run = try TestDaemon.run(["serve", "--print-config"] + flags, isBare: true)
+    try #require(run.status == 0, "\(run.error)")
+    let path = FileManager.default.temporaryDirectory.path + "/photod-settings-\(UUID().uuidString).json"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try Data(run.output.utf8).write(to: URL(filePath: path))
+    for (found, before) in zip(try Self.settings(["--config", path]), standard) {
+      #expect(found.value == before.other && found.origin == "file", "\(found.key)")
+    }
+  }
+
   @Test("config/photod.json and Settings.md are what photod settings prints")
   func documents() throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -162,6 +213,8 @@ struct SettingsTests {
       let run = try TestDaemon.run(["settings", "--format", format])
       #expect(run.status == 0 && run.output == stored, "run: photod settings --format \(format) >\(path)")
     }
+    let markdown = try TestDaemon.run(["settings", "--markdown"])
+    #expect(try markdown.output == TestDaemon.run(["settings", "--format", "page"]).output)
   }
 
   @Test("the name of a variable has the words of its setting's name")

@@ -141,9 +141,10 @@ final class TestDaemon: @unchecked Sendable {
     return tests.appending(path: "photod").path
   }()
 
-  /// Files that a test has just put there are whole, and what it does to them is seen when it says so.
+  /// Files that a test has just put there are whole, and what it does to them is seen when it says so. Tests read the
+  /// log as logfmt.
   static let environment = ProcessInfo.processInfo.environment.merging([
-    "PHOTOD_SCAN_SETTLE_SECONDS": "0", "PHOTOD_WATCH_ENABLED": "false",
+    "PHOTOD_SCAN_SETTLE_SECONDS": "0", "PHOTOD_WATCH_ENABLED": "false", "PHOTOD_LOG_FORMAT": "logfmt",
   ]) { $1 }
 
   /// Runs a command that must succeed; a failure names the command and repeats its messages.

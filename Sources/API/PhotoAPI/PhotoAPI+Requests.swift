@@ -52,7 +52,7 @@ extension PhotoAPI: HTTPHandler {
     let (head, target) = (request.head, check.target)
     var reply = Reply(
       responder: responder, rules: check.rules,
-      commonFields: check.rules.cors.fields(for: head) + accessPolicy.varyFields)
+      commonFields: check.rules.cors.fields(for: head) + accessPolicy.varyFields, trace: TraceParent(head))
     do throws(Problem) {
       let route = check.route
       let reach = try check.reach.get()
@@ -66,7 +66,8 @@ extension PhotoAPI: HTTPHandler {
       if accessPolicy.allowsAllOrigins(route), case .caller(let caller) = identity, caller.sendsNoCredential {
         // A page must not get more because its user's browser runs on this machine.
         identity = .caller(Caller(withoutCredential: .anonymous))
-        reply = Reply(responder: responder, rules: check.rules, commonFields: CORSPolicy.everyOrigin)
+        reply = Reply(
+          responder: responder, rules: check.rules, commonFields: CORSPolicy.everyOrigin, trace: reply.trace)
       }
       if head.method == .options {
         return sendOptions(

@@ -14,6 +14,18 @@ package enum Stage: Int, Sendable, CaseIterable {
     case .encode: "encode"
     }
   }
+
+  /// What browsers show beside the duration. Without characters that a quoted string would have to escape.
+  package var summary: StaticString {
+    switch self {
+    case .queue: "wait for a render worker"
+    case .read: "open and read the original"
+    case .worker: "wait for the decoder process"
+    case .decode: "decode"
+    case .resize: "resample and convert colours"
+    case .encode: "encode"
+    }
+  }
 }
 
 /// The duration of each stage. A value without heap allocation, so copying it is cheap.
@@ -27,12 +39,13 @@ package struct StageTimings: Sendable, Equatable {
     set { self[nanosecondsOf: stage] = UInt64(max(0, newValue / .nanoseconds(1))) }
   }
 
-  /// The `Server-Timing` field (W3C Server Timing §3), in milliseconds. Stages with a duration of zero are omitted.
+  /// The `Server-Timing` field (W3C Server Timing §3): each stage with its duration in milliseconds and its summary.
+  /// Stages with a duration of zero are omitted.
   package var serverTiming: String {
     Stage.allCases.compactMap { stage in
       let value = self[nanosecondsOf: stage]
       guard value > 0 else { return nil }
-      return "\(stage.name);dur=\(value.nanosecondsAsMilliseconds)"
+      return "\(stage.name);dur=\(value.nanosecondsAsMilliseconds);desc=\"\(stage.summary)\""
     }
     .joined(separator: ", ")
   }

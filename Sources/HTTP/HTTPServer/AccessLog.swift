@@ -8,6 +8,7 @@ import Dispatch
 import HTTPCore
 import Primitives
 import Synchronization
+import Telemetry
 
 #if canImport(Glibc)
   import Glibc
@@ -32,6 +33,8 @@ struct AccessLogRecord {
     var targetBytes: UInt16
     var forwardedBytes: UInt16
     var stagesBytes: UInt16
+    /// The caller's trace; `nil` without a valid `traceparent`.
+    var trace: TraceParent?
   }
 }
 
@@ -82,17 +85,17 @@ struct AccessLogBatch: Sendable {
       bodyBytes: UInt64(entry.bodyBytes), status: UInt16(entry.status), wasAborted: wasAborted,
       methodBytes: UInt8(afterMethod - start - MemoryLayout<AccessLogRecord.FixedFields>.size),
       peerBytes: UInt8(afterPeer - afterMethod), targetBytes: UInt16(afterTarget - afterPeer),
-      forwardedBytes: UInt16(afterForwarded - afterTarget), stagesBytes: UInt16(mark() - afterForwarded))
+      forwardedBytes: UInt16(afterForwarded - afterTarget), stagesBytes: UInt16(mark() - afterForwarded),
+      trace: head.flatMap(TraceParent.init))
     bytes.withUnsafeMutableBytes {
       $0.storeBytes(of: numbers, toByteOffset: start, as: AccessLogRecord.FixedFields.self)
     }
     count += 1
   }
 
-  /// Formats the records as lines of `key=value` pairs, like the rest of the log.
-  func lines() -> [UInt8] {
-    var lines: [UInt8] = []
-    lines.reserveCapacity(bytes.count * 2 + 256)
+  /// Formats the records as lines, like the rest of the log.
+  func lines(_ format: LogFormat) -> LogLines {
+    var lines = LogLines(format, capacity: bytes.count * 3 + 256)
     var offset = 0
     for _ in 0..<count {
       let numbers = bytes.withUnsafeBytes {
@@ -103,55 +106,43 @@ struct AccessLogBatch: Sendable {
         defer { offset += Int(length) }
         return bytes[offset..<offset + Int(length)]
       }
-      func add(_ text: String) { lines.append(contentsOf: text.utf8) }
       let method = text(numbers.methodBytes)
       let peer = text(numbers.peerBytes)
       let target = text(numbers.targetBytes)
       let forwarded = text(numbers.forwardedBytes)
       let stages = text(numbers.stagesBytes)
-      add("time=")
-      RFC3339.append(millisecondsSince1970: numbers.arrived, to: &lines)
-      add(" level=info label=access msg=request id=")
-      add("\(RequestIdentifier(high: numbers.identifier.0, low: numbers.identifier.1)) peer=")
-      Self.add(peer, to: &lines)
-      if !forwarded.isEmpty {
-        add(" forwardedFor=")
-        Self.add(forwarded, to: &lines)
+      lines.begin(
+        millisecondsSince1970: numbers.arrived, fraction: .ifNotZero, level: .info, label: "access", message: "request")
+      lines.add("id", RequestIdentifier(high: numbers.identifier.0, low: numbers.identifier.1).description)
+      if let trace = numbers.trace {
+        lines.add("traceID", trace.traceID)
+        lines.add("parentID", trace.parentID)
       }
-      add(" method=")
-      Self.add(method, to: &lines)
-      add(" path=")
-      Self.add(target, to: &lines)
-      add(" status=\(numbers.status) bytes=\(numbers.bodyBytes)")
-      add(" milliseconds=\(numbers.duration.nanosecondsAsMilliseconds)")
-      if numbers.wasAborted { add(" aborted=true") }
-      if !stages.isEmpty {
-        add(" stages=")
-        Self.add(stages, to: &lines)
-      }
-      lines.append(UInt8(ascii: "\n"))
+      lines.add("peer", bytes: peer)
+      if !forwarded.isEmpty { lines.add("forwardedFor", bytes: forwarded) }
+      lines.add("method", bytes: method)
+      lines.add("path", bytes: target)
+      lines.add("status", number: "\(numbers.status)")
+      lines.add("bytes", number: "\(numbers.bodyBytes)")
+      lines.add("milliseconds", number: numbers.duration.nanosecondsAsMilliseconds)
+      if numbers.wasAborted { lines.add("aborted", true) }
+      if !stages.isEmpty { lines.add("stages", bytes: Self.withoutSummaries(stages)) }
+      lines.end()
     }
     return lines
   }
 
-  /// Appends plain text unchanged and quotes all other text, escaping every byte that could end the line or the quotes.
-  private static func add(_ text: ArraySlice<UInt8>, to lines: inout [UInt8]) {
-    func isPlain(_ byte: UInt8) -> Bool {
-      byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "=")
-        && byte != UInt8(ascii: "\\")
+  /// A `Server-Timing` value without its `desc` parameters, which are the same in each line.
+  static func withoutSummaries(_ stages: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    let parameter = Array(";desc=\"".utf8)
+    var rest = stages
+    var kept: ArraySlice<UInt8> = []
+    while let start = rest.firstRange(of: parameter) {
+      kept += rest[..<start.lowerBound]
+      let end = rest[start.upperBound...].firstIndex(of: UInt8(ascii: "\""))
+      rest = end.map { rest[($0 + 1)...] } ?? []
     }
-    if text.allSatisfy(isPlain) { return lines.append(contentsOf: text) }
-    lines.append(UInt8(ascii: "\""))
-    for byte in text {
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"): lines += [UInt8(ascii: "\\"), byte]
-      case 0x20..<0x7F: lines.append(byte)
-      default:
-        let digits = Array("0123456789abcdef".utf8)
-        lines += [UInt8(ascii: "\\"), UInt8(ascii: "x"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-      }
-    }
-    lines.append(UInt8(ascii: "\""))
+    return kept + rest
   }
 }
 
@@ -163,21 +154,26 @@ package final class AccessLog: Sendable {
   }
 
   private let limitBytes: Int
+  private let format: LogFormat
   private let write: @Sendable ([UInt8]) -> Void
   private let queue = DispatchQueue(label: "photod.access", qos: .utility)
   private let state = Mutex(State())
 
   /// - Parameters:
   ///   - limitBytes: maximum size of the batches that wait to be written.
+  ///   - format: the form of the lines.
   ///   - write: receives complete lines, in order, on the log's own queue; it may block.
-  package init(limitBytes: Int, write: @escaping @Sendable ([UInt8]) -> Void) {
+  package init(
+    limitBytes: Int, format: LogFormat = .logfmt, write: @escaping @Sendable ([UInt8]) -> Void
+  ) {
     self.limitBytes = limitBytes
+    self.format = format
     self.write = write
   }
 
   /// A log that writes to standard error, like the rest of the daemon's log.
-  package static func toStandardError(limitBytes: Int) -> AccessLog {
-    AccessLog(limitBytes: limitBytes) { lines in
+  package static func toStandardError(limitBytes: Int, format: LogFormat) -> AccessLog {
+    AccessLog(limitBytes: limitBytes, format: format) { lines in
       var sent = 0
       while sent < lines.count {
         let count = lines.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress! + sent, lines.count - sent) }
@@ -198,15 +194,18 @@ package final class AccessLog: Sendable {
     }
     guard isAccepted else { return }
     queue.async { [self] in
-      var lines = records.lines()
+      var lines = records.lines(format)
       let dropped = state.withLock { state in
         defer { state.dropped = 0 }
         return state.dropped
       }
       if dropped > 0 {
-        lines += Array("level=warning label=access msg=\"access log lines dropped\" dropped=\(dropped)\n".utf8)
+        lines.begin(
+          millisecondsSince1970: LogLines.now(), level: .warning, label: "access", message: "access log lines dropped")
+        lines.add("dropped", number: "\(dropped)")
+        lines.end()
       }
-      write(lines)
+      write(lines.bytes)
       state.withLock { $0.waitingBytes -= records.byteCount }
     }
   }

@@ -115,6 +115,16 @@ package final class Server: Sendable {
     return statistics
   }
 
+  /// The number of event loops.
+  package var loopCount: Int { loops.count }
+
+  /// Calls `answered` on the queue of an event loop, after what waits there now. Shows that the loop works.
+  ///
+  /// - Parameter index: less than ``loopCount``.
+  package func probe(loop index: Int, _ answered: @escaping @Sendable () -> Void) {
+    loops[index].queue.async(execute: answered)
+  }
+
   /// Checks every deadline now, as the timer does every second. For tests, which control the clock.
   package func tick() {
     for loop in loops { loop.queue.async { loop.tick() } }

@@ -27,12 +27,16 @@ struct Serve: AsyncParsableCommand {
   )
   var allowAnonymous = false
 
+  @Flag(help: "Print a settings file with the values in force from all sources, and exit.")
+  var printConfig = false
+
   func run() async throws {
     let options: [String: String?] = [
       "listen": listen.isEmpty ? nil : listen.joined(separator: ","),
       "allowAnonymous": allowAnonymous ? "true" : nil,
     ]
     let settings = try common.settings(options)
+    if printConfig { return print(SettingsDocuments.values(settings)) }
     let daemon = try Composition(settings).daemon(reloading: common.loader(options))
     try await daemon.run()
   }

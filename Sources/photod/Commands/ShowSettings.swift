@@ -23,8 +23,11 @@ struct ShowSettings: AsyncParsableCommand {
   )
   var format = SettingsFormat.values
 
+  @Flag(help: "Print the reference page in Markdown, as --format page does.")
+  var markdown = false
+
   func run() async throws {
-    switch format {
+    switch markdown ? .page : format {
     case .values: try printValues()
     case .file: print(SettingsDocuments.file)
     case .page: print(SettingsDocuments.page)

@@ -1,5 +1,32 @@
 import Logging
 import PhotoAPI
+import Telemetry
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// The values of the setting `logFormat`.
+enum LogFormatSetting: String, Sendable, CaseIterable {
+  /// By where the log goes.
+  case automatic
+  case logfmt, json
+
+  /// The form of this process's log.
+  var format: LogFormat {
+    switch self {
+    case .automatic: isatty(STDERR_FILENO) == 1 ? .logfmt : .json
+    case .logfmt: .logfmt
+    case .json: .json
+    }
+  }
+
+  /// The name, for the settings table, which checks names before it sets them.
+  fileprivate var word: String {
+    get { rawValue }
+    set { self = Self(rawValue: newValue) ?? self }
+  }
+}
 
 extension Settings {
   /// The settings without a group.
@@ -98,10 +125,17 @@ extension Settings {
       "Lowest level that is logged. The log goes to standard error.",
       advice: "Set it to debug to investigate a problem.", isReloadable: true),
     Setting(
+      "logFormat", .choice(\.logFormat.word, LogFormatSetting.allCases.map(\.rawValue)),
+      """
+      Form of the lines of the log and of the access log. logfmt: key=value pairs. json: one JSON object a line. \
+      automatic: logfmt if standard error is a terminal, otherwise json.
+      """,
+      advice: "Set it to logfmt if people read the log of a service without a program that formats JSON."),
+    Setting(
       "accessLog", .flag(\.accessLog),
       """
       Log one line for each request to standard error: method, path without the query, status, bytes, milliseconds, \
-      render stages and request identifier.
+      render stages, request identifier and the identifiers of the caller's trace.
       """,
       advice: "Set it to false if a proxy keeps the access log."),
     Setting(

@@ -26,6 +26,7 @@ struct Settings: Sendable {
   /// Queries by the names of presets.
   var presets: [String: String] = [:]
   var logLevel = Logger.Level.info
+  var logFormat = LogFormatSetting.automatic
   var accessLog = true
   /// 0: the smaller of 512 MiB and a quarter of the machine's memory.
   var memoryBudgetBytes = 0
@@ -61,23 +62,24 @@ struct Settings: Sendable {
   /// The keys of the settings that are tables: their members have names that the operator chooses.
   static let tableKeys = Set(table.filter { if case .table = $0.field { true } else { false } }.map(\.key))
 
-  /// Reads all sources. An unknown key in the file or in `flags`, a value of the wrong type and a value out of range
-  /// are errors that name the key.
+  /// Reads all sources. An unknown key in the file or in `flags`, an unknown PHOTOD_* variable, a value of the wrong type
+  /// and a value out of range are errors that name the key.
   ///
   /// - Parameters:
   ///   - file: the path from `--config`. If `nil`, the path in `PHOTOD_CONFIG`; otherwise no file is read.
   ///   - flags: keys and values from the command line, with the values as text.
   static func load(file: String?, flags: [String: String]) throws -> Settings {
     let environment = ProcessInfo.processInfo.environment
+    try EnvironmentNames.check(environment)
     var variables: [String: String] = [:]
     for (key, text) in flags {
       guard let setting = table.first(where: { $0.key == key }) else {
-        throw SettingsError(description: "there is no setting \(key); config/photod.json lists all settings")
+        throw unknown(key)
       }
       variables[setting.environmentVariable] = text
     }
     var sources: [SettingsSource] = [.variables(.commandLine, variables), .variables(.environment, environment)]
-    if let file = file ?? environment["PHOTOD_CONFIG"] { sources.append(try .file(file)) }
+    if let file = file ?? environment[EnvironmentNames.settingsFile] { sources.append(try .file(file)) }
     var settings = Settings()
     for setting in table {
       for source in sources {
@@ -89,6 +91,16 @@ struct Settings: Sendable {
     }
     for setting in table { try setting.validate?(&settings) }
     return settings
+  }
+
+  /// The error for a key that does not exist, with the nearest one that does.
+  static func unknown(_ key: String) -> SettingsError {
+    var hint = NearestName.hint(key, among: keys)
+    // The group is often left out: headerBytes for http.headerBytes.
+    let homonyms = table.filter { $0.name.lowercased() == key.lowercased() }.map(\.key)
+    if hint.isEmpty, let first = homonyms.first { hint = "; did you mean \(first)?" }
+    if hint.isEmpty { hint = "; photod settings lists all settings" }
+    return SettingsError(description: "there is no setting \(key.isEmpty ? "with an empty name" : key)\(hint)")
   }
 
   func value(of setting: Setting) -> SettingValue {

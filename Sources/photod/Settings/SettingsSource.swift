@@ -96,7 +96,7 @@ struct SettingsSource: Sendable {
         try rejectUnknownKeys(in: value, of: file, at: key.isEmpty ? name : "\(key).\(name)")
       }
     } else if !Settings.keys.contains(key) {
-      throw SettingsError(description: "\(file): there is no setting \(key.isEmpty ? "with an empty name" : key)")
+      throw SettingsError(description: "\(file): \(Settings.unknown(key))")
     }
   }
 }

@@ -63,7 +63,7 @@ struct FullSizePhotos: Sendable {
       case .degraded: break
       case .failed(let error):
         let problem = Problem(error)
-        if problem.status == 500 { logger.error("image failed", metadata: ["error": "\(error)"]) }
+        if problem.status == 500 { reply.logFailure("image failed", error, to: logger) }
         reply.send(problem.response)
       case .final(let frame):
         let whole = HTTPResponse(

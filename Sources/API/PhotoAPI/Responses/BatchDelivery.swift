@@ -205,7 +205,7 @@ final class BatchDelivery: Sendable {
     case .final(let image): part = self.part(image, frame)
     case .failed(let error):
       let problem = Problem(error)
-      if problem.status == 500 { logger.error("image failed", metadata: ["error": "\(error)"]) }
+      if problem.status == 500 { reply.logFailure("image failed", error, to: logger) }
       part = self.part(problem, frame.location)
     }
     state.withLock { state in

@@ -91,7 +91,7 @@ final class ImageDeliveryWriter: Sendable {
 
   private func failed(_ error: ImageServiceError) {
     let problem = Problem(error)
-    if problem.status == 500 { logger.error("image failed", metadata: ["error": "\(error)"]) }
+    if problem.status == 500 { reply.logFailure("image failed", error, to: logger) }
     guard hasStarted.load(ordering: .relaxed) else { return reply.send(problem.response) }
     if form == .mixed {
       let body = problem.body

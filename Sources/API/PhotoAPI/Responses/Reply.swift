@@ -1,5 +1,6 @@
 import HTTPCore
 import HTTPServer
+import Logging
 
 /// A responder that adds the fields common to all responses: CORS and `Vary`.
 struct Reply: Sendable {
@@ -7,6 +8,8 @@ struct Reply: Sendable {
   /// The rules from which the common fields were made.
   let rules: OriginRules.Version
   let commonFields: [(name: String, value: String)]
+  /// The caller's trace.
+  var trace: TraceParent?
 
   var requestID: String { responder.requestID.description }
 
@@ -36,6 +39,13 @@ struct Reply: Sendable {
   ) { responder.write(pieces, owner: owner, whenWritable: whenWritable) }
   func finish() { responder.finish() }
   func onClose(_ handler: @escaping @Sendable () -> Void) { responder.onClose(handler) }
+
+  /// Logs why this request failed, with the identifiers that its line in the access log has too.
+  func logFailure(_ message: Logger.Message, _ error: some Error, to logger: Logger) {
+    var metadata: Logger.Metadata = ["id": "\(requestID)", "error": "\(error)"]
+    if let trace { metadata["traceID"] = "\(trace.traceID)" }
+    logger.error(message, metadata: metadata)
+  }
 
   /// The response with the common fields added.
   func addingCommonFields(to response: HTTPResponse) -> HTTPResponse {

@@ -7,7 +7,7 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
   case transferEncoding, via, cookie, contentDisposition
   case accessControlRequestHeaders, accessControlRequestMethod, accessControlRequestPrivateNetwork
   case secFetchDest, secFetchMode, secFetchSite, xForwardedFor, xForwardedHost, xForwardedProto, xRealIP
-  case uploadComplete, uploadLength, uploadOffset
+  case uploadComplete, uploadLength, uploadOffset, traceparent
 
   /// The name in lower case.
   package var text: StaticString {
@@ -49,6 +49,7 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
     case .uploadComplete: "upload-complete"
     case .uploadLength: "upload-length"
     case .uploadOffset: "upload-offset"
+    case .traceparent: "traceparent"
     }
   }
 
@@ -78,6 +79,7 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
       }
     case 9: self = bytes[range.lowerBound] | 0x20 == UInt8(ascii: "x") ? one(.xRealIP) : one(.forwarded)
     case 10: self = one(.connection)
+    case 11: self = one(.traceparent)
     case 12: self = one(.contentType)
     case 13:
       switch bytes[range.lowerBound] | 0x20 {

@@ -15,6 +15,8 @@ package final class WorkQueue: Sendable {
     /// Work that runs only while nothing else waits, and that leaves one worker free.
     var lowPriority: Deque<Work> = []
     var runningLowPriority = 0
+    /// Called when a worker finishes its next work.
+    var probes: [Work] = []
 
     /// The next work for a free worker.
     mutating func next(lowPriorityWorkers: Int) -> (work: Work, isLowPriority: Bool)? {
@@ -71,6 +73,17 @@ package final class WorkQueue: Sendable {
     if let next { start(next.work, isLowPriority: next.isLowPriority) }
   }
 
+  /// Calls `answered` when a worker is free: now, or as soon as one has finished its work, before all waiting work.
+  /// Shows that the queue makes progress, however full it is.
+  package func probe(_ answered: @escaping Work) {
+    let isFree = state.withLock { state in
+      if state.running < workers { return true }
+      state.probes.append(answered)
+      return false
+    }
+    if isFree { queue.async(execute: answered) }
+  }
+
   /// Number of running and waiting work items.
   package var depth: (running: Int, waiting: Int) {
     state.withLock { ($0.running, $0.waiting.count + $0.lowPriority.count) }
@@ -84,12 +97,15 @@ package final class WorkQueue: Sendable {
       var isLast = false
       while let current = next {
         current.work()
+        var probes: [Work] = []
         (next, isLast) = state.withLock { state in
+          swap(&probes, &state.probes)
           if current.isLowPriority { state.runningLowPriority -= 1 }
           if let next = state.next(lowPriorityWorkers: lowPriorityWorkers) { return (next, false) }
           state.running -= 1
           return (nil, state.running == 0)
         }
+        for answered in probes { answered() }
       }
       if isLast { onIdle?() }
     }

@@ -1,0 +1,143 @@
+import Logging
+import Primitives
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// The form of log lines.
+package enum LogFormat: Sendable, Hashable {
+  /// `key=value` pairs, for people and for programs that know the form.
+  case logfmt
+  /// One JSON object (RFC 8259) on each line, for collectors of logs.
+  case json
+}
+
+/// Log lines in one of the two forms. The log of events and the access log both write with it, so that all lines of the
+/// daemon have the same form.
+///
+///     time=2026-11-21T10:00:00.123Z level=info label=library msg="scan complete" assets=12
+///     {"time":"2026-11-21T10:00:00.123Z","level":"info","label":"library","msg":"scan complete","assets":"12"}
+///
+/// No text can end a line, a quoted value or a string early: control characters are escaped in both forms.
+package struct LogLines: Sendable {
+  private let format: LogFormat
+  /// Complete lines, in UTF-8.
+  package private(set) var bytes: [UInt8] = []
+
+  package init(_ format: LogFormat, capacity: Int = 256) {
+    self.format = format
+    bytes.reserveCapacity(capacity)
+  }
+
+  /// Begins a line with the members that each line has.
+  package mutating func begin(
+    millisecondsSince1970: Int64, fraction: RFC3339.Fraction = .always, level: Logger.Level, label: String,
+    message: String
+  ) {
+    switch format {
+    case .logfmt: append("time=")
+    case .json: append("{\"time\":\"")
+    }
+    RFC3339.append(millisecondsSince1970: millisecondsSince1970, fraction: fraction, to: &bytes)
+    if format == .json { append("\"") }
+    add("level", level.rawValue)
+    add("label", label)
+    add("msg", message)
+  }
+
+  /// Adds a member. `key` is a name of the program's own, without characters that would need an escape.
+  package mutating func add(_ key: String, _ text: String) {
+    addKey(key)
+    switch format {
+    case .logfmt:
+      // A backslash in a plain text stays as it is.
+      let isPlain = !text.isEmpty && text.utf8.allSatisfy { Self.isPlain($0) || $0 == UInt8(ascii: "\\") }
+      if isPlain { append(text) } else { appendQuoted(text) }
+    case .json: appendQuoted(text)
+    }
+  }
+
+  /// Adds a member whose value is a number in decimal digits, such as `12` or `0.5`.
+  package mutating func add(_ key: String, number: String) {
+    addKey(key)
+    append(number)
+  }
+
+  package mutating func add(_ key: String, _ flag: Bool) {
+    addKey(key)
+    append(flag ? "true" : "false")
+  }
+
+  /// Adds a member with bytes from outside. A byte that is not visible ASCII or a space is written as `\xHH`.
+  package mutating func add(_ key: String, bytes text: ArraySlice<UInt8>) {
+    addKey(key)
+    if format == .logfmt, text.allSatisfy(Self.isPlain) { return bytes.append(contentsOf: text) }
+    bytes.append(UInt8(ascii: "\""))
+    for byte in text {
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
+      case 0x20..<0x7F: bytes.append(byte)
+      default:
+        // JSON has no \x, so that the backslash itself is escaped there.
+        append(format == .json ? "\\\\x" : "\\x")
+        appendHex(byte)
+      }
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// Ends the line.
+  package mutating func end() { append(format == .json ? "}\n" : "\n") }
+
+  /// The time for a line that is written now, in milliseconds since 1970.
+  package static func now() -> Int64 {
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
+  }
+
+  private mutating func addKey(_ key: String) {
+    switch format {
+    case .logfmt:
+      append(" ")
+      append(key)
+      append("=")
+    case .json:
+      append(",\"")
+      append(key)
+      append("\":")
+    }
+  }
+
+  private mutating func append(_ text: String) { bytes.append(contentsOf: text.utf8) }
+
+  private mutating func appendHex(_ byte: UInt8) {
+    let digits = Array("0123456789abcdef".utf8)
+    bytes += [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+  }
+
+  /// Quotes a text. Characters that are neither controls nor quotes are kept.
+  private mutating func appendQuoted(_ text: String) {
+    append("\"")
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": append("\\\"")
+      case "\\": append("\\\\")
+      case "\n": append("\\n")
+      case "\r": append("\\r")
+      case "\t": append("\\t")
+      case let other where other.value < 0x20 || (0x7F...0x9F).contains(other.value):
+        let digits = String(other.value, radix: 16)
+        append(format == .json ? "\\u" + String(repeating: "0", count: 4 - digits.count) + digits : "\\u{\(digits)}")
+      case let other: append(String(Character(other)))
+      }
+    }
+    append("\"")
+  }
+
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "=")
+      && byte != UInt8(ascii: "\\")
+  }
+}
