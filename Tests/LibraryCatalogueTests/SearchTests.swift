@@ -195,7 +195,7 @@ struct SearchTests {
       "relativePath BEGINSWITH '2024/su'", "relativePath CONTAINS[c] 'MER/21/img'", "relativePath CONTAINS '/'",
       "originalFilename CONTAINS '1234' AND isFavorite == YES", "originalFilename == ''",
     ])
-  func names(_ text: String) throws {
+  func namesOfPeople(_ text: String) throws {
     let library = try SyntheticLibrary((1...40).map { SyntheticAsset(row: $0, date: $0 * 10_000) })
     let names = ["IMG_1234.jpg", "img_1234.JPG", "IMG_1235.jpg", "Été.png", "ÉTÉ.png", "x 23.jpg", ""]
     let folders = ["2024/summer", "2024/Sun", "a"]
