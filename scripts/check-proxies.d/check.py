@@ -169,6 +169,16 @@ def frames(proxy, daemon, target):
     check(f"{proxy.name}: a frame without v= is not stored", not is_stored)
 
 
+def http2(proxy, daemon, target):
+    """A frame over HTTP/2, which Python's client does not speak."""
+    found = subprocess.run(
+        ["curl", "-q", "-sS", "--http2", "--noproxy", "*", "--cacert", proxy.log.parent / "certificate", "--resolve",
+         f"{HOST}:{proxy.port}:127.0.0.1", "-w", "%{stderr}%{http_version} %{http_code}",
+         f"https://{HOST}:{proxy.port}{target}"], capture_output=True)
+    check(f"{proxy.name}: the same over HTTP/2", found.stderr == b"2 200" and found.stdout == daemon.ask(target)[1],
+          found.stderr.decode())
+
+
 def variants(proxy, daemon, target):
     """format=auto: one URL, one stored picture for each Accept."""
     wanted = {"image/png": "image/png", "image/jpeg": "image/jpeg", "image/png;q=0.1, image/jpeg": "image/jpeg"}
@@ -305,6 +315,8 @@ with tempfile.TemporaryDirectory(prefix="photod-proxies-") as name:
         version = urllib.parse.quote(asset["contentVersion"])
         for proxy in proxies:
             frames(proxy, daemon, f"{path}?targetSize=120x120&v={version}")
+            if proxy.tls:
+                http2(proxy, daemon, f"{path}?targetSize=120x120&v={version}")
             variants(proxy, daemon, f"{path}?targetSize=130x130&format=auto&v={version}")
             events(proxy, daemon, library)
             addresses(proxy, daemon)

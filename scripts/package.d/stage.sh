@@ -7,17 +7,18 @@ source_version() {
 }
 
 # Builds the release configuration with Swift's runtime linked in. Prints the folder of the programs. C and C++ sources
-# write their path into messages: it begins at the package's folder, so that programs don't depend on where that is.
+# write their path into messages: it begins at the package's folder, so that programs don't depend on where that is. All
+# functions of libraries are bound at start, and the table of them is read-only from then on.
 release_binaries() {
   set_up >&2
   build_photod --package-path "$root" --static-swift-stdlib -Xcc "-ffile-prefix-map=$root=." \
-    -Xcxx "-ffile-prefix-map=$root=." >&2
+    -Xcxx "-ffile-prefix-map=$root=." -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now >&2
   swift build --package-path "$root" -c release --show-bin-path
 }
 
 # stage_programs BINARIES DESTINATION LIBEXEC
 # photod and the decoder and encoder programs in one folder, where photod looks for them. Debug information is removed, and
-# what differs between two builds of the same sources: a hash of each Swift module, and the linker's build identifier.
+# what differs between two builds of the same sources.
 # If photod is linked to Swift's runtime dynamically, as a debug build is, the runtime goes into the same folder, which
 # is in the program's search path.
 stage_programs() {
@@ -29,8 +30,8 @@ stage_programs() {
     [ -f "$program" ] && [ -x "$program" ] || continue
     case $program in *-test | *.*) continue ;; esac
     install -m 755 "$program" "$folder/"
-    strip --strip-unneeded --remove-section=.comment --remove-section=.swift_modhash --remove-section=.note.gnu.build-id \
-      "$folder/${program##*/}"
+    strip --strip-unneeded "$folder/${program##*/}"
+    "$root/scripts/package.d/normalize" "$folder/${program##*/}"
   done
   ldd "$binaries/photod" | sed -n 's/.* => \(.*\/swift\/linux\/.*\.so\) .*/\1/p' | while read -r library; do
     install -m 644 "$library" "$folder/"
