@@ -51,6 +51,8 @@ struct Composition: Sendable {
     CatalogueCheck(catalogue: try Catalogue(reading: dataFolder), directory: libraryPath)
   }
 
+  func repair() -> CatalogueRepair { CatalogueRepair(dataFolder: dataFolder) }
+
   /// - Parameter load: reads the settings again, on SIGHUP.
   func daemon(reloading load: @escaping @Sendable () throws -> Settings) throws -> Daemon {
     let inherited = Systemd.inheritedSockets()
