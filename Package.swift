@@ -141,6 +141,13 @@ let package = Package(
       "LibraryFiles",
       ["Primitives", "PhotoModel", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan", logging]),
 
+    Wing.library.module(
+      "LibraryImport",
+      [
+        "Primitives", "PhotoModel", "MediaMetadata", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan",
+        "LibraryFiles", crypto,
+      ]),
+
     Wing.service.system("CISAL", "libisal", "libisal-dev"),
     Wing.service.module("DiskCache", ["CISAL", grdb, crypto, logging]),
     Wing.service.module("ZipFormat", ["CZlib"]),
@@ -169,7 +176,8 @@ let package = Package(
       name: "photod",
       dependencies: [
         "Primitives", "PhotoModel", "Telemetry", "HTTPServer", "AccessControl", "LibraryCatalogue", "LibraryScan",
-        "LibraryFiles", "LibraryFolder", "ImageService", "PhotoAPI", "DiskCache", "CPhotodSystem", "ImageCodec",
+        "LibraryFiles", "LibraryFolder", "LibraryImport", "ImageService", "PhotoAPI", "DiskCache", "CPhotodSystem",
+        "ImageCodec",
         "ImageRender", "MediaMetadata", "PhotoPredicate", "DecoderWorkers", argumentParser, configuration, crypto,
         logging,
       ],

@@ -8,6 +8,7 @@ import ImageService
 import LibraryCatalogue
 import LibraryFiles
 import LibraryFolder
+import LibraryImport
 import LibraryScan
 import Logging
 import PhotoAPI
@@ -52,6 +53,24 @@ struct Composition: Sendable {
 
   func check() throws -> CatalogueCheck {
     CatalogueCheck(catalogue: try Catalogue(reading: dataFolder), directory: libraryPath)
+  }
+
+  func repair() -> CatalogueRepair { CatalogueRepair(dataFolder: dataFolder) }
+
+  /// - Parameters:
+  ///   - folder: the folder of an export.
+  ///   - isDryRun: the catalogue is opened read-only.
+  func importer(of folder: String, isDryRun: Bool, _ report: ImportReport) throws -> LibraryImporter {
+    let catalogue = try isDryRun ? Catalogue(reading: dataFolder) : Catalogue(dataFolder: dataFolder)
+    let files = try LibraryFiles(
+      catalogue: catalogue, directory: libraryPath, timeZone: settings.timeZone, limits: settings.codec,
+      options: settings.files, logger: Logger(label: "files"))
+    guard let zone = TimeZone(identifier: settings.timeZone) else {
+      throw LibraryError.unknownTimeZone(settings.timeZone)
+    }
+    return try LibraryImporter(
+      catalogue: catalogue, files: files, folder: folder, libraryPath: libraryPath, timeZone: zone,
+      limits: settings.codec, isDryRun: isDryRun, report: report)
   }
 
   /// - Parameter load: reads the settings again, on SIGHUP.

@@ -45,6 +45,21 @@ package final class AccessDatabase: Sendable {
     }
   }
 
+  /// Copies the tokens and signing keys into one file that only this user can read, which gets its name once it is
+  /// complete and synced. Concurrent readers and writers are not disturbed.
+  ///
+  /// - Parameter replaces: an existing file is replaced.
+  package func backUp(to file: String, replacing replaces: Bool = false) throws(AccessError) {
+    do {
+      if !replaces && access(file, F_OK) == 0 { throw AccessError.copyExists(path: file) }
+      try AccessCopy.make(of: queue, at: file + ".partial")
+      try AccessCopy.rename(file + ".partial", to: file)
+    } catch {
+      unlink(file + ".partial")
+      throw AccessError(error, path: file)
+    }
+  }
+
   func read<Value>(_ body: (Database) throws -> Value) throws(AccessError) -> Value {
     do { return try queue.read(body) } catch { throw AccessError(error, path: path) }
   }
@@ -55,7 +70,7 @@ package final class AccessDatabase: Sendable {
 
   /// Creates the file with mode 0600 before SQLite writes to it. SQLite gives the journal the mode of the database
   /// file.
-  private static func makePrivate(_ path: String) throws {
+  static func makePrivate(_ path: String) throws {
     let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw AccessError.unusable(path: path, reason: String(cString: strerror(errno))) }
     defer { close(descriptor) }

@@ -6,6 +6,10 @@ package enum AccessError: Error, Sendable, CustomStringConvertible {
   case unusable(path: String, reason: String)
   /// A newer version of photod created the file.
   case tooNew(path: String)
+  /// The copy to write exists already.
+  case copyExists(path: String)
+  /// The file to restore holds no tokens of photod, or is damaged.
+  case notACopy(path: String, reason: String)
   /// The limit of active tokens is reached.
   case tooManyTokens(limit: Int)
   /// No token has that identifier or name.
@@ -19,6 +23,8 @@ package enum AccessError: Error, Sendable, CustomStringConvertible {
     switch self {
     case .unusable(let path, let reason): "\(path) can't be used: \(reason)"
     case .tooNew(let path): "\(path) was created by a newer version of photod; run that version"
+    case .copyExists(let path): "\(path) already exists; choose another file, or pass --replace"
+    case .notACopy(let path, let reason): "\(path) can't be restored: \(reason)"
     case .tooManyTokens(let limit): "the limit of \(limit) active tokens is reached; revoke a token first"
     case .noSuchToken(let name): "there is no token \(name); run photod token list to see all tokens"
     case .writeNeedsRead: "the scope write requires read; a token that may only upload has the scope add"

@@ -1,3 +1,4 @@
+import AccessControl
 import ArgumentParser
 import LibraryCatalogue
 
@@ -7,7 +8,7 @@ struct Backup: AsyncParsableCommand {
     discussion:
       "The catalogue holds data that exists nowhere else: identifiers, favourites, hidden assets, albums, adjustments "
       + "and the key of content versions. Keep the copy as secret as this data. photod restore puts it back. "
-      + "The copy contains no tokens, so a restore can't bring back a revoked token.")
+      + "It contains no tokens. --include-tokens copies them too, and the keys of signed URLs, into FILE.access.")
 
   @OptionGroup var common: CommonOptions
 
@@ -17,9 +18,19 @@ struct Backup: AsyncParsableCommand {
   @Flag(help: "Overwrite an existing file.")
   var replace = false
 
+  @Flag(help: "Also copy the tokens and the keys of signed URLs, into FILE.access.")
+  var includeTokens = false
+
+  /// The tokens of a backup are in a second file.
+  static func tokens(of file: String) -> String { file + ".access" }
+
   func run() async throws {
     let dataFolder = try common.settings().dataFolder()
     try Catalogue(reading: dataFolder).backUp(to: file, replacing: replace)
     print("copied the catalogue of \(dataFolder) to \(file)")
+    guard includeTokens else { return }
+    let tokens = Self.tokens(of: file)
+    try AccessDatabase(dataFolder: dataFolder).backUp(to: tokens, replacing: replace)
+    print("copied the tokens to \(tokens)")
   }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import LibraryCatalogue
 import LibraryScan
 
 #if canImport(Glibc)
@@ -12,30 +13,68 @@ struct Check: AsyncParsableCommand {
       Prints one line for each difference, with its kind and path, and a summary. Changes nothing; safe while a daemon \
       runs. In a path, \\xHH is a byte that is not printable text, and two backslashes stand for one.
 
-      Exits with 0 if there is no difference, with 1 if there are differences, and with 2 if the check failed.
+      With --repair, and if there are differences: copies the catalogue, corrects everything in it that follows from \
+      other rows, scans the library, and checks again. Originals are never changed. No daemon may run meanwhile.
+
+      Exits with 0 if there is no difference, with 1 if there are differences, and with 2 if the check or the repair \
+      failed.
       """)
 
   @OptionGroup var common: CommonOptions
 
+  @Flag(help: "Repair the catalogue. A copy of it is made first.")
+  var repair = false
+
   func run() async throws {
-    let settings = try common.settings()
-    let summary: CatalogueCheck.Summary
-    var kinds: [String: Int] = [:]
+    let composition = try Composition(try common.settings())
+    var differences: Int
     do {
-      summary = try Composition(settings).check().run { difference in
-        kinds[difference.kind, default: 0] += 1
-        print(difference.line)
-      }
+      differences = try compare(composition)
+    } catch  where repair {
+      print("could not check: \(error)")
+      differences = 1
     } catch {
-      fflush(nil)
-      CommandFailure(description: "could not check: \(error)").report()
-      throw ExitCode(2)
+      throw Self.failed("check", error)
+    }
+    if repair && differences > 0 {
+      do {
+        try repair(composition)
+        differences = try compare(composition)
+      } catch {
+        throw Self.failed("repair", error)
+      }
+    }
+    if differences > 0 { throw ExitCode(1) }
+  }
+
+  /// Prints the differences, and returns their number.
+  private func compare(_ composition: Composition) throws -> Int {
+    var kinds: [String: Int] = [:]
+    let summary = try composition.check().run { difference in
+      kinds[difference.kind, default: 0] += 1
+      print(difference.line)
     }
     let found = kinds.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
     print(
       "checked \(summary.files) files: "
         + (summary.differences == 0 ? "no difference" : "\(summary.differences) differences (\(found))")
         + (summary.changedDuringCheck ? "; the library changed meanwhile" : ""))
-    if summary.differences > 0 { throw ExitCode(1) }
+    return summary.differences
+  }
+
+  private func repair(_ composition: Composition) throws {
+    let summary = try composition.repair().run()
+    print("the catalogue before the repair is \(summary.copy)")
+    for (subject, rows) in summary.corrections.sorted(by: { $0.key < $1.key }) {
+      print("repaired \(rows) \(subject)")
+    }
+    // Finds the files of rows that were removed, and whatever else the folder has.
+    _ = try composition.scanner().scan()
+  }
+
+  private static func failed(_ step: String, _ error: any Error) -> ExitCode {
+    fflush(nil)
+    CommandFailure(description: "could not \(step): \(error)").report()
+    return ExitCode(2)
   }
 }

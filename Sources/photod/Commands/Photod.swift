@@ -9,7 +9,8 @@ struct Photod: AsyncParsableCommand {
     abstract: "Serves a folder of photographs over HTTP, upright and at any requested size.",
     version: "\(version)\n\(ShowDecoders.installed)",
     subcommands: [
-      Serve.self, Scan.self, Check.self, Backup.self, Restore.self, ExportMetadata.self, List.self, Get.self,
+      Serve.self, Scan.self, Import.self, Check.self, Backup.self, Restore.self, ExportMetadata.self, List.self,
+      Get.self,
       Render.self, Health.self,
       TokenCommand.self, ShowSettings.self, ShowDecoders.self,
     ])

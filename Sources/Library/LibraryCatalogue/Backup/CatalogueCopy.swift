@@ -11,7 +11,9 @@ import PhotoModel
 enum CatalogueCopy {
   /// Copies a database into a new file that only this user can read; an unfinished copy is overwritten. The file is
   /// complete (it has no log next to it) and checked, but not synced: see ``DurableFile``.
-  static func make(of source: any DatabaseReader, at path: String) throws {
+  ///
+  /// - Parameter isChecked: `false` also copies a damaged database, as it is.
+  static func make(of source: any DatabaseReader, at path: String, isChecked: Bool = true) throws {
     for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }
     // The file holds tokens and the key of content versions.
     let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
@@ -26,7 +28,7 @@ enum CatalogueCopy {
     // The journal mode is copied too. Leaving WAL mode here keeps the copy in one file.
     let copy = try DatabaseQueue(path: path)
     try copy.writeWithoutTransaction { db in _ = try String.fetchOne(db, sql: "PRAGMA journal_mode = DELETE") }
-    try copy.read { try checkIntegrity($0) }
+    if isChecked { try copy.read { try checkIntegrity($0) } }
     try copy.close()
   }
 

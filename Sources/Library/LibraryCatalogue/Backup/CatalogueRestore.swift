@@ -40,20 +40,10 @@ package struct CatalogueRestore {
       // The token counter continues from the higher of the two values, so a revision is never reused.
       let copy = try DatabaseQueue(path: incoming)
       try copy.write { db in
-        try db.execute(
-          sql: """
-            UPDATE library SET revision = max(revision, ?1) + 1, nonLocationRevision = max(revision, ?1) + 1,
-              createdRevision = max(revision, ?1) + 1
-            WHERE id = 0
-            """, arguments: [token ?? 0])
+        // The history of the copy does not match the changes that clients saw after the backup.
+        try Self.beginHistory(after: token ?? 0, db)
         // Files added since the backup are unknown to it: a scan is needed.
         try db.execute(sql: "UPDATE catalogueValue SET value = 0 WHERE name = 'isFirstScanComplete'")
-        // The history of the copy does not match the changes that clients saw after the backup.
-        for table in ["changedObject", "changedMember", "change"] { try db.execute(sql: "DELETE FROM \(table)") }
-        try db.execute(
-          sql: """
-            UPDATE catalogueValue SET value = (SELECT revision FROM library WHERE id = 0) WHERE name = 'historyStart'
-            """)
         // A change that was unfinished at the time of the backup may have been committed since: its file is now in the
         // library, and must not be moved back. The deadline of staged uploads begins again.
         try db.execute(
@@ -61,9 +51,6 @@ package struct CatalogueRestore {
             UPDATE stagedUpload
             SET path = NULL, inode = NULL, usedDate = CAST(strftime('%s', 'now') AS INTEGER) * 1000
             """)
-        // Limited libraries have their own history, which is as old as the copy. They are created again at the next
-        // request of their principals.
-        try db.execute(sql: "DELETE FROM library WHERE id > 0")
       }
       try copy.close()
       let kept = access(present, F_OK) == 0 ? try setAside(present) : nil
@@ -73,6 +60,26 @@ package struct CatalogueRestore {
       unlink(incoming)
       throw LibraryError(Catalogue.translated(error), dataFolder: dataFolder)
     }
+  }
+
+  /// Begins a new history with a new token, so that clients read their lists again.
+  ///
+  /// - Parameter token: a token that was in use, possibly higher than the catalogue's.
+  static func beginHistory(after token: Int64, _ db: Database) throws {
+    try db.execute(
+      sql: """
+        UPDATE library SET revision = max(revision, ?1) + 1, nonLocationRevision = max(revision, ?1) + 1,
+          createdRevision = max(revision, ?1) + 1
+        WHERE id = 0
+        """, arguments: [token])
+    for table in ["changedObject", "changedMember", "change"] { try db.execute(sql: "DELETE FROM \(table)") }
+    try db.execute(
+      sql: """
+        UPDATE catalogueValue SET value = (SELECT revision FROM library WHERE id = 0) WHERE name = 'historyStart'
+        """)
+    // Limited libraries have their own history, which is as old as the catalogue's. They are created again at the next
+    // request of their principals.
+    try db.execute(sql: "DELETE FROM library WHERE id > 0")
   }
 
   /// Opens a copy, if it is an intact catalogue that this version of photod can use.

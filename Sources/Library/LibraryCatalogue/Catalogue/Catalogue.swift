@@ -113,7 +113,7 @@ package final class Catalogue: Sendable {
 
   static func path(in dataFolder: String) -> String { dataFolder + "/catalogue.sqlite" }
 
-  private static func configuration() -> Configuration {
+  static func configuration() -> Configuration {
     var configuration = Configuration()
     configuration.label = "catalogue"
     configuration.maximumReaderCount = readerCount

@@ -159,7 +159,7 @@ extension LibraryFiles {
 
   /// An asset that the principal may see and that has a file with the same bytes. For a principal without the read
   /// scope the catalogue is not searched, so the response time does not reveal whether the content exists.
-  func asset(
+  package func asset(
     like file: LibraryFile, _ media: ProbedMedia, for principal: Principal
   ) throws(LibraryFilesError) -> Asset? {
     guard principal.may(.read), let fingerprint = media.fingerprint else { return nil }

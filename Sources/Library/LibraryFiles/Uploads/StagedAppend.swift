@@ -4,6 +4,10 @@ import LibraryFolder
 import PhotoModel
 import Synchronization
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// One request that appends bytes to a staged upload. The written bytes stay, however the request ends.
 package final class StagedAppend: Sendable {
   /// Bytes written between two checks of the free space, each with a sync of the file, so that the last one is short.
@@ -76,6 +80,17 @@ package final class StagedAppend: Sendable {
     }
     fault(.received)
     try result.get()
+  }
+
+  /// Sets the file's modification time, which becomes the creation date of an asset without a date of its own. Call it
+  /// after the last write.
+  package func setModificationDate(_ date: Timestamp) throws(LibraryFilesError) {
+    let seconds = Int(date.milliseconds.quotientAndRemainder(dividingBy: 1000).quotient)
+    let rest = Int(date.milliseconds % 1000)
+    // The fraction must not be negative.
+    let time = timespec(
+      tv_sec: rest < 0 ? seconds - 1 : seconds, tv_nsec: (rest < 0 ? rest + 1000 : rest) * 1_000_000)
+    if futimens(file.descriptor, [time, time]) != 0 { throw LibraryFilesError(SystemError(code: errno)) }
   }
 
   /// Syncs what was written, so that it survives a power failure.

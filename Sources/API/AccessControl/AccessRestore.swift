@@ -1,0 +1,106 @@
+// Copies of the access database. A kill at any moment leaves the present tokens or the restored ones, complete.
+
+import GRDB
+import PhotoModel
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Replaces the tokens and signing keys with a copy.
+package struct AccessRestore {
+  private let dataFolder: String
+
+  package init(dataFolder: String) { self.dataFolder = dataFolder }
+
+  /// Throws if a file is no intact copy that this version of photod can use.
+  package static func check(_ path: String) throws(AccessError) {
+    do {
+      try opened(path).close()
+    } catch {
+      throw AccessError(error, path: path)
+    }
+  }
+
+  /// No other process may use the data folder meanwhile.
+  ///
+  /// - Returns: the new path of the previous tokens; `nil`: there were none.
+  package func restore(from path: String) throws(AccessError) -> String? {
+    let present = dataFolder + "/access.sqlite"
+    let incoming = dataFolder + "/access.incoming.sqlite"
+    do {
+      let source = try Self.opened(path)
+      try AccessCopy.make(of: source, at: incoming)
+      try source.close()
+      var aside: String?
+      if access(present, F_OK) == 0 {
+        // Opening it first ends a transaction that a killed process has left in the journal.
+        try DatabaseQueue(path: present).close()
+        aside = try setAside(present)
+      }
+      try AccessCopy.rename(incoming, to: present)
+      return aside
+    } catch {
+      unlink(incoming)
+      throw AccessError(error, path: path)
+    }
+  }
+
+  private static func opened(_ path: String) throws -> DatabaseQueue {
+    guard access(path, F_OK) == 0 else { throw AccessError.notACopy(path: path, reason: "it does not exist") }
+    var configuration = Configuration()
+    configuration.readonly = true
+    do {
+      let queue = try DatabaseQueue(path: path, configuration: configuration)
+      try queue.read { db in
+        guard try db.tableExists("token"), try db.tableExists("signingKey") else {
+          throw AccessError.notACopy(path: path, reason: "it has no tokens of photod")
+        }
+        if try AccessSchema.migrator.hasBeenSuperseded(db) { throw AccessError.tooNew(path: path) }
+        let words = try String.fetchAll(db, sql: "PRAGMA integrity_check(1)")
+        if words != ["ok"] { throw AccessError.notACopy(path: path, reason: words.joined()) }
+      }
+      return queue
+    } catch let error as DatabaseError {
+      throw AccessError.notACopy(path: path, reason: error.message ?? "it is damaged")
+    }
+  }
+
+  /// Keeps the present tokens under a second, free name.
+  private func setAside(_ present: String) throws -> String {
+    var aside = dataFolder + "/access.before-restore.sqlite"
+    var number = 2
+    while access(aside, F_OK) == 0 {
+      aside = "\(dataFolder)/access.before-restore-\(number).sqlite"
+      number += 1
+    }
+    if link(present, aside) != 0 && Glibc.rename(present, aside) != 0 { throw SystemError(code: errno) }
+    return aside
+  }
+}
+
+/// Writes complete files, durably.
+enum AccessCopy {
+  static func make(of source: any DatabaseReader, at path: String) throws {
+    for suffix in ["", "-journal"] { unlink(path + suffix) }
+    try AccessDatabase.makePrivate(path)
+    let copy = try DatabaseQueue(path: path)
+    // In one step, so that the copy is a snapshot even during writes.
+    try source.backup(to: copy)
+    try copy.close()
+  }
+
+  /// Syncs a file, renames it, and syncs its folder.
+  static func rename(_ written: String, to path: String) throws {
+    try sync(written)
+    guard Glibc.rename(written, path) == 0 else { throw SystemError(code: errno) }
+    try sync(path.lastIndex(of: "/").map { String(path[...$0]) } ?? ".")
+  }
+
+  private static func sync(_ path: String) throws {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw SystemError(code: errno) }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw SystemError(code: errno) }
+  }
+}

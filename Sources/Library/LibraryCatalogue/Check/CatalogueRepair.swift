@@ -1,0 +1,128 @@
+// Repairs what follows from other rows of the catalogue, after a copy of it:
+//
+//     indexes               rebuilt; if pages are damaged nevertheless, nothing is changed
+//     dangling references   a row that names a missing row is removed, or names none
+//     derived tables        rows of libraries, members, folders, counters, days, moments: compared and corrected
+//     search index          built again from the assets
+//
+// It never opens a file of the library. Rows of files are not compared with the folder; the scan that follows a repair
+// does that, with its protection against missing disks. The triggers that keep the derived tables are away meanwhile,
+// because they would count the corrections once more. Everything is one transaction: a kill leaves the catalogue as it
+// was, or repaired.
+
+import GRDB
+import LibraryFolder
+import PhotoModel
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+package struct CatalogueRepair {
+  /// What a repair did.
+  package struct Summary: Sendable, Hashable {
+    /// The copy that was made before.
+    package var copy: String
+    /// The number of corrected rows, by what they are; without zeros.
+    package var corrections: [String: Int] = [:]
+  }
+
+  private let dataFolder: String
+
+  package init(dataFolder: String) { self.dataFolder = dataFolder }
+
+  /// Repairs the catalogue. No other process may have it open.
+  package func run() throws(LibraryError) -> Summary {
+    let lock = try DataFolderLock.forRestore(of: dataFolder)
+    defer { withExtendedLifetime(lock) {} }
+    let path = Catalogue.path(in: dataFolder)
+    guard access(path, F_OK) == 0 else { throw .noCatalogue(path: path) }
+    if let rejection = CatalogueSchema.rejection(at: path) { throw rejection }
+    do {
+      var configuration = Catalogue.configuration()
+      // References are what is repaired.
+      configuration.foreignKeysEnabled = false
+      let queue = try DatabaseQueue(path: path, configuration: configuration)
+      guard try queue.read({ try CatalogueSchema.migrator.hasCompletedMigrations($0) }) else {
+        throw LibraryError.catalogueTooOld(path: path)
+      }
+      var summary = Summary(copy: try copy(queue))
+      try queue.writeWithoutTransaction { db in
+        try db.execute(sql: "PRAGMA synchronous = FULL")
+        try db.inTransaction {
+          summary.corrections = try Self.repair(db, path: path)
+          return .commit
+        }
+        try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+      }
+      try queue.close()
+      return summary
+    } catch let error as LibraryError {
+      throw error
+    } catch {
+      throw LibraryError(Catalogue.translated(error), dataFolder: dataFolder)
+    }
+  }
+
+  /// Copies the catalogue under a free name.
+  private func copy(_ queue: DatabaseQueue) throws -> String {
+    var path = dataFolder + "/catalogue.before-repair.sqlite"
+    var number = 2
+    while access(path, F_OK) == 0 {
+      path = "\(dataFolder)/catalogue.before-repair-\(number).sqlite"
+      number += 1
+    }
+    try CatalogueCopy.make(of: queue, at: path + ".partial", isChecked: false)
+    try DurableFile.rename(path + ".partial", to: path)
+    return path
+  }
+
+  private static func repair(_ db: Database, path: String) throws -> [String: Int] {
+    try db.execute(sql: "REINDEX")
+    let words = try String.fetchAll(db, sql: "PRAGMA integrity_check").filter {
+      // A damaged search index is built again below.
+      $0 != "ok" && !$0.lowercased().contains("fts5")
+    }
+    if let word = words.first { throw LibraryError.beyondRepair(path: path, word) }
+    let triggers = try Row.fetchAll(db, sql: "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
+    for trigger in triggers { try db.execute(sql: "DROP TRIGGER \((trigger[0] as String).quotedDatabaseIdentifier)") }
+    var corrections: [String: Int] = [:]
+    func correct(_ steps: [CatalogueCorrection]) throws {
+      for step in steps {
+        try db.execute(sql: step.sql)
+        if db.changesCount > 0, let subject = step.subject { corrections[subject, default: 0] += db.changesCount }
+      }
+    }
+    try correct(CatalogueCorrection.references)
+    // Limited libraries are created again at the next request of their principals.
+    try CatalogueRestore.beginHistory(after: 0, db)
+    try correct(CatalogueCorrection.ofLimitedLibraries)
+    try correct(CatalogueCorrection.derived)
+    for trigger in triggers { try db.execute(sql: trigger[1]) }
+    try MomentWriter.refreshAll(of: .whole, db)
+    if try rebuildSearch(db) { corrections["words of the search index", default: 0] += 1 }
+    return corrections
+  }
+
+  /// Builds the search index again. Returns whether it was wrong.
+  private static func rebuildSearch(_ db: Database) throws -> Bool {
+    var isWrong = false
+    do {
+      try Catalogue.checkSearch(db) { _ in isWrong = true }
+    } catch {
+      // An index that can't be read.
+      isWrong = true
+    }
+    guard isWrong else { return false }
+    try db.execute(
+      sql: """
+        INSERT INTO search (search) VALUES ('delete-all');
+        DELETE FROM searchText;
+        DELETE FROM searchTerm;
+        DELETE FROM searchQueue;
+        INSERT INTO searchQueue SELECT \(CatalogueSchema.document("creationDate", "id")) FROM asset;
+        """)
+    try SearchIndex.update(db)
+    return true
+  }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import PhotoModel
+import Primitives
+
+/// What Immich's API states about an asset (`AssetResponseDto`).
+struct ImmichAsset {
+  var identifier: String
+  /// On the server; its last components are also the path in a copy of Immich's folder.
+  var originalPath: String
+  var name: String
+  /// SHA-1 of the file; `nil` if the export does not state it.
+  var checksum: [UInt8]?
+  var metadata = ImportedMetadata()
+  var isTrashed: Bool
+  /// The asset is a live photo, whose video is an asset of its own.
+  var hasVideo: Bool
+
+  /// `nil` without an identifier or a path.
+  init?(_ json: JSONFields, _ report: ImportReport) {
+    var json = json
+    guard let identifier = json.text("id"), let path = json.text("originalPath") else { return nil }
+    self.identifier = identifier
+    originalPath = path
+    name = json.text("originalFileName") ?? String(path.split(separator: "/").last ?? "file")
+    checksum = json.text("checksum").flatMap { Data(base64Encoded: $0) }.map { [UInt8]($0) }
+    metadata.isFavorite = json.flag("isFavorite")
+    let isArchived = json.flag("isArchived")
+    let visibility = json.text("visibility")
+    metadata.isHidden = isArchived || visibility == "archive" || visibility == "locked"
+    isTrashed = json.flag("isTrashed")
+    hasVideo = json.text("livePhotoVideoId") != nil
+
+    let created = Self.date(json.text("fileCreatedAt"))
+    let local = Self.date(json.text("localDateTime"))
+    var exif = json.object("exifInfo")
+    let taken = Self.date(exif?.text("dateTimeOriginal"))
+    metadata.date = (taken ?? created).flatMap { Timestamp(exportedMilliseconds: $0) }
+    if let local, let moment = taken ?? created {
+      // Immich writes the local time as if it were in UTC.
+      let minutes = (local - moment) / 60_000
+      if (local - moment) % 60_000 == 0, abs(minutes) <= 14 * 60 { metadata.utcOffset = Int(minutes) }
+    }
+    metadata.location = Location(exported: exif?.number("latitude"), exif?.number("longitude"))
+    metadata.caption = ImportedText.caption(exif?.text("description"), report)
+    metadata.rating = exif?.number("rating").flatMap { Int(exactly: $0) }.flatMap {
+      DescriptiveMetadata.ratings.contains($0) ? $0 : nil
+    }
+    let tags = Self.names(json.list("tags"), "value", "name")
+    let people = Self.names(json.list("people"), "name")
+    metadata.keywords = ImportedText.words(tags + people, report)
+
+    // Facts that Immich reads from the file, as photod does, and its own bookkeeping.
+    exif?.ignore(
+      "make", "model", "exifImageWidth", "exifImageHeight", "fileSizeInByte", "orientation", "modifyDate", "timeZone",
+      "lensModel", "fNumber", "focalLength", "iso", "exposureTime", "city", "state", "country", "projectionType")
+    json.ignore(
+      "type", "ownerId", "deviceId", "deviceAssetId", "libraryId", "originalMimeType", "thumbhash", "fileModifiedAt",
+      "updatedAt", "createdAt", "hasMetadata", "isOffline", "duration", "resized", "width", "height", "isEdited")
+    exif?.reportRest(to: report)
+    json.reportRest(to: report)
+  }
+
+  private static func date(_ text: String?) -> Int64? { text.flatMap { try? RFC3339.milliseconds($0) } }
+
+  /// A text of each object, under the first of these names that it has.
+  private static func names(_ list: [JSONValue]?, _ keys: String...) -> [String] {
+    (list ?? []).compactMap { value in
+      guard case .object(let members) = value else { return nil }
+      var fields = JSONFields(members)
+      return keys.lazy.compactMap { fields.text($0) }.first
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import LibraryCatalogue
+import PhotoModel
+
+/// Why an import ended early. What it has added before stays; running it again continues.
+package enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The folder of the export can't be opened or read.
+  case folderUnreadable(path: String, SystemError)
+  /// The export is inside of the library, or the library inside of the export.
+  case insideLibrary(path: String)
+  /// The folder has no export of the named kind.
+  case notAnExport(String)
+  /// A file that describes the whole export is damaged.
+  case malformed(path: String, String)
+  /// The library takes no more files.
+  case library(LibraryFilesError)
+
+  package var description: String {
+    switch self {
+    case .folderUnreadable(let path, let error): "\(path) can't be read (\(error))"
+    case .insideLibrary(let path):
+      "\(path) and the library contain one another; move the export out of the library, and start again"
+    case .notAnExport(let reason): reason
+    case .malformed(let path, let reason): "\(path) can't be read: \(reason)"
+    case .library(.insufficientStorage):
+      "the library's disk is full; free some space and start the same import again, which then continues"
+    case .library(.readOnly): "the library is read-only; see the setting readOnly and the mount of its disk"
+    case .library(.catalogue(let error)): "the catalogue failed: \(error)"
+    case .library(let error): "the library can't be written: \(error)"
+    }
+  }
+}

@@ -1,0 +1,69 @@
+// Counts what an import does, and lists what it can't: no part of an export is dropped without an entry here.
+
+import LibraryFolder
+
+/// The progress and the result of one import. For one thread at a time.
+package final class ImportReport {
+  /// What happened to a part of an export.
+  package enum Notice: Sendable, Hashable {
+    /// A picture or video could not be imported.
+    case failed(path: [UInt8], reason: String)
+    /// Something was left out by a rule.
+    case skipped(path: [UInt8], reason: String)
+
+    /// One line, whatever bytes a path has.
+    package var line: String {
+      switch self {
+      case .failed(let path, let reason): "failed \(LibraryPath.escaped(path)): \(reason)"
+      case .skipped(let path, let reason): "skipped \(LibraryPath.escaped(path)): \(reason)"
+      }
+    }
+  }
+
+  /// Distinct names that are counted in each table. Further ones are counted together.
+  static let maximumNames = 1000
+  /// Stands for the names beyond the limit.
+  static let otherNames = "other names"
+
+  /// Pictures and videos that are new in the library.
+  package private(set) var added = 0
+  /// Pictures and videos whose content the library had.
+  package private(set) var existing = 0
+  package private(set) var failed = 0
+  package private(set) var skipped = 0
+  package private(set) var albumsMade = 0
+  package private(set) var sidecarsAdded = 0
+  /// Properties that photod has no place for, by name: the number of items that have them.
+  package private(set) var unmappedFields: [String: Int] = [:]
+  /// Values that were changed, by kind: such as texts that were truncated.
+  package private(set) var remarks: [String: Int] = [:]
+
+  private let notify: (Notice) -> Void
+
+  /// - Parameter notify: called with each notice as it arises; notices are not kept.
+  package init(notify: @escaping (Notice) -> Void = { _ in }) { self.notify = notify }
+
+  package func noteFailure(_ path: [UInt8], _ reason: String) {
+    failed += 1
+    notify(.failed(path: path, reason: reason))
+  }
+
+  func noteSkip(_ path: [UInt8], _ reason: String) {
+    skipped += 1
+    notify(.skipped(path: path, reason: reason))
+  }
+
+  func noteAsset(isNew: Bool) {
+    if isNew { added += 1 } else { existing += 1 }
+  }
+
+  func noteAlbum() { albumsMade += 1 }
+  func noteSidecar() { sidecarsAdded += 1 }
+  func noteUnmapped(_ name: String) { Self.count(name, in: &unmappedFields) }
+  func noteRemark(_ kind: String) { Self.count(kind, in: &remarks) }
+
+  private static func count(_ name: String, in table: inout [String: Int]) {
+    let key = table[name] != nil || table.count < maximumNames ? name : otherNames
+    table[key, default: 0] += 1
+  }
+}

@@ -1,0 +1,44 @@
+// Makes texts of exports fit for the catalogue, by the limits that change lists have.
+
+import Foundation
+import PhotoModel
+
+enum ImportedText {
+  /// The maximum length of an album's title, in UTF-8 bytes.
+  static let titleBytes = 512
+
+  /// A text of one line; `nil` if nothing is left.
+  static func line(_ text: String?, limit: Int, _ report: ImportReport) -> String? {
+    clean(text, limit: limit, keepsLines: false, report)
+  }
+
+  /// A text that may have several lines; `nil` if nothing is left.
+  static func caption(_ text: String?, _ report: ImportReport) -> String? {
+    clean(text, limit: DescriptiveLimits.captionBytes, keepsLines: true, report)
+  }
+
+  /// Words without duplicates.
+  static func words(_ texts: [String], _ report: ImportReport) -> [String] {
+    var seen: Set<String> = []
+    let words = texts.compactMap { line($0, limit: DescriptiveLimits.wordBytes, report) }
+      .filter { seen.insert($0).inserted }
+    if words.count > DescriptiveLimits.keywords { report.noteRemark("keywords beyond \(DescriptiveLimits.keywords)") }
+    return Array(words.prefix(DescriptiveLimits.keywords))
+  }
+
+  private static func clean(_ text: String?, limit: Int, keepsLines: Bool, _ report: ImportReport) -> String? {
+    guard let text else { return nil }
+    var scalars = String.UnicodeScalarView()
+    for scalar in text.replacingOccurrences(of: "\r\n", with: "\n").unicodeScalars {
+      let isKept =
+        scalar.properties.generalCategory != .control || keepsLines && (scalar == "\n" || scalar == "\t")
+      scalars.append(isKept ? scalar : " ")
+    }
+    var result = String(scalars).trimmingCharacters(in: .whitespacesAndNewlines)
+    if result.utf8.count > limit {
+      report.noteRemark("texts cut to \(limit) bytes")
+      while result.utf8.count > limit { result.removeLast() }
+    }
+    return result.isEmpty ? nil : result
+  }
+}

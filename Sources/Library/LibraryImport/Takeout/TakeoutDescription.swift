@@ -1,0 +1,51 @@
+import PhotoModel
+
+/// What a JSON file of a Google Takeout states about a picture.
+struct TakeoutDescription {
+  var title: String?
+  var metadata = ImportedMetadata()
+  var isTrashed = false
+
+  /// - Parameter report: gets the properties that photod has no place for; `nil` counts nothing.
+  init(_ json: JSONFields, _ report: ImportReport) {
+    var json = json
+    title = json.text("title")
+    metadata.caption = ImportedText.caption(json.text("description"), report)
+    if var taken = json.object("photoTakenTime") {
+      metadata.date = taken.number("timestamp")
+        .flatMap { Int64(exactly: ($0 * 1000).rounded()) }.flatMap { Timestamp(exportedMilliseconds: $0) }
+    }
+    // The place that Google shows; without one, the place in the file.
+    let places = ["geoData", "geoDataExif"].compactMap { name in
+      json.object(name).flatMap { place in
+        var place = place
+        return Location(
+          exported: place.number("latitude"), place.number("longitude"), altitude: place.number("altitude"))
+      }
+    }
+    metadata.location = places.first
+    metadata.isFavorite = json.flag("favorited")
+    let isArchived = json.flag("archived")
+    let isLocked = json.flag("inLockedFolder")
+    metadata.isHidden = isArchived || isLocked
+    isTrashed = json.flag("trashed")
+    let people = (json.list("people") ?? []).compactMap { person -> String? in
+      guard case .object(let members) = person else { return nil }
+      var person = JSONFields(members)
+      return person.text("name")
+    }
+    // Without the rectangles of the faces, names can only be words.
+    metadata.keywords = ImportedText.words(people, report)
+    json.reportRest(to: report)
+  }
+
+  /// The filename that a file had before Google cut it.
+  func name(of file: String) -> String {
+    guard let title else { return file }
+    let (stem, fileExtension) = (TakeoutSidecars.stem(file), TakeoutSidecars.pathExtension(file))
+    let isCut =
+      TakeoutSidecars.pathExtension(title).lowercased() == fileExtension.lowercased()
+      && TakeoutSidecars.stem(title).count > stem.count && title.hasPrefix(stem)
+    return isCut ? title : file
+  }
+}
