@@ -88,6 +88,12 @@ package struct ImageHeader: Sendable, Hashable {
   /// The size at which a video shows its frames, as stored, if it differs from ``storedSize``: pixels need not be
   /// square.
   package var displaySize: PixelSize?
+  /// JPEGs in a JPEG's file that may be its gain map.
+  var gainMapCandidates: [ByteRange] = []
+  /// The position of the metadata of ISO 21496-1 in a JPEG's APP2, after its signature.
+  var gainMapBlock: ByteRange?
+  /// The gain map; `nil` if there is none that can be kept.
+  package var gainMap: GainMap?
 
   package var orientation: Orientation { containerOrientation ?? metadata.orientation }
 
@@ -122,7 +128,7 @@ package struct ImageHeader: Sendable, Hashable {
     guard let format = MediaFormat(firstBytes: start) else {
       throw .unsupported(MediaHeader.noun(of: source) ?? Self.unknown)
     }
-    let header: ImageHeader
+    var header: ImageHeader
     switch format {
     case .jpeg: header = try JPEGHeader.read(&reader, limits: limits)
     case .png: header = try PNGHeader.read(&reader, limits: limits)
@@ -164,6 +170,7 @@ package struct ImageHeader: Sendable, Hashable {
       header = try ImageHeader(media, rawIn: source, limits: limits)
     }
     try limits.check(header.storedSize)
+    try header.findGainMap(in: source, limits: limits)
     return header
   }
 

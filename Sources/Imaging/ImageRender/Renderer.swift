@@ -12,6 +12,8 @@ package struct RenderedImage: Sendable {
   package let decodedEighths: Int
   /// The original ended early; the decoded part is shown.
   package let isIncomplete: Bool
+  /// Whether the file has a gain map.
+  package var hasGainMap = false
   /// Warnings of the codecs, and the reason why a profile was ignored; for the log.
   package let warnings: [CodecWarnings]
   /// Read, worker and decode times are those of the whole decode, even if shared; the other times are this picture's own.

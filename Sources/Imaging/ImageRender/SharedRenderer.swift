@@ -2,6 +2,7 @@
 // for the rows in flight.
 
 import ImageCodec
+import MediaMetadata
 import PhotoModel
 
 /// Renders several pictures in one decode. Made and run on a render worker, one thread at a time. It holds its memory
@@ -13,6 +14,9 @@ package final class SharedRenderer {
   private let plan: SharedPlan
   private let pipeline: any RenderPipeline
   private let colors: [OutputColor]
+  private let stops: [StopFlag]
+  /// What gain maps are rendered from; `nil` if the caller provides the decoder.
+  private let original: (source: any ByteSource, workers: (any CodedPictureDecoder)?, limits: CodecLimits)?
   /// Members whose encoder could not be made and whose failure is not yet delivered.
   private var setupFailures: [(member: Int, error: CodecError)] = []
   private var elapsed = Duration.zero
@@ -55,12 +59,14 @@ package final class SharedRenderer {
   ) throws(CodecError) {
     self.plan = plan
     self.colors = colors
+    self.stops = stops
+    original = (source, workers, limits)
     let stop = stops.count == 1 ? stops[0] : StopFlag(allOf: stops)
-    let source = plan.header.pictureSource(in: source)
+    let picture = plan.header.pictureSource(in: source)
     // Colours are converted in RGB, not in planes.
     if plan.staysInPlanes && colors.allSatisfy({ $0.transform == nil }) {
       let decoder = try JPEGPlaneDecoder(
-        source: source, header: plan.header, eighths: plan.eighths, firstScanOnly: plan.firstScanOnly, limits: limits,
+        source: picture, header: plan.header, eighths: plan.eighths, firstScanOnly: plan.firstScanOnly, limits: limits,
         stop: stop)
       let made = Self.branches(plan, stops) { (i, plan) throws(CodecError) in
         try PlaneOutput(plan, layouts: decoder.planes, profile: colors[i].profile, stop: stops[i])
@@ -69,7 +75,7 @@ package final class SharedRenderer {
       setupFailures = made.failed
     } else {
       let decoder = try RowPipeline.decoder(
-        plan, source: source, workers: workers, limits: limits, stop: stop)
+        plan, source: picture, workers: workers, limits: limits, stop: stop)
       (pipeline, setupFailures) = Self.rows(plan, decoder, colors, encoder, workers, stops)
     }
   }
@@ -81,6 +87,8 @@ package final class SharedRenderer {
   ) {
     self.plan = plan
     self.colors = colors
+    self.stops = stops
+    original = nil
     (pipeline, setupFailures) = Self.rows(plan, decoder, colors, encoder, nil, stops)
   }
 
@@ -107,18 +115,41 @@ package final class SharedRenderer {
   private func finish(
     _ member: Int, _ output: any RenderOutput, _ started: ContinuousClock.Instant
   ) throws(CodecError) -> RenderedImage {
-    let bytes = try output.finish()
+    var bytes = try output.finish()
     let plan = plan.members[member].plan
     let decoder = pipeline.decoder
+    var mapWarning: CodecWarnings?
+    var hasGainMap = false
+    if !decoder.isTruncated {
+      do throws(CodecError) {
+        if let joined = try withGainMap(bytes, member) {
+          bytes = joined
+          hasGainMap = true
+        }
+      } catch {
+        // A damaged map leaves the picture as it is.
+        guard error.isOfFile else { throw error }
+        mapWarning = CodecWarnings(library: "gain map", count: 1, first: "\(error)")
+      }
+    }
     let others = pipeline.outputs.reduce(finishedOutputTime) { $0 + $1.resizeTime + $1.encodeTime }
     let total = elapsed + (ContinuousClock.now - started)
     return RenderedImage(
       bytes: bytes, size: plan.outputSize, format: plan.format, decodedEighths: plan.eighths,
-      isIncomplete: decoder.isTruncated,
-      warnings: [decoder.warnings, output.warnings, colors[member].warnings].compactMap(\.self),
+      isIncomplete: decoder.isTruncated, hasGainMap: hasGainMap,
+      warnings: [decoder.warnings, output.warnings, colors[member].warnings, mapWarning].compactMap(\.self),
       readTime: decoder.readTime, workerTime: decoder.workerTime,
       decodeTime: total - decoder.readTime - decoder.workerTime - output.resizeTime - output.encodeTime - others,
       resizeTime: output.resizeTime, encodeTime: output.encodeTime)
+  }
+
+  /// A finished picture with its gain map; `nil` if it has none.
+  private func withGainMap(_ picture: [UInt8], _ member: Int) throws(CodecError) -> [UInt8]? {
+    guard let gainMap = plan.members[member].plan.gainMap, let original else { return nil }
+    // Gains for red, green and blue apply to the primaries of the original. A gain for all of them is right with any.
+    if gainMap.map.isColored, colors[member].transform != nil { return nil }
+    return try gainMap.join(
+      picture, source: original.source, workers: original.workers, limits: original.limits, stop: stops[member])
   }
 
   private static func rows(

@@ -31,7 +31,9 @@ package struct ImageFrame: Sendable {
   package init(_ frame: CachedFrame, requestID: String = "") {
     self.init(
       bytes: frame.bytes, format: frame.format,
-      result: ImageResult(requestID: requestID, isDegraded: false, size: frame.size, source: .memory),
+      result: ImageResult(
+        requestID: requestID, isDegraded: false, size: frame.size, source: .memory,
+        isHighDynamicRange: frame.isHighDynamicRange),
       timings: StageTimings(), derivation: frame.derivation, cached: frame, bytesOwner: frame.hold())
   }
 

@@ -22,11 +22,19 @@ package struct ResolvedRequest: Sendable, Hashable {
       request.cropAnchor = .automatic(asset.regions, saliency: asset.saliency)
     }
     self.asset = asset
-    sized = SizedRequest(request, upright: asset.pixelSize, adjustments: asset.adjustments)
-    key = RenditionKey(asset.contentVersion, sized)
+    let sized = SizedRequest(request, upright: asset.pixelSize, adjustments: asset.adjustments)
+    // Equal to a request for the standard range if there is nothing to preserve: the two have one frame.
+    self.sized = sized.mayKeepGainMap && asset.mayHaveGainMap ? sized : sized.inStandardRange
+    key = RenditionKey(asset.contentVersion, self.sized)
   }
 
   package var request: ImageRequest { sized.request }
+}
+
+extension Asset {
+  /// Whether the original may have a gain map, as far as the catalogue knows: pictures that were merged from several
+  /// exposures have the same subtype.
+  package var mayHaveGainMap: Bool { mediaType == .image && mediaSubtypes.contains(.photoHDR) && !isRAW }
 }
 
 extension ImageRequest {

@@ -22,6 +22,17 @@ enum MetadataTarget {
 
   static func multiPicture(_ bytes: [UInt8]) { check(segment(0xE2, Array("MPF".utf8) + [0] + bytes)) }
 
+  /// The metadata of a gain map. What is read can be written and read again.
+  static func gainMap(_ bytes: [UInt8]) {
+    _ = AppleGainMap.headroom(exif: bytes[...])
+    _ = AppleGainMap.headroom(xmp: bytes[...])
+    for metadata in [GainMapMetadata(iso: bytes), GainMapMetadata(xmp: bytes[...])].compactMap(\.self) {
+      guard metadata.usesBaseColorSpace, !metadata.baseIsHighDynamicRange else { continue }
+      precondition(GainMapMetadata(xmp: Array(metadata.xmpPacket.utf8)[...]) == metadata, "another XMP")
+      precondition(metadata.isoBlock.count <= GainMapMetadata.maximumBytes)
+    }
+  }
+
   /// Metadata without locations must be a subset of all metadata, and a rating must be in range.
   private static func dictionary(_ kind: MetadataBlock.Kind, _ bytes: [UInt8]) {
     let block = MetadataDictionary.Block(kind, bytes[...])

@@ -42,6 +42,7 @@ struct FuzzTarget: Sendable {
     FuzzTarget(name: "xmp") { run($0, $1, MetadataTarget.xmp) },
     FuzzTarget(name: "iptc") { run($0, $1, MetadataTarget.iptc) },
     FuzzTarget(name: "mpf") { run($0, $1, MetadataTarget.multiPicture) },
+    FuzzTarget(name: "gainmap") { run($0, $1, MetadataTarget.gainMap) },
     FuzzTarget(name: "container") { run($0, $1, ContainerTarget.check) },
     FuzzTarget(name: "location") { run($0, $1, LocationTarget.check) },
     FuzzTarget(name: "locationblock") { run($0, $1, LocationTarget.checkBlock) },

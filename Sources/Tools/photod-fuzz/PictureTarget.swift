@@ -38,7 +38,22 @@ enum PictureTarget {
     }
     thumbnails(header, source, request)
     pixels(header, source)
+    gainMap(header, source)
     animation(header, source, request)
+  }
+
+  /// Renders a picture with its gain map.
+  private static func gainMap(_ header: ImageHeader, _ source: any ByteSource) {
+    guard let map = header.gainMap else { return }
+    let size = map.header.storedSize
+    precondition(size.width > 0 && size.height > 0 && map.ratio > 0 && map.ratio <= 1)
+    if let range = map.range { precondition(range.offset >= 0 && range.offset + Int64(range.length) <= source.size) }
+    var request = ImageRequest(format: .jpeg)
+    request.dynamicRange = .preserve
+    let plan = RenderPlanner().plan(header, request)
+    guard plan.gainMap != nil, let image = render(plan, source), image.hasGainMap else { return }
+    let own = try? ImageHeader.read(from: MemoryByteSource(image.bytes), limits: CodecLimits())
+    precondition(own?.gainMap != nil && GainMapFile.isOne(image.bytes), "a map that its own reader does not find")
   }
 
   /// Renders all frames of an animation, with an encoder that encodes nothing.

@@ -17,7 +17,7 @@ enum Seeds {
       ("locationblock", exifs + packets + resources + multiPictures),
       ("http", requests),
       ("multipart", forms),
-      ("predicate", predicates),
+      ("predicate", predicates), ("gainmap", gainMaps),
     ] + DecoderSeeds.all.map({ ("decoder-\($0.codec)", $0.seeds) }) {
       let place = folder + "/" + target
       try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
@@ -57,6 +57,9 @@ enum Seeds {
     ].map { $0.encoded(scene) }
     files.append(JPEGFile { $0.color = .gray }.encoded(gray))
     files.append(MultiPictureFile(previews: [(type: 0x01_0001, bytes: thumbnail)]).encoded(picture))
+    for form in UltraHDRFile.Form.allCases {
+      files.append(UltraHDRFile.landscape(width: 256, height: 32) { $0.form = form }.encoded)
+    }
     // Also truncated, at two thirds and just before the end.
     return files + files.map { Array($0.prefix($0.count * 2 / 3)) } + files.prefix(4).map { Array($0.dropLast(2)) }
   }
@@ -228,6 +231,13 @@ enum Seeds {
     let resource = Array("8BIM".utf8) + [4, 4, 1, 65, 0, 0, 0, UInt8(datasets.count)] + datasets
     let profile = datasets.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     return [datasets, resource + resource, Array("\niptc\n  \(datasets.count)\n\(profile)\n".utf8)]
+  }
+
+  private static var gainMaps: [[UInt8]] {
+    UltraHDRFile.Form.allCases.flatMap { form in
+      UltraHDRFile.parts(UltraHDRFile.landscape(width: 256, height: 32) { $0.form = form }.encoded)?.mapSegments
+        .map { segment in segment.content.drop { $0 != 0 }.dropFirst() }.map { Array($0) } ?? []
+    }
   }
 
   private static var multiPictures: [[UInt8]] {

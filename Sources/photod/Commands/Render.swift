@@ -31,6 +31,9 @@ struct Render: AsyncParsableCommand {
   @Option(help: "preserve or srgb.")
   var colorSpace = ColorSpace.preserve
 
+  @Option(help: "preserve or standard: whether a JPEG keeps a gain map.")
+  var dynamicRange = DynamicRange.preserve
+
   @Option(name: .shortAndLong, help: "The file to write. It is replaced atomically.")
   var output: String
 
@@ -38,11 +41,12 @@ struct Render: AsyncParsableCommand {
   var explain = false
 
   func run() async throws {
-    let request = ImageRequest(
+    var request = ImageRequest(
       targetSize: try size(), contentMode: contentMode, resizeMode: resizeMode,
       format: format ?? OutputFormat(rawValue: URL(filePath: output).pathExtension.lowercased()) ?? .jpeg,
       quality: quality,
       colorSpace: colorSpace)
+    request.dynamicRange = dynamicRange
     if let quality, !(1...100).contains(quality) {
       throw ValidationError("--quality must be from 1 to 100, not \(quality)")
     }
@@ -106,6 +110,8 @@ struct Render: AsyncParsableCommand {
       let output: Size
       let outputFormat: String
       let colorSpace: String
+      /// The size of the gain map in the output.
+      let gainMap: Size?
       let peakBytes: Int
     }
     let decoded = plan.decodedRegion
@@ -118,7 +124,8 @@ struct Render: AsyncParsableCommand {
         x: Double(decoded.x), y: Double(decoded.y), width: Double(decoded.width), height: Double(decoded.height)),
       taps: .init(PixelSize(width: plan.horizontal.taps, height: plan.vertical.taps)),
       planes: plan.planes.map { .init($0) }, output: .init(plan.outputSize),
-      outputFormat: plan.format.rawValue, colorSpace: plan.colorSpace.rawValue, peakBytes: plan.peakBytes)
+      outputFormat: plan.format.rawValue, colorSpace: plan.colorSpace.rawValue,
+      gainMap: plan.gainMap.map { .init($0.outputSize) }, peakBytes: plan.peakBytes)
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     FileHandle.standardError.write(try encoder.encode(shape) + Data("\n".utf8))
@@ -129,3 +136,4 @@ extension ContentMode: ExpressibleByArgument {}
 extension ResizeMode: ExpressibleByArgument {}
 extension OutputFormat: ExpressibleByArgument {}
 extension ColorSpace: ExpressibleByArgument {}
+extension DynamicRange: ExpressibleByArgument {}

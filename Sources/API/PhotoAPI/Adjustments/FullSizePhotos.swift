@@ -34,7 +34,8 @@ struct FullSizePhotos: Sendable {
   ) throws(Problem) {
     if let problem = Problem(unrenderable: asset) { throw problem }
     let format = Self.format(of: asset)
-    let imageRequest = ImageRequest(format: format, quality: format == .jpeg ? Self.quality : nil)
+    var imageRequest = ImageRequest(format: format, quality: format == .jpeg ? Self.quality : nil)
+    imageRequest.dynamicRange = .preserve
     let wanted = ResolvedRequest(imageRequest, for: asset)
     let headers = ImageHeaders(
       wanted, isNegotiated: false, isAutomatic: false, isVersioned: isVersioned, isPublic: false)

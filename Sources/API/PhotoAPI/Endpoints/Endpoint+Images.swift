@@ -142,6 +142,12 @@ extension Endpoint {
       preserve: keeps the embedded profile. srgb: converts the pixels to sRGB, without a profile. CMYK is always \
       converted.
       """),
+    .word(
+      "dynamicRange", DynamicRange.self, default: .preserve,
+      """
+      preserve: a JPEG keeps the gain map of its original, if its longer side has at least 256 pixels; Image-Result then \
+      has dynamic-range=high. standard: no gain map.
+      """),
     .flag(
       "animated",
       """

@@ -62,6 +62,8 @@ struct IIIFImageQuery: PictureQuery {
       targetSize: isWhole && size == rect.size ? .maximum : .size(size),
       normalizedCropRect: isWhole ? nil : UnitRect(rect, of: asset.pixelSize), format: format)
     request.fillsTarget = true
+    // Tiles are put together by a viewer, which would have to put their gain maps together too.
+    if request.targetSize == .maximum, request.normalizedCropRect == nil { request.dynamicRange = .preserve }
     request.turn = turn
     switch quality {
     case .default, .color: break

@@ -17,16 +17,27 @@ struct FullResolutionFiles: Sendable {
     let (request, asset) = (wanted.request, wanted.asset)
     let isRawAsked = request.version == .original && asset.isRAW
     let isAdjusted = request.version == .current && asset.hasAdjustments
-    return !request.format.needsWorker && request.targetSize == .maximum && request.deliveryMode == .highQualityFormat
+    // The file has its gain map.
+    let keepsRange = request.dynamicRange == .preserve || request.format != .jpeg || !asset.mayHaveGainMap
+    return keepsRange && !request.format.needsWorker && request.targetSize == .maximum
+      && request.deliveryMode == .highQualityFormat
       && request.quality == nil
       && request.normalizedCropRect == nil && request.colorSpace == .preserve && !isRawAsked && !isAdjusted
       && request.turn == .topLeft && request.tone == .color && asset.orientation == .topLeft && !asset.isAnimated
       && asset.uniformTypeIdentifier == SourceFormat(request.format).uniformTypeIdentifier
   }
 
-  /// The open file, without its places; `nil` if the picture has to be rendered. Blocks on the file system.
-  func file(for wanted: ResolvedRequest) -> OpenedOriginal? {
+  /// A file that is the answer.
+  struct File {
+    /// Without its places.
     let opened: OpenedOriginal
+    let hasGainMap: Bool
+  }
+
+  /// The open file; `nil` if the picture has to be rendered. Blocks on the file system.
+  func file(for wanted: ResolvedRequest) -> File? {
+    let opened: OpenedOriginal
+    let hasGainMap: Bool
     do throws(OriginalFiles.Failure) {
       opened = try files.open(AssetResource(primaryOf: wanted.asset), includesLocation: false)
     } catch {
@@ -35,6 +46,7 @@ struct FullResolutionFiles: Sendable {
     }
     do throws(CodecError) {
       let header = try ImageHeader.read(from: opened.source, limits: limits)
+      hasGainMap = header.gainMap != nil
       // Without a profile, a client would take calibrated colours for sRGB.
       let hasOwnColors = header.format == .png || header.calibration == nil || header.embeddedProfile != nil
       guard header.format == SourceFormat(wanted.request.format), header.orientation == .topLeft,
@@ -44,7 +56,8 @@ struct FullResolutionFiles: Sendable {
       return nil
     }
     do throws(ByteSourceError) {
-      return try Self.isComplete(opened.source, wanted.request.format) ? opened : nil
+      let isComplete = try Self.isComplete(opened.source, wanted.request.format)
+      return isComplete ? File(opened: opened, hasGainMap: hasGainMap) : nil
     } catch {
       return nil
     }

@@ -38,6 +38,7 @@ struct ImageQuery: PictureQuery {
     format = try query.word("format", default: .auto)
     let quality = try query.number("quality", in: 1...100)
     let colorSpace = try query.word("colorSpace", default: ColorSpace.preserve)
+    let dynamicRange = try query.word("dynamicRange", default: DynamicRange.preserve)
     let posterTime = try Self.posterTime(query.text("posterTime"))
     let isAnimated = try query.flag("animated")
     multipart = try query.optionalWord("multipart")
@@ -54,6 +55,7 @@ struct ImageQuery: PictureQuery {
       quality: quality, colorSpace: colorSpace, allowsSecondaryDegradedImage: allowsSecondary,
       posterTime: posterTime)
     request.isAnimated = isAnimated
+    request.dynamicRange = dynamicRange
     request.cropAnchor = cropAnchor
     self.request = request
   }

@@ -44,7 +44,10 @@ struct RenditionReader {
     request.version = try body.word("version", default: .current)
     format = try body.word("format", default: .auto)
     request.colorSpace = try body.word("colorSpace", default: .preserve)
-    for name in ["resizeMode", "deliveryMode", "version", "format", "colorSpace"] { try note(name, &body) }
+    request.dynamicRange = try body.word("dynamicRange", default: .preserve)
+    for name in ["resizeMode", "deliveryMode", "version", "format", "colorSpace", "dynamicRange"] {
+      try note(name, &body)
+    }
     request.quality = try body.number("quality", in: 1...100)
     parameters["quality"] = request.quality.map(String.init)
     request.isAnimated = try body.flag("animated")

@@ -152,21 +152,23 @@ struct ImageHeaders: Sendable {
   ///
   /// - Parameter derivation: how the frame would be made now.
   func headRequestFields(
-    _ form: DeliveryForm, _ derivation: Derivation, requestID: String
+    _ form: DeliveryForm, _ derivation: Derivation, requestID: String, isHighDynamicRange: Bool = false
   ) -> [(name: String, value: String)] {
     guard form == .single else { return multipart(form, boundary: Boundary.make(), requestID: requestID) }
     var fields: [(name: String, value: String)] = [("Content-Type", mediaType)]
     if request.deliveryMode == .fastFormat { return fields + noStoreFields + Self.nosniff }
     let result = ImageResult(
-      requestID: requestID, isDegraded: false, size: wanted.sized.outputSize, source: derivation.source)
+      requestID: requestID, isDegraded: false, size: wanted.sized.outputSize, source: derivation.source,
+      isHighDynamicRange: isHighDynamicRange)
     fields +=
       validatorFields(derivation) + [("Accept-Ranges", "bytes"), ("Image-Result", resultField(result, request.format))]
     return fields + Self.nosniff
   }
 
   /// The fields of a response that is the original's own bytes, without `Content-Type`.
-  func fileFields(requestID: String) -> [(name: String, value: String)] {
-    headRequestFields(.single, .file, requestID: requestID).filter { $0.name != "Content-Type" }
+  func fileFields(requestID: String, isHighDynamicRange: Bool) -> [(name: String, value: String)] {
+    headRequestFields(.single, .file, requestID: requestID, isHighDynamicRange: isHighDynamicRange)
+      .filter { $0.name != "Content-Type" }
   }
 
   private static let nosniff = [(name: "X-Content-Type-Options", value: "nosniff")]

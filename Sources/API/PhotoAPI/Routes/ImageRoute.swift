@@ -82,7 +82,8 @@ struct ImageRoute: Sendable {
     let isConditional = isCacheable && !request.head.names.isDisjoint(with: Self.conditions)
     // The original's own bytes are never upgraded.
     var upgrade =
-      isFromCaches && !FullResolutionFiles.mayServe(wanted) ? smaller(formats, imageRequest, for: asset) : nil
+      isFromCaches && !FullResolutionFiles.mayServe(wanted)
+      ? smaller(formats, imageRequest, for: asset, replacing: wanted) : nil
     if let smaller = upgrade, headers.isReplaced(for: request.head), upgrades.frame(smaller.key) != nil {
       wanted = smaller
       headers = headers.upgraded(to: smaller)
@@ -106,8 +107,9 @@ struct ImageRoute: Sendable {
     if mayBeFile, matching != nil { original = fullResolution.file(for: wanted) }
     if let original {
       return try sender.send(
-        original, 0..<original.source.size, type: headers.mediaType,
-        headers.fileFields(requestID: context.requestID), headers.validators(.file), request.head, reply)
+        original.opened, 0..<original.opened.source.size, type: headers.mediaType,
+        headers.fileFields(requestID: context.requestID, isHighDynamicRange: original.hasGainMap),
+        headers.validators(.file), request.head, reply)
     }
     if request.method == .head {
       if isFromCaches, let frame = images.cachedFrame(headers.key)?.withRequestID(context.requestID) {
@@ -134,11 +136,20 @@ struct ImageRoute: Sendable {
   }
 
   /// The request for a smaller encoding that may replace the first response; `nil` if there is none.
-  private func smaller(_ formats: FormatChoice, _ request: ImageRequest, for asset: Asset) -> ResolvedRequest? {
-    guard let format = formats.smaller else { return nil }
+  private func smaller(
+    _ formats: FormatChoice, _ request: ImageRequest, for asset: Asset, replacing wanted: ResolvedRequest
+  ) -> ResolvedRequest? {
+    guard let format = formats.smaller, !mayLoseGainMap(wanted) else { return nil }
     var request = request
     request.format = format
     return ResolvedRequest(request, for: asset)
+  }
+
+  /// Whether a frame in another format than JPEG would lose a gain map. Until the frame has been made, only the catalogue
+  /// says whether there is one.
+  private func mayLoseGainMap(_ wanted: ResolvedRequest) -> Bool {
+    guard wanted.request.dynamicRange == .preserve else { return false }
+    return images.cachedFrame(wanted.key)?.result.isHighDynamicRange ?? wanted.asset.mediaSubtypes.contains(.photoHDR)
   }
 
   /// Whether an upgrade of the frame runs, or has found no smaller encoding. Requests the upgrade if the frame is

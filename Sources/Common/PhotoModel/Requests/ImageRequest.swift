@@ -36,6 +36,14 @@ package enum ColorSpace: String, Sendable, Hashable, CaseIterable {
   case srgb
 }
 
+/// What happens to a gain map, which makes a picture brighter on a display of high dynamic range.
+package enum DynamicRange: String, Sendable, Hashable, CaseIterable {
+  /// A JPEG keeps the gain map of its original, if the picture has one.
+  case preserve
+  /// No gain map.
+  case standard
+}
+
 /// Which of the picture's colours the output shows.
 package enum Tone: String, Sendable, Hashable, CaseIterable {
   case color
@@ -102,6 +110,8 @@ package struct ImageRequest: Sendable, Hashable {
   package var turn = Orientation.topLeft
   /// `gray` and `bitonal` need the colour space `srgb`.
   package var tone = Tone.color
+  /// Clients ask for `preserve` unless they say otherwise; pictures that the daemon makes for itself need no gain map.
+  package var dynamicRange = DynamicRange.standard
   /// Of an animation: all frames, as an animated WebP; `format` is `webp` then.
   package var isAnimated = false
 

@@ -14,10 +14,12 @@ package struct ImageResult: Sendable, Hashable {
   package var isIncomplete: Bool
   package var size: PixelSize
   package var source: Source
+  /// Whether the frame has a gain map.
+  package var isHighDynamicRange: Bool
 
   package init(
     requestID: String, isDegraded: Bool, isInCloud: Bool = false, isCancelled: Bool = false,
-    isIncomplete: Bool = false, size: PixelSize, source: Source
+    isIncomplete: Bool = false, size: PixelSize, source: Source, isHighDynamicRange: Bool = false
   ) {
     self.requestID = requestID
     self.isDegraded = isDegraded
@@ -26,5 +28,6 @@ package struct ImageResult: Sendable, Hashable {
     self.isIncomplete = isIncomplete
     self.size = size
     self.source = source
+    self.isHighDynamicRange = isHighDynamicRange
   }
 }

@@ -41,6 +41,11 @@ package final class JPEGEncoder: RowEncoder {
       + EncodedFile.peakBytes(expected: expected, limit: limit)
   }
 
+  /// The longest file that an encoder writes.
+  package static func maximumBytes(_ size: PixelSize, channels: Int, quality: Int, profileBytes: Int) -> Int {
+    fileBytes(size, channels: channels, quality: quality, profileBytes: profileBytes).limit
+  }
+
   /// Samples of all components, padded to whole MCUs.
   private static func sampleCount(_ size: PixelSize, channels: Int, quality: Int) -> Int {
     func padded(_ side: Int, _ step: Int) -> Int { (side + step - 1) / step * step }

@@ -3,8 +3,6 @@ import PhotoModel
 
 /// Reads the marker segments of a JPEG up to its first scan (T.81 §B.2).
 enum JPEGHeader {
-  /// The start of an APP2 segment that announces a gain map (ISO 21496-1 annex C).
-  private static let gainMapSignature: [UInt8] = Array("urn:iso:std:iso:ts:21496:-1".utf8) + [0]
   /// How many bytes of each picture after the first are read to find its kind.
   private static let auxiliaryBytes = 8192
 
@@ -21,7 +19,7 @@ enum JPEGHeader {
     var datasets: [UInt8] = []
     var exifBlock: ArraySlice<UInt8>?
     var xmpPacket: ArraySlice<UInt8>?
-    var hasGainMap = false
+    var gainMapBlock: ByteRange?
     var segments = JPEGSegments(limits: limits)
 
     while true {
@@ -35,9 +33,9 @@ enum JPEGHeader {
         var facts = MediaFacts(exifBlock: exifBlock, xmpPacket: xmpPacket)
         if !datasets.isEmpty { facts.readDescription(iptc: datasets[...]) }
         try read(pictures, &facts, &reader, limits)
-        if hasGainMap { facts.subtypes.insert(.photoHDR) }
+        if gainMapBlock != nil { facts.subtypes.insert(.photoHDR) }
         let isBuffered = frame.isProgressive || scanComponents < frame.sampling.count
-        return ImageHeader(
+        var header = ImageHeader(
           format: .jpeg, storedSize: frame.size, colorChannels: frame.sampling.count, hasAlpha: false,
           bitsPerChannel: 8,
           isProgressive: frame.isProgressive, isBuffered: isBuffered,
@@ -46,6 +44,9 @@ enum JPEGHeader {
           embeddedThumbnail: thumbnail, previews: previews, warnings: warnings,
           embeddedProfile: profile.embeddedProfile, profileBytes: profile.bytes,
           calibration: metadata.isAdobeRGB ? .adobeRGB : nil, isWidelyDecodable: frame.isWidelyDecodable)
+        header.gainMapBlock = gainMapBlock
+        header.gainMapCandidates = pictures.filter { $0.isGainMap || $0.isUndefined }.map(\.range)
+        return header
       }
       switch segment.marker {
       case 0xC0...0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF:
@@ -86,10 +87,11 @@ enum JPEGHeader {
           }
         }
       case 0xE2:
-        if try reader.bytes(at: content, count: min(contentLength, gainMapSignature.count)).elementsEqual(
-          gainMapSignature)
-        {
-          hasGainMap = true
+        let signature = GainMapMetadata.signature
+        if try reader.bytes(at: content, count: min(contentLength, signature.count)).elementsEqual(signature) {
+          gainMapBlock =
+            gainMapBlock
+            ?? ByteRange(offset: content + Int64(signature.count), length: contentLength - signature.count)
           break
         }
         if try takePictures(at: content, length: contentLength, &reader, &blocks, &pictures) { break }

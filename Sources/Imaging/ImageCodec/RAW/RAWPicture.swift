@@ -66,6 +66,7 @@ extension ImageHeader {
     // Other previews of the RAW file are found in it, not in the preview.
     embeddedThumbnail = nil
     previews = []
+    gainMap = nil
     if case .parts(let parts) = embeddedProfile {
       embeddedProfile = .parts(
         parts.map { ByteRange(offset: preview.range.offset + $0.offset, length: $0.length) })

@@ -84,10 +84,13 @@ package struct DerivativeLadder: Sendable, Hashable {
   ///
   /// - Parameter upright: the original's size.
   package func request(for rung: Rung, of upright: PixelSize, hasAlpha: Bool) -> ImageRequest {
-    ImageRequest(
+    var request = ImageRequest(
       targetSize: .size(rung.box(of: upright)), contentMode: .aspectFit, resizeMode: .exact,
       // Baseline, because a derivative is decoded many times.
       deliveryMode: .fastFormat, format: format(hasAlpha: hasAlpha), quality: quality, colorSpace: .preserve)
+    // Frames with a gain map are made from derivatives that have one.
+    request.dynamicRange = .preserve
+    return request
   }
 
   /// The smallest rung from which a final frame can be made without visible loss. `nil` if there is none: the frame is
@@ -117,7 +120,8 @@ package struct DerivativeLadder: Sendable, Hashable {
     let keepsColors =
       wanted.request.colorSpace == .preserve || (derivative.embeddedProfile == nil && derivative.calibration == nil)
     let isPlain = wanted.request.turn == .topLeft && wanted.request.tone == .color
-    return isWhole && isPlain && keepsColors && derivative.format.rawValue == wanted.request.format.rawValue
+    return isWhole && isPlain && keepsColors && derivative.gainMap == nil
+      && derivative.format.rawValue == wanted.request.format.rawValue
       && derivative.storedSize.width <= sizes.output.width && derivative.storedSize.height <= sizes.output.height
   }
 }

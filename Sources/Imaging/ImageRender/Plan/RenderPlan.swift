@@ -24,6 +24,8 @@ package struct RenderPlan: Sendable, Hashable {
   package let tone: Tone
   /// The adjustments that change pixels; `nil` if there are none.
   let edit: RenderEdit?
+  /// The gain map that the frame keeps; `nil` for none.
+  package let gainMap: GainMapPlan?
   let price: RenderPrice
 
   /// Peak memory of the render; an upper estimate.

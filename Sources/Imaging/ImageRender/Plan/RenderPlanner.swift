@@ -243,9 +243,10 @@ package struct RenderPlanner: Sendable {
     return part
   }
 
-  private func plan(
+  /// - Parameter isConverted: whether colours are converted although the header gives no reason.
+  func plan(
     _ header: ImageHeader, _ geometry: RenderGeometry, firstScanOnly: Bool = false, bounds: PixelRect? = nil,
-    request: ImageRequest, finalCoding: JPEGCoding? = nil
+    request: ImageRequest, finalCoding: JPEGCoding? = nil, isConverted: Bool = false
   ) -> RenderPlan {
     let (region, storedOutput, eighths) = (geometry.region, geometry.output, geometry.eighths)
     // libjpeg rounds a scaled side up (jdmaster.c), and its pixel i still covers exactly [8i/s, 8(i+1)/s); so do boxes.
@@ -272,13 +273,15 @@ package struct RenderPlanner: Sendable {
     let coding =
       request.deliveryMode == .fastFormat
       ? JPEGCoding.quick : finalCoding ?? JPEGCoding(finalFrameOf: geometry.orientation.apply(to: storedOutput))
+    let gainMap = bounds == nil ? gainMap(header, geometry, request) : nil
     return RenderPlan(
       header: header, region: region, storedOutput: storedOutput, orientation: geometry.orientation, eighths: eighths,
       firstScanOnly: firstScanOnly, horizontal: horizontal, vertical: vertical, planes: planes, format: request.format,
       quality: geometry.quality, jpegCoding: coding, colorSpace: colorSpace, tone: request.tone, edit: geometry.edit,
+      gainMap: gainMap,
       price: RenderPrice(
         header, geometry, horizontal, vertical, planes, format: request.format, coding: coding,
-        isConverted: header.mayConvert(to: colorSpace)))
+        isConverted: isConverted || header.mayConvert(to: colorSpace), gainMap))
   }
 
   /// How many decoded pixels, in each direction, one output pixel needs. A scaled decode cuts off frequencies above its
@@ -297,14 +300,14 @@ package struct RenderPlanner: Sendable {
   }
 
   /// The smallest scale with SIMD support (1, 2, 4, 8 of 8) that leaves enough pixels for the kernel.
-  private static func eighths(reduction: Double, _ scalesDecodes: Bool) -> Int {
+  static func eighths(reduction: Double, _ scalesDecodes: Bool) -> Int {
     guard scalesDecodes else { return 8 }
     for eighths in [1, 2, 4] where reduction * Double(eighths) / 8 >= oversampling { return eighths }
     return 8
   }
 
   /// The largest size with the aspect ratio of `size` that needs no enlarging; at least one pixel in each direction.
-  private static func shrunk(_ size: PixelSize, into available: (width: Double, height: Double)) -> PixelSize {
+  static func shrunk(_ size: PixelSize, into available: (width: Double, height: Double)) -> PixelSize {
     let share = min(1, available.width / Double(size.width), available.height / Double(size.height))
     return PixelSize(
       width: max(1, Int((Double(size.width) * share + 0.5).rounded(.down))),

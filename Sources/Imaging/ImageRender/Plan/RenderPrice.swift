@@ -14,7 +14,7 @@ struct RenderPrice: Sendable, Hashable {
   init(
     _ header: ImageHeader, _ geometry: RenderGeometry, _ horizontal: ResampleAxis, _ vertical: ResampleAxis,
     _ planes: [PlaneAxes],
-    format: OutputFormat, coding: JPEGCoding, isConverted: Bool
+    format: OutputFormat, coding: JPEGCoding, isConverted: Bool, _ gainMap: GainMapPlan? = nil
   ) {
     let isPlanar = !planes.isEmpty
     let decoder = header.decoderBytes(eighths: geometry.eighths, inPlanes: isPlanar && !isConverted)
@@ -42,6 +42,11 @@ struct RenderPrice: Sendable, Hashable {
         WorkerEncoding(
           format, size: size, channels: channels, quality: geometry.quality, profileBytes: header.profileBytes
         ).peakBytes
+    }
+    if let gainMap {
+      bytes += gainMap.peakBytes(
+        pictureBytes: JPEGEncoder.maximumBytes(
+          size, channels: channels, quality: geometry.quality, profileBytes: header.profileBytes))
     }
     // A row of a picture in another tone.
     bytes += size.width * 2

@@ -26,6 +26,9 @@ struct AppleMakerNote {
 
   func integer(_ tag: Int) -> Int? { value(tag)?.integer }
 
+  /// The first number of an entry.
+  func decimal(_ tag: Int) -> Double? { value(tag)?.decimals.first ?? nil }
+
   /// `nil` if the entry is missing or empty.
   func text(_ tag: Int) -> String? {
     guard let value = value(tag), value.type == TIFFValue.text else { return nil }

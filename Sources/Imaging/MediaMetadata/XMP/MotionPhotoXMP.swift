@@ -1,7 +1,7 @@
-// Reads where an XMP packet says that the video of a motion photo is: Google's Container:Directory (Motion Photo format
-// 1.0), or the older GCamera:MicroVideoOffset.
+// Reads where an XMP packet says that the video of a motion photo and the gain map are: Google's Container:Directory
+// (Motion Photo format 1.0, Ultra HDR Image Format 1.1), or the older GCamera:MicroVideoOffset.
 
-/// The positions of a motion photo's video according to an XMP packet, most likely first.
+/// The positions of further parts of a photo's file according to its XMP packet.
 package struct MotionPhotoXMP: Sendable, Hashable {
   /// A stated position, counted from the end of the file.
   package struct Position: Sendable, Hashable {
@@ -16,20 +16,24 @@ package struct MotionPhotoXMP: Sendable, Hashable {
     }
   }
 
+  /// The video of a motion photo, most likely position first.
   package let positions: [Position]
+  /// The JPEG with the gain map.
+  package let gainMap: Position?
 
   /// - Parameter packet: as stored in the file; a damaged packet is read as far as possible.
   package init(_ packet: ArraySlice<UInt8>) {
     let reader = MotionPhotoReader()
     _ = XMLReader.read(packet.prefix(XMPPacket.maximumBytes), isWhole: false, reader)
     positions = reader.positions
+    gainMap = reader.position("GainMap")
   }
 }
 
 private final class MotionPhotoReader: XMLHandler {
   /// An entry of the directory. The items follow each other up to the end of the file.
   private struct Item {
-    var isVideo = false
+    var semantic = ""
     var length = 0
     var padding = 0
   }
@@ -47,16 +51,20 @@ private final class MotionPhotoReader: XMLHandler {
 
   var positions: [MotionPhotoXMP.Position] {
     var found: [MotionPhotoXMP.Position] = []
-    if let index = items.lastIndex(where: \.isVideo), items[index].length > 0 {
-      // Saturating: the numbers are the file's.
-      let distance = items[index...].reduce(0) { sum, item in
-        let (both, isOver) = item.length.addingReportingOverflow(item.padding)
-        return isOver || sum > Int.max - both ? Int.max : sum + both
-      }
-      found.append(MotionPhotoXMP.Position(distance: distance, length: items[index].length))
-    }
+    if let video = position("MotionPhoto") { found.append(video) }
     if let offset, offset > 0 { found.append(MotionPhotoXMP.Position(distance: offset, length: offset)) }
     return found
+  }
+
+  /// The position of the last item of a kind.
+  func position(_ semantic: String) -> MotionPhotoXMP.Position? {
+    guard let index = items.lastIndex(where: { $0.semantic == semantic }), items[index].length > 0 else { return nil }
+    // Saturating: the numbers are the file's.
+    let distance = items[index...].reduce(0) { sum, item in
+      let (both, isOver) = item.length.addingReportingOverflow(item.padding)
+      return isOver || sum > Int.max - both ? Int.max : sum + both
+    }
+    return MotionPhotoXMP.Position(distance: distance, length: items[index].length)
   }
 
   func begin(_ name: XMLName, _ attributes: XMLAttributes) -> Bool {
@@ -104,7 +112,7 @@ private final class MotionPhotoReader: XMLHandler {
     guard !items.isEmpty else { return }
     let last = items.count - 1
     switch property {
-    case .semantic: items[last].isVideo = value == "MotionPhoto"
+    case .semantic: items[last].semantic = value
     case .length: items[last].length = max(0, Int(value) ?? 0)
     case .padding: items[last].padding = max(0, Int(value) ?? 0)
     case .offset: break

@@ -15,6 +15,8 @@ package final class CachedFrame: Sendable {
   package let format: OutputFormat
   package let size: PixelSize
   package let derivation: Derivation
+  /// Whether the frame has a gain map.
+  package let isHighDynamicRange: Bool
   let key: RenditionKey
   private let total: ByteCounter
   private let used = Atomic<Bool>(false)
@@ -37,6 +39,7 @@ package final class CachedFrame: Sendable {
     format = frame.format
     size = frame.result.size
     derivation = frame.derivation
+    isHighDynamicRange = frame.result.isHighDynamicRange
     self.key = key
     self.total = total
   }

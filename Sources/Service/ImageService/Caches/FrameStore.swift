@@ -1,4 +1,5 @@
 import DiskCache
+import ImageCodec
 import ImageRender
 import PhotoModel
 
@@ -34,7 +35,9 @@ package struct FrameStore: Sendable {
     }
     return ImageFrame(
       bytes: entry.bytes, format: info.format,
-      result: ImageResult(requestID: "", isDegraded: false, size: info.size, source: .disk),
+      result: ImageResult(
+        requestID: "", isDegraded: false, size: info.size, source: .disk,
+        isHighDynamicRange: info.format == .jpeg && GainMapFile.isOne(entry.bytes)),
       timings: .init(), derivation: info.derivation)
   }
 
@@ -86,7 +89,9 @@ package struct FrameStore: Sendable {
   }
 
   private static func diskKey(_ rung: DerivativeLadder.Rung, _ asset: Asset) -> DiskStore.Key {
-    DiskStore.Key(digestOf: Array("\(asset.contentVersion.pixels)|\(rung.side)".utf8))
+    // Derivatives of earlier versions have no gain map.
+    let kind = asset.mayHaveGainMap ? "|gain map" : ""
+    return DiskStore.Key(digestOf: Array("\(asset.contentVersion.pixels)|\(rung.side)\(kind)".utf8))
   }
 }
 

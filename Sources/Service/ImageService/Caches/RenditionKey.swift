@@ -17,6 +17,7 @@ package struct RenditionKey: Sendable, Hashable {
   private let turn: Orientation
   private let tone: Tone
   private let isAnimated: Bool
+  private let dynamicRange: DynamicRange
 
   init(_ contentVersion: ContentVersion, _ wanted: SizedRequest) {
     self.contentVersion = contentVersion.pixels
@@ -27,6 +28,7 @@ package struct RenditionKey: Sendable, Hashable {
     turn = wanted.request.turn
     tone = wanted.request.tone
     isAnimated = wanted.request.isAnimated
+    dynamicRange = wanted.request.dynamicRange
   }
 
   /// The whole key and the renderer's epoch, on one line.
@@ -35,7 +37,7 @@ package struct RenditionKey: Sendable, Hashable {
     return "\(RenderPlanner.epoch)|\(contentVersion)|\(text(sizes.crop))|\(sizes.scaled.width)x\(sizes.scaled.height)"
       + "|\(text(sizes.outputRect))|\(format.rawValue)|\(quality.map(String.init) ?? "")|\(colorSpace.rawValue)"
       + (turn == .topLeft && tone == .color ? "" : "|\(turn.rawValue)|\(tone.rawValue)")
-      + (isAnimated ? "|animated" : "")
+      + (isAnimated ? "|animated" : "") + (dynamicRange == .preserve ? "|gain map" : "")
   }
 
   /// The strong entity tag of a frame of this picture, for one way of making it.

@@ -34,7 +34,8 @@ struct FrameAttributes: Sendable {
     return ImageFrame(
       bytes: image.bytes, format: image.format,
       result: ImageResult(
-        requestID: "", isDegraded: isDegraded, isIncomplete: image.isIncomplete, size: image.size, source: source),
+        requestID: "", isDegraded: isDegraded, isIncomplete: image.isIncomplete, size: image.size, source: source,
+        isHighDynamicRange: image.hasGainMap),
       timings: timings, derivation: derivation)
   }
 

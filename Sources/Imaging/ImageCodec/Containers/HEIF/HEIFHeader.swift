@@ -32,7 +32,6 @@ struct HEIFItemReader {
     "urn:mpeg:hevc:2015:auxid:2", "urn:mpeg:avc:2015:auxid:2", "urn:mpeg:mpegB:cicp:systems:auxiliary:depth",
     "urn:com:apple:photo:2018:aux:portraiteffectsmatte",
   ]
-  private static let gainMap: Set<String> = ["urn:com:apple:photo:2020:aux:hdrgainmap"]
 
   mutating func header(_ boxes: inout BoxReader, _ format: MediaFormat) throws(CodecError) -> MediaHeader {
     let primary = all.primary
@@ -59,9 +58,7 @@ struct HEIFItemReader {
     header.storedSize = transformation.crop.size
     for item in auxiliaries { try note(&header, &boxes, properties.properties(of: item)) }
     // ISO 21496-1: a tone-mapped picture is derived from this one and a gain map.
-    if items.sources("dimg", to: primary).contains(where: { items.items[$0]?.type == "tmap" }) {
-      header.facts.subtypes.insert(.photoHDR)
-    }
+    if !all.toneMapItems.isEmpty { header.facts.subtypes.insert(.photoHDR) }
     // §6.8.5: the pictures for the left and the right eye are grouped.
     if let groups = tables["grpl"], try boxes.first("ster", in: groups.content) != nil {
       header.facts.subtypes.insert(.spatialMedia)
@@ -119,7 +116,7 @@ struct HEIFItemReader {
       let name = fields.text()
       if Self.alpha.contains(name) { header.hasAlpha = true }
       if Self.depth.contains(name) { header.facts.subtypes.insert(.photoDepthEffect) }
-      if Self.gainMap.contains(name) { header.facts.subtypes.insert(.photoHDR) }
+      if name == AppleGainMap.auxiliaryType { header.facts.subtypes.insert(.photoHDR) }
     }
   }
 

@@ -1,3 +1,4 @@
+import MediaMetadata
 import PhotoModel
 
 /// A picture that is coded as equal tiles, row by row; most pictures are one tile.
@@ -46,6 +47,8 @@ package struct HEIFPicture: Sendable, Hashable {
   package var isThumbnail = false
   /// Smaller pictures of the same file that show the same, smallest first; with the same colours and turn.
   package var thumbnails: [HEIFPicture] = []
+  /// The picture's gain map.
+  var gainMap: HEIFGainMap?
 
   package init(
     color: CodedTiles, alpha: CodedTiles? = nil, conversion: YCbCrConversion, crop: PixelRect? = nil,
@@ -62,4 +65,19 @@ package struct HEIFPicture: Sendable, Hashable {
 
   /// Whether a decoder's rows have 16 bits a channel.
   package var isDeep: Bool { color.configuration.bitDepth > 8 }
+}
+
+/// A gain map in a HEIF file, stored in the same orientation as its picture.
+struct HEIFGainMap: Sendable, Hashable {
+  /// `nil` for Apple's.
+  let metadata: GainMapMetadata?
+  /// One; a picture can't contain another one of its kind otherwise.
+  private let pictures: [HEIFPicture]
+
+  var picture: HEIFPicture { pictures[0] }
+
+  init(_ picture: HEIFPicture, _ metadata: GainMapMetadata?) {
+    pictures = [picture]
+    self.metadata = metadata
+  }
 }

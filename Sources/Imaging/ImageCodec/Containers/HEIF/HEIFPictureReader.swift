@@ -2,6 +2,7 @@
 //
 // Rotation, mirroring and crop come only from the item's properties, as in HEIFHeader; the EXIF orientation is ignored.
 
+import MediaMetadata
 import PhotoModel
 
 struct HEIFPictureReader {
@@ -30,7 +31,7 @@ struct HEIFPictureReader {
     let items = tables.items
     let pictures =
       tables.origins + items.sources("auxl", to: tables.primary)
-      + items.sources("thmb", to: tables.primary).prefix(ContainerLimits.thumbnails)
+      + items.sources("thmb", to: tables.primary).prefix(ContainerLimits.thumbnails) + tables.toneMapItems
     let wanted = Set(pictures + pictures.flatMap { items.targets("dimg", from: $0) })
     guard let iprp = tables.boxes["iprp"], let iloc = tables.boxes["iloc"] else {
       throw .malformed("a \(format) file without properties or places", offset: meta.content.lowerBound)
@@ -53,6 +54,7 @@ struct HEIFPictureReader {
       if let thumbnail = thumbnail(item, of: picture) { picture.thumbnails.append(thumbnail) }
     }
     picture.thumbnails.sort { $0.crop.width < $1.crop.width }
+    picture.gainMap = gainMap(of: picture)
     return picture
   }
 
@@ -82,6 +84,48 @@ struct HEIFPictureReader {
     } catch {
       return nil
     }
+  }
+
+  /// The gain map: the second input of a tone map, or an auxiliary picture of Apple's. A damaged one is none.
+  private mutating func gainMap(of picture: HEIFPicture) -> HEIFGainMap? {
+    do throws(CodecError) {
+      let toneMap = tables.toneMapItems
+      if toneMap.count == 2, let data = locations[toneMap[0]]?.whole,
+        let metadata = GainMapMetadata(
+          toneMap: try boxes.reader.bytes(
+            at: data.lowerBound, count: min(data.count, GainMapMetadata.maximumBytes + 1)))
+      {
+        return try gainMap(toneMap[1], of: picture).map { HEIFGainMap($0, metadata) }
+      }
+      for item in tables.items.sources("auxl", to: tables.primary) {
+        for property in properties.properties(of: item) where property.type == "auxC" {
+          var fields = try boxes.fields(of: property, atMost: 128)
+          _ = try fields.version()
+          guard fields.text() == AppleGainMap.auxiliaryType else { continue }
+          return try gainMap(item, of: picture).map { HEIFGainMap($0, nil) }
+        }
+      }
+      return nil
+    } catch {
+      return nil
+    }
+  }
+
+  /// The picture of a gain map, if it covers the whole picture and is turned like it.
+  private mutating func gainMap(_ item: Int, of picture: HEIFPicture) throws(CodecError) -> HEIFPicture? {
+    let color = try tiles(of: item)
+    var map = try self.picture(color, of: item, alpha: nil, colors: try colors(of: item, color))
+    // Some programs give the map no transformations, as for auxiliary pictures that are stored like theirs.
+    let isPlain = map.orientation == .topLeft && map.crop == PixelRect(color.size)
+    let isWhole = picture.crop == PixelRect(picture.color.size)
+    guard map.orientation == picture.orientation || isPlain, isWhole || !isPlain else { return nil }
+    map.isThumbnail = true
+    // Sides of a small map are rounded, so aspect ratios differ a little.
+    let (own, whole) = (map.crop.size, picture.crop.size)
+    let (across, down) = (
+      Double(own.width) / Double(whole.width), Double(own.height) / Double(whole.height)
+    )
+    return abs(across - down) <= 0.02 * max(across, down) + 1 / Double(min(whole.width, whole.height)) ? map : nil
   }
 
   private mutating func alpha(of color: CodedTiles) throws(CodecError) -> CodedTiles? {

@@ -41,4 +41,13 @@ struct HEIFTables {
     }
     return chain
   }
+
+  /// A tone map of the primary item, or the primary item itself, and the gain map that it takes (ISO/IEC 23008-12
+  /// §6.6.2.4); empty if there is none.
+  var toneMapItems: [Int] {
+    let derived = origins + items.sources("dimg", to: primary)
+    guard let toneMap = derived.first(where: { items.items[$0]?.type == "tmap" }) else { return [] }
+    let inputs = items.targets("dimg", from: toneMap)
+    return inputs.count == 2 ? [toneMap, inputs[1]] : []
+  }
 }

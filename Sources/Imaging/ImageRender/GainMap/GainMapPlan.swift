@@ -1,0 +1,70 @@
+// The gain map of a frame: decoded, cut, resized and turned like the frame's picture, by a plan of its own.
+
+import ImageCodec
+import MediaMetadata
+import PhotoModel
+
+/// How the gain map of a frame is made. It is rendered after the picture, with the same renderer.
+package struct GainMapPlan: Sendable, Hashable {
+  /// Of the map's JPEG, whatever the picture's quality: errors in the map are multiplied by its gains. Above 90, colours
+  /// keep their full resolution.
+  static let quality = 91
+
+  let map: GainMap
+  /// One plan; a plan can't contain another one otherwise.
+  private let plans: [RenderPlan]
+
+  init(_ map: GainMap, _ plan: RenderPlan) {
+    self.map = map
+    plans = [plan]
+  }
+
+  var plan: RenderPlan { plans[0] }
+
+  /// The size of the map in the frame.
+  package var outputSize: PixelSize { plan.outputSize }
+
+  /// Peak memory of rendering the map and of joining the files, an upper estimate.
+  ///
+  /// - Parameter pictureBytes: the most bytes of the picture's own file.
+  func peakBytes(pictureBytes: Int) -> Int {
+    plan.peakBytes + pictureBytes + GainMapFile.addedBytes
+      + JPEGEncoder.maximumBytes(
+        plan.outputSize, channels: plan.outputChannels, quality: Self.quality, profileBytes: 0)
+  }
+
+  /// Renders the map and joins it with its picture.
+  ///
+  /// - Parameters:
+  ///   - picture: the finished picture.
+  ///   - source: the original.
+  /// - Returns: `nil` if the map ends early.
+  func join(
+    _ picture: [UInt8], source: any ByteSource, workers: (any CodedPictureDecoder)?, limits: CodecLimits,
+    stop: StopFlag
+  ) throws(CodecError) -> [UInt8]? {
+    let transform = map.table.map { TableTransform(isGray: map.header.colorChannels == 1, table: $0) }
+    let renderer = try Renderer(
+      plan, source: map.source(in: source), workers: workers, color: OutputColor(transform: transform), limits: limits,
+      stop: stop)
+    guard let image = try renderer.resume(), !image.isIncomplete else { return nil }
+    return GainMapFile.joined(picture, map: image.bytes, map.metadata)
+  }
+}
+
+/// Replaces each sample by another one.
+private struct TableTransform: RowTransform {
+  let source: RowFormat
+  /// 256 entries.
+  private let table: [UInt8]
+
+  init(isGray: Bool, table: [UInt8]) {
+    source = RowFormat(model: isGray ? .gray : .rgb, hasAlpha: false, bitsPerChannel: 8)
+    self.table = table
+  }
+
+  func convert(_ from: UnsafeRawPointer, to: UnsafeMutableRawPointer, pixels: Int) {
+    let (samples, converted) = (from.assumingMemoryBound(to: UInt8.self), to.assumingMemoryBound(to: UInt8.self))
+    for i in 0..<pixels * source.channels { converted[i] = table[Int(samples[i])] }
+  }
+}
