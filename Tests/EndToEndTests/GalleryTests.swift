@@ -42,7 +42,7 @@ struct GalleryTests {
       #expect(head.status == 200 && head.body.isEmpty, "\(path)")
     }
     // Small enough to read in an evening.
-    #expect(files.values.reduce(0) { $0 + $1.body.count } <= 120_000)
+    #expect(files.values.reduce(0) { $0 + $1.body.count } <= 128_000)
   }
 
   @Test("no file has anything inline, or from elsewhere")

@@ -190,12 +190,12 @@ struct WebTests {
            "--data", folder + "/data"], env=environment, preexec_fn=child, close_fds=False, stdout=subprocess.DEVNULL,
           stderr=subprocess.DEVNULL)
       notify.settimeout(30)
-      assert notify.recv(100) == b"READY=1"
+      assert notify.recv(500).startswith(b"READY=1\\nSTATUS=")
       client = socket.create_connection(listener.getsockname())
       client.sendall(b"GET /healthz HTTP/1.1\\r\\nHost: a.localhost\\r\\nConnection: close\\r\\n\\r\\n")
       assert client.recv(100).startswith(b"HTTP/1.1 200")
       daemon.terminate()
-      assert notify.recv(100) == b"STOPPING=1"
+      while not notify.recv(500).startswith(b"STOPPING=1\\n"): pass
       assert daemon.wait(30) == 0
       print("served")
       """

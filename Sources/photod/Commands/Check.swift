@@ -26,7 +26,9 @@ struct Check: AsyncParsableCommand {
   var repair = false
 
   func run() async throws {
-    let composition = try Composition(try common.settings())
+    let settings = try common.settings()
+    let composition: Composition
+    do { composition = try Composition(settings) } catch { throw Self.failed("check", error) }
     var differences: Int
     do {
       differences = try compare(composition)

@@ -179,7 +179,9 @@ struct DataRoute: Sendable {
     let access = caller.credential == .signature ? nil : caller.accessClass
     let current = ResponseCache.Generation(
       asset: .library(queries.library.generation), rules: exchange.reply.rules.number)
-    if let access, let ready = prepared.answer(for: exchange.request.head, access: access, generation: current) {
+    if let access, let ready = prepared.answer(for: exchange.request.head, access: access, generation: current),
+      ready.original.source.isUntouched
+    {
       return try send(ready, exchange)
     }
     try exchange.run(on: queries.lookups) { () throws(Problem) in

@@ -106,6 +106,7 @@ package enum SearchIndex {
 
   /// Whether it is the mark of a field, or the number of an album.
   private static func isMark(_ word: Substring.UTF8View) -> Bool {
-    word.starts(with: [0xEE, 0x80]) && !word.starts(with: SearchDocument.placeMark.utf8)
+    word.starts(with: [0xEE, 0x80])
+      && ![SearchDocument.placeMark, SearchDocument.nameMark].contains { word.starts(with: $0.utf8) }
   }
 }
