@@ -256,6 +256,12 @@ let package = Package(
         "LibraryFixtures", "PhotoFixtures", grdb, logging,
       ]),
     tests(
+      "LibraryImportTests",
+      [
+        "PhotoModel", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan", "LibraryFiles",
+        "LibraryImport", "LibraryFixtures", "PhotoFixtures", crypto, grdb, logging,
+      ]),
+    tests(
       "ImageServiceTests",
       [
         "ImageService", "ImageCodec", "ImageRender", "LibraryFolder", "DiskCache", "PhotoModel", "Primitives",
@@ -271,7 +277,7 @@ let package = Package(
       "EndToEndTests",
       [
         "PhotoFixtures", "PhotoAPI", "HTTPCore", "AccessControl", "LibraryCatalogue", "ImageService", "PhotoModel",
-        "photod", "CPhotodSystem", grdb, logging,
+        "photod", "CPhotodSystem", crypto, grdb, logging,
       ]),
   ] + decoders.map { decoderProgram($0.name, Wing.imaging.path($0.name), $0.libraries) },
   swiftLanguageModes: [.v6]

@@ -1,0 +1,57 @@
+import AccessControl
+import Foundation
+import GRDB
+import Logging
+import PhotoModel
+import Testing
+
+@Suite("Backup and restore of tokens")
+struct AccessRestoreTests {
+  @Test("a restored copy has the tokens and keys of its moment, also those that were revoked since")
+  func roundTrip() throws {
+    let access = try TemporaryAccess()
+    let (kept, secret) = try access.token([.read, .location], name: "kept")
+    let copy = access.folder + "/copy.access"
+    try access.outside.backUp(to: copy)
+    _ = try access.outside.revokeToken(kept.identifier)
+    _ = try access.token(name: "later")
+    #expect(throws: AccessError.self) { try access.outside.backUp(to: copy) }
+
+    let empty = access.folder + "-empty"
+    defer { try? FileManager.default.removeItem(atPath: empty) }
+    try FileManager.default.createDirectory(atPath: empty, withIntermediateDirectories: true)
+    #expect(try AccessRestore(dataFolder: empty).restore(from: copy) == nil)
+    let restored = try AccessDatabase(dataFolder: empty)
+    #expect(try restored.tokens().map(\.name) == ["kept"])
+    let registry = try AccessRegistry(database: restored, logger: Logger(label: "test"))
+    #expect(try registry.grant(bearer: secret).principal.scopes == [.read, .location])
+    let mode = try FileManager.default.attributesOfItem(atPath: empty + "/access.sqlite")[.posixPermissions] as? Int
+    #expect(mode == 0o600)
+
+    let aside = try AccessRestore(dataFolder: empty).restore(from: copy)
+    #expect(aside == empty + "/access.before-restore.sqlite")
+    #expect(try AccessRestore(dataFolder: empty).restore(from: copy) == empty + "/access.before-restore-2.sqlite")
+  }
+
+  @Test("what is no copy of tokens is refused, and the present tokens stay")
+  func refused() throws {
+    let access = try TemporaryAccess()
+    _ = try access.token(name: "present")
+    let other = access.folder + "/other.sqlite"
+    let queue = try DatabaseQueue(path: other)
+    try queue.write { try $0.execute(sql: "CREATE TABLE token (id INTEGER)") }
+    try queue.close()
+    let newer = access.folder + "/newer.sqlite"
+    try access.outside.backUp(to: newer)
+    let future = try DatabaseQueue(path: newer)
+    try future.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('99: from the future')") }
+    try future.close()
+    let text = access.folder + "/text"
+    try Data("text".utf8).write(to: URL(filePath: text))
+    for path in [other, newer, text, access.folder + "/none"] {
+      #expect(throws: AccessError.self, "\(path)") { try AccessRestore.check(path) }
+      #expect(throws: AccessError.self, "\(path)") { try AccessRestore(dataFolder: access.folder).restore(from: path) }
+    }
+    #expect(try access.outside.tokens().map(\.name) == ["present"])
+  }
+}

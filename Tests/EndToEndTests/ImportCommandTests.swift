@@ -1,0 +1,95 @@
+import Foundation
+import PhotoFixtures
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// `photod import` of the built binary, beside a daemon.
+@Suite("Imports by the command line", .blocking)
+struct ImportCommandTests {
+  private static func picture(_ number: Int) -> [UInt8] {
+    JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 40 + number, height: 24))
+  }
+
+  @Test("an import beside a daemon is served by it, and reports in lines, with exit codes")
+  func besideADaemon() throws {
+    let daemon = try TestDaemon({ try $0.put(Self.picture(0), "known.jpg") })
+    let export = daemon.data + "/../export"
+    let files = TestDaemon.Files(root: export)
+    try files.put(Array(#"{"title": "Sea"}"#.utf8), "Sea/metadata.json")
+    for number in 0..<3 {
+      try files.put(Self.picture(number), "Sea/\(number).jpg")
+      let json =
+        #"{"photoTakenTime": {"timestamp": "\#(1_500_000_000 + number)"}, "favorited": true, "imageViews": "3"}"#
+      try files.put(Array(json.utf8), "Sea/\(number).jpg.json")
+    }
+    let options = ["--library", daemon.library, "--data", daemon.data]
+    let dry = try TestDaemon.run(["import", "takeout", export, "--dry-run"] + options)
+    #expect(dry.status == 0, "\(dry)")
+    #expect(
+      dry.output == """
+        would import 3 files: 2 new, 1 already in the library, 0 failed, 0 skipped
+        new albums: 1
+        not mapped: imageViews, in 3 descriptions
+
+        """, "\(dry)")
+    #expect((try daemon.get("/v1/assets").json["assets"] as? [Any])?.count == 1)
+
+    let run = try TestDaemon.run(["import", "takeout", export] + options)
+    #expect(run.status == 0 && run.output == dry.output.replacing("would import", with: "imported"), "\(run)")
+    try daemon.until("the daemon lists what was imported") {
+      (try daemon.get("/v1/assets").json["assets"] as? [Any])?.count == 3
+    }
+    let favorites = try daemon.get("/v1/assets?predicate=isFavorite%20==%20YES").json["assets"] as? [[String: Any]]
+    #expect(favorites?.count == 3)
+    let identifier = try daemon.identifier("2017/07/2.jpg")
+    #expect(try daemon.get("/v1/assets/\(identifier)/image?targetSize=16x16").status == 200)
+
+    try files.put(Array("text".utf8), "Sea/text.jpg")
+    let damaged = try TestDaemon.run(["import", "takeout", export] + options)
+    #expect(damaged.status == 1 && damaged.output.hasPrefix("failed Sea/text.jpg: "), "\(damaged)")
+    #expect(damaged.output.contains("0 new, 3 already in the library, 1 failed"), "\(damaged)")
+    let check = try TestDaemon.run(["check"] + options)
+    #expect(check.status == 0, "\(check.output)")
+  }
+
+  @Test(
+    "an import that can't begin says why and exits with 2",
+    arguments: [
+      ("takeout", "/none", "can't be read (No such file or directory)"),
+      ("takeout", "/library", "contain one another"), ("immich", "/empty", "has no assets.json"),
+    ])
+  func refused(_ kind: String, _ folder: String, _ reason: String) throws {
+    let folders = try TestDaemon.Folders()
+    try FileManager.default.createDirectory(atPath: folders.base + "/empty", withIntermediateDirectories: true)
+    let run = try TestDaemon.run(
+      ["import", kind, folders.base + folder, "--library", folders.library, "--data", folders.data])
+    #expect(run.status == 2 && run.error.contains("the import ended early") && run.error.contains(reason), "\(run)")
+  }
+
+  @Test("a repair by the command line prints what it did, and what is left")
+  func repair() throws {
+    let folders = try TestDaemon.Folders()
+    for number in 0..<3 { try TestDaemon.Files(root: folders.library).put(Self.picture(number), "\(number).jpg") }
+    let options = ["--library", folders.library, "--data", folders.data]
+    try TestDaemon.succeed(["scan"] + options)
+    let sound = try TestDaemon.run(["check", "--repair"] + options)
+    #expect(sound.status == 0 && sound.output == "checked 3 files: no difference\n", "\(sound)")
+    try folders.catalogue { try $0.execute(sql: "UPDATE dayCount SET value = 9") }
+    let repaired = try TestDaemon.run(["check", "--repair"] + options)
+    #expect(repaired.status == 0, "\(repaired)")
+    let lines = repaired.output.split(separator: "\n")
+    #expect(lines.first?.hasPrefix("counter assets of day ") == true && lines.last == "checked 3 files: no difference")
+    #expect(lines.contains { $0.hasPrefix("repaired ") && $0.hasSuffix(" counts of days") }, "\(repaired)")
+    #expect(lines.contains("the catalogue before the repair is \(folders.data)/catalogue.before-repair.sqlite"))
+    let daemon = try TestDaemon(serving: folders)
+    let refused = try TestDaemon.run(["check", "--repair"] + options)
+    #expect(refused.status == 0, "nothing to repair")
+    try folders.catalogue { try $0.execute(sql: "UPDATE dayCount SET value = 9") }
+    let inUse = try TestDaemon.run(["check", "--repair"] + options)
+    #expect(inUse.status == 2 && inUse.error.contains("is in use; stop the daemon"), "\(inUse)")
+    withExtendedLifetime(daemon) {}
+  }
+}

@@ -1,0 +1,49 @@
+import Foundation
+import PhotoFixtures
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// How often each writer is killed. The variable PHOTOD_KILLS sets another number: `PHOTOD_KILLS=1500` makes about
+/// 10,000 kills of all writers.
+enum Kills {
+  static let count =
+    ProcessInfo.processInfo.environment["PHOTOD_KILLS"].flatMap { Int($0) } ?? Sampling.count(3, thorough: 100)
+}
+
+/// A command of photod in a process of its own. The end of its output means that it has ended.
+final class KilledProcess {
+  let process = Process()
+  private let output = Pipe()
+
+  init(_ arguments: [String], environment: [String: String] = [:]) throws {
+    process.executableURL = URL(filePath: TestDaemon.binary)
+    process.arguments = arguments
+    process.environment = TestDaemon.environment.merging(environment) { $1 }
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+  }
+
+  /// Kills it after that many milliseconds, unless it ends before. Reads its output meanwhile.
+  ///
+  /// - Returns: its exit status; `nil`: it was killed.
+  func end(killingAfter milliseconds: Int? = nil) -> Int32? {
+    let descriptor = output.fileHandleForReading.fileDescriptor
+    let deadline = milliseconds.map { ContinuousClock.now + .milliseconds($0) }
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      let left =
+        deadline.map { Int32(clamping: Int((($0 - ContinuousClock.now) / .milliseconds(1)).rounded(.up))) } ?? -1
+      if deadline != nil && left <= 0 || poll(&watched, 1, left) == 0 {
+        kill(process.processIdentifier, SIGKILL)
+        break
+      }
+      if read(descriptor, &chunk, chunk.count) <= 0 { break }
+    }
+    process.waitUntilExit()
+    return process.terminationReason == .exit ? process.terminationStatus : nil
+  }
+}

@@ -1,0 +1,128 @@
+import Crypto
+import Foundation
+import LibraryFixtures
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+@testable import LibraryCatalogue
+@testable import LibraryImport
+
+@Suite("Import from Immich")
+struct ImmichTests {
+  private static func asset(
+    _ number: Int, _ bytes: [UInt8], path: String? = nil, _ more: [String: Any] = [:]
+  ) -> [String: Any] {
+    [
+      "id": "id-\(number)", "originalPath": path ?? "/usr/src/app/upload/library/admin/2020/\(number).jpg",
+      "originalFileName": "IMG_\(number).jpg", "checksum": Data(Insecure.SHA1.hash(data: bytes)).base64EncodedString(),
+      "fileCreatedAt": "2020-02-03T04:05:06.000Z", "localDateTime": "2020-02-03T06:05:06.000Z", "type": "IMAGE",
+    ].merging(more) { $1 }
+  }
+
+  private func put(_ assets: [[String: Any]], _ name: String = "assets.json", in library: ImportedLibrary) throws {
+    try library.put([UInt8](JSONSerialization.data(withJSONObject: assets)), name)
+  }
+
+  @Test("files, dates, places, descriptions, favourites, archived assets, people and albums arrive")
+  func everything() throws {
+    let library = try ImportedLibrary()
+    let pictures = (0..<6).map { ImportedLibrary.picture($0) }
+    try library.put(pictures[0], "library/admin/2020/0.jpg")
+    try library.put(pictures[1], "upload/library/admin/2020/1.jpg")
+    try library.put(pictures[2], "id-2.jpg")
+    try library.put(pictures[3], "library/admin/2020/3.jpg")
+    try library.put(pictures[4], "library/admin/2020/4.jpg")
+    try library.put(pictures[5], "library/admin/2020/unknown.jpg")
+    try library.put("thumb", "thumbs/admin/id-0.webp")
+    try put(
+      [
+        Self.asset(
+          0, pictures[0],
+          [
+            "isFavorite": true, "people": [["name": "Ada"], ["name": ""]], "tags": [["value": "Trips/Sea"]],
+            "stack": ["id": "s"],
+            "exifInfo": [
+              "description": "Words", "latitude": 1.5, "longitude": -2.5, "rating": 4, "make": "Maker",
+              "dateTimeOriginal": "2020-02-03T04:05:06+00:00",
+            ],
+          ]),
+        Self.asset(1, pictures[1], ["visibility": "archive"]), Self.asset(2, pictures[2], path: "/x/y/other.jpg"),
+      ], in: library)
+    // A page of the API, and one asset a line.
+    try library.put(
+      ["assets": ["items": [Self.asset(3, pictures[3])], "nextPage": NSNull()]], "assets-2.json")
+    let trashed = try JSONSerialization.data(withJSONObject: Self.asset(4, pictures[4], ["isTrashed": true]))
+    try library.put([UInt8](trashed + Data("\n".utf8)), "assets-3.jsonl")
+    try library.put(
+      """
+      [{"id": "a", "albumName": "Sea", "description": "d", "assets": [{"id": "id-0"}, {"id": "id-3"}]}
+      ,{"id": "b", "albumName": "Sea", "assetIds": ["id-1", "id-9"]}]
+      """, "albums.json")
+
+    let outcome = try library.immich()
+    #expect(outcome.report.failed == 0 && outcome.report.added == 4, "\(outcome.lines)")
+    let assets = try library.assets()
+    let first = try #require(assets[ImportedLibrary.digest(pictures[0])])
+    #expect(first.isFavorite && first.descriptive.caption == "Words" && first.descriptive.rating == 4)
+    #expect(first.location == Location(latitude: 1.5, longitude: -2.5))
+    #expect(first.descriptive.keywords == ["Trips/Sea", "Ada"])
+    #expect(first.creationDate.rfc3339 == "2020-02-03T04:05:06Z" && first.utcOffset == 120)
+    #expect(first.original.displayPath == "2020/02/IMG_0.jpg")
+    #expect(assets[ImportedLibrary.digest(pictures[1])]?.isHidden == true)
+    #expect(
+      try library.albums() == [
+        "Sea": [ImportedLibrary.digest(pictures[0]), ImportedLibrary.digest(pictures[3])],
+        "Sea (2)": [ImportedLibrary.digest(pictures[1])],
+      ])
+    #expect(outcome.report.unmappedFields == ["stack": 1, "description of albums": 1])
+    #expect(outcome.report.remarks["members of albums that assets.json does not have"] == 1)
+    #expect(outcome.report.remarks["files that Immich has made, such as thumbnails"] == 1)
+    #expect(
+      outcome.lines.sorted() == [
+        "skipped /usr/src/app/upload/library/admin/2020/4.jpg: in Immich's trash; --include-trashed imports it",
+        "skipped library/admin/2020/unknown.jpg: no asset of assets.json has this file",
+      ])
+    let token = try library.catalogue.changeToken()
+    #expect(try library.immich().report.added == 0)
+    #expect(try library.catalogue.changeToken() == token)
+  }
+
+  @Test("a file with other content, and paths that leave the folder, are not imported")
+  func hostile() throws {
+    let library = try ImportedLibrary()
+    let picture = ImportedLibrary.picture(1)
+    try library.put(picture, "a/1.jpg")
+    let outside = (library.export as NSString).deletingLastPathComponent + "/outside.jpg"
+    try Data(picture).write(to: URL(filePath: outside))
+    let link = library.export + "/link.jpg"
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: outside)
+    try put(
+      [
+        Self.asset(1, ImportedLibrary.picture(2), path: "/upload/a/1.jpg"),
+        Self.asset(2, picture, path: "../outside.jpg"), Self.asset(3, picture, path: outside),
+        Self.asset(4, picture, path: "link.jpg"), Self.asset(5, picture, path: "\u{0}"), ["id": "none"],
+      ], in: library)
+    let outcome = try library.immich()
+    #expect(outcome.report.added == 0 && outcome.report.failed == 6, "\(outcome.lines)")
+    #expect(try library.assets().isEmpty)
+  }
+
+  @Test(
+    "a damaged document ends the import and says where",
+    arguments: [
+      ("[{\"id\": \"a\"", "it ends within an object"), ("[{}, x", "it is no list of JSON objects, at byte 5"),
+      ("\"text\"", "it is no list of JSON objects, at byte 0"),
+    ])
+  func malformed(_ text: String, _ reason: String) throws {
+    let library = try ImportedLibrary()
+    try library.put(text, "assets.json")
+    #expect(throws: ImportError.malformed(path: library.export + "/assets.json", reason)) { try library.immich() }
+  }
+
+  @Test("a folder without the answers of the API is refused with what is needed")
+  func noDocument() throws {
+    let library = try ImportedLibrary()
+    #expect { try library.immich() } throws: { "\($0)".contains("has no assets.json") }
+  }
+}

@@ -1,0 +1,71 @@
+import Testing
+
+@testable import LibraryImport
+
+@Suite("Descriptions of a Google Takeout")
+struct TakeoutSidecarTests {
+  struct Case: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let files: [String]
+    let file: String
+    let expected: String?
+    var isShared = false
+  }
+
+  static let cases = [
+    Case(testDescription: "the older suffix", files: ["a.jpg.json"], file: "a.jpg", expected: "a.jpg.json"),
+    Case(
+      testDescription: "the newer suffix", files: ["a.jpg.supplemental-metadata.json"], file: "a.jpg",
+      expected: "a.jpg.supplemental-metadata.json"),
+    Case(
+      testDescription: "a cut suffix", files: ["PXL_20230101_101010101.jpg.supplemental-me.json"],
+      file: "PXL_20230101_101010101.jpg", expected: "PXL_20230101_101010101.jpg.supplemental-me.json"),
+    Case(testDescription: "a suffix of one dot", files: ["a.jpg..json"], file: "a.jpg", expected: "a.jpg..json"),
+    Case(
+      testDescription: "a cut name", files: ["abcdefghijklmnopqrstuvwxyz0123456789abcdefghij.json"],
+      file: "abcdefghijklmnopqrstuvwxyz0123456789abcdefghij1.jpg",
+      expected: "abcdefghijklmnopqrstuvwxyz0123456789abcdefghij.json"),
+    Case(testDescription: "a short name is never cut", files: ["ab.json"], file: "abc.jpg", expected: nil),
+    Case(
+      testDescription: "an older counter", files: ["a.jpg.json", "a.jpg(1).json"], file: "a(1).jpg",
+      expected: "a.jpg(1).json"),
+    Case(
+      testDescription: "a newer counter",
+      files: ["a.jpg.supplemental-metadata.json", "a.jpg.supplemental-metadata(12).json"], file: "a(12).jpg",
+      expected: "a.jpg.supplemental-metadata(12).json"),
+    Case(
+      testDescription: "a counter in the file's own name", files: ["a(1).jpg.json"], file: "a(1).jpg",
+      expected: "a(1).jpg.json"),
+    Case(testDescription: "no other file's counter", files: ["a.jpg.json"], file: "a(1).jpg", expected: nil),
+    Case(
+      testDescription: "an edited picture", files: ["a.jpg.json", "a.jpg"], file: "a-edited.jpg",
+      expected: "a.jpg.json"),
+    Case(
+      testDescription: "an edited picture in German", files: ["a.jpg.supplemental-metadata.json"],
+      file: "a-bearbeitet.jpg", expected: "a.jpg.supplemental-metadata.json"),
+    Case(
+      testDescription: "an edited picture with a counter", files: ["a.jpg(2).json"], file: "a-edited(2).jpg",
+      expected: "a.jpg(2).json"),
+    Case(
+      testDescription: "an edited HEIC", files: ["a.heic", "a.heic.json"], file: "a-edited.jpg",
+      expected: "a.heic.json"),
+    Case(
+      testDescription: "the video of a live photo", files: ["A.HEIC", "A.HEIC.json", "A.MP4"], file: "A.MP4",
+      expected: "A.HEIC.json", isShared: true),
+    Case(
+      testDescription: "a video with its own description", files: ["A.HEIC", "A.HEIC.json", "A.MP4", "A.MP4.json"],
+      file: "A.MP4", expected: "A.MP4.json"),
+    Case(testDescription: "a title without an extension", files: ["a.json"], file: "a.jpg", expected: "a.json"),
+    Case(testDescription: "another file's", files: ["b.jpg.json"], file: "a.jpg", expected: nil),
+    Case(
+      testDescription: "no counter but parentheses", files: ["a(b).jpg.json"], file: "a(b).jpg",
+      expected: "a(b).jpg.json"),
+  ]
+
+  @Test("each picture finds its JSON file", arguments: cases)
+  func found(_ example: Case) {
+    let found = TakeoutSidecars(example.files).sidecar(of: example.file)
+    #expect(found?.name == example.expected)
+    if found != nil { #expect(found?.isShared == example.isShared) }
+  }
+}

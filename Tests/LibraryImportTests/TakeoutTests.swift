@@ -1,0 +1,171 @@
+import Foundation
+import ImageCodec
+import LibraryFixtures
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+@testable import LibraryCatalogue
+@testable import LibraryFiles
+@testable import LibraryImport
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+@Suite("Import of a Google Takeout")
+struct TakeoutTests {
+  @Test("of a thousand files nothing is lost, the export is unchanged, and a second import adds nothing")
+  func thousand() throws {
+    let library = try ImportedLibrary()
+    let made = try MadeTakeout(in: library, unique: 720)
+    #expect(made.mediaFiles >= 1000, "\(made.mediaFiles) files")
+    let before = try ImportedLibrary.contents(of: library.export)
+
+    let dry = try library.takeout(isDryRun: true)
+    #expect(try library.assets().isEmpty && library.folder.allFiles.isEmpty)
+    let first = try library.takeout()
+    #expect(first.report.failed == 0, "\(first.lines.prefix(5))")
+    #expect(dry.report.added == first.report.added && dry.report.albumsMade == 3)
+    #expect(first.report.added == made.pictures.count)
+    #expect(first.report.added + first.report.existing + made.trashed == made.mediaFiles)
+    #expect(first.lines.count { $0.hasSuffix("--include-trashed imports it") } == made.trashed)
+    #expect(
+      first.report.unmappedFields["imageViews"] ?? 0 > 0 && first.report.unmappedFields["googlePhotosOrigin"] ?? 0 > 0)
+    #expect(first.report.unmappedFields["description of albums"] == 1)
+
+    try compare(library, made)
+    #expect(try ImportedLibrary.contents(of: library.export) == before)
+    let token = try library.catalogue.changeToken()
+    let files = library.folder.allFiles
+    let second = try library.takeout()
+    #expect(second.report.added == 0 && second.report.albumsMade == 0 && second.report.failed == 0)
+    #expect(second.report.existing == first.report.added + first.report.existing)
+    #expect(try library.catalogue.changeToken() == token && library.folder.allFiles == files)
+    // A scan agrees with what was added.
+    try library.folder.scan(library.catalogue)
+    #expect(try library.catalogue.changeToken() == token)
+  }
+
+  private func compare(_ library: ImportedLibrary, _ made: MadeTakeout) throws {
+    let assets = try library.assets()
+    #expect(Set(assets.keys) == Set(made.pictures.keys))
+    var wrong: [String] = []
+    for (digest, picture) in made.pictures {
+      guard let asset = assets[digest] else { continue }
+      if asset.isFavorite != picture.isFavorite { wrong.append("favourite") }
+      if asset.isHidden != picture.isHidden { wrong.append("hidden") }
+      if asset.creationDate.milliseconds != picture.seconds * 1000 { wrong.append("date \(asset.creationDate)") }
+      if asset.descriptive.caption != picture.caption { wrong.append("caption") }
+      if asset.location?.latitude != picture.latitude { wrong.append("place") }
+      if asset.descriptive.keywords != picture.people { wrong.append("people") }
+      let year = asset.creationDate.rfc3339.prefix(4)
+      if !asset.original.displayPath.hasPrefix(year) { wrong.append("path \(asset.original.displayPath)") }
+    }
+    #expect(wrong.isEmpty, "\(wrong.count): \(wrong.prefix(5))")
+    var albums: [String: Set<Data>] = [:]
+    for (digest, picture) in made.pictures { for album in picture.albums { albums[album, default: []].insert(digest) } }
+    #expect(try library.albums() == albums)
+  }
+
+  @Test("a picture that the library had gets what it lacks, and keeps what a user set")
+  func existing() throws {
+    let library = try ImportedLibrary()
+    try library.folder.put(ImportedLibrary.picture(1), "1.jpg")
+    try library.folder.put(ImportedLibrary.picture(2), "2.jpg")
+    try library.folder.scan(library.catalogue)
+    let known = try library.catalogue.everything()
+    var update = AssetUpdate()
+    update.caption = "mine"
+    update.creationDate = Timestamp(milliseconds: 0)
+    let lists = ChangeListExecutor(
+      catalogue: library.catalogue, files: try library.folder.files(library.catalogue), limits: ChangeLimits())
+    let second = try #require(known["2.jpg"])
+    _ = try lists.perform([ChangeRequest(.updateAsset(.existing(second.localIdentifier), update))], for: .local)
+    for number in 1...2 {
+      try library.put(ImportedLibrary.picture(number), "\(number).jpg")
+      try library.put(
+        ["title": "\(number).jpg", "description": "theirs", "photoTakenTime": ["timestamp": "1500000000"]],
+        "\(number).jpg.json")
+    }
+    let outcome = try library.takeout()
+    #expect(outcome.report.added == 0 && outcome.report.existing == 2 && outcome.report.failed == 0)
+    let assets = try library.catalogue.everything()
+    #expect(assets["1.jpg"]?.descriptive.caption == "theirs")
+    #expect(assets["1.jpg"]?.creationDate.milliseconds == 1_500_000_000_000)
+    #expect(assets["2.jpg"]?.descriptive.caption == "mine" && assets["2.jpg"]?.creationDate.milliseconds == 0)
+  }
+
+  @Test("damaged, foreign and dangerous parts of an export are named, and everything else is imported")
+  func damaged() throws {
+    let library = try ImportedLibrary()
+    try library.put(ImportedLibrary.picture(1), "Photos from 2020/good.jpg")
+    try library.put(ImportedLibrary.picture(2), "Photos from 2020/bad.jpg")
+    try library.put("{\"photoTakenTime\": {", "Photos from 2020/bad.jpg.json")
+    try library.put(ImportedLibrary.picture(3), "Photos from 2020/deep.jpg")
+    try library.put(String(repeating: "[", count: 100_000), "Photos from 2020/deep.jpg.json")
+    try library.put("text", "Photos from 2020/text.jpg")
+    try library.put([UInt8](), "Photos from 2020/empty.jpg")
+    try library.put(["photoTakenTime": ["timestamp": "1"]], "Photos from 2020/gone.jpg.json")
+    try library.put("[1]", "Photos from 2020/list.json")
+    try library.put(["some": "thing"], "Photos from 2020/other.json")
+    // The title of a description is no path.
+    try library.put(ImportedLibrary.picture(4), "Photos from 2020/..%2F..%2Fescape.jpg")
+    try library.put(
+      ["title": "../../../escape.jpg", "photoTakenTime": ["timestamp": "1600000000"]],
+      "Photos from 2020/..%2F..%2Fescape.jpg.json")
+    let outside = (library.export as NSString).deletingLastPathComponent + "/outside.jpg"
+    try Data(ImportedLibrary.picture(5)).write(to: URL(filePath: outside))
+    #expect(symlink(outside, library.export + "/Photos from 2020/link.jpg") == 0)
+    #expect(symlink("..", library.export + "/Photos from 2020/loop") == 0)
+
+    let outcome = try library.takeout()
+    #expect(outcome.report.added == 2, "\(outcome.lines)")
+    func names(_ word: String) -> Set<String> {
+      let lines = outcome.lines.filter { $0.hasPrefix(word) }.compactMap { $0.components(separatedBy: ": ").first }
+      return Set(lines.compactMap { $0.split(separator: "/").last.map(String.init) })
+    }
+    #expect(names("failed") == ["bad.jpg", "deep.jpg", "text.jpg", "empty.jpg", "list.json"], "\(outcome.lines)")
+    #expect(names("skipped") == ["gone.jpg.json", "other.json", "link.jpg", "loop"], "\(outcome.lines)")
+    let files = FileManager.default.enumerator(atPath: (library.export as NSString).deletingLastPathComponent)
+    let escaped = (files?.allObjects as? [String] ?? []).filter { $0.hasSuffix("escape.jpg") }
+    #expect(escaped.count == 2 && escaped.allSatisfy { $0.hasPrefix("export/") || $0.hasPrefix("library/20") })
+  }
+
+  @Test("an export and a library that contain one another are refused")
+  func insideLibrary() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    for export in [library.root, library.root + "/..", library.root + "/sub"] {
+      try FileManager.default.createDirectory(atPath: export, withIntermediateDirectories: true)
+      #expect(throws: ImportError.insideLibrary(path: export)) {
+        try LibraryImporter(
+          catalogue: catalogue, files: try library.files(catalogue), folder: export, libraryPath: library.root,
+          timeZone: .gmt, limits: .init(), isDryRun: false, report: ImportReport())
+      }
+    }
+  }
+
+  @Test(
+    "a full disk ends the import with a clear error, and the next import continues",
+    .enabled(if: TemporaryFileSystem.canMount))
+  func fullDisk() throws {
+    let library = try ImportedLibrary()
+    let disk = try TemporaryFileSystem(at: library.folder.root, bytes: 400 << 10)
+    for number in 0..<40 {
+      try library.put(
+        ImportedLibrary.picture(number) + [UInt8](repeating: UInt8(number), count: 40_000), "a/\(number).jpg")
+    }
+    #expect(throws: ImportError.library(.insufficientStorage)) { _ = try library.takeout() }
+    #expect(ImportError.library(.insufficientStorage).description.contains("disk is full"))
+    let count = try library.assets().count
+    #expect(count > 0 && count < 40)
+    #expect(library.folder.allFiles.count == count, "no half file is left: \(library.folder.allFiles)")
+    try disk.resize(bytes: 8 << 20)
+    let outcome = try library.takeout()
+    #expect(outcome.report.existing == count && outcome.report.added == 40 - count && outcome.report.failed == 0)
+    #expect(try library.assets().count == 40)
+    try disk.remount(readOnly: true)
+    #expect(throws: ImportError.library(.readOnly)) { _ = try library.takeout() }
+  }
+}

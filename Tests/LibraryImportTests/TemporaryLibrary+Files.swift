@@ -1,0 +1,41 @@
+import Foundation
+import ImageCodec
+import LibraryFixtures
+import Logging
+import PhotoFixtures
+import PhotoModel
+
+@testable import LibraryCatalogue
+@testable import LibraryFiles
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+extension TemporaryLibrary {
+  func files(_ catalogue: Catalogue) throws -> LibraryFiles {
+    try LibraryFiles(
+      catalogue: catalogue, directory: root, timeZone: "UTC", limits: CodecLimits(), options: LibraryFiles.Options(),
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+  }
+
+  /// Every file below the root, including hidden ones.
+  var allFiles: Set<String> {
+    var names: Set<String> = []
+    let walk = FileManager.default.enumerator(atPath: root)
+    while let name = walk?.nextObject() as? String {
+      var isFolder: ObjCBool = false
+      if FileManager.default.fileExists(atPath: root + "/" + name, isDirectory: &isFolder), !isFolder.boolValue {
+        names.insert(name)
+      }
+    }
+    return names
+  }
+}
+
+extension TemporaryFileSystem {
+  /// Gives it another size, and keeps its files.
+  func resize(bytes: Int) throws {
+    guard mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT), "size=\(bytes)") == 0 else { throw SystemError(code: errno) }
+  }
+}

@@ -1,0 +1,231 @@
+import Foundation
+import GRDB
+import LibraryCatalogue
+import LibraryFixtures
+import LibraryScan
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// A catalogue with albums, folders and users' values, which SQL then damages.
+private struct DamagedLibrary {
+  let folder: TemporaryLibrary
+  var path: String { folder.data + "/catalogue.sqlite" }
+
+  init() throws {
+    folder = try TemporaryLibrary()
+    for name in ["a.jpg", "b.jpg", "c.jpg", "sub/d.jpg"] { try folder.put(smallJPEG + Array(name.utf8), name) }
+    do { try folder.scan(folder.catalogue()) }
+    try alter(
+      """
+      UPDATE asset SET isFavorite = 1, caption = 'kept' WHERE originalFilename = 'a.jpg';
+      UPDATE asset SET isHidden = 1 WHERE originalFilename = 'c.jpg';
+      INSERT INTO collection (localIdentifier, type, subtype, title, revision)
+        VALUES ('folder', 'folder', 'regularFolder', 'Folder', 1), ('other', 'album', 'albumRegular', 'Other', 1);
+      INSERT INTO collection (localIdentifier, type, subtype, title, parent, revision, position)
+        SELECT 'album', 'album', 'albumRegular', 'Album', id, 1, 5 FROM collection WHERE title = 'Folder';
+      INSERT INTO member (collection, position, asset, creationDate, listing)
+        SELECT collection.id, asset.id * 10, asset.id, creationDate, listing FROM asset, collection
+        WHERE collection.title IN ('Album', 'Other') AND originalFilename <> 'b.jpg';
+      UPDATE collection SET keyAsset = (SELECT id FROM asset WHERE originalFilename = 'a.jpg') WHERE title = 'Album';
+      """)
+    // Indexes the words and computes the moments of these changes.
+    do { try folder.scan(folder.catalogue()) }
+  }
+
+  /// Changes the catalogue as another program would, without its foreign keys.
+  func alter(_ sql: String) throws {
+    var configuration = Configuration()
+    configuration.foreignKeysEnabled = false
+    let queue = try DatabaseQueue(path: path, configuration: configuration)
+    try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
+    try queue.close()
+  }
+
+  func differences() throws -> [String] {
+    var found: [String] = []
+    _ = try CatalogueCheck(catalogue: Catalogue(reading: folder.data), directory: folder.root).run {
+      found.append($0.line)
+    }
+    return found
+  }
+
+  func repair() throws -> CatalogueRepair.Summary { try CatalogueRepair(dataFolder: folder.data).run() }
+
+  /// What users made, and the definitions of all tables, indexes and triggers.
+  func kept() throws -> [String] {
+    let queue = try DatabaseQueue(path: path)
+    defer { try? queue.close() }
+    return try queue.read { db in
+      try String.fetchAll(
+        db,
+        sql: """
+          SELECT format('%s %s %d%d %s', originalFilename, localIdentifier, isFavorite, isHidden, caption) FROM asset
+          UNION ALL SELECT format('%s in %s, key %d', title, parent, keyAsset) FROM collection WHERE type <> 'smartAlbum'
+          UNION ALL SELECT format('%d %d %d', collection, position, asset) FROM member
+          UNION ALL SELECT format('%d %d %d', library, day, assetCount) FROM moment
+          UNION ALL SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name <> 'saved'
+          """
+      ).sorted()
+    }
+  }
+}
+
+@Suite("Repairing the catalogue")
+struct RepairTests {
+  struct Damage: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let sql: String
+    /// The kind of difference that the check finds.
+    let kind: String
+    /// Whether users' values or identifiers are lost with a row that can't be saved.
+    var losesRows = false
+  }
+
+  static let damages = [
+    Damage(testDescription: "wrong counters", sql: "UPDATE counter SET assets = 7, favorites = 9", kind: "counter"),
+    Damage(testDescription: "no counters", sql: "DELETE FROM counter", kind: "counter"),
+    Damage(testDescription: "wrong counts of days", sql: "UPDATE dayCount SET value = value + 1", kind: "counter"),
+    Damage(testDescription: "counts of empty days", sql: "INSERT INTO dayCount VALUES (0, -7, 0, 2)", kind: "counter"),
+    Damage(testDescription: "wrong counts of albums", sql: "UPDATE memberCount SET value = 99", kind: "counter"),
+    Damage(testDescription: "wrong counts of folders", sql: "DELETE FROM folderCount", kind: "counter"),
+    Damage(
+      testDescription: "assets of folders that are in no album", sql: "INSERT INTO folderAsset VALUES (21, 2, 0, 0, 1)",
+      kind: "counter"),
+    Damage(testDescription: "no assets of folders", sql: "DELETE FROM folderAsset", kind: "counter"),
+    Damage(
+      testDescription: "assets that the library lacks",
+      sql: "DELETE FROM libraryAsset WHERE asset = 1", kind: "counter"),
+    Damage(
+      testDescription: "wrong copies of columns", sql: "UPDATE libraryAsset SET dimensions = 7, localDay = 3",
+      kind: "counter"),
+    Damage(
+      testDescription: "collections that the library lacks",
+      sql: "DELETE FROM libraryCollection WHERE collection = 1", kind: "counter"),
+    Damage(
+      testDescription: "another position of an album", sql: "UPDATE libraryCollection SET position = 77",
+      kind: "counter"),
+    Damage(testDescription: "no words", sql: "DELETE FROM searchText", kind: "search-words"),
+    Damage(
+      testDescription: "words that are not indexed",
+      sql: "UPDATE searchText SET text = text || ' more'", kind: "search-words"),
+    Damage(
+      testDescription: "an index without its content", sql: "INSERT INTO search (search) VALUES ('delete-all')",
+      kind: "damaged"),
+    Damage(
+      testDescription: "members without their asset",
+      sql: "INSERT INTO member SELECT id, 999, 999, 0, 0 FROM collection WHERE title = 'Other'", kind: "foreign-key"),
+    Damage(
+      testDescription: "members without their album", sql: "INSERT INTO member VALUES (999, 1, 1, 0, 0)",
+      kind: "foreign-key"),
+    Damage(
+      testDescription: "a file whose primary mark is lost", sql: "UPDATE file SET isPrimary = 0 WHERE id = 1",
+      kind: "asset-without-file"),
+    Damage(
+      testDescription: "a file without its asset",
+      sql: "UPDATE file SET asset = NULL, role = NULL, isPrimary = 0 WHERE id = 1", kind: "file-without-asset",
+      losesRows: true),
+    Damage(
+      testDescription: "a file of a missing asset", sql: "UPDATE file SET asset = 99 WHERE id = 1",
+      kind: "foreign-key", losesRows: true),
+    Damage(
+      testDescription: "an album in a missing folder",
+      sql: "UPDATE collection SET parent = 999 WHERE title = 'Album'", kind: "foreign-key", losesRows: true),
+    Damage(
+      testDescription: "an album in an album",
+      sql: """
+        UPDATE collection SET parent = (SELECT id FROM collection WHERE title = 'Other') WHERE title = 'Album'
+        """,
+      kind: "counter", losesRows: true),
+    Damage(
+      testDescription: "an index without entries of its table",
+      sql: """
+        CREATE TABLE saved AS SELECT * FROM sqlite_schema WHERE name = 'collectionByParent';
+        PRAGMA writable_schema = ON;
+        DELETE FROM sqlite_schema WHERE name = 'collectionByParent';
+        PRAGMA writable_schema = RESET;
+        UPDATE collection SET position = position + 3 WHERE title = 'Album';
+        PRAGMA writable_schema = ON;
+        INSERT INTO sqlite_schema SELECT * FROM saved;
+        PRAGMA writable_schema = RESET;
+        """, kind: "damaged"),
+  ]
+
+  @Test("after a repair and a scan the check finds no difference, and what users made is as before", arguments: damages)
+  func repaired(_ damage: Damage) throws {
+    let library = try DamagedLibrary()
+    #expect(try library.differences() == [])
+    let before = try library.kept()
+    let originals = try contents(library.folder.root)
+    try library.alter(damage.sql)
+    let found = try library.differences()
+    #expect(found.contains { $0.hasPrefix(damage.kind + " ") }, "\(found)")
+
+    let summary = try library.repair()
+    try library.folder.scan(library.folder.catalogue())
+    let left = try library.differences()
+    #expect(left == [], "\(damage.testDescription)")
+    let after = try library.kept()
+    if damage.losesRows {
+      let lost = before.filter { !after.contains($0) }
+      #expect(lost.count <= 4 && lost.allSatisfy { !$0.hasPrefix("CREATE") }, "\(lost)")
+    } else {
+      #expect(after == before)
+    }
+    #expect(try contents(library.folder.root) == originals)
+    // The copy is the damaged catalogue.
+    let copy = try DatabaseQueue(path: summary.copy)
+    let count = try copy.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM asset") }
+    #expect(count == 4)
+    try copy.close()
+    let again = try library.repair()
+    #expect(again.corrections == [:] && again.copy != summary.copy)
+  }
+
+  @Test("a repair is refused while the catalogue is open")
+  func open() throws {
+    let library = try DamagedLibrary()
+    let catalogue = try library.folder.catalogue()
+    #expect(throws: LibraryError.dataFolderInUse(path: library.folder.data)) { try library.repair() }
+    withExtendedLifetime(catalogue) {}
+    #expect(throws: LibraryError.noCatalogue(path: library.folder.data + "/none/catalogue.sqlite")) {
+      try FileManager.default.createDirectory(
+        atPath: library.folder.data + "/none", withIntermediateDirectories: true)
+      _ = try CatalogueRepair(dataFolder: library.folder.data + "/none").run()
+    }
+  }
+
+  @Test("damaged pages are beyond repair: the catalogue is not changed, and the error says what to do")
+  func pages() throws {
+    let library = try DamagedLibrary()
+    try library.alter(
+      """
+      CREATE TABLE other (path BLOB); CREATE INDEX otherPath ON other (path);
+      PRAGMA writable_schema = ON;
+      UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'otherPath')
+        WHERE name = 'fileByIdentity';
+      PRAGMA writable_schema = RESET;
+      UPDATE counter SET assets = 7;
+      """)
+    #expect {
+      try library.repair()
+    } throws: { error in
+      "\(error)".contains("damaged beyond repair") && "\(error)".contains("photod restore")
+    }
+    let queue = try DatabaseQueue(path: library.path)
+    defer { try? queue.close() }
+    #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT min(assets) FROM counter") } == 7)
+  }
+
+  private func contents(_ folder: String) throws -> [String: Data] {
+    var contents: [String: Data] = [:]
+    for name in try FileManager.default.subpathsOfDirectory(atPath: folder) {
+      contents[name] = FileManager.default.contents(atPath: folder + "/" + name)
+    }
+    return contents
+  }
+}
