@@ -1,10 +1,15 @@
 import Foundation
 import PhotoFixtures
+import Synchronization
 import Testing
 
 #if canImport(Glibc)
   import Glibc
 #endif
+
+private final class SharedFlag: Sendable {
+  let value = Atomic<Bool>(false)
+}
 
 @Suite("Cached frames", .blocking)
 struct CachedFrameTests {
@@ -86,12 +91,17 @@ struct CachedFrameTests {
     let hits = try prepared() - before
     #expect(hits >= 10, "\(hits)")
     // Readers race with edits. Each edit gives a tag of its own, which is the only one after its commit.
-    let stop = NSLock(), done = NSLock()
-    stop.lock()
-    done.lock()
+    let isEnded = SharedFlag(), hasStopped = DispatchSemaphore(value: 0)
+    defer {
+      isEnded.value.store(true, ordering: .relaxed)
+      hasStopped.wait()
+    }
     Thread.detachNewThread {
-      while !stop.try() { _ = try? daemon.get(target) }
-      done.unlock()
+      // A bound, in case the test hangs: each request takes a port for a minute.
+      for _ in 0..<5000 where !isEnded.value.load(ordering: .relaxed) {
+        _ = try? daemon.send("GET \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+      }
+      hasStopped.signal()
     }
     var tags: Set<String> = []
     for round in 1...15 {
@@ -102,8 +112,6 @@ struct CachedFrameTests {
     }
     try change(#"{"type": "deleteAsset", "asset": "\#(edited)"}"#)
     #expect(try daemon.get(target).status == 404)
-    stop.unlock()
-    done.lock()
   }
 
   @Test("conditional requests get the same answer with and without a cached frame")
