@@ -35,8 +35,8 @@ struct Daemon: Sendable {
   func run() async throws {
     Self.raiseDescriptorLimit()
     // Before READY is announced: an early signal must not run the default action.
-    let endings = endingSignals()
-    signals.onSignal(SIGHUP) { [reloader] in reloader.reload() }
+    let endings = await endingSignals()
+    await signals.onSignal(SIGHUP) { [reloader] in reloader.reload() }
     let bound: [ListenAddress]
     do {
       switch sockets {
@@ -73,9 +73,9 @@ struct Daemon: Sendable {
   }
 
   /// A stream of the signals that end the daemon, from now on.
-  private func endingSignals() -> AsyncStream<Int32> {
+  private func endingSignals() async -> AsyncStream<Int32> {
     let (stream, continuation) = AsyncStream.makeStream(of: Int32.self, bufferingPolicy: .bufferingOldest(1))
-    for number in [SIGTERM, SIGINT] { signals.onSignal(number) { continuation.yield(number) } }
+    for number in [SIGTERM, SIGINT] { await signals.onSignal(number) { continuation.yield(number) } }
     return stream
   }
 

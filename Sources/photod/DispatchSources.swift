@@ -35,14 +35,18 @@ final class DispatchSources: Sendable {
     keep(Source(timer))
   }
 
-  /// Calls the handler after each signal with this number, on a global queue.
-  func onSignal(_ number: Int32, _ handler: @escaping @Sendable () -> Void) {
+  /// Calls the handler after each signal with this number, on a global queue. Returns once Dispatch watches for the
+  /// signal: one that came earlier would be ignored.
+  func onSignal(_ number: Int32, _ handler: @escaping @Sendable () -> Void) async {
     // Otherwise the default action would end the process before Dispatch sees the signal.
     signal(number, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
     source.setEventHandler(handler: handler)
-    source.activate()
-    keep(Source(source))
+    await withCheckedContinuation { registered in
+      source.setRegistrationHandler { registered.resume() }
+      source.activate()
+      keep(Source(source))
+    }
   }
 
   private func keep(_ source: Source) { sources.withLock { $0.append(source) } }

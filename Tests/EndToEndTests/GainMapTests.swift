@@ -132,4 +132,49 @@ struct GainMapTests {
       }
     }
   }
+
+  // MARK: HEIC
+
+  /// A HEIC of 320 x 48 whose tiles are all the left one of ``CodedSamples/heic(_:damaged:)``, with a tone map by a
+  /// coloured gain map of 160 x 24.
+  private static func toneMapped(_ properties: [[UInt8]]) -> [UInt8] {
+    let color = CodedHEIFFile.nclx(1, 13, 6, isFullRange: true)
+    func grid(_ columns: Int, _ rows: Int) -> [CodedHEIFFile.Item] {
+      CodedHEIFFile.grid(
+        columns: columns, rows: rows, tile: CodedSamples.tile, size: (40 * columns, 24 * rows),
+        configuration: CodedHEIFFile.hvcC(sets: CodedSamples.parameterSets), properties: [color] + properties
+      ) { _ in Boxes.number(CodedSamples.tiles[0].count, 4) + CodedSamples.tiles[0] }
+    }
+    var items = grid(8, 2)
+    for var item in grid(4, 1) {
+      item.id += 1000
+      if item.id == 1001 { item.references = [("dimg", (0..<4).map { 1100 + $0 })] }
+      items.append(item)
+    }
+    // ISO 21496-1: gains from 0 to 2 stops, an exponent of 1, and offsets of 0.
+    let numbers = [0, 1, 2, 1, 0, 1, 2, 1, 1, 1, 0, 1, 0, 1].flatMap { Boxes.number($0, 4) }
+    items.append(
+      CodedHEIFFile.Item(2000, "tmap", [0, 0, 0, 0, 0, 0x40] + numbers, references: [("dimg", [1, 1001])]))
+    return CodedHEIFFile(items).bytes
+  }
+
+  @Test(
+    "a HEIC with a tone map becomes a JPEG with its gain map, turned like the picture",
+    .enabled(if: CodedImageTests.isBuilt("hevc")), arguments: [false, true])
+  func toneMap(_ isTurned: Bool) throws {
+    let daemon = try TestDaemon { files in
+      try files.put(Self.toneMapped(isTurned ? [CodedHEIFFile.irot(3)] : []), "a.heic")
+    }
+    let asset = "/v1/assets/\(try daemon.identifier("a.heic"))"
+    #expect((try daemon.get(asset).json["mediaSubtypes"] as? [String])?.contains("photoHDR") == true)
+    let answer = try daemon.get(asset + "/image?format=jpeg")
+    #expect(Self.hasMap(answer))
+    let map = try #require(UltraHDRFile.parts(answer.body)?.mapPixels)
+    let tile = CodedSamples.heicPixels
+    let stored = tile.mapped(width: 160, height: 24) { ($0 % 40, min($1, 21)) }
+    // Three quarter turns anticlockwise are EXIF's orientation 6.
+    let difference = try #require((isTurned ? map.stored(orientation: 6) : map).meanDifference(from: stored))
+    #expect(difference < 4, "\(difference)")
+    #expect(!Self.hasMap(try daemon.get(asset + "/image?format=jpeg&dynamicRange=standard")))
+  }
 }

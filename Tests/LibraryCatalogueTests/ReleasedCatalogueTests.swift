@@ -57,7 +57,8 @@ struct ReleasedCatalogueTests {
     }
     #expect(differences == [])
     let after = try DatabaseQueue(path: library.data + "/catalogue.sqlite")
-    #expect(try after.read { try Self.content($0) } == Self.expected)
+    let found = try after.read { try Self.content($0) }
+    #expect(found == Self.expected, "\(found)")
     try after.close()
   }
 
@@ -73,7 +74,7 @@ struct ReleasedCatalogueTests {
           UPDATE catalogueValue SET value = CAST('a key of thirty-two bytes, fixed' AS BLOB) WHERE name = 'contentKey';
           UPDATE asset SET localIdentifier = 'asset-' || id;
           UPDATE libraryAsset SET localIdentifier = 'asset-' || asset;
-          UPDATE asset SET isFavorite = 1, caption = 'Words' WHERE id = 1;
+          UPDATE asset SET isFavorite = 1, caption = 'Words', userFields = userFields | 2 WHERE id = 1;
           UPDATE asset SET isHidden = 1 WHERE id = 2;
           INSERT INTO collection (localIdentifier, type, subtype, title, revision)
             VALUES ('folder', 'folder', 'regularFolder', 'Folder', 1);

@@ -36,13 +36,16 @@ struct TakeoutTests {
 
     try compare(library, made)
     #expect(try ImportedLibrary.contents(of: library.export) == before)
-    let token = try library.catalogue.changeToken()
     let files = library.folder.allFiles
+    let assets = try library.catalogue.everything()
     let second = try library.takeout()
     #expect(second.report.added == 0 && second.report.albumsMade == 0 && second.report.failed == 0)
     #expect(second.report.existing == first.report.added + first.report.existing)
-    #expect(try library.catalogue.changeToken() == token && library.folder.allFiles == files)
+    let changed = try library.catalogue.everything().filter { $0.value != assets[$0.key] }.prefix(2)
+    #expect(changed.isEmpty, "\(changed.map { ($0.value, assets[$0.key]) })")
+    #expect(library.folder.allFiles == files)
     // A scan agrees with what was added.
+    let token = try library.catalogue.changeToken()
     try library.folder.scan(library.catalogue)
     #expect(try library.catalogue.changeToken() == token)
   }
@@ -110,10 +113,10 @@ struct TakeoutTests {
     try library.put("[1]", "Photos from 2020/list.json")
     try library.put(["some": "thing"], "Photos from 2020/other.json")
     // The title of a description is no path.
-    try library.put(ImportedLibrary.picture(4), "Photos from 2020/..%2F..%2Fescape.jpg")
+    try library.put(ImportedLibrary.picture(4), "Photos from 2020/x..%2F..%2Fescape.jpg")
     try library.put(
       ["title": "../../../escape.jpg", "photoTakenTime": ["timestamp": "1600000000"]],
-      "Photos from 2020/..%2F..%2Fescape.jpg.json")
+      "Photos from 2020/x..%2F..%2Fescape.jpg.json")
     let outside = (library.export as NSString).deletingLastPathComponent + "/outside.jpg"
     try Data(ImportedLibrary.picture(5)).write(to: URL(filePath: outside))
     #expect(symlink(outside, library.export + "/Photos from 2020/link.jpg") == 0)

@@ -66,8 +66,12 @@ struct ImmichAsset {
   private static func names(_ list: [JSONValue]?, _ keys: String...) -> [String] {
     (list ?? []).compactMap { value in
       guard case .object(let members) = value else { return nil }
+      // Reading a field takes it, so no sequence that may read it twice.
       var fields = JSONFields(members)
-      return keys.lazy.compactMap { fields.text($0) }.first
+      for key in keys {
+        if let text = fields.text(key) { return text }
+      }
+      return nil
     }
   }
 }
