@@ -141,6 +141,18 @@ let package = Package(
       "LibraryFiles",
       ["Primitives", "PhotoModel", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan", logging]),
 
+    // libcurl's functions with variable arguments.
+    Wing.library.c("CPhotodCurl", ["curl"]),
+    Wing.library.module(
+      "ObjectStores", ["Primitives", "PhotoModel", "LibraryFolder", "CPhotodCurl", "CExpat", crypto]),
+    Wing.library.module(
+      "RemoteScan",
+      [
+        "PhotoModel", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan", "ObjectStores", logging,
+      ]),
+    Wing.library.module(
+      "OriginalDownloads", ["PhotoModel", "LibraryFolder", "ObjectStores", collections, crypto]),
+
     Wing.service.system("CISAL", "libisal", "libisal-dev"),
     Wing.service.module("DiskCache", ["CISAL", grdb, crypto, logging]),
     Wing.service.module("ZipFormat", ["CZlib"]),
@@ -193,8 +205,8 @@ let package = Package(
     Wing.tools.executable(
       "photod-fuzz",
       [
-        "HTTPCore", "PhotoModel", "PhotoPredicate", "MediaMetadata", "ImageCodec", "ImageRender", "PhotoFixtures",
-        "CPhotodFuzz",
+        "HTTPCore", "PhotoModel", "PhotoPredicate", "MediaMetadata", "ImageCodec", "ImageRender", "ObjectStores",
+        "PhotoFixtures", "CPhotodFuzz",
       ]),
     // Counts the allocations of whatever process links it: tests only.
     Wing.tools.c("CAllocationCounter"),
@@ -241,6 +253,14 @@ let package = Package(
         "PhotoModel", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan", "LibraryFixtures",
         "PhotoFixtures", grdb, logging,
       ]),
+    tests("ObjectStoresTests", ["ObjectStores", "PhotoModel", crypto]),
+    tests(
+      "RemoteScanTests",
+      [
+        "RemoteScan", "PhotoModel", "ImageCodec", "LibraryCatalogue", "LibraryScan", "LibraryFixtures", "ObjectStores",
+        "PhotoFixtures", logging,
+      ]),
+    tests("OriginalDownloadsTests", ["OriginalDownloads", "ObjectStores", "PhotoModel", crypto]),
     tests(
       "LibraryFilesTests",
       [

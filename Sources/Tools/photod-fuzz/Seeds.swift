@@ -18,6 +18,7 @@ enum Seeds {
       ("http", requests),
       ("multipart", forms),
       ("predicate", predicates),
+      ("store", storeDocuments),
     ] + DecoderSeeds.all.map({ ("decoder-\($0.codec)", $0.seeds) }) {
       let place = folder + "/" + target
       try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
@@ -269,6 +270,18 @@ enum Seeds {
       "PUT /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1 ; a=\"b\"\r\nx\r\n0A\r\n0123456789\r\n0\r\nT: t\r\n\r\n",
       "GET http://b:80/p?q HTTP/1.1\r\nHost: a\r\nConnection: x, close\r\nExpect: 100-continue\r\n\r\n",
       "OPTIONS * HTTP/1.1\r\nHost: [::1]:8080\r\nX: \t a \t\r\n\r\n",
+    ].map { Array($0.utf8) }
+  }
+
+  private static var storeDocuments: [[UInt8]] {
+    [
+      """
+      <?xml version="1.0"?><ListBucketResult xmlns="a"><IsTruncated>true</IsTruncated><NextContinuationToken>a+/=\
+      </NextContinuationToken><Contents><Key>a%20b+c</Key><LastModified>2013-05-24T00:00:01.000Z</LastModified><ETag>\
+      &quot;x&quot;</ETag><Size>12</Size></Contents></ListBucketResult>
+      """,
+      "<Error><Code>SlowDown</Code><Message>a</Message></Error>",
+      #"[{"path": "b/a.jpg", "size": 2, "etag": "x"}, {"path": "a\u00e9", "size": 0, "etag": "\"y\""}]"#,
     ].map { Array($0.utf8) }
   }
 
