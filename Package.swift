@@ -147,6 +147,17 @@ let package = Package(
         "Primitives", "PhotoModel", "MediaMetadata", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan",
         "LibraryFiles", crypto,
       ]),
+    // libcurl's functions with variable arguments.
+    Wing.library.c("CPhotodCurl", ["curl"]),
+    Wing.library.module(
+      "ObjectStores", ["Primitives", "PhotoModel", "LibraryFolder", "CPhotodCurl", "CExpat", crypto]),
+    Wing.library.module(
+      "RemoteScan",
+      [
+        "PhotoModel", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan", "ObjectStores", logging,
+      ]),
+    Wing.library.module(
+      "OriginalDownloads", ["PhotoModel", "LibraryFolder", "ObjectStores", collections, crypto]),
 
     Wing.service.system("CISAL", "libisal", "libisal-dev"),
     Wing.service.module("DiskCache", ["CISAL", grdb, crypto, logging]),
@@ -249,6 +260,14 @@ let package = Package(
         "PhotoModel", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan", "LibraryFixtures",
         "PhotoFixtures", grdb, logging,
       ]),
+    tests("ObjectStoresTests", ["ObjectStores", "PhotoModel", crypto]),
+    tests(
+      "RemoteScanTests",
+      [
+        "RemoteScan", "PhotoModel", "ImageCodec", "LibraryCatalogue", "LibraryScan", "LibraryFixtures", "ObjectStores",
+        "PhotoFixtures", logging,
+      ]),
+    tests("OriginalDownloadsTests", ["OriginalDownloads", "ObjectStores", "PhotoModel", crypto]),
     tests(
       "LibraryFilesTests",
       [

@@ -1,11 +1,10 @@
-// Reads the header and the metadata of a file. Never decodes pixels.
+// Opens and probes files of the library folder.
 
 import Dispatch
 import Foundation
 import ImageCodec
 import LibraryCatalogue
 import LibraryFolder
-import MediaMetadata
 import PhotoModel
 import Synchronization
 
@@ -13,19 +12,16 @@ import Synchronization
 /// asset.
 package struct FileProbe: Sendable {
   let root: LibraryFolder
-  private let limits: CodecLimits
-  private let clock: EXIFDateResolver
+  private let media: MediaProbe
 
   /// - Parameter timeZone: the zone of dates without an offset.
   package init(root: LibraryFolder, limits: CodecLimits, timeZone: TimeZone) {
     self.root = root
-    self.limits = limits
-    clock = EXIFDateResolver(timeZone: timeZone)
+    media = MediaProbe(limits: limits, timeZone: timeZone)
   }
 
-  /// Identifies everything except the files that the findings depend on. After a change of this value, a full scan
-  /// probes every file again.
-  var version: String { "12 \(clock.timeZone.identifier) \(limits.headerSegments)" }
+  /// See ``MediaProbe/version``.
+  var version: String { media.version }
 
   /// Probes one file per core at a time; the results are in the order of `paths`.
   func probe(all paths: [[UInt8]]) -> [ProbedFile] {
@@ -65,102 +61,6 @@ package struct FileProbe: Sendable {
   ///
   /// - Parameter path: its name distinguishes screenshots from photographs.
   package func media(of file: LibraryFile, at path: [UInt8]) throws(CodecError) -> ProbedMedia {
-    // A picture over a limit is still an asset: a request for it gets an error that names the limit.
-    let header = try MediaHeader.read(from: file, limits: limits.headerOnly)
-    var media = media(header, file.identity, path)
-    if header.format.isRAW { media.hasPicture = try hasPreview(file) }
-    if header.format.mediaType == .video { media.hasPicture = try hasPoster(file) }
-    media.video = try MotionVideo.range(in: file, header)
-    if media.video != nil { media.mediaSubtypes.insert(.photoLive) }
-    do throws(ByteSourceError) {
-      media.fingerprint = try FileFingerprint(of: file)
-    } catch {
-      switch error {
-      case .readFailed(let code): throw .readFailed(code: code)
-      }
-    }
-    return media
-  }
-
-  /// Whether a decoder exists for the video's codec. False for a damaged file.
-  private func hasPoster(_ file: LibraryFile) throws(CodecError) -> Bool {
-    do throws(CodecError) {
-      _ = try ImageHeader.read(from: file, limits: limits)
-      return true
-    } catch {
-      switch error {
-      case .readFailed: throw error
-      // A request for it gets an error that names the limit.
-      case .limitExceeded: return true
-      default: return false
-      }
-    }
-  }
-
-  /// Whether a RAW file has a preview. False if the preview is damaged; the rest of the file may still be sound.
-  private func hasPreview(_ file: LibraryFile) throws(CodecError) -> Bool {
-    do throws(CodecError) {
-      return try !RAWPreviews.find(in: file, limits: limits).isEmpty
-    } catch {
-      if case .readFailed = error { throw error }
-      return false
-    }
-  }
-
-  private func media(_ header: MediaHeader, _ identity: FileIdentity, _ path: [UInt8]) -> ProbedMedia {
-    let modified = Timestamp(milliseconds: identity.modified / 1_000_000)
-    let date =
-      header.exif.date.map { clock.date($0, source: .metadata) }
-      ?? header.containerDate.map { clock.date($0, source: .container) }
-      ?? CreationDate(moment: modified, source: .file)
-    var media = ProbedMedia(
-      uniformTypeIdentifier: header.format.uniformTypeIdentifier, mediaType: header.format.mediaType,
-      mediaSubtypes: header.facts.subtypes, isRAW: header.format.isRAW, pixelSize: header.uprightSize,
-      orientation: header.orientation, hasAlpha: header.hasAlpha, durationSeconds: header.durationSeconds, date: date,
-      modificationDate: modified, location: header.exif.location, cameraMake: header.exif.make,
-      cameraModel: header.exif.model, thumbnail: header.thumbnail,
-      contentIdentifier: header.facts.contentIdentifier, burst: header.facts.burstIdentifier)
-    media.descriptive = header.facts.descriptive
-    media.regions = header.facts.regions.regions(stored: header.storedSize, orientation: header.orientation)
-    media.isSelfPortrait = header.facts.isSelfPortrait && header.format.mediaType == .image
-    media.isAnimated = header.facts.isAnimated
-    media.isLongExposure = header.facts.isLongExposure
-    media.mediaSubtypes.formUnion(SubtypeHeuristic(media, path: path).subtypes)
-    return media
-  }
-}
-
-/// Guesses subtypes from dimensions and file name where the file does not name them.
-struct SubtypeHeuristic {
-  /// No sensor or screen is this wide: a camera picture of this aspect ratio was stitched.
-  private static let panoramaRatio = 2.5
-  /// A narrow crop is not a panorama.
-  private static let panoramaSide = 3000
-  /// Filename prefixes of screenshots on Android, GNOME, KDE, Windows and macOS.
-  private static let screenshotNames = ["screenshot", "screen shot", "screen_shot"]
-
-  /// Filename prefixes of screen recordings on iOS, Android, GNOME and macOS.
-  private static let recordingNames = [
-    "rpreplay_final", "screen recording", "screen_recording", "screenrecord", "screen-recording", "screencast",
-  ]
-
-  private(set) var subtypes: MediaSubtypes = []
-
-  init(_ media: ProbedMedia, path: [UInt8]) {
-    let name = String(decoding: path[(path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)...], as: UTF8.self)
-      .lowercased()
-    if media.mediaType == .video, media.cameraMake == nil, Self.recordingNames.contains(where: name.hasPrefix) {
-      subtypes.insert(.videoScreenRecording)
-    }
-    guard media.mediaType == .image else { return }
-    let long = max(media.pixelSize.width, media.pixelSize.height)
-    let short = max(1, min(media.pixelSize.width, media.pixelSize.height))
-    if media.cameraMake != nil {
-      if long >= Self.panoramaSide, Double(long) / Double(short) >= Self.panoramaRatio {
-        subtypes.insert(.photoPanorama)
-      }
-    } else {
-      if Self.screenshotNames.contains(where: name.hasPrefix) { subtypes.insert(.photoScreenshot) }
-    }
+    try media.media(of: file, file.identity, at: path)
   }
 }

@@ -1,0 +1,53 @@
+import FoundationEssentials
+
+/// The list of an HTTP origin: a JSON array of `{"path": "2024/a.jpg", "size": 12345, "etag": "\"…\""}`.
+package enum Manifest {
+  private struct Row: Decodable {
+    let path: String
+    let size: Int64
+    let etag: String
+  }
+
+  /// The objects in the order of their keys. Rows that are no object are skipped: a bad path, a negative size, a weak
+  /// entity tag, a path that came before.
+  package static func page(_ bytes: [UInt8]) throws(ObjectStoreError) -> ObjectPage {
+    let rows: [Row]
+    do {
+      rows = try JSONDecoder().decode([Row].self, from: Data(bytes))
+    } catch {
+      throw .malformed(.unreadableDocument)
+    }
+    var page = ObjectPage()
+    var keys: Set<ObjectKey> = []
+    for row in rows {
+      guard let key = ObjectKey(row.path), row.size >= 0, let tag = AnswerHead.strongTag(row.etag),
+        keys.insert(key).inserted
+      else {
+        page.skipped += 1
+        continue
+      }
+      guard !key.isHidden else { continue }
+      page.entries.append(
+        ObjectPage.Entry(key: key, identity: ObjectIdentity(size: row.size, version: .entityTag(tag))))
+    }
+    page.entries.sort { $0.key < $1.key }
+    return page
+  }
+}
+
+/// The checksum of a whole object, as the field `Repr-Digest` has it (RFC 9530).
+enum ReprDigest {
+  static func sha256(_ field: String?) -> [UInt8]? {
+    for member in (field ?? "").split(separator: ",") {
+      let text = member.drop { $0 == " " }
+      guard text.hasPrefix("sha-256=:"), text.hasSuffix(":") else { continue }
+      return Self.sha256(base64: String(text.dropFirst(9).dropLast()))
+    }
+    return nil
+  }
+
+  /// 32 bytes; `nil` for anything else.
+  static func sha256(base64: String) -> [UInt8]? {
+    Data(base64Encoded: base64).flatMap { $0.count == 32 ? Array($0) : nil }
+  }
+}

@@ -1,0 +1,70 @@
+// Keeps requests from a store that does not work. Without it each request would wait for its timeouts, and the requests
+// waiting would fill every queue.
+//
+//     closed      requests pass; failures in a row are counted
+//     open        requests are refused until a time
+//     half open   one request passes as a trial: if it succeeds the breaker closes, if it fails it opens for longer
+
+package struct CircuitBreaker: Sendable, Hashable {
+  package struct Limits: Sendable, Hashable {
+    /// Failures in a row that open the breaker.
+    package var failures = 5
+    package var firstPause: Duration = .seconds(5)
+    package var maximumPause: Duration = .seconds(120)
+
+    package init() {}
+  }
+
+  private enum State: Sendable, Hashable {
+    case closed(failures: Int)
+    case open(until: Duration, pause: Duration)
+    /// `since`: a trial that never reports would keep the breaker here for ever.
+    case halfOpen(since: Duration, pause: Duration)
+  }
+
+  private let limits: Limits
+  private var state = State.closed(failures: 0)
+
+  package init(limits: Limits = Limits()) { self.limits = limits }
+
+  package var isClosed: Bool {
+    if case .closed = state { true } else { false }
+  }
+
+  /// Whether a request may be sent; otherwise the time after which to ask again. A request that may be sent must report
+  /// its outcome.
+  package mutating func admit(now: Duration) -> Duration? {
+    switch state {
+    case .closed: return nil
+    case .open(let until, let pause):
+      guard now >= until else { return until - now }
+      state = .halfOpen(since: now, pause: pause)
+      return nil
+    case .halfOpen(let since, let pause):
+      guard now >= since + pause else { return since + pause - now }
+      state = .halfOpen(since: now, pause: pause)
+      return nil
+    }
+  }
+
+  /// The store gave an answer, of whatever kind.
+  package mutating func succeeded() { state = .closed(failures: 0) }
+
+  /// The request ended before the store gave an answer or failed to.
+  package mutating func abandoned(now: Duration) {
+    // The next request is the trial.
+    if case .halfOpen(_, let pause) = state { state = .open(until: now, pause: pause) }
+  }
+
+  package mutating func failed(now: Duration) {
+    switch state {
+    case .closed(let failures) where failures + 1 < limits.failures: state = .closed(failures: failures + 1)
+    case .closed: state = .open(until: now + limits.firstPause, pause: limits.firstPause)
+    case .halfOpen(_, let pause):
+      let longer = min(pause * 2, limits.maximumPause)
+      state = .open(until: now + longer, pause: longer)
+    // A request that was sent before the breaker opened.
+    case .open: break
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import Synchronization
+
+/// How a store does one operation: its requests, and what their answers mean.
+struct ExchangePlan: Sendable {
+  /// The request that continues after this many bytes have been received. Called for every attempt, because a signature
+  /// has a time in it.
+  var request: @Sendable (_ received: Int64) throws(ObjectStoreError) -> TransferRequest
+  /// Checks the head of a 2xx answer, and returns the number of bytes that are to come; `nil`: any.
+  var accept: @Sendable (_ head: AnswerHead, _ received: Int64) throws(ObjectStoreError) -> Int64?
+  /// The error of another answer, from its head and as much of its body as is read.
+  var refuse: @Sendable (_ head: AnswerHead, _ body: [UInt8]) -> ObjectStoreError
+  var timeout: Duration
+}
+
+/// Receives the body of an operation, on the queue of the transfers.
+protocol ExchangeSink: AnyObject, Sendable {
+  /// Whether the bytes received so far stay valid when the connection breaks. Otherwise `began` is called again.
+  var canContinue: Bool { get }
+  func began(_ head: AnswerHead)
+  func received(_ bytes: UnsafeRawBufferPointer) -> ReceiveResult
+  func ended(_ result: Result<Void, ObjectStoreError>)
+}
+
+/// Collects a document within a limit.
+final class DocumentSink: ExchangeSink {
+  private let state = Mutex<(head: AnswerHead, bytes: [UInt8], isTooLong: Bool)>((AnswerHead(), [], false))
+  private let limit: Int
+  private let completion: @Sendable (Result<(AnswerHead, [UInt8]), ObjectStoreError>) -> Void
+
+  init(limit: Int, _ completion: @escaping @Sendable (Result<(AnswerHead, [UInt8]), ObjectStoreError>) -> Void) {
+    (self.limit, self.completion) = (limit, completion)
+  }
+
+  var canContinue: Bool { false }
+
+  func began(_ head: AnswerHead) { state.withLock { $0 = (head, [], false) } }
+
+  func received(_ bytes: UnsafeRawBufferPointer) -> ReceiveResult {
+    state.withLock { state in
+      guard state.bytes.count + bytes.count <= limit else {
+        state.isTooLong = true
+        state.bytes = []
+        return .end
+      }
+      state.bytes.append(contentsOf: bytes)
+      return .taken
+    }
+  }
+
+  func ended(_ result: Result<Void, ObjectStoreError>) {
+    let (head, bytes, isTooLong) = state.withLock { $0 }
+    if isTooLong { return completion(.failure(.limitExceeded(.documentBytes))) }
+    completion(result.map { (head, bytes) })
+  }
+}
+
+/// Passes a read on to its receiver, once it has checked that each answer is of the expected state.
+final class ReadSink: ExchangeSink {
+  private let receiver: any ObjectReceiver
+  private let describe: @Sendable (AnswerHead) -> ObjectDescription
+  private let hasBegun = Mutex(false)
+
+  init(_ receiver: any ObjectReceiver, _ describe: @escaping @Sendable (AnswerHead) -> ObjectDescription) {
+    (self.receiver, self.describe) = (receiver, describe)
+  }
+
+  var canContinue: Bool { true }
+
+  func began(_ head: AnswerHead) {
+    let isFirst = hasBegun.withLock { hasBegun in
+      defer { hasBegun = true }
+      return !hasBegun
+    }
+    if isFirst { receiver.readBegan(describe(head)) }
+  }
+
+  func received(_ bytes: UnsafeRawBufferPointer) -> ReceiveResult { receiver.received(bytes) ? .taken : .pause }
+  func ended(_ result: Result<Void, ObjectStoreError>) { receiver.readEnded(result) }
+}

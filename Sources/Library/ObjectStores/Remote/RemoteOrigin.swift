@@ -1,0 +1,72 @@
+import Synchronization
+
+/// The limits of all operations with one remote store.
+package struct RemoteLimits: Sendable, Hashable {
+  package var transfers = TransferLimits()
+  package var retries = RetryPolicy()
+  package var breaker = CircuitBreaker.Limits()
+  /// The longest list, manifest or error that is read, in bytes.
+  package var documentBytes = 16 << 20
+  /// The longest object that is read, in bytes.
+  package var objectBytes: Int64 = 16 << 30
+
+  package init() {}
+}
+
+/// One remote store's connections, its breaker and its clock.
+final class RemoteOrigin: Sendable {
+  let loop: TransferLoop
+  let limits: RemoteLimits
+  let clock: RemoteClock
+  private let breaker: Mutex<CircuitBreaker>
+
+  init(rules: TransferRules, limits: RemoteLimits, clock: RemoteClock) {
+    loop = TransferLoop(limits: limits.transfers, rules: rules)
+    self.limits = limits
+    self.clock = clock
+    breaker = Mutex(CircuitBreaker(limits: limits.breaker))
+  }
+
+  var isSuspended: Bool { breaker.withLock { !$0.isClosed } }
+
+  /// Throws `.suspended` while the breaker is open. Otherwise the caller reports the outcome.
+  func admit() throws(ObjectStoreError) {
+    let now = clock.now()
+    if let retryAfter = breaker.withLock({ $0.admit(now: now) }) { throw .suspended(retryAfter: retryAfter) }
+  }
+
+  /// - Parameter failure: `nil`: the store answered as it should.
+  func report(_ failure: ObjectStoreError?) {
+    let now = clock.now()
+    breaker.withLock { breaker in
+      switch failure {
+      case .cancelled, .limitExceeded(.pendingOperations): breaker.abandoned(now: now)
+      case .some(let failure) where failure.isOutage: breaker.failed(now: now)
+      default: breaker.succeeded()
+      }
+    }
+  }
+
+  /// Starts an operation.
+  func run(_ plan: ExchangePlan, _ sink: any ExchangeSink) -> any ObjectOperation {
+    let exchange = RemoteExchange(plan, sink, origin: self)
+    exchange.begin()
+    return exchange
+  }
+
+  /// Starts an operation whose answer is a document.
+  func run<Value: Sendable>(
+    _ plan: ExchangePlan, _ completion: @escaping @Sendable (Result<Value, ObjectStoreError>) -> Void,
+    _ interpret: @escaping @Sendable (AnswerHead, [UInt8]) throws(ObjectStoreError) -> Value
+  ) -> any ObjectOperation {
+    run(
+      plan,
+      DocumentSink(limit: limits.documentBytes) { result in
+        switch result {
+        case .success(let (head, bytes)):
+          completion(Result { () throws(ObjectStoreError) in try interpret(head, bytes) })
+        case .failure(let error): completion(.failure(error))
+        }
+      })
+  }
+}

@@ -1,0 +1,190 @@
+// A bucket of S3 or of a store with S3's API. One request for each operation; the requests are those of the "Amazon S3
+// API Reference": HeadObject, GetObject, ListObjectsV2, PutObject, CopyObject, DeleteObject.
+
+import Crypto
+import FoundationEssentials
+
+package final class S3ObjectStore: ObjectStore {
+  private let bucket: S3Bucket
+  private let signer: S3Signer
+  private let origin: RemoteOrigin
+  private let pageEntries: Int
+  package let name: String
+
+  /// - Parameter pageEntries: 1 to 1000 objects in a page of a list.
+  package init(
+    bucket: S3Bucket, credentials: S3Credentials, rules: TransferRules, limits: RemoteLimits = RemoteLimits(),
+    clock: RemoteClock = .system, pageEntries: Int = 1000
+  ) {
+    self.bucket = bucket
+    self.pageEntries = min(max(1, pageEntries), 1000)
+    signer = S3Signer(credentials: credentials, region: bucket.region)
+    origin = RemoteOrigin(rules: rules, limits: limits, clock: clock)
+    name = "s3://\(bucket.name)\(bucket.prefix.isEmpty ? "" : "/" + bucket.prefix) at \(bucket.host)"
+  }
+
+  package func head(_ key: ObjectKey, _ completion: @escaping Completion<ObjectDescription>) -> any ObjectOperation {
+    guard let plan = plan(.head, key, fields: { _ in [("x-amz-checksum-mode", "ENABLED")] }) else {
+      return fail { completion(.failure(.unsupported)) }
+    }
+    return origin.run(plan, completion) { head, _ throws(ObjectStoreError) in
+      try head.description(sha256: Self.checksum(head))
+    }
+  }
+
+  package func read(
+    _ key: ObjectKey, _ range: ObjectRange?, of identity: ObjectIdentity, into receiver: any ObjectReceiver
+  ) -> any ObjectOperation {
+    let answer: ReadAnswer
+    do throws(ObjectStoreError) {
+      answer = try ReadAnswer(range, of: identity)
+      guard identity.size <= origin.limits.objectBytes else { throw .limitExceeded(.objectBytes) }
+    } catch {
+      return fail { receiver.readEnded(.failure(error)) }
+    }
+    let fields: @Sendable (Int64) -> [(name: String, value: String)] = { received in
+      // A checksum is of the whole object, and comes with a whole read only.
+      let isWhole = answer.length == answer.size && received == 0
+      return answer.fields(after: received) + (isWhole ? [("x-amz-checksum-mode", "ENABLED")] : [])
+    }
+    guard var plan = plan(.get, key, fields: fields) else {
+      return fail { receiver.readEnded(.failure(.unsupported)) }
+    }
+    plan.timeout = origin.limits.retries.readTimeout
+    plan.accept = { head, received throws(ObjectStoreError) in try answer.accept(head, after: received) }
+    return origin.run(
+      plan,
+      ReadSink(receiver) { head in
+        (try? head.description(size: identity.size, sha256: Self.checksum(head)))
+          ?? ObjectDescription(identity: identity)
+      })
+  }
+
+  package func list(
+    from position: ObjectPage.Position?, _ completion: @escaping Completion<ObjectPage>
+  ) -> any ObjectOperation {
+    var parameters = [
+      (name: "list-type", value: "2"), ("encoding-type", "url"), ("max-keys", "\(pageEntries)"),
+      ("prefix", bucket.prefix.isEmpty ? "" : "\(bucket.prefix)/"),
+    ]
+    if let position { parameters.append(("continuation-token", String(decoding: position.text, as: UTF8.self))) }
+    var address = bucket.address
+    if address.path.isEmpty { address.path = "/" }
+    address.query = S3Signer.query(parameters)
+    return origin.run(plan(.get, address), completion) { [bucket] _, document throws(ObjectStoreError) in
+      guard let list = S3List(document) else { throw .malformed(.unreadableDocument) }
+      var page = ObjectPage(next: list.isTruncated ? list.token.map { ObjectPage.Position(text: $0) } : nil)
+      for entry in list.entries {
+        // Names that end in a slash are the folders that some programs make. They are empty.
+        if entry.key.last == UInt8(ascii: "/"), entry.size == 0 { continue }
+        guard let key = bucket.key(inBucket: entry.key), let size = entry.size, size >= 0, let tag = entry.entityTag
+        else {
+          page.skipped += 1
+          continue
+        }
+        guard !key.isHidden else { continue }
+        page.entries.append(
+          ObjectPage.Entry(
+            key: key, identity: ObjectIdentity(size: size, version: .entityTag(tag)), modified: entry.modified))
+      }
+      return page
+    }
+  }
+
+  package func put(
+    _ bytes: [UInt8], as key: ObjectKey, replaces: Bool, _ completion: @escaping Completion<ObjectIdentity>
+  ) -> any ObjectOperation {
+    let digest = Data(SHA256.hash(data: bytes))
+    // The store checks the checksum, keeps it, and gives it to readers.
+    var fields = [("x-amz-checksum-sha256", digest.base64EncodedString())]
+    if !replaces { fields.append(("If-None-Match", "*")) }
+    guard var plan = plan(.put, key, fields: { [fields] _ in fields }, body: bytes) else {
+      return fail { completion(.failure(.unsupported)) }
+    }
+    let refuse = plan.refuse
+    plan.refuse = { head, body in
+      // 409: another client was writing an object of this name.
+      head.status == 412 || (head.status == 409 && !replaces) ? .exists : refuse(head, body)
+    }
+    return origin.run(plan, completion) { head, _ throws(ObjectStoreError) in
+      try head.description(size: Int64(bytes.count)).identity
+    }
+  }
+
+  package func copy(
+    _ key: ObjectKey, of identity: ObjectIdentity, to newKey: ObjectKey, _ completion: @escaping Completion<Void>
+  ) -> any ObjectOperation {
+    guard case .entityTag(let tag) = identity.version else { return fail { completion(.failure(.changed)) } }
+    guard let source = bucket.key(key) else { return fail { completion(.failure(.unsupported)) } }
+    let fields = [
+      ("x-amz-copy-source", PercentEncoding.encode("/\(bucket.name)/\(source)".utf8, keepsSlashes: true)),
+      ("x-amz-copy-source-if-match", tag),
+    ]
+    guard let plan = plan(.put, newKey, fields: { _ in fields }) else {
+      return fail { completion(.failure(.unsupported)) }
+    }
+    return origin.run(plan, completion) { head, document throws(ObjectStoreError) in
+      // A copy that fails after it has begun is answered with 200 and an error inside.
+      guard let code = S3ErrorCode.read(document) else { return }
+      throw S3ErrorCode.failure(code) ?? .malformed(.unreadableDocument)
+    }
+  }
+
+  package func delete(_ key: ObjectKey, _ completion: @escaping Completion<Void>) -> any ObjectOperation {
+    guard var plan = plan(.delete, key) else { return fail { completion(.failure(.unsupported)) } }
+    plan.accept = { _, _ throws(ObjectStoreError) in nil }
+    return origin.run(
+      plan,
+      { (result: Result<Void, ObjectStoreError>) in
+        // Some stores answer 404 for an object that is gone.
+        if case .failure(.notFound) = result { completion(.success(())) } else { completion(result) }
+      }
+    ) { _, _ throws(ObjectStoreError) in }
+  }
+
+  // MARK: Requests
+
+  private func fail(_ answer: @escaping @Sendable () -> Void) -> any ObjectOperation {
+    origin.loop.call(answer)
+    return CancellationFlag()
+  }
+
+  /// `nil` if the bucket can't have the key.
+  private func plan(
+    _ method: TransferRequest.Method, _ key: ObjectKey,
+    fields: @escaping @Sendable (Int64) -> [(name: String, value: String)] = { _ in [] }, body: [UInt8] = []
+  ) -> ExchangePlan? {
+    guard let text = bucket.key(key) else { return nil }
+    var address = bucket.address
+    address.path += "/" + PercentEncoding.encode(text.utf8, keepsSlashes: true)
+    return plan(method, address, fields: fields, body: body)
+  }
+
+  private func plan(
+    _ method: TransferRequest.Method, _ address: RemoteAddress,
+    fields: @escaping @Sendable (Int64) -> [(name: String, value: String)] = { _ in [] }, body: [UInt8] = []
+  ) -> ExchangePlan {
+    let hash = body.isEmpty ? S3Signer.emptyPayloadHash : S3Signer.payloadHash(body)
+    let timeout = origin.limits.retries.operationTimeout
+    return ExchangePlan(
+      request: { [signer, clock = origin.clock] received in
+        let signed = signer.sign(method, address, fields(received), payloadHash: hash, time: clock.wall())
+        return TransferRequest(method: method, address: address, fields: signed, body: body, timeout: timeout)
+      },
+      accept: { head, _ throws(ObjectStoreError) in
+        guard head.status == 200 else { throw .malformed(.unexpectedStatus(head.status)) }
+        return nil
+      },
+      refuse: { head, body in
+        // A redirect of S3 has an error in it, too.
+        (300..<400).contains(head.status)
+          ? head.failure : S3ErrorCode.read(body).flatMap(S3ErrorCode.failure) ?? head.failure
+      }, timeout: timeout)
+  }
+
+  /// The SHA-256 of the whole object. One of the parts of a large upload ends in a number of parts, and is no use.
+  private static func checksum(_ head: AnswerHead) -> [UInt8]? {
+    guard head["x-amz-checksum-type"] != "COMPOSITE" else { return nil }
+    return head["x-amz-checksum-sha256"].flatMap(ReprDigest.sha256(base64:))
+  }
+}

@@ -1,0 +1,87 @@
+// The forms that wait, for scans and tools. Never called on a queue of the store, on a connection's loop or by a render.
+
+import Dispatch
+import Synchronization
+
+/// The one answer of an operation, for the thread that waits for it.
+private final class Answer<Value: Sendable>: Sendable {
+  private let value = Mutex<Result<Value, ObjectStoreError>?>(nil)
+  private let arrived = DispatchSemaphore(value: 0)
+
+  func arrive(_ result: Result<Value, ObjectStoreError>) {
+    value.withLock { $0 = result }
+    arrived.signal()
+  }
+
+  func wait() throws(ObjectStoreError) -> Value {
+    arrived.wait()
+    guard let result = value.withLock({ $0 }) else { preconditionFailure("signalled without an answer") }
+    return try result.get()
+  }
+}
+
+/// Collects a read in memory.
+final class CollectingReceiver: ObjectReceiver {
+  private let bytes = Mutex<[UInt8]>([])
+  private let completion: @Sendable (Result<[UInt8], ObjectStoreError>) -> Void
+
+  init(_ completion: @escaping @Sendable (Result<[UInt8], ObjectStoreError>) -> Void) { self.completion = completion }
+
+  func readBegan(_ description: ObjectDescription) {}
+
+  func received(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    self.bytes.withLock { $0.append(contentsOf: bytes) }
+    return true
+  }
+
+  func readEnded(_ result: Result<Void, ObjectStoreError>) {
+    completion(result.map { bytes.withLock { $0 } })
+  }
+}
+
+extension ObjectStore {
+  /// Reads a part of an object into memory: the caller chooses the length, and so the memory.
+  package func bytes(
+    _ key: ObjectKey, _ range: ObjectRange, of identity: ObjectIdentity, _ completion: @escaping Completion<[UInt8]>
+  ) -> any ObjectOperation {
+    read(key, range, of: identity, into: CollectingReceiver(completion))
+  }
+
+  package func waitForHead(_ key: ObjectKey) throws(ObjectStoreError) -> ObjectDescription {
+    try wait { head(key, $0) }
+  }
+
+  package func waitForBytes(
+    _ key: ObjectKey, _ range: ObjectRange, of identity: ObjectIdentity
+  ) throws(ObjectStoreError) -> [UInt8] {
+    try wait { bytes(key, range, of: identity, $0) }
+  }
+
+  package func waitForPage(from position: ObjectPage.Position?) throws(ObjectStoreError) -> ObjectPage {
+    try wait { list(from: position, $0) }
+  }
+
+  package func waitToPut(
+    _ bytes: [UInt8], as key: ObjectKey, replaces: Bool
+  ) throws(ObjectStoreError) -> ObjectIdentity {
+    try wait { put(bytes, as: key, replaces: replaces, $0) }
+  }
+
+  package func waitToCopy(
+    _ key: ObjectKey, of identity: ObjectIdentity, to newKey: ObjectKey
+  ) throws(ObjectStoreError) { try wait { copy(key, of: identity, to: newKey, $0) } }
+
+  package func waitToMove(
+    _ key: ObjectKey, of identity: ObjectIdentity, to newKey: ObjectKey
+  ) throws(ObjectStoreError) { try wait { move(key, of: identity, to: newKey, $0) } }
+
+  package func waitToDelete(_ key: ObjectKey) throws(ObjectStoreError) { try wait { delete(key, $0) } }
+
+  private func wait<Value: Sendable>(
+    _ operation: (@escaping Completion<Value>) -> any ObjectOperation
+  ) throws(ObjectStoreError) -> Value {
+    let answer = Answer<Value>()
+    let running = operation { answer.arrive($0) }
+    return try withExtendedLifetime(running) { () throws(ObjectStoreError) in try answer.wait() }
+  }
+}

@@ -1,0 +1,96 @@
+// A place where originals and derivatives are: a folder, an HTTP origin, or a bucket. The three have one meaning, which
+// one suite of tests checks.
+//
+// Nothing here waits. Each call returns at once and answers later, exactly once, on a queue of the store: handlers must
+// return quickly and may not wait for another operation. `ObjectStore+Waiting.swift` has the forms that wait, for scans.
+
+/// A part of an object.
+package struct ObjectRange: Sendable, Hashable {
+  package var offset: Int64
+  /// At least 1.
+  package var length: Int64
+
+  package init(offset: Int64, length: Int64) {
+    precondition(offset >= 0 && length > 0, "not a range")
+    self.offset = offset
+    self.length = length
+  }
+}
+
+/// An operation under way.
+package protocol ObjectOperation: Sendable {
+  /// Ends the operation. It answers `.cancelled`, unless it has answered already.
+  func cancel()
+  /// Continues a read whose receiver did not take bytes.
+  func resume()
+}
+
+/// Receives the bytes of a read, on a queue of the store, one call at a time.
+package protocol ObjectReceiver: AnyObject, Sendable {
+  /// The store has the object, in the expected state. Called once, before any bytes.
+  func readBegan(_ description: ObjectDescription)
+  /// The next bytes in order, valid during this call. Returns `false` if it takes none of them for now: then the read
+  /// pauses, with the connection's own back-pressure, until ``ObjectOperation/resume()``, and they come again.
+  func received(_ bytes: UnsafeRawBufferPointer) -> Bool
+  /// The last call. After `.success` exactly the bytes of the range have been received.
+  func readEnded(_ result: Result<Void, ObjectStoreError>)
+}
+
+package protocol ObjectStore: Sendable {
+  typealias Completion<Value> = @Sendable (Result<Value, ObjectStoreError>) -> Void
+
+  /// For log lines and errors: kind, host and prefix. Has no credential in it.
+  var name: String { get }
+
+  /// The state of an object.
+  func head(_ key: ObjectKey, _ completion: @escaping Completion<ObjectDescription>) -> any ObjectOperation
+
+  /// Reads an object, or a part of it that lies within its size.
+  ///
+  /// - Parameter identity: the state that the caller knows. A store with entity tags sends it as `If-Match`. `.changed`
+  ///   if the object is in another state, or changes during the read and the store can tell.
+  func read(
+    _ key: ObjectKey, _ range: ObjectRange?, of identity: ObjectIdentity, into receiver: any ObjectReceiver
+  ) -> any ObjectOperation
+
+  /// The objects whose keys come after a position, without those of hidden folders. A page may be empty, and not the
+  /// last.
+  func list(
+    from position: ObjectPage.Position?, _ completion: @escaping Completion<ObjectPage>
+  ) -> any ObjectOperation
+
+  /// Writes an object, whole or not at all.
+  ///
+  /// - Parameter replaces: `false`: answers `.exists` if there is an object of this name.
+  func put(
+    _ bytes: [UInt8], as key: ObjectKey, replaces: Bool, _ completion: @escaping Completion<ObjectIdentity>
+  ) -> any ObjectOperation
+
+  /// Copies an object within the store, replacing what has the new name.
+  func copy(
+    _ key: ObjectKey, of identity: ObjectIdentity, to newKey: ObjectKey, _ completion: @escaping Completion<Void>
+  ) -> any ObjectOperation
+
+  /// Removes an object. There being none is not an error. A bucket with versions keeps the object as an old version.
+  func delete(_ key: ObjectKey, _ completion: @escaping Completion<Void>) -> any ObjectOperation
+
+  /// Moves an object within the store, replacing what has the new name. In a bucket this is a copy and a deletion: if
+  /// it ends in between, both exist.
+  func move(
+    _ key: ObjectKey, of identity: ObjectIdentity, to newKey: ObjectKey, _ completion: @escaping Completion<Void>
+  ) -> any ObjectOperation
+}
+
+extension ObjectStore {
+  package func move(
+    _ key: ObjectKey, of identity: ObjectIdentity, to newKey: ObjectKey, _ completion: @escaping Completion<Void>
+  ) -> any ObjectOperation {
+    copy(key, of: identity, to: newKey) { result in
+      switch result {
+      // Not cancelled any more: the copy is there.
+      case .success: _ = delete(key, completion)
+      case .failure: completion(result)
+      }
+    }
+  }
+}

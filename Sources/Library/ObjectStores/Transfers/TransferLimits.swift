@@ -1,0 +1,28 @@
+/// The limits of the connections to stores.
+package struct TransferLimits: Sendable, Hashable {
+  /// Connections in all. Further transfers wait.
+  package var connections = 16
+  /// Transfers that wait for a connection or run; more are refused.
+  package var transfers = 256
+  /// Until a connection is open, name and TLS included.
+  package var connectTimeout: Duration = .seconds(5)
+  /// Without a byte in either direction, while the receiver takes bytes.
+  package var stallTimeout: Duration = .seconds(15)
+  /// The fields of an answer, in all.
+  package var headerBytes = 65_536
+
+  package init() {}
+}
+
+/// The hosts and addresses that a transfer may go to.
+package struct TransferRules: Sendable, Hashable {
+  /// Lower-case host names or addresses, without a port.
+  package var allowedHosts: Set<String>
+  /// Whether private, link-local and loopback addresses are allowed.
+  package var allowsPrivateAddresses: Bool
+
+  package init(allowedHosts: Set<String>, allowsPrivateAddresses: Bool = false) {
+    self.allowedHosts = allowedHosts
+    self.allowsPrivateAddresses = allowsPrivateAddresses
+  }
+}

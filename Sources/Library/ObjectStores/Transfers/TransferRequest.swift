@@ -1,0 +1,59 @@
+/// One HTTP request.
+struct TransferRequest: Sendable {
+  enum Method: String, Sendable {
+    case get = "GET"
+    case head = "HEAD"
+    case put = "PUT"
+    case delete = "DELETE"
+  }
+
+  var method: Method
+  var address: RemoteAddress
+  /// In any order. `Host` and `Content-Length` are libcurl's.
+  var fields: [(name: String, value: String)] = []
+  /// The body of a PUT.
+  var body: [UInt8] = []
+  /// For the whole transfer, waiting for a connection included.
+  var timeout: Duration
+}
+
+/// The status line and fields of an answer.
+struct AnswerHead: Sendable, Hashable {
+  var status = 0
+  /// Names in lower case, values without spaces around them.
+  var fields: [String: String] = [:]
+
+  subscript(name: String) -> String? { fields[name] }
+
+  /// `Content-Length`, if it is a number.
+  var contentLength: Int64? { fields["content-length"].flatMap { Int64($0) } }
+
+  /// A strong entity tag with its quotation marks; `nil` if there is none or it is weak.
+  var entityTag: String? { fields["etag"].flatMap(Self.strongTag) }
+
+  static func strongTag(_ text: String) -> String? {
+    let isQuoted = text.utf8.count >= 2 && text.utf8.first == UInt8(ascii: "\"") && text.utf8.last == UInt8(ascii: "\"")
+    let inner = isQuoted ? String(text.dropFirst().dropLast()) : text
+    // etagc of RFC 9110 §8.8.3, without what is not ASCII. Some stores leave out the quotation marks.
+    let isValid = inner.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") }
+    guard !inner.isEmpty, isValid, !text.hasPrefix("W/") else { return nil }
+    return "\"\(inner)\""
+  }
+}
+
+/// Receives the parts of an answer, on the loop's queue. Its calls may not wait.
+protocol TransferHandler: AnyObject, Sendable {
+  /// Called once, with the final answer. `false` ends the transfer.
+  func answerBegan(_ head: AnswerHead) -> Bool
+  func received(_ bytes: UnsafeRawBufferPointer) -> ReceiveResult
+  /// The last call. `nil`: the answer is complete.
+  func transferEnded(_ failure: ObjectStoreError?)
+}
+
+enum ReceiveResult {
+  /// All bytes were taken.
+  case taken
+  /// None was: they come again after ``TransferLoop/resume(_:)``.
+  case pause
+  case end
+}

@@ -1,0 +1,321 @@
+// Originals of a remote store on the local disk, within a limit: the ones used last, and the pinned ones.
+//
+//     open      an original that is here
+//     join      waits for one, with all others who want it: the first starts the download, the last who leaves ends it
+//     pin       keeps one, wherever it is in the order of use
+//
+// An original is asked for by its path and its identity in the catalogue, so what is here is found without the store. Its
+// name is made of both, so nothing here is ever out of date; what nobody asks for any more
+// is evicted.
+
+import Dispatch
+import ObjectStores
+import PhotoModel
+import Synchronization
+
+/// Waits for an original. Called on a queue of the downloads, one call at a time; must return quickly.
+package protocol OriginalWaiter: AnyObject, Sendable {
+  /// More bytes are here.
+  func downloadProgressed(_ availableBytes: Int64, of size: Int64)
+  /// The last call. The file is complete, and stays readable when it is evicted.
+  func downloadEnded(_ result: Result<any FileByteSource, OriginalDownloadError>)
+}
+
+package final class OriginalDownloads: Sendable {
+  package struct Limits: Sendable, Hashable {
+    /// Of all originals, those on their way included.
+    package var diskBytes: Int64 = 10 << 30
+    /// Downloads at a time.
+    package var downloads = 4
+    /// Downloads that wait for one of these places.
+    package var waiting = 256
+    /// Bytes of one download that have come and are not written yet.
+    package var pendingBytes = 1 << 20
+
+    package init() {}
+  }
+
+  package enum Priority: Int, Sendable, Comparable {
+    /// Of a window that looks ahead. Leaves one place free.
+    case window
+    /// A caller waits.
+    case request
+
+    package static func < (a: Priority, b: Priority) -> Bool { a.rawValue < b.rawValue }
+  }
+
+  /// A place among those who wait. Ends with ``OriginalDownloads/leave(_:)`` or with the download.
+  package struct Ticket: Sendable, Hashable {
+    fileprivate let name: OriginalName
+    fileprivate let number: UInt64
+  }
+
+  private struct Job {
+    let key: ObjectKey
+    let identity: FileIdentity
+    /// In the order of their numbers.
+    var waiters: [UInt64: any OriginalWaiter] = [:]
+    var priority: Priority
+    /// Orders jobs of equal priority.
+    let number: UInt64
+    /// `nil` while it waits for a place.
+    var download: Download?
+  }
+
+  private struct State {
+    var index: OriginalIndex
+    var jobs: [OriginalName: Job] = [:]
+    var running = 0
+    var lastNumber: UInt64 = 0
+  }
+
+  /// Numbers for ``downloads``.
+  package struct Counts: Sendable, Hashable {
+    package let originals: Int
+    package let usedBytes: Int64
+    package let reservedBytes: Int64
+    package let running: Int
+    package let waiting: Int
+  }
+
+  private let store: any ObjectStore
+  private let folder: OriginalFolder
+  private let limits: Limits
+  private let queue = DispatchQueue(label: "photod.download", qos: .userInitiated)
+  private let state: Mutex<State>
+
+  /// Reads the names in the folder, and removes originals that are over the limit.
+  ///
+  /// - Parameter path: made if its parent folder exists. No other process may use it.
+  package init(store: any ObjectStore, path: String, limits: Limits) throws(SystemError) {
+    self.store = store
+    self.limits = limits
+    folder = try OriginalFolder(path: path)
+    var index = OriginalIndex(capacityBytes: limits.diskBytes)
+    for (name, size) in try folder.load() {
+      index.insert(name, size: size)
+      for removed in index.reserve(0) ?? [] { folder.remove(removed) }
+    }
+    state = Mutex(State(index: index))
+  }
+
+  package var counts: Counts {
+    state.withLock { state in
+      Counts(
+        originals: state.index.count, usedBytes: state.index.usedBytes, reservedBytes: state.index.reservedBytes,
+        running: state.running, waiting: state.jobs.count { $0.value.download == nil })
+    }
+  }
+
+  // MARK: Originals that are here
+
+  /// Whether an original is here, by the index alone.
+  package func isLocal(_ key: ObjectKey, _ identity: FileIdentity) -> Bool {
+    let name = OriginalName(key, identity)
+    return state.withLock { $0.index.contains(name) }
+  }
+
+  /// Opens an original that is here, and makes it the one used last. Waits for the disk.
+  package func open(_ key: ObjectKey, _ identity: FileIdentity) -> (any FileByteSource)? {
+    let name = OriginalName(key, identity)
+    let isLocal = state.withLock { state in
+      state.index.touch(name)
+      return state.index.contains(name)
+    }
+    guard isLocal else { return nil }
+    if let file = folder.open(name, size: identity.size) { return file }
+    // Removed or damaged by someone else.
+    state.withLock { $0.index.remove(name) }
+    return nil
+  }
+
+  /// Keeps an original from being evicted, now or once it is here, until ``unpin(_:_:)`` is called as often.
+  package func pin(_ key: ObjectKey, _ identity: FileIdentity) {
+    let name = OriginalName(key, identity)
+    state.withLock { $0.index.pin(name) }
+  }
+
+  package func unpin(_ key: ObjectKey, _ identity: FileIdentity) {
+    let name = OriginalName(key, identity)
+    state.withLock { $0.index.unpin(name) }
+  }
+
+  // MARK: Downloads
+
+  /// Waits for an original. The waiter is called later, never before this method has returned.
+  package func join(
+    _ key: ObjectKey, _ identity: FileIdentity, priority: Priority, _ waiter: any OriginalWaiter
+  ) -> Ticket {
+    let name = OriginalName(key, identity)
+    enum Step {
+      case joined
+      case isLocal
+      case failed(OriginalDownloadError)
+    }
+    let (ticket, step, removed) = state.withLock { state -> (Ticket, Step, [OriginalName]) in
+      state.lastNumber += 1
+      let ticket = Ticket(name: name, number: state.lastNumber)
+      if var job = state.jobs[name] {
+        job.waiters[ticket.number] = waiter
+        job.priority = max(priority, job.priority)
+        state.jobs[name] = job
+        return (ticket, .joined, [])
+      }
+      if state.index.contains(name) { return (ticket, .isLocal, []) }
+      guard state.jobs.count < limits.downloads + limits.waiting else {
+        return (ticket, .failed(.tooManyDownloads), [])
+      }
+      guard let removed = state.index.reserve(identity.size) else { return (ticket, .failed(.noSpace), []) }
+      state.jobs[name] = Job(
+        key: key, identity: identity, waiters: [ticket.number: waiter], priority: priority, number: ticket.number)
+      return (ticket, .joined, removed)
+    }
+    queue.async { [self] in
+      for name in removed { folder.remove(name) }
+      switch step {
+      case .joined: startNext()
+      case .failed(let error): waiter.downloadEnded(.failure(error))
+      case .isLocal:
+        if let file = open(key, identity) { return waiter.downloadEnded(.success(file)) }
+        // Evicted or damaged in the meantime. The waiter's ticket stays valid under its own number.
+        rejoin(key, identity, priority, ticket, waiter)
+      }
+    }
+    return ticket
+  }
+
+  /// The beginning of an original that is being downloaded; `nil` if nothing of it is here.
+  package func arriving(_ ticket: Ticket) -> ArrivingOriginal? {
+    state.withLock { $0.jobs[ticket.name]?.download.map(ArrivingOriginal.init) }
+  }
+
+  /// Stops waiting: the waiter is not called any more, except by a call that is already under way. The download ends if
+  /// nobody else waits for it.
+  package func leave(_ ticket: Ticket) {
+    let abandoned = state.withLock { state -> Download? in
+      guard state.jobs[ticket.name]?.waiters.removeValue(forKey: ticket.number) != nil,
+        let job = state.jobs[ticket.name], job.waiters.isEmpty
+      else { return nil }
+      Self.end(ticket.name, &state)
+      return job.download
+    }
+    abandoned?.cancel()
+    queue.async { [self] in startNext() }
+  }
+
+  // MARK: On the queue
+
+  private func rejoin(
+    _ key: ObjectKey, _ identity: FileIdentity, _ priority: Priority, _ ticket: Ticket, _ waiter: any OriginalWaiter
+  ) {
+    let removed = state.withLock { state -> [OriginalName]? in
+      if state.jobs[ticket.name] != nil {
+        state.jobs[ticket.name]?.waiters[ticket.number] = waiter
+        return []
+      }
+      guard let removed = state.index.reserve(identity.size) else { return nil }
+      state.jobs[ticket.name] = Job(
+        key: key, identity: identity, waiters: [ticket.number: waiter], priority: priority, number: ticket.number)
+      return removed
+    }
+    guard let removed else { return waiter.downloadEnded(.failure(.noSpace)) }
+    for name in removed { folder.remove(name) }
+    startNext()
+  }
+
+  /// Starts downloads while there are places: requests before windows, older before newer ones.
+  private func startNext() {
+    dispatchPrecondition(condition: .onQueue(queue))
+    while let (name, job) = state.withLock({ state in next(state) }) {
+      do throws(SystemError) {
+        let partial = try folder.makePartial(job.number)
+        let download = Download(
+          name, job.key, job.identity, partial: partial, pendingLimit: limits.pendingBytes, queue: queue,
+          progressed: { [weak self] in self?.progressed($0) }, ended: { [weak self] in self?.ended($0, $1) })
+        let isWanted = state.withLock { state in
+          guard state.jobs[name]?.number == job.number else { return false }
+          state.jobs[name]?.download = download
+          state.running += 1
+          return true
+        }
+        if isWanted { download.begin(from: store) } else { folder.discard(partial) }
+      } catch {
+        finish(name, job.number, .failure(.system(error)))
+      }
+    }
+  }
+
+  private func next(_ state: borrowing State) -> (OriginalName, Job)? {
+    let waiting = state.jobs.filter { $0.value.download == nil }
+    let first = waiting.min {
+      ($1.value.priority.rawValue, $0.value.number) < ($0.value.priority.rawValue, $1.value.number)
+    }
+    guard let first else { return nil }
+    let places = first.value.priority == .window ? max(1, limits.downloads - 1) : limits.downloads
+    return state.running < places ? (first.key, first.value) : nil
+  }
+
+  private func progressed(_ download: Download) {
+    let waiters = state.withLock { state in
+      state.jobs[download.name].flatMap { $0.download === download ? Array($0.waiters.values) : nil } ?? []
+    }
+    let available = download.availableBytes
+    for waiter in waiters { waiter.downloadProgressed(available, of: download.identity.size) }
+  }
+
+  private func ended(_ download: Download, _ result: Result<Void, OriginalDownloadError>) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    let number = state.withLock { state in
+      state.jobs[download.name].flatMap { $0.download === download ? $0.number : nil }
+    }
+    guard let number else {
+      // All waiters have left.
+      return folder.discard(download.partial)
+    }
+    guard case .success = result else {
+      folder.discard(download.partial)
+      return finish(download.name, number, result)
+    }
+    do throws(SystemError) {
+      try folder.keep(download.partial, as: download.name)
+      finish(download.name, number, .success(()))
+    } catch {
+      folder.discard(download.partial)
+      finish(download.name, number, .failure(.system(error)))
+    }
+  }
+
+  private func finish(_ name: OriginalName, _ number: UInt64, _ result: Result<Void, OriginalDownloadError>) {
+    let job = state.withLock { state -> Job? in
+      guard let job = state.jobs[name], job.number == number else {
+        // All waiters left while the file got its name: it is complete, but not in the index.
+        return nil
+      }
+      Self.end(name, &state)
+      if case .success = result { state.index.insert(name, size: job.identity.size) }
+      return job
+    }
+    guard let job else { return folder.remove(name) }
+    let opened: Result<any FileByteSource, OriginalDownloadError> = result.flatMap {
+      if let file = folder.open(name, size: job.identity.size) {
+        .success(file)
+      } else {
+        .failure(.system(.missingFile))
+      }
+    }
+    for (_, waiter) in job.waiters.sorted(by: { $0.key < $1.key }) { waiter.downloadEnded(opened) }
+    startNext()
+  }
+
+  /// Takes a job out of the table.
+  private static func end(_ name: OriginalName, _ state: inout State) {
+    guard let job = state.jobs.removeValue(forKey: name) else { return }
+    state.index.release(job.identity.size)
+    if job.download != nil { state.running -= 1 }
+  }
+}
+
+extension SystemError {
+  /// ENOENT.
+  fileprivate static let missingFile = SystemError(code: 2)
+}

@@ -1,0 +1,89 @@
+// Which originals are local, in which order they were used, and which of them may go. A value without I/O.
+
+import Collections
+
+struct OriginalIndex: Sendable {
+  private struct Entry {
+    let size: Int64
+    /// Of the last use: the newest of this entry's places in `order`.
+    var stamp: UInt64
+  }
+
+  let capacityBytes: Int64
+  private(set) var usedBytes: Int64 = 0
+  /// For downloads under way.
+  private(set) var reservedBytes: Int64 = 0
+
+  private var entries: [OriginalName: Entry] = [:]
+  private var pins: [OriginalName: Int] = [:]
+  private var lastStamp: UInt64 = 0
+  /// Uses from old to new. A place whose stamp is not the entry's own is out of date.
+  private var order: Deque<(name: OriginalName, stamp: UInt64)> = []
+
+  init(capacityBytes: Int64) { self.capacityBytes = capacityBytes }
+
+  var count: Int { entries.count }
+  func contains(_ name: OriginalName) -> Bool { entries[name] != nil }
+
+  /// Reserves room for a download. Returns the originals to remove, which are out of the index already; `nil` if there
+  /// is no room, and then nothing has changed.
+  mutating func reserve(_ bytes: Int64) -> [OriginalName]? {
+    let excess = usedBytes + reservedBytes + bytes - capacityBytes
+    guard excess <= 0 || removableBytes(upTo: excess) >= excess else { return nil }
+    reservedBytes += bytes
+    var removed: [OriginalName] = []
+    while usedBytes + reservedBytes > capacityBytes, let (name, stamp) = order.popFirst() {
+      guard let entry = entries[name], entry.stamp == stamp else { continue }
+      if pins[name] != nil {
+        touch(name)
+        continue
+      }
+      remove(name)
+      removed.append(name)
+    }
+    return removed
+  }
+
+  mutating func release(_ bytes: Int64) { reservedBytes -= bytes }
+
+  /// Adds an original as the one used last. Its reservation, if it has one, is to be released.
+  mutating func insert(_ name: OriginalName, size: Int64) {
+    remove(name)
+    entries[name] = Entry(size: size, stamp: 0)
+    usedBytes += size
+    touch(name)
+  }
+
+  mutating func touch(_ name: OriginalName) {
+    guard entries[name] != nil else { return }
+    lastStamp += 1
+    entries[name]?.stamp = lastStamp
+    order.append((name, lastStamp))
+    // At most as many places that are out of date as there are others.
+    if order.count > 2 * entries.count + 64 {
+      order = Deque(order.filter { entries[$0.name]?.stamp == $0.stamp })
+    }
+  }
+
+  mutating func remove(_ name: OriginalName) {
+    if let entry = entries.removeValue(forKey: name) { usedBytes -= entry.size }
+  }
+
+  /// Originals with a pin stay. One may be pinned before it is local, and more than once.
+  mutating func pin(_ name: OriginalName) { pins[name, default: 0] += 1 }
+
+  mutating func unpin(_ name: OriginalName) {
+    guard let count = pins[name] else { return }
+    pins[name] = count > 1 ? count - 1 : nil
+  }
+
+  /// The bytes that may go, at least `wanted` if there are as many.
+  private func removableBytes(upTo wanted: Int64) -> Int64 {
+    var bytes: Int64 = 0
+    for (name, entry) in entries where pins[name] == nil {
+      bytes += entry.size
+      if bytes >= wanted { break }
+    }
+    return bytes
+  }
+}

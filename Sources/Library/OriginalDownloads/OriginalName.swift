@@ -1,0 +1,35 @@
+import Crypto
+import ObjectStores
+import PhotoModel
+
+/// The name of a downloaded original: a digest of its key and its identity in the catalogue, so another state has another name.
+struct OriginalName: Sendable, Hashable {
+  /// 32 lower-case hexadecimal digits.
+  let text: String
+
+  init(_ key: ObjectKey, _ identity: FileIdentity) {
+    var hash = SHA256()
+    for number in [UInt64(key.bytes.count), UInt64(bitPattern: identity.size), identity.inode] {
+      withUnsafeBytes(of: number.littleEndian) { hash.update(bufferPointer: $0) }
+    }
+    withUnsafeBytes(of: identity.modified.littleEndian) { hash.update(bufferPointer: $0) }
+    hash.update(data: key.bytes)
+    let digits = Array("0123456789abcdef".utf8)
+    let bytes = hash.finalize().prefix(16).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+    text = String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// `nil` if the names of a folder and of a file in it are no such name.
+  init?(folder: [UInt8], file: [UInt8]) {
+    let name = folder + file
+    let isHexadecimal = name.allSatisfy {
+      (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
+    }
+    guard folder.count == 2, file.count == 30, isHexadecimal else { return nil }
+    text = String(decoding: name, as: UTF8.self)
+  }
+
+  var folder: [UInt8] { Array(text.utf8.prefix(2)) }
+  var file: [UInt8] { Array(text.utf8.dropFirst(2)) }
+  var path: [UInt8] { folder + [UInt8(ascii: "/")] + file }
+}

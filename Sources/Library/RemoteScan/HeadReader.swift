@@ -1,0 +1,78 @@
+import Dispatch
+import ImageCodec
+import LibraryCatalogue
+import LibraryScan
+import ObjectStores
+import PhotoModel
+import Synchronization
+
+/// Reads the heads of objects, several at a time, because each waits for the store.
+struct HeadReader {
+  struct Heads {
+    /// In the order of the objects. `nil`: gone or replaced since it was listed; the next scan finds what it is now.
+    var files: [ProbedFile?]
+    var bytes: Int64 = 0
+    var ranges = 0
+  }
+
+  private struct State {
+    var heads: Heads
+    var next = 0
+    var failure: ObjectStoreError?
+  }
+
+  private let scanner: RemoteScanner
+  private let stop: StopFlag
+
+  init(_ scanner: RemoteScanner, _ stop: StopFlag) { (self.scanner, self.stop) = (scanner, stop) }
+
+  /// Ends at the first failure of the store that is not one of an object.
+  func read(_ entries: [ObjectPage.Entry]) throws(RemoteScanError) -> Heads {
+    let state = Mutex(State(heads: Heads(files: Array(repeating: nil, count: entries.count))))
+    // Threads that mostly wait: more of them than cores.
+    let workers = DispatchQueue(label: "photod.remote-probe", qos: .utility, attributes: .concurrent)
+    let group = DispatchGroup()
+    withoutActuallyEscaping({ @Sendable () in work(entries, state) }) { work in
+      for _ in 0..<min(scanner.options.parallelProbes, entries.count) { workers.async(group: group) { work() } }
+      group.wait()
+    }
+    let (heads, failure) = state.withLock { ($0.heads, $0.failure) }
+    if let failure { throw .store(failure) }
+    return heads
+  }
+
+  private func work(_ entries: [ObjectPage.Entry], _ state: borrowing Mutex<State>) {
+    while !stop.isRaised {
+      let index = state.withLock { state -> Int? in
+        guard state.failure == nil, state.next < entries.count else { return nil }
+        state.next += 1
+        return state.next - 1
+      }
+      guard let index else { return }
+      let entry = entries[index]
+      let object = RangedObject(entry.key, of: entry.identity, in: scanner.store, limits: scanner.options.ranges)
+      let file = probe(object, entry)
+      let cost = object.cost
+      state.withLock { state in
+        state.heads.bytes += cost.bytes
+        state.heads.ranges += cost.ranges
+        switch object.failure {
+        case nil, .limitExceeded(.objectBytes): state.heads.files[index] = file
+        case .notFound, .changed: break
+        case .some(let failure): state.failure = state.failure ?? failure
+        }
+      }
+    }
+  }
+
+  private func probe(_ object: RangedObject, _ entry: ObjectPage.Entry) -> ProbedFile {
+    let identity = FileIdentity(entry)
+    do throws(CodecError) {
+      let media = try scanner.probe.media(of: object, identity, at: entry.key.bytes)
+      return ProbedFile(path: entry.key.bytes, identity: identity, finding: .media(media))
+    } catch {
+      // A head beyond the limit has one identity for good: it is not read again by every scan.
+      return ProbedFile(path: entry.key.bytes, identity: identity, finding: .unreadable(error.description))
+    }
+  }
+}

@@ -1,0 +1,212 @@
+// One walk through the list of a store.
+
+import LibraryCatalogue
+import LibraryFolder
+import LibraryScan
+import Logging
+import ObjectStores
+import PhotoModel
+
+struct RemoteMerge {
+  private let scanner: RemoteScanner
+  private let stop: StopFlag
+  private let reprobesAll: Bool
+  /// Rows above this one were added by this scan.
+  private let lastID: Int64
+  private var rows: ArraySlice<KnownFile> = []
+  private var lastRowPath: [UInt8]?
+  private var hasMoreRows = true
+  private var lastKey: ObjectKey?
+  private var waiting: [(entry: ObjectPage.Entry, isNew: Bool)] = []
+  /// Rows without an object.
+  private var missing: [Int64] = []
+  /// Rows that this scan has given to an object.
+  private var claimed: Set<Int64> = []
+  private(set) var progress = RemoteScanProgress()
+
+  private var catalogue: Catalogue { scanner.catalogue }
+
+  init(_ scanner: RemoteScanner, _ stop: StopFlag) throws(RemoteScanError) {
+    self.scanner = scanner
+    self.stop = stop
+    let catalogue = scanner.catalogue
+    lastID = try scanner.source { () throws(AssetSourceError) in try catalogue.lastFileID() }
+    reprobesAll = try scanner.source { () throws(AssetSourceError) in
+      try catalogue.probeVersion() != scanner.probe.version
+    }
+  }
+
+  /// Lists the store, and stores what is new or changed.
+  mutating func run() throws(RemoteScanError) {
+    var position: ObjectPage.Position?
+    repeat {
+      let page: ObjectPage
+      do throws(ObjectStoreError) {
+        page = try scanner.store.waitForPage(from: position)
+      } catch {
+        throw .store(error)
+      }
+      progress.skipped += page.skipped
+      for entry in page.entries {
+        if stop.isRaised { return }
+        if let lastKey, !(lastKey < entry.key) { throw .unsortedList }
+        lastKey = entry.key
+        try add(entry)
+        if waiting.count >= scanner.options.batchObjects { try flush() }
+      }
+      position = page.next
+    } while position != nil && !stop.isRaised
+    try flush()
+    while let row = try nextRow() { missing.append(row.id) }
+  }
+
+  private mutating func add(_ entry: ObjectPage.Entry) throws(RemoteScanError) {
+    progress.objects += 1
+    var known: KnownFile?
+    while let row = try peekRow(), !entry.key.bytes.lexicographicallyPrecedes(row.path) {
+      rows.removeFirst()
+      if row.path == entry.key.bytes {
+        known = row
+      } else {
+        missing.append(row.id)
+      }
+    }
+    if let known, known.identity == FileIdentity(entry), !reprobesAll { return }
+    if let known { claimed.insert(known.id) }
+    waiting.append((entry, known == nil))
+  }
+
+  // MARK: Rows of the catalogue
+
+  private mutating func nextRow() throws(RemoteScanError) -> KnownFile? {
+    guard let row = try peekRow() else { return nil }
+    rows.removeFirst()
+    return row
+  }
+
+  private mutating func peekRow() throws(RemoteScanError) -> KnownFile? {
+    if rows.isEmpty, hasMoreRows {
+      let (catalogue, after, last) = (catalogue, lastRowPath, lastID)
+      rows = try scanner.source { () throws(AssetSourceError) in
+        try catalogue.knownFiles(below: [], after: after, upTo: last, limit: RemoteScanner.pageSize)[...]
+      }
+      lastRowPath = rows.last?.path
+      hasMoreRows = rows.count == RemoteScanner.pageSize
+    }
+    return rows.first
+  }
+
+  // MARK: Batches
+
+  /// Reads the heads of the objects that wait, and stores the findings.
+  private mutating func flush() throws(RemoteScanError) {
+    guard !waiting.isEmpty else { return }
+    let heads = try HeadReader(scanner, stop).read(waiting.map(\.entry))
+    progress.bytes += heads.bytes
+    progress.ranges += heads.ranges
+    // Stopped: what was not read is found again by the next scan.
+    if stop.isRaised {
+      waiting = []
+      return
+    }
+    var found: [ProbedFile] = []
+    for (index, head) in heads.files.enumerated() {
+      guard var head else { continue }
+      progress.probed += 1
+      if case .unreadable(let reason) = head.finding {
+        progress.unreadable += 1
+        scanner.logger.info(
+          "object not indexed", metadata: ["key": "\(waiting[index].entry.key)", "reason": "\(reason)"])
+      }
+      if waiting[index].isNew { try recognize(&head) }
+      found.append(head)
+    }
+    let (catalogue, files) = (catalogue, found)
+    try scanner.source { () throws(AssetSourceError) in
+      let lock = try Self.lock(catalogue)
+      defer { lock.unlock() }
+      try catalogue.store(files)
+    }
+    waiting = []
+  }
+
+  /// Matches a new object to the row of one that is gone: the same first and last bytes and the same metadata, and the
+  /// same name or time.
+  private mutating func recognize(_ file: inout ProbedFile) throws(RemoteScanError) {
+    guard case .media(let media) = file.finding else { return }
+    let (catalogue, last) = (catalogue, lastID)
+    let candidates = try scanner.source { () throws(AssetSourceError) in
+      try catalogue.knownFiles(like: media, upTo: last)
+    }
+    for candidate in candidates where !claimed.contains(candidate.id) {
+      let isNamedAlike = OriginalFile.displayName(candidate.path) == OriginalFile.displayName(file.path)
+      guard isNamedAlike || candidate.identity.isOfSameTime(as: file.identity), try isGone(candidate.path) else {
+        continue
+      }
+      file.movedFromRow = candidate.id
+      claimed.insert(candidate.id)
+      progress.moved += 1
+      return
+    }
+  }
+
+  private func isGone(_ path: [UInt8]) throws(RemoteScanError) -> Bool {
+    guard let key = ObjectKey(path) else { return true }
+    do throws(ObjectStoreError) {
+      _ = try scanner.store.waitForHead(key)
+      return false
+    } catch {
+      if error == .notFound { return true }
+      throw .store(error)
+    }
+  }
+
+  // MARK: Missing rows
+
+  mutating func removeMissing(acceptsAll: Bool) throws(RemoteScanError) {
+    let removable = missing.filter { !claimed.contains($0) }
+    guard !removable.isEmpty else { return }
+    let catalogue = catalogue
+    let count = try scanner.source { () throws(AssetSourceError) in try catalogue.fileCount() }
+    if !acceptsAll {
+      if progress.objects == 0 { throw .library(.libraryIsEmpty(path: scanner.store.name, known: count)) }
+      let percent = scanner.options.maximumRemovalPercent
+      if removable.count > RemoteScanner.alwaysAllowedRemovals, removable.count * 100 > count * percent {
+        throw .library(.tooMuchMissing(missing: removable.count, known: count, limitPercent: percent))
+      }
+    }
+    for start in stride(from: 0, to: removable.count, by: RemoteScanner.pageSize) {
+      let ids = Array(removable[start..<min(start + RemoteScanner.pageSize, removable.count)])
+      // Other objects of the same asset stay with it, and become its picture or video.
+      let secondary = try scanner.source { () throws(AssetSourceError) in
+        try catalogue.secondaryFiles(ofMissing: ids)
+      }
+      var entries: [ObjectPage.Entry] = []
+      for file in secondary {
+        guard let key = ObjectKey(file.path) else { continue }
+        do throws(ObjectStoreError) {
+          let head = try scanner.store.waitForHead(key)
+          entries.append(ObjectPage.Entry(key: key, identity: head.identity, modified: head.modified))
+        } catch {
+          if error != .notFound { throw .store(error) }
+        }
+      }
+      let files = try HeadReader(scanner, stop).read(entries).files.compactMap(\.self)
+      try scanner.source { () throws(AssetSourceError) in
+        let lock = try Self.lock(catalogue)
+        defer { lock.unlock() }
+        try catalogue.remove(ids, secondaryFiles: files)
+      }
+      progress.removed += ids.count
+    }
+  }
+
+  /// For one batch: no batch runs between the steps of a deletion or an upload.
+  private static func lock(_ catalogue: Catalogue) throws(AssetSourceError) -> DataFolderLock {
+    do throws(SystemError) {
+      return try DataFolderLock.forFiles(of: catalogue.dataFolder)
+    } catch {
+      throw .catalogueFailed("files.lock: \(error)")
+    }
+  }
+}

@@ -1,0 +1,113 @@
+// Scans of a library in a remote store: its list merged with the rows of the catalogue, both sorted by path.
+//
+//     list      unchanged object: skipped; new or changed object: waits for a batch; row without an object: missing
+//     batch     heads of objects read by ranges, several at a time; findings stored in one transaction
+//     remove    rows of missing objects, after the last page; not if too many are missing
+//     record    a complete scan
+//
+// A list of a store is complete or fails, so a failed scan removes nothing. It keeps what it has stored.
+
+import Foundation
+import LibraryCatalogue
+import LibraryScan
+import Logging
+import ObjectStores
+import PhotoModel
+
+/// Why a scan of a remote library ended early.
+package enum RemoteScanError: Error, Sendable, Equatable {
+  case store(ObjectStoreError)
+  /// The store's list is not sorted by key.
+  case unsortedList
+  case library(LibraryError)
+}
+
+package struct RemoteScanner: Sendable {
+  package struct Options: Sendable {
+    /// Objects whose heads are read at the same time.
+    package var parallelProbes = 8
+    /// Objects in one transaction.
+    package var batchObjects = 256
+    /// A scan that would remove more than this share of the objects removes none.
+    package var maximumRemovalPercent = 50
+    /// Bytes and ranges of one object's head.
+    package var ranges = RangedObject.Limits()
+
+    package init() {}
+  }
+
+  /// Up to this number of missing objects is removed regardless of their share of the library.
+  static let alwaysAllowedRemovals = 20
+  static let pageSize = 1000
+
+  let store: any ObjectStore
+  let catalogue: Catalogue
+  let probe: MediaProbe
+  let timeZone: TimeZone
+  let options: Options
+  let logger: Logger
+
+  package init(
+    store: any ObjectStore, catalogue: Catalogue, probe: MediaProbe, timeZone: TimeZone, options: Options = Options(),
+    logger: Logger
+  ) {
+    (self.store, self.catalogue, self.probe, self.timeZone) = (store, catalogue, probe, timeZone)
+    (self.options, self.logger) = (options, logger)
+  }
+
+  /// Scans the whole library once. Blocks; waits for the store.
+  ///
+  /// A stopped scan keeps what it has stored so far, and removes nothing.
+  ///
+  /// - Parameter acceptsRemovals: remove all missing objects, however many.
+  package func scan(
+    acceptingRemovals acceptsRemovals: Bool = false, stop: StopFlag = StopFlag()
+  ) throws(RemoteScanError) -> RemoteScanProgress {
+    let lock = try library { () throws(LibraryError) in try DataFolderLock.forScan(into: catalogue.dataFolder) }
+    defer { lock.unlock() }
+    try source { () throws(AssetSourceError) in try catalogue.fileDays(zone: timeZone, stop: stop) }
+    var merge = try RemoteMerge(self, stop)
+    try merge.run()
+    guard !stop.isRaised else { return merge.progress }
+    try merge.removeMissing(acceptsAll: acceptsRemovals)
+    try source { () throws(AssetSourceError) in
+      try catalogue.recordScan(probeVersion: probe.version)
+      try catalogue.refreshMoments(zone: timeZone, stop: stop)
+      try catalogue.recordFirstScanComplete()
+    }
+    return merge.progress
+  }
+
+  // MARK: Errors
+
+  func library<Value>(_ body: () throws(LibraryError) -> Value) throws(RemoteScanError) -> Value {
+    do throws(LibraryError) {
+      return try body()
+    } catch {
+      throw .library(error)
+    }
+  }
+
+  func source<Value>(_ body: () throws(AssetSourceError) -> Value) throws(RemoteScanError) -> Value {
+    do throws(AssetSourceError) {
+      return try body()
+    } catch {
+      throw .library(LibraryError(error, dataFolder: catalogue.dataFolder))
+    }
+  }
+}
+
+package struct RemoteScanProgress: Sendable, Hashable {
+  /// Objects in the store's list.
+  package var objects = 0
+  /// Names that are no objects, left out by the store.
+  package var skipped = 0
+  /// Objects whose heads were read.
+  package var probed = 0
+  package var unreadable = 0
+  package var moved = 0
+  package var removed = 0
+  /// What the heads cost.
+  package var bytes: Int64 = 0
+  package var ranges = 0
+}

@@ -1,0 +1,256 @@
+import Crypto
+import Foundation
+import ObjectStores
+import PhotoModel
+import Testing
+
+@testable import OriginalDownloads
+
+@Suite struct OriginalDownloadsTests {
+  private static let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+
+  @Test func `All who wait for an original get it from one download`() throws {
+    let harness = try DownloadHarness()
+    let waiters = (0..<50).map { _ in TestWaiter() }
+    for waiter in waiters { _ = harness.join("a.jpg", 300_000, waiter) }
+    let read = harness.store.nextRead(0)
+    read.begin(sha256: Array(SHA256.hash(data: Self.bytes)))
+    read.send(Array(Self.bytes[..<1000]))
+    waiters[0].waitForBytes(1000)
+    let late = TestWaiter()
+    _ = harness.join("a.jpg", 300_000, late)
+    read.send(Array(Self.bytes[1000...]))
+    read.end()
+    for waiter in waiters + [late] { #expect(try waiter.wait() == Self.bytes) }
+    #expect(harness.store.readCount == 1)
+    // And then it is here.
+    #expect(harness.downloads.isLocal("a.jpg", DownloadHarness.identity(300_000)))
+    let local = TestWaiter()
+    _ = harness.join("a.jpg", 300_000, local)
+    #expect(try local.wait() == Self.bytes)
+    let file = try #require(harness.downloads.open("a.jpg", DownloadHarness.identity(300_000)))
+    #expect(try file.bytes(at: 5, count: 10) == Array(Self.bytes[5..<15]))
+    #expect(harness.store.readCount == 1)
+    #expect(harness.downloads.open("a.jpg", DownloadHarness.identity(300_000, "\"v2\"")) == nil)
+  }
+
+  @Test func `The beginning is readable while the rest is on its way`() throws {
+    let harness = try DownloadHarness()
+    let waiter = TestWaiter()
+    let ticket = harness.join("a.jpg", 300_000, waiter)
+    let read = harness.store.nextRead(0)
+    read.begin()
+    read.send(Array(Self.bytes[..<100_000]))
+    waiter.waitForBytes(100_000)
+    let arriving = try #require(harness.downloads.arriving(ticket))
+    var buffer = [UInt8](repeating: 0, count: 1000)
+    func readArriving(_ offset: Int64) throws -> ByteRead {
+      try buffer.withUnsafeMutableBytes { try arriving.read(into: $0, at: offset) }
+    }
+    #expect(arriving.size == 300_000)
+    #expect(try readArriving(99_500) == .bytes(500))
+    #expect(Array(buffer[..<500]) == Array(Self.bytes[99_500..<100_000]))
+    #expect(try readArriving(100_000) == .notYet)
+    #expect(try readArriving(300_000) == .end)
+    read.send(Array(Self.bytes[100_000...]))
+    read.end()
+    #expect(try waiter.wait() == Self.bytes)
+    // The source outlives the download.
+    #expect(try readArriving(299_999) == .bytes(1))
+  }
+
+  @Test func `The last who leaves ends the download`() throws {
+    let harness = try DownloadHarness()
+    let waiters = [TestWaiter(), TestWaiter()]
+    let tickets = waiters.map { harness.join("a.jpg", 300_000, $0) }
+    let read = harness.store.nextRead(0)
+    read.begin()
+    read.send([1, 2, 3])
+    waiters[1].waitForBytes(3)
+    let arriving = try #require(harness.downloads.arriving(tickets[0]))
+    harness.downloads.leave(tickets[0])
+    harness.downloads.leave(tickets[0])
+    #expect(harness.downloads.counts.reservedBytes == 300_000)
+    harness.downloads.leave(tickets[1])
+    #expect(harness.downloads.counts.reservedBytes == 0)
+    var byte: UInt8 = 0
+    #expect(throws: ByteSourceError.readFailed(code: 5)) {
+      try withUnsafeMutableBytes(of: &byte) { try arriving.read(into: $0, at: 3) }
+    }
+    // A new one begins from the start.
+    try harness.fetch("a.jpg", Self.bytes, read: 1)
+    #expect(waiters.allSatisfy { $0.ends == 0 })
+    #expect(harness.names.count == 1)
+  }
+
+  @Test(
+    arguments: [
+      (.changed, .store(.changed)), (.timedOut, .store(.timedOut)), (.slowDown, .store(.slowDown)),
+    ] as [(ObjectStoreError, OriginalDownloadError)]) func `A failed download is told to all, and leaves nothing`(
+      _ failure: ObjectStoreError, _ error: OriginalDownloadError
+    ) throws
+  {
+    let harness = try DownloadHarness()
+    let waiters = [TestWaiter(), TestWaiter()]
+    for waiter in waiters { _ = harness.join("a.jpg", 300_000, waiter) }
+    let read = harness.store.nextRead(0)
+    read.begin()
+    read.send([1, 2, 3])
+    read.end(.failure(failure))
+    for waiter in waiters { #expect(throws: error) { try waiter.wait() } }
+    #expect(harness.names.isEmpty)
+    #expect(harness.downloads.counts.reservedBytes == 0)
+  }
+
+  @Test func `An object that is not the catalogue's is not downloaded`() throws {
+    let harness = try DownloadHarness()
+    let waiter = TestWaiter()
+    _ = harness.join("a.jpg", 10, TestWaiter())
+    _ = harness.downloads.join("a.jpg", DownloadHarness.identity(10, "\"v0\""), priority: .request, waiter)
+    #expect(throws: OriginalDownloadError.store(.changed)) { try waiter.wait() }
+    let missing = TestWaiter()
+    _ = harness.downloads.join("b.jpg", DownloadHarness.identity(10), priority: .request, missing)
+    #expect(throws: OriginalDownloadError.store(.notFound)) { try missing.wait() }
+    #expect(harness.store.readCount <= 1)
+  }
+
+  @Test func `Bytes with another checksum, or too few, are not kept`() throws {
+    let harness = try DownloadHarness()
+    for (number, (sent, sha256)) in [
+      (Self.bytes, [UInt8](repeating: 0, count: 32)), (Array(Self.bytes[..<10]), nil as [UInt8]?),
+    ].enumerated() {
+      let waiter = TestWaiter()
+      _ = harness.join("a.jpg", 300_000, waiter)
+      let read = harness.store.nextRead(number)
+      read.begin(sha256: sha256)
+      read.send(sent)
+      read.end()
+      let problem: ObjectStoreError.AnswerProblem = number == 0 ? .wrongChecksum : .wrongLength
+      #expect(throws: OriginalDownloadError.store(.malformed(problem))) { try waiter.wait() }
+      #expect(harness.names.isEmpty)
+    }
+  }
+
+  @Test func `A receiver of more than its limit pauses the store, and loses nothing`() throws {
+    let harness = try DownloadHarness { $0.pendingBytes = 1000 }
+    let waiter = TestWaiter()
+    _ = harness.join("a.jpg", 300_000, waiter)
+    let read = harness.store.nextRead(0)
+    read.begin()
+    for start in stride(from: 0, to: 300_000, by: 700) {
+      read.send(Array(Self.bytes[start..<min(start + 700, 300_000)]))
+    }
+    read.end()
+    #expect(try waiter.wait() == Self.bytes)
+  }
+
+  @Test func `The originals used longest ago make room, but not the pinned ones`() throws {
+    let harness = try DownloadHarness()
+    for (number, key) in ["a", "b", "c"].enumerated() {
+      try harness.fetch(ObjectKey(stringLiteral: key), Self.bytes, read: number)
+    }
+    let identity = DownloadHarness.identity(300_000)
+    harness.downloads.pin("a", identity)
+    _ = harness.downloads.open("b", identity)
+    try harness.fetch("d", Self.bytes, read: 3)
+    #expect(["a", "b", "c", "d"].map { harness.downloads.isLocal($0, identity) } == [true, true, false, true])
+    #expect(harness.names.count == 3)
+    harness.downloads.pin("b", identity)
+    harness.downloads.pin("d", identity)
+    let waiter = TestWaiter()
+    _ = harness.join("e", 300_000, waiter)
+    #expect(throws: OriginalDownloadError.noSpace) { try waiter.wait() }
+    let tooLarge = TestWaiter()
+    _ = harness.join("f", 2_000_000, tooLarge)
+    #expect(throws: OriginalDownloadError.noSpace) { try tooLarge.wait() }
+    harness.downloads.unpin("a", identity)
+    try harness.fetch("e", Self.bytes, read: 4)
+    #expect(!harness.downloads.isLocal("a", identity))
+  }
+
+  @Test func `An evicted original stays readable for whoever has it open`() throws {
+    let harness = try DownloadHarness()
+    try harness.fetch("a", Self.bytes, read: 0)
+    let file = try #require(harness.downloads.open("a", DownloadHarness.identity(300_000)))
+    for number in 1...3 { try harness.fetch(ObjectKey(stringLiteral: "b\(number)"), Self.bytes, read: number) }
+    #expect(harness.downloads.open("a", DownloadHarness.identity(300_000)) == nil)
+    #expect(try file.bytes(at: 0, count: 300_000) == Self.bytes)
+  }
+
+  @Test func `Requests go before windows, and a window leaves a place free`() throws {
+    let harness = try DownloadHarness { $0.downloads = 2 }
+    let waiters = (0..<5).map { _ in TestWaiter() }
+    _ = harness.join("w1", 10, waiters[0], priority: .window)
+    let first = harness.store.nextRead(0)
+    _ = harness.join("w2", 10, waiters[1], priority: .window)
+    _ = harness.join("w3", 10, waiters[2], priority: .window)
+    _ = harness.join("r1", 10, waiters[3])
+    let second = harness.store.nextRead(1)
+    #expect((first.key, second.key) == ("w1", "r1"))
+    // A request for what a window waits for makes it a request.
+    _ = harness.join("w3", 10, waiters[4])
+    second.begin()
+    second.send([UInt8](repeating: 1, count: 10))
+    second.end()
+    let third = harness.store.nextRead(2)
+    #expect(third.key == "w3")
+    #expect(harness.downloads.counts.waiting == 1)
+    for read in [first, third] {
+      read.begin()
+      read.send([UInt8](repeating: 1, count: 10))
+      read.end()
+    }
+    let last = harness.store.nextRead(3)
+    #expect(last.key == "w2")
+    last.begin()
+    last.send([UInt8](repeating: 1, count: 10))
+    last.end()
+    for waiter in waiters { #expect(try waiter.wait().count == 10) }
+  }
+
+  @Test func `Waiting downloads have a limit`() throws {
+    let harness = try DownloadHarness {
+      $0.downloads = 1
+      $0.waiting = 1
+    }
+    let waiters = (0..<3).map { _ in TestWaiter() }
+    for (number, waiter) in waiters.enumerated() {
+      _ = harness.join(ObjectKey(stringLiteral: "\(number)"), 10, waiter)
+    }
+    #expect(throws: OriginalDownloadError.tooManyDownloads) { try waiters[2].wait() }
+  }
+
+  @Test func `After a restart complete originals are here, and half ones are gone`() throws {
+    let harness = try DownloadHarness()
+    try harness.fetch("a", Self.bytes, read: 0)
+    try harness.fetch("b", Self.bytes, read: 1)
+    let half = TestWaiter()
+    _ = harness.join("c", 300_000, half)
+    let read = harness.store.nextRead(2)
+    read.begin()
+    read.send([1])
+    half.waitForBytes(1)
+    try Data([1]).write(to: URL(fileURLWithPath: harness.path + "/mine.txt"))
+    #expect(harness.names.contains { $0.hasPrefix("partial-") })
+    let again = try DownloadHarness.open(harness.store, harness.path)
+    #expect(
+      again.counts
+        == OriginalDownloads.Counts(originals: 2, usedBytes: 600_000, reservedBytes: 0, running: 0, waiting: 0))
+    #expect(again.open("b", DownloadHarness.identity(300_000)) != nil)
+    #expect(!harness.names.contains { $0.hasPrefix("partial-") })
+    #expect(harness.names.contains("mine.txt"))
+    // With less room than before.
+    let smaller = try DownloadHarness.open(harness.store, harness.path) { $0.diskBytes = 400_000 }
+    #expect(smaller.counts.originals == 1)
+    #expect(harness.names.count == 2)
+  }
+
+  @Test func `A damaged original is downloaded again`() throws {
+    let harness = try DownloadHarness()
+    try harness.fetch("a", Self.bytes, read: 0)
+    let name = try #require(harness.names.first)
+    try Data([1, 2]).write(to: URL(fileURLWithPath: "\(harness.path)/\(name)"))
+    #expect(harness.downloads.open("a", DownloadHarness.identity(300_000)) == nil)
+    try harness.fetch("a", Self.bytes, read: 1)
+  }
+}

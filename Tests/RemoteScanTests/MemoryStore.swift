@@ -1,0 +1,113 @@
+import Dispatch
+import ObjectStores
+import Synchronization
+
+/// A store in memory. Each write gives an object a new entity tag, as if no two contents were equal.
+final class MemoryStore: ObjectStore {
+  private struct State {
+    var objects: [ObjectKey: (bytes: [UInt8], tag: String, modified: Int64)] = [:]
+    var writes = 0
+    var reads = 0
+    /// Calls that read an object fail with this error.
+    var readFailure: ObjectStoreError?
+    var listFailure: ObjectStoreError?
+    var isReversed = false
+    /// Called once, before the next read.
+    var beforeRead: (@Sendable () -> Void)?
+  }
+
+  private final class Done: ObjectOperation {
+    func cancel() {}
+    func resume() {}
+  }
+
+  private let state = Mutex(State())
+  private let queue = DispatchQueue(label: "memory store", attributes: .concurrent)
+
+  var name: String { "memory" }
+  /// Ranges that were read.
+  var reads: Int { state.withLock { $0.reads } }
+
+  func set(_ key: String, _ bytes: [UInt8]?, modified: Int64 = 1_600_000_000) {
+    guard let key = ObjectKey(key) else { preconditionFailure("\(key) is no key") }
+    state.withLock { state in
+      state.writes += 1
+      state.objects[key] = bytes.map { ($0, "\"\(state.writes)\"", modified) }
+    }
+  }
+
+  /// Moves an object, with its entity tag.
+  func move(_ key: String, to newKey: String) {
+    guard let key = ObjectKey(key), let newKey = ObjectKey(newKey) else { preconditionFailure("no keys") }
+    state.withLock { $0.objects[newKey] = $0.objects.removeValue(forKey: key) }
+  }
+
+  func fail(reads failure: ObjectStoreError?) { state.withLock { $0.readFailure = failure } }
+  func fail(lists failure: ObjectStoreError?) { state.withLock { $0.listFailure = failure } }
+  func reverse() { state.withLock { $0.isReversed = true } }
+  func beforeNextRead(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.beforeRead = body } }
+
+  private func identity(_ object: (bytes: [UInt8], tag: String, modified: Int64)) -> ObjectIdentity {
+    ObjectIdentity(size: Int64(object.bytes.count), version: .entityTag(object.tag))
+  }
+
+  func head(_ key: ObjectKey, _ completion: @escaping Completion<ObjectDescription>) -> any ObjectOperation {
+    queue.async { [self] in
+      let object = state.withLock { $0.objects[key] }
+      completion(
+        object.map { .success(ObjectDescription(identity: identity($0), modified: $0.modified)) } ?? .failure(.notFound)
+      )
+    }
+    return Done()
+  }
+
+  func read(
+    _ key: ObjectKey, _ range: ObjectRange?, of identity: ObjectIdentity, into receiver: any ObjectReceiver
+  ) -> any ObjectOperation {
+    queue.async { [self] in
+      let body = state.withLock { state in
+        state.reads += 1
+        defer { state.beforeRead = nil }
+        return state.beforeRead
+      }
+      body?()
+      let (object, failure) = state.withLock { ($0.objects[key], $0.readFailure) }
+      if let failure { return receiver.readEnded(.failure(failure)) }
+      guard let object else { return receiver.readEnded(.failure(.notFound)) }
+      guard self.identity(object) == identity else { return receiver.readEnded(.failure(.changed)) }
+      receiver.readBegan(ObjectDescription(identity: identity))
+      let start = Int(range?.offset ?? 0)
+      let end = start + Int(range?.length ?? identity.size)
+      let isTaken = Array(object.bytes[start..<end]).withUnsafeBytes(receiver.received)
+      precondition(isTaken, "scans take all bytes")
+      receiver.readEnded(.success(()))
+    }
+    return Done()
+  }
+
+  /// One page.
+  func list(
+    from position: ObjectPage.Position?, _ completion: @escaping Completion<ObjectPage>
+  ) -> any ObjectOperation {
+    queue.async { [self] in
+      let (objects, isReversed, failure) = state.withLock { ($0.objects, $0.isReversed, $0.listFailure) }
+      if let failure { return completion(.failure(failure)) }
+      let entries = objects.map {
+        ObjectPage.Entry(key: $0.key, identity: identity($0.value), modified: $0.value.modified)
+      }
+      completion(
+        .success(ObjectPage(entries: entries.sorted { isReversed ? $1.key < $0.key : $0.key < $1.key }, skipped: 1)))
+    }
+    return Done()
+  }
+
+  func put(
+    _ bytes: [UInt8], as key: ObjectKey, replaces: Bool, _ completion: @escaping Completion<ObjectIdentity>
+  ) -> any ObjectOperation { preconditionFailure("scans don't write") }
+  func copy(
+    _ key: ObjectKey, of identity: ObjectIdentity, to newKey: ObjectKey, _ completion: @escaping Completion<Void>
+  ) -> any ObjectOperation { preconditionFailure("scans don't write") }
+  func delete(_ key: ObjectKey, _ completion: @escaping Completion<Void>) -> any ObjectOperation {
+    preconditionFailure("scans don't write")
+  }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import ImageCodec
+import LibraryCatalogue
+import LibraryFixtures
+import LibraryScan
+import Logging
+import ObjectStores
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+@testable import RemoteScan
+
+/// The objects of a store become the assets of a catalogue.
+@Suite struct RemoteScanTests {
+  private struct Library {
+    let store = MemoryStore()
+    let folder: TemporaryLibrary
+    let catalogue: Catalogue
+
+    init() throws {
+      folder = try TemporaryLibrary()
+      catalogue = try folder.catalogue()
+    }
+
+    func scan(acceptingRemovals: Bool = false) throws -> RemoteScanProgress {
+      let zone = try #require(TimeZone(identifier: "UTC"))
+      return try RemoteScanner(
+        store: store, catalogue: catalogue, probe: MediaProbe(limits: CodecLimits(), timeZone: zone), timeZone: zone,
+        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+      ).scan(acceptingRemovals: acceptingRemovals)
+    }
+
+    func assets() throws -> [String: Asset] { try catalogue.everything() }
+  }
+
+  private static func jpeg(_ width: Int, _ height: Int = 24) -> [UInt8] {
+    JPEGFile { _ in }.encoded(Pixels.orientationCard(width: width, height: height))
+  }
+
+  @Test func `Objects become assets, and a second scan reads none of them again`() throws {
+    let library = try Library()
+    library.store.set("2024/a.jpg", smallJPEG)
+    library.store.set("2024/b.png", smallPNG)
+    library.store.set("notes.txt", Array("no picture".utf8))
+    let first = try library.scan()
+    #expect((first.objects, first.probed, first.unreadable, first.skipped) == (3, 3, 1, 1))
+    let assets = try library.assets()
+    #expect(Set(assets.keys) == ["2024/a.jpg", "2024/b.png"])
+    #expect(assets["2024/a.jpg"]?.pixelSize == PixelSize(width: 32, height: 24))
+    #expect(library.store.reads == first.ranges)
+    let second = try library.scan()
+    #expect((second.objects, second.probed, second.ranges) == (3, 0, 0))
+    #expect(try library.assets() == assets)
+  }
+
+  @Test func `A new entity tag is a new version of the same asset`() throws {
+    let library = try Library()
+    library.store.set("a.jpg", Self.jpeg(32))
+    library.store.set("b.jpg", Self.jpeg(40))
+    _ = try library.scan()
+    let before = try library.assets()
+    library.store.set("a.jpg", Self.jpeg(48))
+    let progress = try library.scan()
+    #expect((progress.probed, progress.removed, progress.moved) == (1, 0, 0))
+    let after = try library.assets()
+    #expect(after["a.jpg"]?.localIdentifier == before["a.jpg"]?.localIdentifier)
+    #expect(after["a.jpg"]?.pixelSize.width == 48)
+    #expect(after["a.jpg"]?.contentVersion != before["a.jpg"]?.contentVersion)
+    #expect(after["b.jpg"] == before["b.jpg"])
+  }
+
+  @Test func `A moved object stays the same asset`() throws {
+    let library = try Library()
+    library.store.set("a.jpg", Self.jpeg(32))
+    library.store.set("b.jpg", Self.jpeg(40))
+    _ = try library.scan()
+    let before = try library.assets()
+    library.store.move("a.jpg", to: "z/a.jpg")
+    let progress = try library.scan()
+    #expect((progress.moved, progress.removed) == (1, 0))
+    #expect(try library.assets()["z/a.jpg"]?.localIdentifier == before["a.jpg"]?.localIdentifier)
+  }
+
+  @Test func `An object that is gone takes its asset with it`() throws {
+    let library = try Library()
+    for (number, name) in ["a.jpg", "b.jpg", "c.jpg"].enumerated() { library.store.set(name, Self.jpeg(32 + number)) }
+    _ = try library.scan()
+    library.store.set("a.jpg", nil)
+    library.store.set("c.jpg", nil)
+    #expect(try library.scan().removed == 2)
+    #expect(try library.assets().keys.sorted() == ["b.jpg"])
+  }
+
+  @Test func `A scan that would remove most of the library, or all, removes nothing`() throws {
+    let library = try Library()
+    for number in 0..<30 { library.store.set("\(number).jpg", Self.jpeg(32 + number)) }
+    _ = try library.scan()
+    for number in 0..<25 { library.store.set("\(number).jpg", nil) }
+    #expect(throws: RemoteScanError.library(.tooMuchMissing(missing: 25, known: 30, limitPercent: 50))) {
+      try library.scan()
+    }
+    #expect(try library.assets().count == 30)
+    for number in 25..<30 { library.store.set("\(number).jpg", nil) }
+    #expect(throws: RemoteScanError.library(.libraryIsEmpty(path: "memory", known: 30))) { try library.scan() }
+    #expect(try library.assets().count == 30)
+    #expect(try library.scan(acceptingRemovals: true).removed == 30)
+    #expect(try library.assets().isEmpty)
+  }
+
+  @Test func `A store that fails loses no asset, and the next scan goes on`() throws {
+    let library = try Library()
+    library.store.set("a.jpg", Self.jpeg(32))
+    library.store.set("b.jpg", Self.jpeg(40))
+    _ = try library.scan()
+    library.store.set("a.jpg", nil)
+    library.store.set("c.jpg", Self.jpeg(50))
+    library.store.fail(reads: .timedOut)
+    #expect(throws: RemoteScanError.store(.timedOut)) { try library.scan() }
+    library.store.fail(reads: nil)
+    library.store.fail(lists: .slowDown)
+    #expect(throws: RemoteScanError.store(.slowDown)) { try library.scan() }
+    #expect(try library.assets().keys.sorted() == ["a.jpg", "b.jpg"])
+    library.store.fail(lists: nil)
+    let progress = try library.scan()
+    #expect((progress.probed, progress.removed) == (1, 1))
+    #expect(try library.assets().keys.sorted() == ["b.jpg", "c.jpg"])
+  }
+
+  @Test func `An object that is replaced while it is read is found by the next scan`() throws {
+    let library = try Library()
+    library.store.set("a.jpg", Self.jpeg(32))
+    library.store.beforeNextRead { [store = library.store] in store.set("a.jpg", Self.jpeg(64)) }
+    #expect(try library.scan().probed == 0)
+    #expect(try library.assets().isEmpty)
+    #expect(try library.scan().probed == 1)
+    #expect(try library.assets()["a.jpg"]?.pixelSize.width == 64)
+  }
+
+  @Test func `A list that is not sorted is refused`() throws {
+    let library = try Library()
+    library.store.set("a.jpg", Self.jpeg(32))
+    library.store.set("b.jpg", Self.jpeg(40))
+    library.store.reverse()
+    #expect(throws: RemoteScanError.unsortedList) { try library.scan() }
+  }
+}
