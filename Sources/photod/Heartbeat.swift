@@ -1,5 +1,5 @@
-// What the service manager is told while the daemon runs (sd_notify(3)): its status, and WATCHDOG=1 as long as its parts
-// answer. Without WATCHDOG=1 for WatchdogSec, systemd restarts the daemon.
+// Notifies the service manager while the daemon runs (sd_notify(3)): sends its status, and WATCHDOG=1 as long as its
+// parts answer. Without WATCHDOG=1 for WatchdogSec, systemd restarts the daemon.
 
 import Dispatch
 import LibraryCatalogue

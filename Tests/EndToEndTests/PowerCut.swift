@@ -97,7 +97,7 @@ final class PowerCut {
     var cut = 0
     for (path, inode) in try Self.files(in: root) {
       if path.hasSuffix("-shm") {
-        // Memory that processes share; SQLite makes it anew.
+        // Memory that processes share; SQLite creates it again.
         unlink(path)
         continue
       }

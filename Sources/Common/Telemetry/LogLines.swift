@@ -51,7 +51,7 @@ package struct LogLines: Sendable {
     addKey(key)
     switch format {
     case .logfmt:
-      // A backslash in a plain text stays as it is.
+      // A backslash in a plain text is not escaped.
       let isPlain = !text.isEmpty && text.utf8.allSatisfy { Self.isPlain($0) || $0 == UInt8(ascii: "\\") }
       if isPlain { append(text) } else { appendQuoted(text) }
     case .json: appendQuoted(text)

@@ -127,7 +127,7 @@ package final class SharedRenderer {
           hasGainMap = true
         }
       } catch {
-        // A damaged map leaves the picture as it is.
+        // If the map is damaged, the picture is sent without one.
         guard error.isOfFile else { throw error }
         mapWarning = CodecWarnings(library: "gain map", count: 1, first: "\(error)")
       }

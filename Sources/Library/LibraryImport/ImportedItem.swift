@@ -31,7 +31,7 @@ package struct ImportedSidecar: Sendable, Hashable {
 
 /// An album of an export.
 package struct ImportedAlbum: Sendable, Hashable {
-  /// Tells apart albums with the same title.
+  /// Distinguishes albums with the same title.
   package var key: [UInt8]
   package var title: String
 }

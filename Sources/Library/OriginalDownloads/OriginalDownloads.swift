@@ -5,8 +5,8 @@
 //     pin       keeps one, wherever it is in the order of use
 //
 // An original is asked for by its path and its identity in the catalogue, so what is here is found without the store. Its
-// name is made of both, so nothing here is ever out of date; what nobody asks for any more
-// is evicted.
+// name is made of both, so a stored file is never out of date. Files that are no longer requested
+// are evicted.
 
 import Dispatch
 import ObjectStores
@@ -190,7 +190,7 @@ package final class OriginalDownloads: Sendable {
   }
 
   /// Stops waiting: the waiter is not called any more, except by a call that is already under way. The download ends if
-  /// nobody else waits for it.
+  /// no other caller waits for it.
   package func leave(_ ticket: Ticket) {
     let abandoned = state.withLock { state -> Download? in
       guard state.jobs[ticket.name]?.waiters.removeValue(forKey: ticket.number) != nil,

@@ -38,7 +38,7 @@ package struct UltraHDRFile: Sendable {
     change(&self)
   }
 
-  /// A landscape, as it is on a screen of standard range, whose sun is `stops` brighter than white, and the map of that
+  /// A landscape in standard range, whose sun is `stops` brighter than white in the HDR rendition, and its gain map
   /// at 1/`reduction` of the size.
   package static func landscape(
     width: Int, height: Int, reduction: Int = 4, _ change: (inout UltraHDRFile) -> Void = { _ in }

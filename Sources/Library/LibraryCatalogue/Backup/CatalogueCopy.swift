@@ -12,7 +12,7 @@ enum CatalogueCopy {
   /// Copies a database into a new file that only this user can read; an unfinished copy is overwritten. The file is
   /// complete (it has no log next to it) and checked, but not synced: see ``DurableFile``.
   ///
-  /// - Parameter isChecked: `false` also copies a damaged database, as it is.
+  /// - Parameter isChecked: `false` copies without a check, also a damaged database.
   static func make(of source: any DatabaseReader, at path: String, isChecked: Bool = true) throws {
     for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }
     // The file holds tokens and the key of content versions.

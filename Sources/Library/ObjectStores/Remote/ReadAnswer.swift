@@ -61,7 +61,7 @@ struct ReadAnswer: Sendable {
 }
 
 extension AnswerHead {
-  /// The error of an answer without 2xx, as far as the status tells.
+  /// The error that a status other than 2xx stands for.
   var failure: ObjectStoreError {
     switch status {
     case 404, 410: .notFound

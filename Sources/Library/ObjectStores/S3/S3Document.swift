@@ -80,7 +80,7 @@ final class S3DocumentReader {
 /// The result of ListObjectsV2 with `encoding-type=url`.
 package struct S3List {
   package struct Entry {
-    /// As it is in the bucket, with the prefix.
+    /// The key in the bucket, including the prefix.
     package var key: [UInt8] = []
     var size: Int64?
     var entityTag: String?

@@ -1,5 +1,5 @@
 // Which addresses are of the public Internet. A store's name may resolve to any address; without this check a name in
-// the settings, or whoever answers for it, could make photod ask services of the machine or of the private network,
+// the settings, or an attacker who controls its answers, could make photod ask services of the machine or of the private network,
 // such as a cloud's metadata service at 169.254.169.254.
 
 #if canImport(Glibc)

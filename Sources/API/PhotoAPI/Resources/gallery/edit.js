@@ -1,5 +1,5 @@
 // Edits a picture: crop, straighten, turns and sliders. The daemon renders each state as a preview; saving stores the
-// operations as adjustments, and the original stays as it is.
+// operations as adjustments, and the original is not changed.
 
 import { imageURL, json, request } from "/gallery/api.js"
 import { Emitter, make, on } from "/gallery/dom.js"
