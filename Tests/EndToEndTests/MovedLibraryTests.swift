@@ -36,6 +36,14 @@ struct MovedLibraryTests {
     return lines.sorted()
   }
 
+  /// Copies a library as a user does, with the times of its files. Their inodes are new.
+  private func copy(_ library: String, to destination: String) throws {
+    let process = try Process.run(
+      URL(filePath: "/bin/cp"), arguments: ["--archive", "--no-target-directory", library, destination])
+    process.waitUntilExit()
+    try #require(process.terminationStatus == 0)
+  }
+
   @Test("albums, favourites, adjustments and the trash come back, and tokens if asked for")
   func moved() throws {
     let old = try TestDaemon({ files in
@@ -60,24 +68,23 @@ struct MovedLibraryTests {
     let changed = try old.post("/v1/changes", list, [bearer])
     try #require(changed.status == 200, "\(changed.json)")
 
-    let copy = old.data + "/../copy.sqlite"
+    let backup = old.data + "/../copy.sqlite"
     let before = try state(old, bearer)
     #expect(before.count == Self.pictures - 1 + 1 + 1)
-    try TestDaemon.succeed(["backup", copy, "--include-tokens", "--library", old.library, "--data", old.data])
-    let mode = try FileManager.default.attributesOfItem(atPath: copy + ".access")[.posixPermissions] as? Int
+    try TestDaemon.succeed(["backup", backup, "--include-tokens", "--library", old.library, "--data", old.data])
+    let mode = try FileManager.default.attributesOfItem(atPath: backup + ".access")[.posixPermissions] as? Int
     #expect(mode == 0o600)
 
     let new = try TestDaemon.Folders()
-    try FileManager.default.removeItem(atPath: new.library)
-    try FileManager.default.copyItem(atPath: old.library, toPath: new.library)
+    try copy(old.library, to: new.library)
     let options = ["--library", new.library, "--data", new.data]
     do {
       // Without its tokens.
-      try TestDaemon.succeed(["restore", copy] + options)
+      try TestDaemon.succeed(["restore", backup] + options)
       let daemon = try TestDaemon(serving: new)
       #expect(try daemon.authorization(secret)["status"] as? String == "denied")
     }
-    let restore = try TestDaemon.run(["restore", copy, "--include-tokens"] + options)
+    let restore = try TestDaemon.run(["restore", backup, "--include-tokens"] + options)
     try #require(restore.status == 0, "\(restore)")
     #expect(restore.output.contains("access.before-restore.sqlite"))
     try TestDaemon.succeed(["scan"] + options)

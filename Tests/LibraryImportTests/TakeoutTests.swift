@@ -38,12 +38,17 @@ struct TakeoutTests {
     #expect(try ImportedLibrary.contents(of: library.export) == before)
     let files = library.folder.allFiles
     let assets = try library.catalogue.everything()
+    let token = try library.catalogue.changeToken()
     let second = try library.takeout()
     #expect(second.report.added == 0 && second.report.albumsMade == 0 && second.report.failed == 0)
     #expect(second.report.existing == first.report.added + first.report.existing)
     let changed = try library.catalogue.everything().filter { $0.value != assets[$0.key] }.prefix(2)
     #expect(changed.isEmpty, "\(changed.map { ($0.value, assets[$0.key]) })")
     #expect(library.folder.allFiles == files)
+    #expect(try library.catalogue.changeToken() == token)
+    // A scan agrees with what was added.
+    try library.folder.scan(library.catalogue)
+    #expect(try library.catalogue.changeToken() == token)
   }
 
   private func compare(_ library: ImportedLibrary, _ made: MadeTakeout) throws {

@@ -28,23 +28,26 @@ extension OriginalStore {
     }
     guard file.isRegularFile else { throw .notFound }
     if file.identity == original.identity { return file }
-    guard try isCopy(file, of: original) else { throw .changed }
-    return file
-  }
-
-  /// Whether a file with another inode has the content that the catalogue knows. A file with the same inode and another
-  /// time was written to, so it is not a copy.
-  private static func isCopy(_ file: LibraryFile, of original: OriginalFile) throws(OriginalStoreError) -> Bool {
-    let (found, known) = (file.identity, original.identity)
-    guard let fingerprint = original.fingerprint, found.inode != known.inode, found.size == known.size,
-      found.isOfSameTime(as: known)
-    else { return false }
     do throws(ByteSourceError) {
-      return try FileFingerprint(of: file) == fingerprint
+      if try file.isCopy(of: original) { return file }
     } catch {
       switch error {
       case .readFailed(let code): throw .failed(SystemError(code: code))
       }
     }
+    throw .changed
+  }
+}
+
+extension LibraryFile {
+  /// Whether the file has another inode than the one that the catalogue knows, and the same content: the library was
+  /// copied, or restored from a backup. A file with the same inode and another time was written to, so it is not a
+  /// copy. Reads both ends of the file if its size and time are the same.
+  package func isCopy(of original: OriginalFile) throws(ByteSourceError) -> Bool {
+    let known = original.identity
+    guard let fingerprint = original.fingerprint, identity.inode != known.inode, identity.size == known.size,
+      identity.isOfSameTime(as: known)
+    else { return false }
+    return try FileFingerprint(of: self) == fingerprint
   }
 }

@@ -23,6 +23,13 @@ extension Catalogue {
     }
   }
 
+  /// A file as it was when its asset was deleted, at its path in the library.
+  package func original(
+    of file: TrashRecord.File, in record: TrashRecord
+  ) throws(AssetSourceError) -> OriginalFile? {
+    try read { try record.original(of: file, $0) }
+  }
+
   /// Changes that a process left unfinished, or that a running process is working on.
   package func unfinishedTrashRecords() throws(AssetSourceError) -> [TrashRecord] {
     try read { try TrashRecord.unfinished($0) }
@@ -124,6 +131,14 @@ extension Catalogue {
   /// Records another path of a file, before the file is moved there.
   package func updatePaths(of file: TrashRecord.File, in record: TrashRecord) throws(AssetSourceError) {
     try writeTrash { try record.updatePaths(file, $0) }
+  }
+
+  /// Records the identity of a file that was copied together with its library, so that it is known when its asset is
+  /// restored. Scans do not visit the trash.
+  package func updateIdentity(
+    of file: TrashRecord.File, in record: TrashRecord, to identity: FileIdentity
+  ) throws(AssetSourceError) {
+    try writeTrash { try record.updateIdentity(file, to: identity, $0) }
   }
 
   /// Removes a file from a record, because it is missing.

@@ -56,6 +56,18 @@ extension TrashRecord {
     return row
   }
 
+  /// A file as it was when its asset was deleted; `nil` if its row was not saved.
+  func original(of file: File, _ db: Database) throws -> OriginalFile? {
+    let values = try values(file.number, of: "file", db)
+    func number(_ name: String) -> Int64? { values[name].flatMap(Int64.fromDatabaseValue) }
+    guard let inode = number("inode"), let size = number("size"), let modified = number("modified") else { return nil }
+    let fingerprint = values["fingerprint"].flatMap(Data.fromDatabaseValue)
+    return OriginalFile(
+      path: file.path,
+      identity: FileIdentity(inode: UInt64(bitPattern: inode), size: size, modified: modified),
+      fingerprint: fingerprint.flatMap { $0.withUnsafeBytes { FileFingerprint($0) } })
+  }
+
   private func values(_ number: Int, of table: String, _ db: Database) throws -> [String: DatabaseValue] {
     let known = Set(try Self.columns(of: table, db))
     let rows = try Row.fetchAll(

@@ -81,4 +81,15 @@ extension TrashRecord {
       sql: "UPDATE trashFile SET path = ?, trashPath = ? WHERE trash = ? AND place = ?",
       arguments: [Data(file.path), Data(file.trashPath), id, file.number])
   }
+
+  func updateIdentity(_ file: File, to identity: FileIdentity, _ db: Database) throws {
+    let values = [
+      ("inode", Int64(bitPattern: identity.inode)), ("size", identity.size), ("modified", identity.modified),
+    ]
+    for (name, value) in values {
+      try db.execute(
+        sql: "UPDATE trashValue SET value = ? WHERE trash = ? AND file = ? AND name = ?",
+        arguments: [value, id, file.number, name])
+    }
+  }
 }

@@ -210,11 +210,26 @@ extension LibraryFiles: FileChangePreparing {
         }
       case .restore:
         if try !move(file.trashPath, to: file.path) { throw .noSuchFile(file.trashPath) }
+        try recordCopy(file, of: record)
       case .create, .createFromUpload: break
       }
       fault(.moved)
     }
     // If the list fails, reverting it creates the folder again.
     if case .restore = step { for file in record.files { trash.removeFolder(of: file.trashPath) } }
+  }
+
+  /// Records the identity of a restored file, if it is a copy of the deleted one: the library was moved meanwhile, with
+  /// its trash. Any other file is found by the next scan.
+  private func recordCopy(_ file: TrashRecord.File, of record: TrashRecord) throws(LibraryFilesError) {
+    let original = try inCatalogue { catalogue throws(AssetSourceError) in
+      try catalogue.original(of: file, in: record)
+    }
+    guard let original, let found = try? root.open(file.path), found.isRegularFile,
+      (try? found.isCopy(of: original)) == true
+    else { return }
+    try inCatalogue { catalogue throws(AssetSourceError) in
+      try catalogue.updateIdentity(of: file, in: record, to: found.identity)
+    }
   }
 }

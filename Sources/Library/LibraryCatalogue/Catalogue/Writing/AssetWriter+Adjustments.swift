@@ -63,9 +63,10 @@ extension AssetWriter {
     }
     try run(
       """
-      UPDATE asset SET contentVersion = ?1 || regionsVersion, pixelWidth = ?2, pixelHeight = ?3
+      UPDATE asset SET contentVersion = ?1 || regionsVersion, pixelWidth = ?2, pixelHeight = ?3, revision = ?5,
+        modificationDate = ?6
       WHERE id = ?4 AND (contentVersion, pixelWidth, pixelHeight) IS NOT (?1 || regionsVersion, ?2, ?3)
-      """, [version, size.width, size.height, asset])
+      """, [version, size.width, size.height, asset, token, now])
   }
 }
 

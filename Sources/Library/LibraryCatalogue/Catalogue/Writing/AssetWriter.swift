@@ -96,7 +96,12 @@ struct AssetWriter {
       // A known file that keeps its role in its asset.
       let role = row.isPrimary ? media.primaryRole : row.role
       try write(file, row: row.id, asset: asset, role: role, isPrimary: row.isPrimary, media: media)
-      if row.isPrimary { try update(asset, media, file) } else { try touch(asset) }
+      let isOtherFile = row.identity != file.identity
+      if row.isPrimary {
+        try update(asset, media, file, isOtherFile: isOtherFile)
+      } else if isOtherFile {
+        try touch(asset)
+      }
       try refresh(asset)
       return
     }
@@ -157,13 +162,17 @@ struct AssetWriter {
     let asset: Int64?
     let role: FileRole?
     let isPrimary: Bool
+    let identity: FileIdentity
   }
 
   private func fileRow(at path: [UInt8]) throws -> FileRow? {
     try Row.fetchOne(
-      db.cachedStatement(sql: "SELECT id, asset, role, isPrimary FROM file WHERE path = ?"), arguments: [Data(path)]
+      db.cachedStatement(sql: "SELECT id, asset, role, isPrimary, inode, size, modified FROM file WHERE path = ?"),
+      arguments: [Data(path)]
     ).map { row in
-      FileRow(id: row[0], asset: row[1], role: (row[2] as String?).flatMap(FileRole.init), isPrimary: row[3])
+      FileRow(
+        id: row[0], asset: row[1], role: (row[2] as String?).flatMap(FileRole.init), isPrimary: row[3],
+        identity: FileIdentity(inode: UInt64(bitPattern: row[4] as Int64), size: row[5], modified: row[6]))
     }
   }
 
@@ -208,30 +217,42 @@ struct AssetWriter {
     INSERT OR ROLLBACK INTO asset (\(properties.joined(separator: ", ")), localIdentifier, addedDate, contentVersion, isRAW)
     VALUES (\(properties.map { _ in "?" }.joined(separator: ", ")), ?, ?, ?, ?)
     """
-  /// Values that a user set take precedence over those of the file.
-  private static let updateSQL =
-    "UPDATE asset SET \(properties.map { "\($0) = \(value(of: $0))" }.joined(separator: ", ")) WHERE id = ?"
+  /// Changes nothing if the file (argument `n + 2`) and all values are as before: the first full scan and the first one
+  /// of another version probe every file again, and clients must not see each asset as changed. Arguments 1 to n are
+  /// the properties, n + 1 is the asset.
+  private static let updateSQL: String = {
+    let values = properties.enumerated().map { (name: $1, value: value(of: $1, from: "?\($0 + 1)")) }
+    let compared = values.filter { $0.name != "revision" && $0.name != "modificationDate" }
+    return """
+      UPDATE asset SET \(values.map { "\($0.name) = \($0.value)" }.joined(separator: ", "))
+      WHERE id = ?\(values.count + 1) AND (?\(values.count + 2)
+        OR (\(compared.map(\.name).joined(separator: ", "))) IS NOT (\(compared.map(\.value).joined(separator: ", "))))
+      """
+  }()
 
-  private static func value(of property: String) -> String {
-    switch property {
+  /// The new value of a property. Values that a user set take precedence over those of the file.
+  private static func value(of property: String, from argument: String) -> String {
+    func value(unless condition: String) -> String { "CASE WHEN \(condition) THEN \(property) ELSE \(argument) END" }
+    func value(unless field: UserFields) -> String { value(unless: "userFields & \(field.rawValue)") }
+    return switch property {
     case "creationDate", "creationDateSource", "utcOffset", "zoneOffset":
-      "CASE creationDateSource WHEN '\(DateSource.user.rawValue)' THEN \(property) ELSE ? END"
+      value(unless: "creationDateSource = '\(DateSource.user.rawValue)'")
     case "latitude", "longitude", "altitude", "placeCity", "placeRegion", "placeCountry":
-      "CASE WHEN hasUserLocation THEN \(property) ELSE ? END"
+      value(unless: "hasUserLocation")
     // The adjusted size is worked out again by `refresh`.
-    case "pixelWidth", "pixelHeight": "CASE WHEN adjustments IS NULL THEN ? ELSE \(property) END"
-    case "title": value(of: property, unless: .title)
-    case "caption": value(of: property, unless: .caption)
-    case "keywords": value(of: property, unless: .keywords)
-    case "rating": value(of: property, unless: .rating)
-    case "people", "regions": value(of: property, unless: .regions)
-    default: "?"
+    case "pixelWidth", "pixelHeight": value(unless: "adjustments IS NOT NULL")
+    case "title": value(unless: .title)
+    case "caption": value(unless: .caption)
+    case "keywords": value(unless: .keywords)
+    case "rating": value(unless: .rating)
+    case "people", "regions": value(unless: .regions)
+    // `refresh` sets the bit of live photos, which depends on the other files.
+    case "mediaSubtypes": "\(argument) & ~\(live) | mediaSubtypes & \(live)"
+    default: argument
     }
   }
 
-  private static func value(of property: String, unless field: UserFields) -> String {
-    "CASE WHEN userFields & \(field.rawValue) THEN \(property) ELSE ? END"
-  }
+  private static let live = MediaSubtypes.photoLive.rawValue
 
   private func arguments(_ media: ProbedMedia, _ file: ProbedFile) -> StatementArguments {
     let descriptive = media.descriptive
@@ -263,11 +284,17 @@ struct AssetWriter {
     return asset
   }
 
-  private mutating func update(_ asset: Int64, _ media: ProbedMedia, _ file: ProbedFile) throws {
+  /// - Parameter isOtherFile: the asset's picture may have changed.
+  private mutating func update(
+    _ asset: Int64, _ media: ProbedMedia, _ file: ProbedFile, isOtherFile: Bool = true
+  ) throws {
     let mayRegroup = try bursts.needsRegrouping(by: media, of: asset)
-    try run(Self.updateSQL, arguments(media, file) + [asset])
+    try run(Self.updateSQL, arguments(media, file) + [asset, isOtherFile])
     try run(
-      "UPDATE asset SET unadjustedWidth = ?, unadjustedHeight = ? WHERE id = ? AND adjustments IS NOT NULL",
+      """
+      UPDATE asset SET unadjustedWidth = ?1, unadjustedHeight = ?2
+      WHERE id = ?3 AND adjustments IS NOT NULL AND (unadjustedWidth, unadjustedHeight) IS NOT (?1, ?2)
+      """,
       [media.pixelSize.width, media.pixelSize.height, asset])
     guard mayRegroup else { return }
     try bursts.pictureRemoved(asset)
@@ -277,6 +304,19 @@ struct AssetWriter {
   private func touch(_ asset: Int64) throws {
     try run("UPDATE asset SET revision = ?, modificationDate = ? WHERE id = ?", [token, now, asset])
   }
+
+  private static let refreshSQL: String = {
+    let values = [
+      ("isRAW", "?2"),
+      ("contentVersion", "CASE WHEN adjustments IS NULL THEN ?1 || regionsVersion ELSE contentVersion END"),
+      ("unadjustedVersion", "CASE WHEN adjustments IS NULL THEN NULL ELSE ?1 END"),
+      ("mediaSubtypes", "CASE WHEN ?3 THEN mediaSubtypes | \(live) ELSE mediaSubtypes & ~\(live) END"),
+    ]
+    return """
+      UPDATE asset SET revision = ?5, modificationDate = ?6, \(values.map { "\($0) = \($1)" }.joined(separator: ", "))
+      WHERE id = ?4 AND (\(values.map(\.0).joined(separator: ", "))) IS NOT (\(values.map(\.1).joined(separator: ", ")))
+      """
+  }()
 
   /// Updates the properties that are derived from all files of an asset.
   private func refresh(_ asset: Int64) throws {
@@ -297,15 +337,7 @@ struct AssetWriter {
       guard index == 0 || role == .alternatePhoto else { continue }
       pixels.append(FileIdentity(inode: UInt64(bitPattern: file[1] as Int64), size: file[2], modified: file[3]))
     }
-    let live = MediaSubtypes.photoLive.rawValue
-    try run(
-      """
-      UPDATE asset SET isRAW = ?2,
-        contentVersion = CASE WHEN adjustments IS NULL THEN ?1 || regionsVersion ELSE contentVersion END,
-        unadjustedVersion = CASE WHEN adjustments IS NULL THEN NULL ELSE ?1 END,
-        mediaSubtypes = CASE WHEN ?3 THEN mediaSubtypes | \(live) ELSE mediaSubtypes & ~\(live) END
-      WHERE id = ?4
-      """, [contentVersion(of: pixels), isRAW, isLive, asset])
+    try run(Self.refreshSQL, [contentVersion(of: pixels), isRAW, isLive, asset, token, now])
     try refreshAdjustedPicture(of: asset)
   }
 
