@@ -222,7 +222,7 @@ let package = Package(
     tests("PrimitivesTests", ["Primitives"]),
     tests("PhotoModelTests", ["PhotoModel", "Primitives"]),
     tests("PhotoPredicateTests", ["PhotoPredicate", "PhotoModel", "PhotoFixtures", grdb]),
-    tests("TelemetryTests", ["Telemetry", coreMetrics, logging]),
+    tests("TelemetryTests", ["Primitives", "Telemetry", coreMetrics, logging]),
     tests("ImageCodecTests", ["ImageCodec", "MediaMetadata", "PhotoModel", "PhotoFixtures"]),
     tests("HTTPCoreTests", ["HTTPCore"]),
     tests("HTTPServerTests", ["HTTPServer", "HTTPCore", "Telemetry", "CPhotodSystem", logging]),

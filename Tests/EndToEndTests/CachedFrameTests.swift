@@ -69,11 +69,6 @@ struct CachedFrameTests {
     }
     let (edited, other) = (try daemon.identifier("1.jpg"), try daemon.identifier("2.jpg"))
     let target = "/v1/assets/\(edited)/image?targetSize=64x64"
-    func prepared() throws -> Int {
-      let text = String(decoding: try daemon.get("/metrics").body, as: UTF8.self)
-      let line = text.split(separator: "\n").first { $0.hasPrefix("photod_http_prepared_responses_total ") }
-      return try #require(line.flatMap { Double($0.split(separator: " ")[1]) }.map { Int($0) })
-    }
     func change(_ entry: String) throws {
       #expect(try daemon.post("/v1/changes", "{\"changes\": [\(entry)]}").status == 200)
     }
@@ -81,14 +76,14 @@ struct CachedFrameTests {
     // The first commit of a run counts for all assets.
     try change(#"{"type": "updateAsset", "asset": "\#(other)", "isFavorite": true}"#)
     for _ in 0..<2 { _ = try daemon.get(target) }
-    let before = try prepared()
+    let before = try Self.preparedResponses(of: daemon)
     for round in 0..<20 {
       let asset = try daemon.identifier(round % 2 == 0 ? "2.jpg" : "3.jpg")
       try change(#"{"type": "updateAsset", "asset": "\#(asset)", "isFavorite": \#(round % 4 > 1)}"#)
       #expect(try daemon.get(target).status == 200)
     }
     // One of the two others may share its count with the picture by chance.
-    let hits = try prepared() - before
+    let hits = try Self.preparedResponses(of: daemon) - before
     #expect(hits >= 10, "\(hits)")
     // Readers race with edits. Each edit gives a tag of its own, which is the only one after its commit.
     let isEnded = SharedFlag(), hasStopped = DispatchSemaphore(value: 0)
@@ -112,6 +107,45 @@ struct CachedFrameTests {
     }
     try change(#"{"type": "deleteAsset", "asset": "\#(edited)"}"#)
     #expect(try daemon.get(target).status == 404)
+  }
+
+  /// The number of prepared responses that a daemon has sent.
+  private static func preparedResponses(of daemon: TestDaemon) throws -> Int {
+    let text = String(decoding: try daemon.get("/metrics").body, as: UTF8.self)
+    let line = text.split(separator: "\n").first { $0.hasPrefix("photod_http_prepared_responses_total ") }
+    return try #require(line.flatMap { Double($0.split(separator: " ")[1]) }.map { Int($0) })
+  }
+
+  @Test(
+    "opportunistic delivery of a frame in memory is prepared, with an identifier of its own in each part",
+    arguments: [("mixed", "multipart/mixed"), ("replace", "multipart/x-mixed-replace")])
+  func multipart(_ form: String, _ type: String) throws {
+    let daemon = try TestDaemon({ try $0.put(Self.picture(1), "a.jpg") }, arguments: ["--set", "cache.diskBytes=0"])
+    let target = "/v1/assets/\(try daemon.identifier("a.jpg"))/image?targetSize=104x104"
+    let final = try daemon.get(target)
+    let opportunistic = target + "&deliveryMode=opportunistic&multipart=\(form)"
+    let before = try Self.preparedResponses(of: daemon)
+    var identifiers: Set<String> = []
+    for version in ["1.1", "1.1", "1.1", "1.0"] {
+      let answer = try daemon.get(opportunistic, version: version)
+      #expect(answer.status == 200 && answer["Cache-Control"] == "no-store")
+      let multipart = try Multipart(answer)
+      #expect(multipart.type == type && multipart.parts.map(\.body) == [final.body])
+      let part = try #require(multipart.parts.first?.fields["image-result"])
+      let identifier = try #require(answer.result("request-id"))
+      #expect(part.contains(identifier) && part.contains("source=memory"))
+      #expect(multipart.parts.first?.fields["etag"] == final["ETag"])
+      identifiers.insert(identifier)
+    }
+    #expect(identifiers.count == 4)
+    #expect(
+      try Self.preparedResponses(of: daemon) - before == 2, "the first one, and that in HTTP/1.0, are not prepared")
+    // Conditions apply to single responses only.
+    let conditional = try daemon.get(opportunistic, ["If-None-Match: \(try #require(final["ETag"]))"])
+    #expect(conditional.status == 200)
+    #expect(try Multipart(conditional).parts.map(\.body) == [final.body])
+    let head = try daemon.get(opportunistic, method: "HEAD")
+    #expect(head.status == 200 && head.body.isEmpty && head["Content-Type"]?.hasPrefix(type) == true)
   }
 
   @Test("conditional requests get the same answer with and without a cached frame")

@@ -7,7 +7,7 @@ import Testing
 @Suite("Memory owners of responses, with real sockets")
 struct MemoryOwnerTests {
   enum Form: String, CaseIterable, Sendable {
-    case whole, pieces, prepared
+    case whole, pieces, prepared, preparedChunk
   }
 
   /// Responds with owners that it counts.
@@ -42,11 +42,16 @@ struct MemoryOwnerTests {
 
     func preparedResponse(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedResponse? {
       let path = request.head.target
-      guard form == .prepared, path != "/probe" else { return nil }
+      guard form == .prepared || form == .preparedChunk, path != "/probe" else { return nil }
       return prepared.withLock { prepared in
         if let answer = prepared[path] { return answer }
-        prepared[path] = PreparedResponse(
-          HTTPResponse(.ok, body: Self.body(path)), makeMemoryOwner: { [unowned self] in Owner(self) })
+        let makeOwner: @Sendable () -> (any MemoryOwner)? = { [unowned self] in Owner(self) }
+        prepared[path] =
+          form == .prepared
+          ? PreparedResponse(HTTPResponse(.ok, body: Self.body(path)), makeMemoryOwner: makeOwner)
+          : PreparedResponse(
+            chunked: ResponseHead(.ok), opening: Array("<".utf8), body: Self.body(path), closing: Array(">".utf8),
+            makeMemoryOwner: makeOwner)
         return prepared[path]
       }
     }
@@ -98,6 +103,7 @@ struct MemoryOwnerTests {
     let client = try Self.stalled(server, handler, form)
     let answer = try #require(client.readToEnd())
     #expect(answer.utf8.count > OwningHandler.size)
+    if form == .preparedChunk { #expect(answer.hasSuffix("x>\r\n0\r\n\r\n") && answer.contains("\r\n<x")) }
     #expect(handler.waitUntilReleased())
   }
 
@@ -156,12 +162,13 @@ struct MemoryOwnerTests {
     let handler = OwningHandler(form)
     let server = try TestServer(handler: handler)
     let client = try TestClient(port: server.port)
+    let end = form == .pieces || form == .preparedChunk ? "0\r\n\r\n" : "xxx"
     for method in ["GET", "HEAD", "GET"] {
       client.send("\(method) /small HTTP/1.1\r\nHost: a\r\n\r\n")
-      #expect(client.read(until: method == "HEAD" ? "\r\n\r\n" : form == .pieces ? "0\r\n\r\n" : "xxx") != nil)
+      #expect(client.read(until: method == "HEAD" ? "\r\n\r\n" : end) != nil)
     }
     try server.probe()
-    #expect(handler.created.load(ordering: .relaxed) == [.whole: 3, .pieces: 6, .prepared: 0][form])
+    #expect(handler.created.load(ordering: .relaxed) == [.whole: 3, .pieces: 6, .prepared: 0, .preparedChunk: 0][form])
     #expect(handler.waitUntilReleased())
   }
 }

@@ -247,14 +247,23 @@ struct ServerTests {
     #expect(get[0].contains("Date: Sun, 06 Nov 1994 08:49:37 GMT"))
   }
 
-  @Test("each request has a new identifier, also in prepared responses")
-  func identifiers() throws {
+  @Test("each request has a new identifier, also in prepared responses", arguments: [false, true])
+  func identifiers(isChunked: Bool) throws {
     struct Handler: HTTPHandler {
-      static let prepared = PreparedResponse(
-        HTTPResponse(.ok, [("X-ID", "<\(PreparedResponse.requestIDPlaceholder)>")], body: Array("body".utf8)))
+      let prepared: PreparedResponse?
+
+      init(isChunked: Bool) {
+        let field = "<\(PreparedResponse.requestIDPlaceholder)>"
+        prepared =
+          isChunked
+          ? PreparedResponse(
+            chunked: ResponseHead(.ok, [("X-Other", field)]), opening: Array("X-ID: \(field)\r\n\r\n".utf8),
+            body: Array("body".utf8), closing: Array("end".utf8))
+          : PreparedResponse(HTTPResponse(.ok, [("X-ID", field)], body: Array("body".utf8)))
+      }
 
       func preparedResponse(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedResponse? {
-        request.head.target == "/probe" ? nil : Self.prepared
+        request.head.target == "/probe" ? nil : prepared
       }
       func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
         responder.send(HTTPResponse(.ok, [("X-ID", "<\(responder.requestID)>")]))
@@ -263,17 +272,19 @@ struct ServerTests {
       func unansweredResponse() -> HTTPResponse { HTTPResponse(.internalServerError) }
       func overloadedResponse() -> HTTPResponse { HTTPResponse(503) }
     }
-    let server = try TestServer(handler: Handler())
+    let server = try TestServer(handler: Handler(isChunked: isChunked))
     let client = try TestClient(port: server.port)
     client.send(
       String(repeating: "GET / HTTP/1.1\r\nHost: a\r\n\r\n", count: 600) + "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n"
         + "GET /probe HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
     let text = try #require(client.readToEnd())
     let names = text.components(separatedBy: "X-ID: <").dropFirst().map { String($0.prefix { $0 != ">" }) }
-    #expect(names.count == 602 && Set(names).count == 602)
+    // In the chunk, the response to HEAD has no identifier.
+    #expect(names.count == (isChunked ? 601 : 602) && Set(names).count == names.count)
     #expect(names.allSatisfy { $0.utf8.count == 32 && $0.allSatisfy(\.isHexDigit) })
-    #expect(text.components(separatedBy: "\r\n\r\nbody").count == 601)
-    #expect(text.components(separatedBy: "Content-Length: 4\r\n").count == 602)
+    #expect(text.components(separatedBy: "\r\n\r\nbody\(isChunked ? "end\r\n0\r\n\r\n" : "")").count == 601)
+    let framing = isChunked ? "Transfer-Encoding: chunked\r\n" : "Content-Length: 4\r\n"
+    #expect(text.components(separatedBy: framing).count == 602)
   }
 
   // MARK: Limits

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import Primitives
 import Telemetry
 import Testing
 
@@ -37,7 +38,7 @@ struct LogLinesTests {
   @Test("bytes from outside are written as visible ASCII; numbers and flags are not quoted")
   func bytes() throws {
     let fill: (inout LogLines) -> Void = { lines in
-      lines.add("path", bytes: Array("/a\\\"".utf8)[...] + [0xFF, 0x0A])
+      (Array("/a\\\"".utf8) + [0xFF, 0x0A]).withUnsafeBytes { lines.add(LogLines.Key("path"), bytes: $0) }
       lines.add("status", number: "200")
       lines.add("aborted", true)
     }
@@ -46,5 +47,33 @@ struct LogLinesTests {
       try JSONSerialization.jsonObject(with: Data(Self.line(.json, fill).utf8)) as? [String: Any])
     #expect(object["path"] as? String == "/a\\\"\\xff\\x0a")
     #expect(object["status"] as? Int == 200 && object["aborted"] as? Bool == true)
+  }
+
+  /// Numbers, and how they are written as numbers and as nanoseconds in milliseconds.
+  static let numbers: [(UInt64, String, String)] = [
+    (0, "0", "0.000"), (7, "7", "0.000"), (999, "999", "0.000"), (1000, "1000", "0.001"),
+    (12_345_678_901, "12345678901", "12345.678"), (.max, "18446744073709551615", "18446744073709.551"),
+  ]
+
+  @Test("numbers are written in decimal digits", arguments: numbers)
+  func digits(_ number: UInt64, _ digits: String, _ milliseconds: String) {
+    let line = Self.line(.json) { lines in
+      lines.add(LogLines.Key("n"), number)
+      lines.add(LogLines.Key("t"), nanosecondsAsMilliseconds: number)
+    }
+    #expect(line.hasSuffix(",\"n\":\(digits),\"t\":\(milliseconds)}\n"))
+  }
+
+  @Test("each line has its own time", arguments: [LogLines.now(), -1, 0, 999, 1000, 1500, 86_400_000])
+  func times(_ first: Int64) {
+    var lines = LogLines(.logfmt)
+    let event = LogLines.Event(level: .info, label: "a", message: "b")
+    let times = [first, first + 1, first + 999, first + 1000, first - 1]
+    for time in times {
+      lines.begin(millisecondsSince1970: time, fraction: .ifNotZero, event)
+      lines.end()
+    }
+    let expected = times.map { "time=\(RFC3339.text(millisecondsSince1970: $0)) level=info label=a msg=b\n" }
+    #expect(String(decoding: lines.bytes, as: UTF8.self) == expected.joined())
   }
 }

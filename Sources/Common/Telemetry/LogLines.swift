@@ -21,7 +21,38 @@ package enum LogFormat: Sendable, Hashable {
 ///
 /// No text can end a line, a quoted value or a string early: control characters are escaped in both forms.
 package struct LogLines: Sendable {
+  /// A key that is written often, in the bytes of each form. It has no characters that would need an escape.
+  package struct Key: Sendable {
+    fileprivate let logfmt: [UInt8]
+    fileprivate let json: [UInt8]
+
+    package init(_ name: String) {
+      logfmt = Array(" \(name)=".utf8)
+      json = Array(",\"\(name)\":".utf8)
+    }
+  }
+
+  /// What all lines of one kind have after their time, in the bytes of each form.
+  package struct Event: Sendable {
+    fileprivate let logfmt: [UInt8]
+    fileprivate let json: [UInt8]
+
+    package init(level: Logger.Level, label: String, message: String) {
+      func bytes(_ format: LogFormat) -> [UInt8] {
+        var lines = LogLines(format)
+        lines.add("level", level.rawValue)
+        lines.add("label", label)
+        lines.add("msg", message)
+        return lines.bytes
+      }
+      logfmt = bytes(.logfmt)
+      json = bytes(.json)
+    }
+  }
+
   private let format: LogFormat
+  /// A second since 1970, and its text without the zone: lines that follow each other are mostly of one second.
+  private var second: (number: Int64, text: [UInt8]) = (.min, [])
   /// Complete lines, in UTF-8.
   package private(set) var bytes: [UInt8] = []
 
@@ -35,15 +66,29 @@ package struct LogLines: Sendable {
     millisecondsSince1970: Int64, fraction: RFC3339.Fraction = .always, level: Logger.Level, label: String,
     message: String
   ) {
+    begin(
+      millisecondsSince1970: millisecondsSince1970, fraction: fraction,
+      Event(level: level, label: label, message: message))
+  }
+
+  /// Begins a line of a kind that is written often.
+  package mutating func begin(
+    millisecondsSince1970 milliseconds: Int64, fraction: RFC3339.Fraction = .always, _ event: Event
+  ) {
     switch format {
     case .logfmt: append("time=")
     case .json: append("{\"time\":\"")
     }
-    RFC3339.append(millisecondsSince1970: millisecondsSince1970, fraction: fraction, to: &bytes)
-    if format == .json { append("\"") }
-    add("level", level.rawValue)
-    add("label", label)
-    add("msg", message)
+    let (seconds, rest) = milliseconds.floorDivided(by: 1000)
+    if seconds != second.number {
+      var text: [UInt8] = []
+      RFC3339.append(millisecondsSince1970: milliseconds - rest, to: &text)
+      second = (seconds, text.dropLast())
+    }
+    bytes.append(contentsOf: second.text)
+    if rest != 0 || fraction == .always { appendThousandths(UInt64(rest)) }
+    append(format == .json ? "Z\"" : "Z")
+    bytes.append(contentsOf: format == .json ? event.json : event.logfmt)
   }
 
   /// Adds a member. `key` is a name of the program's own, without characters that would need an escape.
@@ -64,19 +109,33 @@ package struct LogLines: Sendable {
     append(number)
   }
 
+  package mutating func add(_ key: Key, _ number: UInt64) {
+    addKey(key)
+    appendDigits(number)
+  }
+
+  /// Adds a member with this number of nanoseconds as milliseconds with three decimal places.
+  package mutating func add(_ key: Key, nanosecondsAsMilliseconds nanoseconds: UInt64) {
+    addKey(key)
+    appendDigits(nanoseconds / 1_000_000)
+    appendThousandths(nanoseconds / 1000 % 1000)
+  }
+
   package mutating func add(_ key: String, _ flag: Bool) {
     addKey(key)
     append(flag ? "true" : "false")
   }
 
   /// Adds a member with bytes from outside. A byte that is not visible ASCII or a space is written as `\xHH`.
-  package mutating func add(_ key: String, bytes text: ArraySlice<UInt8>) {
+  package mutating func add(_ key: Key, bytes text: UnsafeRawBufferPointer) {
     addKey(key)
     if format == .logfmt, text.allSatisfy(Self.isPlain) { return bytes.append(contentsOf: text) }
     bytes.append(UInt8(ascii: "\""))
     for byte in text {
       switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+        bytes.append(UInt8(ascii: "\\"))
+        bytes.append(byte)
       case 0x20..<0x7F: bytes.append(byte)
       default:
         // JSON has no \x, so that the backslash itself is escaped there.
@@ -110,11 +169,31 @@ package struct LogLines: Sendable {
     }
   }
 
+  private mutating func addKey(_ key: Key) { bytes.append(contentsOf: format == .json ? key.json : key.logfmt) }
+
+  private mutating func appendDigits(_ number: UInt64) {
+    var unit: UInt64 = 1
+    while number / unit >= 10 { unit *= 10 }
+    while unit > 0 {
+      bytes.append(UInt8(ascii: "0") + UInt8(number / unit % 10))
+      unit /= 10
+    }
+  }
+
+  /// Appends a decimal point and three digits of a number below 1000.
+  private mutating func appendThousandths(_ number: UInt64) {
+    bytes.append(UInt8(ascii: "."))
+    bytes.append(UInt8(ascii: "0") + UInt8(number / 100))
+    bytes.append(UInt8(ascii: "0") + UInt8(number / 10 % 10))
+    bytes.append(UInt8(ascii: "0") + UInt8(number % 10))
+  }
+
   private mutating func append(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
   private mutating func appendHex(_ byte: UInt8) {
-    let digits = Array("0123456789abcdef".utf8)
-    bytes += [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+    for digit in [byte >> 4, byte & 15] {
+      bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+    }
   }
 
   /// Quotes a text. Characters that are neither controls nor quotes are kept.

@@ -61,9 +61,9 @@ struct AccessLogBatch: Sendable {
     let start = bytes.count
     bytes.append(contentsOf: repeatElement(0, count: MemoryLayout<AccessLogRecord.FixedFields>.size))
     func mark() -> Int { bytes.count }
-    bytes.append(contentsOf: method.utf8.prefix(32))
+    append(method, limit: 32)
     let afterMethod = mark()
-    bytes.append(contentsOf: peer.utf8.prefix(64))
+    append(peer, limit: 64)
     let afterPeer = mark()
     if let head {
       head.withTarget { target in
@@ -76,10 +76,10 @@ struct AccessLogBatch: Sendable {
     }
     let afterTarget = mark()
     if let head, head.has(.xForwardedFor) {
-      bytes.append(contentsOf: (head.value(of: .xForwardedFor) ?? "").utf8.prefix(Self.maximumTextBytes))
+      append(head.value(of: .xForwardedFor) ?? "", limit: Self.maximumTextBytes)
     }
     let afterForwarded = mark()
-    if let stages = entry.stages { bytes.append(contentsOf: stages.utf8.prefix(Self.maximumTextBytes)) }
+    if let stages = entry.stages { append(stages, limit: Self.maximumTextBytes) }
     let numbers = AccessLogRecord.FixedFields(
       identifier: (entry.identifier.high, entry.identifier.low), arrived: entry.arrived, duration: duration,
       bodyBytes: UInt64(entry.bodyBytes), status: UInt16(entry.status), wasAborted: wasAborted,
@@ -93,47 +93,64 @@ struct AccessLogBatch: Sendable {
     count += 1
   }
 
+  private mutating func append(_ text: String, limit: Int) {
+    var text = text
+    text.withUTF8 { bytes.append(contentsOf: $0.prefix(limit)) }
+  }
+
   /// Formats the records as lines, like the rest of the log.
   func lines(_ format: LogFormat) -> LogLines {
     var lines = LogLines(format, capacity: bytes.count * 3 + 256)
-    var offset = 0
-    for _ in 0..<count {
-      let numbers = bytes.withUnsafeBytes {
-        $0.loadUnaligned(fromByteOffset: offset, as: AccessLogRecord.FixedFields.self)
+    bytes.withUnsafeBytes { bytes in
+      var offset = 0
+      for _ in 0..<count {
+        let fields = bytes.loadUnaligned(fromByteOffset: offset, as: AccessLogRecord.FixedFields.self)
+        offset += MemoryLayout<AccessLogRecord.FixedFields>.size
+        Self.add(fields, bytes, &offset, to: &lines)
       }
-      offset += MemoryLayout<AccessLogRecord.FixedFields>.size
-      func text(_ length: some BinaryInteger) -> ArraySlice<UInt8> {
-        defer { offset += Int(length) }
-        return bytes[offset..<offset + Int(length)]
-      }
-      let method = text(numbers.methodBytes)
-      let peer = text(numbers.peerBytes)
-      let target = text(numbers.targetBytes)
-      let forwarded = text(numbers.forwardedBytes)
-      let stages = text(numbers.stagesBytes)
-      lines.begin(
-        millisecondsSince1970: numbers.arrived, fraction: .ifNotZero, level: .info, label: "access", message: "request")
-      lines.add("id", RequestIdentifier(high: numbers.identifier.0, low: numbers.identifier.1).description)
-      if let trace = numbers.trace {
-        lines.add("traceID", trace.traceID)
-        lines.add("parentID", trace.parentID)
-      }
-      lines.add("peer", bytes: peer)
-      if !forwarded.isEmpty { lines.add("forwardedFor", bytes: forwarded) }
-      lines.add("method", bytes: method)
-      lines.add("path", bytes: target)
-      lines.add("status", number: "\(numbers.status)")
-      lines.add("bytes", number: "\(numbers.bodyBytes)")
-      lines.add("milliseconds", number: numbers.duration.nanosecondsAsMilliseconds)
-      if numbers.wasAborted { lines.add("aborted", true) }
-      if !stages.isEmpty { lines.add("stages", bytes: Self.withoutSummaries(stages)) }
-      lines.end()
     }
     return lines
   }
 
+  private static func add(
+    _ fields: AccessLogRecord.FixedFields, _ bytes: UnsafeRawBufferPointer, _ offset: inout Int,
+    to lines: inout LogLines
+  ) {
+    func text(_ length: some BinaryInteger) -> UnsafeRawBufferPointer {
+      defer { offset += Int(length) }
+      return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + Int(length)])
+    }
+    let method = text(fields.methodBytes)
+    let peer = text(fields.peerBytes)
+    let target = text(fields.targetBytes)
+    let forwarded = text(fields.forwardedBytes)
+    let stages = text(fields.stagesBytes)
+    lines.begin(millisecondsSince1970: fields.arrived, fraction: .ifNotZero, AccessLogKeys.request)
+    let identifier = RequestIdentifier(high: fields.identifier.0, low: fields.identifier.1)
+    withUnsafeTemporaryAllocation(byteCount: RequestIdentifier.digitCount, alignment: 1) { digits in
+      identifier.write(to: digits)
+      lines.add(AccessLogKeys.identifier, bytes: UnsafeRawBufferPointer(digits))
+    }
+    if let trace = fields.trace {
+      lines.add("traceID", trace.traceID)
+      lines.add("parentID", trace.parentID)
+    }
+    lines.add(AccessLogKeys.peer, bytes: peer)
+    if !forwarded.isEmpty { lines.add(AccessLogKeys.forwardedFor, bytes: forwarded) }
+    lines.add(AccessLogKeys.method, bytes: method)
+    lines.add(AccessLogKeys.path, bytes: target)
+    lines.add(AccessLogKeys.status, UInt64(fields.status))
+    lines.add(AccessLogKeys.bytes, fields.bodyBytes)
+    lines.add(AccessLogKeys.milliseconds, nanosecondsAsMilliseconds: fields.duration)
+    if fields.wasAborted { lines.add("aborted", true) }
+    if !stages.isEmpty {
+      withoutSummaries(Array(stages)[...]).withUnsafeBytes { lines.add(AccessLogKeys.stages, bytes: $0) }
+    }
+    lines.end()
+  }
+
   /// A `Server-Timing` value without its `desc` parameters, which are the same in each line.
-  static func withoutSummaries(_ stages: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+  private static func withoutSummaries(_ stages: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     let parameter = Array(";desc=\"".utf8)
     var rest = stages
     var kept: ArraySlice<UInt8> = []
@@ -144,6 +161,20 @@ struct AccessLogBatch: Sendable {
     }
     return kept + rest
   }
+}
+
+/// The members of the access log's lines.
+private enum AccessLogKeys {
+  static let request = LogLines.Event(level: .info, label: "access", message: "request")
+  static let identifier = LogLines.Key("id")
+  static let peer = LogLines.Key("peer")
+  static let forwardedFor = LogLines.Key("forwardedFor")
+  static let method = LogLines.Key("method")
+  static let path = LogLines.Key("path")
+  static let status = LogLines.Key("status")
+  static let bytes = LogLines.Key("bytes")
+  static let milliseconds = LogLines.Key("milliseconds")
+  static let stages = LogLines.Key("stages")
 }
 
 /// Formats batches and writes them on a queue of its own.

@@ -82,12 +82,17 @@ struct OutputQueue {
     byteCount = 0
   }
 
-  /// If the queue is empty, sends a head and a body with one gathered send and without a copy. Queues the bytes that
-  /// were not sent. Returns the number of bytes sent. An error returns 0 and shows again at the next send.
-  mutating func sendNow(_ head: UnsafeRawBufferPointer, _ body: [UInt8], to descriptor: Int32) -> Int {
-    let sent = body.withUnsafeBytes { gather(head, $0, to: descriptor) }
+  /// If the queue is empty, sends a head, a body and its end with one gathered send and without a copy. Queues the bytes
+  /// that were not sent. Returns the number of bytes sent. An error returns 0 and shows again at the next send.
+  mutating func sendNow(
+    _ head: UnsafeRawBufferPointer, _ body: [UInt8], _ end: [UInt8], to descriptor: Int32
+  ) -> Int {
+    let sent = body.withUnsafeBytes { body in
+      end.withUnsafeBytes { gather(head, body, $0, to: descriptor) }
+    }
     if sent < head.count { append(Array(head[sent...])) }
     append(body, from: max(0, sent - head.count))
+    append(end, from: max(0, sent - head.count - body.count))
     return sent
   }
 
@@ -97,18 +102,22 @@ struct OutputQueue {
     _ head: UnsafeRawBufferPointer, _ body: UnsafeRawBufferPointer, reservedBy reservation: ByteBudget.Reservation?,
     to descriptor: Int32
   ) -> Int {
-    let sent = gather(head, body, to: descriptor)
+    let sent = gather(head, body, UnsafeRawBufferPointer(start: nil, count: 0), to: descriptor)
     if sent < head.count { append(Array(head[sent...])) }
     append(Array(body.dropFirst(max(0, sent - head.count))), reservedBy: reservation)
     return sent
   }
 
-  private func gather(_ head: UnsafeRawBufferPointer, _ body: UnsafeRawBufferPointer, to descriptor: Int32) -> Int {
+  private func gather(
+    _ head: UnsafeRawBufferPointer, _ body: UnsafeRawBufferPointer, _ end: UnsafeRawBufferPointer,
+    to descriptor: Int32
+  ) -> Int {
     guard isEmpty else { return 0 }
-    return withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { vectors in
+    return withUnsafeTemporaryAllocation(of: iovec.self, capacity: 3) { vectors in
       vectors[0] = iovec(iov_base: UnsafeMutableRawPointer(mutating: head.baseAddress), iov_len: head.count)
       vectors[1] = iovec(iov_base: UnsafeMutableRawPointer(mutating: body.baseAddress), iov_len: body.count)
-      return max(0, Self.send(vectors, count: body.isEmpty ? 1 : 2, to: descriptor))
+      vectors[2] = iovec(iov_base: UnsafeMutableRawPointer(mutating: end.baseAddress), iov_len: end.count)
+      return max(0, Self.send(vectors, count: end.isEmpty ? (body.isEmpty ? 1 : 2) : 3, to: descriptor))
     }
   }
 

@@ -140,12 +140,17 @@ struct ResponseSender {
     let suffix = loop.headSuffix(keepsAlive: keepsAlive, version: version)
     UnsafeMutableRawBufferPointer(rebasing: head[headBytes...]).copyBytes(from: suffix)
     headBytes += suffix.count
-    let body = isHead ? [] : response.body
+    if !isHead {
+      let rest = UnsafeMutableRawBufferPointer(rebasing: head[headBytes...])
+      headBytes += response.writeOpening(to: rest, identifier: identifier)
+    }
     if logEntry != nil {
       logEntry?.status = response.status.code
-      logEntry?.bodyBytes = body.count
+      logEntry?.bodyBytes = isHead ? 0 : response.contentBytes
     }
-    let sent = output.sendNow(UnsafeRawBufferPointer(rebasing: head[..<headBytes]), body, to: descriptor)
+    let sent = output.sendNow(
+      UnsafeRawBufferPointer(rebasing: head[..<headBytes]), isHead ? [] : response.body, isHead ? [] : response.closing,
+      to: descriptor)
     loop.counters.countResponse(response.status, isPrepared: true)
     loop.counters.countSent(sent)
   }

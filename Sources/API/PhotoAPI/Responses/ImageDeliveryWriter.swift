@@ -64,11 +64,9 @@ final class ImageDeliveryWriter: Sendable {
   }
 
   private func final(_ frame: ImageFrame) {
-    guard form != .single else {
-      // Before sending, so that a client that has this response and repeats the request finds it cached.
-      delivered(frame)
-      return reply.send(single(frame))
-    }
+    // Before sending, so that a client that has this response and repeats the request finds it cached.
+    delivered(frame)
+    guard form != .single else { return reply.send(single(frame)) }
     let isFirst = start()
     let head = writer.partHead(headers.part(frame, isFinal: true))
     switch (isFirst, form) {

@@ -29,16 +29,17 @@ final class ResponseCache: Sendable {
     /// The entity tag with its quotes.
     let tag: [UInt8]
     let whole: PreparedResponse
-    let notModified: PreparedResponse
+    /// `nil` for a multipart response, which no condition applies to.
+    let notModified: PreparedResponse?
     /// The frame is a smaller encoding of another frame, whose entity tag is still current.
     let isUpgraded: Bool
 
     /// The bytes of the entry without its frame. They are added to the frame's size in the frame cache.
-    var byteCount: Int { key.count + tag.count + whole.headBytes + notModified.headBytes + 512 }
+    var byteCount: Int { key.count + tag.count + whole.headBytes + (notModified?.headBytes ?? 0) + 512 }
 
     init(
       key: [UInt8], hash: Int, slot: Int, generation: Generation, expires: Int64?, frame: CachedFrame, tag: [UInt8],
-      whole: PreparedResponse, notModified: PreparedResponse, isUpgraded: Bool
+      whole: PreparedResponse, notModified: PreparedResponse?, isUpgraded: Bool
     ) {
       self.key = key
       self.hash = hash
@@ -138,13 +139,15 @@ final class ResponseCache: Sendable {
       return nil
     }
     entry.frame.markUsed()
-    guard head.has(.ifNoneMatch) else { return entry.whole }
+    // A chunked response is made anew for HTTP/1.0, which has no chunks, and for HEAD.
+    if entry.whole.isChunked && (head.version == .http10 || head.method == .head) { return nil }
+    guard let notModified = entry.notModified, head.has(.ifNoneMatch) else { return entry.whole }
     let matches = head.withSingleValue(of: .ifNoneMatch) { list in
       entry.tag.withUnsafeBytes { EntityTagList.matches($0, in: list, weakly: true) }
     }
     guard let matches else { return nil }
     if !matches && entry.isUpgraded { return nil }
-    return matches ? entry.notModified : entry.whole
+    return matches ? notModified : entry.whole
   }
 
   /// Stores a response for later equal requests.
@@ -155,13 +158,13 @@ final class ResponseCache: Sendable {
   ///   - generation: the state in which the response was made, read before the asset was looked up.
   ///   - isUpgraded: the frame has replaced another one: a condition with another tag needs the normal path.
   ///   - whole: the complete response, with ``PreparedResponse/requestIDPlaceholder`` for the request's identifier.
+  ///   - notModified: the 304; `nil` for a multipart response, which no condition applies to.
   func store(
-    _ whole: HTTPResponse, notModified: HTTPResponse, entityTag: String, frame: CachedFrame, for head: RequestHead,
-    access: AccessClass, expires: Int64?, variesByOrigin: Bool, generation: Generation, isUpgraded: Bool = false
+    _ whole: PreparedResponse, notModified: PreparedResponse?, entityTag: String, frame: CachedFrame,
+    for head: RequestHead, access: AccessClass, expires: Int64?, variesByOrigin: Bool, generation: Generation,
+    isUpgraded: Bool = false
   ) {
     guard capacity > 0, head.names.isSubset(of: Self.allowedFields),
-      let whole = PreparedResponse(whole, makeMemoryOwner: { [frame] in frame.hold() }),
-      let notModified = PreparedResponse(notModified),
       let key = PreparedKey.withBytes(of: head, access: access, variesByOrigin: variesByOrigin, { Array($0) })
     else { return }
     let hash = key.withUnsafeBytes(PreparedKey.hash)

@@ -121,13 +121,15 @@ struct ImageRoute: Sendable {
     // A prepared response hides later requests, so the first one of a frame that may be replaced has none. The response
     // cache does not notice a new placeholder.
     let isSettled = !imageRequest.awaitsSaliency(of: asset) && (upgrade.map { isUpgrading(wanted, to: $0) } ?? true)
-    let storesResponse = isFromCaches && query.requestID == nil && isSettled
+    let isFinalFrame = form == .single ? isFromCaches : !context.bypassesCaches
+    let storesResponse =
+      isFinalFrame && imageRequest.deliveryMode != .fastFormat && query.requestID == nil && isSettled
     let delivery = ImageDeliveryWriter(
       form: form, headers: headers, head: request.head, maximumRanges: maximumRanges, requestID: context.requestID,
       reply: reply, logger: logger
     ) { [headers, upgrade] frame in
       guard storesResponse, let cached = frame.cached else { return }
-      storeResponse(cached, headers, reply, request.head, caller, generation: generation)
+      storeResponse(cached, form, headers, reply, request.head, caller, generation: generation)
       // The upgrade may have ended since the check above.
       if let upgrade, upgrades.isMade(upgrade.key) { responseCache.framesWereEvicted([cached]) }
     }
@@ -163,8 +165,8 @@ struct ImageRoute: Sendable {
 
   /// Stores a prepared response for later equal requests.
   private func storeResponse(
-    _ frame: CachedFrame, _ headers: ImageHeaders, _ reply: Reply, _ head: RequestHead, _ caller: Caller,
-    generation: ResponseCache.Generation
+    _ frame: CachedFrame, _ form: DeliveryForm, _ headers: ImageHeaders, _ reply: Reply, _ head: RequestHead,
+    _ caller: Caller, generation: ResponseCache.Generation
   ) {
     guard head.method == .get, let access = caller.accessClass else { return }
     // A response for a page that may not read it must not replace another response.
@@ -172,14 +174,37 @@ struct ImageRoute: Sendable {
     if cors.isConfigured, let origin = head.value(of: .origin), cors.reach(of: origin) == .none {
       return
     }
-    let frameAnswer = ImageFrame(frame, requestID: PreparedResponse.requestIDPlaceholder)
-    let validation = headers.validatorFields(frame.derivation)
+    guard let (whole, notModified) = prepared(frame, form, headers, reply) else { return }
     responseCache.store(
-      reply.addingCommonFields(to: HTTPResponse(.ok, headers.single(frameAnswer), body: frame.bytes)),
-      notModified: reply.addingCommonFields(to: HTTPResponse(.notModified, validation)),
-      entityTag: headers.validators(frame.derivation).entityTag ?? "",
+      whole, notModified: notModified, entityTag: headers.validators(frame.derivation).entityTag ?? "",
       frame: frame, for: head, access: access, expires: caller.urlExpiry, variesByOrigin: cors.isConfigured,
       generation: generation, isUpgraded: headers.isUpgraded)
     images.trimFrames()
+  }
+
+  /// The response with a final frame, and the 304 if there is one.
+  private func prepared(
+    _ cached: CachedFrame, _ form: DeliveryForm, _ headers: ImageHeaders, _ reply: Reply
+  ) -> (whole: PreparedResponse, notModified: PreparedResponse?)? {
+    let placeholder = PreparedResponse.requestIDPlaceholder
+    let frame = ImageFrame(cached, requestID: placeholder)
+    guard form != .single else {
+      let fields = headers.validatorFields(cached.derivation)
+      guard
+        let whole = PreparedResponse(
+          reply.addingCommonFields(to: HTTPResponse(.ok, headers.single(frame), body: cached.bytes)),
+          makeMemoryOwner: { cached.hold() }),
+        let notModified = PreparedResponse(reply.addingCommonFields(to: HTTPResponse(.notModified, fields)))
+      else { return nil }
+      return (whole, notModified)
+    }
+    // While the frame is cached, it is the first and the only part. No picture contains its random boundary.
+    let writer = MultipartWriter(boundary: Boundary.make())
+    let fields = headers.multipart(form, boundary: writer.boundary, requestID: placeholder)
+    let whole = PreparedResponse(
+      chunked: reply.addingCommonFields(to: HTTPResponse(.ok, fields)).head,
+      opening: writer.opening + writer.partHead(headers.part(frame, isFinal: true)), body: cached.bytes,
+      closing: writer.closing, makeMemoryOwner: { cached.hold() })
+    return whole.map { ($0, nil) }
   }
 }

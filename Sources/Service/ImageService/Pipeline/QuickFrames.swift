@@ -75,7 +75,7 @@ struct QuickFrames: Sendable {
   /// Whether the frame is expected to come from a ``TilePass``, judging by the catalogue.
   private func isTile(_ wanted: ResolvedRequest) -> Bool {
     let asset = wanted.asset
-    return asset.pixelSize.pixelCount >= minimumTiledPixels && asset.orientation == .topLeft && !asset.hasAlpha
+    return asset.pixelSize.pixelCount >= minimumTiledPixels && !asset.hasAlpha
       && ["public.jpeg", "public.png"].contains(asset.uniformTypeIdentifier)
       && TileGrid(asset.pixelSize).tile(of: wanted.sized).map { $0.factor <= TilePass.maximumFactor } ?? false
       && cache.store.hasRoomForTiles(of: asset.pixelSize)
