@@ -185,6 +185,39 @@ struct CredentialTests {
     #expect(try daemon.get(near, [TestDaemon.bearer(full)]).status == 200)
   }
 
+  @Test("a limited caller's responses stay prepared while other assets change, until the asset leaves its album")
+  func preparedForLimited() throws {
+    let (daemon, inside, outside) = try Self.daemon()
+    let others = [outside, try daemon.identifier("b.jpg")]
+    let limited = TestDaemon.bearer(try daemon.makeToken("read", ["--limit-to", "album"]))
+    let admin = TestDaemon.bearer(try daemon.makeToken("admin"))
+    let near = "/v1/assets/\(inside)/image?targetSize=20x20"
+    func change(_ entry: String) throws {
+      #expect(try daemon.post("/v1/changes", "{\"changes\": [\(entry)]}", [admin]).status == 200)
+    }
+    func preparedResponses() throws -> Int {
+      let text = String(decoding: try daemon.get("/metrics", [admin]).body, as: UTF8.self)
+      let line = text.split(separator: "\n").first { $0.hasPrefix("photod_http_prepared_responses_total ") }
+      return try #require(line?.split(separator: " ").last.flatMap { Int($0) })
+    }
+    // The first commit of a run counts for all assets.
+    try change(#"{"type": "updateAsset", "asset": "\#(outside)", "isFavorite": true}"#)
+    for _ in 0..<2 { #expect(try daemon.get(near, [limited]).status == 200) }
+    let before = try preparedResponses()
+    for round in 0..<10 {
+      try change(#"{"type": "updateAsset", "asset": "\#(others[round % 2])", "isFavorite": \#(round % 4 > 1)}"#)
+      #expect(try daemon.get(near, [limited]).status == 200)
+    }
+    // One of the two others may share its count with the picture by chance.
+    #expect(try preparedResponses() - before >= 5)
+    try change(#"{"type": "removeAssets", "collection": "album", "assets": ["\#(inside)"]}"#)
+    #expect(try daemon.get(near, [limited]).status == 404)
+    try change(#"{"type": "addAssets", "collection": "album", "assets": ["\#(inside)"]}"#)
+    for _ in 0..<2 { #expect(try daemon.get(near, [limited]).status == 200) }
+    try change(#"{"type": "deleteCollection", "collection": "album"}"#)
+    #expect(try daemon.get(near, [limited]).status == 404)
+  }
+
   @Test("a revoked token gets nothing more, not even prepared responses, and its signed URLs end")
   func revoked() throws {
     let (daemon, inside, _) = try Self.daemon()

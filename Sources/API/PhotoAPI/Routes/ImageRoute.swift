@@ -43,9 +43,9 @@ struct ImageRoute: Sendable {
   ) throws(Problem) {
     // Read before the asset is looked up: a later change of the library then makes the stored response invalid.
     let principal = caller.principal
-    // What a limited caller sees also depends on collections, and `original` on the other files of the asset.
-    let dependsOnAssetOnly =
-      principal.visibility == .everything && caller.condition == nil && query.imageVersion != .original
+    // A signed URL also depends on its issuer's collections, and `original` on the other files of the asset. An asset
+    // that leaves the collections of a limited caller counts as changed.
+    let dependsOnAssetOnly = caller.condition == nil && query.imageVersion != .original
     let generation = ResponseCache.Generation(
       asset: dependsOnAssetOnly
         ? queries.library.generation(of: identifier) : .library(queries.library.generation),
