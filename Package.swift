@@ -190,8 +190,8 @@ let package = Package(
         "Primitives", "PhotoModel", "Telemetry", "HTTPServer", "AccessControl", "LibraryCatalogue", "LibraryScan",
         "LibraryFiles", "LibraryFolder", "LibraryImport", "ImageService", "PhotoAPI", "DiskCache", "CPhotodSystem",
         "ImageCodec",
-        "ImageRender", "MediaMetadata", "PhotoPredicate", "DecoderWorkers", argumentParser, configuration, crypto,
-        logging,
+        "ImageRender", "MediaMetadata", "PhotoPredicate", "DecoderWorkers", "ObjectStores", "RemoteScan",
+        "OriginalDownloads", argumentParser, configuration, crypto, logging,
       ],
       swiftSettings: strict),
 
@@ -212,8 +212,8 @@ let package = Package(
     Wing.tools.executable(
       "photod-fuzz",
       [
-        "HTTPCore", "PhotoModel", "PhotoPredicate", "MediaMetadata", "ImageCodec", "ImageRender", "PhotoFixtures",
-        "CPhotodFuzz",
+        "HTTPCore", "PhotoModel", "PhotoPredicate", "MediaMetadata", "ImageCodec", "ImageRender", "ObjectStores",
+        "PhotoFixtures", "CPhotodFuzz",
       ]),
     // Counts the allocations of whatever process links it: tests only.
     Wing.tools.c("CAllocationCounter"),
@@ -260,7 +260,9 @@ let package = Package(
         "PhotoModel", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan", "LibraryFixtures",
         "PhotoFixtures", grdb, logging,
       ]),
-    tests("ObjectStoresTests", ["ObjectStores", "PhotoModel", crypto]),
+    // Servers in the test's own process that are a bucket or a web server, and misbehave on demand.
+    .target(name: "StoreFixtures", dependencies: [crypto], path: "Tests/StoreFixtures", swiftSettings: strict),
+    tests("ObjectStoresTests", ["ObjectStores", "StoreFixtures", "PhotoModel", crypto]),
     tests(
       "RemoteScanTests",
       [
@@ -295,8 +297,8 @@ let package = Package(
     tests(
       "EndToEndTests",
       [
-        "PhotoFixtures", "PhotoAPI", "HTTPCore", "AccessControl", "LibraryCatalogue", "ImageService", "PhotoModel",
-        "photod", "CPhotodSystem", crypto, grdb, logging,
+        "PhotoFixtures", "StoreFixtures", "PhotoAPI", "HTTPCore", "AccessControl", "LibraryCatalogue", "ImageService",
+        "PhotoModel", "photod", "CPhotodSystem", crypto, grdb, logging,
       ]),
   ] + decoders.map { decoderProgram($0.name, Wing.imaging.path($0.name), $0.libraries) },
   swiftLanguageModes: [.v6]

@@ -11,15 +11,18 @@ import LibraryFolder
 import LibraryImport
 import LibraryScan
 import Logging
+import ObjectStores
+import OriginalDownloads
 import PhotoAPI
 import PhotoModel
+import RemoteScan
 import Telemetry
 
 struct Composition: Sendable {
   private let settings: Settings
   private let addresses: [ListenAddress]
   private let proxies: PeerSet
-  private let libraryPath: String
+  private let library: LibraryLocation
   private let dataFolder: String
   private let logLevel: LogLevel
   private let logFormat: LogFormat
@@ -38,7 +41,7 @@ struct Composition: Sendable {
     } catch {
       throw CommandFailure(description: "trustedProxies: \(error)")
     }
-    libraryPath = try settings.libraryPath()
+    library = try settings.libraryLocation()
     dataFolder = try settings.dataFolder()
     let logLevel = LogLevel(settings.logLevel)
     self.logLevel = logLevel
@@ -47,12 +50,20 @@ struct Composition: Sendable {
     LoggingSystem.bootstrap { LineLogHandler(label: $0, format: logFormat, level: logLevel) }
   }
 
-  func scanner() throws -> LibraryScanner {
-    try scanner(Catalogue(dataFolder: dataFolder))
+  func scanner() throws -> AnyLibraryScanner {
+    switch library {
+    case .folder(let path): return .folder(try scanner(of: path, Catalogue(dataFolder: dataFolder)))
+    case .remote(let location):
+      // Credentials before the data folder is made.
+      let store = try location.store()
+      let catalogue = try Catalogue(dataFolder: dataFolder)
+      let heads = try RemoteLibrary.heads(in: dataFolder, limitBytes: settings.remote.headBytes)
+      return .remote(try scanner(of: store, heads, catalogue))
+    }
   }
 
   func check() throws -> CatalogueCheck {
-    CatalogueCheck(catalogue: try Catalogue(reading: dataFolder), directory: libraryPath)
+    CatalogueCheck(catalogue: try Catalogue(reading: dataFolder), directory: try settings.libraryPath())
   }
 
   func repair() -> CatalogueRepair { CatalogueRepair(dataFolder: dataFolder) }
@@ -61,6 +72,7 @@ struct Composition: Sendable {
   ///   - folder: the folder of an export.
   ///   - isDryRun: the catalogue is opened read-only.
   func importer(of folder: String, isDryRun: Bool, _ report: ImportReport) throws -> LibraryImporter {
+    let libraryPath = try settings.libraryPath()
     let catalogue = try isDryRun ? Catalogue(reading: dataFolder) : Catalogue(dataFolder: dataFolder)
     let files = try LibraryFiles(
       catalogue: catalogue, directory: libraryPath, timeZone: settings.timeZone, limits: settings.codec,
@@ -91,15 +103,10 @@ struct Composition: Sendable {
           + "requests without a token.")
     }
     photod_configure_malloc()
-    let folder: LibraryFolder
-    do {
-      folder = try LibraryFolder(path: libraryPath)
-    } catch {
-      throw CommandFailure(description: "the library \(libraryPath): \(error)")
-    }
     // Before any socket is opened, and while this process is small.
     let decoders = Decoders(settings)
     let catalogue = try Catalogue(dataFolder: dataFolder, renderableTypes: decoders.start())
+    let content = try content(catalogue)
     let cores = ProcessInfo.processInfo.activeProcessorCount
     // One prepared response per 8 KiB of frame cache, so that responses take a small part of the memory of the frames.
     let frameResponses = FrameResponses(capacity: settings.cache.frameBytes >> 13)
@@ -109,7 +116,8 @@ struct Composition: Sendable {
     let metrics = MetricsRegistry()
     ProcessMetrics.register(in: metrics, version: Photod.version)
     decoders.register(in: metrics)
-    let originals = OriginalStore(folder: folder)
+    let originals = content.originals
+    MetricsSetup.register(content.remote?.downloads, capacityBytes: settings.originals.diskBytes, in: metrics)
     let images = ImageServices(
       settings, dataFolder: dataFolder, originals: originals, cache: cache, catalogue: catalogue,
       workers: decoders.pictures, metrics: metrics)
@@ -130,8 +138,8 @@ struct Composition: Sendable {
     let streams = ChangeStreams(limits: settings.changes.streams)
     catalogue.feed.observe(streams)
     let files = try LibraryFiles(
-      catalogue: catalogue, directory: libraryPath, timeZone: settings.timeZone, limits: settings.codec,
-      options: settings.files, logger: Logger(label: "files"))
+      catalogue: catalogue, directory: content.folder, timeZone: settings.timeZone, limits: settings.codec,
+      options: content.fileOptions, logger: Logger(label: "files"))
     let changeServices = ChangeServices(
       catalogue: catalogue,
       lists: ChangeListExecutor(
@@ -141,7 +149,7 @@ struct Composition: Sendable {
       queue: WorkQueue(label: "photod.change", workers: 1, limit: settings.changes.queueLength, qos: .userInitiated))
     let stop = StopFlag()
     let scans = ScanScheduler(
-      scanner: try scanner(catalogue), files: files, background: images.background, stop: stop)
+      scanner: content.scanner, files: files, background: images.background, stop: stop)
     if settings.watch.isEnabled { scans.watch(settings.watch.options) }
     let origins = OriginRules(
       allowedHosts: settings.allowedHosts, readers: settings.corsOrigins, writers: settings.corsWriteOrigins)
@@ -182,7 +190,7 @@ struct Composition: Sendable {
     scans.scan(every: settings.scan.intervalSeconds)
     return Daemon(
       server: server, sockets: inherited.isEmpty ? .bind(addresses) : .inherited(inherited, listenAddresses),
-      libraryPath: libraryPath, scans: scans,
+      library: library.name, scans: scans,
       maintenance: Maintenance(
         catalogue: catalogue, images: images.manager, results: results, streams: streams, access: access,
         caching: caching, history: settings.changes.history, files: files, api: api, stop: stop),
@@ -222,9 +230,57 @@ struct Composition: Sendable {
     try AccessRegistry(database: accessDatabase(), logger: Logger(label: "tokens"))
   }
 
-  private func scanner(_ catalogue: Catalogue) throws -> LibraryScanner {
+  /// What depends on where the library is.
+  private struct Content {
+    let originals: OriginalStore
+    let scanner: AnyLibraryScanner
+    /// The folder that uploads and the trash would write to.
+    let folder: String
+    let fileOptions: LibraryFiles.Options
+    /// `nil` for a library in a folder.
+    let remote: RemoteLibrary?
+  }
+
+  private func content(_ catalogue: Catalogue) throws -> Content {
+    switch library {
+    case .folder(let path):
+      let folder: LibraryFolder
+      do {
+        folder = try LibraryFolder(path: path)
+      } catch {
+        throw CommandFailure(description: "the library \(path): \(error)")
+      }
+      return Content(
+        originals: OriginalStore(folder: folder), scanner: .folder(try scanner(of: path, catalogue)), folder: path,
+        fileOptions: settings.files, remote: nil)
+    case .remote(let location):
+      let remote = try RemoteLibrary(
+        location, dataFolder: dataFolder, limits: settings.originals, headBytes: settings.remote.headBytes)
+      var options = settings.files
+      options.isReadOnly = true
+      return Content(
+        originals: remote.originals, scanner: .remote(try scanner(of: remote.store, remote.heads, catalogue)),
+        folder: remote.emptyFolder, fileOptions: options, remote: remote)
+    }
+  }
+
+  private func scanner(
+    of store: any ObjectStore, _ heads: OriginalHeads, _ catalogue: Catalogue
+  ) throws -> RemoteScanner {
+    guard let zone = TimeZone(identifier: settings.timeZone) else {
+      throw LibraryError.unknownTimeZone(settings.timeZone)
+    }
+    var options = RemoteScanner.Options()
+    options.maximumRemovalPercent = settings.scan.maximumRemovalPercent
+    options.keepHead = { heads.store($2, of: $0, $1) }
+    return RemoteScanner(
+      store: store, catalogue: catalogue, probe: MediaProbe(limits: settings.codec, timeZone: zone), timeZone: zone,
+      options: options, logger: Logger(label: "scan"))
+  }
+
+  private func scanner(of folder: String, _ catalogue: Catalogue) throws -> LibraryScanner {
     try LibraryScanner(
-      catalogue: catalogue, directory: libraryPath, timeZone: settings.timeZone,
+      catalogue: catalogue, directory: folder, timeZone: settings.timeZone,
       maximumRemovalPercent: settings.scan.maximumRemovalPercent,
       settleTime: settings.scan.settleTime, limits: settings.codec,
       logger: Logger(label: "scan"))

@@ -19,7 +19,8 @@ struct Daemon: Sendable {
 
   let server: Server
   let sockets: Sockets
-  let libraryPath: String
+  /// Its folder or its address.
+  let library: String
   let scans: ScanScheduler
   let maintenance: Maintenance
   let images: ImageServices
@@ -49,8 +50,8 @@ struct Daemon: Sendable {
       throw CommandFailure(description: "\(error)")
     }
     for address in bound {
-      logger.info("listening", metadata: ["url": "\(address.url)", "library": "\(libraryPath)"])
-      print("photod serves \(libraryPath) at \(address.url)")
+      logger.info("listening", metadata: ["url": "\(address.url)", "library": "\(library)"])
+      print("photod serves \(library) at \(address.url)")
     }
     fflush(nil)
     Systemd.notify("READY=1\nSTATUS=\(heartbeat.status())")

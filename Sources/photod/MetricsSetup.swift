@@ -3,6 +3,7 @@ import DiskCache
 import HTTPServer
 import ImageService
 import LibraryScan
+import OriginalDownloads
 import PhotoModel
 import Primitives
 import Telemetry
@@ -138,6 +139,43 @@ enum MetricsSetup {
       "photod_disk_cache_unavailable",
       "1 while the disk cache can't be used: full, read-only, broken, or used by another process.",
       read: { disk.statistics.isOff || disk.statistics.isSuspended ? 1 : 0 })
+  }
+
+  /// - Parameter downloads: `nil` for a library in a folder; all values are 0 then.
+  static func register(_ downloads: OriginalDownloads?, capacityBytes: Int64, in registry: MetricsRegistry) {
+    typealias Counts = OriginalDownloads.Counts
+    func value(_ read: @escaping @Sendable (Counts) -> Double) -> @Sendable () -> Double {
+      { downloads.map { read($0.counts) } ?? 0 }
+    }
+    registry.gauge(
+      "photod_originals_bytes", "Bytes of originals of a remote library in the data folder.",
+      read: value { Double($0.usedBytes) })
+    registry.gauge(
+      "photod_originals_reserved_bytes", "Bytes of originals that are being downloaded or wait for it.",
+      read: value { Double($0.reservedBytes) })
+    registry.gauge(
+      "photod_originals_capacity_bytes", "Maximum bytes of originals in the data folder (originals.diskBytes).",
+      read: { downloads == nil ? 0 : Double(capacityBytes) })
+    registry.gauge(
+      "photod_originals", "Originals of a remote library in the data folder.", read: value { Double($0.originals) })
+    registry.gauge(
+      "photod_downloads", "Downloads of originals, by state.", ["state": "running"],
+      read: value { Double($0.running) })
+    registry.gauge(
+      "photod_downloads", "Downloads of originals, by state.", ["state": "waiting"],
+      read: value { Double($0.waiting) })
+    let results: [(result: String, count: any KeyPath<OriginalDownloads.Ended, Int> & Sendable)] = [
+      ("complete", \.complete), ("failed", \.failed), ("abandoned", \.abandoned),
+    ]
+    for (result, count) in results {
+      registry.counter(
+        "photod_downloads_ended_total",
+        "Downloads of originals, by how they ended; abandoned: all requests were cancelled.", ["result": result],
+        read: value { Double($0.ended[keyPath: count]) })
+    }
+    registry.counter(
+      "photod_downloaded_bytes_total", "Bytes of complete downloads of originals.",
+      read: value { Double($0.ended.completeBytes) })
   }
 
   /// - Parameter statistics: returns `nil` while the library is not watched.

@@ -12,7 +12,7 @@ import PhotoModel
 import Synchronization
 
 final class ScanScheduler: Sendable {
-  private let scanner: LibraryScanner
+  private let scanner: AnyLibraryScanner
   private let files: LibraryFiles
   private let background: BackgroundRunner
   private let stop: StopFlag
@@ -30,7 +30,7 @@ final class ScanScheduler: Sendable {
   ///   - background: is started after scans.
   ///   - stop: stops a running scan; no scan starts after it is raised.
   init(
-    scanner: LibraryScanner, files: LibraryFiles, background: BackgroundRunner, stop: StopFlag
+    scanner: AnyLibraryScanner, files: LibraryFiles, background: BackgroundRunner, stop: StopFlag
   ) {
     self.scanner = scanner
     self.files = files
@@ -41,8 +41,9 @@ final class ScanScheduler: Sendable {
   /// The watcher's statistics; `nil` if the library is not watched.
   var watchStatistics: WatchStatistics? { watcher.withLock { $0 }?.statistics }
 
-  /// Also watches the library, from the first scan on. Call before `start`.
+  /// Also watches the library, from the first scan on, if it is in a folder. Call before `start`.
   func watch(_ options: LibraryWatcher.Options) {
+    guard case .folder(let scanner) = scanner else { return }
     do {
       let made = try LibraryWatcher(
         scanner: scanner, scanQueue: queue, options: options, stop: stop, logger: Logger(label: "watch"),

@@ -28,6 +28,10 @@ struct SettingsTests {
       case ("decoders.hevc", _): "libde265"
       case ("upload.template", _): "uploads/{name}"
       case ("limits.sourceSide", _): "65000"
+      case ("s3.endpoint", _): "https://store.example"
+      case ("s3.region", _): "eu-central-1"
+      case ("s3.credentialsFile", _): "/tmp/elsewhere"
+      case ("remote.allowedHosts", _): "photos.example,other.example"
       case ("caching.maximumLeaseSeconds", _): "3600"
       case (_, "true"): "false"
       case (_, "false"): "true"
@@ -39,7 +43,9 @@ struct SettingsTests {
     var json: Any {
       switch standard {
       case "true", "false": other == "true"
-      case _ where ["listen", "allowedHosts", "trustedProxies", "corsOrigins", "corsWriteOrigins"].contains(key):
+      case _
+      where ["listen", "allowedHosts", "trustedProxies", "corsOrigins", "corsWriteOrigins", "remote.allowedHosts"]
+        .contains(key):
         other.split(separator: ",").map(String.init)
       case _ where key == "presets": ["card": "targetSize=400x300"]
       default: Int(other) ?? other

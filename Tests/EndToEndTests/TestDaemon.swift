@@ -44,8 +44,10 @@ final class TestDaemon: @unchecked Sendable {
   }
 
   /// Serves folders as they are, which may outlive it.
+  ///
+  /// - Parameter library: the setting `library`, if it is not the folder.
   init(
-    serving folders: Folders, arguments: [String] = [], environment: [String: String] = [:],
+    serving folders: Folders, library: String? = nil, arguments: [String] = [], environment: [String: String] = [:],
     launcher: String = "exec \"$@\""
   ) throws {
     self.folders = folders
@@ -53,7 +55,7 @@ final class TestDaemon: @unchecked Sendable {
     process.executableURL = URL(filePath: "/bin/sh")
     process.arguments =
       [
-        "-c", launcher, "sh", Self.binary, "serve", "--library", folders.library, "--data", folders.data,
+        "-c", launcher, "sh", Self.binary, "serve", "--library", library ?? folders.library, "--data", folders.data,
         "--listen", "127.0.0.1:0",
       ] + arguments
     process.environment = Self.environment.merging(environment) { $1 }

@@ -10,6 +10,7 @@ struct AdmissionTests {
 
   private static func name(_ delivery: ImageDelivery) -> String {
     switch delivery {
+    case .progress(let share): "progress \(share)"
     case .degraded(let frame): "degraded \(frame.result.requestID)"
     case .final(let frame): "final \(frame.result.requestID)"
     case .failed(let error): "\(error)"

@@ -57,7 +57,7 @@ struct DegradedFrameTests {
     deliveries.compactMap {
       switch $0 {
       case .degraded(let frame), .final(let frame): frame
-      case .failed: nil
+      case .progress, .failed: nil
       }
     }
   }

@@ -16,6 +16,7 @@ struct JobTests {
 
   private static func name(_ delivery: ImageDelivery) -> String {
     switch delivery {
+    case .progress(let share): "progress \(share)"
     case .degraded: "degraded"
     case .final(let frame): "final \(frame.result.size.width) for \(frame.result.requestID)"
     case .failed(let error): "\(error)"

@@ -64,7 +64,7 @@ struct StoredFrameTests {
     deliveries.compactMap {
       switch $0 {
       case .degraded(let frame), .final(let frame): frame
-      case .failed: nil
+      case .progress, .failed: nil
       }
     }
   }

@@ -117,6 +117,7 @@ private final class Storm: Sendable {
     let task = manager.requestImage(ResolvedRequest(request, for: asset), context) { delivery in
       frames.withLock { state in
         switch delivery {
+        case .progress: break
         case .degraded(let frame): state.frames.append(frame)
         case .final(let frame):
           state.frames.append(frame)
@@ -126,7 +127,10 @@ private final class Storm: Sendable {
         case .failed: state.end = "failed"
         }
       }
-      if case .degraded = delivery { return }
+      switch delivery {
+      case .progress, .degraded: return
+      case .final, .failed: break
+      }
       ended.signal()
     }
     if Int.random(in: 0..<4) == 0 { manager.cancel(task) }

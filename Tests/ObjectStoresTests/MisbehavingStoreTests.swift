@@ -1,3 +1,4 @@
+import StoreFixtures
 import Testing
 
 @testable import ObjectStores

@@ -1,4 +1,5 @@
 import Dispatch
+import StoreFixtures
 import Synchronization
 
 @testable import ObjectStores

@@ -1,5 +1,6 @@
 import Foundation
 import PhotoModel
+import StoreFixtures
 import Testing
 
 @testable import ObjectStores

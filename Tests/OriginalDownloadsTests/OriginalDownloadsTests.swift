@@ -235,7 +235,8 @@ import Testing
     let again = try DownloadHarness.open(harness.store, harness.path)
     #expect(
       again.counts
-        == OriginalDownloads.Counts(originals: 2, usedBytes: 600_000, reservedBytes: 0, running: 0, waiting: 0))
+        == OriginalDownloads.Counts(
+          originals: 2, usedBytes: 600_000, reservedBytes: 0, running: 0, waiting: 0, ended: OriginalDownloads.Ended()))
     #expect(again.open("b", DownloadHarness.identity(300_000)) != nil)
     #expect(!harness.names.contains { $0.hasPrefix("partial-") })
     #expect(harness.names.contains("mine.txt"))

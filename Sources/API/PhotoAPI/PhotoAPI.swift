@@ -82,7 +82,8 @@ package final class PhotoAPI: Sendable {
       failedAttempts: FailedAttemptThrottle(capacity: access.limits.throttledPeers, logger: logger),
       allowsAnonymous: options.allowsAnonymous, namesNeedScope: options.namesNeedScope)
     let queries = QueryService(
-      library: library, tokens: changeServices.catalogue.tokens, results: results, timeLimit: options.fetchDeadline,
+      library: library, tokens: changeServices.catalogue.tokens, results: results, originals: originals,
+      timeLimit: options.fetchDeadline,
       lookups: lookups, fetches: fetches, logger: logger)
     self.accessPolicy = accessPolicy
     self.queries = queries
@@ -96,7 +97,9 @@ package final class PhotoAPI: Sendable {
     assets = AssetRoutes(queries: queries)
     self.uploads = UploadRoute(
       files: files, tokens: queries.tokens, limits: options.uploads, queue: uploads, logger: logger)
-    metadata = MetadataRoute(queries: queries, originals: originals, limits: options.codec, logger: logger)
+    let originalFetches = OriginalFetches(originals: originals, logger: logger)
+    metadata = MetadataRoute(
+      queries: queries, originals: originals, fetches: originalFetches, limits: options.codec, logger: logger)
     let openFiles = OpenOriginals()
     self.openFiles = openFiles
     let originalFiles = OriginalFiles(
@@ -106,7 +109,7 @@ package final class PhotoAPI: Sendable {
     let preparedOriginals = PreparedOriginals()
     self.preparedOriginals = preparedOriginals
     data = DataRoute(
-      queries: queries, files: originalFiles, sender: sender, prepared: preparedOriginals,
+      queries: queries, files: originalFiles, fetches: originalFetches, sender: sender, prepared: preparedOriginals,
       fullSizePhotos: FullSizePhotos(images: images, maximumRanges: options.maximumRanges, logger: logger))
     archive = ArchiveRoute(
       queries: queries,
@@ -118,7 +121,7 @@ package final class PhotoAPI: Sendable {
     let raws = RAWOriginals(queries: queries, originals: originals, limits: options.codec)
     image = ImageRoute(
       queries: queries, images: images, upgrades: upgrades, presets: options.presets, raws: raws,
-      responseCache: frameResponses.cache,
+      responseCache: frameResponses.cache, fetches: originalFetches,
       fullResolution: FullResolutionFiles(files: originalFiles, limits: options.codec), sender: sender,
       allowsPublicCaching: options.allowsPublicCaching, maximumRanges: options.maximumRanges, logger: logger)
     iiif = IIIFRoutes(

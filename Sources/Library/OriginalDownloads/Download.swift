@@ -177,6 +177,7 @@ package final class ArrivingOriginal: ByteSource {
   init(_ download: Download) { self.download = download }
 
   package var size: Int64 { download.identity.size }
+  var availableBytes: Int64 { download.availableBytes }
   package var canReturnNotYet: Bool { true }
 
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(ByteSourceError) -> ByteRead {

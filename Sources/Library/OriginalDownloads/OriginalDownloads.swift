@@ -67,6 +67,7 @@ package final class OriginalDownloads: Sendable {
     var jobs: [OriginalName: Job] = [:]
     var running = 0
     var lastNumber: UInt64 = 0
+    var ended = Ended()
   }
 
   /// Numbers for ``downloads``.
@@ -76,6 +77,16 @@ package final class OriginalDownloads: Sendable {
     package let reservedBytes: Int64
     package let running: Int
     package let waiting: Int
+    /// Since the start: downloads by how they ended, and the bytes of complete ones.
+    package let ended: Ended
+  }
+
+  package struct Ended: Sendable, Hashable {
+    package internal(set) var complete = 0
+    package internal(set) var failed = 0
+    /// All who waited have left.
+    package internal(set) var abandoned = 0
+    package internal(set) var completeBytes: Int64 = 0
   }
 
   private let store: any ObjectStore
@@ -103,7 +114,7 @@ package final class OriginalDownloads: Sendable {
     state.withLock { state in
       Counts(
         originals: state.index.count, usedBytes: state.index.usedBytes, reservedBytes: state.index.reservedBytes,
-        running: state.running, waiting: state.jobs.count { $0.value.download == nil })
+        running: state.running, waiting: state.jobs.count { $0.value.download == nil }, ended: state.ended)
     }
   }
 
@@ -197,6 +208,7 @@ package final class OriginalDownloads: Sendable {
         let job = state.jobs[ticket.name], job.waiters.isEmpty
       else { return nil }
       Self.end(ticket.name, &state)
+      state.ended.abandoned += 1
       return job.download
     }
     abandoned?.cancel()
@@ -292,7 +304,13 @@ package final class OriginalDownloads: Sendable {
         return nil
       }
       Self.end(name, &state)
-      if case .success = result { state.index.insert(name, size: job.identity.size) }
+      if case .success = result {
+        state.index.insert(name, size: job.identity.size)
+        state.ended.complete += 1
+        state.ended.completeBytes += job.identity.size
+      } else {
+        state.ended.failed += 1
+      }
       return job
     }
     guard let job else { return folder.remove(name) }

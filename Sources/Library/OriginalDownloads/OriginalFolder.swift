@@ -60,9 +60,9 @@ struct OriginalFolder: Sendable {
     return PartialFile(name: name, file: try LibraryFile(owning: root.create(name)))
   }
 
-  /// Gives a complete, synced download its name.
-  func keep(_ partial: PartialFile, as name: OriginalName) throws(SystemError) {
-    try partial.file.sync()
+  /// Gives a complete file its name, synced unless a cut-off file does no harm.
+  func keep(_ partial: PartialFile, as name: OriginalName, syncs: Bool = true) throws(SystemError) {
+    if syncs { try partial.file.sync() }
     let parent = try folder.openMakingFolders(name.folder, isPrivate: true)
     let root = try folder.open([], isFolder: true)
     // An older file of this name has the same content, or is damaged.
@@ -76,7 +76,12 @@ struct OriginalFolder: Sendable {
 
   /// Opens an original. `nil` if it is missing or has another size.
   func open(_ name: OriginalName, size: Int64) -> LibraryFile? {
-    guard let file = try? folder.open(name.path), file.isRegularFile, file.size == size else { return nil }
+    guard let file = open(name), file.size == size else { return nil }
+    return file
+  }
+
+  func open(_ name: OriginalName) -> LibraryFile? {
+    guard let file = try? folder.open(name.path), file.isRegularFile else { return nil }
     return file
   }
 

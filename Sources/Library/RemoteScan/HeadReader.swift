@@ -50,7 +50,8 @@ struct HeadReader {
       }
       guard let index else { return }
       let entry = entries[index]
-      let object = RangedObject(entry.key, of: entry.identity, in: scanner.store, limits: scanner.options.ranges)
+      let object = RangedObject(
+        entry.key, of: entry.identity, in: scanner.store, limits: scanner.options.ranges, stop: stop)
       let file = probe(object, entry)
       let cost = object.cost
       state.withLock { state in
@@ -65,10 +66,22 @@ struct HeadReader {
     }
   }
 
+  /// Keeps what was read if the thumbnail is in it: no range is fetched for this.
+  private func keepThumbnail(_ thumbnail: ByteRange?, of object: RangedObject, _ identity: FileIdentity) {
+    guard let thumbnail else { return }
+    let parts = object.fetchedParts
+    let isIn = parts.contains {
+      $0.offset <= thumbnail.offset
+        && thumbnail.offset + Int64(thumbnail.length) <= $0.offset + Int64($0.bytes.count)
+    }
+    if isIn { scanner.options.keepHead(object.key, identity, parts) }
+  }
+
   private func probe(_ object: RangedObject, _ entry: ObjectPage.Entry) -> ProbedFile {
     let identity = FileIdentity(entry)
     do throws(CodecError) {
       let media = try scanner.probe.media(of: object, identity, at: entry.key.bytes)
+      keepThumbnail(media.thumbnail, of: object, identity)
       return ProbedFile(path: entry.key.bytes, identity: identity, finding: .media(media))
     } catch {
       // A head beyond the limit has one identity for good: it is not read again by every scan.

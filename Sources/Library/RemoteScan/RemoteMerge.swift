@@ -37,12 +37,12 @@ struct RemoteMerge {
   }
 
   /// Lists the store, and stores what is new or changed.
-  mutating func run() throws(RemoteScanError) {
+  mutating func run(_ onProgress: (RemoteScanProgress) -> Void) throws(RemoteScanError) {
     var position: ObjectPage.Position?
     repeat {
       let page: ObjectPage
       do throws(ObjectStoreError) {
-        page = try scanner.store.waitForPage(from: position)
+        page = try scanner.store.waitForPage(from: position, stop: stop)
       } catch {
         throw .store(error)
       }
@@ -52,7 +52,10 @@ struct RemoteMerge {
         if let lastKey, !(lastKey < entry.key) { throw .unsortedList }
         lastKey = entry.key
         try add(entry)
-        if waiting.count >= scanner.options.batchObjects { try flush() }
+        if waiting.count >= scanner.options.batchObjects {
+          try flush()
+          onProgress(progress)
+        }
       }
       position = page.next
     } while position != nil && !stop.isRaised
@@ -153,7 +156,7 @@ struct RemoteMerge {
   private func isGone(_ path: [UInt8]) throws(RemoteScanError) -> Bool {
     guard let key = ObjectKey(path) else { return true }
     do throws(ObjectStoreError) {
-      _ = try scanner.store.waitForHead(key)
+      _ = try scanner.store.waitForHead(key, stop: stop)
       return false
     } catch {
       if error == .notFound { return true }
@@ -185,7 +188,7 @@ struct RemoteMerge {
       for file in secondary {
         guard let key = ObjectKey(file.path) else { continue }
         do throws(ObjectStoreError) {
-          let head = try scanner.store.waitForHead(key)
+          let head = try scanner.store.waitForHead(key, stop: stop)
           entries.append(ObjectPage.Entry(key: key, identity: head.identity, modified: head.modified))
         } catch {
           if error != .notFound { throw .store(error) }

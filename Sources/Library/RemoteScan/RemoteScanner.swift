@@ -15,14 +15,25 @@ import ObjectStores
 import PhotoModel
 
 /// Why a scan of a remote library ended early.
-package enum RemoteScanError: Error, Sendable, Equatable {
+package enum RemoteScanError: Error, Sendable, Equatable, CustomStringConvertible {
   case store(ObjectStoreError)
   /// The store's list is not sorted by key.
   case unsortedList
   case library(LibraryError)
+
+  package var description: String {
+    switch self {
+    case .store(let error): "reading the remote library failed: \(error)"
+    case .unsortedList: "the list of the remote library is not sorted by key, so it is not used"
+    case .library(let error): "\(error)"
+    }
+  }
 }
 
 package struct RemoteScanner: Sendable {
+  /// Keeps the parts of an object that contain its embedded thumbnail.
+  package typealias KeepHead = @Sendable (ObjectKey, FileIdentity, [(offset: Int64, bytes: [UInt8])]) -> Void
+
   package struct Options: Sendable {
     /// Objects whose heads are read at the same time.
     package var parallelProbes = 8
@@ -32,6 +43,8 @@ package struct RemoteScanner: Sendable {
     package var maximumRemovalPercent = 50
     /// Bytes and ranges of one object's head.
     package var ranges = RangedObject.Limits()
+    /// Called on several threads.
+    package var keepHead: KeepHead = { _, _, _ in }
 
     package init() {}
   }
@@ -59,17 +72,26 @@ package struct RemoteScanner: Sendable {
   ///
   /// A stopped scan keeps what it has stored so far, and removes nothing.
   ///
-  /// - Parameter acceptsRemovals: remove all missing objects, however many.
+  /// - Parameters:
+  ///   - acceptsRemovals: remove all missing objects, however many.
+  ///   - onProgress: called on this thread after each batch.
   package func scan(
-    acceptingRemovals acceptsRemovals: Bool = false, stop: StopFlag = StopFlag()
+    acceptingRemovals acceptsRemovals: Bool = false, stop: StopFlag = StopFlag(),
+    onProgress: (RemoteScanProgress) -> Void = { _ in }
   ) throws(RemoteScanError) -> RemoteScanProgress {
     let lock = try library { () throws(LibraryError) in try DataFolderLock.forScan(into: catalogue.dataFolder) }
     defer { lock.unlock() }
     try source { () throws(AssetSourceError) in try catalogue.fileDays(zone: timeZone, stop: stop) }
     var merge = try RemoteMerge(self, stop)
-    try merge.run()
-    guard !stop.isRaised else { return merge.progress }
-    try merge.removeMissing(acceptsAll: acceptsRemovals)
+    do throws(RemoteScanError) {
+      try merge.run(onProgress)
+      guard !stop.isRaised else { return merge.progress }
+      try merge.removeMissing(acceptsAll: acceptsRemovals)
+    } catch {
+      // An operation with the store was cancelled because the scan was stopped.
+      guard stop.isRaised, error == .store(.cancelled) else { throw error }
+      return merge.progress
+    }
     try source { () throws(AssetSourceError) in
       try catalogue.recordScan(probeVersion: probe.version)
       try catalogue.refreshMoments(zone: timeZone, stop: stop)

@@ -47,6 +47,13 @@ package struct ImageFrame: Sendable {
     return frame
   }
 
+  /// The same frame, labelled as made without an original that is in the cloud.
+  var inCloud: ImageFrame {
+    var frame = self
+    frame.result.isInCloud = true
+    return frame
+  }
+
   /// The same frame, labelled for one of the waiting tasks.
   package func withRequestID(_ requestID: String) -> ImageFrame {
     var frame = self

@@ -42,6 +42,8 @@ package final class ImageManager: Sendable {
     package var priority = ImagePriority.normal
     /// The request's parameters as the client sent them.
     package var parameters: [String: String] = [:]
+    /// Whether the original may be fetched from its remote store. Otherwise the request gets what is local.
+    package var allowsNetwork = false
     /// Render from the original even if the frame is cached, and cache nothing.
     package var bypassesCaches = false
 
@@ -132,7 +134,7 @@ package final class ImageManager: Sendable {
   package func activeRequests(owner: String?) -> [RequestState] {
     requests.all(owner: owner, at: now()).map { state, key in
       var state = state
-      state.stage = pipeline.jobs.stage(key)
+      (state.stage, state.downloadProgress) = pipeline.jobs.stageAndProgress(key)
       return state
     }
   }
@@ -142,14 +144,17 @@ package final class ImageManager: Sendable {
     requests.request(owner: owner, requestID: requestID, includingOtherOwners: includingOtherOwners, at: now()).map {
       state, key in
       var state = state
-      state.stage = key.flatMap(pipeline.jobs.stage)
+      if let key { (state.stage, state.downloadProgress) = pipeline.jobs.stageAndProgress(key) }
       return state
     }
   }
 
   /// Ends tasks that are over their deadline. Call it about once a second.
   package func expire() {
-    for task in requests.tasks(createdBefore: now() - deadline) { _ = end(task, .deadlineExceeded) }
+    for task in requests.tasks(createdBefore: now() - deadline) {
+      let isDownloading = pipeline.jobs.stage(task.key) == .downloading
+      _ = end(task, isDownloading ? .fetchFailed(.timedOut) : .deadlineExceeded)
+    }
   }
 
   /// Evicts frames that are over the memory limit. Call it after bytes were attached to a frame.

@@ -7,6 +7,10 @@ package enum ImageServiceError: Error, Sendable, Hashable {
   case originalMissing
   /// The file has changed since the catalogue read it; the next scan updates the catalogue.
   case originalChanged
+  /// The original is in a remote store, and the request does not allow fetching it.
+  case inCloud
+  /// The original is in a remote store, and could not be fetched.
+  case fetchFailed(OriginalFetchError)
   /// The original is damaged, has no decoder, or exceeds a limit.
   case codec(CodecError)
   /// The render would need more memory than the budget of all renders together.
@@ -25,7 +29,17 @@ package enum ImageServiceError: Error, Sendable, Hashable {
     switch error {
     case .notFound: self = .originalMissing
     case .changed: self = .originalChanged
+    case .inCloud: self = .inCloud
     case .failed(let error): self = .failed("\(error)")
+    }
+  }
+
+  package init(_ error: OriginalFetchError) {
+    switch error {
+    case .notFound: self = .originalMissing
+    case .changed: self = .originalChanged
+    case .queueFull: self = .queueFull
+    case .noSpace, .timedOut, .suspended, .failed: self = .fetchFailed(error)
     }
   }
 }

@@ -49,6 +49,7 @@ struct FuzzTarget: Sendable {
     FuzzTarget(name: "http") { run($0, $1, HTTPTarget.check) },
     FuzzTarget(name: "multipart") { run($0, $1, MultipartTarget.check) },
     FuzzTarget(name: "predicate") { run($0, $1, PredicateTarget.check) },
+    FuzzTarget(name: "store") { run($0, $1, StoreTarget.check) },
   ]
 
   func run(_ arguments: [String]) throws {

@@ -17,7 +17,7 @@ enum Seeds {
       ("locationblock", exifs + packets + resources + multiPictures),
       ("http", requests),
       ("multipart", forms),
-      ("predicate", predicates), ("gainmap", gainMaps),
+      ("predicate", predicates), ("gainmap", gainMaps), ("store", storeAnswers),
     ] + DecoderSeeds.all.map({ ("decoder-\($0.codec)", $0.seeds) }) {
       let place = folder + "/" + target
       try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
@@ -33,6 +33,20 @@ enum Seeds {
       "preamble\r\n--b b\r\ncontent-disposition: form-data; filename*=UTF-8''%C3%A9\r\n\r\nx\r\n--b b--",
       "--b b\r\nX\r\n\r\n", "--b b--",
     ].map { Array((head + $0).utf8) }
+  }
+
+  private static var storeAnswers: [[UInt8]] {
+    [
+      """
+      <?xml version="1.0"?><ListBucketResult xmlns="a"><IsTruncated>true</IsTruncated>
+      <NextContinuationToken>a+/=</NextContinuationToken><Contents><Key>a%20b%2Bc+d</Key>
+      <LastModified>2013-05-24T00:00:01.000Z</LastModified><ETag>&quot;x&quot;</ETag><Size>12</Size></Contents>
+      <Contents><Key>b</Key></Contents></ListBucketResult>
+      """, "<Error><Code>SlowDown</Code><Message>&#x41;</Message></Error>",
+      "<!DOCTYPE a [<!ENTITY b \"c\">]><ListBucketResult></ListBucketResult>",
+      #"[{"path": "2024/a.jpg", "size": 12345, "etag": "\"x\""}, {"path": "a/.b/c", "size": 1, "etag": "y"}]"#,
+      #"[{"path": "../a", "size": -1, "etag": "W/\"x\""}]"#,
+    ].map { Array($0.utf8) }
   }
 
   private static var jpegs: [[UInt8]] {

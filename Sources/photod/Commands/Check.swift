@@ -28,7 +28,13 @@ struct Check: AsyncParsableCommand {
   func run() async throws {
     let settings = try common.settings()
     let composition: Composition
-    do { composition = try Composition(settings) } catch { throw Self.failed("check", error) }
+    do {
+      // Not a remote library, whose files can't be compared.
+      _ = try settings.libraryPath()
+      composition = try Composition(settings)
+    } catch {
+      throw Self.failed("check", error)
+    }
     var differences: Int
     do {
       differences = try compare(composition)

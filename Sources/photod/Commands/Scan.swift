@@ -6,7 +6,7 @@ import ArgumentParser
 
 struct Scan: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Update the catalogue from the library folder, and exit.")
+    abstract: "Update the catalogue from the library, and exit.")
 
   @OptionGroup var common: CommonOptions
 
@@ -22,7 +22,7 @@ struct Scan: AsyncParsableCommand {
     let scanner = try Composition(settings).scanner()
     let display = ScanDisplay(isTerminal: isatty(STDERR_FILENO) == 1)
     do {
-      let progress = try scanner.scan(acceptingRemovals: acceptRemovals, estimatingTotal: true) { display.show($0) }
+      let progress = try scanner.scan(acceptingRemovals: acceptRemovals) { display.show($0) }
       display.finish(progress)
     } catch {
       display.clear()

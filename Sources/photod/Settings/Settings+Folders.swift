@@ -7,11 +7,20 @@ import PhotoModel
 #endif
 
 extension Settings {
+  /// Where the library is. Throws ``CommandFailure`` if it is not set, not there, or not allowed.
+  func libraryLocation() throws -> LibraryLocation {
+    if RemoteLibraryLocation.isRemote(library) { return .remote(try RemoteLibraryLocation(self)) }
+    return .folder(try libraryPath())
+  }
+
   /// The folder of the library, with symbolic links resolved, so that one library has one path. Throws
   /// ``CommandFailure`` if none is set or it does not exist.
   func libraryPath() throws -> String {
     guard !library.isEmpty else {
       throw CommandFailure(description: "no library folder given; set --library or PHOTOD_LIBRARY")
+    }
+    guard !RemoteLibraryLocation.isRemote(library) else {
+      throw CommandFailure(description: "this command needs a library in a folder; \(library) is a remote one")
     }
     guard let resolved = realpath(library, nil) else {
       throw CommandFailure(description: "the library \(library): \(SystemError(code: errno))")
@@ -22,7 +31,11 @@ extension Settings {
 
   /// The data folder. If the settings name it, the library does not have to exist.
   func dataFolder() throws -> String {
-    data.isEmpty ? try Self.standardDataFolder(for: libraryPath()) : data
+    guard data.isEmpty else { return data }
+    switch try libraryLocation() {
+    case .folder(let path): return try Self.standardDataFolder(for: path)
+    case .remote(let location): return try Self.standardDataFolder(for: location.name)
+    }
   }
 
   /// The default data folder, one per library: two libraries must never share a catalogue by accident.

@@ -43,7 +43,9 @@ extension Settings {
       "library", .text(\.library),
       """
       The folder with the photographs. photod writes into it only when a client uploads, deletes or restores; readOnly \
-      forbids that.
+      forbids that. Or a remote library, which photod only reads: s3://BUCKET/PREFIX, a bucket of Amazon S3 or of \
+      another store with its API (s3.*); or https://HOST/PREFIX, a web server that lists the files in \
+      PREFIX/manifest.json. Originals of a remote library are downloaded when they are needed (originals.*).
       """,
       advice: "Required: set it here, with PHOTOD_LIBRARY or with --library."),
     Setting(

@@ -10,6 +10,7 @@ import ImageCodec
 import ImageService
 import LibraryFiles
 import Logging
+import OriginalDownloads
 import PhotoAPI
 
 struct Settings: Sendable {
@@ -45,6 +46,9 @@ struct Settings: Sendable {
   var scan = ScanSettings()
   var watch = WatchSettings()
   var http = HTTPSettings()
+  var s3 = S3Settings()
+  var remote = RemoteSettings()
+  var originals = OriginalDownloads.Limits()
   /// By key. Settings that no source sets are absent.
   private var origins: [String: SettingOrigin] = [:]
 
@@ -54,7 +58,7 @@ struct Settings: Sendable {
   static let table: [Setting] = Array(
     [
       generalTable, cacheTable, accessTable, renderTable, decodersTable, fetchTable, cachingTable, changesTable,
-      limitsTable, uploadTable, archivesTable, scanTable, httpTable,
+      limitsTable, uploadTable, archivesTable, scanTable, httpTable, remoteTable, originalsTable,
     ].joined())
 
   static let keys = Set(table.map(\.key))

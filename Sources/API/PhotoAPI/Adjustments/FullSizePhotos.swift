@@ -30,7 +30,8 @@ struct FullSizePhotos: Sendable {
 
   /// Sends the picture, or ranges of it, when it is ready.
   func send(
-    _ asset: Asset, isDownload: Bool, isVersioned: Bool, _ request: HTTPRequest, _ principal: Principal, _ reply: Reply
+    _ asset: Asset, isDownload: Bool, isVersioned: Bool, allowsNetwork: Bool, _ request: HTTPRequest,
+    _ principal: Principal, _ reply: Reply
   ) throws(Problem) {
     if let problem = Problem(unrenderable: asset) { throw problem }
     let format = Self.format(of: asset)
@@ -58,14 +59,17 @@ struct FullSizePhotos: Sendable {
     }
     var context = ImageManager.RequestContext(requestID: reply.requestID, owner: principal.name)
     context.priority = ImagePriority(request.head)
+    context.allowsNetwork = allowsNetwork
     let (head, maximumRanges) = (request.head, maximumRanges)
     let task = images.requestImage(wanted, context) { [logger] delivery in
       switch delivery {
-      case .degraded: break
+      case .progress, .degraded: break
       case .failed(let error):
         let problem = Problem(error)
-        if problem.status == 500 { reply.logFailure("image failed", error, to: logger) }
+        if problem.isServerFailure { reply.logFailure("image failed", error, to: logger) }
         reply.send(problem.response)
+      // A smaller picture stands in for an image, not for data.
+      case .final(let frame) where frame.result.isInCloud: reply.send(Problem(ImageServiceError.inCloud).response)
       case .final(let frame):
         let whole = HTTPResponse(
           .ok, headers.validatorFields(frame.derivation) + fields, body: frame.bytes, owner: frame.bytesOwner)

@@ -65,12 +65,13 @@ extension Endpoint {
           Read from the file. Callers without the scope location get no section, entry, property or field that \
           contains a location.
           """,
+        query: [.networkAccess],
         responses: .validated(
           "The metadata.", .json(["Metadata"]),
           notModified: "The metadata matches If-None-Match. The file was not opened."),
-        problems: [404, 415, 422, 500]),
-      handler: .lookup { api, exchange throws(Problem) in
-        try api.metadata.answer(exchange.identifier("localIdentifier"), exchange.request, exchange.principal)
+        problems: [404, 415, 422, 500, 502, 504, 507]),
+      handler: .custom { api, exchange throws(Problem) in
+        try api.metadata.answer(exchange.identifier("localIdentifier"), exchange)
       }),
 
     Endpoint(

@@ -48,7 +48,7 @@ extension Endpoint {
                 .link,
               ])
           ],
-        problems: [404, 415, 416, 422, 500, 501]),
+        problems: [404, 415, 416, 422, 500, 501, 502, 504, 507]),
       handler: .custom { api, exchange throws(Problem) in try api.iiif.image(exchange) }),
 
     Endpoint(

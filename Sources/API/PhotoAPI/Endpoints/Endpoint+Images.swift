@@ -8,7 +8,7 @@ extension Endpoint {
       .get, "/v1/assets/{localIdentifier}/image", "getImage", needs: .scope([.read]), signedAccess: .image,
       APIOperation(
         "An asset's image, upright, at the requested size.", query: imageQuery,
-        responses: imageResponses, problems: [404, 406, 409, 415, 416, 422, 500]),
+        responses: imageResponses, problems: [404, 406, 409, 415, 416, 422, 500, 502, 504, 507]),
       handler: .custom { api, exchange throws(Problem) in
         try api.image.answer(exchange.identifier("localIdentifier"), exchange)
       }),
@@ -123,7 +123,7 @@ extension Endpoint {
       """,
       default: "center", pattern: "^(center|auto|[0-9.]+,[0-9.]+)$", example: "auto"),
     .word("version", ImageVersion.self, default: .current),
-    .flag("networkAccessAllowed", "Accepted without effect, because every original is local."),
+    .networkAccess,
     .flag(
       "allowSecondaryDegradedImage",
       "With deliveryMode opportunistic: allows a second, better degraded frame before the final one."),

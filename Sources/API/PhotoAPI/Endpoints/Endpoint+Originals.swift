@@ -14,7 +14,7 @@ extension Endpoint {
           """,
         query: [
           .word("version", ImageVersion.self, default: .current, "The version of the asset.")
-        ] + dataQuery, responses: dataResponses, problems: [404, 416, 500]),
+        ] + dataQuery, responses: dataResponses, problems: [404, 416, 500, 502, 504, 507]),
       handler: .custom { api, exchange throws(Problem) in
         try api.data.send(.version, of: exchange.identifier("localIdentifier"), exchange)
       }),
@@ -35,7 +35,7 @@ extension Endpoint {
       APIOperation(
         "A file of an asset by its type, or ranges of it.",
         description: "Like /v1/assets/{localIdentifier}/data. If several files have the type, the first one.",
-        query: dataQuery, responses: dataResponses, problems: [404, 416, 500]),
+        query: dataQuery, responses: dataResponses, problems: [404, 416, 500, 502, 504, 507]),
       handler: .custom { api, exchange throws(Problem) in
         try api.data.send(.resource(exchange.route["type"]), of: exchange.identifier("localIdentifier"), exchange)
       }),
@@ -44,6 +44,7 @@ extension Endpoint {
   private static let dataQuery: [QueryParameter] = [
     .flag("includeLocation", "Keep the places in the file. Needs the scope location."),
     .flag("download", "Ask the browser to save the file instead of showing it."),
+    .networkAccess,
     .text(
       "v", "The asset's contentVersion. The response can then be cached forever; a version that is gone gets 404."),
   ]

@@ -18,6 +18,7 @@ struct DataRoute: Sendable {
 
   let queries: QueryService
   let files: OriginalFiles
+  let fetches: OriginalFetches
   let sender: OriginalSender
   /// Answers further requests for ranges.
   let prepared: PreparedOriginals
@@ -44,7 +45,7 @@ struct DataRoute: Sendable {
     var resources = found.resources.map { resource in
       Payload.Resource(
         type: resource.type.rawValue, uti: resource.uniformTypeIdentifier, filename: resource.filename,
-        size: resource.size, isLocal: true)
+        size: resource.size, isLocal: !queries.originals.isInCloud(resource.file))
     }
     resources += try edited(found, principal).map { resource in
       Payload.Resource(
@@ -173,6 +174,7 @@ struct DataRoute: Sendable {
       }
     let includesLocation = try query.flag("includeLocation")
     let isDownload = try query.flag("download")
+    let allowsNetwork = try query.flag("networkAccessAllowed")
     let contentVersion = query.text("v").map(ContentVersion.init)
     try query.finish()
     try files.checkScopes(includesLocation: includesLocation, principal)
@@ -194,24 +196,28 @@ struct DataRoute: Sendable {
       let isRender = asset.adjustments != nil && choice.isRender(of: version)
       if isRender {
         return try fullSizePhotos.send(
-          asset, isDownload: isDownload, isVersioned: contentVersion != nil, exchange.request, principal,
-          exchange.reply)
+          asset, isDownload: isDownload, isVersioned: contentVersion != nil, allowsNetwork: allowsNetwork,
+          exchange.request, principal, exchange.reply)
       }
       if asset.hasAdjustments, choice.names(.adjustmentData) {
         return try sendAdjustmentData(
           of: asset, isDownload: isDownload, exchange.request.head, principal, exchange.reply)
       }
       let resource = try Self.resource(choice, version, of: found.resources, isAdjusted: asset.hasAdjustments)
-      try send(
-        resource, of: asset, includesLocation: includesLocation, isDownload: isDownload,
-        // A sidecar, or the video of a live photo, can change while the pixels stay the same.
-        isVersioned: contentVersion != nil && resource.hasPixels, exchange.request.head, exchange.reply
-      ) { answer in
-        // The access class does not include the scope for places, and a signed URL expires.
-        guard !includesLocation, let access else { return }
-        prepared.store(
-          answer, commonFields: exchange.reply.commonFields, for: exchange.request.head, access: access,
-          generation: generation)
+      try fetches.run(
+        resource.file, allowsNetwork: allowsNetwork, for: exchange.reply, on: queries.lookups
+      ) { () throws(Problem) in
+        try send(
+          resource, of: asset, includesLocation: includesLocation, isDownload: isDownload,
+          // A sidecar, or the video of a live photo, can change while the pixels stay the same.
+          isVersioned: contentVersion != nil && resource.hasPixels, exchange.request.head, exchange.reply
+        ) { answer in
+          // The access class does not include the scope for places, and a signed URL expires.
+          guard !includesLocation, let access else { return }
+          prepared.store(
+            answer, commonFields: exchange.reply.commonFields, for: exchange.request.head, access: access,
+            generation: generation)
+        }
       }
     }
   }

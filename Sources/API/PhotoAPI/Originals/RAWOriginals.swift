@@ -18,10 +18,7 @@ struct RAWOriginals: Sendable {
   func asset(_ asset: Asset, _ version: ImageVersion, _ principal: Principal) throws(Problem) -> Asset {
     let format = MediaFormat(uniformTypeIdentifier: asset.uniformTypeIdentifier)
     guard version == .original, asset.isRAW, asset.mediaType == .image, format?.isRAW != true else { return asset }
-    let files = try queries.run { library throws(AssetSourceError) in
-      try library.assetFiles(of: asset.localIdentifier, includesSidecars: false, for: principal)
-    }
-    guard let file = files?.resources.first(where: { $0.type == .alternatePhoto })?.file else { return asset }
+    guard let file = try file(of: asset, principal) else { return asset }
     let header = try header(of: file)
     var original = asset.unadjusted
     original.contentVersion = ContentVersion("\(original.contentVersion.rawValue)-raw")
@@ -32,6 +29,14 @@ struct RAWOriginals: Sendable {
     (original.hasAlpha, original.isAnimated) = (false, false)
     original.isRenderable = true
     return original
+  }
+
+  /// The RAW file beside the picture of an asset; `nil` if there is none.
+  func file(of asset: Asset, _ principal: Principal) throws(Problem) -> OriginalFile? {
+    let files = try queries.run { library throws(AssetSourceError) in
+      try library.assetFiles(of: asset.localIdentifier, includesSidecars: false, for: principal)
+    }
+    return files?.resources.first { $0.type == .alternatePhoto }?.file
   }
 
   private func header(of file: OriginalFile) throws(Problem) -> MediaHeader {

@@ -26,7 +26,8 @@ extension Problem {
 
   static let libraryReadOnly = Problem(
     409, "library-read-only", "The library is read-only",
-    detail: "The setting readOnly is on, or the disk of the library or of its catalogue is mounted read-only."
+    detail: "The setting readOnly is on, the library is in a remote store, which photod only reads, or the disk of the "
+      + "library or of its catalogue is mounted read-only."
   )
 
   static let insufficientStorage = Problem(

@@ -16,6 +16,9 @@ extension Problem {
   /// Whether the problem reports a cancellation and not a failure.
   var isCancellation: Bool { kind == "request-cancelled" }
 
+  /// Whether the problem reports an original that is not on this machine.
+  var isInCloud: Bool { kind == "image-is-in-cloud" }
+
   /// The reason why an asset can't be rendered, from catalogue data only. `nil`: there is none.
   init?(unrenderable asset: Asset) {
     guard asset.mediaType == .image || asset.mediaType == .video else {
@@ -42,6 +45,12 @@ extension Problem {
         503, "original-changed", "The original has changed",
         detail: "The asset's file has changed and is not indexed yet. Retry after the next scan.",
         fields: ["Retry-After": "5"])
+    case .inCloud:
+      self.init(
+        404, "image-is-in-cloud", "The original is in the cloud",
+        detail: "The original is in a remote store, and nothing on this machine can stand in for it. A request for the "
+          + "image or its data with networkAccessAllowed=true fetches it.", fields: ["Image-Result": "in-cloud=?1"])
+    case .fetchFailed(let error): self.init(error)
     case .codec(let error): self.init(error)
     case .overBudget(let needed, let budget):
       self.init(
@@ -69,6 +78,29 @@ extension Problem {
       self.init(
         500, "original-unreadable", "The original can't be read",
         detail: "The asset's file could not be read from the file system. See the daemon's log.")
+    }
+  }
+
+  private init(_ error: OriginalFetchError) {
+    switch error {
+    case .notFound, .changed, .queueFull: self.init(ImageServiceError(error))
+    case .noSpace:
+      self.init(
+        507, "original-store-full", "No room for the original",
+        detail: "The local store of originals has no room for the file. Retry later, or raise originals.diskBytes.")
+    case .timedOut:
+      self.init(
+        504, "original-fetch-timed-out", "The original did not arrive in time",
+        detail: "The remote store did not send the original in time. Retry later.")
+    case .suspended(let retryAfter):
+      self.init(
+        503, "original-store-unavailable", "The remote store does not work",
+        detail: "The remote store failed repeatedly, and is not asked for a while. Local pictures are not affected.",
+        fields: ["Retry-After": "\(max(1, retryAfter.components.seconds))"])
+    case .failed:
+      self.init(
+        502, "original-fetch-failed", "The original could not be fetched",
+        detail: "The remote store failed or refused. See the daemon's log.")
     }
   }
 

@@ -40,6 +40,9 @@ package struct Problem: Error, Sendable, Hashable {
     self.fields = fields
   }
 
+  /// Whether this machine or the remote store has failed, so that the log gets the cause.
+  var isServerFailure: Bool { status == 500 || status == 502 || status == 504 || status == 507 }
+
   static let mediaType = "application/problem+json"
 
   /// The JSON object.

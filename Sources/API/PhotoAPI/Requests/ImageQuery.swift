@@ -16,6 +16,7 @@ struct ImageQuery: PictureQuery {
   let version: ContentVersion?
   /// The client's own name for the request.
   let requestID: String?
+  let allowsNetwork: Bool
   /// The parameters as sent, after `preset` was replaced by its parameters.
   let parameters: [String: String]
   /// The request without its format.
@@ -31,8 +32,7 @@ struct ImageQuery: PictureQuery {
     let crop = try Self.cropRect(query.text("normalizedCropRect"))
     let cropAnchor = try Self.cropAnchor(query.text("cropAnchor"))
     let imageVersion = try query.word("version", default: ImageVersion.current)
-    // Accepted for PhotoKit's sake and ignored: every original is local.
-    _ = try query.flag("networkAccessAllowed")
+    allowsNetwork = try query.flag("networkAccessAllowed")
     let allowsSecondary = try query.flag("allowSecondaryDegradedImage")
     requestID = try Self.requestID(query.text("requestID"))
     format = try query.word("format", default: .auto)
@@ -69,7 +69,9 @@ struct ImageQuery: PictureQuery {
   /// - Parameters:
   ///   - request: the request without its format.
   ///   - parameters: the same in the form of an image query.
-  init(_ request: ImageRequest, format: Format, parameters: [String: String]) throws(Problem) {
+  init(
+    _ request: ImageRequest, format: Format, allowsNetwork: Bool, parameters: [String: String]
+  ) throws(Problem) {
     if request.normalizedCropRect != nil && request.resizeMode != .exact {
       throw QueryReader.invalid("normalizedCropRect", "needs resizeMode=exact")
     }
@@ -77,6 +79,7 @@ struct ImageQuery: PictureQuery {
     self.format = format
     self.request = request
     self.parameters = parameters
+    self.allowsNetwork = allowsNetwork
     multipart = nil
     version = nil
     requestID = nil

@@ -11,6 +11,8 @@ struct RenditionReader {
   private var preset: [String: String] = [:]
   private var request = ImageRequest()
   private var format = ImageQuery.Format.auto
+  /// Caching managers ignore it: they prepare what is local.
+  private var allowsNetwork = false
   /// The same options in the form of an image query.
   private var parameters: [String: String] = [:]
 
@@ -54,8 +56,8 @@ struct RenditionReader {
     if request.isAnimated { parameters["animated"] = "true" }
     request.posterTime = try posterTime(&body)
     parameters["posterTime"] = request.posterTime.map { "\($0)" }
-    // Accepted for PhotoKit's sake and ignored: every original is local.
-    _ = try body.flag("networkAccessAllowed")
+    allowsNetwork = try body.flag("networkAccessAllowed")
+    if allowsNetwork { parameters["networkAccessAllowed"] = "true" }
     // Accepted and ignored: only final frames are prepared.
     if deliveryModes.contains(.opportunistic) { _ = try body.flag("allowSecondaryDegradedImage") }
     request.cropAnchor = try ImageQuery.cropAnchor(body.text("cropAnchor"))
@@ -64,7 +66,9 @@ struct RenditionReader {
     parameters["normalizedCropRect"] = request.normalizedCropRect.map { "\($0.x),\($0.y),\($0.width),\($0.height)" }
   }
 
-  func query() throws(Problem) -> ImageQuery { try ImageQuery(request, format: format, parameters: parameters) }
+  func query() throws(Problem) -> ImageQuery {
+    try ImageQuery(request, format: format, allowsNetwork: allowsNetwork, parameters: parameters)
+  }
 
   private mutating func note(_ name: String, _ body: inout JSONObjectReader) throws(Problem) {
     parameters[name] = try body.text(name)

@@ -25,11 +25,15 @@ struct AssetJSON: Encodable {
 
   private let asset: Asset
   private let revision: String
+  private let isInCloud: Bool
   private let fields: AssetFields?
 
-  /// - Parameter fields: the properties to write; `nil`: all.
-  init(_ asset: Asset, _ tokens: TokenCodec, fields: AssetFields? = nil) {
+  /// - Parameters:
+  ///   - isInCloud: whether the original is in a remote store and not on this machine.
+  ///   - fields: the properties to write; `nil`: all.
+  init(_ asset: Asset, _ tokens: TokenCodec, isInCloud: Bool = false, fields: AssetFields? = nil) {
     self.asset = asset
+    self.isInCloud = isInCloud
     revision = tokens.text(of: asset.revision)
     self.fields = fields
   }
@@ -81,7 +85,7 @@ struct AssetJSON: Encodable {
     try put(asset.contentVersion.rawValue, forKey: .contentVersion)
     try put(revision, forKey: .revision)
     try put(placeholder, forKey: .placeholder)
-    try put(false, forKey: .isInCloud)
+    try put(isInCloud, forKey: .isInCloud)
     try put(asset.cameraMake, forKey: .cameraMake)
     try put(asset.cameraModel, forKey: .cameraModel)
     try put(asset.isRAW, forKey: .isRAW)

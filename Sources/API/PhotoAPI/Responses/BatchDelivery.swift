@@ -201,11 +201,11 @@ final class BatchDelivery: Sendable {
   private func delivered(_ delivery: ImageDelivery, _ frame: Frame) {
     let part: Part
     switch delivery {
-    case .degraded: return
+    case .progress, .degraded: return
     case .final(let image): part = self.part(image, frame)
     case .failed(let error):
       let problem = Problem(error)
-      if problem.status == 500 { reply.logFailure("image failed", error, to: logger) }
+      if problem.isServerFailure { reply.logFailure("image failed", error, to: logger) }
       part = self.part(problem, frame.location)
     }
     state.withLock { state in
@@ -298,11 +298,11 @@ final class BatchDelivery: Sendable {
 
   private func part(_ problem: Problem, _ location: String) -> Part {
     let body = problem.body
-    let cancelled = problem.isCancellation ? ", cancelled=?1" : ""
+    let fact = problem.isCancellation ? ", cancelled=?1" : problem.isInCloud ? ", in-cloud=?1" : ""
     return Part(
       head: [
         ("Content-Type", Problem.mediaType), ("Content-Length", String(body.count)), ("Content-Location", location),
-        ("Image-Result", "status=\(problem.status)\(cancelled)"),
+        ("Image-Result", "status=\(problem.status)\(fact)"),
       ], body: body)
   }
 }

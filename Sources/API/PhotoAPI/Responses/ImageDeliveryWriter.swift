@@ -42,10 +42,20 @@ final class ImageDeliveryWriter: Sendable {
 
   func deliver(_ delivery: ImageDelivery) {
     switch delivery {
+    case .progress(let share): progress(share)
     case .degraded(let frame): degraded(frame)
     case .final(let frame): final(frame)
     case .failed(let error): failed(error)
     }
+  }
+
+  /// Only programs can read a part that is no picture.
+  private func progress(_ share: Double) {
+    guard form == .mixed else { return }
+    let isFirst = start()
+    let body = Array("{\"progress\":\((share * 1000).rounded(.down) / 1000)}".utf8)
+    let head = writer.partHead([("Content-Type", JSONBody.mediaType), ("Content-Length", String(body.count))])
+    reply.write((isFirst ? [writer.opening] : []) + [head, body, writer.delimiter])
   }
 
   private func degraded(_ frame: ImageFrame) {
@@ -89,7 +99,7 @@ final class ImageDeliveryWriter: Sendable {
 
   private func failed(_ error: ImageServiceError) {
     let problem = Problem(error)
-    if problem.status == 500 { reply.logFailure("image failed", error, to: logger) }
+    if problem.isServerFailure { reply.logFailure("image failed", error, to: logger) }
     guard hasStarted.load(ordering: .relaxed) else { return reply.send(problem.response) }
     if form == .mixed {
       let body = problem.body

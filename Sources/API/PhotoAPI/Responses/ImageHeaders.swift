@@ -113,7 +113,9 @@ struct ImageHeaders: Sendable {
       ("Content-Type", frame.format.mediaType), ("Content-Length", String(frame.bytes.count)),
       ("Image-Result", frame.result.fieldValue),
     ]
-    if isFinal && !frame.result.isIncomplete { fields.append(("ETag", key.entityTag(frame.derivation))) }
+    if isFinal && !frame.result.isIncomplete && !frame.result.isDegraded {
+      fields.append(("ETag", key.entityTag(frame.derivation)))
+    }
     return fields
   }
 
@@ -142,8 +144,9 @@ struct ImageHeaders: Sendable {
   /// The head of the last part of `multipart/mixed` if the final frame failed.
   func part(_ problem: Problem, body: [UInt8], requestID: String) -> [(name: String, value: String)] {
     var fields = [("Content-Type", Problem.mediaType), ("Content-Length", String(body.count))]
-    if problem.isCancellation {
-      fields.append(("Image-Result", "request-id=\"\(requestID)\", cancelled=?1"))
+    if problem.isCancellation || problem.isInCloud {
+      let fact = problem.isCancellation ? "cancelled" : "in-cloud"
+      fields.append(("Image-Result", "request-id=\"\(requestID)\", \(fact)=?1"))
     }
     return fields
   }

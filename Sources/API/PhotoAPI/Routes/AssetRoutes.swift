@@ -68,7 +68,7 @@ struct AssetRoutes: Sendable {
     let body = JSONBody.encode(
       Payload(
         changeToken: queries.tokens.text(of: page.changeToken),
-        assets: page.assets.map { AssetJSON($0, queries.tokens, fields: query.fields) }, next: next,
+        assets: page.assets.map { queries.json($0, fields: query.fields) }, next: next,
         count: try count(query, principal)))
     return QueryService.response(body, next: next, to: request)
   }
@@ -119,13 +119,14 @@ struct AssetRoutes: Sendable {
   ) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
     let asset = try queries.asset(identifier, principal)
-    let answer = AssetJSON(asset, queries.tokens)
+    let answer = queries.json(asset)
     // The representation of a revision also depends on the scopes for places and names, on whether the placeholder exists, and on
-    // whether a picture can be made.
+    // whether a picture can be made, and on whether the original is here.
     var tag = queries.tokens.text(of: asset.revision)
     if principal.may(.location) { tag += "-l" }
     if !principal.mayReadNames { tag += "-n" }
     if !asset.isRenderable { tag += "-u" }
+    if queries.originals.isInCloud(asset.original) { tag += "-c" }
     if let placeholder = answer.placeholder { tag += "-\(placeholder)" }
     return JSONResponse(JSONBody.encode(answer), tag: "\"\(tag)\"", cacheControl: QueryService.cacheControl)
       .response(to: request.head)

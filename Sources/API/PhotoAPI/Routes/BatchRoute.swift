@@ -57,6 +57,7 @@ struct BatchRoute: Sendable {
     var context = ImageManager.RequestContext(requestID: reply.requestID, owner: principal.name)
     context.priority = ImagePriority(request.head)
     context.parameters = query.parameters
+    context.allowsNetwork = query.allowsNetwork
     let delivery = BatchDelivery(entries, images: images, context: context, reply: reply, queue: queue, logger: logger)
     reply.onClose { delivery.close() }
     delivery.begin()

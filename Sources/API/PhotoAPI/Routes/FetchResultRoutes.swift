@@ -99,7 +99,7 @@ struct FetchResultRoutes: Sendable {
       JSONBody.encode(
         Payload(
           range: Self.ends(of: range),
-          assets: members.map { MemberJSON($0, queries.tokens, fields) })), to: request)
+          assets: members.map { MemberJSON($0, queries, fields) })), to: request)
   }
 
   /// A range of the members of a fetch result over collections, or the index of one member.
@@ -203,18 +203,18 @@ struct DeletedMemberJSON: Encodable {
 /// A member of a fetch result: the current asset, or a placeholder for a deleted one.
 struct MemberJSON: Encodable {
   private let member: FetchResultMember
-  private let tokens: TokenCodec
+  private let queries: QueryService
   private let fields: AssetFields?
 
-  init(_ member: FetchResultMember, _ tokens: TokenCodec, _ fields: AssetFields?) {
+  init(_ member: FetchResultMember, _ queries: QueryService, _ fields: AssetFields?) {
     self.member = member
-    self.tokens = tokens
+    self.queries = queries
     self.fields = fields
   }
 
   func encode(to encoder: any Encoder) throws {
     switch member {
-    case .asset(let asset): try AssetJSON(asset, tokens, fields: fields).encode(to: encoder)
+    case .asset(let asset): try queries.json(asset, fields: fields).encode(to: encoder)
     case .deleted(let identifier): try DeletedMemberJSON(identifier).encode(to: encoder)
     }
   }

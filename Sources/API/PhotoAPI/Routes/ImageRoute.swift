@@ -17,6 +17,7 @@ struct ImageRoute: Sendable {
   let presets: ImagePresets
   let raws: RAWOriginals
   let responseCache: ResponseCache
+  let fetches: OriginalFetches
   let fullResolution: FullResolutionFiles
   let sender: OriginalSender
   /// Whether shared caches may store responses that need no credential.
@@ -38,8 +39,11 @@ struct ImageRoute: Sendable {
   }
 
   /// Asset, version, conditions, then the image manager.
+  ///
+  /// - Parameter hasFetched: this runs again, after a file that had to be read was fetched from the remote store.
   private func answer(
-    _ identifier: LocalIdentifier, _ query: some PictureQuery, _ request: HTTPRequest, _ caller: Caller, _ reply: Reply
+    _ identifier: LocalIdentifier, _ query: some PictureQuery, _ request: HTTPRequest, _ caller: Caller,
+    _ reply: Reply, hasFetched: Bool = false
   ) throws(Problem) {
     // Read before the asset is looked up: a later change of the library then makes the stored response invalid.
     let principal = caller.principal
@@ -54,7 +58,17 @@ struct ImageRoute: Sendable {
     if let version = query.version, version != found.contentVersion {
       throw .versionGone
     }
-    let asset = try raws.asset(found, query.imageVersion, principal)
+    let asset: Asset
+    do throws(Problem) {
+      asset = try raws.asset(found, query.imageVersion, principal)
+    } catch {
+      guard error.isInCloud, query.allowsNetwork, !hasFetched, let file = try raws.file(of: found, principal) else {
+        throw error
+      }
+      return fetches.fetch(file, for: reply, then: queries.lookups) { () throws(Problem) in
+        try answer(identifier, query, request, caller, reply, hasFetched: true)
+      }
+    }
     if let problem = Problem(unrenderable: asset) { throw problem }
     let acceptField = request.head.value(of: .accept)
     let accept = Accept(acceptField)
@@ -74,6 +88,7 @@ struct ImageRoute: Sendable {
 
     var context = ImageManager.RequestContext(requestID: query.requestID ?? reply.requestID, owner: principal.name)
     context.parameters = query.parameters
+    context.allowsNetwork = query.allowsNetwork
     context.priority = ImagePriority(request.head)
     // Only administrators (including the local one) may bypass the caches, for measurements: it costs a render.
     context.bypassesCaches = principal.may(.admin) && request.head.list(.cacheControl, contains: "no-cache")
@@ -110,6 +125,14 @@ struct ImageRoute: Sendable {
         original.opened, 0..<original.opened.source.size, type: headers.mediaType,
         headers.fileFields(requestID: context.requestID, isHighDynamicRange: original.hasGainMap),
         headers.validators(.file), request.head, reply)
+    }
+    if mayBeFile, query.allowsNetwork, !hasFetched, request.method == .get,
+      queries.originals.isInCloud(wanted.asset.original), images.cachedFrame(wanted.key) == nil
+    {
+      // The file is probably the answer, and must be read to know.
+      return fetches.fetch(wanted.asset.original, for: reply, then: queries.lookups) { () throws(Problem) in
+        try answer(identifier, query, request, caller, reply, hasFetched: true)
+      }
     }
     if request.method == .head {
       if isFromCaches, let frame = images.cachedFrame(headers.key)?.withRequestID(context.requestID) {

@@ -14,15 +14,29 @@ struct MetadataRoute: Sendable {
 
   let queries: QueryService
   let originals: OriginalStore
+  let fetches: OriginalFetches
   let limits: CodecLimits
   let logger: Logger
 
-  /// Runs on the lookup queue. Blocks during catalogue and file reads.
-  func answer(_ identifier: LocalIdentifier, _ request: HTTPRequest, _ principal: Principal) throws(Problem)
-    -> HTTPResponse
-  {
-    try QueryReader(request.target).finish()
-    let asset = try queries.asset(identifier, principal)
+  /// Reads the catalogue and the file on the lookup queue.
+  func answer(_ identifier: LocalIdentifier, _ exchange: Exchange) throws(Problem) {
+    let principal = try exchange.principal
+    var query = try QueryReader(exchange.target)
+    let allowsNetwork = try query.flag("networkAccessAllowed")
+    try query.finish()
+    try exchange.run(on: queries.lookups) { () throws(Problem) in
+      let asset = try queries.asset(identifier, principal)
+      try fetches.run(
+        asset.original, allowsNetwork: allowsNetwork, for: exchange.reply, on: queries.lookups
+      ) { () throws(Problem) in
+        exchange.reply.send(try answer(asset, exchange.request, principal))
+      }
+    }
+  }
+
+  private func answer(
+    _ asset: Asset, _ request: HTTPRequest, _ principal: Principal
+  ) throws(Problem) -> HTTPResponse {
     let forms = (principal.may(.location) ? "-l" : "") + (principal.mayReadNames ? "" : "-n")
     let tag = "\"\(asset.contentVersion.rawValue)-m\(Self.epoch)\(forms)\""
     // Send 304 before opening the file.

@@ -14,6 +14,8 @@ struct QueryService: Sendable {
   /// Converts the library's change tokens and cursors to and from the text that clients see.
   let tokens: TokenCodec
   let results: FetchResultStore
+  /// Knows which originals are in the cloud.
+  let originals: OriginalStore
   /// Maximum duration of a fetch, from its start.
   let timeLimit: Duration
   /// Queue for lookups in the catalogue.
@@ -52,6 +54,11 @@ struct QueryService: Sendable {
     let asset = try run { library throws(AssetSourceError) in try library.asset(identifier, for: principal) }
     guard let asset else { throw .assetNotFound }
     return asset
+  }
+
+  /// An asset as clients see it.
+  func json(_ asset: Asset, fields: AssetFields? = nil) -> AssetJSON {
+    AssetJSON(asset, tokens, isInCloud: originals.isInCloud(asset.original), fields: fields)
   }
 
   /// The deadline of a fetch that starts now.

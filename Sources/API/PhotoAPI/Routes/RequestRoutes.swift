@@ -36,7 +36,7 @@ struct RequestRoutes: Sendable {
 
 /// The stage of a request in `GET /v1/requests`.
 package enum RequestStage: String, Encodable, CaseIterable {
-  case opening, queued, rendering
+  case opening, downloading, queued, rendering
   /// Active, but in none of the stages above.
   case finishing
   case finished, cancelled, failed
@@ -46,6 +46,7 @@ package enum RequestStage: String, Encodable, CaseIterable {
     case .active:
       switch state.stage {
       case .opening: self = .opening
+      case .downloading: self = .downloading
       case .queued: self = .queued
       case .rendering: self = .rendering
       case nil: self = .finishing
@@ -82,6 +83,8 @@ private struct RequestJSON: Encodable {
   let priority: String
   /// Seconds from the start of the request until now, or until its end.
   let age: Double
+  /// The share of the original that is here, 0 to 1, while it is downloaded.
+  let progress: Double?
   /// The frames delivered so far.
   let frames: [Frame]
   /// The cause of a failure.
@@ -94,6 +97,7 @@ private struct RequestJSON: Encodable {
     priority = "\(state.priority)"
     age = Double(state.age / .milliseconds(1)) / 1000
     frames = state.frames.map(Frame.init)
+    progress = state.downloadProgress.map { ($0 * 1000).rounded(.down) / 1000 }
     stage = RequestStage(state)
     if case .failed(let error) = state.phase { problem = ProblemJSON(Problem(error)) } else { problem = nil }
   }

@@ -1,5 +1,5 @@
 // Opens originals: turns a file name from the catalogue into bytes. `LibraryFolder` provides the store over the
-// library's folder; remote stores will be added here.
+// library's folder, `OriginalDownloads` the one over a remote library, whose originals have to be fetched first.
 
 /// Why an original could not be opened.
 package enum OriginalStoreError: Error, Sendable, Equatable {
@@ -7,16 +7,73 @@ package enum OriginalStoreError: Error, Sendable, Equatable {
   case notFound
   /// The path exists, but it is neither the file that the catalogue knows nor a copy of it: it was replaced or edited.
   case changed
+  /// The original is in a remote store, and not on this machine. ``OriginalFetcher`` downloads it.
+  case inCloud
   case failed(SystemError)
 }
 
 package struct OriginalStore: Sendable {
+  /// Makes originals local; `nil` if all of them are.
+  package let fetcher: (any OriginalFetcher)?
   private let opening: @Sendable (OriginalFile) throws(OriginalStoreError) -> any ByteSource
 
-  package init(_ opening: @escaping @Sendable (OriginalFile) throws(OriginalStoreError) -> any ByteSource) {
+  package init(
+    fetcher: (any OriginalFetcher)? = nil,
+    _ opening: @escaping @Sendable (OriginalFile) throws(OriginalStoreError) -> any ByteSource
+  ) {
+    self.fetcher = fetcher
     self.opening = opening
   }
 
-  /// Opens an original for reading. Blocks while the file system does.
+  /// Opens an original for reading. Blocks while the file system does, and never waits for a network.
   package func open(_ original: OriginalFile) throws(OriginalStoreError) -> any ByteSource { try opening(original) }
+
+  /// Whether an original is in a remote store and not on this machine. Takes a lock for a moment; reads no file.
+  package func isInCloud(_ original: OriginalFile) -> Bool { fetcher.map { !$0.isLocal(original) } ?? false }
+}
+
+/// Downloads originals of a remote library. Nothing here waits for the network.
+package protocol OriginalFetcher: Sendable {
+  /// Whether an original is on this machine, by an index in memory.
+  func isLocal(_ original: OriginalFile) -> Bool
+
+  /// The parts of an original that scans have kept, for its embedded thumbnail. A read of another part fails. `nil` if
+  /// there are none. Reads a file.
+  func head(of original: OriginalFile) -> (any ByteSource)?
+
+  /// Starts to download an original, or joins a download that others wait for.
+  ///
+  /// - Parameters:
+  ///   - isUrgent: a caller waits, so it comes before originals that are fetched in advance.
+  ///   - progressed: called with the share of bytes that are here, 0 to 1, on any queue; must return quickly.
+  ///   - ended: called once, later and on any queue, unless the fetch is cancelled before; must return quickly. The
+  ///     source stays readable when the original is evicted.
+  func fetch(
+    _ original: OriginalFile, isUrgent: Bool, progressed: @escaping @Sendable (Double) -> Void,
+    ended: @escaping @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
+  ) -> any OriginalFetch
+}
+
+/// One caller that waits for an original.
+package protocol OriginalFetch: Sendable {
+  /// Stops waiting. The download ends if no other caller waits for it.
+  func cancel()
+}
+
+/// Why an original could not be fetched. No case holds a credential or text of the store.
+package enum OriginalFetchError: Error, Sendable, Hashable {
+  /// The store has no such object.
+  case notFound
+  /// The object is not the one that the catalogue knows.
+  case changed
+  /// The local store of originals has no room for it.
+  case noSpace
+  /// Too many downloads wait.
+  case queueFull
+  /// No answer, or not complete in time.
+  case timedOut
+  /// The store failed repeatedly, and is not asked before this time has passed.
+  case suspended(retryAfter: Duration)
+  /// The store failed or refused; the text is for the log.
+  case failed(String)
 }

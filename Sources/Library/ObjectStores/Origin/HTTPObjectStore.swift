@@ -18,6 +18,10 @@ package final class HTTPObjectStore: ObjectStore {
     name = base.text
   }
 
+  /// The host of an address as ``init(address:rules:limits:clock:)`` takes it, as ``TransferRules`` names it. `nil` if it
+  /// is not one.
+  package static func host(of address: String) -> String? { RemoteAddress(address)?.host }
+
   package func head(_ key: ObjectKey, _ completion: @escaping Completion<ObjectDescription>) -> any ObjectOperation {
     origin.run(
       plan(.head, address(of: key), timeout: origin.limits.retries.operationTimeout), completion

@@ -1,20 +1,33 @@
 // The forms that wait, for scans and tools. Never called on a queue of the store, on a connection's loop or by a render.
 
 import Dispatch
+import PhotoModel
 import Synchronization
 
 /// The one answer of an operation, for the thread that waits for it.
 private final class Answer<Value: Sendable>: Sendable {
   private let value = Mutex<Result<Value, ObjectStoreError>?>(nil)
   private let arrived = DispatchSemaphore(value: 0)
+  /// How long a raised flag may go unnoticed.
+  private static var pollInterval: DispatchTimeInterval { .milliseconds(200) }
 
   func arrive(_ result: Result<Value, ObjectStoreError>) {
     value.withLock { $0 = result }
     arrived.signal()
   }
 
-  func wait() throws(ObjectStoreError) -> Value {
-    arrived.wait()
+  /// - Parameter cancel: called once if the flag is raised; the operation then answers soon.
+  func wait(_ stop: StopFlag?, _ cancel: () -> Void) throws(ObjectStoreError) -> Value {
+    if let stop {
+      var hasCancelled = false
+      while arrived.wait(timeout: .now() + Self.pollInterval) == .timedOut {
+        guard stop.isRaised, !hasCancelled else { continue }
+        hasCancelled = true
+        cancel()
+      }
+    } else {
+      arrived.wait()
+    }
     guard let result = value.withLock({ $0 }) else { preconditionFailure("signalled without an answer") }
     return try result.get()
   }
@@ -47,18 +60,21 @@ extension ObjectStore {
     read(key, range, of: identity, into: CollectingReceiver(completion))
   }
 
-  package func waitForHead(_ key: ObjectKey) throws(ObjectStoreError) -> ObjectDescription {
-    try wait { head(key, $0) }
+  /// - Parameter stop: ends the operation as `.cancelled`.
+  package func waitForHead(_ key: ObjectKey, stop: StopFlag? = nil) throws(ObjectStoreError) -> ObjectDescription {
+    try wait(stop) { head(key, $0) }
   }
 
   package func waitForBytes(
-    _ key: ObjectKey, _ range: ObjectRange, of identity: ObjectIdentity
+    _ key: ObjectKey, _ range: ObjectRange, of identity: ObjectIdentity, stop: StopFlag? = nil
   ) throws(ObjectStoreError) -> [UInt8] {
-    try wait { bytes(key, range, of: identity, $0) }
+    try wait(stop) { bytes(key, range, of: identity, $0) }
   }
 
-  package func waitForPage(from position: ObjectPage.Position?) throws(ObjectStoreError) -> ObjectPage {
-    try wait { list(from: position, $0) }
+  package func waitForPage(
+    from position: ObjectPage.Position?, stop: StopFlag? = nil
+  ) throws(ObjectStoreError) -> ObjectPage {
+    try wait(stop) { list(from: position, $0) }
   }
 
   package func waitToPut(
@@ -78,10 +94,12 @@ extension ObjectStore {
   package func waitToDelete(_ key: ObjectKey) throws(ObjectStoreError) { try wait { delete(key, $0) } }
 
   private func wait<Value: Sendable>(
-    _ operation: (@escaping Completion<Value>) -> any ObjectOperation
+    _ stop: StopFlag? = nil, _ operation: (@escaping Completion<Value>) -> any ObjectOperation
   ) throws(ObjectStoreError) -> Value {
     let answer = Answer<Value>()
     let running = operation { answer.arrive($0) }
-    return try withExtendedLifetime(running) { () throws(ObjectStoreError) in try answer.wait() }
+    return try withExtendedLifetime(running) { () throws(ObjectStoreError) in
+      try answer.wait(stop) { running.cancel() }
+    }
   }
 }

@@ -34,11 +34,16 @@ package final class RangedObject: ByteSource {
   package let identity: ObjectIdentity
   private let store: any ObjectStore
   private let limits: Limits
+  private let stop: StopFlag?
   /// Held while a range is fetched: a source has one reader.
   private let state = Mutex(State())
 
-  package init(_ key: ObjectKey, of identity: ObjectIdentity, in store: any ObjectStore, limits: Limits = Limits()) {
-    (self.key, self.identity, self.store, self.limits) = (key, identity, store, limits)
+  /// - Parameter stop: ends a read that waits for the store.
+  package init(
+    _ key: ObjectKey, of identity: ObjectIdentity, in store: any ObjectStore, limits: Limits = Limits(),
+    stop: StopFlag? = nil
+  ) {
+    (self.key, self.identity, self.store, self.limits, self.stop) = (key, identity, store, limits, stop)
   }
 
   package var size: Int64 { identity.size }
@@ -46,6 +51,11 @@ package final class RangedObject: ByteSource {
 
   /// Bytes and ranges that were fetched.
   package var cost: (bytes: Int64, ranges: Int) { state.withLock { ($0.fetchedBytes, $0.ranges) } }
+
+  /// The parts that were fetched, in their order.
+  package var fetchedParts: [(offset: Int64, bytes: [UInt8])] {
+    state.withLock { $0.pieces.map { ($0.offset, $0.bytes) } }
+  }
 
   /// Why the last read failed. It fails with EIO, whatever the reason: a later read may succeed.
   package var failure: ObjectStoreError? { state.withLock { $0.failure } }
@@ -89,7 +99,7 @@ package final class RangedObject: ByteSource {
     // A rest that is smaller than a request is worth comes with it.
     if most - end < limits.nextBytes / 2 { end = most }
     guard state.fetchedBytes + end - start <= limits.totalBytes else { throw .limitExceeded(.objectBytes) }
-    let bytes = try store.waitForBytes(key, ObjectRange(offset: start, length: end - start), of: identity)
+    let bytes = try store.waitForBytes(key, ObjectRange(offset: start, length: end - start), of: identity, stop: stop)
     let piece = Piece(offset: start, bytes: bytes)
     state.pieces.insert(piece, at: next)
     state.fetchedBytes += end - start

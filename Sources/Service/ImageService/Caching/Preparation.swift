@@ -95,7 +95,8 @@ extension ImageManager {
     context.priority = priority
     let task = ImageTask(context, wanted, created: now()) { task, delivery in
       switch delivery {
-      case .degraded: break
+      case .progress, .degraded: break
+      case .final(let frame) where frame.result.isInCloud: done(.failed(.inCloud))
       case .final(let frame):
         guard let cached = frame.cached else {
           return done(frame.result.isIncomplete ? .incomplete : .noRoom(CachedFrame.cost(of: frame)))

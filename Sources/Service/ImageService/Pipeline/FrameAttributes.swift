@@ -1,5 +1,6 @@
 import ImageRender
 import PhotoModel
+import Synchronization
 import Telemetry
 
 /// Facts about a frame that are known before its pixels exist.
@@ -18,7 +19,7 @@ struct FrameAttributes: Sendable {
   ) {
     asset = job.asset
     self.isDegraded = isDegraded
-    self.source = source
+    self.source = source == .original && job.hasFetched.load(ordering: .relaxed) ? .network : source
     self.derivation = derivation
     queueTime = job.queueTime(before: stepBegan)
   }

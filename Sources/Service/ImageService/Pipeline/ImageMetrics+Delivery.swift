@@ -39,9 +39,11 @@ extension ImageMetrics.Failure {
     switch error {
     case .originalMissing: self = .originalMissing
     case .originalChanged: self = .originalChanged
+    case .fetchFailed: self = .fetchFailed
     case .overBudget: self = .imageTooLarge
     case .queueFull: self = .overloaded
-    case .cancelled, .codec(.stopped), .requestIDInUse: return nil
+    // A request that allows no network may find nothing that is local.
+    case .cancelled, .codec(.stopped), .requestIDInUse, .inCloud: return nil
     case .deadlineExceeded: self = .deadlineExceeded
     case .failed, .codec(.readFailed), .codec(.outOfMemory), .codec(.decoderInterrupted): self = .originalUnreadable
     case .codec(.unsupported), .codec(.decoderUnavailable), .codec(.encoderUnavailable): self = .formatUnsupported

@@ -3,7 +3,7 @@
 //     start -> JobTable: the task joins a job, or begins one
 //     openAndPlan, on the quick lane
 //         a derivative is good enough -> the final frame: done; in the render lane if its encoder is a worker
-//         open the original, read its header
+//         open the original, read its header; if it is in the cloud: ImagePipeline+Downloads, then on from here
 //         a derivative or a thumbnail -> degraded frame
 //         plan, estimate memory -> 422, or into the render lane
 //     render, on the render lane with its memory
@@ -33,7 +33,7 @@ package final class ImagePipeline: Sendable {
   let quickLane: WorkQueue
   let metrics: ImageMetrics
   let now: @Sendable () -> ContinuousClock.Instant
-  private let originals: OriginalStore
+  let originals: OriginalStore
   let renderLane: RenderLane
   let renderer: FrameRenderer
   private let sharing: DecodeSharing
@@ -84,6 +84,7 @@ package final class ImagePipeline: Sendable {
     afterJoining()
     switch joined {
     case .queueFull: task.finish(.failed(.queueFull))
+    case .inCloud(let degraded): finishInCloud(task, degraded)
     case .newJob(let job):
       metrics.jobBegan()
       if isOnQuickWorker { return runFirstStep(of: job) }
@@ -107,6 +108,7 @@ package final class ImagePipeline: Sendable {
     if case (let ticket?, let priority)? = jobs.ticketAndPriority(of: job) {
       renderLane.setPriority(priority, of: ticket)
     }
+    if jobs.needsUrgentFetch(job) { fetchOriginal(of: job, isUrgent: true) }
     guard needsPreview, let original = jobs.original(of: job) else { return }
     // The waiting tasks get their final frame in any case: if the queue is full, they only miss a degraded frame.
     _ = quickLane.submit { [self] in _ = preview(job, original, stepBegan: now()) }
@@ -124,7 +126,14 @@ package final class ImagePipeline: Sendable {
     if let derivative = quickFrames.derivativePlan(of: job), derivative.peakBytes <= renderLane.capacityBytes {
       return queueDerivative(job, derivative)
     }
-    let original = try open(job)
+    guard let original = try open(job) else { return try waitForOriginal(job, stepBegan: began) }
+    try plan(job, original, stepBegan: began)
+  }
+
+  /// The rest of the first step, with the original open.
+  func plan(
+    _ job: RenderJob, _ original: OpenedOriginal, stepBegan began: ContinuousClock.Instant
+  ) throws(ImageServiceError) {
     let isPreviewWanted = jobs.originalOpened(job, original)
     let largePreview = isPreviewWanted ? preview(job, original, stepBegan: began) : nil
     // All tasks that wanted only a preview may have left by now.
@@ -145,15 +154,21 @@ package final class ImagePipeline: Sendable {
   /// The memory of all renders together.
   var renderCapacityBytes: Int { renderLane.capacityBytes }
 
-  /// The original that another job of the same content has opened, or a newly opened one.
-  private func open(_ job: RenderJob) throws(ImageServiceError) -> OpenedOriginal {
+  /// The original that another job of the same content has opened, or a newly opened one. `nil` if it is in the cloud.
+  private func open(_ job: RenderJob) throws(ImageServiceError) -> OpenedOriginal? {
     if let shared = jobs.sharedOriginal(for: job) { return shared }
     let source: any ByteSource
     do throws(OriginalStoreError) {
       source = try originals.open(job.asset.original)
     } catch {
+      if error == .inCloud { return nil }
       throw ImageServiceError(error)
     }
+    return try opened(source, job)
+  }
+
+  /// Reads the header of an original.
+  func opened(_ source: any ByteSource, _ job: RenderJob) throws(ImageServiceError) -> OpenedOriginal {
     let header = try renderer.header(of: source, posterTime: job.wanted.request.posterTime)
     renderer.log(header.warnings, of: job.asset)
     return OpenedOriginal(source: source, header: header)
@@ -231,9 +246,9 @@ package final class ImagePipeline: Sendable {
         finish(job, frame) { reservation.split(off: $0) }
       } catch {
         guard case .codec(let reason) = error, reason.isOfFile else { throw error }
-        let original = try open(job)
-        _ = jobs.originalOpened(job, original)
         job.addWorkTime(began.duration(to: now()))
+        guard let original = try open(job) else { return try waitForOriginal(job, stepBegan: now()) }
+        _ = jobs.originalOpened(job, original)
         try queueRender(job, original.header, preview: nil)
       }
     }

@@ -40,8 +40,9 @@ struct JobDelivery: Sendable {
     case .stillNeeded(let ticket, let priority):
       if let ticket { renderLane.setPriority(priority, of: ticket) }
       return false
-    case .cancelled(let ticket, let isRendering):
+    case .cancelled(let ticket, let fetch, let isRendering):
       if let ticket { renderLane.withdraw(ticket) }
+      fetch?.cancel()
       return isRendering
     case .notFound: return false
     }

@@ -108,6 +108,34 @@ struct QuickFrames: Sendable {
       .flatMap(cache.reservingMemory).map(Preview.frame) ?? .unavailable
   }
 
+  /// A degraded frame for an original that is in the cloud: from the best stored derivative, or from the embedded
+  /// thumbnail. `nil` if neither is here.
+  ///
+  /// - Parameter head: opens the parts of the original that are here.
+  func localFrame(
+    of job: RenderJob, head: () -> (any ByteSource)?, stepBegan: ContinuousClock.Instant
+  ) -> ImageFrame? {
+    if job.bypassesCaches { return nil }
+    if let rung = degradedRung(job), let frame = frame(from: rung, job, isDegraded: true, stepBegan: stepBegan) {
+      return cache.reservingMemory(for: frame)?.inCloud
+    }
+    guard let source = head() else { return nil }
+    do throws(ImageServiceError) {
+      let original = OpenedOriginal(source: source, header: try renderer.header(of: source))
+      let wanted = job.wantedDegraded
+      guard
+        let thumbnail = EmbeddedThumbnail.best(for: wanted, of: original.header, in: source, limits: renderer.limits),
+        thumbnail.peakBytes(for: wanted, of: original.header) == 0
+      else { return nil }
+      let attributes = FrameAttributes(job, .embedded, isDegraded: true, stepBegan: stepBegan)
+      return renderer.frame(thumbnail, for: wanted, original, attributes, stop: job.stop)
+        .flatMap(cache.reservingMemory)?.inCloud
+    } catch {
+      // The header needs parts of the file that are not here.
+      return nil
+    }
+  }
+
   private func degradedRung(_ job: RenderJob) -> DerivativeLadder.Rung? {
     let available = renderer.ladder.rungs(of: job.asset.pixelSize)
       .filter { cache.store.hasDerivative($0, of: job.asset) }

@@ -183,11 +183,16 @@ package final class PlaceholderProducer: Sendable {
     }
     let isKnown = asset.original.embeddedThumbnail != nil
     switch input {
-    case .embedded: return isKnown ? try open(asset).flatMap(renderer.plan(ofThumbnailIn:)) : nil
+    case .embedded: return isKnown ? try openForThumbnail(asset).flatMap(renderer.plan(ofThumbnailIn:)) : nil
     case .derivative: return try derivative(asset).map(renderer.plan(ofWhole:))
     case .preview: return isKnown ? nil : try open(asset).flatMap(renderer.plan(ofThumbnailIn:))
     case .original: return try open(asset).map(renderer.plan(ofWhole:))
     }
+  }
+
+  /// The original, or the parts of it that are here.
+  private func openForThumbnail(_ asset: Asset) -> (any ByteSource)? {
+    store.isInCloud(asset.original) ? store.fetcher?.head(of: asset.original) : open(asset)
   }
 
   /// `nil` if the original can't be opened now.

@@ -1,8 +1,11 @@
 import PhotoModel
 import Synchronization
 
-/// A delivery of a task to its caller: any number of degraded frames, then exactly one `final` or `failed`.
+/// A delivery of a task to its caller: any number of degraded frames and of `progress`, then exactly one `final` or
+/// `failed`.
 package enum ImageDelivery: Sendable {
+  /// The share of the original that has been downloaded, 0 to 1, for opportunistic tasks that may use the network.
+  case progress(Double)
   case degraded(ImageFrame)
   case final(ImageFrame)
   case failed(ImageServiceError)
@@ -19,6 +22,8 @@ package final class ImageTask: Sendable {
   /// The request's parameters as the client sent them, for the list of active requests.
   package let parameters: [String: String]
   package let created: ContinuousClock.Instant
+  /// Whether the original may be fetched from its remote store.
+  let allowsNetwork: Bool
   /// The key of the job that the task waits for.
   let key: JobKey
   /// Whether the job was started for this task; other tasks may have joined later. Set before anything is delivered.
@@ -37,7 +42,11 @@ package final class ImageTask: Sendable {
     var isFinished = false
     var degradedCount = 0
     var largestWidth = 0
+    var lastProgress = 0.0
   }
+
+  /// Progress is delivered again after this share of the original.
+  private static let progressStep = 0.05
 
   private let mailbox: Mutex<Mailbox>
 
@@ -56,6 +65,7 @@ package final class ImageTask: Sendable {
       rendition: wanted.key,
       uncachedRequest: context.bypassesCaches ? "\(context.owner)/\(context.requestID)" : nil)
     self.created = created
+    allowsNetwork = context.allowsNetwork
     mailbox = Mutex(Mailbox(receiver: deliver))
   }
 
@@ -86,6 +96,16 @@ package final class ImageTask: Sendable {
         return .degraded(frame.withRequestID(requestID))
       }
       return false
+    }
+  }
+
+  /// Offers the progress of the download. Small steps are left out.
+  func receive(progress: Double) {
+    guard request.deliveryMode == .opportunistic else { return }
+    post { mailbox in
+      guard progress >= mailbox.lastProgress + Self.progressStep else { return nil }
+      mailbox.lastProgress = progress
+      return .progress(progress)
     }
   }
 

@@ -4,6 +4,8 @@
 //     join -> an existing job with the same key, or a new one
 //     leave -> nothing; or the job's priority falls; or the job is cancelled
 //     originalOpened -> the job's original is open, other jobs may share it
+//     originalIsInCloud -> tasks that may not use the network leave; the job waits for a download
+//     fetchEnded -> the job continues with the downloaded original
 //     renderBegan -> the job renders, together with jobs that wait for the same original
 //     jobEnded -> all tasks that waited for the job
 //
@@ -14,12 +16,16 @@ import PhotoModel
 import Synchronization
 
 final class JobTable: Sendable {
-  private struct Record {
+  struct Record {
     let job: RenderJob
     var tasks: [ImageTask] = []
     var stage = JobStage.opening
     var ticket: RenderLane.Ticket?
     var original: OpenedOriginal?
+    /// The download that the job waits for.
+    var fetch: (any OriginalFetch)?
+    var isFetchUrgent = false
+    var downloadProgress: Double?
     /// Whether the search for a degraded frame has started; it is done once for each job.
     var hasStartedPreview = false
     /// The best degraded frame so far, for tasks that join later.
@@ -28,12 +34,14 @@ final class JobTable: Sendable {
     var priority: ImagePriority { tasks.lazy.map(\.priority).max() ?? .background }
   }
 
-  private struct State {
+  struct State {
     var records: [JobKey: Record] = [:]
     /// Job keys by content version, to find jobs that can share a decode.
     var byContent: [ContentVersion: [JobKey]] = [:]
-    /// Jobs whose render has not begun.
+    /// Jobs whose render has not begun, without those that wait for a download.
     var waitingCount = 0
+    /// Jobs that wait for a download: counted separately, so a slow store does not refuse local pictures.
+    var downloadingCount = 0
 
     /// A job's record; `nil` once the job was cancelled, even if a newer job has its key.
     func record(of job: RenderJob) -> Record? {
@@ -42,15 +50,29 @@ final class JobTable: Sendable {
     }
 
     mutating func markRendering(_ key: JobKey) {
-      guard let record = records[key], record.stage != .rendering else { return }
-      records[key]?.stage = .rendering
+      guard records[key] != nil else { return }
+      setStage(.rendering, of: key)
       records[key]?.ticket = nil
-      waitingCount -= 1
+    }
+
+    mutating func setStage(_ stage: JobStage, of key: JobKey) {
+      guard let former = records[key]?.stage else { return }
+      count(former, -1)
+      count(stage, 1)
+      records[key]?.stage = stage
+    }
+
+    private mutating func count(_ stage: JobStage, _ change: Int) {
+      switch stage {
+      case .opening, .queued: waitingCount += change
+      case .downloading: downloadingCount += change
+      case .rendering: break
+      }
     }
 
     mutating func remove(_ key: JobKey) -> Record? {
       guard let record = records.removeValue(forKey: key) else { return nil }
-      if record.stage != .rendering { waitingCount -= 1 }
+      count(record.stage, -1)
       let content = key.rendition.contentVersion
       byContent[content]?.removeAll { $0 == key }
       if byContent[content]?.isEmpty == true { byContent[content] = nil }
@@ -58,8 +80,10 @@ final class JobTable: Sendable {
     }
   }
 
-  private let maximumWaiting: Int
-  private let state = Mutex(State())
+  /// Of jobs that wait for a render, and of jobs that wait for a download.
+  let maximumWaiting: Int
+  /// Used by the extensions too.
+  let state = Mutex(State())
 
   /// - Parameter maximumWaiting: maximum number of jobs whose render has not begun; further jobs are refused.
   init(maximumWaiting: Int) {
@@ -75,6 +99,8 @@ final class JobTable: Sendable {
     /// The job already existed. `degraded` is the frame that its earlier tasks have received. `needsPreview`: the
     /// original is open, and no degraded frame was searched for because no earlier task wanted one.
     case existingJob(RenderJob, degraded: ImageFrame?, needsPreview: Bool)
+    /// The job waits for a download, and the task may not use the network: it is not in the job.
+    case inCloud(degraded: ImageFrame?)
     case queueFull
   }
 
@@ -82,6 +108,7 @@ final class JobTable: Sendable {
     let key = task.key
     return state.withLock { state in
       if var record = state.records[key] {
+        if record.stage == .downloading, !task.allowsNetwork { return .inCloud(degraded: record.degraded) }
         record.tasks.append(task)
         let needsPreview = task.wantsDegraded && !record.hasStartedPreview && record.original != nil
         if needsPreview { record.hasStartedPreview = true }
@@ -103,7 +130,7 @@ final class JobTable: Sendable {
     case stillNeeded(RenderLane.Ticket?, ImagePriority)
     /// It was the last task: the job's stop flag is raised, and the job is out of the table. It may still be in a
     /// queue.
-    case cancelled(RenderLane.Ticket?, isRendering: Bool)
+    case cancelled(RenderLane.Ticket?, (any OriginalFetch)?, isRendering: Bool)
     case notFound
   }
 
@@ -116,7 +143,7 @@ final class JobTable: Sendable {
       guard record.tasks.isEmpty else { return .stillNeeded(record.ticket, record.priority) }
       record.job.stop.raise()
       _ = state.remove(key)
-      return .cancelled(record.ticket, isRendering: record.stage == .rendering)
+      return .cancelled(record.ticket, record.fetch, isRendering: record.stage == .rendering)
     }
   }
 
@@ -126,7 +153,12 @@ final class JobTable: Sendable {
   }
 
   /// A job's stage; `nil` if the job has ended.
-  func stage(_ key: JobKey) -> JobStage? { state.withLock { $0.records[key]?.stage } }
+  func stage(_ key: JobKey) -> JobStage? { stageAndProgress(key).stage }
+
+  /// A job's stage, and the share of its original that is here while it waits for the download.
+  func stageAndProgress(_ key: JobKey) -> (stage: JobStage?, progress: Double?) {
+    state.withLock { ($0.records[key]?.stage, $0.records[key]?.downloadProgress) }
+  }
 
   /// The original of a job, once it is open.
   func original(of job: RenderJob) -> OpenedOriginal? { state.withLock { $0.record(of: job)?.original } }
@@ -175,7 +207,7 @@ final class JobTable: Sendable {
       // The render may have begun before this call; the ticket is of no use then.
       guard record.stage == .opening else { return record.priority }
       state.records[job.key]?.ticket = ticket
-      state.records[job.key]?.stage = .queued
+      state.setStage(.queued, of: job.key)
       return record.priority
     }
   }

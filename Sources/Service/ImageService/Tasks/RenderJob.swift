@@ -16,6 +16,8 @@ final class RenderJob: Sendable {
   let stop = StopFlag()
   /// Total working time of earlier steps, in nanoseconds.
   private let workNanoseconds = Atomic<Int64>(0)
+  /// Whether the original was fetched from its remote store for this job.
+  let hasFetched = Atomic<Bool>(false)
 
   /// - Parameter task: the first task that waits for the job.
   init(for task: ImageTask) {
@@ -61,6 +63,8 @@ struct OpenedOriginal: Sendable {
 package enum JobStage: String, Sendable {
   /// In the quick lane: looks for a derivative, or opens the original and reads its header.
   case opening
+  /// Waits for the download of its original. No worker waits with it.
+  case downloading
   /// In the render lane: waits for a worker or for memory.
   case queued
   case rendering

@@ -23,6 +23,8 @@ package struct RequestState: Sendable {
   package fileprivate(set) var phase: Phase
   /// The stage of the request's job, while the request is active.
   package var stage: JobStage?
+  /// The share of the original that is here, 0 to 1, while the request waits for a download.
+  package var downloadProgress: Double?
   /// The delivered frames, in order.
   package fileprivate(set) var frames: [ImageResult]
 }
@@ -106,6 +108,7 @@ final class RequestRegistry: Sendable {
     state.withLock { state in
       guard state.active[key]?.task === task else { return }
       switch delivery {
+      case .progress: break
       case .degraded(let frame): state.active[key]?.frames.append(frame.result)
       case .final(let frame):
         state.active[key]?.frames.append(frame.result)

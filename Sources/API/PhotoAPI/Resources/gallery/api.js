@@ -44,7 +44,7 @@ export function query(parameters) {
 /// The URL of a picture. With the content version the browser may keep it for a year.
 export function imageURL(asset, width, height, more = {}) {
   const size = width === "max" ? "max" : `${Math.ceil(width)}x${Math.ceil(height)}`
-  return `/v1/assets/${asset.id}/image?${query({ targetSize: size, v: asset.version, ...more })}`
+  return `/v1/assets/${asset.id}/image?${query({ targetSize: size, v: asset.version, networkAccessAllowed: true, ...more })}`
 }
 
 /// Events of a stream, while the page is visible: browsers allow six connections to a server, for all tabs together.

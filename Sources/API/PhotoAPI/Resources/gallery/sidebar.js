@@ -125,7 +125,7 @@ export class Sidebar extends Emitter {
     cover.className = collection.type === "folder" ? "cover folder" : "cover"
     const key = collection.keyAssets?.[0]
     if (key) cover.append(make("img", {
-      alt: "", loading: "lazy", src: `/v1/assets/${key}/image?targetSize=80x80&contentMode=aspectFill`,
+      alt: "", loading: "lazy", src: `/v1/assets/${key}/image?targetSize=80x80&contentMode=aspectFill&networkAccessAllowed=true`,
     }))
     open.append(
       cover, make("span", { className: "name", textContent: collection.title || "–" }),

@@ -193,7 +193,7 @@ export class Viewer extends Emitter {
   #addLiveVideo(asset) {
     const video = make("video", {
       muted: true, playsInline: true, preload: "none", className: "live",
-      src: `/v1/assets/${asset.id}/resources/pairedVideo/data?v=${asset.version}`,
+      src: `/v1/assets/${asset.id}/resources/pairedVideo/data?v=${asset.version}&networkAccessAllowed=true`,
     })
     const play = () => video.play().then(() => video.classList.add("playing")).catch(() => {})
     const stop = () => { video.pause(); video.classList.remove("playing") }
@@ -211,7 +211,7 @@ export class Viewer extends Emitter {
     const poster = imageURL(this.asset, width * devicePixelRatio, height * devicePixelRatio)
     const video = make("video", {
       controls: true, playsInline: true, autoplay: true, poster,
-      src: `/v1/assets/${this.asset.id}/data?v=${this.asset.version}`,
+      src: `/v1/assets/${this.asset.id}/data?v=${this.asset.version}&networkAccessAllowed=true`,
     })
     video.onerror = () => {
       // A codec that only the service can read.
@@ -434,13 +434,13 @@ export class Viewer extends Emitter {
 
   #download() {
     const link = make("a")
-    link.href = `/v1/assets/${this.asset.id}/data?download=true`
+    link.href = `/v1/assets/${this.asset.id}/data?download=true&networkAccessAllowed=true`
     link.click()
   }
 
   #share() {
     this.#act(async () => {
-      const signed = await post("/v1/signedURLs", { path: `/v1/assets/${this.asset.id}/image?targetSize=2048x2048` })
+      const signed = await post("/v1/signedURLs", { path: `/v1/assets/${this.asset.id}/image?targetSize=2048x2048&networkAccessAllowed=true` })
       const link = new URL(signed.url, location.href).href, date = dateAndTime(signed.expires)
       // Browsers have a clipboard only for secure origins.
       const isCopied = await navigator.clipboard?.writeText(link).then(() => true).catch(() => false)

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// The bucket has as much of S3 as ``S3ObjectStore`` uses, written from the API reference; the same tests run against
 /// moto's server where it is installed.
-final class MemoryServer: Sendable {
+package final class MemoryServer: Sendable {
   private struct Object {
     var bytes: [UInt8]
     var sha256: String?
@@ -17,20 +17,35 @@ final class MemoryServer: Sendable {
   /// The path before the keys: of the prefix of an origin, or of the bucket.
   private let root: String
   private let isBucket: Bool
+  private let override = Mutex<(@Sendable (ScriptedServer.Request) -> [ScriptedServer.Step]?)?>(nil)
 
-  init(root: String, isBucket: Bool) {
+  package init(root: String, isBucket: Bool) {
     self.root = root
     self.isBucket = isBucket
-    let scripted = ScriptedServer { [unowned self] request, _ in [answer(request)] }
+    // A connection may outlive the test.
+    let scripted = ScriptedServer { [weak self] request, _ in
+      guard let self else { return [.close] }
+      return override.withLock { $0 }?(request) ?? [answer(request)]
+    }
     server.withLock { $0 = scripted }
   }
 
-  var address: String { server.withLock { $0?.address ?? "" } }
-  var port: UInt16 { server.withLock { $0?.port ?? 0 } }
-  var requests: [ScriptedServer.Request] { server.withLock { $0?.requests ?? [] } }
-  func stop() { server.withLock { $0?.stop() } }
+  package var address: String { server.withLock { $0?.address ?? "" } }
+  package var port: UInt16 { server.withLock { $0?.port ?? 0 } }
+  package var requests: [ScriptedServer.Request] { server.withLock { $0?.requests ?? [] } }
+  package func stop() { server.withLock { $0?.stop() } }
 
-  func set(_ key: String, _ bytes: [UInt8]) { objects.withLock { $0[key] = Object(bytes: bytes) } }
+  /// Answers requests with other steps than usual; `nil` from the function: as usual.
+  package func misbehave(_ steps: (@Sendable (ScriptedServer.Request) -> [ScriptedServer.Step]?)?) {
+    override.withLock { $0 = steps }
+  }
+
+  package func remove(_ key: String) { objects.withLock { $0[key] = nil } }
+
+  /// The usual answer to a request.
+  package func usual(_ request: ScriptedServer.Request) -> ScriptedServer.Step { answer(request) }
+
+  package func set(_ key: String, _ bytes: [UInt8]) { objects.withLock { $0[key] = Object(bytes: bytes) } }
 
   private static func tag(_ bytes: [UInt8]) -> String {
     "\"" + Insecure.MD5.hash(data: bytes).map { String(format: "%02x", $0) }.joined() + "\""

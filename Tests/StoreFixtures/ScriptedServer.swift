@@ -6,20 +6,20 @@ import Synchronization
 #endif
 
 /// An HTTP server on a loopback port that answers each request by a script, so that it can misbehave.
-final class ScriptedServer: Sendable {
-  struct Request: Sendable {
-    var method = ""
+package final class ScriptedServer: Sendable {
+  package struct Request: Sendable {
+    package var method = ""
     /// Path and query, as they were sent.
-    var target = ""
+    package var target = ""
     /// Names in lower case.
-    var fields: [String: String] = [:]
-    var body: [UInt8] = []
+    package var fields: [String: String] = [:]
+    package var body: [UInt8] = []
 
-    var path: String { String(target.prefix { $0 != "?" }) }
-    var query: String { String(target.drop { $0 != "?" }.dropFirst()) }
+    package var path: String { String(target.prefix { $0 != "?" }) }
+    package var query: String { String(target.drop { $0 != "?" }.dropFirst()) }
   }
 
-  enum Step: Sendable {
+  package enum Step: Sendable {
     case send([UInt8])
     /// Sends until the peer's buffers are full or all is sent, then calls the function with what was taken.
     case sendCounting([UInt8], @Sendable (Int) -> Void)
@@ -33,13 +33,13 @@ final class ScriptedServer: Sendable {
     var hasStopped = false
   }
 
-  let port: UInt16
+  package let port: UInt16
   private let listener: Int32
   private let state = Mutex(State())
   private let answer: @Sendable (Request, _ number: Int) -> [Step]
 
   /// - Parameter answer: called with each request and its number, from 0.
-  init(answer: @escaping @Sendable (Request, _ number: Int) -> [Step]) {
+  package init(answer: @escaping @Sendable (Request, _ number: Int) -> [Step]) {
     self.answer = answer
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_in()
@@ -58,7 +58,7 @@ final class ScriptedServer: Sendable {
   }
 
   /// Ends the threads. Called by each test at its end.
-  func stop() {
+  package func stop() {
     let connections = state.withLock { state in
       state.hasStopped = true
       return state.connections
@@ -67,8 +67,8 @@ final class ScriptedServer: Sendable {
     for connection in connections { shutdown(connection, Int32(SHUT_RDWR)) }
   }
 
-  var requests: [Request] { state.withLock { $0.requests } }
-  var address: String { "http://127.0.0.1:\(port)" }
+  package var requests: [Request] { state.withLock { $0.requests } }
+  package var address: String { "http://127.0.0.1:\(port)" }
 
   private func acceptConnections() {
     while true {
@@ -166,30 +166,32 @@ final class ScriptedServer: Sendable {
 
 extension ScriptedServer.Step {
   /// A whole answer.
-  static func answer(_ status: Int, _ fields: [String: String] = [:], _ body: [UInt8] = []) -> Self {
+  package static func answer(_ status: Int, _ fields: [String: String] = [:], _ body: [UInt8] = []) -> Self {
     var fields = fields
     if fields["Content-Length"] == nil { fields["Content-Length"] = "\(body.count)" }
     return .head(status, fields, body)
   }
 
-  static func answer(_ status: Int, _ fields: [String: String] = [:], _ body: String) -> Self {
+  package static func answer(_ status: Int, _ fields: [String: String] = [:], _ body: String) -> Self {
     answer(status, fields, Array(body.utf8))
   }
 
   /// A head with exactly these fields, and bytes after it.
-  static func head(_ status: Int, _ fields: [String: String], _ body: [UInt8] = []) -> Self {
+  package static func head(_ status: Int, _ fields: [String: String], _ body: [UInt8] = []) -> Self {
     let lines = fields.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)\r\n" }.joined()
     return .send(Array("HTTP/1.1 \(status) Status\r\n\(lines)\r\n".utf8) + body)
   }
 }
 
 /// Closed until it is opened, and then open for good.
-final class Gate: Sendable {
+package final class Gate: Sendable {
   private let semaphore = DispatchSemaphore(value: 0)
 
-  func open() { semaphore.signal() }
+  package init() {}
 
-  func wait() {
+  package func open() { semaphore.signal() }
+
+  package func wait() {
     semaphore.wait()
     semaphore.signal()
   }

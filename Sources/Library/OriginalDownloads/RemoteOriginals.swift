@@ -1,0 +1,106 @@
+import ObjectStores
+import PhotoModel
+import Synchronization
+
+/// The originals of a remote library, as the image service and the API see them: those that are here are opened, the
+/// others are fetched.
+package struct RemoteOriginals: OriginalFetcher {
+  private let downloads: OriginalDownloads
+  private let heads: OriginalHeads
+
+  package init(_ downloads: OriginalDownloads, heads: OriginalHeads) {
+    (self.downloads, self.heads) = (downloads, heads)
+  }
+
+  package var store: OriginalStore {
+    OriginalStore(fetcher: self) { [downloads] original throws(OriginalStoreError) in
+      guard let key = ObjectKey(original.path) else { throw .notFound }
+      guard let file = downloads.open(key, original.identity) else { throw .inCloud }
+      return file
+    }
+  }
+
+  package func isLocal(_ original: OriginalFile) -> Bool {
+    ObjectKey(original.path).map { downloads.isLocal($0, original.identity) } ?? true
+  }
+
+  package func head(of original: OriginalFile) -> (any ByteSource)? {
+    ObjectKey(original.path).flatMap { heads.open($0, original.identity) }
+  }
+
+  package func fetch(
+    _ original: OriginalFile, isUrgent: Bool, progressed: @escaping @Sendable (Double) -> Void,
+    ended: @escaping @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
+  ) -> any OriginalFetch {
+    let fetch = RemoteFetch(downloads, progressed: progressed, ended: ended)
+    guard let key = ObjectKey(original.path) else {
+      // No row of a remote library has such a path.
+      preconditionFailure("an original whose path is no key was opened as in the cloud")
+    }
+    let ticket = downloads.join(key, original.identity, priority: isUrgent ? .request : .window, fetch)
+    fetch.begin(ticket)
+    // What has arrived for others already.
+    if let arriving = downloads.arriving(ticket), arriving.availableBytes > 0 {
+      fetch.downloadProgressed(arriving.availableBytes, of: arriving.size)
+    }
+    return fetch
+  }
+}
+
+/// One caller that waits for an original.
+private final class RemoteFetch: OriginalFetch, OriginalWaiter {
+  private struct State {
+    var ticket: OriginalDownloads.Ticket?
+    var isOver = false
+  }
+
+  private let downloads: OriginalDownloads
+  private let progressed: @Sendable (Double) -> Void
+  private let ended: @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
+  private let state = Mutex(State())
+
+  init(
+    _ downloads: OriginalDownloads, progressed: @escaping @Sendable (Double) -> Void,
+    ended: @escaping @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
+  ) {
+    (self.downloads, self.progressed, self.ended) = (downloads, progressed, ended)
+  }
+
+  func begin(_ ticket: OriginalDownloads.Ticket) { state.withLock { $0.ticket = ticket } }
+
+  func cancel() {
+    let ticket = state.withLock { state in
+      defer { state.isOver = true }
+      return state.isOver ? nil : state.ticket
+    }
+    if let ticket { downloads.leave(ticket) }
+  }
+
+  func downloadProgressed(_ availableBytes: Int64, of size: Int64) {
+    if !state.withLock({ $0.isOver }) { progressed(size > 0 ? Double(availableBytes) / Double(size) : 1) }
+  }
+
+  func downloadEnded(_ result: Result<any FileByteSource, OriginalDownloadError>) {
+    let isFirst = state.withLock { state in
+      defer { state.isOver = true }
+      return !state.isOver
+    }
+    if isFirst { ended(result.mapError(OriginalFetchError.init)) }
+  }
+}
+
+extension OriginalFetchError {
+  init(_ error: OriginalDownloadError) {
+    switch error {
+    case .noSpace: self = .noSpace
+    case .tooManyDownloads: self = .queueFull
+    case .system(let error): self = .failed("the local store of originals: \(error)")
+    case .store(.notFound): self = .notFound
+    case .store(.changed): self = .changed
+    case .store(.timedOut): self = .timedOut
+    case .store(.suspended(let retryAfter)): self = .suspended(retryAfter: retryAfter)
+    case .store(.limitExceeded(.pendingOperations)): self = .queueFull
+    case .store(let error): self = .failed(error.description)
+    }
+  }
+}

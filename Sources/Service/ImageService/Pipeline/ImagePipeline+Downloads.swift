@@ -1,0 +1,75 @@
+// Originals of a remote library that are not on this machine. A job waits for the download without a worker:
+//
+//     waitForOriginal -> tasks that may not use the network get a frame from a derivative or thumbnail, or fail with `inCloud`
+//                     -> the others get a degraded frame, if they want one and there is one
+//                     -> OriginalFetcher.fetch: one download for all who wait -> quick lane: plan
+//
+// The download ends when the last task leaves.
+
+import PhotoModel
+import Synchronization
+
+extension ImagePipeline {
+  /// Runs on a worker, and only starts the download.
+  func waitForOriginal(_ job: RenderJob, stepBegan: ContinuousClock.Instant) throws(ImageServiceError) {
+    let local = jobs.wantsLocalFrame(job) ? localFrame(of: job, stepBegan: stepBegan) : nil
+    job.addWorkTime(stepBegan.duration(to: now()))
+    let inCloud = jobs.originalIsInCloud(job)
+    if let local, !inCloud.leaving.isEmpty { metrics.delivered(local) }
+    for task in inCloud.leaving { task.finish(local.map { .final($0) } ?? .failed(.inCloud)) }
+    switch inCloud.next {
+    case .ended: return
+    case .queueFull: throw .queueFull
+    case .download(let isUrgent):
+      fetchOriginal(of: job, isUrgent: isUrgent)
+      if let local { delivery.deliver(degraded: local, job) }
+    }
+  }
+
+  /// Starts the download that a job waits for, or starts it again with more urgency.
+  func fetchOriginal(of job: RenderJob, isUrgent: Bool) {
+    guard let fetcher = originals.fetcher else { return delivery.fail(job, .inCloud) }
+    let fetch = fetcher.fetch(
+      job.asset.original, isUrgent: isUrgent,
+      progressed: { [jobs] progress in
+        for task in jobs.downloadProgressed(job, progress) { task.receive(progress: progress) }
+      }
+    ) { [self] result in originalFetched(result, job) }
+    jobs.fetchBegan(job, fetch)?.cancel()
+  }
+
+  /// Ends a task that may not use the network, whose job waits for a download.
+  func finishInCloud(_ task: ImageTask, _ degraded: ImageFrame?) {
+    if let degraded { return task.finish(.final(degraded)) }
+    let isAccepted = quickLane.submit { [self] in
+      // The frame is for this task only: the job may end meanwhile.
+      guard let frame = localFrame(of: RenderJob(for: task), stepBegan: now()) else {
+        return task.finish(.failed(.inCloud))
+      }
+      metrics.delivered(frame)
+      task.finish(.final(frame))
+    }
+    if !isAccepted { task.finish(.failed(.queueFull)) }
+  }
+
+  private func localFrame(of job: RenderJob, stepBegan: ContinuousClock.Instant) -> ImageFrame? {
+    quickFrames.localFrame(
+      of: job, head: { originals.fetcher?.head(of: job.asset.original) }, stepBegan: stepBegan)
+  }
+
+  private func originalFetched(_ result: Result<any FileByteSource, OriginalFetchError>, _ job: RenderJob) {
+    guard jobs.fetchEnded(job) else { return }
+    switch result {
+    case .failure(let error): delivery.fail(job, ImageServiceError(error))
+    case .success(let source):
+      job.hasFetched.store(true, ordering: .relaxed)
+      let isAccepted = quickLane.submit { [self] in
+        runStep(job) { () throws(ImageServiceError) in
+          let began = now()
+          try plan(job, try opened(source, job), stepBegan: began)
+        }
+      }
+      if !isAccepted { delivery.fail(job, .queueFull) }
+    }
+  }
+}

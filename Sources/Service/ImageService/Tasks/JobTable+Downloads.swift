@@ -1,0 +1,88 @@
+// Jobs that wait for the download of their original. The same table and the same lock as JobTable.swift.
+
+import PhotoModel
+
+extension JobTable {
+  /// Whether a task of the job can use a frame that is made without the original.
+  func wantsLocalFrame(_ job: RenderJob) -> Bool {
+    state.withLock { state in
+      state.record(of: job)?.tasks.contains { !$0.allowsNetwork || $0.wantsDegraded } ?? false
+    }
+  }
+
+  /// What follows from an original that is in the cloud.
+  struct InCloud {
+    /// Tasks that may not use the network. They are out of the job.
+    let leaving: [ImageTask]
+    /// What the job does now: it waits for a download, or it has ended because no task is left, or too many wait.
+    let next: Next
+
+    enum Next {
+      case download(isUrgent: Bool)
+      case ended
+      case queueFull
+    }
+  }
+
+  /// Records that the original has to be downloaded.
+  func originalIsInCloud(_ job: RenderJob) -> InCloud {
+    state.withLock { state in
+      guard let record = state.record(of: job) else { return InCloud(leaving: [], next: .ended) }
+      let leaving = record.tasks.filter { !$0.allowsNetwork }
+      state.records[job.key]?.tasks.removeAll { !$0.allowsNetwork }
+      guard leaving.count < record.tasks.count else {
+        job.stop.raise()
+        _ = state.remove(job.key)
+        return InCloud(leaving: leaving, next: .ended)
+      }
+      guard state.downloadingCount < maximumWaiting else { return InCloud(leaving: leaving, next: .queueFull) }
+      state.setStage(.downloading, of: job.key)
+      let isUrgent = state.records[job.key]?.priority.isInteractive ?? false
+      state.records[job.key]?.isFetchUrgent = isUrgent
+      return InCloud(leaving: leaving, next: .download(isUrgent: isUrgent))
+    }
+  }
+
+  /// Records the download that the job waits for. Returns one to cancel: the job's earlier one, or this one if the job
+  /// does not wait any more.
+  func fetchBegan(_ job: RenderJob, _ fetch: any OriginalFetch) -> (any OriginalFetch)? {
+    state.withLock { state in
+      guard let record = state.record(of: job), record.stage == .downloading else { return fetch }
+      state.records[job.key]?.fetch = fetch
+      return record.fetch
+    }
+  }
+
+  /// Whether the job waits for a download that is less urgent than its tasks. It is then recorded as urgent; the caller
+  /// starts it again.
+  func needsUrgentFetch(_ job: RenderJob) -> Bool {
+    state.withLock { state in
+      guard let record = state.record(of: job), record.stage == .downloading, !record.isFetchUrgent,
+        record.priority.isInteractive
+      else { return false }
+      state.records[job.key]?.isFetchUrgent = true
+      return true
+    }
+  }
+
+  /// Records the share of the original that is here, and returns the job's tasks.
+  func downloadProgressed(_ job: RenderJob, _ progress: Double) -> [ImageTask] {
+    state.withLock { state in
+      guard let record = state.record(of: job), record.stage == .downloading else { return [] }
+      state.records[job.key]?.downloadProgress = progress
+      return record.tasks
+    }
+  }
+
+  /// Records that the download has ended. Returns false if the job did not wait for it any more.
+  func fetchEnded(_ job: RenderJob) -> Bool {
+    // Released after the lock.
+    let fetch = state.withLock { state -> (any OriginalFetch)?? in
+      guard let record = state.record(of: job), record.stage == .downloading else { return nil }
+      state.setStage(.opening, of: job.key)
+      state.records[job.key]?.downloadProgress = nil
+      return .some(state.records[job.key]?.fetch.take())
+    }
+    return fetch != nil
+  }
+}

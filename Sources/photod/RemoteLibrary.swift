@@ -1,0 +1,75 @@
+import ObjectStores
+import OriginalDownloads
+import PhotoModel
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// A remote library as the daemon uses it: its store, and the local store of its originals.
+struct RemoteLibrary: Sendable {
+  let store: any ObjectStore
+  let downloads: OriginalDownloads
+  /// Stands for the folder of the library, which a remote library does not have. Nothing is written into it, because
+  /// the library is read-only.
+  let emptyFolder: String
+  private let lock: FolderLock
+
+  let heads: OriginalHeads
+
+  var originals: OriginalStore { RemoteOriginals(downloads, heads: heads).store }
+
+  /// The heads that scans keep. Scans and the daemon may use them at the same time.
+  static func heads(in dataFolder: String, limitBytes: Int64) throws -> OriginalHeads {
+    let folder = dataFolder + "/heads"
+    do throws(SystemError) {
+      return try OriginalHeads(path: folder, limitBytes: limitBytes)
+    } catch {
+      throw CommandFailure(description: "the heads of originals in \(folder): \(error)")
+    }
+  }
+
+  /// Reads credentials, and the names of the originals that an earlier run has left. Asks the store nothing.
+  ///
+  /// - Parameter dataFolder: exists.
+  init(
+    _ location: RemoteLibraryLocation, dataFolder: String, limits: OriginalDownloads.Limits, headBytes: Int64
+  ) throws {
+    store = try location.store()
+    heads = try Self.heads(in: dataFolder, limitBytes: headBytes)
+    let folder = dataFolder + "/originals"
+    do throws(SystemError) {
+      emptyFolder = dataFolder + "/remote"
+      try Self.makeFolder(emptyFolder)
+      try Self.makeFolder(folder)
+      lock = try FolderLock(folder + "/lock")
+      downloads = try OriginalDownloads(store: store, path: folder, limits: limits)
+    } catch {
+      let isInUse = error.code == EWOULDBLOCK
+      throw CommandFailure(
+        description: "the originals in \(folder): "
+          + (isInUse ? "another daemon uses them; stop it, or set another data folder" : "\(error)"))
+    }
+  }
+
+  private static func makeFolder(_ path: String) throws(SystemError) {
+    if mkdir(path, 0o700) != 0, errno != EEXIST { throw SystemError(code: errno) }
+  }
+}
+
+/// An exclusive flock(2), until the process ends.
+private final class FolderLock: Sendable {
+  private let descriptor: Int32
+
+  init(_ path: String) throws(SystemError) {
+    descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw SystemError(code: errno) }
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      let code = errno
+      close(descriptor)
+      throw SystemError(code: code)
+    }
+  }
+
+  deinit { close(descriptor) }
+}

@@ -1,0 +1,168 @@
+import Foundation
+import ImageCodec
+import ImageService
+import LibraryFolder
+import PhotoFixtures
+import PhotoModel
+import Synchronization
+import Testing
+
+/// Originals that are in the cloud until the test lets them arrive.
+private final class CloudOriginals: OriginalFetcher {
+  final class Fetch: OriginalFetch {
+    let isUrgent: Bool
+    let progressed: @Sendable (Double) -> Void
+    let ended: @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
+    private let wasCancelled = Atomic<Bool>(false)
+
+    init(
+      _ isUrgent: Bool, _ progressed: @escaping @Sendable (Double) -> Void,
+      _ ended: @escaping @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
+    ) { (self.isUrgent, self.progressed, self.ended) = (isUrgent, progressed, ended) }
+
+    var isCancelled: Bool { wasCancelled.load(ordering: .relaxed) }
+    func cancel() { wasCancelled.store(true, ordering: .relaxed) }
+  }
+
+  private let folder: LibraryFolder
+  private let path: String
+  private let fetches = Mutex<[Fetch]>([])
+
+  init() throws {
+    path = FileManager.default.temporaryDirectory.path + "/photod-cloud-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    folder = try LibraryFolder(path: path)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  var store: OriginalStore {
+    OriginalStore(fetcher: self) { original throws(OriginalStoreError) in throw .inCloud }
+  }
+
+  func isLocal(_ original: OriginalFile) -> Bool { false }
+  func head(of original: OriginalFile) -> (any ByteSource)? { nil }
+
+  func fetch(
+    _ original: OriginalFile, isUrgent: Bool, progressed: @escaping @Sendable (Double) -> Void,
+    ended: @escaping @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
+  ) -> any OriginalFetch {
+    let fetch = Fetch(isUrgent, progressed, ended)
+    fetches.withLock { $0.append(fetch) }
+    return fetch
+  }
+
+  /// Returns when as many fetches have begun.
+  func fetches(_ count: Int) async -> [Fetch] {
+    await eventually { fetches.withLock { $0.count >= count } }
+    return fetches.withLock { $0 }
+  }
+
+  func file(_ bytes: [UInt8]) throws -> any FileByteSource {
+    let name = UUID().uuidString
+    try Data(bytes).write(to: URL(filePath: path + "/" + name))
+    return try folder.open(Array(name.utf8))
+  }
+}
+
+@Suite("Originals in the cloud")
+struct CloudOriginalTests {
+  private static let picture = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 640, height: 480))
+
+  private let cloud: CloudOriginals
+  private let harness: ImageManagerHarness
+  private let asset: Asset
+
+  init() throws {
+    let cloud = try CloudOriginals()
+    self.cloud = cloud
+    harness = ImageManagerHarness {
+      $0.originals = cloud.store
+      $0.waitingJobs = 1
+    }
+    asset = harness.originals.add(Self.picture)
+  }
+
+  private func request(
+    _ name: String, allowsNetwork: Bool, side: Int = 100, mode: DeliveryMode = .highQualityFormat,
+    priority: ImagePriority = .normal, _ log: EventLog
+  ) -> ImageTask {
+    var context = ImageManager.RequestContext(requestID: name, owner: "me")
+    context.allowsNetwork = allowsNetwork
+    context.priority = priority
+    var request = ImageRequest(targetSize: .size(PixelSize(width: side, height: side)))
+    request.deliveryMode = mode
+    return harness.manager.requestImage(ResolvedRequest(request, for: asset), context) { delivery in
+      switch delivery {
+      case .progress(let share): log.append("\(name) \(Int(share * 100))%")
+      case .degraded: log.append("\(name) degraded")
+      case .final(let frame): log.append("\(name) final \(frame.result.source)")
+      case .failed(let error): log.append("\(name) \(error)")
+      }
+    }
+  }
+
+  @Test func `Tasks with the network share a job that waits, and those without get an error at once`() async throws {
+    let log = EventLog()
+    _ = request("a", allowsNetwork: true, log)
+    let fetch = try #require(await cloud.fetches(1).first)
+    _ = request("b", allowsNetwork: false, log)
+    #expect(await log.next() == "b inCloud")
+    _ = request("c", allowsNetwork: true, mode: .opportunistic, log)
+    fetch.progressed(0.5)
+    #expect(await log.next() == "c 50%")
+    fetch.progressed(0.51)
+    fetch.ended(.success(try cloud.file(Self.picture)))
+    let ends = [await log.next(), await log.next()]
+    #expect(Set(ends) == ["a final network", "c final network"])
+    #expect(await cloud.fetches(1).count == 1)
+  }
+
+  @Test func `Jobs that wait for a download leave the queue of renders to others, and have a limit of their own`()
+    async throws
+  {
+    let log = EventLog()
+    _ = request("a", allowsNetwork: true, log)
+    let fetch = try #require(await cloud.fetches(1).first)
+    #expect(harness.manager.waitingJobCount == 0)
+    #expect(harness.manager.request("a", owner: "me")?.stage == .downloading)
+    _ = request("b", allowsNetwork: true, side: 50, log)
+    #expect(await log.next() == "b queueFull")
+    fetch.ended(.failure(.timedOut))
+    #expect(await log.next() == "a fetchFailed(PhotoModel.OriginalFetchError.timedOut)")
+  }
+
+  @Test func `The fetch is cancelled with the last task, and repeated for a task with more urgency`() async throws {
+    let log = EventLog()
+    let first = request("a", allowsNetwork: true, priority: .preheat, log)
+    let slow = try #require(await cloud.fetches(1).first)
+    #expect(!slow.isUrgent)
+    let second = request("b", allowsNetwork: true, log)
+    let fetches = await cloud.fetches(2)
+    #expect(fetches[1].isUrgent)
+    await eventually { slow.isCancelled }
+    harness.manager.cancel(first)
+    #expect(await log.next() == "a cancelled")
+    #expect(!fetches[1].isCancelled)
+    harness.manager.cancel(second)
+    #expect(await log.next() == "b cancelled")
+    #expect(fetches[1].isCancelled)
+    // A late end of a cancelled fetch changes nothing.
+    fetches[1].ended(.failure(.timedOut))
+    #expect(harness.manager.activeRequests(owner: nil).isEmpty)
+  }
+
+  @Test func `A request that waits for a download fails at its deadline as a fetch that took too long`() async throws {
+    let log = EventLog()
+    _ = request("a", allowsNetwork: true, log)
+    let fetch = try #require(await cloud.fetches(1).first)
+    harness.clock.advance(by: .seconds(61))
+    harness.manager.expire()
+    #expect(await log.next() == "a fetchFailed(PhotoModel.OriginalFetchError.timedOut)")
+    #expect(fetch.isCancelled)
+  }
+}
+
+extension EventLog {
+  fileprivate func next() async -> String { await lines(1).first ?? "nothing" }
+}
