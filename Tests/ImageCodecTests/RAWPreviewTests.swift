@@ -178,11 +178,55 @@ struct FurtherRAWTests {
     #expect(block.starts(with: Array("II".utf8)) || block.starts(with: Array("MM".utf8)))
   }
 
-  @Test("a format whose places can't be removed yet is refused by name", arguments: [MediaFormat.orf])
-  func places(_ format: MediaFormat) throws {
-    let bytes = try #require(Self.files.first { $0.format == format }).bytes
-    #expect(throws: LocationRemovalError.unsupported(format.noun)) {
-      try LocationRemoval.overlay(of: MemoryByteSource(bytes))
+  static let orders = [(isBigEndian: false, variant: 0x4F), (true, 0x4F), (false, 0x53)]
+
+  @Test(
+    "an ORF loses its places and those of its preview, and nothing else", arguments: TIFFPicture.OlympusNote.allCases,
+    orders.indices)
+  func places(_ note: TIFFPicture.OlympusNote, _ i: Int) throws {
+    let (isBigEndian, variant) = Self.orders[i]
+    var bytes = TIFFPicture.orf(Self.details, preview: Self.developed, note: note, isBigEndian: isBigEndian).bytes
+    // "IIRS" instead of "IIRO".
+    if variant == 0x53 { bytes[3] = 0x53 }
+    #expect(try header(bytes).format == .orf && header(bytes).exif.location != nil)
+    let start = try #require(bytes.firstRange(of: Self.developed)).lowerBound
+    let blanked = try LocationRemovalTests.blanked(bytes)
+    let read = try header(blanked)
+    #expect(read.exif.location == nil && read.exif.model == "Model 1" && read.format == .orf)
+    let preview = Array(blanked[start..<start + Self.developed.count])
+    let shown = try ImageHeader.read(from: MemoryByteSource(preview), limits: CodecLimits())
+    #expect(shown.metadata.location == nil && shown.metadata.model == "Model 1")
+    #expect(try preview == LocationRemovalTests.blanked(Self.developed))
+    #expect(Pixels.decoded(preview)?.pixels == Pixels.decoded(Self.developed)?.pixels)
+    // The maker note keeps all of its directories.
+    let noteStart = try #require(bytes.firstRange(of: Array(note.rawValue.utf8))).lowerBound
+    #expect(blanked[noteStart..<start] == bytes[noteStart..<start])
+  }
+
+  @Test("an ORF without a maker note, and one with an empty preview, lose their places")
+  func placesWithoutPreview() throws {
+    for preview in [nil, []] as [[UInt8]?] {
+      let bytes = TIFFPicture.orf(Self.details, preview: preview).bytes
+      #expect(try header(LocationRemovalTests.blanked(bytes)).exif.location == nil)
+    }
+  }
+
+  @Test("an ORF whose maker note is not known, or whose preview is no JPEG, is refused by name")
+  func refusedPlaces() throws {
+    var unknown = Self.details
+    unknown.makerNote = Array("OTHER CAMERA\0\0\0\0\0\0\0\0".utf8)
+    let cases: [(bytes: [UInt8], error: LocationRemovalError)] = [
+      (
+        TIFFPicture.orf(unknown, preview: nil).bytes,
+        .unsupported("an Olympus raw picture with a maker note of a kind that is not known")
+      ),
+      (
+        TIFFPicture.orf(Self.details, preview: Array("Exif".utf8) + [0, 0, 1, 2]).bytes,
+        .unsupported("a preview that is not a JPEG")
+      ),
+    ]
+    for (bytes, error) in cases {
+      #expect(throws: error) { try LocationRemoval.overlay(of: MemoryByteSource(bytes)) }
     }
   }
 

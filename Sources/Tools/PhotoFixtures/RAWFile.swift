@@ -21,28 +21,31 @@ extension TIFFPicture {
     return file
   }
 
-  /// An Olympus ORF; its maker note refers to the preview.
-  package static func orf(_ details: Details, preview: [UInt8]?) -> TIFFPicture {
-    var file = TIFFPicture()
-    // "IIRO".
-    file.version = 0x4F52
-    var details = details
-    if let preview { details.makerNote = olympusNote(preview) }
-    file.chain = [Directory(details.entries + size(4640, 3472) + [(259, .short([1]))])]
-    return file
+  /// The generations of Olympus' maker notes. Offsets count from the note, in the oldest from the file.
+  package enum OlympusNote: String, Sendable, CaseIterable {
+    case olympus = "OLYMPUS\0II"
+    case omSystem = "OM SYSTEM\0\0\0II"
+    case olymp = "OLYMP\0"
   }
 
-  /// A maker note whose offsets count from its start: a directory, the directory of camera settings, the preview.
-  private static func olympusNote(_ preview: [UInt8]) -> [UInt8] {
-    func little(_ value: Int, _ bytes: Int) -> [UInt8] { (0..<bytes).map { UInt8(value >> ($0 * 8) & 255) } }
-    func entry(_ tag: Int, _ type: Int, _ value: Int) -> [UInt8] {
-      little(tag, 2) + little(type, 2) + little(1, 4) + little(value, 4)
+  /// An Olympus ORF; its maker note refers to the preview.
+  package static func orf(
+    _ details: Details, preview: [UInt8]?, note: OlympusNote = .olympus, isBigEndian: Bool = false
+  ) -> TIFFPicture {
+    func file(noteAt position: Int) -> TIFFPicture {
+      var file = TIFFPicture()
+      file.isBigEndian = isBigEndian
+      // "IIRO" or "MMOR".
+      file.version = 0x4F52
+      var details = details
+      if let preview { details.makerNote = note.bytes(preview, at: position, isBigEndian) }
+      file.chain = [Directory(details.entries + size(4640, 3472) + [(259, .short([1]))])]
+      return file
     }
-    let head = Array("OLYMPUS\0II".utf8) + [3, 0]
-    let settings = head.count + 2 + 12 + 4
-    let data = settings + 2 + 2 * 12 + 4
-    return head + little(1, 2) + entry(0x2020, 13, settings) + little(0, 4)
-      + little(2, 2) + entry(0x0101, 4, data) + entry(0x0102, 4, preview.count) + little(0, 4) + preview
+    // The note is at the same place wherever it says that it is.
+    let draft = file(noteAt: 0)
+    guard note == .olymp, let place = draft.bytes.firstRange(of: Array("OLYMP\0".utf8)) else { return draft }
+    return file(noteAt: place.lowerBound)
   }
 
   /// A Panasonic RW2: the borders of its picture are 8 and 6, 3656 and 2742.
@@ -57,6 +60,32 @@ extension TIFFPicture {
     if let preview { entries.append((46, .undefined(preview))) }
     file.chain = [Directory(entries)]
     return file
+  }
+}
+
+extension TIFFPicture.OlympusNote {
+  /// A directory, the directory of camera settings, the preview.
+  ///
+  /// - Parameter position: of the note in the file.
+  fileprivate func bytes(_ preview: [UInt8], at position: Int, _ isBigEndian: Bool) -> [UInt8] {
+    let order = isBigEndian && self == .olymp
+    func number(_ value: Int, _ bytes: Int) -> [UInt8] {
+      order ? Boxes.number(value, bytes) : Boxes.number(value, bytes).reversed()
+    }
+    func entry(_ tag: Int, _ type: Int, _ value: Int) -> [UInt8] {
+      number(tag, 2) + number(type, 2) + number(1, 4) + number(value, 4)
+    }
+    let head = Array(rawValue.utf8) + number(3, 2)
+    let base = self == .olymp ? position : 0
+    let settings = base + head.count + 2 + 12 + 4
+    if self == .olymp {
+      // The entries of the preview are in the first directory.
+      let data = base + head.count + 2 + 2 * 12 + 4
+      return head + number(2, 2) + entry(0x0088, 4, data) + entry(0x0089, 4, preview.count) + number(0, 4) + preview
+    }
+    let data = settings + 2 + 2 * 12 + 4
+    return head + number(1, 2) + entry(0x2020, 13, settings) + number(0, 4)
+      + number(2, 2) + entry(0x0101, 4, data) + entry(0x0102, 4, preview.count) + number(0, 4) + preview
   }
 }
 

@@ -66,8 +66,7 @@ package enum LocationRemoval {
       case .tiff, .dng, .cr2, .nef, .arw, .pef: try tiff(range, &context)
       case .rw2: try context.removeDirectories(in: range, from: .panasonic)
       case .raf: try raf(range, &context)
-      // Its maker note refers to a JPEG, which is not searched yet.
-      case .orf: throw .unsupported(format.noun)
+      case .orf: try context.removeDirectories(in: range, from: .olympus)
       case .gif: try gif(range, &context)
       case .bmp: try bmp(range, &context)
       case .webp: try webp(range, &context)

@@ -20,6 +20,8 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
     case canonNote
     /// The first of Panasonic's RW2, which has a version number of its own.
     case panasonic
+    /// The first of Olympus' ORF, which has version numbers of its own, and previews in its maker note.
+    case olympus
   }
 
   enum Kind {
@@ -47,6 +49,7 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
   /// The camera's maker; some maker notes don't say whose they are.
   var make = ""
   private var isPanasonic = false
+  private(set) var isOlympus = false
   private var waiting: [(offset: Int, kind: Kind)] = []
   private var seen: [Int: Kind] = [:]
 
@@ -88,6 +91,8 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
     switch Array(head.prefix(4)) {
     case [0x49, 0x49, 42, 0]: isBigEndian = false
     case [0x49, 0x49, 0x55, 0] where root == .panasonic: isBigEndian = false
+    case Array("IIRO".utf8) where root == .olympus, Array("IIRS".utf8) where root == .olympus: isBigEndian = false
+    case Array("MMOR".utf8) where root == .olympus: isBigEndian = true
     case [0x4D, 0x4D, 0, 42]: isBigEndian = true
     case [0x49, 0x49, 43, 0], [0x4D, 0x4D, 0, 43]: throw .unsupported("a BigTIFF")
     default: throw .malformed("a TIFF without its header", offset: 0)
@@ -99,6 +104,9 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
     case .picture: walk.waiting = [(first, .picture)]
     case .panasonic:
       walk.isPanasonic = true
+      walk.waiting = [(first, .picture)]
+    case .olympus:
+      walk.isOlympus = true
       walk.waiting = [(first, .picture)]
     case .gps: walk.waiting = [(first, .gps)]
     case .canonNote:
@@ -196,6 +204,7 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
         try edit(entry) { block throws(LocationRemovalError) in XMPLocations.patches(block, removing: facts) }
       case 0x83BB: try edit(entry) { block throws(LocationRemovalError) in IPTCLocations.patches(block) }
       case 0x8649: try takeResources(entry)
+      case 0x927C where isOlympus: try takeOlympusNote(entry)
       case 0x927C: try takeNote(entry)
       case 0xC634: try takePrivateData(entry)
       // A JPEG with the metadata of the picture (ExifTool, "PanasonicRaw Tags").
