@@ -33,7 +33,8 @@ import Testing
       #expect(source.size == 1_000_000)
       #expect(try source.bytes(at: 990, count: 10) == Self.part(990, 10).bytes)
       #expect(try source.bytes(at: 999_990, count: 100) == Self.part(999_990, 10).bytes)
-      #expect(throws: ByteSourceError.readFailed(code: 5)) { try source.bytes(at: 995, count: 10) }
+      #expect(try source.bytes(at: 995, count: 10) == Self.part(995, 5).bytes)
+      #expect(try source.bytes(at: 5000, count: 10).isEmpty)
       #expect(try source.bytes(at: 1_000_000, count: 10).isEmpty)
     }
     var other = identity
@@ -46,7 +47,7 @@ import Testing
     try heads().store([Self.part(0, 100_000), Self.part(200_000, 100_000)], of: "a", identity)
     let source = try #require(try heads().open("a", identity))
     #expect(try source.bytes(at: 0, count: 100_000).count == 100_000)
-    #expect(throws: ByteSourceError.self) { try source.bytes(at: 200_000, count: 1) }
+    #expect(try source.bytes(at: 200_000, count: 1).isEmpty)
   }
 
   @Test func `The heads used longest ago make room, and a limit of 0 keeps none`() throws {

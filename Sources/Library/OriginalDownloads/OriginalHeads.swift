@@ -120,7 +120,8 @@ package final class OriginalHeads: Sendable {
   }
 }
 
-/// An object of which some parts are here. A read of another part fails with EIO.
+/// An object of which some parts are here. Anywhere else it reads as if the file had been cut off there: readers of
+/// headers ask for more than they need.
 private final class HeadSource: ByteSource {
   struct Part: Sendable {
     let offset: Int64
@@ -138,7 +139,7 @@ private final class HeadSource: ByteSource {
     guard offset >= 0, offset < size else { return .end }
     guard buffer.count > 0 else { return .bytes(0) }
     guard let part = parts.first(where: { $0.offset <= offset && offset < $0.offset + Int64($0.bytes.count) }) else {
-      throw .readFailed(code: 5)
+      return .end
     }
     let start = Int(offset - part.offset)
     let count = min(buffer.count, part.bytes.count - start)
