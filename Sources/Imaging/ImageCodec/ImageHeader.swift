@@ -4,6 +4,8 @@ import PhotoModel
 /// A format of originals that can be decoded.
 package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
   case jpeg, png, heic, avif, webp, jxl, gif, bmp, tiff
+  /// The sensor data of a RAW file.
+  case raw
   /// A frame of a video that is coded neither like HEIC nor like AVIF nor as JPEG.
   case video
 
@@ -19,6 +21,7 @@ package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
     case .bmp: "com.microsoft.bmp"
     case .video: "public.movie"
     case .tiff: "public.tiff"
+    case .raw: "public.camera-raw-image"
     }
   }
 
@@ -35,6 +38,7 @@ package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
     case .webp: "libwebp7"
     case .video: "libavcodec59"
     case .jxl: "libjxl0.7"
+    case .raw: "libraw20"
     }
   }
 }
@@ -107,7 +111,7 @@ package struct ImageHeader: Sendable, Hashable {
   /// Whether a decode can deliver the picture at 1/8, 1/4 or 1/2 of its size.
   package var scalesDecodes: Bool {
     switch coded {
-    case .heif, .jxl: true
+    case .heif, .jxl, .raw: true
     case .webP(let picture): picture.fillsCanvas
     case .gif, .bmp, .tiff: false
     case nil: format == .jpeg
