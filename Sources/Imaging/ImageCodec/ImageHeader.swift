@@ -162,16 +162,18 @@ package struct ImageHeader: Sendable, Hashable {
       header = try MoviePoster.header(media, in: source, at: posterTime, limits: limits)
     case .tiff:
       reader.windowBytes = ContainerLimits.windowBytes
-      let media = try MediaHeader.read(from: source, limits: limits.headerOnly)
+      let kept = KeptHead(of: source, reader)
+      let media = try MediaHeader.read(from: kept, limits: limits.headerOnly)
       header =
         media.format == .tiff
         ? ImageHeader(try TIFFPage.read(&reader, limits: limits), media, limits)
-        : try ImageHeader(media, rawIn: source, limits: limits)
+        : try ImageHeader(media, rawIn: kept, limits: limits)
     default:
-      guard let media = try MediaHeader.readRAW(from: source, format, limits: limits) else {
+      let kept = KeptHead(of: source, reader)
+      guard let media = try MediaHeader.readRAW(from: kept, format, limits: limits) else {
         throw .unsupported(MediaHeader.noun(of: source) ?? format.noun)
       }
-      header = try ImageHeader(media, rawIn: source, limits: limits)
+      header = try ImageHeader(media, rawIn: kept, limits: limits)
     }
     try limits.check(header.storedSize)
     try header.findGainMap(in: source, limits: limits)
@@ -198,6 +200,9 @@ struct HeaderReader {
   }
 
   var size: Int64 { source.size }
+
+  /// The first bytes of the file, if the last read was there.
+  var head: [UInt8] { windowStart == 0 ? window : [] }
 
   /// Up to `count` bytes; fewer only at the end of the file.
   mutating func bytes(at offset: Int64, count: Int) throws(CodecError) -> ArraySlice<UInt8> {
