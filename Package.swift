@@ -55,6 +55,7 @@ let decoders: [(name: String, libraries: [String], header: String)] = [
   ("photod-decoder-av1", ["dav1d"], "dav1d/dav1d.h"),
   ("photod-decoder-jxl", ["jxl"], "jxl/decode.h"),
   ("photod-decoder-avcodec", ["avcodec", "avutil"], "libavcodec/avcodec.h"),
+  ("photod-decoder-raw", ["raw"], "libraw/libraw.h"),
   ("photod-encoder-webp", ["webp"], "webp/encode.h"),
   ("photod-encoder-avif", ["aom"], "aom/aomcx.h"),
   ("photod-encoder-jxl", ["jxl"], "jxl/encode.h"),

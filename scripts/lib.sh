@@ -12,7 +12,7 @@ fail() {
 # Packages for building and running. libjpeg-dev is libjpeg-turbo on Debian (ABI 62) and Ubuntu (ABI 8).
 build_packages="libjpeg-dev libpng-dev libexif-dev libexpat1-dev liblcms2-dev libsqlite3-dev zlib1g-dev libisal-dev libbrotli-dev libcurl4-openssl-dev pkg-config git ca-certificates"
 # Codecs of the decoder and encoder programs. A program whose library is missing is not built.
-decoder_packages="libwebp-dev libde265-dev libdav1d-dev libjxl-dev libavcodec-dev libaom-dev"
+decoder_packages="libwebp-dev libde265-dev libdav1d-dev libjxl-dev libavcodec-dev libraw-dev libaom-dev"
 test_packages="python3 python3-prometheus-client prometheus libimage-exiftool-perl nginx-light openssl curl"
 picture_bench_packages="libvips-tools"
 serve_bench_packages="nginx-light wrk util-linux"

@@ -14,6 +14,8 @@ struct WorkerPictureDecoder: CodedPictureDecoder {
 
   var urgent: any CodedPictureDecoder { WorkerPictureDecoder(pool: pool, hevc: hevc, isUrgent: true) }
 
+  var developsRAW: Bool { pool.processIdentifier(of: .raw) != nil }
+
   /// The maximum size of a picture that is not in a file, and is therefore copied.
   private static let copiedBytes = 64 << 20
 
@@ -82,6 +84,7 @@ extension SourceFormat {
     case .webp: [.webp]
     case .video: [.avcodec]
     case .jxl: [.jxl]
+    case .raw: [.raw]
     }
   }
 }
@@ -108,6 +111,7 @@ extension CodedPictureRequest {
     case .tiles(let configuration, _, _), .firstLit(let configuration, _, _): configuration.format
     case .webP: .webp
     case .jxl, .jxlProfile: .jxl
+    case .raw: .raw
     }
   }
 
@@ -138,6 +142,10 @@ extension CodedPictureRequest {
         workingBytes: picture.workingBytes)
     case .jxlProfile(let picture):
       return .jxlProfile(codestream: picture.codestream, codedSize: picture.header.size, rows: size)
+    case .raw(let sensor, let step, let region):
+      return .raw(
+        file: sensor.file, codedSize: sensor.size, region: region, step: step,
+        workingBytes: sensor.workingBytes(eighths: 8 / step))
     }
   }
 }

@@ -2,7 +2,7 @@ import Foundation
 import PhotoFixtures
 import Testing
 
-/// RAW files, which are shown by the JPEGs that cameras store in them.
+/// RAW files, which are shown by the JPEGs that cameras store in them, or developed by LibRaw where its program is built.
 @Suite("RAW files over real sockets", .blocking)
 struct RAWImageTests {
   /// An administrator's, to render from the original.
@@ -79,21 +79,22 @@ struct RAWImageTests {
     #expect((album["keyAssets"] as? [String])?.isEmpty == false)
   }
 
-  @Test("a RAW file without a preview, and one whose offsets lie, is 415 with the reason and listed as not renderable")
+  @Test(
+    "without LibRaw, a RAW file without a preview, or whose offsets lie, is 415 with the package and not renderable")
   func withoutPreview() throws {
     let preview = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 96, height: 64))
-    let daemon = try TestDaemon { files in
+    let fill: (TestDaemon.Files) throws -> Void = { files in
       for name in RAWSamples.names { try files.put(RAWSamples.file(name, .init(), previews: []), "a.\(name)") }
       try files.put(RAFFile { ($0.jpeg, $0.error) = (preview, (1 << 30, 0)) }.bytes, "far.raf")
       try files.put(RAFFile { ($0.jpeg, $0.error) = (preview, (0, 1 << 30)) }.bytes, "long.raf")
       try files.put(RAFFile { ($0.jpeg, $0.error) = (preview, (-40, 0)) }.bytes, "before.raf")
     }
+    let daemon = try TestDaemon(fill, arguments: Self.withoutDecoders)
     for name in RAWSamples.names.map({ "a.\($0)" }) + ["far.raf", "long.raf", "before.raf"] {
       let path = "/v1/assets/\(try daemon.identifier(name))"
       let answer = try daemon.get("\(path)/image?targetSize=200x200")
-      #expect(answer.status == 415 && answer.json["type"] as? String == "/problems/format-unsupported", "\(name)")
-      let detail = try #require(answer.json["detail"] as? String)
-      #expect(detail.contains("raw picture without a preview") && detail.contains("demosaicing"), "\(name)")
+      #expect(answer.status == 415 && answer.json["type"] as? String == "/problems/decoder-unavailable", "\(name)")
+      #expect(try #require(answer.json["detail"] as? String).contains("libraw20"), "\(name)")
       #expect(try daemon.get(path).json["isRenderable"] as? Bool == false, "\(name)")
     }
   }
@@ -134,13 +135,142 @@ struct RAWImageTests {
   @Test("a pair whose RAW file has no preview still shows its JPEG")
   func pairWithoutPreview() throws {
     let exif = EXIFBlock { ($0.dateTimeOriginal, $0.offsetTimeOriginal) = ("2024:05:06 07:08:09", "-03:30") }
-    let daemon = try TestDaemon { files in
+    let fill: (TestDaemon.Files) throws -> Void = { files in
       try files.put(JPEGFile { $0.exif = exif }.encoded(Pixels(width: 30, height: 20, channels: 3)), "IMG.JPG")
       try files.put(RAWSamples.file("nef", .init(), previews: []), "IMG.NEF")
     }
+    let daemon = try TestDaemon(fill, arguments: Self.withoutDecoders)
     let path = "/v1/assets/\(try daemon.identifier("IMG.JPG"))"
     #expect(try daemon.get("\(path)/image").status == 200)
     #expect(try daemon.get("\(path)/image?version=original").status == 415)
     #expect(try daemon.get(path).json["isRenderable"] as? Bool == true)
+  }
+
+  // MARK: Development
+
+  private static let withoutDecoders = ["--set", "decoders.folder=/nonexistent"]
+  private static let patches = MosaicFile.patches(width: 480, height: 320)
+
+  @Test(
+    "a DNG without a preview is developed upright, whole, cropped and small, and has a placeholder",
+    .enabled(if: CodedImageTests.isBuilt("raw")))
+  func mosaic() throws {
+    let daemon = try TestDaemon { files in
+      try files.put(MosaicFile(Self.patches).bytes, "plain.dng")
+      // Of other days, because pictures of one second are a burst.
+      let turned = MosaicFile(Self.patches) {
+        ($0.details.orientation, $0.details.dateTimeOriginal, $0.border) = (6, "2024:05:07 07:08:09", 10)
+      }
+      try files.put(turned.bytes, "turned.dng")
+      let linear = MosaicFile(Self.patches) {
+        ($0.details.dateTimeOriginal, $0.isLinear) = ("2024:05:08 07:08:09", true)
+      }
+      try files.put(linear.bytes, "linear.dng")
+    }
+    #expect(try daemon.assetsWithPlaceholders().count == 3)
+    for name in ["plain.dng", "turned.dng", "linear.dng"] {
+      let isTurned = name == "turned.dng"
+      let upright = isTurned ? Self.patches.stored(orientation: 8) : Self.patches
+      let path = "/v1/assets/\(try daemon.identifier(name))"
+      let asset = try daemon.get(path).json
+      #expect(asset["isRAW"] as? Bool == true && asset["isRenderable"] as? Bool == true, "\(name)")
+      #expect(asset["pixelWidth"] as? Int == upright.width && asset["pixelHeight"] as? Int == upright.height, "\(name)")
+      for query in ["targetSize=max", "targetSize=200x200", "targetSize=60x60"] {
+        let answer = try daemon.get("\(path)/image?format=png&\(query)", Self.fresh)
+        #expect(answer.result("source") == "original" && answer["Server-Timing"]?.contains("worker;dur=") == true)
+        let pixels = try pixels(answer)
+        let expected = query == "targetSize=max" ? upright.width : isTurned ? pixels.width : Int(query.suffix(2)) ?? 0
+        #expect(query.hasSuffix("200") || pixels.width == expected, "\(name) \(query): \(pixels.width)")
+        #expect(try difference(pixels, from: upright) < 5, "\(name) \(query)")
+      }
+      let right = try daemon.get(
+        "\(path)/image?format=png&targetSize=max&resizeMode=exact&normalizedCropRect=0.5,0,0.5,1", Self.fresh)
+      let half = upright.cropped(x: upright.width / 2, y: 0, width: upright.width / 2, height: upright.height)
+      #expect(try difference(pixels(right), from: half) < 5, "\(name)")
+    }
+  }
+
+  @Test(
+    "a size that the preview does not have is developed, others are not, and without LibRaw the preview is final",
+    .enabled(if: CodedImageTests.isBuilt("raw")))
+  func developed() throws {
+    // The preview has other colours, so the frames tell where they come from.
+    let shown = Pixels.orientationCard(width: 150, height: 100)
+    let preview = JPEGFile { _ in }.encoded(shown)
+    let fill: (TestDaemon.Files) throws -> Void = { files in
+      try files.put(MosaicFile(Self.patches) { $0.preview = preview }.bytes, "a.dng")
+    }
+    for arguments in [[], Self.withoutDecoders] {
+      let daemon = try TestDaemon(fill, arguments: arguments)
+      let path = "/v1/assets/\(try daemon.identifier("a.dng"))/image?format=png"
+      let small = try daemon.get("\(path)&targetSize=150x150", Self.fresh)
+      #expect(small.result("source") == "preview")
+      #expect(try difference(pixels(small), from: shown) < 6)
+      let large = try daemon.get("\(path)&targetSize=300x300", Self.fresh)
+      let frame = try pixels(large)
+      if arguments.isEmpty {
+        #expect(large.result("source") == "original" && large.result("width") == "300")
+        #expect(try difference(frame, from: Self.patches) < 5)
+      } else {
+        #expect(large.result("source") == "preview" && large.result("width") == "150")
+        #expect(try difference(frame, from: shown) < 6)
+      }
+      // Frames of later requests are those of the first.
+      let again = try daemon.get("\(path)&targetSize=300x300")
+      let third = try daemon.get("\(path)&targetSize=300x300")
+      #expect(third.result("source") == "memory" && third["ETag"] == again["ETag"])
+      #expect(try pixels(third) == frame)
+    }
+  }
+
+  @Test(
+    "sensor data that can't be developed is refused by name, and harms nothing else",
+    .enabled(if: CodedImageTests.isBuilt("raw")))
+  func refused() throws {
+    // Of different days, because pictures of one second are a burst.
+    let sound = MosaicFile(Self.patches) { $0.details.dateTimeOriginal = "2024:05:07 07:08:09" }.bytes
+    let lying = MosaicFile(Self.patches) {
+      ($0.details.dateTimeOriginal, $0.error) = ("2024:05:08 07:08:09", (20_000, 20_000))
+    }.bytes
+    let short = MosaicFile(Self.patches) { $0.details.dateTimeOriginal = "2024:05:09 07:08:09" }.bytes
+    let daemon = try TestDaemon { files in
+      try files.put(MosaicFile(Self.patches) { $0.compression = 65_000 }.bytes, "camera.dng")
+      try files.put(Array(short.prefix(short.count / 2)), "short.dng")
+      try files.put(lying, "lying.dng")
+      try files.put(sound, "sound.dng")
+    }
+    func answer(_ name: String, _ query: String) throws -> TestDaemon.Response {
+      try daemon.get("/v1/assets/\(try daemon.identifier(name))/image?\(query)", Self.fresh)
+    }
+    let camera = try answer("camera.dng", "targetSize=100x100")
+    #expect(camera.status == 415 && camera.json["type"] as? String == "/problems/format-unsupported")
+    #expect((camera.json["detail"] as? String)?.contains("LibRaw") == true)
+    let short = try answer("short.dng", "targetSize=100x100")
+    #expect(short.status == 422 && short.json["type"] as? String == "/problems/image-unreadable")
+    #expect((short.json["detail"] as? String)?.contains("ends at byte") == true)
+    // More than the budget of renders, and more pixels than the limit.
+    let large = try answer("lying.dng", "targetSize=100x100")
+    #expect(large.status == 422 && large.json["type"] as? String == "/problems/image-too-large")
+    #expect(try answer("sound.dng", "targetSize=100x100").status == 200)
+    let metrics = String(decoding: try daemon.get("/metrics").body, as: UTF8.self)
+    #expect(metrics.contains(#"photod_decoder_failures_total{codec="raw",reason="unsupported"}"#))
+    #expect(metrics.contains(#"photod_decoder_failures_total{codec="raw",reason="crashed"} 0"#))
+  }
+
+  @Test(
+    "of a pair, the RAW file is developed as the original version if it has no preview",
+    .enabled(if: CodedImageTests.isBuilt("raw")))
+  func developedPair() throws {
+    let exif = EXIFBlock { ($0.dateTimeOriginal, $0.offsetTimeOriginal) = ("2024:05:06 07:08:09", "-03:30") }
+    let shown = Pixels.orientationCard(width: 150, height: 100)
+    let daemon = try TestDaemon { files in
+      try files.put(JPEGFile { $0.exif = exif }.encoded(shown), "IMG.JPG")
+      try files.put(MosaicFile(Self.patches).bytes, "IMG.DNG")
+    }
+    let path = "/v1/assets/\(try daemon.identifier("IMG.JPG"))/image?format=png&targetSize=150x150"
+    #expect(try difference(pixels(daemon.get(path)), from: shown) < 6)
+    let original = try daemon.get("\(path)&version=original", Self.fresh)
+    #expect(original.result("source") == "original")
+    #expect(try difference(pixels(original), from: Self.patches) < 5)
   }
 }

@@ -91,20 +91,102 @@ struct RAWPictureTests {
     #expect(raw.developedSize == developed && raw.content(of: preview) == content, "\(name)")
   }
 
-  @Test("a RAW file without a preview is refused by name", arguments: RAWSamples.names)
+  @Test("a RAW file without a preview is to be developed from its sensor data", arguments: RAWSamples.names)
   func none(_ name: String) throws {
-    let bytes = RAWSamples.file(name, .init(), previews: [])
-    let format = try #require(MediaFormat(rawValue: name))
-    let error = CodecError.unsupported("\(format.noun) without a preview, and demosaicing is not available")
+    let bytes = RAWSamples.file(name, .init { $0.orientation = 6 }, previews: [])
+    let developed = RAWSamples.developedSize(name)
+    let read = try header(bytes)
+    #expect(read.format == .raw && read.raw == nil && read.developed == nil && read.scalesDecodes)
     // Without its JPEG, a RAF still has a size of its own.
-    #expect(throws: error) { try header(bytes) }
+    #expect(read.storedSize == PixelSize(width: developed.width, height: developed.height))
+    #expect(read.orientation == (name == "raf" ? .topLeft : .rightTop))
+    #expect(read.metadata.model == (name == "raf" ? nil : "Model 1"))
+    guard case .raw(let sensor) = read.coded else { throw Failure() }
+    #expect(sensor.file == ByteRange(offset: 0, length: bytes.count) && !sensor.isLinear)
+    // Half the size takes less, and pixels take bytes.
+    #expect(sensor.workingBytes(eighths: 4) < sensor.workingBytes(eighths: 8))
+    #expect(read.decoderBytes(eighths: 8, inPlanes: false) > sensor.size.pixelCount * 13 + bytes.count)
+  }
+
+  private struct Failure: Error {}
+
+  @Test("beside previews, the developed picture has the file's metadata and none of the preview's colours")
+  func developed() throws {
+    let bytes = nef([Self.jpeg(192, 128) { $0.profile = Array(repeating: 1, count: 300) }])
+    let read = try header(bytes)
+    let developed = try #require(read.developed)
+    #expect(developed.format == .raw && developed.storedSize == PixelSize(width: 4310, height: 2868))
+    #expect(developed.embeddedProfile == nil && developed.calibration == nil && developed.jpegComponents == nil)
+    #expect(developed.metadata.model == "Model 1" && developed.orientation == read.orientation)
+    #expect(developed.raw == nil && developed.developed == nil && developed.previews.isEmpty)
+    var without = read
+    without.raw?.sensor = nil
+    #expect(without.developed == nil)
+  }
+
+  @Test("sensor data that are not in the file are found, whatever the format", arguments: RAWSamples.names)
+  func missingSamples(_ name: String) throws {
+    func check(_ bytes: [UInt8]) throws(CodecError) {
+      let source = MemoryByteSource(bytes)
+      guard case .raw(let sensor) = try ImageHeader.read(from: source, limits: CodecLimits()).coded else {
+        throw .unsupported("a file with previews")
+      }
+      try sensor.checkSamples(in: source)
+    }
+    // Those have no sensor data that could be missing.
+    try check(RAWSamples.file(name, .init(), previews: []))
+    guard !["cr3", "raf"].contains(name) else { return }
+    let samples = [UInt8](repeating: 5, count: 6400)
+    var file = TIFFPicture.withPreviews(.init { $0.make = "NIKON" }, inside: [])
+    let strip: [(Int, TIFFPicture.Value)] =
+      name == "rw2"
+      ? [(273, .long([0xFFFF_FFFF])), (280, .data(samples)), (279, .long([samples.count]))]
+      : name == "dng"
+        ? [(324, .data(samples)), (325, .long([samples.count]))]
+        : [(273, .data(samples)), (279, .long([samples.count]))]
+    switch name {
+    case "rw2": file = TIFFPicture.rw2(.init(), preview: nil)
+    case "orf": file = TIFFPicture.orf(.init(), preview: nil)
+    default: break
+    }
+    // Last, so that nothing else is cut off.
+    file.chain.append(TIFFPicture.Directory(strip))
+    let bytes = file.bytes
+    let end = try #require(bytes.firstRange(of: samples)).upperBound
+    try check(Array(bytes.prefix(end)))
+    // A length that is not exact is common.
+    try check(Array(bytes.prefix(end - 60)))
+    #expect(throws: CodecError.truncated(offset: Int64(end - 1000))) { try check(Array(bytes.prefix(end - 1000))) }
+  }
+
+  @Test("a RAF whose sensor data are missing is found")
+  func missingSamplesOfRAF() throws {
+    var bytes = RAFFile { _ in }.bytes
+    bytes.replaceSubrange(100..<108, with: Boxes.number(1000, 4) + Boxes.number(9000, 4))
+    let source = MemoryByteSource(bytes)
+    guard case .raw(let sensor) = try header(bytes).coded else { throw Failure() }
+    #expect(throws: CodecError.truncated(offset: source.size)) { try sensor.checkSamples(in: source) }
+  }
+
+  @Test("a linear DNG is known as such")
+  func linear() throws {
+    for isLinear in [false, true] {
+      let file = MosaicFile(MosaicFile.patches(width: 48, height: 32)) { $0.isLinear = isLinear }.bytes
+      guard case .raw(let sensor) = try header(file).coded else { throw Failure() }
+      #expect(sensor.isLinear == isLinear)
+    }
   }
 
   @Test("a preview over the limits is left out")
   func limits() throws {
     let bytes = nef([Self.small, Self.large])
-    #expect(try header(bytes, limits: CodecLimits(sourcePixels: 10_000)).storedSize.width == 48)
-    #expect(throws: CodecError.self) { try header(bytes, limits: CodecLimits(sourcePixels: 100)) }
+    let few = CodecLimits(sourcePixels: 10_000)
+    #expect(try header(bytes, limits: few).storedSize.width == 48)
+    // So is a sensor that is larger than the limits.
+    #expect(try header(bytes, limits: few).developed == nil)
+    #expect(throws: CodecError.limitExceeded("the number of pixels", limit: 100, found: 4310 * 2868)) {
+      try header(bytes, limits: CodecLimits(sourcePixels: 100))
+    }
   }
 
   static let colors: [(name: String, space: Int?, index: String?, isAdobeRGB: Bool)] = [

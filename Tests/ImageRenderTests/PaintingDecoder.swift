@@ -143,6 +143,7 @@ final class PaintingDecoder: CodedPictureDecoder {
     case .webP(let webP, let size): try paint(webP, size, stop, rows)
     case .jxl(let jxl, let step, let region): try paint(jxl, step, region, stop, rows)
     case .jxlProfile: try sendProfile(request.size, stop, rows)
+    case .raw: throw .decoderUnavailable(.raw)
     }
   }
 

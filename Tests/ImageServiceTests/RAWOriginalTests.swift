@@ -1,6 +1,9 @@
+import ImageCodec
+import ImageRender
 import ImageService
 import PhotoFixtures
 import PhotoModel
+import Synchronization
 import Testing
 
 @Suite("RAW originals")
@@ -17,7 +20,13 @@ struct RAWOriginalTests {
   private func frames(_ side: Int, _ mode: DeliveryMode) async -> [(
     size: PixelSize, source: ImageResult.Source, isFinal: Bool
   )] {
-    let harness = ImageManagerHarness()
+    await frames(side, mode) { _ in }
+  }
+
+  private func frames(
+    _ side: Int, _ mode: DeliveryMode, _ change: (inout ImageManagerHarness.Setting) -> Void
+  ) async -> [(size: PixelSize, source: ImageResult.Source, isFinal: Bool)] {
+    let harness = ImageManagerHarness(change)
     var request = ImageRequest(targetSize: .size(PixelSize(width: side, height: side)), format: .jpeg)
     request.deliveryMode = mode
     return await harness.deliveries(harness.originals.add(Self.file), request).compactMap { delivery in
@@ -46,5 +55,125 @@ struct RAWOriginalTests {
   func largest() async {
     let frames = await frames(5000, .highQualityFormat)
     #expect(frames.map(\.size) == [PixelSize(width: 1200, height: 800)] && frames.map(\.source) == [.preview])
+  }
+
+  // MARK: Development
+
+  /// Develops everything gray, or fails.
+  private final class Developer: CodedPictureDecoder {
+    let failure: CodecError?
+    let developsRAW: Bool
+    private let log = Mutex<[CodedPictureRequest]>([])
+
+    init(failure: CodecError? = nil, developsRAW: Bool = true) {
+      (self.failure, self.developsRAW) = (failure, developsRAW)
+    }
+
+    var requests: [CodedPictureRequest] { log.withLock { $0 } }
+    /// The pixels that are averaged to one, for each decode.
+    var steps: [Int] {
+      requests.map { request in
+        if case .raw(_, let step, _) = request { step } else { 0 }
+      }
+    }
+
+    func decode(
+      _ request: CodedPictureRequest, from source: any ByteSource, isOptional: Bool, stop: StopFlag,
+      rows: (DecodedBand, UnsafeRawBufferPointer) -> Bool
+    ) throws(CodecError) {
+      log.withLock { $0.append(request) }
+      if let failure { throw failure }
+      let size = request.size
+      let bytes = [UInt8](repeating: 128, count: size.pixelCount * 3)
+      let band = DecodedBand(
+        tile: 0, firstRow: 0, rowCount: size.height, planes: [.init(offset: 0, strideBytes: size.width * 3)])
+      _ = bytes.withUnsafeBytes { rows(band, $0) }
+    }
+  }
+
+  /// Previews of 150 and 600 pixels of a picture of 1200.
+  private static let smallPreviews = CR3File {
+    ($0.width, $0.height, $0.details.orientation) = (1200, 800, 1)
+    ($0.thumbnail, $0.preview) = (jpeg(150, 100), jpeg(600, 400))
+  }.bytes
+
+  private func developed(
+    _ file: [UInt8] = smallPreviews, by decoder: Developer, side: Int, budget: Int? = nil
+  ) async -> [ImageDelivery] {
+    let harness = ImageManagerHarness {
+      $0.decoder = decoder
+      if let budget { $0.memoryBytes = budget }
+    }
+    var request = ImageRequest(targetSize: .size(PixelSize(width: side, height: side)), format: .jpeg)
+    request.deliveryMode = .opportunistic
+    return await harness.deliveries(harness.originals.add(file), request)
+  }
+
+  private func summary(_ deliveries: [ImageDelivery]) -> [String] {
+    deliveries.map { delivery in
+      switch delivery {
+      case .degraded(let frame): "degraded \(frame.result.source.rawValue) \(frame.result.size.width)"
+      case .final(let frame): "final \(frame.result.source.rawValue) \(frame.result.size.width)"
+      case .failed(let error): "\(error)"
+      }
+    }
+  }
+
+  @Test("a size that no preview has is developed, at half the size if that suffices")
+  func development() async {
+    let decoder = Developer()
+    let large = await developed(by: decoder, side: 1000)
+    #expect(summary(large).last == "final original 1000" && summary(large).count >= 2)
+    #expect(summary(large).dropLast().allSatisfy { $0.hasPrefix("degraded") })
+    #expect(summary(large).contains("degraded embedded 600"))
+    #expect(decoder.steps == [1])
+    // A bar is left of the whole picture: other aspect.
+    let other = CR3File {
+      ($0.width, $0.height, $0.details.orientation, $0.thumbnail) = (1200, 800, 1, Self.jpeg(160, 120))
+    }.bytes
+    let half = Developer()
+    #expect(summary(await developed(other, by: half, side: 150)).last == "final original 150")
+    #expect(half.steps == [4])
+  }
+
+  @Test("what a preview serves, or all but a fiftieth of it, is not developed", arguments: [120, 600, 606])
+  func served(_ side: Int) async {
+    let decoder = Developer()
+    let found = summary(await developed(by: decoder, side: side)).last
+    #expect(found == "final preview \(min(side, 600))" && decoder.requests.isEmpty)
+  }
+
+  @Test("without a preview everything is developed")
+  func withoutPreview() async {
+    let file = CR3File { ($0.width, $0.height, $0.details.orientation) = (1200, 800, 1) }.bytes
+    let decoder = Developer()
+    #expect(summary(await developed(file, by: decoder, side: 100)) == ["final original 100"])
+    #expect(decoder.steps == [8])
+    let failing = Developer(failure: .decoderFailed(.raw, .unsupported))
+    let failed = summary(await developed(file, by: failing, side: 100))
+    #expect(failed.count == 1 && failed[0].contains("does not support the picture"))
+  }
+
+  static let fallbacks: [(name: String, failure: CodecError?, developsRAW: Bool, budget: Int?, decodes: Int)] = [
+    ("a camera that is not supported", .decoderFailed(.raw, .unsupported), true, nil, 1),
+    ("a damaged file", .decoderFailed(.raw, .malformed), true, nil, 1),
+    ("a worker that ended its memory", .decoderFailed(.raw, .memory), true, nil, 1),
+    ("a decoder that does not start", .decoderUnavailable(.raw), true, nil, 1),
+    ("no decoder", nil, false, nil, 0),
+    ("too small a budget", nil, true, 40 << 20, 0),
+  ]
+
+  @Test("if development fails, the largest preview is the final frame", arguments: fallbacks.indices)
+  func fallback(_ i: Int) async {
+    let (name, failure, developsRAW, budget, decodes) = Self.fallbacks[i]
+    let decoder = Developer(failure: failure, developsRAW: developsRAW)
+    let found = summary(await developed(by: decoder, side: 1000, budget: budget))
+    #expect(found.last == "final preview 600" && decoder.requests.count == decodes, "\(name): \(found)")
+  }
+
+  @Test("an interrupted decoder is an error, because a later attempt may succeed")
+  func interrupted() async {
+    let found = summary(await developed(by: Developer(failure: .decoderInterrupted), side: 1000)).last
+    #expect(found?.contains("interrupted") == true)
   }
 }

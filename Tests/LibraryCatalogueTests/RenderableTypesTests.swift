@@ -54,6 +54,24 @@ struct RenderableTypesTests {
       MediaFormat.renderableTypes(with: [.video]) == inProcess.union(["com.apple.quicktime-movie", "public.mpeg-4"]))
   }
 
+  @Test(
+    "with the decoder of sensor data, RAW files without a preview can be rendered after the next scan, and without it no longer"
+  )
+  func sensorData() throws {
+    let library = try TemporaryLibrary()
+    let preview = JPEGFile { _ in }.encoded(Pixels(width: 96, height: 64, channels: 3))
+    try library.put(RAWSamples.file("nef", .init(), previews: [preview]), "a.nef")
+    try library.put(RAWSamples.file("nef", .init(), previews: []), "b.nef")
+    #expect(MediaFormat.renderableTypes(with: [.raw]).contains("public.camera-raw-image"))
+    for isThere in [false, true, true, false] {
+      let types = MediaFormat.renderableTypes(with: isThere ? [.raw] : [])
+      let catalogue = try Catalogue(dataFolder: library.data, renderableTypes: types)
+      try library.scan(catalogue)
+      let assets = try catalogue.everything()
+      #expect(assets["a.nef"]?.isRenderable == true && assets["b.nef"]?.isRenderable == isThere)
+    }
+  }
+
   @Test("a RAW file without a preview can't be rendered, and a new decoder of another type does not change that")
   func withoutPreview() throws {
     let library = try TemporaryLibrary()

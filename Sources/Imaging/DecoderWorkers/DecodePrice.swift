@@ -1,5 +1,5 @@
-// Memory and CPU time of a decode, from its size. Measured with libwebp 1.2.4, libde265 1.0.11, dav1d 1.0.0 and libjxl 0.7.0
-// as the smallest limit under which a decode succeeds, and rounded up. A worker that needs more fails.
+// Memory and CPU time of a decode, from its size. Measured with libwebp 1.2.4, libde265 1.0.11, dav1d 1.0.0, libjxl 0.7.0
+// and LibRaw 0.20.2 as the smallest limit under which a decode succeeds, and rounded up. A worker that needs more fails.
 
 import PhotoModel
 
@@ -61,6 +61,18 @@ enum DecodePrice {
   /// Lossless pictures take up to 0.3 seconds a megapixel, ten times as long as others.
   static func jxlSeconds(_ size: PixelSize) -> Int {
     2 + min(size.width.multipliedClamped(by: size.height) / 250_000, 3600)
+  }
+
+  /// LibRaw, which has the whole file in memory.
+  ///
+  /// - Parameter workingBytes: bytes that LibRaw allocates for a picture of this size and kind, without the file.
+  static func raw(workingBytes: Int, payload: Int) -> Int {
+    fixedBytes.addedClamped(workingBytes).addedClamped(payload)
+  }
+
+  /// A mosaic of three by three colours takes 0.5 seconds a megapixel, ten times as long as others.
+  static func rawSeconds(_ size: PixelSize) -> Int {
+    2 + min(size.width.multipliedClamped(by: size.height) / 200_000, 3600)
   }
 
   /// Ten times the CPU time of a slow core for an ordinary picture.

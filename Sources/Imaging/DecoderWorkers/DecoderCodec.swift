@@ -38,6 +38,9 @@ package struct DecoderCodec: Sendable, Hashable {
   /// Frames of videos, by libavcodec.
   package static let avcodec = DecoderCodec(name: "avcodec", libraryPackage: "libavcodec59")
 
+  /// The sensor data of RAW files, by LibRaw.
+  package static let raw = DecoderCodec(name: "raw", libraryPackage: "libraw20")
+
   /// Frames as WebP, by libwebp.
   package static let webpEncoder = encoder("webp", libraryPackage: "libwebp7")
   /// Frames as AVIF, by libaom.
@@ -46,5 +49,5 @@ package struct DecoderCodec: Sendable, Hashable {
   package static let jxlEncoder = encoder("jxl", libraryPackage: "libjxl0.7")
 
   /// Every codec that photod can be built with.
-  package static let all = [webp, hevc, av1, jxl, avcodec, webpEncoder, avifEncoder, jxlEncoder]
+  package static let all = [webp, hevc, av1, jxl, avcodec, raw, webpEncoder, avifEncoder, jxlEncoder]
 }

@@ -9,6 +9,7 @@ package enum CodedPicture: Sendable, Hashable {
   case gif(GIFPicture)
   case bmp(BMPPicture)
   case tiff(TIFFPage)
+  case raw(SensorPicture)
 }
 
 extension ImageHeader {

@@ -11,7 +11,8 @@ extension ImageHeader {
     switch format {
     case .jpeg: jpegBytes(eighths: eighths, inPlanes: inPlanes)
     case .png: pngBytes
-    case .gif, .bmp, .tiff, .heic, .avif, .webp, .jxl, .video: coded.map { $0.decoderBytes(eighths: eighths) } ?? 0
+    case .gif, .bmp, .tiff, .heic, .avif, .webp, .jxl, .video, .raw:
+      coded.map { $0.decoderBytes(eighths: eighths) } ?? 0
     }
   }
 
@@ -78,6 +79,7 @@ extension CodedPicture {
       let sampleBytes = eighths < 8 ? 4 : picture.header.isDeep ? 2 : 1
       let output = ((size.width * eighths + 7) / 8) * ((size.height * eighths + 7) / 8) * picture.channels * sampleBytes
       return Self.workerBytes + picture.workingBytes + output + picture.codedBytes
+    case .raw(let sensor): return Self.workerBytes + sensor.workingBytes(eighths: eighths) + sensor.fileBytes
     }
   }
 

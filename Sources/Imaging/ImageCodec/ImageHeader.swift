@@ -4,6 +4,8 @@ import PhotoModel
 /// A format of originals that can be decoded.
 package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
   case jpeg, png, heic, avif, webp, jxl, gif, bmp, tiff
+  /// The sensor data of a RAW file.
+  case raw
   /// A frame of a video that is coded neither like HEIC nor like AVIF nor as JPEG.
   case video
 
@@ -19,6 +21,7 @@ package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
     case .bmp: "com.microsoft.bmp"
     case .video: "public.movie"
     case .tiff: "public.tiff"
+    case .raw: "public.camera-raw-image"
     }
   }
 
@@ -35,6 +38,7 @@ package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
     case .webp: "libwebp7"
     case .video: "libavcodec59"
     case .jxl: "libjxl0.7"
+    case .raw: "libraw20"
     }
   }
 }
@@ -107,7 +111,7 @@ package struct ImageHeader: Sendable, Hashable {
   /// Whether a decode can deliver the picture at 1/8, 1/4 or 1/2 of its size.
   package var scalesDecodes: Bool {
     switch coded {
-    case .heif, .jxl: true
+    case .heif, .jxl, .raw: true
     case .webP(let picture): picture.fillsCanvas
     case .gif, .bmp, .tiff: false
     case nil: format == .jpeg
@@ -158,16 +162,18 @@ package struct ImageHeader: Sendable, Hashable {
       header = try MoviePoster.header(media, in: source, at: posterTime, limits: limits)
     case .tiff:
       reader.windowBytes = ContainerLimits.windowBytes
-      let media = try MediaHeader.read(from: source, limits: limits.headerOnly)
+      let kept = KeptHead(of: source, reader)
+      let media = try MediaHeader.read(from: kept, limits: limits.headerOnly)
       header =
         media.format == .tiff
         ? ImageHeader(try TIFFPage.read(&reader, limits: limits), media, limits)
-        : try ImageHeader(media, rawIn: source, limits: limits)
+        : try ImageHeader(media, rawIn: kept, limits: limits)
     default:
-      guard let media = try MediaHeader.readRAW(from: source, format, limits: limits) else {
+      let kept = KeptHead(of: source, reader)
+      guard let media = try MediaHeader.readRAW(from: kept, format, limits: limits) else {
         throw .unsupported(MediaHeader.noun(of: source) ?? format.noun)
       }
-      header = try ImageHeader(media, rawIn: source, limits: limits)
+      header = try ImageHeader(media, rawIn: kept, limits: limits)
     }
     try limits.check(header.storedSize)
     try header.findGainMap(in: source, limits: limits)
@@ -194,6 +200,9 @@ struct HeaderReader {
   }
 
   var size: Int64 { source.size }
+
+  /// The first bytes of the file, if the last read was there.
+  var head: [UInt8] { windowStart == 0 ? window : [] }
 
   /// Up to `count` bytes; fewer only at the end of the file.
   mutating func bytes(at offset: Int64, count: Int) throws(CodecError) -> ArraySlice<UInt8> {

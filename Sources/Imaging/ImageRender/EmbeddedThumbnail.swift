@@ -42,10 +42,14 @@ package struct EmbeddedThumbnail: Sendable {
   package static func best(
     for request: SizedRequest, of picture: ImageHeader, in source: any ByteSource, limits: CodecLimits
   ) -> EmbeddedThumbnail? {
-    let final = RenderPlanner().preview(picture, for: request)
-    let candidates = ([picture.embeddedThumbnail].compactMap(\.self) + picture.previews)
+    let planner = RenderPlanner()
+    let final = planner.preview(picture, for: request)
+    // The preview that would be the final frame is quicker than the development of the sensor data.
+    let isDeveloped = planner.needsDevelopment(picture, request)
+    let largest = isDeveloped ? picture.raw.map { [$0.range] } ?? [] : []
+    let candidates = ([picture.embeddedThumbnail].compactMap(\.self) + picture.previews + largest)
       .compactMap { EmbeddedThumbnail(at: $0, in: source, of: picture, limits: limits) }
-      .filter { $0.isSmaller(than: final, of: picture) }
+      .filter { isDeveloped || $0.isSmaller(than: final, of: picture) }
       .sorted { $0.content.width < $1.content.width }
     let sizes = request.sizes(of: picture.uprightSize)
     let wanted = Double(picture.storedSize.width) * Double(sizes.scaled.width) / Double(sizes.crop.width)

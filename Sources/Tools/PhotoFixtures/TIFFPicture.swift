@@ -6,6 +6,7 @@ package struct TIFFPicture: Sendable {
     case short([Int])
     case long([Int])
     case rationals([(Int, Int)])
+    case signedRationals([(Int, Int)])
     case undefined([UInt8])
     /// The offsets of these directories.
     case directories([Directory])
@@ -63,6 +64,8 @@ package struct TIFFPicture: Sendable {
       case .long(let list): (type, count, content) = (4, list.count, list.flatMap { number($0, 4) })
       case .rationals(let list):
         (type, count, content) = (5, list.count, list.flatMap { number($0.0, 4) + number($0.1, 4) })
+      case .signedRationals(let list):
+        (type, count, content) = (10, list.count, list.flatMap { number($0.0, 4) + number($0.1, 4) })
       case .directories(let list):
         let offsets = list.map { place(encoded($0, at: dataStart + data.count, isLast: true)) }
         (type, count, content) = (4, list.count, offsets.flatMap { number($0, 4) })

@@ -53,13 +53,19 @@ struct PreviewBench: ParsableCommand {
     }
   }
 
-  /// Files of one kind, each with a picture of its own. A RAW file also has the bytes of its sensor data, after the
-  /// preview.
+  /// Files of one kind, each with a picture of its own. Both have the camera's EXIF: a JPEG in its own block, a RAW file in
+  /// its directories, while its preview has none. A RAW file also has the bytes of its sensor data, after the preview.
   private static func paths(
     _ folder: String, _ kind: String, _ width: Int, _ height: Int, _ count: Int
   ) throws -> [String] {
     try (0..<count).map { number in
-      let jpeg = JPEGFile { _ in }.encoded(Scene(seed: number % 20).pixels(width: width, height: height))
+      let exif = EXIFBlock {
+        ($0.make, $0.model, $0.orientation) = ("Maker", "Model 1", 1)
+        ($0.dateTimeOriginal, $0.offsetTimeOriginal) = ("2024:05:06 07:08:09", "-03:30")
+        ($0.latitude, $0.longitude) = (-33.5, 18.25)
+      }
+      let jpeg = JPEGFile { if kind == "jpg" { $0.exif = exif } }
+        .encoded(Scene(seed: number % 20).pixels(width: width, height: height))
       let path = "\(folder)/\(width)-\(number).\(kind)"
       let sensor = [UInt8](repeating: UInt8(number % 251), count: 2 << 20)
       let bytes =

@@ -51,6 +51,10 @@ enum ContainerTarget {
       precondition(crop.x >= 0 && crop.x + crop.width <= picture.color.size.width)
       precondition(crop.y >= 0 && crop.y + crop.height <= picture.color.size.height)
     case .gif, .bmp, .tiff: break
+    case .raw(let sensor):
+      ranges = [sensor.file]
+      try? sensor.checkSamples(in: source)
+      precondition(source.reads <= 16_384, "\(source.reads) reads")
     case .jxl(let picture): ranges = picture.codestream
     case .webP(let picture):
       ranges = [picture.picture] + [picture.alpha].compactMap(\.self)
@@ -80,6 +84,10 @@ enum ContainerTarget {
       let (output, stored) = (plan.storedOutput, plan.header.storedSize)
       precondition(plan.peakBytes > 0 && plan.header.raw?.smaller == [])
       precondition((1...stored.width).contains(output.width) && (1...stored.height).contains(output.height))
+    }
+    if let developed = header.developed {
+      let plan = RenderPlanner().plan(developed, small)
+      precondition(plan.peakBytes > 0 && plan.header.storedSize == raw.sensor?.size)
     }
     PictureTarget.check(bytes)
   }

@@ -28,7 +28,7 @@ enum DecoderSeeds {
 
   /// By the name of the program's codec.
   static var all: [(codec: String, seeds: [[UInt8]])] {
-    [("hevc", hevc), ("avcodec", avcodec), ("av1", av1), ("webp", webp), ("jxl", jxl)]
+    [("hevc", hevc), ("avcodec", avcodec), ("av1", av1), ("webp", webp), ("jxl", jxl), ("raw", raw)]
   }
 
   private static func afterLength(_ data: [UInt8]) -> [UInt8] { Boxes.number(data.count, 4) + data }
@@ -76,6 +76,29 @@ enum DecoderSeeds {
         return request.seed([picture.data])
       }
     }
+  }
+
+  private static var raw: [[UInt8]] {
+    let card = MosaicFile.patches(width: 24, height: 16)
+    let files = [
+      MosaicFile(card), MosaicFile(card) { $0.pattern = [2, 1, 1, 0] }, MosaicFile(card) { $0.isLinear = true },
+      MosaicFile(card) { $0.border = 4 },
+    ]
+    let seeds = files.flatMap { file in
+      [1, 2, 4].map { step in
+        var request = Request(size: ((24 + step - 1) / step, (16 + step - 1) / step), codedSize: (24, 16), format: 1)
+        request.parameters = [step, 0, 0].flatMap { Boxes.number($0, 4).reversed() }
+        return request.seed([file.bytes])
+      }
+    }
+    // The other formats, as far as their directories.
+    let others = RAWSamples.names.map { name in
+      let size = RAWSamples.developedSize(name)
+      var request = Request(size: (10, 10), codedSize: (size.width / 8, size.height / 8), format: 1)
+      request.parameters = [8, 0, 0].flatMap { Boxes.number($0, 4).reversed() }
+      return request.seed([RAWSamples.file(name, .init(), previews: [])])
+    }
+    return seeds + others
   }
 
   private static var jxl: [[UInt8]] {

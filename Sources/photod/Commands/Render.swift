@@ -53,18 +53,34 @@ struct Render: AsyncParsableCommand {
     do {
       let file = try LibraryFolder.file(at: input)
       let limits = CodecLimits()
-      let plan = RenderPlanner().plan(try ImageHeader.read(from: file, limits: limits), request)
-      if explain { try printPlan(plan) }
+      let header = try ImageHeader.read(from: file, limits: limits)
       // Started only for formats that need one.
       let decoders = Decoders(Settings())
       defer { decoders.pool.end() }
-      let renderer = try Renderer(
-        plan, source: file, workers: decoders.pictures.urgent, limits: limits, stop: StopFlag())
-      guard let image = try renderer.resume() else { return }
-      try Data(image.bytes).write(to: URL(filePath: output), options: .atomic)
+      var plan = RenderPlanner().plan(header, request)
+      var rendered: RenderedImage?
+      if let development = RenderPlanner().developmentPlan(header, header.sized(request)) {
+        // If that fails, a preview of the RAW file serves.
+        do throws(CodecError) {
+          rendered = try render(development, file, decoders.pictures, limits)
+          plan = development
+        } catch {
+          guard error.isOfFile || error == .decoderUnavailable(.raw) else { throw error }
+        }
+      }
+      if rendered == nil { rendered = try render(plan, file, decoders.pictures, limits) }
+      if explain { try printPlan(plan) }
+      guard let rendered else { return }
+      try Data(rendered.bytes).write(to: URL(filePath: output), options: .atomic)
     } catch {
       throw CommandFailure(description: "\(input): \(error)")
     }
+  }
+
+  private func render(
+    _ plan: RenderPlan, _ file: any ByteSource, _ workers: WorkerPictureDecoder, _ limits: CodecLimits
+  ) throws(CodecError) -> RenderedImage? {
+    try Renderer(plan, source: file, workers: workers.urgent, limits: limits, stop: StopFlag()).resume()
   }
 
   private func size() throws -> TargetSize {

@@ -122,6 +122,11 @@ extension Problem {
         detail: "The original is of the type \(format.uniformTypeIdentifier), whose decoder is not installed or does "
           + "not start. Install the package \(format.decoderPackage ?? "of the decoder") on the server; its command "
           + "photod decoders shows what is missing.")
+    case .decoderFailed(.raw, .unsupported):
+      self.init(
+        415, "format-unsupported", "The format is not supported",
+        detail: "The original is a RAW file without a preview that could be shown, and the installed version of LibRaw "
+          + "does not support its camera or its compression.")
     case .decoderInterrupted:
       self.init(
         503, "decoder-interrupted", "The decoder was interrupted",

@@ -20,7 +20,7 @@
 
 #include <stdint.h>
 
-#define DECODER_PROTOCOL_VERSION 3
+#define DECODER_PROTOCOL_VERSION 4
 
 // The descriptor of the zygote that requests arrive on.
 #define DECODER_CONTROL 3
@@ -132,6 +132,14 @@ typedef struct {
   // The place of the rows in the picture of averaged pixels, whose sides are rounded up.
   uint32_t x, y;
 } decoder_jxl_parameters;
+
+// RAW: the parameter bytes.
+typedef struct {
+  // Pixels of a side that are averaged to one: 1, 2, 4 or 8.
+  uint32_t step;
+  // The place of the rows in the picture of averaged pixels, whose sides are rounded up.
+  uint32_t x, y;
+} decoder_raw_parameters;
 
 #define DECODER_MAX_REQUEST_BYTES                                                                      \
   (sizeof(decoder_request) + DECODER_MAX_TILES * sizeof(decoder_tile) +                                \

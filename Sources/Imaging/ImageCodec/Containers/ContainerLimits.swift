@@ -21,6 +21,8 @@ enum ContainerLimits {
   static let parameterBytes = 16_384
   /// Maximum number of smaller pictures of a HEIF file that are considered.
   static let thumbnails = 4
+  /// Maximum number of strips or tiles of a RAW file whose positions are compared with the length of the file.
+  static let sensorParts = 4096
   /// Maximum number of smaller versions of a TIFF's page that are considered.
   static let reductions = 16
   /// Maximum number of tracks of a movie.

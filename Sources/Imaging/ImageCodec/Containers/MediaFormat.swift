@@ -135,7 +135,7 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
   }
 
   /// The formats of decoders that may show a file; none if there is no decoder: the file is indexed but can't be shown.
-  /// A RAW file is shown by a JPEG that the camera has stored in it; a video by a frame, whose codec is in its header.
+  /// A RAW file is shown by a JPEG that the camera has stored in it, or else developed from its sensor data; a video by a frame, whose codec is in its header.
   package var decoders: [SourceFormat] {
     switch self {
     case .jpeg: [.jpeg]
@@ -147,7 +147,7 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
     case .gif: [.gif]
     case .bmp: [.bmp]
     case .tiff: [.tiff]
-    case .dng, .cr2, .cr3, .nef, .arw, .raf, .orf, .rw2, .pef: [.jpeg]
+    case .dng, .cr2, .cr3, .nef, .arw, .raf, .orf, .rw2, .pef: [.jpeg, .raw]
     case .quickTime, .mpeg4: [.video, .heic, .avif]
     case .heif: []
     }
@@ -156,11 +156,13 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
   /// The uniform type identifiers of all formats that can be decoded: files of other types are indexed but can't be
   /// shown.
   ///
+  /// A RAW file without a preview also needs ``SourceFormat/raw``, whose identifier is among them if it can be decoded.
+  ///
   /// - Parameter workers: the formats whose decoders run in processes of their own and are installed.
   package static func renderableTypes(with workers: Set<SourceFormat>) -> Set<String> {
     Set(
       allCases.filter { format in format.decoders.contains { !$0.needsWorker || workers.contains($0) } }
-        .map(\.uniformTypeIdentifier))
+        .map(\.uniformTypeIdentifier) + (workers.contains(.raw) ? [SourceFormat.raw.uniformTypeIdentifier] : []))
   }
 
   /// A noun for messages: "a HEIC picture".

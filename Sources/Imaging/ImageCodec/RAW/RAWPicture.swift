@@ -10,6 +10,8 @@ package struct RAWPicture: Sendable, Hashable {
   package let developedSize: PixelSize
   /// The headers of smaller previews with the same colours, the smallest first.
   package internal(set) var smaller: [ImageHeader] = []
+  /// The sensor data, for pictures that the previews can't give; `nil` if they are not to be developed.
+  package var sensor: SensorPicture?
 
   /// The part of the preview with the aspect ratio of the developed picture, in whole pixels and centred.
   ///
@@ -35,20 +37,37 @@ extension ImageHeader {
   /// A preview with another aspect ratio, such as a thumbnail with black bars, is used only if no preview has that of
   /// the developed picture.
   ///
-  /// - Throws: ``CodecError``; `unsupported` if there is no preview.
+  /// Without a preview, the header of the picture that a worker develops from the sensor data.
+  ///
+  /// - Throws: ``CodecError``.
   init(_ media: MediaHeader, rawIn source: any ByteSource, limits: CodecLimits) throws(CodecError) {
+    let sensor = SensorPicture(
+      size: media.storedSize, fileBytes: Int(clamping: source.size), isLinear: media.isLinearSensor)
+    // A file may state any size. Its previews are shown even so.
+    let isTooLarge: CodecError?
+    do throws(CodecError) {
+      try limits.check(sensor.size)
+      isTooLarge = nil
+    } catch {
+      isTooLarge = error
+    }
     let found = try RAWPreviews.find(in: source, limits: limits)
     let fitting = found.filter { $0.hasAspect(of: media.storedSize) }
     guard let largest = fitting.last ?? found.last else {
-      throw .unsupported("\(media.format.noun) without a preview, and demosaicing is not available")
+      if let isTooLarge { throw isTooLarge }
+      self.init(sensor, media)
+      return
     }
     let size = fitting.isEmpty ? largest.header.storedSize : media.storedSize
-    let isAdobeRGB = try RAWColor.isAdobeRGB(source, media.format)
+    // Read only for previews that need it.
+    var isAdobeRGB = false
+    if found.contains(where: { !$0.describesColors }) { isAdobeRGB = try RAWColor.isAdobeRGB(source, media.format) }
     self.init(largest, of: media, developedSize: size, isAdobeRGB: isAdobeRGB)
     let smaller = fitting.dropLast()
       .map { ImageHeader($0, of: media, developedSize: size, isAdobeRGB: isAdobeRGB) }
       .filter { $0.hasColors(of: self) && $0.storedSize.width < storedSize.width }
     raw?.smaller = smaller
+    raw?.sensor = isTooLarge == nil ? sensor : nil
     previews = found.map(\.range).filter { $0 != largest.range }
   }
 
@@ -57,8 +76,7 @@ extension ImageHeader {
   /// - Parameter isAdobeRGB: the colour space that the RAW file states, for a preview without a description of its own.
   init(_ preview: RAWPreview, of media: MediaHeader, developedSize: PixelSize, isAdobeRGB: Bool) {
     self = preview.header
-    let describesColors = embeddedProfile != nil || !metadata.isEmpty
-    if !describesColors, isAdobeRGB { calibration = .adobeRGB }
+    if !preview.describesColors, isAdobeRGB { calibration = .adobeRGB }
     metadata = media.exif
     blocks = media.blocks
     facts = media.facts

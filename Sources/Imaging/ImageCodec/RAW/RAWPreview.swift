@@ -8,6 +8,10 @@ package struct RAWPreview: Sendable, Hashable {
   /// cameras turn a preview by the RAW file's orientation.
   package let header: ImageHeader
 
+  /// Whether the preview has a description of its colours: a profile, or EXIF, without which it is in the colour space
+  /// that the RAW file states.
+  var describesColors: Bool { header.embeddedProfile != nil || !header.metadata.isEmpty }
+
   /// Whether the preview has the aspect ratio of a picture. The preview of many cameras lacks a few rows or columns at
   /// the borders, so a fiftieth is no difference; thumbnails with black bars differ by an eighth.
   ///

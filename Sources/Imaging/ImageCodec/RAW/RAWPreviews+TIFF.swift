@@ -11,6 +11,16 @@ extension RAWPreviews {
     _ reader: inout HeaderReader, _ candidates: inout Candidates
   ) throws(CodecError) {
     let file = try TIFFFile(&reader, in: 0..<reader.size)
+    try walk(file, &reader) { directory, reader throws(CodecError) in
+      try find(in: directory, of: file, &reader, &candidates)
+    }
+  }
+
+  /// Visits all directories of the chain, and those inside of them.
+  static func walk(
+    _ file: TIFFFile, _ reader: inout HeaderReader,
+    _ visit: (TIFFFile.Directory, inout HeaderReader) throws(CodecError) -> Void
+  ) throws(CodecError) {
     var waiting = [file.firstOffset]
     var seen: Set<Int> = []
     while let offset = waiting.popLast() {
@@ -19,7 +29,7 @@ extension RAWPreviews {
         throw .limitExceeded("the number of directories", limit: ContainerLimits.directories, found: seen.count)
       }
       guard let directory = try file.directory(at: offset, &reader) else { continue }
-      try find(in: directory, of: file, &reader, &candidates)
+      try visit(directory, &reader)
       // One more than the limit is enough to exceed it.
       waiting += try file.numbers(of: directory[.subIFDs], atMost: ContainerLimits.directories + 1, &reader)
       waiting.append(directory.next)

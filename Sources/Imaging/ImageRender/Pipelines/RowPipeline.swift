@@ -50,7 +50,7 @@ final class RowPipeline: FanOut<RowOutput>, RenderPipeline, RowConsumer {
       case .tiff(let page): return TIFFDecoder(page, region: region, source: source, limits: limits, stop: stop)
       default: throw .malformed("a header without a picture", offset: nil)
       }
-    case .heic, .avif, .webp, .jxl, .video:
+    case .heic, .avif, .webp, .jxl, .video, .raw:
       guard let workers else { throw .decoderUnavailable(header.format) }
       switch header.coded {
       case .heif(let picture):
@@ -62,6 +62,9 @@ final class RowPipeline: FanOut<RowOutput>, RenderPipeline, RowConsumer {
       case .jxl(let picture):
         return JXLRowDecoder(
           picture, eighths: plan.eighths, region: region, workers: workers, source: source, stop: stop)
+      case .raw(let sensor):
+        return SensorRowDecoder(
+          sensor, eighths: plan.eighths, region: region, workers: workers, source: source, stop: stop)
       case .gif, .bmp, .tiff, nil: throw .malformed("a header without a picture", offset: nil)
       }
     }

@@ -40,7 +40,7 @@ struct DecodeCost {
     case .png: return rowsRead + resampling
     // Only tiles inside the region are decoded, at full size.
     case .heic, .avif, .video: return (right - left) * (bottom - top) + resampling
-    case .webp, .jxl: return 1 + resampling
+    case .webp, .jxl, .raw: return 1 + resampling
     // The rows above a region are decoded too; of a BMP only the region's rows are read.
     case .gif: return rowsRead + resampling
     case .bmp: return (header.isBuffered ? 1 : bottom - top) + resampling

@@ -4,7 +4,7 @@ import PhotoModel
 /// Makes render plans. A pure function of header and request, so that equal requests get equal pictures.
 package struct RenderPlanner: Sendable {
   /// Increased whenever the same request would give different bytes: the epoch is part of every key and entity tag.
-  package static let epoch = 9
+  package static let epoch = 10
 
   private let axes: ResampleAxes
 
@@ -90,8 +90,29 @@ package struct RenderPlanner: Sendable {
   /// or another aspect ratio, and for a video whose frames have fewer pixels than its display.
   package func hasPixels(_ header: ImageHeader, _ wanted: SizedRequest) -> Bool {
     guard header.raw != nil || header.displaySize != nil else { return true }
-    let header = preview(header, for: wanted)
-    return geometry(header, wanted, eighths: nil).finishedSize == wanted.sizes.output
+    return finishedSize(header, wanted) == wanted.sizes.output
+  }
+
+  /// The plan of a final frame from the sensor data of a RAW file; `nil` unless it ``needsDevelopment(_:_:)``. If this
+  /// fails, the final frame must be made from the previews.
+  package func developmentPlan(_ header: ImageHeader, _ wanted: SizedRequest) -> RenderPlan? {
+    guard needsDevelopment(header, wanted), let developed = header.developed else { return nil }
+    return plan(developed, wanted)
+  }
+
+  /// Whether the previews of a RAW file, whose sensor data can be developed, have fewer pixels than the request, or
+  /// another aspect ratio. Cameras cut a few rows and columns off their largest preview, so a fiftieth is no difference
+  /// (``RAWPreview/hasAspect(of:)``).
+  package func needsDevelopment(_ header: ImageHeader, _ wanted: SizedRequest) -> Bool {
+    guard let raw = header.raw, let sensor = raw.sensor else { return false }
+    let (found, asked) = (finishedSize(header, wanted), wanted.sizes.output)
+    return raw.developedSize != sensor.size || found.width * 50 < asked.width * 49
+      || found.height * 50 < asked.height * 49
+  }
+
+  /// The size of the final frame from a file's previews.
+  private func finishedSize(_ header: ImageHeader, _ wanted: SizedRequest) -> PixelSize {
+    geometry(preview(header, for: wanted), wanted, eighths: nil).finishedSize
   }
 
   /// The plan of a degraded frame from a JPEG's own coefficients: a decode at 1/8, and for a progressive file only its

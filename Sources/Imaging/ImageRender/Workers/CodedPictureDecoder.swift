@@ -20,12 +20,15 @@ package enum CodedPictureRequest: Sendable, Hashable {
   /// One tile: the number of bytes of the picture's ICC profile in four bytes, most significant first, the profile, and
   /// zeros; in one plane. Only the number, if the profile is longer than the rows.
   case jxlProfile(JXLPicture)
+  /// One tile: the region of the developed picture in which `step` pixels of a side are averaged to one, in one plane of
+  /// sRGB. The source's whole file is decoded.
+  case raw(SensorPicture, step: Int, region: PixelRect)
 
   /// The size of each tile's rows.
   package var size: PixelSize {
     switch self {
     case .tiles(_, let size, _), .firstLit(_, let size, _), .webP(_, let size): size
-    case .jxl(_, _, let region): region.size
+    case .jxl(_, _, let region), .raw(_, _, let region): region.size
     case .jxlProfile: JXLPicture.profileRows
     }
   }
@@ -75,6 +78,9 @@ package protocol CodedPictureDecoder: Sendable {
     rows: (DecodedBand, UnsafeRawBufferPointer) -> Bool
   ) throws(CodecError)
 
+  /// Whether the sensor data of RAW files can be developed.
+  var developsRAW: Bool { get }
+
   /// The decoder for a picture that a client waits for: it may use several workers for one picture.
   var urgent: any CodedPictureDecoder { get }
 
@@ -92,6 +98,7 @@ package protocol CodedPictureDecoder: Sendable {
 }
 
 extension CodedPictureDecoder {
+  package var developsRAW: Bool { false }
   package var urgent: any CodedPictureDecoder { self }
 
   /// Without encoders.

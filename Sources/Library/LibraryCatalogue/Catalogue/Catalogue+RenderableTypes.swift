@@ -17,8 +17,9 @@ extension Catalogue {
 
   /// Records which uniform types have a decoder (``MediaFormat/renderableTypes(with:)``). For types that were added or
   /// removed since the last call, all assets are updated, and placeholders are made again. Assets of other types are not
-  /// touched: a RAW file without a preview can't be rendered, although its type can. That is not a change of the
-  /// library: it creates no token.
+  /// touched: a RAW file without a preview can't be rendered, although its type can. Which RAW files have a preview is
+  /// not recorded, so the next full scan reads all files again after a change of ``SourceFormat/raw``. That is not a
+  /// change of the library: it creates no token.
   package func setRenderableTypes(_ types: Set<String>) throws(AssetSourceError) {
     let names = types.sorted().joined(separator: " ")
     let recorded = try recordedRenderableTypes()
@@ -36,6 +37,10 @@ extension Catalogue {
           """, arguments: StatementArguments(types.sorted() + (changed ?? [])))
       try db.execute(
         sql: "UPDATE catalogueValue SET value = ? WHERE name = 'renderableTypes'", arguments: [names])
+      let raw = SourceFormat.raw.uniformTypeIdentifier
+      if let recorded, recorded.contains(raw) != types.contains(raw) {
+        try db.execute(sql: "UPDATE catalogueValue SET value = '' WHERE name = 'probe'")
+      }
     }
   }
 }

@@ -28,10 +28,11 @@ struct DecodeSharing: Sendable {
   ) -> SharedRender {
     let alone = SharedRender(plan: SharedPlan(plan), jobs: [job], rungs: [], reservations: [reservation])
     guard !job.bypassesCaches else { return alone }
-    // A frame that is usually made from a thumbnail must never be made from the picture: its bytes would differ under
-    // the same entity tag.
+    // A frame that is usually made from a thumbnail, or from sensor data, must never be made from the picture: its bytes
+    // would differ under the same entity tag.
     let siblings = jobs.siblings(of: job).filter {
       renderer.planner.finalThumbnailPlan(header, $0.job.wanted) == nil && !$0.job.wanted.request.isAnimated
+        && !renderer.planner.needsDevelopment(header, $0.job.wanted)
     }
     // Frames at a given time of a video are seldom requested twice.
     let rungs = job.wanted.request.posterTime == nil ? missingRungs(of: job.asset, header) : []

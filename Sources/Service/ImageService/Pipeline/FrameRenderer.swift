@@ -124,9 +124,11 @@ struct FrameRenderer: Sendable {
 
   /// - Parameter posterTime: chooses the frame of a video.
   func header(of source: any ByteSource, posterTime: Double? = nil) throws(ImageServiceError) -> ImageHeader {
-    try codec { () throws(CodecError) in
+    var header = try codec { () throws(CodecError) in
       try ImageHeader.read(from: source, limits: limits, posterTime: posterTime)
     }
+    if workers?.developsRAW != true { header.raw?.sensor = nil }
+    return header
   }
 
   /// The rungs of an asset, without those for which a RAW file's preview has too few pixels.

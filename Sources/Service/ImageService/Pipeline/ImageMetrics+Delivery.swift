@@ -46,7 +46,9 @@ extension ImageMetrics.Failure {
     case .cancelled, .codec(.stopped), .requestIDInUse, .inCloud: return nil
     case .deadlineExceeded: self = .deadlineExceeded
     case .failed, .codec(.readFailed), .codec(.outOfMemory), .codec(.decoderInterrupted): self = .originalUnreadable
-    case .codec(.unsupported), .codec(.decoderUnavailable), .codec(.encoderUnavailable): self = .formatUnsupported
+    case .codec(.unsupported), .codec(.decoderUnavailable), .codec(.encoderUnavailable),
+      .codec(.decoderFailed(.raw, .unsupported)):
+      self = .formatUnsupported
     case .codec(.limitExceeded), .codec(.outputTooLarge): self = .imageTooLarge
     case .codec(.malformed), .codec(.truncated), .codec(.decoderFailed): self = .imageUnreadable
     case .codec(.encodingFailed), .codec(.encoderInterrupted): self = .encodingFailed

@@ -5,6 +5,7 @@
 //         a derivative is good enough -> the final frame: done; in the render lane if its encoder is a worker
 //         open the original, read its header; if it is in the cloud: ImagePipeline+Downloads, then on from here
 //         a derivative or a thumbnail -> degraded frame
+//         a RAW file whose previews are too small: develop the sensor data, in the render lane (ImagePipeline+Development)
 //         plan, estimate memory -> 422, or into the render lane
 //     render, on the render lane with its memory
 //         a degraded frame from the original's coefficients, if none was delivered yet and one is quicker
@@ -148,7 +149,7 @@ package final class ImagePipeline: Sendable {
       return queueThumbnail(job, plan, original, preview: largePreview)
     }
     if try queueTiles(job, original) { return }
-    try queueRender(job, original.header, preview: largePreview)
+    try queueOriginal(job, original, preview: largePreview)
   }
 
   /// The memory of all renders together.
@@ -249,12 +250,13 @@ package final class ImagePipeline: Sendable {
         job.addWorkTime(began.duration(to: now()))
         guard let original = try open(job) else { return try waitForOriginal(job, stepBegan: now()) }
         _ = jobs.originalOpened(job, original)
-        try queueRender(job, original.header, preview: nil)
+        try queueOriginal(job, original, preview: nil)
       }
     }
   }
 
-  private func queue(
+  /// Queues a step in the render lane, with its memory.
+  func queue(
     _ job: RenderJob, bytes: Int,
     _ step: @escaping @Sendable (ByteBudget.Reservation) throws(ImageServiceError) -> Void
   ) {
@@ -269,7 +271,7 @@ package final class ImagePipeline: Sendable {
   // MARK: The render lane
 
   /// The frames that one render may make for its own job.
-  private struct RenderPlans: Sendable {
+  struct RenderPlans: Sendable {
     let final: RenderPlan
     /// From the original's coefficients; `nil` if that is no quicker than the final frame.
     let degraded: RenderPlan?
@@ -279,8 +281,16 @@ package final class ImagePipeline: Sendable {
     let peakBytes: Int
 
     init(_ job: RenderJob, _ header: ImageHeader, preview: EmbeddedThumbnail?, _ planner: RenderPlanner) {
-      final = planner.plan(header, job.wanted)
-      degraded = planner.degradedPlan(header, job.wantedDegraded)
+      self.init(
+        job, header, final: planner.plan(header, job.wanted),
+        degraded: planner.degradedPlan(header, job.wantedDegraded), preview: preview)
+    }
+
+    init(
+      _ job: RenderJob, _ header: ImageHeader, final: RenderPlan, degraded: RenderPlan?, preview: EmbeddedThumbnail?
+    ) {
+      self.final = final
+      self.degraded = degraded
       self.preview = preview
       peakBytes = max(
         final.peakBytes, degraded?.peakBytes ?? 0, preview?.peakBytes(for: job.wantedDegraded, of: header) ?? 0)
@@ -313,7 +323,7 @@ package final class ImagePipeline: Sendable {
 
   /// A degraded frame that needs a memory reservation. `nil` unless a task wants one that shows more than the degraded
   /// frame it already has.
-  private func degradedFrame(
+  func degradedFrame(
     _ job: RenderJob, _ plans: RenderPlans, _ renderStart: JobTable.RenderStart, stepBegan: ContinuousClock.Instant
   ) throws(ImageServiceError) -> ImageFrame? {
     guard let shown = renderStart.degradedWiderThan else { return nil }

@@ -241,13 +241,14 @@ enum TIFFTag: Int {
 }
 
 /// Tags of the first directory of Panasonic's RW2 (ExifTool, "PanasonicRaw Tags"): the borders of the picture on the
-/// sensor, and a JPEG of the picture.
+/// sensor, a JPEG of the picture, and where the sensor data begin.
 enum PanasonicTag: Int {
   case top = 4
   case left = 5
   case bottom = 6
   case right = 7
   case jpeg = 46
+  case dataOffset = 280
 }
 
 /// Tags of Olympus' maker note, and of its directory of camera settings (ExifTool, "Olympus Tags").

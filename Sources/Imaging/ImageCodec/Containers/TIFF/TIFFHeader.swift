@@ -9,7 +9,8 @@ enum TIFFHeader {
   /// Canon's signature after the header of a CR2, before a version.
   static let canonSignature = Array("CR".utf8)
   /// PhotometricInterpretation values of sensor data: a colour filter array (TIFF/EP §5.1.9), linear (DNG).
-  private static let sensorInterpretations = [32_803, 34_892]
+  private static let sensorInterpretations = [32_803, linearInterpretation]
+  private static let linearInterpretation = 34_892
 
   static func read(
     _ reader: inout HeaderReader, _ selection: TIFFMetadata.Selection
@@ -59,6 +60,7 @@ enum TIFFHeader {
     var header = MediaHeader(
       format: format,
       storedSize: crop.count == 2 ? PixelSize(width: crop[0], height: crop[1]) : developed(stored, claimed, format))
+    header.isLinearSensor = interpretation == linearInterpretation
     header.take(metadata)
     // Associated alpha, or unassociated; old writers do not say what the fourth sample of RGB is.
     let samples = try file.number(of: shown[.samplesPerPixel], &reader)

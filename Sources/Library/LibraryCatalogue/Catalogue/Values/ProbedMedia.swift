@@ -6,7 +6,8 @@ package struct ProbedMedia: Sendable {
   package var mediaType: MediaType
   package var mediaSubtypes: MediaSubtypes
   package var isRAW: Bool
-  /// False for a RAW file without a preview: there is no picture to show.
+  /// False for a RAW file without a preview, whose sensor data must be developed, and for a video without a frame that
+  /// can be decoded.
   package var hasPicture = true
   package var isSelfPortrait = false
   package var isAnimated = false

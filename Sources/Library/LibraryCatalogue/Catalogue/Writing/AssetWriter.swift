@@ -267,8 +267,13 @@ struct AssetWriter {
       descriptive.title, TextList.json(descriptive.keywords), TextList.json(descriptive.people),
       RegionList.json(media.regions), descriptive.rights, descriptive.license, descriptive.caption,
       media.isSelfPortrait, media.isAnimated, media.isLongExposure,
-      renderableTypes.contains(media.uniformTypeIdentifier) && media.hasPicture,
+      hasDecoder(media),
     ]
+  }
+
+  private func hasDecoder(_ media: ProbedMedia) -> Bool {
+    let canDevelop = media.isRAW && renderableTypes.contains(SourceFormat.raw.uniformTypeIdentifier)
+    return renderableTypes.contains(media.uniformTypeIdentifier) && (media.hasPicture || canDevelop)
   }
 
   /// Inserts an asset with this one file.

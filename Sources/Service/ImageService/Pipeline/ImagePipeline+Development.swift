@@ -1,0 +1,43 @@
+// Final frames that are developed from the sensor data of a RAW file, because its previews have too few pixels or another
+// aspect ratio. That takes a second or more, so the largest preview is the degraded frame; and if it fails, because the
+// camera is not supported, the file is damaged, or there is not enough memory, the preview is the final frame.
+
+import ImageCodec
+import ImageRender
+
+extension ImagePipeline {
+  /// Queues the render of a final frame from the original's sensor data, if that is needed and there can be enough
+  /// memory, else from the picture that its header describes.
+  func queueOriginal(
+    _ job: RenderJob, _ original: OpenedOriginal, preview: EmbeddedThumbnail?
+  ) throws(ImageServiceError) {
+    if let plan = renderer.planner.developmentPlan(original.header, job.wanted) {
+      let shown = renderer.planner.plan(original.header, job.wantedDegraded)
+      let plans = RenderPlans(job, original.header, final: plan, degraded: shown, preview: preview)
+      if plans.peakBytes <= renderCapacityBytes { return queueDevelopment(job, plans, original) }
+    }
+    try queueRender(job, original.header, preview: preview)
+  }
+
+  private func queueDevelopment(_ job: RenderJob, _ plans: RenderPlans, _ original: OpenedOriginal) {
+    queue(job, bytes: plans.peakBytes) { [self] reservation throws(ImageServiceError) in
+      guard let renderStart = jobs.renderBegan(job) else { return }
+      let began = now()
+      do throws(ImageServiceError) {
+        let degraded = try degradedFrame(job, plans, renderStart, stepBegan: began)
+        if let frame = degraded.flatMap(cache.reservingMemory) { delivery.deliver(degraded: frame, job) }
+        if job.stop.isRaised { return }
+        let attributes = FrameAttributes(job, .original, isDegraded: false, stepBegan: began)
+        let frame = try renderer.frame(plans.final, from: original.source, attributes, stop: job.stop)
+        if !original.source.isUnchanged { throw .originalChanged }
+        finish(job, frame) { reservation.split(off: $0) }
+      } catch {
+        guard case .codec(let reason) = error, reason.isOfFile || reason == .decoderUnavailable(.raw) else {
+          throw error
+        }
+        job.addWorkTime(began.duration(to: now()))
+        try queueRender(job, original.header, preview: nil)
+      }
+    }
+  }
+}
