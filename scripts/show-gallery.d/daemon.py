@@ -56,9 +56,9 @@ class Daemon:
     def count(self):
         return self.get("/v1/assets?count=true&limit=1")["count"]
 
-    def token(self, scope):
+    def token(self, scope, *options):
         return subprocess.run(
-            [self.photod, "token", "create", "--scope", scope, "--data", self.data, "--library", self.library],
+            [self.photod, "token", "create", "--scope", scope, "--data", self.data, "--library", self.library, *options],
             check=True, capture_output=True, text=True).stdout.strip()
 
     def needs_token(self):

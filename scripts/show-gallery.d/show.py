@@ -428,7 +428,7 @@ def search(tab, favourite):
 
 def appearance(tab):
     tab.do("document.querySelector('#service').click()")
-    tab.until("document.querySelectorAll('#panel dd').length == 10 && /\\d ms/.test(document.querySelector('#panel').textContent)",
+    tab.until("document.querySelectorAll('#panel dd').length == 10 && /\\d ms[^]*[1-9]\\d* ready/.test(document.querySelector('#panel').textContent)",
               "the service panel")
     for scheme in ["light", "dark"]:
         for width in [360, 1280]:
@@ -496,6 +496,7 @@ def sign_in(tab, token, is_ready):
 
 def callers(tab, daemon):
     tokens = {scope: daemon.token(scope) for scope in ["read,write", "read", "add"]}
+    limited = daemon.token("read", "--limit-to", "Norway")
     # The daemon looks for commits of other processes once a second.
     until(daemon.needs_token, "the first token")
     if screenshots:
@@ -513,6 +514,9 @@ def callers(tab, daemon):
     if not hidden("#add") or not hidden("[aria-label=Delete]") or not hidden("#sidebar h2 .small"):
         raise SystemExit("a reader sees controls of writers")
     step("a reader sees no controls that change anything")
+    sign_in(tab, limited, f"{COUNT} == '2' && {READY} == 2")
+    tab.until(f"{row('Norway')} && {row('Library')}.querySelector('.number').textContent == '2'", "the albums of a limited caller")
+    step("a caller who is limited to an album sees its two pictures as the library")
     sign_in(tab, tokens["read,write"], f"{READY} > 4")
     step("a token signs in")
 

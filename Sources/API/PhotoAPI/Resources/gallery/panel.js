@@ -2,7 +2,7 @@
 // the caller may, and the page's own preheat window.
 
 import { client, json, request } from "./api.js"
-import { $, make, on, page } from "./dom.js"
+import { $, make } from "./dom.js"
 import { bytes, text } from "./strings.js"
 import { times } from "./viewer.js"
 
@@ -10,11 +10,7 @@ const INTERVAL = 2000
 
 const panel = $("panel")
 let timer = 0
-/// The state of the preheat window.
-let preheat = null
 const thumbnails = []
-
-on(page, "window", ({ detail }) => { preheat = detail })
 
 // The browser's own measurement of pictures. Frames of opportunistic responses are timed by the viewer.
 new PerformanceObserver((entries) => {
@@ -51,7 +47,7 @@ async function update() {
   // Names, figures, and shares of 1 that are drawn as bars.
   const figures = [
     ["panelThumbnail", median(thumbnails)], ["panelDegraded", frame("degraded")], ["panelFinal", frame("final")],
-    ["panelWindow", preheat && text("panelWindowOf", preheat)],
+    ["panelWindow", manager?.window && text("panelWindowOf", manager.window)],
     ["panelPrepared", manager && `${manager.prepared}, ${manager.hitRate === null ? "–" : percent(manager.hitRate)}`],
     ...(metrics ? [
       ["panelCached", percent(cached), cached],

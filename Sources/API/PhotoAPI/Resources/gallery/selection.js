@@ -94,6 +94,7 @@ on(timeline.element, "dragover", (event) => {
   const place = placeOfDrop(event)
   place?.cell.classList.add(place.isAfter ? "after" : "before")
 })
+on(timeline.element, "dragend", placeOfDrop)
 on(timeline.element, "drop", (event) => {
   const place = placeOfDrop(event)
   if (!place) return

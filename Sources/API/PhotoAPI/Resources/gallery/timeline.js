@@ -203,7 +203,7 @@ function reportWindow(hasSettled = false) {
   const now = JSON.stringify(body)
   if (now === reported && !hasSettled) return
   reported = now
-  json("/v1/cachingManagers/default/window", { method: "PUT", body }).then((state) => page.emit("window", state)).catch(() => {})
+  json("/v1/cachingManagers/default/window", { method: "PUT", body }).catch(() => {})
 }
 
 // Selection and keys
