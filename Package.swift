@@ -180,9 +180,10 @@ let package = Package(
       ],
       resources: ["components.json"].map { .embedInCode("Resources/\($0)") }
         + [
-          "index.html", "icon.svg", "gallery.css", "viewer.css", "api.js", "app.js", "assets.js", "dom.js", "edit.js",
-          "layout.js", "panel.js", "scrubber.js", "sidebar.js", "strings.js", "thumbhash.js", "timeline.js",
-          "uploads.js", "viewer.js",
+          "index.html", "icon.svg", "gallery.css", "viewer.css", "api.js", "app.js", "assets.js", "details.js",
+          "dialogs.js", "dom.js", "edit.js", "fetchresult.js", "layout.js", "panel.js", "scrubber.js",
+          "search.js", "selection.js", "sidebar.js", "strings.js", "thumbhash.js", "timeline.js", "uploads.js",
+          "viewer.js", "zoom.js",
         ].map { .embedInCode("Resources/gallery/\($0)") }),
 
     .executableTarget(

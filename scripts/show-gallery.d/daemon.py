@@ -56,9 +56,9 @@ class Daemon:
     def count(self):
         return self.get("/v1/assets?count=true&limit=1")["count"]
 
-    def token(self, scope):
+    def token(self, scope, *options):
         return subprocess.run(
-            [self.photod, "token", "create", "--scope", scope, "--data", self.data, "--library", self.library],
+            [self.photod, "token", "create", "--scope", scope, "--data", self.data, "--library", self.library, *options],
             check=True, capture_output=True, text=True).stdout.strip()
 
     def needs_token(self):
@@ -80,6 +80,8 @@ class Tab:
         self.browser.call("Page.addScriptToEvaluateOnNewDocument", source="""
           window.refused = [];
           window.streams = [];
+          const media = window.matchMedia.bind(window);
+          window.matchMedia = query => query == '(dynamic-range: high)' ? {get matches() { return !!window.isHighRange }} : media(query);
           window.EventSource = class extends EventSource { constructor(url) { super(url); streams.push(this); } };
           addEventListener('securitypolicyviolation', event => refused.push(event.blockedURI + ' ' + event.violatedDirective));
         """)
@@ -107,7 +109,7 @@ class Tab:
 
     def key(self, name, shift=False, text=None):
         """Presses a real key."""
-        codes = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowRight": 39, "ArrowLeft": 37}
+        codes = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
         parameters = {"key": name, "windowsVirtualKeyCode": codes.get(name, ord(name[0].upper())),
                       "modifiers": 8 if shift else 0}
         content = text or {"Enter": "\r", " ": " "}.get(name) or (name if len(name) == 1 else None)
@@ -117,6 +119,13 @@ class Tab:
     def mouse(self, kind, x, y):
         self.browser.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left",
                           buttons=0 if kind == "mouseReleased" else 1, clickCount=1)
+
+    def touch(self, *steps):
+        """Fingers on the screen: each step is the points of all of them."""
+        for number, points in enumerate(steps):
+            self.browser.call("Input.dispatchTouchEvent", type="touchMove" if number else "touchStart",
+                              touchPoints=[{"x": x, "y": y, "id": finger} for finger, (x, y) in enumerate(points)])
+        self.browser.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
 
     def choose_files(self, *paths):
         node = self.browser.call("DOM.getDocument")["root"]["nodeId"]

@@ -31,16 +31,15 @@ extension DemoLibrary {
     let single = photograph(pixels(33, 1800, 1200), camera, "2025:03:09 07:05:50")
     try save(raw("dng", single, "2025:03:09 07:05:50"), "2025/Coast/DSC_0271.dng")
 
-    // A picture with names, and one of high dynamic range.
+    // A picture with names, and one with a gain map for screens of high dynamic range.
     let people = description(
       "The summit", keywords: ["summit", "friends"], people: ["Ada Lovelace", "Alan Turing"],
       place: ("Zermatt", "Switzerland"))
     try save(photograph(pixels(34, 2000, 1500), phone, "2025:06:21 12:00:41", xmp: people), "2025/Summit/IMG_0410.jpg")
-    try save(
-      photograph(
-        pixels(35, 1500, 2000), phone, "2025:06:21 20:58:03",
-        xmp: packet(#"<r:D xmlns:a="http://ns.apple.com/HDRGainMap/1.0/" a:HDRGainMapVersion="65536"/>"#)),
-      "2025/Summit/IMG_0415.jpg")
+    let evening = pixels(35, 1500, 2000)
+    let gains = UltraHDRFile.glow(width: evening.width / 4, height: evening.height / 4)
+    let bright = UltraHDRFile(evening, map: gains) { $0.dateTimeOriginal = "2025:06:21 20:58:03" }
+    try save(bright.encoded, "2025/Summit/IMG_0415.jpg")
 
     // A live photo and a video. The photograph is the video's first frame.
     let size = PannedMovie.pictureSize(width: 640, height: 352)

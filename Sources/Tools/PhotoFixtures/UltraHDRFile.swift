@@ -28,6 +28,8 @@ package struct UltraHDRFile: Sendable {
   package var gamma = 1.0
   package var offset = 1.0 / 64
   package var orientation: Int?
+  /// By a clock of two hours ahead of UTC. Apple's form has none.
+  package var dateTimeOriginal: String?
   package var pictureQuality = 92
   package var profile: [UInt8]?
   package var isBaseHDR = false
@@ -83,7 +85,12 @@ package struct UltraHDRFile: Sendable {
   }
 
   private var exif: EXIFBlock? {
-    form == .apple || orientation == nil ? nil : EXIFBlock { $0.orientation = orientation }
+    guard form != .apple, orientation != nil || dateTimeOriginal != nil else { return nil }
+    return EXIFBlock {
+      $0.orientation = orientation
+      $0.dateTimeOriginal = dateTimeOriginal
+      $0.offsetTimeOriginal = dateTimeOriginal == nil ? nil : "+02:00"
+    }
   }
 
   private func pictureSegments(mapBytes: Int) -> [JPEGSegment] {

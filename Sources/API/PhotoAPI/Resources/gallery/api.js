@@ -1,29 +1,29 @@
-// Requests to the daemon. A failure is a Failure with the problem's detail, which says what to change.
+// Requests to the daemon. A Failure has the problem's detail, which says what to change.
 
-import { on } from "/gallery/dom.js"
+import { page } from "./dom.js"
 
 export class Failure extends Error {
   constructor(status, problem) {
     super(problem.detail ?? problem.title ?? `HTTP ${status}`)
     this.status = status
-    this.type = problem.type
   }
 }
 
-/// Called when the session has ended, or there was none.
-let onSignedOut = () => {}
-export const whenSignedOut = (handler) => { onSignedOut = handler }
+/// This tab's name: it has a caching manager of its own, and each of its previews cancels the one before.
+export const client = `gallery-${Math.random().toString(36).slice(2, 8)}`
 
-export async function request(path, { method = "GET", body, headers = {}, signal } = {}) {
+/// What the caller may do, from GET /v1/authorization.
+export const rights = { canRead: false, canAdd: false, canWrite: false }
+
+export async function request(path, { method = "GET", body, headers, signal } = {}) {
   const isJSON = body !== undefined && !(body instanceof Blob)
   const response = await fetch(path, {
-    method, signal,
-    headers: isJSON ? { "Content-Type": "application/json", ...headers } : headers,
-    body: isJSON ? JSON.stringify(body) : body,
+    method, signal, body: isJSON ? JSON.stringify(body) : body,
+    headers: { ...(isJSON && { "Content-Type": "application/json" }), ...headers },
   })
-  if (response.ok || response.status === 304) return response
+  if (response.ok) return response
   const problem = await response.json().catch(() => ({}))
-  if (response.status === 401) onSignedOut()
+  if (response.status === 401) page.emit("signedOut")
   throw new Failure(response.status, problem)
 }
 
@@ -41,29 +41,22 @@ export function query(parameters) {
   return new URLSearchParams(pairs).toString()
 }
 
-/// The URL of a picture. With the content version the browser may keep it for a year.
+const highDynamicRange = matchMedia("(dynamic-range: high)")
+
+/// The URL of a picture. With the content version the browser may keep it for a year. Gain maps are for screens that can
+/// show them: for all others they are bytes without a use.
 export function imageURL(asset, width, height, more = {}) {
-  const size = width === "max" ? "max" : `${Math.ceil(width)}x${Math.ceil(height)}`
-  return `/v1/assets/${asset.id}/image?${query({ targetSize: size, v: asset.version, networkAccessAllowed: true, ...more })}`
+  const isGainMapped = asset.mediaSubtypes?.includes("photoHDR")
+  return `/v1/assets/${asset.localIdentifier}/image?${query({
+    targetSize: `${Math.ceil(width)}x${Math.ceil(height)}`, v: asset.contentVersion, networkAccessAllowed: true,
+    dynamicRange: isGainMapped ? (highDynamicRange.matches ? "preserve" : "standard") : null, ...more,
+  })}`
 }
 
-/// Events of a stream, while the page is visible: browsers allow six connections to a server, for all tabs together.
-/// `parameters()` is a promise; it is asked again when the page is shown again. The browser reconnects by itself.
-export function stream(parameters, handlers) {
-  let source = null, isClosed = false
-  const close = () => { source?.close(); source = null }
-  const open = async () => {
-    const named = await parameters()
-    if (source || isClosed || document.hidden) return
-    const opened = source = new EventSource(`/v1/changes/stream?${query(named)}`)
-    for (const type of ["change", "reload"]) {
-      on(source, type, (event) => handlers[type]?.(JSON.parse(event.data || "{}")))
-    }
-    source.onopen = () => handlers.open?.()
-    source.onerror = () => handlers.error?.(opened.readyState === EventSource.CLOSED)
-  }
-  const look = () => { if (document.hidden) close(); else open() }
-  on(document, "visibilitychange", look)
-  open()
-  return { close() { isClosed = true; close(); document.removeEventListener("visibilitychange", look) } }
-}
+/// The URL of an asset's file.
+export const fileURL = (asset, path = "data", more = {}) =>
+  `/v1/assets/${asset.localIdentifier}/${path}?${query({ v: asset.contentVersion, networkAccessAllowed: true, ...more })}`
+
+/// The URL of a square, cut to faces, or to what stands out.
+export const squareURL = (asset, side) =>
+  imageURL(asset, side, side, { contentMode: "aspectFill", cropAnchor: "auto" })

@@ -1,17 +1,19 @@
 // Justified rows: every picture keeps its aspect ratio, every row but a month's last one has the full width, and nothing
-// moves when pictures arrive. Months of a few pictures share a row. The whole list is laid out at once, in about 10 ms for
-// 100,000 pictures.
+// moves when pictures arrive. Months of a few pictures share a row. The whole list is laid out at once.
 
-import { monthOf } from "/gallery/strings.js"
+import { clamp } from "./dom.js"
+import { monthOf } from "./strings.js"
 
-export const GAP = 3
+const GAP = 3
 const HEADING = 58
 /// Between months in one row, and the least width of a month's name there.
 const MONTH_GAP = 18
 const MONTH_WIDTH = 172
+/// How much the last row of a month may be stretched.
+const STRETCH = 1.2
 
 /// Panoramas and very narrow pictures are shown cropped in the grid.
-const clampRatio = (ratio) => Math.min(3.2, Math.max(0.45, ratio))
+const shownRatio = (asset) => clamp(asset.aspectRatio, 0.45, 3.2)
 
 export class Layout {
   /// Row r has the assets firsts[r]..<firsts[r + 1], from y tops[r], with the height heights[r].
@@ -19,92 +21,55 @@ export class Layout {
   constructor(assets, width, rowHeight, hasOwnOrder = false) {
     const firsts = [], tops = [], heights = [], months = []
     const lefts = new Float32Array(assets.length), widths = new Float32Array(assets.length)
-    let y = hasOwnOrder ? 14 : 0, index = 0
-    const groupOf = hasOwnOrder ? () => null : ({ date, offset }) => monthOf(date, offset)
-    const place = (item, x, height) => {
-      lefts[item] = x
-      widths[item] = clampRatio(assets[item].ratio) * height
-      return x + widths[item] + GAP
-    }
+    let y = hasOwnOrder ? 14 : 0
     const addRow = (first, height) => {
       firsts.push(first)
       tops.push(y)
       heights.push(height)
       y += height + GAP
     }
-    /// A month that starts here and fits into a row: its end and its width; else null.
-    const shortMonth = (first, month) => {
-      let end = first, extent = -GAP
-      while (end < assets.length && groupOf(assets[end]) === month) {
-        extent += clampRatio(assets[end++].ratio) * rowHeight + GAP
-        if (extent > width) return null
+    const place = (first, end, left, height) => {
+      for (let index = first, x = left; index < end; index++) {
+        lefts[index] = x
+        widths[index] = shownRatio(assets[index]) * height
+        x += widths[index] + GAP
       }
-      return { end, extent }
     }
-    while (index < assets.length) {
-      const month = groupOf(assets[index])
-      let short = month === null ? null : shortMonth(index, month)
-      months.push({ month, top: y, left: 0, first: index, row: tops.length })
-      if (month !== null) y += HEADING
-      if (short) {
-        const first = index, { top, row } = months.at(-1)
-        for (let left = 0; short;) {
-          let x = left
-          while (index < short.end) x = place(index++, x, rowHeight)
-          left += Math.max(short.extent, MONTH_WIDTH) + MONTH_GAP
-          const next = index < assets.length ? groupOf(assets[index]) : null
-          short = next === null ? null : shortMonth(index, next)
-          if (short && left + Math.max(short.extent, MONTH_WIDTH) > width) short = null
-          if (short) months.push({ month: next, top, left, first: index, row })
-        }
-        addRow(first, rowHeight)
+    /// Where the next short month begins in the row of the last one.
+    let free = Infinity
+    for (const { month, first, end } of monthsOf(assets, hasOwnOrder)) {
+      let extent = -GAP
+      for (let index = first; index < end && extent <= width; index++) extent += shownRatio(assets[index]) * rowHeight + GAP
+      const isShort = month !== null && extent <= width, needed = Math.max(extent, MONTH_WIDTH)
+      if (isShort && free + needed <= width) {
+        months.push({ month, left: free, top: months.at(-1).top })
+        place(first, end, free, rowHeight)
+        free += needed + MONTH_GAP
         continue
       }
-      while (index < assets.length && groupOf(assets[index]) === month) {
-        const first = index
-        let sum = 0
-        do {
-          sum += clampRatio(assets[index].ratio)
-          index += 1
-        } while (
-          index < assets.length && sum * rowHeight + GAP * (index - first) < width
-          && groupOf(assets[index]) === month)
-        const full = (width - GAP * (index - first - 1)) / sum
-        // The last row of a month is not stretched much.
-        const height = full < rowHeight * 1.2 ? full : rowHeight
-        let x = 0
-        for (let item = first; item < index; item++) x = place(item, x, height)
-        addRow(first, height)
+      months.push({ month, left: 0, top: y })
+      if (month !== null) y += HEADING
+      free = isShort ? needed + MONTH_GAP : Infinity
+      for (let index = first; index < end;) {
+        const start = index
+        let ratios = 0
+        do ratios += shownRatio(assets[index++])
+        while (index < end && ratios * rowHeight + GAP * (index - start) < width)
+        const full = (width - GAP * (index - start - 1)) / ratios
+        const height = !isShort && full < rowHeight * STRETCH ? full : rowHeight
+        place(start, index, 0, height)
+        addRow(start, height)
       }
     }
     firsts.push(assets.length)
     Object.assign(this, { firsts, tops, heights, months, lefts, widths, height: y })
   }
 
-  /// The first row that ends below y.
-  rowAt(y) {
-    let low = 0, high = this.tops.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (this.tops[middle] + this.heights[middle] < y) low = middle + 1
-      else high = middle
-    }
-    return low
-  }
-
-  rowOf(index) {
-    let low = 0, high = this.tops.length - 1
-    while (low < high) {
-      const middle = (low + high + 1) >> 1
-      if (this.firsts[middle] <= index) low = middle
-      else high = middle - 1
-    }
-    return low
-  }
+  rowOf(index) { return firstWhere(this.tops.length - 1, (row) => this.firsts[row + 1] > index) }
 
   /// The assets in rows that touch the range of y, as [first, last]; null if there are none.
   visible(top, bottom) {
-    const row = this.rowAt(top)
+    const row = firstWhere(this.tops.length, (row) => this.tops[row] + this.heights[row] >= top)
     let end = row
     while (end < this.tops.length && this.tops[end] < bottom) end += 1
     return end > row ? [this.firsts[row], this.firsts[end] - 1] : null
@@ -114,22 +79,35 @@ export class Layout {
   neighbour(index, step) {
     const row = this.rowOf(index) + step
     if (row < 0 || row >= this.tops.length) return index
-    const middle = this.lefts[index] + this.widths[index] / 2
+    const middle = (item) => this.lefts[item] + this.widths[item] / 2
     let best = this.firsts[row]
     for (let item = best; item < this.firsts[row + 1]; item++) {
-      const distance = (i) => Math.abs(this.lefts[i] + this.widths[i] / 2 - middle)
-      if (distance(item) < distance(best)) best = item
+      if (Math.abs(middle(item) - middle(index)) < Math.abs(middle(best) - middle(index))) best = item
     }
     return best
   }
 
-  monthAt(y) {
-    let low = 0, high = this.months.length - 1
-    while (low < high) {
-      const middle = (low + high + 1) >> 1
-      if (this.months[middle].top <= y) low = middle
-      else high = middle - 1
-    }
-    return this.months[low]
+  monthAt(y) { return this.months[Math.max(0, firstWhere(this.months.length, (month) => this.months[month].top > y) - 1)] }
+}
+
+/// The first number below `count` for which `holds`, which then holds for all after it; `count` if there is none.
+function firstWhere(count, holds) {
+  let low = 0, high = count
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (holds(middle)) high = middle
+    else low = middle + 1
   }
+  return low
+}
+
+/// Neighbours of the same month: {month, first, end}.
+function monthsOf(assets, hasOwnOrder) {
+  const found = []
+  assets.forEach((asset, index) => {
+    const month = hasOwnOrder ? null : monthOf(asset)
+    if (found.at(-1)?.month !== month) found.push({ month, first: index })
+    found.at(-1).end = index + 1
+  })
+  return found
 }

@@ -1,81 +1,68 @@
 // The service panel: what the daemon does for this page. PhotoKit's StarGallery had one; this one reads /metrics, where
 // the caller may, and the page's own preheat window.
 
-import { json, request } from "/gallery/api.js"
-import { make, on } from "/gallery/dom.js"
-import { bytes, text } from "/gallery/strings.js"
+import { client, json, request } from "./api.js"
+import { $, make } from "./dom.js"
+import { bytes, text } from "./strings.js"
+import { times } from "./viewer.js"
 
 const INTERVAL = 2000
 
-export class Panel {
-  #timer = 0
-  #window = null
-  #thumbnails = []
+const panel = $("panel")
+let timer = 0
+const thumbnails = []
 
-  constructor(element, timeline, viewer) {
-    Object.assign(this, { element, timeline, viewer })
-    on(timeline, "window", (event) => { this.#window = event.detail })
-    // The browser's own measurement of pictures.
-    new PerformanceObserver((entries) => {
-      for (const entry of entries.getEntries()) {
-        if (entry.initiatorType !== "img" || !entry.name.includes("/image?")) continue
-        // Frames of opportunistic responses are timed by the viewer.
-        if (entry.name.includes("opportunistic") || entry.transferSize === 0) continue
-        this.#thumbnails.push(entry.responseEnd - entry.startTime)
-        if (this.#thumbnails.length > 200) this.#thumbnails.shift()
-      }
-    }).observe({ type: "resource" })
+// The browser's own measurement of pictures. Frames of opportunistic responses are timed by the viewer.
+new PerformanceObserver((entries) => {
+  for (const { name, initiatorType, transferSize, startTime, responseEnd } of entries.getEntries()) {
+    if (initiatorType !== "img" || !name.includes("/image?") || name.includes("opportunistic") || transferSize === 0) continue
+    thumbnails.push(responseEnd - startTime)
+    if (thumbnails.length > 200) thumbnails.shift()
   }
+}).observe({ type: "resource" })
 
-  toggle() {
-    const isShown = this.element.hidden
-    this.element.hidden = !isShown
-    clearInterval(this.#timer)
-    if (isShown) {
-      this.#update()
-      this.#timer = setInterval(() => this.#update(), INTERVAL)
-    }
-    return isShown
-  }
-
-  async #update() {
-    const metrics = await request("/metrics").then((response) => response.text()).then(parse).catch(() => new Map())
-    const manager = await json(`/v1/cachingManagers/default?client=${this.timeline.constructor.client}`).catch(() => null)
-    const sum = (name, label = "") => [...metrics].reduce((total, [key, value]) =>
-      key.startsWith(name) && key.includes(label) ? total + value : total, 0)
-    const frames = sum("photod_image_frames_total")
-    const cached = sum("photod_image_frames_total", 'source="memory"') + sum("photod_image_frames_total", 'source="disk"')
-    const prepared = sum("photod_http_prepared_responses_total")
-    const median = (values) => values.length ? `${values.toSorted((a, b) => a - b)[values.length >> 1].toFixed(0)} ms` : "–"
-    const rows = [
-      ["panelCached", frames + prepared > 0 ? `${(100 * (cached + prepared) / (frames + prepared)).toFixed(0)} %` : "–"],
-      ["panelThumbnail", median(this.#thumbnails)],
-      ["panelDegraded", median(this.viewer.times.map(({ degraded }) => degraded).filter((time) => time !== null))],
-      ["panelFinal", median(this.viewer.times.map(({ final }) => final).filter((time) => time !== null))],
-      ["panelWindow", this.#window ? text("panelWindowOf", this.#window) : "–"],
-      ["panelPrepared", manager ? `${manager.prepared}, ${manager.hitRate === null ? "–" : `${(manager.hitRate * 100).toFixed(0)} %`}` : "–"],
-      ["panelMemory", metrics.size ? text("panelMemoryOf", {
-        used: bytes(sum("photod_memory_in_use_bytes")), budget: bytes(sum("photod_memory_budget_bytes")) }) : "–"],
-      ["panelFrames", metrics.size ? bytes(sum("photod_frame_cache_bytes")) : "–"],
-      ["panelQueue", metrics.size ? String(sum("photod_render_queue_depth")) : "–"],
-      ["panelResident", metrics.size ? bytes(sum("process_resident_memory_bytes")) : "–"],
-    ]
-    const list = make("dl")
-    for (const [name, value] of rows) {
-      list.append(
-        make("dt", { textContent: text(name) }),
-        make("dd", { textContent: value }))
-    }
-    this.element.replaceChildren(make("h2", { textContent: text("service") }), list)
-  }
+/// Shows or hides the panel. Returns whether it is shown.
+export function toggle() {
+  panel.hidden = !panel.hidden
+  clearInterval(timer)
+  if (panel.hidden) return false
+  update()
+  timer = setInterval(update, INTERVAL)
+  return true
 }
 
-/// The lines of Prometheus' text format, by name with labels.
-function parse(lines) {
-  const values = new Map()
-  for (const line of lines.split("\n")) {
-    const space = line.lastIndexOf(" ")
-    if (space > 0 && !line.startsWith("#")) values.set(line.slice(0, space), Number(line.slice(space + 1)))
-  }
-  return values
+async function update() {
+  const [metrics, manager] = await Promise.all([
+    request("/metrics").then((response) => response.text()).then(parse).catch(() => null),
+    json(`/v1/cachingManagers/default?client=${client}`).catch(() => null),
+  ])
+  const sum = (name, label = "") => (metrics ?? []).reduce((total, [key, value]) =>
+    key.startsWith(`photod_${name}`) && key.includes(label) ? total + value : total, 0)
+  const percent = (share) => `${(100 * share).toFixed(0)} %`
+  const median = (values) => values.length > 0 && `${values.toSorted((a, b) => a - b)[values.length >> 1].toFixed(0)} ms`
+  const frame = (kind) => median(times.map((each) => each[kind]).filter((time) => time !== null))
+  const frames = "image_frames_total", ready = sum("http_prepared_responses_total")
+  const cached = (sum(frames, 'source="memory"') + sum(frames, 'source="disk"') + ready) / (sum(frames) + ready) || 0
+  const used = sum("memory_in_use_bytes"), budget = sum("memory_budget_bytes")
+  // Names, figures, and shares of 1 that are drawn as bars.
+  const figures = [
+    ["panelThumbnail", median(thumbnails)], ["panelDegraded", frame("degraded")], ["panelFinal", frame("final")],
+    ["panelWindow", manager?.window && text("panelWindowOf", manager.window)],
+    ["panelPrepared", manager && `${manager.prepared}, ${manager.hitRate === null ? "–" : percent(manager.hitRate)}`],
+    ...(metrics ? [
+      ["panelCached", percent(cached), cached],
+      ["panelMemory", text("panelMemoryOf", { used: bytes(used), budget: bytes(budget) }), used / budget],
+      ["panelFrames", bytes(sum("frame_cache_bytes"))], ["panelQueue", sum("render_queue_depth")],
+      ["panelResident", bytes(Object.fromEntries(metrics).process_resident_memory_bytes)],
+    ] : []),
+  ]
+  panel.replaceChildren(make("h2", {}, text("service")), make("dl", {}, ...figures.map(([key, value, share]) => make("div", {},
+    make("dt", {}, text(key)),
+    make("dd", {}, value || value === 0 ? value : "–", ...(share >= 0 ? [make("meter", { value: share, ariaLabel: text(key) })] : []))))))
 }
+
+/// The lines of Prometheus' text format: names with labels, and values.
+const parse = (lines) => lines.split("\n").filter((line) => line && !line.startsWith("#")).map((line) => {
+  const space = line.lastIndexOf(" ")
+  return [line.slice(0, space), Number(line.slice(space + 1))]
+})

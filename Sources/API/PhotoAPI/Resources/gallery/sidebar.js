@@ -1,225 +1,144 @@
 // Albums, folders, smart albums, years and moments. Albums, folders and smart albums are one fetch result over collections,
 // kept current by its deltas: what another tab creates appears here, and counts follow every change of the library.
 
-import { change, json, post, query, stream } from "/gallery/api.js"
-import { updated } from "/gallery/assets.js"
-import { Emitter, make, on } from "/gallery/dom.js"
-import { dayName, text } from "/gallery/strings.js"
+import { change, json, query, rights, squareURL } from "./api.js"
+import { ask, report } from "./dialogs.js"
+import { $, button, iconButton, make, on, page } from "./dom.js"
+import { FetchResult } from "./fetchresult.js"
+import { DRAGGED } from "./selection.js"
+import { dayName, text } from "./strings.js"
 
-const DRAGGED = "application/x-photod-assets"
+const DRAGGED_COLLECTION = "application/x-photod-collection"
 const MOMENTS = 6
-const RANGE = 1000
 
-export class Sidebar extends Emitter {
-  collections = []
-  selected = null
-  #stream = null
-  #library = null
-  #smart = []
-  #years = []
-  #moments = []
-  /// All collections of the fetch result, in its order.
-  #all = []
-  #work = Promise.resolve()
+const sidebar = $("sidebar")
+/// What is shown: null for the whole library.
+export let shown = null
+let list = null
+/// Albums and folders of the user, in their order.
+let own = []
 
-  constructor(element, rights, ask) {
-    super()
-    Object.assign(this, { element, rights, ask })
-  }
+const isOwn = ({ type, subtype }) => type === "album" || (type === "folder" && !subtype?.startsWith("momentList"))
+export const albums = () => own.filter(({ type }) => type === "album")
+export const shownAlbum = () => shown?.type === "album" ? shown : null
 
-  async load() {
-    this.#stream?.close()
-    let handle = await post("/v1/fetchResults", { collections: {} })
-    await this.#take(await this.#read(handle.id, handle.count > 0 ? [[0, handle.count - 1]] : []))
-    this.#stream = stream(() => this.#work.then(() => ({ fetchResult: handle.id })), {
-      // One after the other, as for assets.
-      change: (delta) => {
-        const read = (ranges) => this.#read(delta.fetchResultAfterChanges.id, ranges)
-        this.#work = this.#work.then(async () => {
-          await this.#take(await updated(this.#all, delta, read))
-          handle = delta.fetchResultAfterChanges
-        }).catch(() => this.#reload())
-      },
-      reload: () => this.#reload(),
-      error: (isClosed) => { if (isClosed) this.#reload() },
-    })
-  }
+export async function load() {
+  list?.close()
+  list = new FetchResult({ collections: {} }, "collections")
+  on(list, "change", () => draw().catch(report))
+  await list.load()
+  await draw()
+}
 
-  #reload() {
-    this.#stream?.close()
-    setTimeout(() => this.load().catch(() => this.#reload()), 3000)
-  }
+async function draw() {
+  const all = list.items.filter(({ deleted }) => !deleted)
+  // Those by date are not among all collections.
+  const [years, moments] = await Promise.all([
+    { type: "folder", subtype: "momentListYear", limit: 200 }, { type: "moment", limit: MOMENTS, sortDescriptors: "-startDate" },
+  ].map(async (kind) => (await json(`/v1/collections?${query(kind)}`)).collections))
+  for (const moment of moments) moment.title ||= dayName({ creationDate: moment.startDate })
+  own = all.filter(isOwn)
+  const library = all.find(({ subtype }) => subtype === "smartAlbumUserLibrary")
+  const smart = all.filter((album) => album.type === "smartAlbum" && album.estimatedAssetCount > 0 && album !== library)
+  const section = (key, rows, ...tools) =>
+    rows.length + tools.length > 0 ? [make("h2", {}, text(key), ...tools), ...rows] : []
+  const rows = (collections) => collections.map((collection) => row(collection))
+  // The focus stays on its row.
+  const focused = document.activeElement?.closest("#sidebar .collection")?.dataset.id
+  sidebar.replaceChildren(
+    row({ ...library, localIdentifier: "", title: text("allPhotos") }),
+    ...section("albums", children(null, 0), ...(rights.canWrite ? [
+      iconButton("newAlbum", () => create("createAlbum", "albumName"), "small"),
+      iconButton("newFolder", () => create("createFolder", "folderName"), "small")] : [])),
+    ...section("smartAlbums", rows(smart)), ...section("years", rows(years)), ...section("moments", rows(moments)))
+  markShown()
+  if (focused !== undefined) sidebar.querySelector(`[data-id="${focused}"] .open`)?.focus()
+}
 
-  async #read(handle, ranges) {
-    const found = []
-    for (const [first, last] of ranges) {
-      for (let start = first; start <= last; start += RANGE) {
-        const range = `${start}-${Math.min(last, start + RANGE - 1)}`
-        found.push(...(await json(`/v1/fetchResults/${handle}/collections?${query({ range })}`)).collections)
-      }
-    }
-    return found
-  }
+function children(parent, depth) {
+  return own.filter((collection) => collection.parent === parent).flatMap((collection) => [
+    row(collection, depth), ...(collection.type === "folder" ? children(collection.localIdentifier, depth + 1) : []),
+  ])
+}
 
-  async #take(all) {
-    this.#all = all.filter((collection) => !collection.deleted)
-    this.collections = this.#all.filter((collection) => collection.type !== "smartAlbum")
-    this.#smart = this.#all.filter(({ type, subtype, estimatedAssetCount }) =>
-      type === "smartAlbum" && estimatedAssetCount > 0 && subtype !== "smartAlbumUserLibrary")
-    this.#library = this.#all.find(({ subtype }) => subtype === "smartAlbumUserLibrary");
-    // Those by date are not among all collections.
-    [this.#years, this.#moments] = await Promise.all([
-      { type: "folder", subtype: "momentListYear", limit: 200 }, { type: "moment", limit: MOMENTS, sortDescriptors: "-startDate" },
-    ].map(async (kind) => (await json(`/v1/collections?${query(kind)}`)).collections))
-    this.render()
-    this.emit("change")
-  }
-
-  render() {
-    const all = this.#row({ ...this.#library, localIdentifier: null, title: text("allPhotos"), type: "smartAlbum" }, 0)
-    const sections = [
-      all, this.#heading(text("albums"), this.rights.canWrite), ...this.#children(null, 0),
-      this.#heading(text("smartAlbums")), ...this.#smart.map((album) => this.#row(album, 0)),
-      this.#heading(text("years")), ...this.#years.map((year) => this.#row(year, 0)),
-      this.#heading(text("moments")), ...this.#moments.map((moment) =>
-        this.#row({ ...moment, title: moment.title || dayName(moment.startDate) }, 0)),
-    ]
-    // The focus stays on its row.
-    const focused = document.activeElement?.closest?.("#sidebar .collection")?.dataset.id
-    this.element.replaceChildren(...sections)
-    if (focused !== undefined) this.element.querySelector(`[data-id="${focused}"] .open`)?.focus()
-  }
-
-  #children(parent, depth) {
-    return this.collections.filter((collection) => collection.parent === parent).flatMap((collection) => [
-      this.#row(collection, depth), ...(collection.type === "folder" ? this.#children(collection.localIdentifier, depth + 1) : []),
-    ])
-  }
-
-  #heading(title, canCreate = false) {
-    const heading = make("h2", { textContent: title })
-    if (canCreate) {
-      heading.append(
-        this.#small("+", text("newAlbum"), () => this.#create("createAlbum", "albumName")),
-        this.#small("⊞", text("newFolder"), () => this.#create("createFolder", "folderName")))
-    }
-    return heading
-  }
-
-  #small(label, name, action) {
-    const button = make("button", { className: "small", textContent: label, title: name })
-    button.ariaLabel = name
-    on(button, "click", (event) => { event.stopPropagation(); action() })
-    return button
-  }
-
-  #row(collection, depth) {
-    const row = make("div")
-    row.className = "collection"
-    row.dataset.id = collection.localIdentifier ?? ""
-    row.style.paddingInlineStart = `${18 + depth * 16}px`
-    const open = make("button", { className: "open" })
-    const isSelected = (this.selected?.localIdentifier ?? null) === collection.localIdentifier
-    if (isSelected) open.ariaCurrent = "true"
-    const cover = make("span")
-    cover.className = collection.type === "folder" ? "cover folder" : "cover"
-    const key = collection.keyAssets?.[0]
-    if (key) cover.append(make("img", {
-      alt: "", loading: "lazy", src: `/v1/assets/${key}/image?targetSize=80x80&contentMode=aspectFill&networkAccessAllowed=true`,
-    }))
-    open.append(
-      cover, make("span", { className: "name", textContent: collection.title || "–" }),
-      make("span", {
-        className: "number", textContent: collection.estimatedAssetCount?.toLocaleString() ?? "",
-      }))
-    on(open, "click", () => this.open(collection))
-    row.append(open)
-    const isOwn = (collection.type === "album" || collection.type === "folder") && !collection.subtype?.startsWith("momentList")
-    if (isOwn && this.rights.canWrite) {
-      row.append(
-        this.#small("✎", text("rename"), () => this.#rename(collection)),
-        this.#small("✕", text("delete"), () => this.#delete(collection)))
-      this.#acceptDrops(row, open, collection)
-      open.setAttribute("aria-keyshortcuts", "Alt+ArrowUp Alt+ArrowDown")
-      on(open, "keydown", (event) => {
-        const step = { ArrowUp: -1, ArrowDown: 1 }[event.key]
-        if (!event.altKey || !step) return
-        event.preventDefault()
-        const siblings = this.collections.filter((other) => other.parent === collection.parent)
-        const index = siblings.findIndex((other) => other.localIdentifier === collection.localIdentifier) + step
-        if (index < 0 || index >= siblings.length) return
-        this.#act(change({ type: "moveCollections", parent: collection.parent, collections: [collection.localIdentifier], index }))
-      })
-    }
-    return row
-  }
-
-  open(collection) {
-    this.selected = collection.localIdentifier === null ? null : collection
-    this.render()
-    this.emit("open", this.selected)
-  }
-
-  /// Photographs are dropped into albums; albums into folders, or before other albums.
-  #acceptDrops(row, open, collection) {
-    open.draggable = true
-    on(open, "dragstart", (event) => event.dataTransfer.setData("text/x-collection", collection.localIdentifier))
-    on(row, "dragover", (event) => {
-      const types = event.dataTransfer.types
-      if ((types.includes(DRAGGED) && collection.type === "album") || types.includes("text/x-collection")) {
-        event.preventDefault()
-        row.classList.add("target")
-      }
-    })
-    on(row, "dragleave", () => row.classList.remove("target"))
-    on(row, "drop", (event) => {
+function row(collection, depth = 0) {
+  const { localIdentifier, type, title, estimatedAssetCount, keyAssets: [key] = [] } = collection
+  const cover = make(`span.cover.${type}`)
+  if (key) cover.append(make("img", { alt: "", loading: "lazy", src: squareURL({ localIdentifier: key }, 80) }))
+  const opening = button("", () => open(collection), { className: "open" })
+  opening.append(
+    cover, make("span.name", {}, title || "–"), make("span.number", {}, estimatedAssetCount?.toLocaleString() ?? ""))
+  const element = make("div.collection", { dataset: { id: localIdentifier }, style: { paddingInlineStart: `${8 + depth * 16}px` } }, opening)
+  if (isOwn(collection) && rights.canWrite) {
+    element.append(iconButton("rename", () => rename(collection), "small"), iconButton("delete", () => remove(collection), "small"))
+    acceptDrops(element, collection)
+    opening.draggable = true
+    on(opening, "dragstart", ({ dataTransfer }) => dataTransfer.setData(DRAGGED_COLLECTION, localIdentifier))
+    opening.ariaKeyShortcuts = "Alt+ArrowUp Alt+ArrowDown"
+    on(opening, "keydown", (event) => {
+      const step = { ArrowUp: -1, ArrowDown: 1 }[event.key]
+      if (!event.altKey || !step) return
       event.preventDefault()
-      row.classList.remove("target")
-      const assets = event.dataTransfer.getData(DRAGGED)
-      const moved = event.dataTransfer.getData("text/x-collection")
-      if (assets) {
-        this.#act(change({ type: "addAssets", collection: collection.localIdentifier, assets: JSON.parse(assets) }))
-      } else if (moved && moved !== collection.localIdentifier) {
-        this.#act(change(this.#move(moved, collection)))
-      }
+      const siblings = childrenOf(collection.parent), index = siblings.indexOf(collection) + step
+      if (siblings[index]) move(localIdentifier, collection.parent, index)
     })
   }
+  return element
+}
 
-  #move(moved, target) {
-    if (target.type === "folder") {
-      const index = this.collections.filter((other) => other.parent === target.localIdentifier && other.localIdentifier !== moved).length
-      return { type: "moveCollections", parent: target.localIdentifier, collections: [moved], index }
-    }
-    const siblings = this.collections.filter((other) => other.parent === target.parent && other.localIdentifier !== moved)
-    return { type: "moveCollections", parent: target.parent, collections: [moved], index: siblings.indexOf(target) }
-  }
+function open(collection) {
+  shown = collection.localIdentifier ? collection : null
+  markShown()
+  page.emit("collection")
+}
 
-  async #create(type, question) {
-    const title = await this.ask(text(question))
-    if (!title) return
-    const parent = this.selected?.type === "folder" && !this.selected.subtype?.startsWith("momentList")
-      ? this.selected.localIdentifier : null
-    this.#act(change({ type, title, parent }))
-  }
-
-  async #rename(collection) {
-    const title = await this.ask(text("rename"), collection.title)
-    if (title) this.#act(change({ type: "updateCollection", collection: collection.localIdentifier, title }))
-  }
-
-  async #delete(collection) {
-    if (!await this.ask(text("deleteAlbum", { name: collection.title }), null)) return
-    if (this.selected?.localIdentifier === collection.localIdentifier) this.open({ localIdentifier: null })
-    this.#act(change({ type: "deleteCollection", collection: collection.localIdentifier }))
-  }
-
-  #act(promise) {
-    promise.catch((error) => this.emit("failure", error))
-  }
-
-  close() {
-    this.#stream?.close()
+function markShown() {
+  for (const { dataset, firstChild } of sidebar.querySelectorAll(".collection")) {
+    firstChild.ariaCurrent = dataset.id === (shown?.localIdentifier ?? "")
   }
 }
 
-export { DRAGGED }
+/// Photographs are dropped into albums; albums into folders, or before other albums.
+function acceptDrops(element, collection) {
+  const { localIdentifier, type, parent } = collection
+  on(element, "dragover", (event) => {
+    const { types } = event.dataTransfer
+    if (!types.includes(DRAGGED_COLLECTION) && !(types.includes(DRAGGED) && type === "album")) return
+    event.preventDefault()
+    element.classList.add("target")
+  })
+  on(element, "dragleave", () => element.classList.remove("target"))
+  on(element, "drop", (event) => {
+    event.preventDefault()
+    element.classList.remove("target")
+    const assets = event.dataTransfer.getData(DRAGGED), moved = event.dataTransfer.getData(DRAGGED_COLLECTION)
+    if (assets) perform({ type: "addAssets", collection: localIdentifier, assets: JSON.parse(assets) })
+    else if (!moved || moved === localIdentifier) return
+    else if (type === "folder") move(moved, localIdentifier, childrenOf(localIdentifier, moved).length)
+    else move(moved, parent, childrenOf(parent, moved).indexOf(collection))
+  })
+}
+
+/// Without the one that moves: an index counts the others only.
+const childrenOf = (parent, moved) => own.filter((other) => other.parent === parent && other.localIdentifier !== moved)
+
+const move = (collection, parent, index) => perform({ type: "moveCollections", parent, collections: [collection], index })
+
+async function create(type, question) {
+  const title = await ask(text(question))
+  const parent = shown?.type === "folder" && isOwn(shown) ? shown.localIdentifier : null
+  if (title) perform({ type, title, parent })
+}
+
+async function rename({ localIdentifier, title: former }) {
+  const title = await ask(text("rename"), former)
+  if (title) perform({ type: "updateCollection", collection: localIdentifier, title })
+}
+
+async function remove({ localIdentifier, title }) {
+  if (!await ask(text("deleteAlbum", { name: title }), null)) return
+  if (shown?.localIdentifier === localIdentifier) open({})
+  perform({ type: "deleteCollection", collection: localIdentifier })
+}
+
+const perform = (entry) => change(entry).catch(report)

@@ -14,6 +14,7 @@ const english = {
   close: "Close",
   collections: "Collections",
   compare: "Compare",
+  completions: "Suggestions",
   connectionLost: "Offline. Reconnecting …",
   contrast: "Contrast",
   copied: "The link is on the clipboard. It works until {date}.",
@@ -38,7 +39,7 @@ const english = {
   link: "This link works until {date}.",
   live: "Live",
   loading: "Loading …",
-  localOnly: "With this token you can add photographs, but not see any. Drop files here, or choose some with the button above.",
+  localOnly: "With this token you can add photographs, but not see any.",
   newAlbum: "New album",
   newFolder: "New folder",
   moments: "Moments",
@@ -46,8 +47,8 @@ const english = {
   noMatch: "Nothing matches “{search}”.",
   ok: "OK",
   noiseReduction: "Noise reduction",
-  notPlayable: "This browser can’t play the video. The original can be downloaded.",
-  notRenderable: "No decoder for this format is installed. The original can be downloaded.",
+  notPlayable: "This browser can’t play the video. You can download it.",
+  notRenderable: "No decoder for this format is installed. You can download the original.",
   panelCached: "From caches",
   panelDegraded: "Until the degraded frame",
   panelFinal: "Until the final frame",
@@ -66,17 +67,17 @@ const english = {
   places: "Places",
   playLive: "Play the live photo",
   previous: "Previous",
+  property: "Predicate",
   raw: "RAW",
   removeFromAlbum: "Remove from this album",
   rename: "Rename",
-  resumable: "{count} unfinished uploads of an earlier visit: add the same files again to continue.",
-  resumed: "Continuing the uploads of an earlier visit.",
+  resumable: "Add the same files again to continue {count} uploads.",
   revert: "Revert to original",
   saturation: "Saturation",
   save: "Save",
   search: "Search",
   searchFor: "Search for {word}",
-  searchHint: "Words, “a phrase”, or isFavorite == YES",
+  searchEnd: "Show everything",
   selected: "{count} selected",
   selection: "Selection",
   service: "Service",
@@ -106,8 +107,7 @@ const english = {
 }
 
 export function text(key, values = {}) {
-  const pattern = english[key] ?? key
-  return pattern.replace(/\{(\w+)(, plural)?\}/g, (_, name, plural) => {
+  return english[key].replace(/\{(\w+)(, plural)?\}/g, (_, name, plural) => {
     const value = values[name]
     if (plural) return value === 1 ? "1 photograph" : `${value.toLocaleString()} photographs`
     return typeof value === "number" ? value.toLocaleString() : value ?? ""
@@ -115,30 +115,24 @@ export function text(key, values = {}) {
 }
 
 /// Fills in the texts that index.html names.
-export function translate(root) {
-  for (const element of root.querySelectorAll("[data-text]")) element.textContent = text(element.dataset.text)
-  for (const element of root.querySelectorAll("[data-label]")) {
-    element.ariaLabel = text(element.dataset.label)
-    if (element.matches("button")) element.title = text(element.dataset.label)
-  }
-  for (const element of root.querySelectorAll("[data-placeholder]")) {
-    element.placeholder = text(element.dataset.placeholder)
+export function translate() {
+  for (const [name, property] of [["text", "textContent"], ["label", "ariaLabel"], ["placeholder", "placeholder"]]) {
+    for (const element of document.querySelectorAll(`[data-${name}]`)) element[property] = text(element.dataset[name])
   }
 }
 
-export const dateAndTime = (date) => new Date(date).toLocaleString()
 const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "long", timeZone: "UTC" })
 const momentFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "short", timeZone: "UTC" })
 const monthFormat = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric", timeZone: "UTC" })
 
 /// Dates are shown as the camera's clock showed them: at the picture's own offset from UTC, in minutes.
-const local = (date, offset) => new Date(Date.parse(date) + (offset ?? 0) * 60000)
-export const dayName = (date, offset) => dayFormat.format(local(date, offset))
-export const momentName = (date, offset) => momentFormat.format(local(date, offset))
+const local = ({ creationDate, utcOffset }) => new Date(Date.parse(creationDate) + (utcOffset ?? 0) * 60000)
+export const dayName = (asset) => dayFormat.format(local(asset))
+export const momentName = (asset) => momentFormat.format(local(asset))
 export const monthName = (month) => monthFormat.format(new Date(Date.UTC(Math.floor(month / 12), month % 12, 1)))
 /// Months since the year 0, for comparing and grouping.
-export function monthOf(date, offset) {
-  const day = local(date, offset)
+export function monthOf(asset) {
+  const day = local(asset)
   return day.getUTCFullYear() * 12 + day.getUTCMonth()
 }
 
@@ -150,8 +144,7 @@ export function bytes(count) {
 }
 
 export function seconds(duration) {
-  const whole = Math.round(duration)
-  const parts = [Math.floor(whole / 60) % 60, whole % 60].map((part) => String(part).padStart(2, "0"))
-  const hours = Math.floor(whole / 3600)
-  return hours > 0 ? `${hours}:${parts.join(":")}` : `${Number(parts[0])}:${parts[1]}`
+  const whole = Math.round(duration), hours = Math.floor(whole / 3600), minutes = Math.floor(whole / 60) % 60
+  const padded = (part) => String(part).padStart(2, "0")
+  return hours > 0 ? `${hours}:${padded(minutes)}:${padded(whole % 60)}` : `${minutes}:${padded(whole % 60)}`
 }

@@ -1,7 +1,7 @@
 // Decodes ThumbHash placeholders (https://evanw.github.io/thumbhash): a few cosine terms of luminance, of two colour
 // differences and of alpha, each coefficient in four bits.
 
-import { make } from "/gallery/dom.js"
+import { make } from "./dom.js"
 
 const SIDE = 14
 const CACHED = 3000
@@ -28,23 +28,22 @@ function draw(hash) {
   const long = hasAlpha ? 5 : 7, short = Math.max(3, high & 7)
   let position = (hasAlpha ? 6 : 5) * 2
   const nibble = () => { const index = position++; return hash[index >> 1] >> (index & 1) * 4 & 15 }
-  // Terms (cx, cy) below the diagonal, without the constant one.
+  // Terms (cx, cy, weight) below the diagonal, the constant one first.
   const channel = (constant, nx, ny, scale) => {
-    const terms = []
+    const terms = [[0, 0, constant]]
     for (let cy = 0; cy < ny; cy++) {
       for (let cx = cy === 0 ? 1 : 0; cx * ny < nx * (ny - cy); cx++) terms.push([cx, cy, 2 * (nibble() / 7.5 - 1) * scale])
     }
-    return { constant, terms }
+    return terms
   }
   const nx = isLandscape ? long : short, ny = isLandscape ? short : long
   const luminance = channel((low & 63) / 63, nx, ny, (low >> 18 & 31) / 31)
   const yellowBlue = channel((low >> 6 & 63) / 31.5 - 1, 3, 3, (high >> 3 & 63) / 63 * 1.25)
   const redGreen = channel((low >> 12 & 63) / 31.5 - 1, 3, 3, (high >> 9 & 63) / 63 * 1.25)
-  const alpha = hasAlpha ? channel((hash[5] & 15) / 15, 5, 5, (hash[5] >> 4) / 15) : { constant: 1, terms: [] }
+  const alpha = hasAlpha ? channel((hash[5] & 15) / 15, 5, 5, (hash[5] >> 4) / 15) : [[0, 0, 1]]
   const cosines = Array.from({ length: 8 }, (_, c) =>
     Float32Array.from({ length: SIDE }, (_, x) => Math.cos(Math.PI / SIDE * (x + 0.5) * c)))
-  const value = ({ constant, terms }, x, y) =>
-    terms.reduce((sum, [cx, cy, weight]) => sum + weight * cosines[cx][x] * cosines[cy][y], constant)
+  const value = (terms, x, y) => terms.reduce((sum, [cx, cy, weight]) => sum + weight * cosines[cx][x] * cosines[cy][y], 0)
   const pixels = new ImageData(SIDE, SIDE)
   for (let y = 0; y < SIDE; y++) {
     for (let x = 0; x < SIDE; x++) {

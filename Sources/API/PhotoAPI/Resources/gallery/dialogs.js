@@ -1,0 +1,55 @@
+// The sign-in, questions and messages.
+
+import { Failure, post } from "./api.js"
+import { $, button, make } from "./dom.js"
+import { text } from "./strings.js"
+
+/// Asks for a token until there is a session.
+export function signIn(signedIn) {
+  const dialog = $("signIn"), [form] = dialog.children
+  form.onsubmit = async (event) => {
+    event.preventDefault()
+    try {
+      await post("/v1/session", { token: form.elements.token.value.trim() })
+      dialog.close()
+      signedIn()
+    } catch (error) {
+      form.querySelector(".problem").textContent = error.status === 401 ? text("wrongToken") : error.message
+    }
+  }
+  dialog.oncancel = (event) => event.preventDefault()
+  if (!dialog.open) dialog.showModal()
+}
+
+/// Asks for a text; with `value` null, only for consent. Resolves with the text, true, or null.
+export function ask(title, value = "", choices = []) {
+  const dialog = $("question")
+  const input = value === null ? null : make("input", { value, required: true, ariaLabel: title })
+  const list = make("datalist", { id: "choices" }, ...choices.map((choice) => make("option", { value: choice })))
+  input?.setAttribute("list", list.id)
+  dialog.returnValue = ""
+  dialog.replaceChildren(make("form", { method: "dialog" },
+    make("h2", {}, title), ...(input ? [input, list] : []),
+    make("div.buttons", {}, button(text("cancel"), () => dialog.close()), make("button.primary", { value: "yes" }, text("ok")))))
+  dialog.showModal()
+  return new Promise((resolve) => {
+    dialog.onclose = () => resolve(dialog.returnValue === "yes" ? input?.value.trim() ?? true : null)
+  })
+}
+
+/// Shows a failure. One for want of a session shows the sign-in instead.
+export function report(error) {
+  if (!(error instanceof Failure && error.status === 401)) say(error.message)
+}
+
+/// Shows a message for a while, with a button if there is something to do about it.
+export function say(message, actionName, action) {
+  const line = make("p.card", {}, message)
+  if (action) line.append(button(actionName, () => { line.remove(); action() }))
+  placeMessages()
+  $("messages").append(line)
+  setTimeout(() => line.remove(), action ? 10000 : 6000)
+}
+
+/// In front of an open viewer, which is in the top layer.
+export const placeMessages = () => ($("viewer").open ? $("viewer") : document.body).append($("messages"))

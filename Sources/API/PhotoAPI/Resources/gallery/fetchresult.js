@@ -1,0 +1,151 @@
+// A fetch result of the daemon that the page follows: a handle, the items at ranges of its positions, and a stream of deltas.
+// Each delta is applied to the list that the one before left: removals, insertions, changes, then moves.
+
+import { json, post, query, request } from "./api.js"
+import { Emitter, on } from "./dom.js"
+
+/// The items of a request, and how far apart those may be that are read together.
+const RANGE = 1000
+const NEAR = 100
+const RETRY = 3000
+
+/// Emits "change" after each delta, "offline" when the stream is lost, and "online" when it is there.
+export class FetchResult extends Emitter {
+  items = []
+  handle = null
+  isClosed = false
+  #stream = null
+  #work = Promise.resolve()
+
+  /// `body` is that of POST /v1/fetchResults, `kind` is "assets" or "collections", `fields` are the properties to read.
+  constructor(body, kind, fields) {
+    super()
+    Object.assign(this, { body, kind, fields })
+  }
+
+  async load() {
+    for (let attempt = 1; ; attempt++) {
+      this.handle = await post("/v1/fetchResults", this.body)
+      if (await this.readAll(attempt)) break
+      this.#release()
+    }
+    if (this.isClosed) return
+    on(document, "visibilitychange", this.#look)
+    this.#open()
+  }
+
+  /// Reads all items. Returns false if they are not of one state, because the library changed meanwhile.
+  async readAll() {
+    this.items = await this.read(this.handle, 0, this.handle.count - 1)
+    return true
+  }
+
+  async read(handle, first, last) {
+    const items = []
+    for (let start = first; start <= last; start += RANGE) {
+      const range = `${start}-${Math.min(last, start + RANGE - 1)}`
+      const page = await json(`/v1/fetchResults/${handle.id}/${this.kind}?${query({ range, fields: this.fields })}`)
+      items.push(...page[this.kind])
+    }
+    return items
+  }
+
+  close() {
+    this.isClosed = true
+    this.#pause()
+    document.removeEventListener("visibilitychange", this.#look)
+    if (this.handle) this.#release()
+  }
+
+  #release() { request(`/v1/fetchResults/${this.handle.id}`, { method: "DELETE" }).catch(() => {}) }
+
+  // The stream
+
+  /// Only a visible page has a stream: browsers allow six connections to a server, for all tabs together.
+  #look = () => { if (document.hidden) this.#pause(); else this.#open() }
+
+  #pause() {
+    this.#stream?.close()
+    this.#stream = null
+  }
+
+  async #open() {
+    await this.#work
+    if (this.#stream || this.isClosed || document.hidden) return
+    const source = this.#stream = new EventSource(`/v1/changes/stream?${query({ fetchResult: this.handle.id })}`)
+    on(source, "change", ({ data }) => {
+      this.#work = this.#work.then(() => this.#apply(JSON.parse(data), source)).catch(() => this.#restart())
+    })
+    on(source, "reload", () => this.#restart(0))
+    on(source, "open", () => this.emit("online"))
+    on(source, "error", () => {
+      this.emit("offline")
+      // The browser reconnects, unless the stream was refused: its handle has ended.
+      if (source.readyState === EventSource.CLOSED) this.#restart()
+    })
+  }
+
+  async #apply(delta, source) {
+    const after = delta.fetchResultAfterChanges
+    const items = await updated(this.items, delta, (first, last) => this.read(after, first, last))
+    // The next stream begins at the handle that this one left.
+    if (source !== this.#stream) return
+    this.items = items
+    this.handle = after
+    this.emit("change")
+  }
+
+  async #restart(delay = RETRY) {
+    this.#pause()
+    await new Promise((resume) => setTimeout(resume, delay))
+    if (this.isClosed || this.#stream) return
+    try {
+      await this.load()
+      this.emit("change")
+    } catch {
+      this.#restart()
+    }
+  }
+}
+
+/// The list after a delta. `read(first, last)` reads items of the new list.
+async function updated(items, delta, read) {
+  const { count } = delta.fetchResultAfterChanges
+  if (!delta.hasIncrementalChanges) return read(0, count - 1)
+  const place = positionsAfterMoves(count, delta.moves)
+  const fresh = await readAt([...delta.insertedIndexes, ...delta.changedIndexes].map(place), read)
+  const removed = new Set(delta.removedIndexes), inserted = new Set(delta.insertedIndexes)
+  const kept = items.filter((_, index) => !removed.has(index)).values()
+  const result = new Array(count)
+  for (let position = 0; position < count; position++) {
+    const former = inserted.has(position) ? null : kept.next().value
+    result[place(position)] = fresh.get(place(position)) ?? former
+  }
+  return result
+}
+
+/// Items by their position.
+async function readAt(positions, read) {
+  const found = new Map()
+  for (const near of Map.groupBy(positions, (position) => Math.floor(position / NEAR)).values()) {
+    const first = Math.min(...near)
+    for (const [index, item] of (await read(first, Math.max(...near))).entries()) found.set(first + index, item)
+  }
+  return found
+}
+
+/// The function from a position before the moves to the one after them: moved items are taken out and put at their
+/// places, and the others fill the rest in their order.
+function positionsAfterMoves(count, moves) {
+  if (moves.length === 0) return (position) => position
+  const target = new Map(moves.map(({ from, to }) => [from, to]))
+  const taken = new Set(target.values())
+  const places = new Int32Array(count)
+  let next = 0
+  for (let position = 0; position < count; position++) {
+    if (target.has(position)) { places[position] = target.get(position); continue }
+    while (taken.has(next)) next += 1
+    places[position] = next++
+  }
+  return (position) => places[position]
+}

@@ -1,0 +1,128 @@
+// The search field: words, phrases and predicates. It completes what is being typed with the words of the predicate
+// language, with places, and with the people and keywords of the pictures that match so far.
+
+import { json, query } from "./api.js"
+import { namesIn } from "./details.js"
+import { $, button, make, on, page } from "./dom.js"
+import { text } from "./strings.js"
+
+const PREDICATE_WORDS = `
+  addedDate burstIdentifier cameraMake cameraModel caption creationDate duration fileSize isAnimated isFavorite isHidden
+  isLongExposure isRAW isSelfPortrait keywords latitude lensModel longitude mediaSubtypes mediaType modificationDate
+  originalFilename pixelHeight pixelWidth rating relativePath title uniformTypeIdentifier AND BEGINSWITH[cd] BETWEEN
+  CONTAINS[cd] ENDSWITH[cd] LIKE[cd] NOT photoDepthEffect photoHDR photoLive photoPanorama photoScreenshot
+`.trim().split(/\s+/)
+const SHOWN = 8
+/// Milliseconds without a key, before the daemon is asked.
+const PAUSE = 120
+
+const form = $("search"), list = $("words"), { search: input } = form.elements
+/// The places of moments: a promise.
+let places = null
+let timer = 0
+
+on(form, "submit", (event) => { event.preventDefault(); submit() })
+on(input, "input", () => {
+  if (input.value === "") submit()
+  suggestSoon()
+})
+on(form, "focusout", ({ relatedTarget }) => { if (!form.contains(relatedTarget)) showOptions([]) })
+on(form, "keydown", key)
+// The field keeps the focus: not all browsers give it to a button that is pressed.
+on(list, "pointerdown", (event) => event.preventDefault())
+
+export const searchedWords = () => input.value.trim()
+
+/// What is searched for, as a fetch has it. What looks like a predicate is one; all else are words.
+export function searchedSource() {
+  const words = searchedWords()
+  const isPredicate = /[=<>]|\b(BEGINSWITH|CONTAINS|ENDSWITH|LIKE|IN|BETWEEN)\b/.test(words)
+  return words === "" ? {} : isPredicate ? { predicate: words } : { search: words }
+}
+
+export function searchFor(words) {
+  input.value = words
+  submit()
+}
+
+function submit() {
+  showOptions([])
+  page.emit("search")
+}
+
+// Completion
+
+function suggestSoon() {
+  clearTimeout(timer)
+  timer = setTimeout(async () => {
+    const { value } = input
+    const found = await completions(value)
+    if (input.value === value && document.activeElement === input) showOptions(found)
+  }, PAUSE)
+}
+
+async function completions(value) {
+  const search = value.match(/[\p{L}\p{N}]{2,}$/u)?.[0]
+  if (!search) return []
+  const asked = query({ search, fields: "regions,keywords", sortDescriptors: "relevance", limit: 100 })
+  const [{ assets }, placeNames] = await Promise.all([
+    json(`/v1/assets?${asked}`).catch(() => ({ assets: [] })), places ??= placesOfMoments(),
+  ])
+  const known = {
+    people: assets.flatMap(namesIn), places: placeNames, keywords: assets.flatMap(({ keywords }) => keywords ?? []),
+    property: PREDICATE_WORDS,
+  }
+  return Object.entries(known)
+    .flatMap(([kind, names]) => [...new Set(names)].map((name) => ({ name, kind, start: completedFrom(value, name) })))
+    .filter(({ start }) => start >= 0).slice(0, SHOWN)
+}
+
+/// Where the part of `value` begins that `name` completes: at the beginning of one of its words. -1 if it completes none.
+function completedFrom(value, name) {
+  // Without case and accents, as the daemon compares.
+  const folded = (words) => ` ${words.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase()}`
+  const words = value.matchAll(/(?<![\p{L}\p{N}])[\p{L}\p{N}]/gu)
+  return words.find(({ index }) => value.length - index > 1 && folded(name).includes(folded(value.slice(index))))?.index ?? -1
+}
+
+/// Moments are named after their places, for callers who may know them.
+async function placesOfMoments() {
+  const { collections } = await json(`/v1/collections?${query({ type: "moment", limit: 1000 })}`).catch(() => ({ collections: [] }))
+  return collections.flatMap(({ title }) => title?.split(/, | & /) ?? [])
+}
+
+function showOptions(found) {
+  clearTimeout(timer)
+  list.hidden = found.length === 0
+  list.replaceChildren(...found.map((option) => {
+    const choice = button(option.name, () => choose(option))
+    choice.append(make("small", {}, text(option.kind)))
+    return make("li", {}, choice)
+  }))
+}
+
+function choose({ name, kind, start }) {
+  const before = input.value.slice(0, start)
+  const quote = before.endsWith("\"") || name.includes(" ") ? "\"" : ""
+  input.value = before.replace(/"$/, "") + quote + name + quote
+  input.focus()
+  if (kind !== "property") return submit()
+  input.value += " "
+  showOptions([])
+}
+
+function key(event) {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+  if (step) {
+    const stops = [input, ...list.querySelectorAll("button")]
+    stops.at((stops.indexOf(document.activeElement) + step) % stops.length).focus()
+  } else if (event.key !== "Escape") return
+  else if (!list.hidden) {
+    input.focus()
+    showOptions([])
+  } else {
+    searchFor("")
+    page.emit("searchLeft")
+  }
+  event.preventDefault()
+}

@@ -1,0 +1,146 @@
+// Zoom and pan of the viewer's picture, by wheel, double click and pointers. One pointer swipes, or pans when zoomed in; two
+// zoom. Zoomed in, tiles of the visible part have the full resolution.
+
+import { imageURL } from "./api.js"
+import { clamp, make, on, page } from "./dom.js"
+
+const TILE = 512
+const LARGEST = 20
+/// The least movements in CSS pixels: sideways to another picture, and down to close.
+const SWIPE = 60
+const PULL = 120
+
+let frame, asset
+let scale = 1, x = 0, y = 0
+const pointers = new Map()
+let canSwipe = false
+let tileTimer = 0
+
+/// The stage is as large as the screen. The page is told of a "swipe", with the finger's direction, -1 (left) or 1, and
+/// of a "pull" down.
+export function followGestures(stage) {
+  on(stage, "wheel", wheel, { passive: false })
+  on(stage, "dblclick", ({ clientX, clientY }) => scaleTo(scale > 1 ? 1 : 3, clientX, clientY))
+  for (const type of ["pointerdown", "pointermove", "pointerup", "pointercancel"]) on(stage, type, pointer)
+}
+
+/// Shows an asset, whose pictures are in `element`, as large as the screen allows.
+export function showFrame(element, shown) {
+  frame = element
+  asset = shown
+  scale = 1
+  x = y = 0
+  place()
+}
+
+/// The size of a picture on the screen, in CSS pixels.
+export const fit = ({ aspectRatio }) => innerWidth / innerHeight > aspectRatio
+  ? { width: innerHeight * aspectRatio, height: innerHeight } : { width: innerWidth, height: innerWidth / aspectRatio }
+
+export function place() {
+  const { width, height } = fit(asset)
+  Object.assign(frame.style, { width: `${width}px`, height: `${height}px` })
+  move()
+}
+
+export const scaleBy = (factor) => scaleTo(scale * factor, innerWidth / 2, innerHeight / 2)
+
+/// The point of the picture at (`clientX`, `clientY`) stays there.
+function scaleTo(wanted, clientX, clientY) {
+  const next = clamp(wanted, 1, LARGEST), factor = next / scale
+  const dx = clientX - innerWidth / 2, dy = clientY - innerHeight / 2
+  x = dx - (dx - x) * factor
+  y = dy - (dy - y) * factor
+  scale = next
+  move()
+}
+
+function move() {
+  const { width, height } = fit(asset)
+  const most = (extent, space) => Math.max(0, (extent * scale - space) / 2)
+  x = clamp(x, -most(width, innerWidth), most(width, innerWidth))
+  y = clamp(y, -most(height, innerHeight), most(height, innerHeight))
+  frame.style.transform = `translate(${x}px, ${y}px) scale(${scale})`
+  clearTimeout(tileTimer)
+  if (scale > 1.05 && asset.mediaType === "image") tileTimer = setTimeout(drawTiles, 150)
+  else for (const tile of frame.querySelectorAll(".tile")) tile.remove()
+}
+
+function pan(dx, dy) {
+  frame.classList.remove("settling")
+  x += dx
+  y += dy
+  move()
+}
+
+function wheel(event) {
+  event.preventDefault()
+  const { deltaX, deltaY, clientX, clientY } = event
+  if (event.ctrlKey || Math.abs(deltaY) >= Math.abs(deltaX)) scaleTo(scale * Math.exp(-deltaY / 400), clientX, clientY)
+  else pan(-deltaX, 0)
+}
+
+function pointer({ type, target, currentTarget, pointerId, clientX, clientY }) {
+  // A video has controls of its own.
+  if (target.closest("video[controls]")) return
+  if (type === "pointerdown") {
+    currentTarget.setPointerCapture(pointerId)
+    pointers.set(pointerId, { x: clientX, y: clientY, startX: clientX, startY: clientY })
+    // A gesture of two fingers stays one when the first of them is lifted.
+    canSwipe = pointers.size === 1 && scale === 1
+    return
+  }
+  const known = pointers.get(pointerId)
+  if (!known) return
+  const dx = clientX - known.startX, dy = clientY - known.startY, isSideways = Math.abs(dx) > Math.abs(dy)
+  if (type === "pointermove") {
+    const other = [...pointers.values()].find((another) => another !== known)
+    if (other) {
+      const distance = (x, y) => Math.max(1, Math.hypot(x - other.x, y - other.y))
+      scaleTo(scale * distance(clientX, clientY) / distance(known.x, known.y), other.x, other.y)
+    } else if (canSwipe) {
+      // The picture is under the finger until the swipe ends.
+      frame.classList.remove("settling")
+      frame.style.transform = isSideways ? `translateX(${dx}px)` : `translateY(${Math.max(0, dy)}px)`
+    } else pan(clientX - known.x, clientY - known.y)
+    Object.assign(known, { x: clientX, y: clientY })
+    return
+  }
+  pointers.delete(pointerId)
+  if (!canSwipe) return
+  frame.classList.add("settling")
+  move()
+  if (type === "pointercancel") return
+  if (isSideways && Math.abs(dx) > SWIPE) page.emit("swipe", Math.sign(dx))
+  else if (!isSideways && dy > PULL) page.emit("pull")
+}
+
+/// Tiles of the visible part. Their level is the power of two that has at least the screen's pixels.
+function drawTiles() {
+  const { width, height } = fit(asset)
+  const level = 2 ** Math.ceil(Math.log2(scale)) * devicePixelRatio / TILE
+  const columns = Math.ceil(width * level), rows = Math.ceil(height * level)
+  const box = frame.getBoundingClientRect()
+  const visible = (start, size, space, count) =>
+    [Math.max(0, Math.floor(-start / size * count)), Math.min(count - 1, Math.floor((space - start) / size * count))]
+  const [left, right] = visible(box.left, box.width, innerWidth, columns)
+  const [top, bottom] = visible(box.top, box.height, innerHeight, rows)
+  const former = new Map([...frame.querySelectorAll(".tile")].map((tile) => [tile.dataset.part, tile]))
+  for (let row = top; row <= bottom; row++) {
+    for (let column = left; column <= right; column++) {
+      const shares = [column / columns, row / rows, 1 / columns, 1 / rows]
+      const part = shares.map((share) => share.toFixed(6)).join()
+      if (former.delete(part)) continue
+      const [x, y, w, h] = shares.map((share) => `${100 * share}%`)
+      frame.append(make("img.tile", {
+        alt: "", draggable: false, dataset: { part }, style: { left: x, top: y, width: w, height: h },
+        src: imageURL(asset, TILE, TILE, { normalizedCropRect: part, contentMode: "aspectFill", resizeMode: "exact" }),
+      }))
+    }
+  }
+  // Those of another level are below the new ones until these have come.
+  for (const tile of former.values()) {
+    delete tile.dataset.part
+    setTimeout(() => tile.remove(), 800)
+  }
+}
