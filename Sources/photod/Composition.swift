@@ -147,7 +147,10 @@ struct Composition: Sendable {
       allowedHosts: settings.allowedHosts, readers: settings.corsOrigins, writers: settings.corsWriteOrigins)
     let api = PhotoAPI(
       library: catalogue, changeServices: changeServices, access: access, origins: origins, results: results,
-      originals: originals, images: images.manager, previews: images.previews, upgrades: upgrades, caching: caching,
+      originals: originals, images: images.manager, previews: images.previews,
+      renders: RenderFiles(
+        folder: dataFolder + "/renders", limits: settings.cache.renders, logger: Logger(label: "renders")),
+      upgrades: upgrades, caching: caching,
       lookups: lookups,
       fetches: fetches,
       batches: WorkQueue(label: "photod.batch", workers: cores, limit: .max, qos: .userInitiated),
@@ -223,7 +226,8 @@ struct Composition: Sendable {
   }
 
   private func scanner(_ catalogue: Catalogue) throws -> LibraryScanner {
-    try LibraryScanner(
+    try catalogue.setImportsTones(settings.scan.importsTones)
+    return try LibraryScanner(
       catalogue: catalogue, directory: libraryPath, timeZone: settings.timeZone,
       maximumRemovalPercent: settings.scan.maximumRemovalPercent,
       settleTime: settings.scan.settleTime, limits: settings.codec,
