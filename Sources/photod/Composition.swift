@@ -155,7 +155,10 @@ struct Composition: Sendable {
       allowedHosts: settings.allowedHosts, readers: settings.corsOrigins, writers: settings.corsWriteOrigins)
     let api = PhotoAPI(
       library: catalogue, changeServices: changeServices, access: access, origins: origins, results: results,
-      originals: originals, images: images.manager, previews: images.previews, upgrades: upgrades, caching: caching,
+      originals: originals, images: images.manager, previews: images.previews,
+      renders: RenderFiles(
+        folder: dataFolder + "/renders", limits: settings.cache.renders, logger: Logger(label: "renders")),
+      upgrades: upgrades, caching: caching,
       lookups: lookups,
       fetches: fetches,
       batches: WorkQueue(label: "photod.batch", workers: cores, limit: .max, qos: .userInitiated),
@@ -242,6 +245,7 @@ struct Composition: Sendable {
   }
 
   private func content(_ catalogue: Catalogue) throws -> Content {
+    try catalogue.setImportsTones(settings.scan.importsTones)
     switch library {
     case .folder(let path):
       let folder: LibraryFolder

@@ -52,6 +52,7 @@ package final class PhotoAPI: Sendable {
   ///   - access: tokens, sessions and signed URLs.
   ///   - origins: the host names and origins that are accepted.
   ///   - originals: opens the files that metadata is read from.
+  ///   - renders: stores full-size renders of adjusted pictures.
   ///   - lookups: queue for catalogue lookups and for reading metadata.
   ///   - fetches: queue for work that may scan every asset, so that lookups do not wait for it.
   ///   - batches: queue for responses with many images. It needs no length limit, because the number of connections is
@@ -69,6 +70,7 @@ package final class PhotoAPI: Sendable {
   package init(
     library: any LibraryFetcher, changeServices: ChangeServices, access: AccessRegistry, origins: OriginRules,
     results: FetchResultStore, originals: OriginalStore, images: ImageManager, previews: PreviewService,
+    renders: RenderFiles,
     upgrades: EncodingUpgrades, caching managers: CachingManagerRegistry,
     lookups: WorkQueue, fetches: WorkQueue,
     batches: WorkQueue, frameResponses: FrameResponses,
@@ -110,7 +112,9 @@ package final class PhotoAPI: Sendable {
     self.preparedOriginals = preparedOriginals
     data = DataRoute(
       queries: queries, files: originalFiles, fetches: originalFetches, sender: sender, prepared: preparedOriginals,
-      fullSizePhotos: FullSizePhotos(images: images, maximumRanges: options.maximumRanges, logger: logger))
+      fullSizePhotos: FullSizePhotos(
+        images: images, originals: originalFiles, renders: renders, sender: sender, limits: options.codec,
+        logger: logger))
     archive = ArchiveRoute(
       queries: queries,
       planner: ArchivePlanner(

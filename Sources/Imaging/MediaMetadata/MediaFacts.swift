@@ -20,6 +20,8 @@ package struct MediaFacts: Sendable, Hashable {
   package var descriptions = DescriptionSources()
   /// Faces, focus points and the like, as the file states them.
   package var regions = RegionSources()
+  /// An edit that another program left in the file's XMP.
+  package var edit: ForeignEdit?
 
   package init() {}
 
@@ -49,8 +51,9 @@ package struct MediaFacts: Sendable, Hashable {
     }
   }
 
-  /// Reads the descriptions of the file's own packet. The first one counts.
+  /// Reads the descriptions and the edit of the file's own packet. The first one counts.
   package mutating func readDescription(xmp packet: ArraySlice<UInt8>) {
+    edit = edit ?? ForeignEdit(xmp: packet, isSidecar: false)
     guard descriptions.xmp == nil, let properties = DescriptiveMetadata.properties(ofXMP: packet) else { return }
     descriptions.xmp = DescriptiveMetadata(xmp: properties)
     if regions.xmp.isEmpty { (regions.xmp, regions.appliedTo) = RegionSources.regions(properties) }

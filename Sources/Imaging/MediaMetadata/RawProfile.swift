@@ -52,6 +52,31 @@ package enum RawProfile {
     }
   }
 
+  /// A DEFLATE stream without zlib's header (RFC 1951), inflated; `nil` if it is damaged, truncated or longer than `limit`.
+  static func inflated(raw stream: ArraySlice<UInt8>, limit: Int) -> [UInt8]? {
+    var state = z_stream()
+    guard inflateInit2_(&state, -MAX_WBITS, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
+      return nil
+    }
+    defer { inflateEnd(&state) }
+    var output: [UInt8] = []
+    var status = Z_OK
+    stream.withUnsafeBufferPointer { input in
+      state.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
+      state.avail_in = uInt(input.count)
+      while status == Z_OK, output.count <= limit {
+        let piece = [UInt8](unsafeUninitializedCapacity: 16_384) { buffer, filled in
+          state.next_out = buffer.baseAddress
+          state.avail_out = uInt(buffer.count)
+          status = inflate(&state, Z_NO_FLUSH)
+          filled = buffer.count - Int(state.avail_out)
+        }
+        output += piece
+      }
+    }
+    return status == Z_STREAM_END && output.count <= limit ? output : nil
+  }
+
   /// The bytes that hexadecimal digits stand for, white space between them; `nil` for any other text.
   static func bytes(_ digits: ArraySlice<UInt8>) -> [UInt8]? {
     var bytes: [UInt8] = []

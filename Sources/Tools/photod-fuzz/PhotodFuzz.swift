@@ -48,6 +48,7 @@ struct FuzzTarget: Sendable {
     FuzzTarget(name: "locationblock") { run($0, $1, LocationTarget.checkBlock) },
     FuzzTarget(name: "http") { run($0, $1, HTTPTarget.check) },
     FuzzTarget(name: "multipart") { run($0, $1, MultipartTarget.check) },
+    FuzzTarget(name: "adjustments") { run($0, $1, AdjustmentTarget.check) },
     FuzzTarget(name: "predicate") { run($0, $1, PredicateTarget.check) },
     FuzzTarget(name: "store") { run($0, $1, StoreTarget.check) },
   ]

@@ -17,12 +17,49 @@ enum Seeds {
       ("locationblock", exifs + packets + resources + multiPictures),
       ("http", requests),
       ("multipart", forms),
-      ("predicate", predicates), ("gainmap", gainMaps), ("store", storeAnswers),
+      ("predicate", predicates), ("gainmap", gainMaps), ("store", storeAnswers), ("adjustments", adjustments),
     ] + DecoderSeeds.all.map({ ("decoder-\($0.codec)", $0.seeds) }) {
       let place = folder + "/" + target
       try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
       for (i, seed) in seeds.enumerated() { try Data(seed).write(to: URL(filePath: "\(place)/seed-\(i)")) }
     }
+  }
+
+  private static var adjustments: [[UInt8]] {
+    let operations = [
+      #"[{"type":"crop","rect":[0.1,0.2,0.6,0.5]},{"type":"rotate","quarterTurns":1},{"type":"flip","axis":"vertical"}]"#,
+      #"[{"type":"straighten","degrees":-7.5},{"type":"vignette","amount":1,"radius":0.3},{"type":"sharpness","amount":1}]"#,
+      #"[{"type":"perspective","matrix":[0.8,0.05,0.1,0.05,0.8,0.05,0.1,0.05,1],"aspectRatio":1.5}]"#,
+      #"[{"type":"toneCurve","channel":"red","points":[[0,0],[0.5,0.8],[1,1]]},{"type":"noiseReduction","amount":0.5}]"#,
+      #"[{"type":"exposure","ev":1},{"type":"warmth","amount":-1},{"type":"vibrance","amount":1},{"type":"contrast","amount":-1}]"#,
+    ]
+    let sidecars = [
+      AdjustmentSidecar {
+        $0.adjustments = [
+          AdjustmentSidecar.crop(x: 4, y: 8, width: 32, height: 24), AdjustmentSidecar.orientation(6),
+        ]
+      },
+      AdjustmentSidecar { $0.formatIdentifier = "com.example.editor" },
+    ].map(\.encoded)
+    let packets = [
+      """
+      crs:HasCrop="True" crs:CropLeft="0.2" crs:CropTop="0.2" crs:CropRight="0.8" crs:CropBottom="0.7" \
+      crs:CropAngle="3.5" crs:Exposure2012="+0.50" tiff:Orientation="6"
+      """,
+      """
+      aas:AffineA="0.99" aas:AffineB="0.1" aas:AffineC="-0.1" aas:AffineD="0.99" aas:AffineX="2" aas:AffineY="1" \
+      aas:CropX="10" aas:CropY="12" aas:CropW="30" aas:CropH="20" aas:Vibrance="0.5" aas:Shadows="0.4"
+      """,
+    ].map { attributes in
+      Array(
+        """
+        <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
+        <rdf:Description xmlns:crs="http://ns.adobe.com/camera-raw-settings/1.0/"
+          xmlns:aas="http://ns.apple.com/adjustment-settings/1.0/" xmlns:tiff="http://ns.adobe.com/tiff/1.0/"
+          \(attributes)/></rdf:RDF></x:xmpmeta>
+        """.utf8)
+    }
+    return operations.map { [0] + Array($0.utf8) } + sidecars.map { [1] + $0 } + packets.map { [2] + $0 }
   }
 
   private static var forms: [[UInt8]] {

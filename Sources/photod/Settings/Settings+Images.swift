@@ -6,6 +6,7 @@ struct CacheSettings: Sendable {
   var frameBytes = 128 << 20
   var pinnedBytes = 64 << 20
   var diskBytes = 8 << 30
+  var renders = RenderFiles.Limits()
   var buildsDerivativesInBackground = true
   var allowsPublicCaching = false
 }
@@ -43,6 +44,14 @@ extension Settings {
       first. 0: no disk cache.
       """,
       advice: "Raise it for a large library: derivatives take about 180 KB for each photograph."),
+    Setting(
+      "cache.renderBytes", .number(\.cache.renders.capacityBytes, 0...(1 << 50), .bytes),
+      """
+      Disk space for the full-size renders of adjusted pictures, which their downloads are sent from. It is the folder \
+      `renders` in the data folder and may be deleted while photod is stopped. The least recently used ones are removed \
+      first. 0: none are stored, and each download renders the picture again.
+      """,
+      advice: "Raise it if many adjusted pictures are downloaded again and again."),
     Setting(
       "cache.backgroundDerivatives", .flag(\.cache.buildsDerivativesInBackground),
       """

@@ -14,6 +14,7 @@ struct ScanSettings: Sendable {
   var intervalSeconds = 60
   var maximumRemovalPercent = 50
   var settleTime = Duration.seconds(2)
+  var importsTones = false
 }
 
 /// `watch.*`
@@ -132,6 +133,14 @@ extension Settings {
       is checked again at the end of the scan. 0: files are read immediately.
       """,
       advice: "Raise it if files that are still being copied are indexed as unreadable."),
+    Setting(
+      "scan.importsTones", .flag(\.scan.importsTones),
+      """
+      Import the tones of edits by other programs too: exposure, contrast and similar sliders of Camera Raw's XMP, and \
+      the filters of Apple's. photod's operations come close to them, and are not the same. Crops and orientations are \
+      always imported. A change applies to all edits that a scan has found.
+      """,
+      advice: "Set it if pictures should look like those of the other program at a glance, without being equal."),
     Setting(
       "watch.enabled", .flag(\.watch.isEnabled),
       """

@@ -15,7 +15,7 @@ struct AdjustmentRoutes: Sendable {
     try QueryReader(request.target).finish()
     let found = try find(identifier, principal)
     guard let adjustments = found.adjustments else { throw .adjustmentsNotFound }
-    let body = AdjustmentsJSON.body(adjustments, of: found.asset)
+    let body = AdjustmentsJSON.body(adjustments, of: found)
     return JSONResponse(body, tag: EntityTag.strong(over: body), cacheControl: QueryService.cacheControl)
       .response(to: request.head)
   }
@@ -25,11 +25,12 @@ struct AdjustmentRoutes: Sendable {
     _ identifier: LocalIdentifier, _ request: HTTPRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
-    let adjustments = try AdjustmentsJSON.adjustments(JSONObjectReader(request))
+    let (adjustments, keepsForeign) = try AdjustmentsJSON.adjustments(JSONObjectReader(request))
     try checkConditions(identifier, request.head, principal)
-    try changes.perform(ChangeRequest(.setAdjustments([.existing(identifier)], adjustments)), principal)
+    try changes.perform(
+      ChangeRequest(.setAdjustments([.existing(identifier)], adjustments, keepsForeign: keepsForeign)), principal)
     let found = try find(identifier, principal)
-    let body = AdjustmentsJSON.body(found.adjustments ?? adjustments, of: found.asset)
+    let body = AdjustmentsJSON.body(found.adjustments ?? adjustments, of: found)
     return HTTPResponse(
       .ok,
       [
@@ -62,7 +63,7 @@ struct AdjustmentRoutes: Sendable {
   ) throws(Problem) {
     guard head.has(.ifMatch) || head.has(.ifNoneMatch) else { return }
     let found = try find(identifier, principal)
-    let tag = found.adjustments.map { EntityTag.strong(over: AdjustmentsJSON.body($0, of: found.asset)) }
+    let tag = found.adjustments.map { EntityTag.strong(over: AdjustmentsJSON.body($0, of: found)) }
     if let field = head.value(of: .ifMatch) {
       guard let tag, field == "*" || EntityTagList.matches(tag, in: field, weakly: false) else {
         throw .preconditionFailed

@@ -10,12 +10,14 @@ enum AdjustmentsJSON {
   static let maximumDataBytes = 256 << 10
   private static let maximumNameBytes = 128
 
-  static func adjustments(_ body: JSONObjectReader) throws(Problem) -> StoredAdjustments {
+  /// - Returns: the adjustments, and whether data of another program that were set before stay.
+  static func adjustments(_ body: JSONObjectReader) throws(Problem) -> (StoredAdjustments, keepsForeign: Bool) {
     var body = body
     let identifier = try name(&body, "formatIdentifier") ?? Adjustments.formatIdentifier
     let version = try name(&body, "formatVersion")
     let data = try body.text("data")
     let list = try operations(&body)
+    let keepsForeign = try body.flag("includeUnknown")
     try body.finish()
     let operations: Adjustments
     do throws(AdjustmentError) {
@@ -28,16 +30,18 @@ enum AdjustmentsJSON {
       guard version == nil || version == Adjustments.formatVersion else {
         throw QueryReader.invalid("formatVersion", "must be \(Adjustments.formatVersion)")
       }
-      return StoredAdjustments(operations: operations)
+      return (StoredAdjustments(operations: operations), keepsForeign)
     }
+    guard !keepsForeign else { throw QueryReader.invalid("includeUnknown", "is only for adjustments without data") }
     guard let data, let bytes = Data(base64Encoded: data), bytes.count <= maximumDataBytes else {
       throw QueryReader.invalid(
         "data", "must be the adjustments of another program in base64, at most \(maximumDataBytes) bytes")
     }
-    return StoredAdjustments(
+    let adjustments = StoredAdjustments(
       operations: operations,
       foreign: StoredAdjustments.Foreign(
         formatIdentifier: identifier, formatVersion: version ?? "", data: [UInt8](bytes)))
+    return (adjustments, false)
   }
 
   /// The list of operations, not yet checked; `nil` if there is none.
@@ -63,8 +67,8 @@ enum AdjustmentsJSON {
   }
 
   /// The response for an adjusted asset.
-  static func body(_ adjustments: StoredAdjustments, of asset: Asset) -> [UInt8] {
-    JSONBody.encode(Response(adjustments: adjustments, asset: asset))
+  static func body(_ adjustments: StoredAdjustments, of found: AdjustedAsset) -> [UInt8] {
+    JSONBody.encode(Response(adjustments: adjustments, asset: found.asset, imported: found.imported))
   }
 
   private struct Document: Encodable {
@@ -78,15 +82,24 @@ enum AdjustmentsJSON {
       formatIdentifier = adjustments.foreign?.formatIdentifier ?? Adjustments.formatIdentifier
       formatVersion = adjustments.foreign?.formatVersion ?? Adjustments.formatVersion
       operations = JSONValue(adjustments.operations)
-      data = adjustments.foreign.map { Data($0.data).base64EncodedString() }
+      data = adjustments.foreign?.data.map { Data($0).base64EncodedString() }
     }
   }
 
   private struct Response: Encodable {
     let adjustments: StoredAdjustments
     let asset: Asset
+    let imported: ImportedEdit?
 
-    private enum Key: String, CodingKey { case contentVersion, pixelWidth, pixelHeight }
+    private enum Key: String, CodingKey { case contentVersion, pixelWidth, pixelHeight, source, unrendered, imported }
+
+    /// The edit in a file while a user's adjustments take its place.
+    private struct Imported: Encodable {
+      let formatIdentifier: String
+      let formatVersion: String
+      let operations: JSONValue
+      let unrendered: [String]
+    }
 
     func encode(to encoder: any Encoder) throws {
       try Document(adjustments).encode(to: encoder)
@@ -94,6 +107,13 @@ enum AdjustmentsJSON {
       try object.encode(asset.contentVersion.rawValue, forKey: .contentVersion)
       try object.encode(asset.pixelSize.width, forKey: .pixelWidth)
       try object.encode(asset.pixelSize.height, forKey: .pixelHeight)
+      try object.encode(adjustments.origin.rawValue, forKey: .source)
+      guard let imported else { return }
+      if adjustments.origin == .imported { return try object.encode(imported.unrendered, forKey: .unrendered) }
+      try object.encode(
+        Imported(
+          formatIdentifier: imported.formatIdentifier, formatVersion: imported.formatVersion,
+          operations: JSONValue(imported.operations), unrendered: imported.unrendered), forKey: .imported)
     }
   }
 }

@@ -1,18 +1,30 @@
-// The data of an adjusted picture: a render at its full size. It is made once: the frame caches keep it in memory and on
-// disk, and a render repeats byte for byte, so ranges of one ETag always fit together.
+// The data of an adjusted picture: a render at its full size, with the original's EXIF.
+//
+//     validators -> conditions                                              304, 412
+//     RenderFiles: the file exists                       -> OriginalSender  416
+//     ImageManager: render -> EXIF -> RenderFiles: write -> OriginalSender
+//
+// The file is written before the first byte is sent, so all ranges of one entity tag fit together.
 
 import HTTPCore
 import HTTPServer
+import ImageCodec
 import ImageService
 import Logging
+import MediaMetadata
 import PhotoModel
 
 struct FullSizePhotos: Sendable {
   /// Higher than for a picture on a screen, because this one may be edited again.
   private static let quality = 95
+  /// Changes when the same render gets other metadata.
+  private static let epoch = 1
 
   let images: ImageManager
-  let maximumRanges: Int
+  let originals: OriginalFiles
+  let renders: RenderFiles
+  let sender: OriginalSender
+  let limits: CodecLimits
   let logger: Logger
 
   static func format(of asset: Asset) -> OutputFormat { asset.hasAlpha ? .png : .jpeg }
@@ -28,9 +40,24 @@ struct FullSizePhotos: Sendable {
     return (stem.isEmpty ? name : String(stem)) + (format(of: asset) == .png ? ".png" : ".jpg")
   }
 
+  /// One response.
+  private struct Answer: Sendable {
+    let asset: Asset
+    let format: OutputFormat
+    let includesLocation: Bool
+    let validators: Validators
+    let fields: [(name: String, value: String)]
+    let head: RequestHead
+    let reply: Reply
+
+    /// Equal for equal bytes.
+    var key: String { validators.entityTag ?? "" }
+  }
+
   /// Sends the picture, or ranges of it, when it is ready.
   func send(
-    _ asset: Asset, isDownload: Bool, isVersioned: Bool, allowsNetwork: Bool, _ request: HTTPRequest,
+    _ asset: Asset, includesLocation: Bool, isDownload: Bool, isVersioned: Bool, allowsNetwork: Bool,
+    _ request: HTTPRequest,
     _ principal: Principal, _ reply: Reply
   ) throws(Problem) {
     if let problem = Problem(unrenderable: asset) { throw problem }
@@ -40,46 +67,104 @@ struct FullSizePhotos: Sendable {
     let wanted = ResolvedRequest(imageRequest, for: asset)
     let headers = ImageHeaders(
       wanted, isNegotiated: false, isAutomatic: false, isVersioned: isVersioned, isPublic: false)
-    let derivation = headers.conditionalDerivation(request.head) ?? images.expectedDerivation(of: wanted)
-    switch Preconditions.evaluate(request.head, headers.validators(derivation)) {
+    // Nothing else than a decode of the whole original gives the full size.
+    var validators = headers.validators(.original)
+    let form = originals.form(includesLocation: includesLocation)
+    validators.entityTag = EntityTag.strong(
+      over: Array("\(validators.entityTag ?? "") full \(Self.epoch) \(form)".utf8))
+    let tag = validators.entityTag ?? ""
+    var fields = headers.validatorFields(.original).map { field -> (name: String, value: String) in
+      (field.name, field.name == "ETag" ? tag : field.value)
+    }
+    switch Preconditions.evaluate(request.head, validators) {
     case .proceed: break
-    case .notModified: return reply.send(HTTPResponse(.notModified, headers.validatorFields(derivation)))
+    case .notModified: return reply.send(HTTPResponse(.notModified, fields))
     case .failed: throw .preconditionFailed
     }
-    let fields: [(name: String, value: String)] = [
-      ("Content-Type", format.mediaType), ("Accept-Ranges", "bytes"),
+    fields += [
+      ("Accept-Ranges", "bytes"),
       (
         "Content-Disposition",
         ContentDisposition.value(isDownload ? .attachment : .inline, name: Self.filename(of: asset))
       ), ("Image-Result", "orientation=1, uti=\"\(Self.uniformTypeIdentifier(of: asset))\""),
       ("X-Content-Type-Options", "nosniff"),
     ]
+    let answer = Answer(
+      asset: asset, format: format, includesLocation: includesLocation, validators: validators, fields: fields,
+      head: request.head, reply: reply)
+    if let file = renders.file(for: answer.key) { return try send(file, answer) }
     if request.method == .head {
-      return reply.send(HTTPResponse(.ok, headers.validatorFields(derivation) + fields))
+      return reply.send(HTTPResponse(.ok, fields + [("Content-Type", format.mediaType)]))
     }
     var context = ImageManager.RequestContext(requestID: reply.requestID, owner: principal.name)
-    context.priority = ImagePriority(request.head)
     context.allowsNetwork = allowsNetwork
-    let (head, maximumRanges) = (request.head, maximumRanges)
-    let task = images.requestImage(wanted, context) { [logger] delivery in
+    render(wanted, answer, context)
+  }
+
+  private func render(_ wanted: ResolvedRequest, _ answer: Answer, _ context: ImageManager.RequestContext) {
+    var context = context
+    context.priority = ImagePriority(answer.head)
+    let task = images.requestImage(wanted, context) { [self] delivery in
       switch delivery {
       case .progress, .degraded: break
       case .failed(let error):
         let problem = Problem(error)
-        if problem.isServerFailure { reply.logFailure("image failed", error, to: logger) }
-        reply.send(problem.response)
+        if problem.isServerFailure { answer.reply.logFailure("image failed", error, to: logger) }
+        answer.reply.send(problem.response)
       // A smaller picture stands in for an image, not for data.
-      case .final(let frame) where frame.result.isInCloud: reply.send(Problem(ImageServiceError.inCloud).response)
+      case .final(let frame) where frame.result.isInCloud:
+        answer.reply.send(Problem(ImageServiceError.inCloud).response)
       case .final(let frame):
-        let whole = HTTPResponse(
-          .ok, headers.validatorFields(frame.derivation) + fields, body: frame.bytes, owner: frame.bytesOwner)
-        reply.send(
-          whole.applyingByteRanges(
-            for: head, validators: headers.validators(frame.derivation), limit: maximumRanges,
-            boundary: Boundary.make,
-            unsatisfiable: { Problem.rangeNotSatisfiable(size: frame.bytes.count).response }))
+        // The queue has no limit; each connection has at most one step in it.
+        _ = sender.files.submit { [self] in store(frame, answer) }
       }
     }
-    reply.onClose { [images] in images.cancel(task) }
+    answer.reply.onClose { [images] in images.cancel(task) }
+  }
+
+  private func store(_ frame: ImageFrame, _ answer: Answer) {
+    // An error shows when the bytes are made again for the response itself.
+    renders.make(answer.key) { [self] in
+      try? bytes(of: frame, answer)
+    } completion: { [self] file in
+      do throws(Problem) {
+        if let file { try send(file, answer) } else { try send(bytes(of: frame, answer), answer) }
+      } catch {
+        answer.reply.send(error.response)
+      }
+    }
+  }
+
+  private func send(_ file: RenderFile, _ answer: Answer) throws(Problem) {
+    try sender.send(
+      OpenedOriginal(source: file, overlay: ByteOverlay()), 0..<file.size, type: answer.format.mediaType, answer.fields,
+      answer.validators, answer.head, answer.reply)
+  }
+
+  /// From memory, where no file can be stored.
+  private func send(_ bytes: [UInt8], _ answer: Answer) throws(Problem) {
+    let whole = HTTPResponse(.ok, answer.fields + [("Content-Type", answer.format.mediaType)], body: bytes)
+    answer.reply.send(
+      whole.applyingByteRanges(
+        for: answer.head, validators: answer.validators, limit: sender.maximumRanges, boundary: Boundary.make,
+        unsatisfiable: { Problem.rangeNotSatisfiable(size: bytes.count).response }))
+  }
+
+  /// The render with the original's EXIF. Reads the original's header.
+  private func bytes(of frame: ImageFrame, _ answer: Answer) throws(Problem) -> [UInt8] {
+    let opened: OpenedOriginal
+    do throws(OriginalFiles.Failure) {
+      opened = try originals.open(AssetResource(primaryOf: answer.asset), includesLocation: true)
+    } catch {
+      throw error.problem
+    }
+    do throws(CodecError) {
+      let block = try CarriedEXIF.block(
+        of: opened.source, size: frame.result.size, removing: answer.includesLocation ? nil : originals.removes,
+        limits: limits)
+      return block.map { CarriedEXIF.inserting($0, into: frame.bytes, answer.format) } ?? frame.bytes
+    } catch {
+      throw Problem(ImageServiceError.codec(error))
+    }
   }
 }

@@ -91,7 +91,8 @@ struct ChangeListBody: Sendable {
         guard case .object(let members) = entry.value("adjustments") else {
           throw QueryReader.invalid("adjustments", "must be an object")
         }
-        action = .setAdjustments(targets, try AdjustmentsJSON.adjustments(JSONObjectReader(members)))
+        let (adjustments, keepsForeign) = try AdjustmentsJSON.adjustments(JSONObjectReader(members))
+        action = .setAdjustments(targets, adjustments, keepsForeign: keepsForeign)
       case "revertAdjustments":
         ifMatch = try revision()
         action = .revertAdjustments(try adjustmentTargets(ifMatch))

@@ -10,7 +10,8 @@ extension Endpoint {
         "The adjustments of an asset: edits that leave the original unchanged.",
         description: """
           operations are what is rendered. Adjustments of another program have its formatIdentifier and, in data, its \
-          bytes unchanged; their operations are those that could be translated, or none. An asset without adjustments \
+          bytes unchanged; their operations are those that could be translated, or none. source imported: they follow \
+          the edit that another program left in a file, where its data stay. An asset without adjustments \
           gets 404.
           """,
         responses: .validated("The adjustments.", .json(["Adjustments"])), problems: [404, 500]),

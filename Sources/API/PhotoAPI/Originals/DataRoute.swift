@@ -69,7 +69,7 @@ struct DataRoute: Sendable {
   /// The render, the adjustments, and the file that they start from.
   private func edited(_ found: AssetFiles, _ principal: Principal) throws(Problem) -> [EditedResource] {
     guard found.asset.hasAdjustments, let primary = found.resources.first(where: \.isPrimary) else { return [] }
-    let (_, data) = try adjustmentData(of: found.asset, principal)
+    let data = try adjustmentData(of: found, principal)?.bytes
     var resources: [EditedResource] = []
     if found.asset.adjustments != nil {
       resources.append(
@@ -77,33 +77,38 @@ struct DataRoute: Sendable {
           type: .fullSizePhoto, uniformTypeIdentifier: FullSizePhotos.uniformTypeIdentifier(of: found.asset),
           filename: FullSizePhotos.filename(of: found.asset), size: nil))
     }
-    return resources + [
-      EditedResource(
-        type: .adjustmentData, uniformTypeIdentifier: nil, filename: Self.adjustmentDataName, size: Int64(data.count)),
+    if let data {
+      resources.append(
+        EditedResource(
+          type: .adjustmentData, uniformTypeIdentifier: nil, filename: Self.adjustmentDataName, size: Int64(data.count))
+      )
+    }
+    resources.append(
       EditedResource(
         type: .adjustmentBasePhoto, uniformTypeIdentifier: primary.uniformTypeIdentifier, filename: primary.filename,
-        size: primary.size),
-    ]
+        size: primary.size))
+    return resources
   }
 
   private static let adjustmentDataName = "Adjustments.data"
 
-  /// The bytes of the adjustments in their own format: those of another program unchanged, else JSON.
+  /// The bytes of the adjustments in their own format: those of another program unchanged, else JSON. `nil` if they are
+  /// those of a sidecar, which is a resource itself.
   private func adjustmentData(
-    of asset: Asset, _ principal: Principal
-  ) throws(Problem) -> (type: String, bytes: [UInt8]) {
+    of files: AssetFiles, _ principal: Principal
+  ) throws(Problem) -> (type: String, bytes: [UInt8])? {
     let found = try queries.run { library throws(AssetSourceError) in
-      try library.adjustedAsset(asset.localIdentifier, for: principal)
+      try library.adjustedAsset(files.asset.localIdentifier, for: principal)
     }
     guard let adjustments = found?.adjustments else { throw .resourceNotFound }
-    if let foreign = adjustments.foreign { return ("application/octet-stream", foreign.data) }
+    if adjustments.origin == .imported, files.resources.contains(where: { $0.type == .adjustmentData }) { return nil }
+    if let data = adjustments.foreign?.data { return ("application/octet-stream", data) }
     return (JSONBody.mediaType, AdjustmentsJSON.document(adjustments))
   }
 
-  private func sendAdjustmentData(
-    of asset: Asset, isDownload: Bool, _ head: RequestHead, _ principal: Principal, _ reply: Reply
+  private func send(
+    adjustmentData bytes: [UInt8], type: String, isDownload: Bool, _ head: RequestHead, _ reply: Reply
   ) throws(Problem) {
-    let (type, bytes) = try adjustmentData(of: asset, principal)
     let validators = Validators(entityTag: EntityTag.strong(over: bytes))
     let fields: [(name: String, value: String)] = [
       ("ETag", validators.entityTag ?? ""), ("Cache-Control", QueryService.cacheControl),
@@ -196,12 +201,13 @@ struct DataRoute: Sendable {
       let isRender = asset.adjustments != nil && choice.isRender(of: version)
       if isRender {
         return try fullSizePhotos.send(
-          asset, isDownload: isDownload, isVersioned: contentVersion != nil, allowsNetwork: allowsNetwork,
+          asset, includesLocation: includesLocation, isDownload: isDownload, isVersioned: contentVersion != nil,
+          allowsNetwork: allowsNetwork,
           exchange.request, principal, exchange.reply)
       }
-      if asset.hasAdjustments, choice.names(.adjustmentData) {
-        return try sendAdjustmentData(
-          of: asset, isDownload: isDownload, exchange.request.head, principal, exchange.reply)
+      if asset.hasAdjustments, choice.names(.adjustmentData), let data = try adjustmentData(of: found, principal) {
+        return try send(
+          adjustmentData: data.bytes, type: data.type, isDownload: isDownload, exchange.request.head, exchange.reply)
       }
       let resource = try Self.resource(choice, version, of: found.resources, isAdjusted: asset.hasAdjustments)
       try fetches.run(

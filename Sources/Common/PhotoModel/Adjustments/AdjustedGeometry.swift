@@ -73,7 +73,7 @@ package struct AdjustedGeometry: Sendable, Hashable {
       let orientation = axis == .horizontal ? Orientation.topRight : .bottomLeft
       return Step(map: Homography(orientation), size: size, orientation: orientation)
     case .straighten(let degrees): return degrees == 0 ? nil : straighten(degrees)
-    case .perspective(let map): return perspective(map)
+    case .perspective(let map, let aspectRatio): return perspective(map, aspectRatio)
     case .tone, .toneCurve, .vignette: return nil
     }
   }
@@ -110,25 +110,30 @@ package struct AdjustedGeometry: Sendable, Hashable {
     return Step(map: map, size: scaled(share), isProjective: true)
   }
 
-  /// The output has the frame's aspect ratio, and no more pixels than its longest edge has in the picture: nothing is
-  /// enlarged there.
-  private func perspective(_ map: Homography) -> Step {
+  /// Without an aspect ratio, the output has that of the picture before. It has no more pixels than its longest edges
+  /// have in the picture: nothing is enlarged there.
+  private func perspective(_ map: Homography, _ aspectRatio: Double?) -> Step {
     let corners = map.corners.map { (x: $0.x * Double(size.width), y: $0.y * Double(size.height)) }
-    func share(_ from: Int, _ to: Int, _ side: Int) -> Double {
+    func length(_ from: Int, _ to: Int) -> Double {
       let (x, y) = (corners[to].x - corners[from].x, corners[to].y - corners[from].y)
-      return (x * x + y * y).squareRoot() / Double(side)
+      return (x * x + y * y).squareRoot()
     }
-    let largest = [
-      share(0, 1, size.width), share(3, 2, size.width), share(0, 3, size.height), share(1, 2, size.height),
-    ]
-    .max()
-    return Step(map: map, size: scaled(min(1, largest ?? 1)), isProjective: true)
+    let (across, down) = (max(length(0, 1), length(3, 2)), max(length(0, 3), length(1, 2)))
+    guard let aspectRatio else {
+      return Step(
+        map: map, size: scaled(min(1, max(across / Double(size.width), down / Double(size.height)))),
+        isProjective: true)
+    }
+    let width = min(across, down * aspectRatio)
+    return Step(map: map, size: Self.rounded(width, width / aspectRatio), isProjective: true)
   }
 
   private func scaled(_ share: Double) -> PixelSize {
-    PixelSize(
-      width: max(1, Int((Double(size.width) * share + 0.5).rounded(.down))),
-      height: max(1, Int((Double(size.height) * share + 0.5).rounded(.down))))
+    Self.rounded(Double(size.width) * share, Double(size.height) * share)
+  }
+
+  private static func rounded(_ width: Double, _ height: Double) -> PixelSize {
+    PixelSize(width: max(1, Int((width + 0.5).rounded(.down))), height: max(1, Int((height + 0.5).rounded(.down))))
   }
 }
 

@@ -10,8 +10,9 @@ package enum AdjustmentOperation: Sendable, Hashable {
   /// Clockwise; 1...3.
   case rotate(quarterTurns: Int)
   case flip(FlipAxis)
-  /// Maps a point of the picture after this step to the point of the picture before it that is shown there.
-  case perspective(Homography)
+  /// Maps a point of the picture after this step to the point of the picture before it that is shown there. Without an
+  /// aspect ratio, width by height, the result has that of the picture before.
+  case perspective(Homography, aspectRatio: Double? = nil)
   case tone(ToneOperation, Double)
   case toneCurve(CurveChannel, ToneCurve)
   /// Darkens the corners if `amount` is positive, else brightens them. Begins at `radius`: 0 is the centre, 1 a corner.
@@ -30,7 +31,7 @@ package enum AdjustmentOperation: Sendable, Hashable {
 }
 
 /// The operations that have one number.
-package enum ToneOperation: String, Sendable, Hashable, CaseIterable {
+package enum ToneOperation: String, Sendable, Hashable, CaseIterable, Codable {
   case exposure, brightness, contrast, highlights, shadows, whites, blacks, saturation, vibrance, warmth, tint
   case sharpness, noiseReduction, blackAndWhite
 

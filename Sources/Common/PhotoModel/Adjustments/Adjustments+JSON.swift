@@ -49,7 +49,8 @@ extension AdjustmentOperation {
     case .straighten(let degrees): [("degrees", number(degrees))]
     case .rotate(let turns): [("quarterTurns", .integer(turns))]
     case .flip(let axis): [("axis", .string(axis.rawValue))]
-    case .perspective(let map): [("matrix", list(map.matrix))]
+    case .perspective(let map, let aspectRatio):
+      [("matrix", list(map.matrix))] + (aspectRatio.map { [("aspectRatio", number($0))] } ?? [])
     case .tone(let tone, let value): [(tone.member, number(value))]
     case .toneCurve(let channel, let curve):
       [("channel", .string(channel.rawValue)), ("points", .array(curve.points.map { list([$0.x, $0.y]) }))]
@@ -120,8 +121,13 @@ private struct OperationReader {
       try expect("axis")
       return .flip(try word("axis"))
     case "perspective":
-      try expect("matrix")
-      return .perspective(try homography())
+      try expect("matrix", "aspectRatio")
+      let map = try homography()
+      guard members["aspectRatio"] != nil else { return .perspective(map) }
+      guard let ratio = members["aspectRatio"]?.number, Adjustments.aspectRatios.contains(ratio) else {
+        throw error("must have aspectRatio, a number from 0.01 to 100, or none")
+      }
+      return .perspective(map, aspectRatio: ratio)
     case "toneCurve":
       try expect("channel", "points")
       let channel: AdjustmentOperation.CurveChannel = members["channel"] == nil ? .rgb : try word("channel")

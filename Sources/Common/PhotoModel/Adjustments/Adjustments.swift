@@ -13,6 +13,8 @@ package struct Adjustments: Sendable, Hashable {
   package static let maximumNeighbourOperations = 4
   /// The maximum number of points of a tone curve.
   package static let maximumCurvePoints = 64
+  /// The aspect ratios that a perspective operation may state, width by height.
+  package static let aspectRatios = 0.01...100.0
 
   package let operations: [AdjustmentOperation]
 

@@ -74,6 +74,7 @@ extension MediaFacts {
     rating = rating ?? other.rating
     descriptions.add(other.descriptions)
     regions.add(other.regions)
+    edit = edit ?? other.edit
   }
 }
 

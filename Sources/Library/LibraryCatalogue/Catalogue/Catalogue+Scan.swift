@@ -137,9 +137,10 @@ extension Catalogue {
   package func move(_ moves: [(file: KnownFile, to: [UInt8])]) throws(AssetSourceError) {
     guard !moves.isEmpty else { return }
     try change { db, token in
-      let writer = try AssetWriter(db, token: token)
+      var writer = try AssetWriter(db, token: token)
       for (file, _) in moves { try writer.clearPath(fromRow: file.id) }
       for (file, path) in moves { try writer.move(row: file.id, to: path) }
+      try writer.finish()
     }
   }
 

@@ -86,7 +86,7 @@ extension Catalogue {
     var paths: Set<[UInt8]> = []
     var sidecars: [AssetResource] = []
     for resource in resources where resource.slice == nil {
-      for (path, type) in resource.file.sidecarPaths where paths.insert(path).inserted {
+      for (path, type) in SidecarPaths.beside(resource.file.path) where paths.insert(path).inserted {
         guard let row = try Row.fetchOne(found, arguments: [Data(path)]) else { continue }
         sidecars.append(
           AssetResource(
@@ -95,25 +95,5 @@ extension Catalogue {
       }
     }
     return sidecars
-  }
-}
-
-extension OriginalFile {
-  /// Where the sidecars of this file may be.
-  fileprivate var sidecarPaths: [(path: [UInt8], type: AssetResourceType)] {
-    let name = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
-    // A dot at the start of a name begins no extension.
-    let dot = path.lastIndex(of: UInt8(ascii: ".")).flatMap { $0 > name ? $0 : nil }
-    let stem = Array(path[..<(dot ?? path.count)])
-    // Exports from an iPhone name the data of IMG_1234's adjustments IMG_O1234, O for original.
-    let camera = Array("IMG_".utf8)
-    let isCamera = stem[name...].starts(with: camera)
-    let appleOriginal = isCamera ? stem[..<(name + 4)] + Array("O".utf8) + stem[(name + 4)...] : stem[...]
-    let names: [(stem: [UInt8], suffix: String, type: AssetResourceType)] = [
-      (path, ".xmp", .sidecar), (path, ".XMP", .sidecar), (stem, ".xmp", .sidecar), (stem, ".XMP", .sidecar),
-      (stem, ".aae", .adjustmentData), (stem, ".AAE", .adjustmentData),
-      (Array(appleOriginal), ".aae", .adjustmentData), (Array(appleOriginal), ".AAE", .adjustmentData),
-    ]
-    return names.map { ($0.stem + Array($0.suffix.utf8), $0.type) }
   }
 }

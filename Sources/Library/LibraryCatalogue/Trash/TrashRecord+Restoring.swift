@@ -49,6 +49,8 @@ extension TrashRecord {
       }
     }
     try restoreMemberships(row, db)
+    // A sidecar may have changed meanwhile.
+    writer.edits.note(asset: row)
     try db.execute(
       sql: "UPDATE asset SET originalFilename = ? WHERE id = ? AND originalFilename <> ?1",
       arguments: [OriginalFile.displayName(files.first?.path ?? []), row])

@@ -1,7 +1,7 @@
 // A folder that Apple Photos, Image Capture or osxphotos has exported: originals, with XMP sidecars where the export
 // made them, the adjustment data of edited pictures (AAE), and the videos of live photos. Folders are albums, except
-// those that are only dates. The XMP and AAE files are also kept beside the original, byte by byte: photod does not
-// render Apple's adjustments, and serves their data as a resource of the asset.
+// those that are only dates. The XMP and AAE files are also kept beside the original, byte by byte: a scan imports the
+// edits in them.
 
 import Foundation
 import LibraryFolder
@@ -72,7 +72,7 @@ package struct AppleExport: ImportSource {
         if kind.lowercased() == "xmp" {
           read(sidecarPath, into: &item.metadata, report)
         } else {
-          report.noteRemark("edited pictures, whose adjustments are kept and not rendered")
+          report.noteRemark("edited pictures: crops and turns are rendered, other adjustments are kept")
         }
       }
       try body(item)

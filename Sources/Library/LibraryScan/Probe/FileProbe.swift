@@ -49,8 +49,10 @@ package struct FileProbe: Sendable {
         return ProbedFile(path: path, identity: identity, finding: .media(try media(of: opened, at: path)))
       } catch {
         let isRetryable = if case .readFailed = error { true } else { error == .outOfMemory }
-        return ProbedFile(
+        var file = ProbedFile(
           path: path, identity: isRetryable ? .unknown : identity, finding: .unreadable(error.description))
+        if !isRetryable { file.sidecarEdit = SidecarEdit.read(opened, at: path) }
+        return file
       }
     } catch {
       return ProbedFile(path: path, identity: .unknown, finding: .unreadable("\(error)"))

@@ -19,7 +19,7 @@ package struct MediaProbe: Sendable {
 
   /// Everything that findings depend on besides the files: after a change of this value a full scan probes every file
   /// again.
-  package var version: String { "12 \(clock.timeZone.identifier) \(limits.headerSegments)" }
+  package var version: String { "13 \(clock.timeZone.identifier) \(limits.headerSegments)" }
 
   /// The metadata of an open file, or of an original of a remote store: reads its head and, in some formats, its end.
   ///
@@ -89,6 +89,7 @@ package struct MediaProbe: Sendable {
     media.isSelfPortrait = header.facts.isSelfPortrait && header.format.mediaType == .image
     media.isAnimated = header.facts.isAnimated
     media.isLongExposure = header.facts.isLongExposure
+    if header.format.mediaType == .image { media.edit = header.facts.edit }
     media.mediaSubtypes.formUnion(SubtypeHeuristic(media, path: path).subtypes)
     return media
   }

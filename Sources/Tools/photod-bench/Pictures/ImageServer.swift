@@ -53,6 +53,21 @@ final class PhotodServer: ImageServer {
   /// Waits until the background work after a scan is done.
   func waitUntilIdle() throws { try daemon.waitUntilIdle() }
 
+  var port: UInt16 {
+    guard let port = daemon.url.split(separator: ":").last.flatMap({ UInt16($0) }) else {
+      preconditionFailure("the daemon's URL has its port")
+    }
+    return port
+  }
+
+  /// The path of a photograph's asset.
+  func assetPath(of photograph: Photograph) throws -> String {
+    guard let asset = identifiers[photograph.name] else {
+      throw BenchError(description: "photod has no asset \(photograph.name)")
+    }
+    return "/v1/assets/\(asset)"
+  }
+
   func url(of benchPicture: BenchPicture) throws -> String { try url(of: benchPicture, quality: CodecFloor.quality) }
 
   func url(of benchPicture: BenchPicture, quality: Int) throws -> String {

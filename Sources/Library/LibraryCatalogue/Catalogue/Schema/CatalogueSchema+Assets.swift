@@ -100,7 +100,11 @@ extension CatalogueSchema {
       -- The operations of its adjustments that are rendered, as canonical JSON: `[]` if all are of another program. NULL:
       -- it has no adjustments.
       adjustments TEXT,
-      -- Adjustments in the format of another program, byte for byte, and their format; NULL for those of this one.
+      -- 'user': a user set or reverted its adjustments, which decides from then on. 'imported': they follow the edit that
+      -- another program left in its file or in a sidecar. NULL: it has none of either.
+      adjustmentOrigin TEXT CHECK (adjustmentOrigin IN ('user', 'imported')),
+      -- Adjustments in the format of another program, byte for byte, and their format; NULL for those of this one. The
+      -- data of imported ones stay in their file, and are NULL here.
       adjustmentFormat TEXT,
       adjustmentFormatVersion TEXT,
       adjustmentData BLOB,
@@ -138,6 +142,8 @@ extension CatalogueSchema {
     -- Contains only the assets whose placeholder is missing, in the order in which placeholders are made.
     CREATE INDEX assetWithoutPlaceholder ON asset (creationDate DESC, localIdentifier)
       WHERE placeholderVersion IS NOT contentVersion;
+
+    CREATE INDEX assetWithImportedEdit ON asset (id) WHERE adjustmentOrigin = 'imported';
 
     -- Not a CHECK, which would call a function at each insertion.
     CREATE TRIGGER boundPlaceholder AFTER UPDATE OF placeholder ON asset WHEN length(NEW.placeholder) > 64 BEGIN
@@ -181,6 +187,8 @@ extension CatalogueSchema {
       -- The position of a live photo's video in the file.
       videoOffset INTEGER,
       videoLength INTEGER,
+      -- The edit that another program left in this picture, or in this sidecar: JSON of ForeignEdit.
+      edit TEXT,
       unreadableReason TEXT,
       CHECK ((asset IS NULL) = (role IS NULL)),
       CHECK ((videoOffset IS NULL) = (videoLength IS NULL))
@@ -191,5 +199,6 @@ extension CatalogueSchema {
     CREATE INDEX fileByFingerprint ON file (fingerprint) WHERE fingerprint IS NOT NULL;
     CREATE INDEX fileByContentIdentifier ON file (contentIdentifier) WHERE contentIdentifier IS NOT NULL;
     CREATE INDEX fileByBurst ON file (burst) WHERE burst IS NOT NULL;
+    CREATE INDEX fileWithEdit ON file (id) WHERE edit IS NOT NULL;
     """
 }

@@ -15,7 +15,8 @@ extension CatalogueSchema {
       value ANY
     ) STRICT;
     INSERT INTO catalogueValue VALUES ('contentKey', randomblob(32)), ('isFirstScanComplete', 0), ('probe', ''),
-      ('placeholderMaker', ''), ('renderableTypes', ''), ('timeZone', ''), ('filedAsset', NULL), ('historyStart', 0);
+      ('placeholderMaker', ''), ('renderableTypes', ''), ('timeZone', ''), ('filedAsset', NULL), ('historyStart', 0),
+      ('importsTones', 0);
 
     CREATE TABLE library (
       -- 0 is the whole library. Never reused.

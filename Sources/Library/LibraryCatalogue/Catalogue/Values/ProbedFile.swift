@@ -13,6 +13,8 @@ package struct ProbedFile: Sendable {
   /// The identity of the file when it was read; `.unknown`, which matches no file, if it could not be opened.
   package let identity: FileIdentity
   package let finding: Finding
+  /// The edit that another program left in this sidecar.
+  package var sidecarEdit: ForeignEdit?
   /// The row of the missing file that this file was recognised as.
   package var movedFromRow: Int64?
 

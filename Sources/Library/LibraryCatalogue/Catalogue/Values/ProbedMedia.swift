@@ -35,6 +35,8 @@ package struct ProbedMedia: Sendable {
   package var contentIdentifier: String?
   /// The burst identifier in the file.
   package var burst: String?
+  /// The edit that another program left in the file.
+  package var edit: ForeignEdit?
 
   package init(
     uniformTypeIdentifier: String, mediaType: MediaType, mediaSubtypes: MediaSubtypes, isRAW: Bool,

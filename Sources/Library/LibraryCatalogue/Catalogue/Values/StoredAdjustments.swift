@@ -7,24 +7,33 @@ package struct StoredAdjustments: Sendable, Hashable {
   package struct Foreign: Sendable, Hashable {
     package var formatIdentifier: String
     package var formatVersion: String
-    /// Kept byte for byte.
-    package var data: [UInt8]
+    /// Kept byte for byte. `nil`: they are in a file of the library.
+    package var data: [UInt8]?
 
-    package init(formatIdentifier: String, formatVersion: String, data: [UInt8]) {
+    package init(formatIdentifier: String, formatVersion: String, data: [UInt8]?) {
       self.formatIdentifier = formatIdentifier
       self.formatVersion = formatVersion
       self.data = data
     }
   }
 
+  /// Who made them.
+  package enum Origin: String, Sendable {
+    case user
+    /// They follow the edit that another program left in a file.
+    case imported
+  }
+
   /// The operations to render; may be empty.
   package var operations: Adjustments
+  package var origin: Origin
   /// `nil`: the adjustments are only the operations.
   package var foreign: Foreign?
 
-  package init(operations: Adjustments, foreign: Foreign? = nil) {
+  package init(operations: Adjustments, foreign: Foreign? = nil, origin: Origin = .user) {
     self.operations = operations
     self.foreign = foreign
+    self.origin = origin
   }
 
   /// Parses the column. It was written from valid operations.
@@ -39,4 +48,16 @@ package struct AdjustedAsset: Sendable {
   package let asset: Asset
   /// `nil` if it has none.
   package let adjustments: StoredAdjustments?
+  /// The edit that another program left in a file, also while a user's adjustments take its place.
+  package let imported: ImportedEdit?
+}
+
+/// An edit that another program left in a file of an asset.
+package struct ImportedEdit: Sendable, Hashable {
+  package let formatIdentifier: String
+  package let formatVersion: String
+  /// What of it is rendered, or would be without a user's adjustments.
+  package let operations: Adjustments
+  /// The names of the parts that are not rendered.
+  package let unrendered: [String]
 }

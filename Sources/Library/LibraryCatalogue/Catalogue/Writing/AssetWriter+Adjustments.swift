@@ -9,38 +9,52 @@ import Primitives
 /// `contentVersion` does.
 extension AssetWriter {
   /// Replaces the adjustments of a picture. Setting the same ones again changes nothing.
-  func setAdjustments(_ adjustments: StoredAdjustments, of asset: Int64) throws {
+  ///
+  /// - Parameter keepsForeign: the data of another program that a user set before stay, beside the new operations.
+  func setAdjustments(_ adjustments: StoredAdjustments, of asset: Int64, keepsForeign: Bool = false) throws {
     let isPicture = try Bool.fetchOne(
       db.cachedStatement(sql: "SELECT mediaType = 1 FROM asset WHERE id = ?"), arguments: [asset])
     guard isPicture == true else { throw AdjustmentsRefused() }
+    func kept(_ column: String, _ value: String) -> String {
+      keepsForeign ? "CASE WHEN adjustmentData IS NULL THEN \(value) ELSE \(column) END" : value
+    }
     try run(
       """
-      UPDATE asset SET adjustments = ?1, adjustmentFormat = ?2, adjustmentFormatVersion = ?3, adjustmentData = ?4,
+      UPDATE asset SET adjustments = ?1, adjustmentOrigin = ?8,
+        adjustmentFormat = \(kept("adjustmentFormat", "?2")),
+        adjustmentFormatVersion = \(kept("adjustmentFormatVersion", "?3")),
+        adjustmentData = \(kept("adjustmentData", "?4")),
         unadjustedVersion = coalesce(
           unadjustedVersion, substr(contentVersion, 1, length(contentVersion) - length(regionsVersion))),
         unadjustedWidth = coalesce(unadjustedWidth, pixelWidth),
         unadjustedHeight = coalesce(unadjustedHeight, pixelHeight),
         adjustmentDate = ?5, revision = ?6, modificationDate = ?5
-      WHERE id = ?7 AND (adjustments, adjustmentFormat, adjustmentFormatVersion, adjustmentData) IS NOT (?1, ?2, ?3, ?4)
+      WHERE id = ?7
+        AND (adjustments, adjustmentOrigin, adjustmentFormat, adjustmentFormatVersion, adjustmentData) IS NOT
+          (?1, ?8, \(kept("adjustmentFormat", "?2")), \(kept("adjustmentFormatVersion", "?3")),
+            \(kept("adjustmentData", "?4")))
       """,
       [
         adjustments.operations.json, adjustments.foreign?.formatIdentifier, adjustments.foreign?.formatVersion,
-        adjustments.foreign.map { Data($0.data) }, now, token, asset,
+        adjustments.foreign?.data.map { Data($0) }, now, token, asset, adjustments.origin.rawValue,
       ])
     try refreshAdjustedPicture(of: asset)
   }
 
   /// Removes the adjustments, also those of another program. Without adjustments nothing changes.
-  func revertAdjustments(of asset: Int64) throws {
+  ///
+  /// - Parameter origin: `user`, or `nil` if the edit that they follow is gone.
+  func revertAdjustments(of asset: Int64, origin: StoredAdjustments.Origin? = .user) throws {
     try run(
       """
       UPDATE asset SET contentVersion = unadjustedVersion || regionsVersion,
         pixelWidth = unadjustedWidth, pixelHeight = unadjustedHeight,
-        adjustments = NULL, adjustmentFormat = NULL, adjustmentFormatVersion = NULL, adjustmentData = NULL,
+        adjustments = NULL, adjustmentOrigin = ?4, adjustmentFormat = NULL, adjustmentFormatVersion = NULL,
+        adjustmentData = NULL,
         unadjustedVersion = NULL, unadjustedWidth = NULL, unadjustedHeight = NULL, adjustmentDate = ?1,
         revision = ?2, modificationDate = ?1
       WHERE id = ?3 AND adjustments IS NOT NULL
-      """, [now, token, asset])
+      """, [now, token, asset, origin?.rawValue])
   }
 
   /// Derives the version and the size of an adjusted picture from those of the picture before its adjustments.

@@ -27,6 +27,7 @@ struct AssetWriter {
   /// The uniform type identifiers that can be decoded.
   let renderableTypes: Set<String>
   var bursts: BurstWriter
+  var edits = ForeignEditWriter()
   /// The assets that a new file may join.
   var joinable = JoinableAssets.of(.whole)
 
@@ -43,25 +44,39 @@ struct AssetWriter {
     bursts = BurstWriter(db, token: token)
   }
 
-  /// Call it once at the end of the transaction: groups bursts, which span several assets.
-  mutating func finish() throws { try bursts.regroup() }
+  /// Call it once at the end of the transaction: groups bursts, which span several assets, and applies the edits of
+  /// other programs, which may come from several files.
+  mutating func finish() throws {
+    try bursts.regroup()
+    try applyForeignEdits()
+  }
 
   // MARK: Paths
 
   /// The placeholder path of a row without a path. It starts with a NUL, which no real path contains.
   private static func vacantPath(_ row: Int64) -> Data { Data([0]) + Data(String(row).utf8) }
 
-  func clearPath(fromRow row: Int64) throws {
+  mutating func clearPath(fromRow row: Int64) throws {
+    if let former = try formerPath(ofRow: row) { edits.note(sidecar: former) }
     try run("UPDATE file SET path = ? WHERE id = ?", [Self.vacantPath(row), row])
   }
 
+  private func formerPath(ofRow row: Int64) throws -> [UInt8]? {
+    try Data.fetchOne(db.cachedStatement(sql: "SELECT path FROM file WHERE id = ?"), arguments: [row]).map {
+      [UInt8]($0)
+    }
+  }
+
   /// Moves a row to a path. Another row with that path loses it.
-  func move(row: Int64, to path: [UInt8]) throws {
+  mutating func move(row: Int64, to path: [UInt8]) throws {
+    if let former = try formerPath(ofRow: row) { edits.note(sidecar: former) }
+    edits.note(sidecar: path)
     if let previous = try fileRow(at: path)?.id, previous != row { try clearPath(fromRow: previous) }
     try run("UPDATE file SET path = ? WHERE id = ?", [Data(path), row])
     let asset = try Int64.fetchOne(
       db.cachedStatement(sql: "SELECT asset FROM file WHERE id = ?"), arguments: [row])
     guard let asset else { return }
+    edits.note(asset: asset)
     try run(
       """
       UPDATE asset SET revision = ?1, modificationDate = ?5,
@@ -76,6 +91,7 @@ struct AssetWriter {
     if let former = file.movedFromRow { try move(row: former, to: file.path) }
     // Look the row up now: rows may have moved since the scan saw the file, also within this batch.
     let row = try fileRow(at: file.path)
+    edits.note(sidecar: file.path)
     switch file.finding {
     case .media(let media): try store(media, of: file, row)
     case .unreadable(let reason):
@@ -103,6 +119,7 @@ struct AssetWriter {
         try touch(asset)
       }
       try refresh(asset)
+      edits.note(asset: asset)
       return
     }
     if let row, let asset = row.asset {
@@ -122,18 +139,23 @@ struct AssetWriter {
         try update(partner.asset, media, file)
       }
       try refresh(partner.asset)
+      edits.note(asset: partner.asset)
       return
     }
     let asset = try insert(media, file)
     try write(file, row: row?.id, asset: asset, role: media.primaryRole, isPrimary: true, media: media)
+    edits.note(asset: asset)
   }
 
   /// Removes a missing file's row. Its asset is deleted with it, unless the asset has other files; in that case the
   /// caller stores the first of them again in the same transaction.
   mutating func remove(row: Int64) throws {
     let gone = try Row.fetchOne(
-      db.cachedStatement(sql: "DELETE FROM file WHERE id = ? RETURNING asset, isPrimary"), arguments: [row])
-    guard let gone, let asset: Int64 = gone[0] else { return }
+      db.cachedStatement(sql: "DELETE FROM file WHERE id = ? RETURNING asset, isPrimary, path"), arguments: [row])
+    guard let gone else { return }
+    edits.note(sidecar: [UInt8](gone[2] as Data))
+    guard let asset: Int64 = gone[0] else { return }
+    edits.note(asset: asset)
     let other = try Int64.fetchOne(
       db.cachedStatement(sql: "SELECT id FROM file WHERE asset = ? ORDER BY role, id LIMIT 1"), arguments: [asset])
     guard let other else {
@@ -184,22 +206,24 @@ struct AssetWriter {
       asset, role?.rawValue, isPrimary, Data(file.path), Int64(bitPattern: file.identity.inode), file.identity.size,
       file.identity.modified, media?.fingerprint?.data, media?.uniformTypeIdentifier, media?.embeddedDate,
       media?.contentIdentifier, media?.burst, media?.mediaSubtypes.contains(.photoLive) ?? false,
-      media?.thumbnail?.offset, media?.thumbnail?.length, media?.video?.offset, media?.video?.length, unreadableReason,
+      media?.thumbnail?.offset, media?.thumbnail?.length, media?.video?.offset, media?.video?.length,
+      try (media?.edit ?? file.sidecarEdit).map(ForeignEditWriter.json), unreadableReason,
     ]
     if let row {
       try run(
         """
         UPDATE file SET asset = ?, role = ?, isPrimary = ?, path = ?, inode = ?, size = ?, modified = ?, fingerprint = ?,
           type = ?, embeddedDate = ?, contentIdentifier = ?, burst = ?, isLive = ?, thumbnailOffset = ?,
-          thumbnailLength = ?, videoOffset = ?, videoLength = ?, unreadableReason = ?
+          thumbnailLength = ?, videoOffset = ?, videoLength = ?, edit = ?, unreadableReason = ?
         WHERE id = ?
         """, values + [row])
     } else {
       try run(
         """
         INSERT INTO file (asset, role, isPrimary, path, inode, size, modified, fingerprint, type, embeddedDate,
-          contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, unreadableReason)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, edit,
+          unreadableReason)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """, values)
     }
   }

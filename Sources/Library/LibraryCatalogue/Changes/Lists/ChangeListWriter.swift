@@ -38,9 +38,9 @@ struct ChangeListWriter {
   mutating func perform(_ request: ChangeRequest, at index: Int) throws {
     switch request.action {
     case .updateAsset(let target, let update): try self.update(try asset(target, "asset"), target, update)
-    case .setAdjustments(let targets, let adjustments):
+    case .setAdjustments(let targets, let adjustments, let keepsForeign):
       for (row, target) in zip(try rows(targets), targets) {
-        do { try assets.setAdjustments(adjustments, of: row) } catch is AdjustmentsRefused {
+        do { try assets.setAdjustments(adjustments, of: row, keepsForeign: keepsForeign) } catch is AdjustmentsRefused {
           throw ChangeListError(.notAdjustable(target.description), parameter: "asset")
         }
       }

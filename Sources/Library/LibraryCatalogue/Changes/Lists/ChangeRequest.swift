@@ -18,8 +18,8 @@ package enum ChangeTarget: Sendable, Hashable, CustomStringConvertible {
 package struct ChangeRequest: Sendable, Hashable {
   package enum Action: Sendable, Hashable {
     case updateAsset(ChangeTarget, AssetUpdate)
-    /// Replaces the adjustments of pictures.
-    case setAdjustments([ChangeTarget], StoredAdjustments)
+    /// Replaces the adjustments of pictures. `keepsForeign`: data of another program that a user set before stay.
+    case setAdjustments([ChangeTarget], StoredAdjustments, keepsForeign: Bool = false)
     /// Removes the adjustments of pictures.
     case revertAdjustments([ChangeTarget])
     /// Moves the asset to the trash.

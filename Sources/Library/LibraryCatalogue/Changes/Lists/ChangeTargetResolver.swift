@@ -46,7 +46,7 @@ struct ChangeTargetResolver {
     switch request.action {
     case .updateAsset(.existing(let identifier), _), .deleteAsset(.existing(let identifier)):
       _ = try asset(identifier, "asset")
-    case .setAdjustments(let targets, _), .revertAdjustments(let targets):
+    case .setAdjustments(let targets, _, _), .revertAdjustments(let targets):
       for case .existing(let identifier) in targets { _ = try asset(identifier, "asset") }
     case .createAssetFromUpload(let identifier): _ = try asset(identifier, "upload")
     case .updateCollection(.existing(let identifier), _), .deleteCollection(.existing(let identifier)),
@@ -74,7 +74,7 @@ struct ChangeTargetResolver {
     case .updateAsset(.existing(let identifier), _), .deleteAsset(.existing(let identifier)):
       name = identifier.rawValue
       revision = try assetRevision(name)
-    case .setAdjustments(let targets, _), .revertAdjustments(let targets):
+    case .setAdjustments(let targets, _, _), .revertAdjustments(let targets):
       guard targets.count == 1, case .existing(let identifier)? = targets.first else {
         throw ChangeListError(
           .revisionMismatch(targets.first?.description ?? "a list of assets"), parameter: "ifMatch")

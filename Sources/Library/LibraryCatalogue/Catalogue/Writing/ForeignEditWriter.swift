@@ -1,0 +1,154 @@
+// Follows the edits that other programs left: in a picture's own file, or in a sidecar beside it. After every change of
+// the files concerned, the asset gets the edit as its adjustments, or loses those that it got from one. Once a user set
+// or reverted an asset's adjustments, edits of files no longer change them.
+//
+//     precedence    Apple's adjustment data (.AAE) > XMP sidecar > XMP in the file
+
+import Foundation
+import GRDB
+import PhotoModel
+
+/// The files and assets of one transaction whose edits may have changed.
+struct ForeignEditWriter {
+  /// The maximum number of pictures that one sidecar may describe: `IMG_1.xmp` beside `IMG_1.jpg`, `IMG_1.heic`, ….
+  static let maximumPictures = 16
+
+  fileprivate var assets: Set<Int64> = []
+  fileprivate var sidecars: Set<[UInt8]> = []
+
+  mutating func note(asset: Int64) { assets.insert(asset) }
+
+  /// Records a path where a file appeared, changed or disappeared; of interest only if it names a sidecar.
+  mutating func note(sidecar path: [UInt8]) {
+    if SidecarPaths.type(of: path) != nil { sidecars.insert(path) }
+  }
+
+  static func json(_ edit: ForeignEdit) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    return String(decoding: try encoder.encode(edit), as: UTF8.self)
+  }
+
+  /// Whether any file has an edit, or any asset got one.
+  fileprivate static func exist(_ db: Database) throws -> Bool {
+    try Bool.fetchOne(
+      db.cachedStatement(
+        sql: """
+          SELECT EXISTS (SELECT 1 FROM file INDEXED BY fileWithEdit WHERE edit IS NOT NULL)
+            OR EXISTS (SELECT 1 FROM asset INDEXED BY assetWithImportedEdit WHERE adjustmentOrigin = 'imported')
+          """)) ?? false
+  }
+
+  fileprivate static func importsTones(_ db: Database) throws -> Bool {
+    try Bool.fetchOne(db.cachedStatement(sql: "SELECT value FROM catalogueValue WHERE name = 'importsTones'")) ?? false
+  }
+
+  /// The edit of an asset's files, as it is or would be rendered; `nil` if they have none.
+  static func imported(of asset: Int64, _ db: Database) throws -> ImportedEdit? {
+    guard try exist(db) else { return nil }
+    let picture = try Row.fetchOne(
+      db.cachedStatement(
+        sql: """
+          SELECT file.path, file.edit, asset.orientation, coalesce(unadjustedWidth, pixelWidth),
+            coalesce(unadjustedHeight, pixelHeight)
+          FROM asset \(AssetRow.primaryFile) WHERE asset.id = ? AND asset.mediaType = 1
+          """), arguments: [asset])
+    guard let picture else { return nil }
+    let path = [UInt8](picture[0] as Data)
+    guard let json = try sidecarEdit(beside: path, db) ?? picture[1] as String? else { return nil }
+    let edit = try JSONDecoder().decode(ForeignEdit.self, from: Data(json.utf8))
+    let rendering = edit.rendering(
+      of: PixelSize(width: picture[3], height: picture[4]), Orientation(rawValue: picture[2]) ?? .topLeft,
+      includesTones: try importsTones(db))
+    guard edit.isAlwaysEdit || !rendering.operations.isEmpty else { return nil }
+    return ImportedEdit(
+      formatIdentifier: edit.formatIdentifier, formatVersion: edit.formatVersion, operations: rendering.operations,
+      unrendered: rendering.unrendered)
+  }
+
+  private static func sidecarEdit(beside path: [UInt8], _ db: Database) throws -> String? {
+    let statement = try db.cachedStatement(
+      sql: "SELECT edit FROM file WHERE path = ? AND asset IS NULL AND edit IS NOT NULL")
+    let paths = SidecarPaths.beside(path)
+    for type in [AssetResourceType.adjustmentData, .sidecar] {
+      for sidecar in paths where sidecar.type == type {
+        if let json = try String.fetchOne(statement, arguments: [Data(sidecar.path)]) { return json }
+      }
+    }
+    return nil
+  }
+
+  /// The assets whose primary file a sidecar describes, whether the sidecar exists or not.
+  fileprivate static func pictures(of sidecar: [UInt8], _ db: Database) throws -> [Int64] {
+    let (whole, stems) = SidecarPaths.described(by: sidecar)
+    var found: [Int64] = []
+    let one = try db.cachedStatement(sql: "SELECT asset FROM file WHERE path = ? AND isPrimary = 1")
+    for path in whole { found += try Int64.fetchAll(one, arguments: [Data(path)]) }
+    // All names that continue with a dot, which a slash follows in ASCII.
+    let range = try db.cachedStatement(
+      sql: """
+        SELECT path, asset FROM file WHERE path > ? AND path < ? AND isPrimary = 1 AND asset IS NOT NULL
+        ORDER BY path LIMIT \(maximumPictures)
+        """)
+    for stem in stems {
+      let rows = try Row.fetchAll(
+        range, arguments: [Data(stem + [UInt8(ascii: ".")]), Data(stem + [UInt8(ascii: "/")])])
+      for row in rows where SidecarPaths.beside([UInt8](row[0] as Data)).contains(where: { $0.path == sidecar }) {
+        found.append(row[1])
+      }
+    }
+    return found
+  }
+}
+
+extension AssetWriter {
+  /// Gives the noted assets the edits of their files.
+  mutating func applyForeignEdits() throws {
+    defer { edits = ForeignEditWriter() }
+    guard !edits.assets.isEmpty || !edits.sidecars.isEmpty, try ForeignEditWriter.exist(db) else { return }
+    var assets = edits.assets
+    for sidecar in edits.sidecars { assets.formUnion(try ForeignEditWriter.pictures(of: sidecar, db)) }
+    for asset in assets.sorted() { try applyForeignEdit(to: asset) }
+  }
+
+  private func applyForeignEdit(to asset: Int64) throws {
+    let row = try Row.fetchOne(
+      db.cachedStatement(sql: "SELECT adjustmentOrigin FROM asset WHERE id = ?"), arguments: [asset])
+    guard let row else { return }
+    let origin = (row[0] as String?).flatMap(StoredAdjustments.Origin.init)
+    guard origin != .user else { return }
+    guard let edit = try ForeignEditWriter.imported(of: asset, db) else {
+      if origin == .imported { try revertAdjustments(of: asset, origin: nil) }
+      return
+    }
+    try setAdjustments(
+      StoredAdjustments(
+        operations: edit.operations,
+        foreign: StoredAdjustments.Foreign(
+          formatIdentifier: edit.formatIdentifier, formatVersion: edit.formatVersion, data: nil),
+        origin: .imported), of: asset)
+  }
+}
+
+extension Catalogue {
+  /// Sets whether edits of other programs are imported with their tones. After a change all such edits are imported
+  /// again.
+  package func setImportsTones(_ importsTones: Bool) throws(AssetSourceError) {
+    guard try read({ try ForeignEditWriter.importsTones($0) }) != importsTones else { return }
+    try change { db, token in
+      try db.execute(
+        sql: "UPDATE catalogueValue SET value = ? WHERE name = 'importsTones'", arguments: [importsTones])
+      var writer = try AssetWriter(db, token: token)
+      let files = try Row.fetchCursor(
+        db, sql: "SELECT path, asset FROM file INDEXED BY fileWithEdit WHERE edit IS NOT NULL")
+      while let file = try files.next() {
+        if let asset: Int64 = file[1] {
+          writer.edits.note(asset: asset)
+        } else {
+          writer.edits.note(sidecar: [UInt8](file[0] as Data))
+        }
+      }
+      try writer.finish()
+    }
+  }
+}

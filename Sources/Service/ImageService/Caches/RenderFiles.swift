@@ -1,0 +1,251 @@
+// Full-size renders of adjusted pictures as files: a response sends ranges of one, so it must exist as a whole before
+// the first byte is sent. They are made on request only.
+//
+//     file(for:)    an existing file, or nil
+//     make(_:)      writes a file once, whoever else asks for it meanwhile
+//
+// A file is written under a temporary name, synced and renamed: under its own name it is always complete. The least
+// recently used files are removed when the limit is reached; a response that still sends one keeps it open.
+
+import Crypto
+import Logging
+import PhotoModel
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+package final class RenderFiles: Sendable {
+  package struct Limits: Sendable, Hashable {
+    /// All files together. 0: nothing is stored.
+    package var capacityBytes = 2 << 30
+    /// The number of files.
+    package var files = 10_000
+    /// Nothing is written when less than this is free on the file system.
+    package var minimumFreeBytes: Int64 = 512 << 20
+
+    package init() {}
+  }
+
+  private struct Entry {
+    var size: Int64
+    /// The time of its last use, as a counter.
+    var use: UInt64
+  }
+
+  private struct State {
+    var entries: [String: Entry] = [:]
+    var bytes: Int64 = 0
+    var uses: UInt64 = 0
+    /// What waits for the files that are being written, by name.
+    var writing: [String: [@Sendable () -> Void]] = [:]
+    var temporaryFiles: UInt64 = 0
+  }
+
+  private static let temporarySuffix = ".tmp"
+
+  private let folder: String
+  private let limits: Limits
+  private let logger: Logger
+  private let state = Mutex(State())
+
+  /// Opens the folder, or makes it; removes what an earlier process left unfinished, and what exceeds the limits.
+  ///
+  /// - Parameter folder: used by this object only. If it can't be made or read, nothing is stored.
+  package init(folder: String, limits: Limits = Limits(), logger: Logger) {
+    self.folder = folder
+    self.limits = limits
+    self.logger = logger
+    guard limits.capacityBytes > 0 else { return }
+    if mkdir(folder, 0o700) != 0, errno != EEXIST {
+      logger.error(
+        "no folder for full-size renders", metadata: ["folder": "\(folder)", "error": "\(SystemError(code: errno))"])
+      return
+    }
+    let found = readFolder()
+    state.withLock { state in
+      for file in found.sorted(by: { $0.modified < $1.modified }) {
+        state.uses += 1
+        state.entries[file.name] = Entry(size: file.size, use: state.uses)
+        state.bytes += file.size
+      }
+    }
+    evict()
+  }
+
+  /// Whether files are stored.
+  package var isEnabled: Bool { limits.capacityBytes > 0 }
+
+  /// - Parameter key: decides on the content: equal keys, equal bytes.
+  package func file(for key: String) -> RenderFile? { open(Self.name(key)) }
+
+  /// Calls `completion` with the file, which is written first if it does not exist; with `nil` if it can't be stored, or
+  /// has no content. Blocks while it writes. For concurrent calls with one key it is written once; `completion` of the
+  /// others is called by the call that writes.
+  package func make(
+    _ key: String, _ bytes: @Sendable () -> [UInt8]?, completion: @escaping @Sendable (RenderFile?) -> Void
+  ) {
+    let name = Self.name(key)
+    let isFirst = state.withLock { state in
+      if state.writing[name] != nil {
+        state.writing[name]?.append { [weak self] in completion(self?.open(name)) }
+        return false
+      }
+      state.writing[name] = []
+      return true
+    }
+    guard isFirst else { return }
+    var file = open(name)
+    if file == nil, isEnabled, let bytes = bytes() {
+      do throws(SystemError) {
+        try write(bytes, name)
+        file = open(name)
+      } catch {
+        logger.warning("full-size render not stored", metadata: ["error": "\(error)"])
+      }
+    }
+    completion(file)
+    let waiting = state.withLock { $0.writing.removeValue(forKey: name) ?? [] }
+    for call in waiting { call() }
+  }
+
+  private static func name(_ key: String) -> String {
+    SHA256.hash(data: Array(key.utf8)).map { byte in
+      let digits = String(byte, radix: 16)
+      return digits.count == 1 ? "0" + digits : digits
+    }.joined()
+  }
+
+  private func path(_ name: String) -> String { folder + "/" + name }
+
+  private func open(_ name: String) -> RenderFile? {
+    let isKnown = state.withLock { state in
+      guard state.entries[name] != nil else { return false }
+      state.uses += 1
+      state.entries[name]?.use = state.uses
+      return true
+    }
+    guard isKnown else { return nil }
+    if let file = RenderFile(path(name)) { return file }
+    // An operator may delete the folder's files at any time.
+    forget(name)
+    return nil
+  }
+
+  private func forget(_ name: String) {
+    state.withLock { state in
+      if let entry = state.entries.removeValue(forKey: name) { state.bytes -= entry.size }
+    }
+  }
+
+  private func write(_ bytes: [UInt8], _ name: String) throws(SystemError) {
+    guard bytes.count <= limits.capacityBytes else { throw SystemError(code: EFBIG) }
+    var status = statvfs()
+    guard statvfs(folder, &status) == 0 else { throw SystemError(code: errno) }
+    guard Int64(status.f_bavail) * Int64(status.f_frsize) - Int64(bytes.count) >= limits.minimumFreeBytes else {
+      throw SystemError(code: ENOSPC)
+    }
+    let number = state.withLock { state in
+      state.temporaryFiles += 1
+      return state.temporaryFiles
+    }
+    let temporary = path("\(name).\(getpid()).\(number)\(Self.temporarySuffix)")
+    do throws(SystemError) {
+      try Self.write(bytes, to: temporary)
+      guard rename(temporary, path(name)) == 0 else { throw SystemError(code: errno) }
+    } catch {
+      unlink(temporary)
+      throw error
+    }
+    state.withLock { state in
+      state.uses += 1
+      let old = state.entries.updateValue(Entry(size: Int64(bytes.count), use: state.uses), forKey: name)
+      state.bytes += Int64(bytes.count) - (old?.size ?? 0)
+    }
+    evict()
+  }
+
+  private static func write(_ bytes: [UInt8], to path: String) throws(SystemError) {
+    let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw SystemError(code: errno) }
+    defer { close(descriptor) }
+    var written = 0
+    while written < bytes.count {
+      let count = bytes.withUnsafeBytes {
+        Glibc.write(descriptor, $0.baseAddress?.advanced(by: written), bytes.count - written)
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw SystemError(code: errno) }
+      written += count
+    }
+    guard fsync(descriptor) == 0 else { throw SystemError(code: errno) }
+  }
+
+  /// Removes the least recently used files until the rest is within the limits.
+  private func evict() {
+    let removed = state.withLock { state -> [String] in
+      guard state.bytes > Int64(limits.capacityBytes) || state.entries.count > limits.files else { return [] }
+      var removed: [String] = []
+      for (name, entry) in state.entries.sorted(by: { $0.value.use < $1.value.use }) {
+        guard state.bytes > Int64(limits.capacityBytes) || state.entries.count > limits.files else { break }
+        state.entries[name] = nil
+        state.bytes -= entry.size
+        removed.append(name)
+      }
+      return removed
+    }
+    for name in removed { unlink(path(name)) }
+  }
+
+  private func readFolder() -> [(name: String, size: Int64, modified: Int)] {
+    guard let listing = opendir(folder) else { return [] }
+    defer { closedir(listing) }
+    var found: [(name: String, size: Int64, modified: Int)] = []
+    while let entry = readdir(listing) {
+      let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name.hasPrefix(".") { continue }
+      if name.hasSuffix(Self.temporarySuffix) {
+        unlink(path(name))
+        continue
+      }
+      var status = stat()
+      guard stat(path(name), &status) == 0 else { continue }
+      found.append((name, Int64(status.st_size), status.st_mtim.tv_sec))
+    }
+    return found
+  }
+}
+
+/// An open render. Its file is never changed, only removed.
+package final class RenderFile: FileByteSource {
+  package let descriptor: Int32
+  package let size: Int64
+  package var canReturnNotYet: Bool { false }
+  package var isUntouched: Bool { true }
+
+  fileprivate init?(_ path: String) {
+    let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else {
+      close(descriptor)
+      return nil
+    }
+    self.descriptor = descriptor
+    size = Int64(status.st_size)
+  }
+
+  deinit { close(descriptor) }
+
+  package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(ByteSourceError) -> ByteRead {
+    while true {
+      let count = pread(descriptor, buffer.baseAddress, buffer.count, Int(offset))
+      if count > 0 { return .bytes(count) }
+      if count == 0 { return .end }
+      if errno != EINTR { throw .readFailed(code: errno) }
+    }
+  }
+}

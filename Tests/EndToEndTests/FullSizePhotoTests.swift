@@ -1,0 +1,113 @@
+import Foundation
+import PhotoFixtures
+import Testing
+
+/// The data of edited pictures: full-size renders in files, with the original's EXIF.
+@Suite("Full-size renders", .blocking)
+struct FullSizePhotoTests {
+  private static let scene = Scene(seed: 6, grain: 4).pixels(width: 640, height: 480)
+  private static let turn = #"{"operations": [{"type": "rotate", "quarterTurns": 1}, {"type": "exposure", "ev": 0.5}]}"#
+  private static let original = JPEGFile {
+    $0.quality = 95
+    $0.exif = EXIFBlock {
+      ($0.make, $0.model, $0.orientation) = ("Canon", "EOS 5D", 6)
+      $0.dateTimeOriginal = "2024:05:06 07:08:09"
+      ($0.latitude, $0.longitude) = (41.3, 174.7)
+      $0.thumbnail = JPEGFile().encoded(Scene(seed: 1).pixels(width: 160, height: 120))
+    }
+  }.encoded(scene)
+
+  private static func renders(_ folders: TestDaemon.Folders) -> [String] {
+    (try? FileManager.default.contentsOfDirectory(atPath: folders.data + "/renders")) ?? []
+  }
+
+  private static func library() throws -> TestDaemon.Folders {
+    let folders = try TestDaemon.Folders()
+    try TestDaemon.Files(root: folders.library).put(original, "IMG_1.jpg")
+    try TestDaemon.succeed(["scan", "--library", folders.library, "--data", folders.data])
+    return folders
+  }
+
+  /// The metadata of a file, as the daemon reads it.
+  private static func metadata(of file: [UInt8]) throws -> [String: Any] {
+    let daemon = try TestDaemon { try $0.put(file, "a.jpg") }
+    let asset = "/v1/assets/\(try daemon.identifier("a.jpg"))"
+    return try daemon.get(asset + "/metadata").json
+  }
+
+  @Test("the render has the photograph's EXIF, upright and of its own size, without the place unless asked")
+  func exif() throws {
+    let folders = try Self.library()
+    let daemon = try TestDaemon(serving: folders)
+    let asset = "/v1/assets/\(try daemon.identifier("IMG_1.jpg"))"
+    #expect(try daemon.post(asset + "/adjustments", Self.turn, method: "PUT").status == 200)
+    let plain = try daemon.get(asset + "/data")
+    let placed = try daemon.get(asset + "/data?includeLocation=true")
+    #expect(plain.status == 200 && placed.status == 200 && plain["ETag"] != placed["ETag"])
+    #expect(Self.renders(folders).count == 2)
+    for (answer, hasPlace) in [(plain, false), (placed, true)] {
+      let pixels = try #require(Pixels.decoded(answer.body)).pixels
+      #expect([pixels.width, pixels.height] == [640, 480])
+      let metadata = try Self.metadata(of: answer.body)
+      let tiff = metadata["TIFF"] as? [String: Any] ?? [:]
+      #expect(tiff["Make"] as? String == "Canon" && tiff["Orientation"] as? Int == 1, "\(tiff)")
+      let exif = metadata["EXIF"] as? [String: Any] ?? [:]
+      #expect(exif["DateTimeOriginal"] as? String == "2024:05:06 07:08:09", "\(exif)")
+      #expect((metadata["GPS"] != nil) == hasPlace)
+      #expect(metadata["Thumbnail"] == nil && (metadata["incomplete"] as? [Any])?.isEmpty == true, "\(metadata)")
+    }
+  }
+
+  @Test("it is stored once, sent from its file by ranges, and found again after a restart and a revert")
+  func stored() throws {
+    let folders = try Self.library()
+    let (asset, first) = try {
+      let daemon = try TestDaemon(serving: folders)
+      let asset = "/v1/assets/\(try daemon.identifier("IMG_1.jpg"))"
+      #expect(try daemon.post(asset + "/adjustments", Self.turn, method: "PUT").status == 200)
+      let head = try daemon.get(asset + "/data", method: "HEAD")
+      #expect(head.status == 200 && Self.renders(folders).isEmpty, "HEAD renders nothing")
+      let first = try daemon.get(asset + "/data")
+      #expect(first["ETag"] == head["ETag"])
+      #expect(try daemon.get(asset + "/data", ["Range: bytes=0-0"]).status == 206)
+      let known = try daemon.get(asset + "/data", method: "HEAD")
+      #expect(known["Content-Length"] == String(first.body.count))
+      return (asset, first)
+    }()
+    let files = Self.renders(folders)
+    #expect(files.count == 1)
+    // Left behind by a process that was killed while it wrote.
+    try Data([1]).write(to: URL(filePath: "\(folders.data)/renders/\(files[0]).1.1.tmp"))
+    let daemon = try TestDaemon(serving: folders)
+    #expect(Self.renders(folders) == files)
+    let part = try daemon.get(asset + "/data", ["Range: bytes=100-299,-5", "If-Range: \(first["ETag"] ?? "")"])
+    #expect(part.status == 206 && part["Content-Type"]?.hasPrefix("multipart/byteranges") == true)
+    let last = try daemon.get(asset + "/data", ["Range: bytes=-5"])
+    #expect(last.body == Array(first.body.suffix(5)))
+    #expect(try daemon.get(asset + "/data", ["Range: bytes=\(first.body.count)-"]).status == 416)
+    #expect(try daemon.get(asset + "/adjustments", method: "DELETE").status == 204)
+    #expect(try daemon.get(asset + "/data").body != first.body)
+    #expect(try daemon.post(asset + "/adjustments", Self.turn, method: "PUT").status == 200)
+    let again = try daemon.get(asset + "/data")
+    #expect(again["ETag"] == first["ETag"] && again.body == first.body)
+    #expect(Self.renders(folders) == files)
+  }
+
+  @Test("without room for files the render is sent from memory, the same")
+  func notStored() throws {
+    let folders = try Self.library()
+    func data(_ arguments: [String]) throws -> TestDaemon.Response {
+      let daemon = try TestDaemon(serving: folders, arguments: arguments)
+      let asset = "/v1/assets/\(try daemon.identifier("IMG_1.jpg"))"
+      #expect(try daemon.post(asset + "/adjustments", Self.turn, method: "PUT").status == 200)
+      let part = try daemon.get(asset + "/data", ["Range: bytes=10-19"])
+      let whole = try daemon.get(asset + "/data")
+      #expect(part.status == 206 && part.body == Array(whole.body[10..<20]) && part["ETag"] == whole["ETag"])
+      return whole
+    }
+    let fromMemory = try data(["--set", "cache.renderBytes=0"])
+    #expect(Self.renders(folders).isEmpty)
+    let fromFile = try data([])
+    #expect(fromMemory.body == fromFile.body && fromMemory["ETag"] == fromFile["ETag"])
+  }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import ImageService
+import Logging
+import PhotoModel
+import Synchronization
+import Testing
+
+@Suite("Files of full-size renders")
+struct RenderFilesTests {
+  /// A folder that is removed with this object.
+  private final class Folder {
+    let path = FileManager.default.temporaryDirectory.appending(path: "photod-renders-\(UUID().uuidString)").path
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func open(_ change: (inout RenderFiles.Limits) -> Void = { _ in }) -> RenderFiles {
+      var limits = RenderFiles.Limits()
+      limits.minimumFreeBytes = 0
+      change(&limits)
+      return RenderFiles(folder: path, limits: limits, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] }
+  }
+
+  private static func make(_ key: String, _ bytes: [UInt8]?, in files: RenderFiles) -> [UInt8]? {
+    let result = Mutex<[UInt8]?>(nil)
+    files.make(key) {
+      bytes
+    } completion: { file in
+      result.withLock { $0 = file.flatMap { try? $0.bytes(at: 0, count: Int($0.size)) } }
+    }
+    return result.withLock { $0 }
+  }
+
+  private static func stored(_ key: String, in files: RenderFiles) -> [UInt8]? {
+    files.file(for: key).flatMap { try? $0.bytes(at: 0, count: Int($0.size)) }
+  }
+
+  @Test("a file is made once, found again, and survives a restart")
+  func once() throws {
+    let folder = Folder()
+    do {
+      let files = folder.open()
+      #expect(files.file(for: "a") == nil)
+      #expect(Self.make("a", [1, 2, 3], in: files) == [1, 2, 3])
+      #expect(Self.make("a", [9], in: files) == [1, 2, 3], "it exists")
+      #expect(folder.names.count == 1)
+    }
+    #expect(Self.stored("a", in: folder.open()) == [1, 2, 3])
+  }
+
+  @Test("of concurrent calls with one key one makes the content, and all get the file")
+  func concurrent() {
+    let folder = Folder()
+    let files = folder.open()
+    let (made, got) = (Atomic(0), Atomic(0))
+    DispatchQueue.concurrentPerform(iterations: 16) { _ in
+      files.make("a") {
+        made.add(1, ordering: .relaxed)
+        return [UInt8](repeating: 7, count: 100_000)
+      } completion: { file in
+        if file?.size == 100_000 { got.add(1, ordering: .relaxed) }
+      }
+    }
+    #expect(made.load(ordering: .relaxed) == 1 && got.load(ordering: .relaxed) == 16)
+    #expect(folder.names.count == 1)
+  }
+
+  @Test("what a killed process left unfinished is removed, and never served")
+  func unfinished() throws {
+    let folder = Folder()
+    #expect(Self.make("a", [1], in: folder.open()) == [1])
+    let name = try #require(folder.names.first)
+    try Data([1, 2]).write(to: URL(filePath: "\(folder.path)/\(name).77.1.tmp"))
+    let files = folder.open()
+    #expect(folder.names == [name])
+    #expect(Self.stored("a", in: files) == [1])
+  }
+
+  @Test("the least recently used files go first, by bytes and by number")
+  func eviction() {
+    for byNumber in [false, true] {
+      let folder = Folder()
+      let files = folder.open {
+        if byNumber { $0.files = 2 } else { $0.capacityBytes = 250 }
+      }
+      for key in ["a", "b"] { _ = Self.make(key, [UInt8](repeating: 1, count: 100), in: files) }
+      let held = files.file(for: "a")
+      _ = Self.make("c", [UInt8](repeating: 1, count: 100), in: files)
+      #expect(files.file(for: "b") == nil && files.file(for: "a") != nil && files.file(for: "c") != nil)
+      #expect(folder.names.count == 2)
+      _ = Self.make("d", [UInt8](repeating: 1, count: 100), in: files)
+      _ = Self.make("e", [UInt8](repeating: 1, count: 100), in: files)
+      #expect(files.file(for: "a") == nil)
+      #expect((try? held?.bytes(at: 0, count: 100))?.count == 100, "an open file stays readable")
+    }
+  }
+
+  @Test("content that can't be stored is not: too long, none, no room, no capacity")
+  func notStored() {
+    let folder = Folder()
+    #expect(Self.make("a", [1, 2], in: folder.open { $0.capacityBytes = 1 }) == nil)
+    #expect(Self.make("a", nil, in: folder.open()) == nil)
+    #expect(Self.make("a", [1], in: folder.open { $0.minimumFreeBytes = .max / 2 }) == nil)
+    #expect(Self.make("a", [1], in: folder.open { $0.capacityBytes = 0 }) == nil)
+    #expect(folder.names.isEmpty)
+  }
+
+  @Test("a file that was deleted meanwhile is made again")
+  func deleted() throws {
+    let folder = Folder()
+    let files = folder.open()
+    _ = Self.make("a", [1], in: files)
+    try FileManager.default.removeItem(atPath: "\(folder.path)/\(folder.names[0])")
+    #expect(files.file(for: "a") == nil)
+    #expect(Self.make("a", [1], in: files) == [1])
+  }
+}
