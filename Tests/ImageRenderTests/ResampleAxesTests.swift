@@ -60,7 +60,7 @@ struct ResampleAxesTests {
 
   @Test("what was not used for longest is dropped first; a value over the limit is not kept")
   func order() {
-    var values = LeastRecentlyUsed<String, Int>(capacityBytes: 10)
+    var values = LRUCache<String, Int>(capacityBytes: 10)
     values.keep(1, for: "a", bytes: 4)
     values.keep(2, for: "b", bytes: 4)
     #expect(values.value(for: "a") == 1)

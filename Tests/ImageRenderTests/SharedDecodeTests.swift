@@ -293,8 +293,10 @@ struct SharedDecodeTests {
   @Test("a failing encoder fails its own picture only")
   func failingEncoder() throws {
     let outputs = [CountingOutput(wants: 5), CountingOutput(wants: 9, failsAt: 3), CountingOutput(wants: 9)]
-    let fanOut = FanOut(
-      outputs.enumerated().map { FanOut<CountingOutput>.Branch(member: $0, output: $1, stop: StopFlag()) })
+    let fanOut = DecodedRowDistributor(
+      outputs.enumerated().map {
+        DecodedRowDistributor<CountingOutput>.Branch(member: $0, output: $1, stop: StopFlag())
+      })
     var left: [(Int, CodecError?)] = []
     let outcome = fanOut.run({ left.append(($0, $2)) }) {
       for _ in 0..<20 where !fanOut.advance({ $0.take() }) { break }

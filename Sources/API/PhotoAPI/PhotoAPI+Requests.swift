@@ -81,7 +81,7 @@ extension PhotoAPI: HTTPHandler {
       if reach == .reading, head.method == .delete { caller = caller?.without(.admin) }
       try start(
         endpoint,
-        Exchange(
+        RoutedRequest(
           request: request, target: target, route: route, peer: peer, reach: reach, identity: identity, caller: caller,
           reply: reply),
         body)
@@ -101,7 +101,7 @@ extension PhotoAPI: HTTPHandler {
   }
 
   /// Runs the endpoint's handler. For some signed URLs, it first checks that the issuer still has access.
-  private func start(_ endpoint: Endpoint, _ exchange: Exchange, _ body: StreamedBody?) throws(Problem) {
+  private func start(_ endpoint: Endpoint, _ exchange: RoutedRequest, _ body: StreamedBody?) throws(Problem) {
     precondition(body == nil || endpoint.streamsBody, "HeadCheck has rejected every other streamed body")
     guard let condition = exchange.caller?.condition else { return try run(endpoint, exchange, body) }
     // The issuer sees only some collections, and may have lost access to this one since signing.
@@ -114,7 +114,7 @@ extension PhotoAPI: HTTPHandler {
     }
   }
 
-  private func run(_ endpoint: Endpoint, _ exchange: Exchange, _ body: StreamedBody?) throws(Problem) {
+  private func run(_ endpoint: Endpoint, _ exchange: RoutedRequest, _ body: StreamedBody?) throws(Problem) {
     switch endpoint.handler {
     case .immediate(let answer): exchange.reply.send(try answer(self, exchange))
     case .lookup(let answer):

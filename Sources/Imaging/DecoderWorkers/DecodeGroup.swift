@@ -5,7 +5,7 @@
 struct DecodeGroup {
   private let sessions: [DecodeSession]
   private let request: DecodeRequest
-  private var verdicts: [WorkerVerdict?]
+  private var verdicts: [WorkerOutcome?]
 
   /// - Parameter sessions: those of `request.parts(sessions.count)`, in that order.
   init(_ sessions: [DecodeSession], of request: DecodeRequest) {

@@ -33,13 +33,13 @@ final class DecodeSession {
   private var request: DecodeRequest { channel.request }
 
   /// Receives everything.
-  func receive(_ rows: (RowBand, RawSpan) -> RowDemand) -> WorkerVerdict {
+  func receive(_ rows: (RowBand, RawSpan) -> RowDemand) -> WorkerOutcome {
     receive(tiles: .max, rows) ?? .complete
   }
 
   /// Receives the first `tiles` tiles of the request, if it has so many, and then returns `nil`. An earlier end has a
   /// verdict.
-  func receive(tiles: Int, _ rows: (RowBand, RawSpan) -> RowDemand) -> WorkerVerdict? {
+  func receive(tiles: Int, _ rows: (RowBand, RawSpan) -> RowDemand) -> WorkerOutcome? {
     channel.receive(while: { tile < tiles }) { message, bytes in
       let isViolation = !bytes.isEmpty
       switch Int(message.kind) {
@@ -51,7 +51,7 @@ final class DecodeSession {
   }
 
   /// Accepts exactly the next band: the worker chooses only the slot.
-  private func rowsArrived(_ message: decoder_message, _ rows: (RowBand, RawSpan) -> RowDemand) -> WorkerVerdict? {
+  private func rowsArrived(_ message: decoder_message, _ rows: (RowBand, RawSpan) -> RowDemand) -> WorkerOutcome? {
     let slot = Int(message.slot)
     let expected = min(layout.bandRows, request.size.height - row)
     guard tile < request.pictureCount, slot < DecoderSlots.count, Int(message.tile) == tile,

@@ -37,7 +37,7 @@ struct EncodeSession {
 
   private mutating func received(
     _ message: decoder_message, _ bytes: UnsafeRawBufferPointer, _ channel: WorkerChannel
-  ) -> WorkerVerdict? {
+  ) -> WorkerOutcome? {
     let codec = request.codec
     switch Int(message.kind) {
     case Int(ENCODER_RELEASED):

@@ -10,7 +10,7 @@ import PhotoModel
 #endif
 
 /// How a conversation with a worker ends.
-enum WorkerVerdict {
+enum WorkerOutcome {
   case complete
   case failed(DecoderError)
   /// The worker closed its socket without a last message.
@@ -96,7 +96,7 @@ final class WorkerChannel {
 
   /// Ends the worker, unless it has ended by itself. It may be still running after its last message, and write into
   /// slots, for example. Does not wait.
-  func kill(after verdict: WorkerVerdict) {
+  func kill(after verdict: WorkerOutcome) {
     switch verdict {
     case .complete, .failed: child.kill()
     case .closed: break
@@ -104,7 +104,7 @@ final class WorkerChannel {
   }
 
   /// Returns when the worker, which was killed or has closed its socket, has ended.
-  func finish(_ verdict: WorkerVerdict) -> Result {
+  func finish(_ verdict: WorkerOutcome) -> Result {
     waitForEnd()
     cancellation.detach(child)
     var result = Result(error: nil, hasEnded: false, lostZygote: false, usage: usage)
@@ -142,8 +142,8 @@ final class WorkerChannel {
   /// - Parameter received: gets each message, and the bytes that follow it: at most `ENCODER_MAX_MESSAGE_BYTES`, valid
   ///   during the call. Returns how the conversation ends, or `nil` to continue.
   func receive(
-    while isWanted: () -> Bool = { true }, _ received: (decoder_message, UnsafeRawBufferPointer) -> WorkerVerdict?
-  ) -> WorkerVerdict? {
+    while isWanted: () -> Bool = { true }, _ received: (decoder_message, UnsafeRawBufferPointer) -> WorkerOutcome?
+  ) -> WorkerOutcome? {
     var silentSince = ContinuousClock.now
     while isWanted() {
       if cancellation.isCancelled { return .failed(.cancelled) }

@@ -165,12 +165,13 @@ package final class SharedRenderer {
   /// Outputs for the members whose encoder could be made, and the failures of the others.
   private static func branches<Output>(
     _ plan: SharedPlan, _ stops: [StopFlag], _ make: (Int, RenderPlan) throws(CodecError) -> Output
-  ) -> (branches: [FanOut<Output>.Branch], failed: [(Int, CodecError)]) {
-    var branches: [FanOut<Output>.Branch] = []
+  ) -> (branches: [DecodedRowDistributor<Output>.Branch], failed: [(Int, CodecError)]) {
+    var branches: [DecodedRowDistributor<Output>.Branch] = []
     var failed: [(Int, CodecError)] = []
     for (i, member) in plan.members.enumerated() {
       do throws(CodecError) {
-        branches.append(FanOut<Output>.Branch(member: i, output: try make(i, member.plan), stop: stops[i]))
+        branches.append(
+          DecodedRowDistributor<Output>.Branch(member: i, output: try make(i, member.plan), stop: stops[i]))
       } catch {
         failed.append((i, error))
       }

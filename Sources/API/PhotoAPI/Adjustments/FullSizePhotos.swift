@@ -137,7 +137,8 @@ struct FullSizePhotos: Sendable {
 
   private func send(_ file: RenderFile, _ answer: Answer) throws(Problem) {
     try sender.send(
-      OpenedOriginal(source: file, overlay: ByteOverlay()), 0..<file.size, type: answer.format.mediaType, answer.fields,
+      ServableOriginal(source: file, overlay: ByteOverlay()), 0..<file.size, type: answer.format.mediaType,
+      answer.fields,
       answer.validators, answer.head, answer.reply)
   }
 
@@ -152,7 +153,7 @@ struct FullSizePhotos: Sendable {
 
   /// The render with the original's EXIF. Reads the original's header.
   private func bytes(of frame: ImageFrame, _ answer: Answer) throws(Problem) -> [UInt8] {
-    let opened: OpenedOriginal
+    let opened: ServableOriginal
     do throws(OriginalFiles.Failure) {
       opened = try originals.open(AssetResource(primaryOf: answer.asset), includesLocation: true)
     } catch {

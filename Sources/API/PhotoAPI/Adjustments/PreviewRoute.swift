@@ -7,7 +7,7 @@ struct PreviewRoute: Sendable {
   let queries: QueryService
   let previews: PreviewService
 
-  func answer(_ identifier: LocalIdentifier, _ exchange: Exchange) throws(Problem) {
+  func answer(_ identifier: LocalIdentifier, _ exchange: RoutedRequest) throws(Problem) {
     let principal = try exchange.principal
     var client = try ClientName(exchange.request)
     var body = try JSONObjectReader(exchange.request)

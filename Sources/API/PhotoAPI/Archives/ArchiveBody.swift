@@ -16,7 +16,7 @@ final class ArchiveBody: BodySource {
   private let plan: ArchivePlan
   private let range: Range<Int64>
   private let files: OriginalFiles
-  private let memo: ChecksumMemo
+  private let memo: ChecksumCache
   private let plans: ArchivePlans
   /// Counts as a running archive while the body lives.
   private let slot: ArchiveSlots.Slot
@@ -26,7 +26,7 @@ final class ArchiveBody: BodySource {
   private struct State: Sendable {
     /// The next byte of the archive.
     var position: Int64
-    var file: (index: Int, opened: OpenedOriginal)?
+    var file: (index: Int, opened: ServableOriginal)?
     /// Of the first `hashed` bytes of the file.
     var crc = CRC32()
     var hashed: Int64 = 0
@@ -34,7 +34,7 @@ final class ArchiveBody: BodySource {
 
   /// - Parameter range: within the archive.
   init(
-    _ plan: ArchivePlan, _ range: Range<Int64>, files: OriginalFiles, memo: ChecksumMemo, plans: ArchivePlans,
+    _ plan: ArchivePlan, _ range: Range<Int64>, files: OriginalFiles, memo: ChecksumCache, plans: ArchivePlans,
     slot: ArchiveSlots.Slot
   ) {
     self.plan = plan
@@ -103,7 +103,7 @@ final class ArchiveBody: BodySource {
     return bytes
   }
 
-  private func open(_ index: Int) throws(BodySourceError) -> OpenedOriginal {
+  private func open(_ index: Int) throws(BodySourceError) -> ServableOriginal {
     do throws(OriginalFiles.Failure) {
       return try files.open(plan.files.resource(index), includesLocation: plan.includesLocation)
     } catch {
@@ -112,7 +112,7 @@ final class ArchiveBody: BodySource {
   }
 
   private static func read(
-    _ opened: OpenedOriginal, _ range: Range<Int64>
+    _ opened: ServableOriginal, _ range: Range<Int64>
   ) throws(BodySourceError) -> [UInt8] {
     var bytes: [UInt8]
     do throws(ByteSourceError) {
@@ -129,9 +129,9 @@ final class ArchiveBody: BodySource {
 
   // MARK: Checksums
 
-  private func memoKey(_ index: Int) -> ChecksumMemo.Key {
+  private func memoKey(_ index: Int) -> ChecksumCache.Key {
     let resource = plan.files.resource(index)
-    return ChecksumMemo.Key(
+    return ChecksumCache.Key(
       identity: resource.file.identity, slice: resource.slice, includesLocation: plan.includesLocation)
   }
 

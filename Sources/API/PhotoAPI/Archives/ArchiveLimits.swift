@@ -1,6 +1,6 @@
 /// Limits for archives.
 package struct ArchiveLimits: Sendable {
-  /// Maximum number of files in an archive; less than ``ChecksumMemo/capacity``.
+  /// Maximum number of files in an archive; less than ``ChecksumCache/capacity``.
   package var files = 100_000
   /// Maximum number of archives that are planned or sent at a time.
   package var concurrent = 8

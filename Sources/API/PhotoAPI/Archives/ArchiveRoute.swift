@@ -17,7 +17,7 @@ struct ArchiveRoute: Sendable {
   let queries: QueryService
   let planner: ArchivePlanner
   let plans: ArchivePlans
-  let memo = ChecksumMemo()
+  let memo = ChecksumCache()
   let slots: ArchiveSlots
   /// Opens the files of new plans: of a large archive, for minutes. Fetches must not wait for that.
   let planning: WorkQueue
@@ -34,7 +34,7 @@ struct ArchiveRoute: Sendable {
   }
 
   /// Rejects a malformed query at once; the listing is made on the queue for long fetches.
-  func send(_ exchange: Exchange) throws(Problem) {
+  func send(_ exchange: RoutedRequest) throws(Problem) {
     let principal = try exchange.principal
     var query = try QueryReader(exchange.target)
     let resources = try query.word("resources", default: ArchivePlanner.Resources.primary)

@@ -84,7 +84,7 @@ struct ChangeRoutes: Sendable {
   }
 
   /// Streams changes as they are made: those of the library since a token, or those of a fetch result.
-  func stream(_ exchange: Exchange) throws(Problem) {
+  func stream(_ exchange: RoutedRequest) throws(Problem) {
     let principal = try exchange.principal
     let (head, target, route, peer) = (exchange.request.head, exchange.target, exchange.route, exchange.peer)
     try exchange.run(on: queries.lookups) { () throws(Problem) in

@@ -69,19 +69,19 @@ package enum SignedAccess: Sendable {
 extension Endpoint {
   /// How an endpoint responds. A problem that a handler throws is the response.
   enum Handler: Sendable {
-    typealias Answer = @Sendable (PhotoAPI, Exchange) throws(Problem) -> HTTPResponse
+    typealias Answer = @Sendable (PhotoAPI, RoutedRequest) throws(Problem) -> HTTPResponse
 
     /// Responds on the connection's queue, so it must not block.
     case immediate(Answer)
     /// Responds on the lookup queue.
     case lookup(Answer)
     /// Responds on the queue for work that may read every asset, before a deadline that includes the wait in the queue.
-    case fetch(@Sendable (PhotoAPI, Exchange, ContinuousClock.Instant) throws(Problem) -> HTTPResponse)
+    case fetch(@Sendable (PhotoAPI, RoutedRequest, ContinuousClock.Instant) throws(Problem) -> HTTPResponse)
     /// Responds on the serial queue that executes change lists.
     case change(Answer)
     /// Begins on the connection's queue, chooses its own queues, and sends the response itself.
-    case custom(@Sendable (PhotoAPI, Exchange) throws(Problem) -> Void)
+    case custom(@Sendable (PhotoAPI, RoutedRequest) throws(Problem) -> Void)
     /// Receives the body as a stream, and sends the response itself. `nil`: the request has no body.
-    case upload(@Sendable (PhotoAPI, Exchange, StreamedBody?) throws(Problem) -> Void)
+    case upload(@Sendable (PhotoAPI, RoutedRequest, StreamedBody?) throws(Problem) -> Void)
   }
 }

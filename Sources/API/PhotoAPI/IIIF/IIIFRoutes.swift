@@ -12,7 +12,7 @@ struct IIIFRoutes: Sendable {
   let accessPolicy: AccessPolicy
 
   /// `/iiif/3/{id}`: redirects to info.json (§2.2).
-  func redirect(_ exchange: Exchange) throws(Problem) -> HTTPResponse {
+  func redirect(_ exchange: RoutedRequest) throws(Problem) -> HTTPResponse {
     try QueryReader(exchange.target).finish()
     let asset = try renderableAsset(exchange)
     let query = exchange.target.query.map { "?\($0)" } ?? ""
@@ -25,7 +25,7 @@ struct IIIFRoutes: Sendable {
   }
 
   /// `/iiif/3/{id}/info.json`.
-  func info(_ exchange: Exchange) throws(Problem) -> HTTPResponse {
+  func info(_ exchange: RoutedRequest) throws(Problem) -> HTTPResponse {
     try QueryReader(exchange.target).finish()
     let asset = try renderableAsset(exchange)
     let info = IIIFInfo(
@@ -35,7 +35,7 @@ struct IIIFRoutes: Sendable {
   }
 
   /// `/iiif/3/{id}/{region}/{size}/{rotation}/{file}`.
-  func image(_ exchange: Exchange) throws(Problem) {
+  func image(_ exchange: RoutedRequest) throws(Problem) {
     let identifier = exchange.identifier("localIdentifier")
     let query = try Self.query(exchange.route, identifier, exchange.target, limits)
     try image.answer(identifier, query, exchange)
@@ -50,14 +50,14 @@ struct IIIFRoutes: Sendable {
       path: (route["region"], route["size"], route["rotation"], route["file"]), target, limits: limits)
   }
 
-  private func renderableAsset(_ exchange: Exchange) throws(Problem) -> Asset {
+  private func renderableAsset(_ exchange: RoutedRequest) throws(Problem) -> Asset {
     let asset = try queries.asset(exchange.identifier("localIdentifier"), exchange.principal)
     if let problem = Problem(unrenderable: asset) { throw problem }
     return asset
   }
 
   /// Scheme and authority, as the client sees them.
-  private func base(_ exchange: Exchange) -> String {
+  private func base(_ exchange: RoutedRequest) -> String {
     accessPolicy.base(exchange.request.head, exchange.target, from: exchange.peer)
   }
 }

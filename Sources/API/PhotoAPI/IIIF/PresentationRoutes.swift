@@ -33,7 +33,7 @@ struct PresentationRoutes: Sendable {
 
   /// `/iiif/presentation/3/{collection}/manifest`: on the lookup queue, or on the fetch queue if the collection is so
   /// large that the list may read every asset.
-  func manifest(_ exchange: Exchange) throws(Problem) {
+  func manifest(_ exchange: RoutedRequest) throws(Problem) {
     let (identifier, principal) = (exchange.identifier("collection"), try exchange.principal)
     let page = try Page(exchange.target, queries.tokens)
     let end = queries.deadline
@@ -53,7 +53,7 @@ struct PresentationRoutes: Sendable {
 
   private func manifest(
     _ identifier: LocalIdentifier, _ fetch: AssetFetch, _ page: Page, until end: ContinuousClock.Instant,
-    _ exchange: Exchange, _ principal: Principal
+    _ exchange: RoutedRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
     let collection = try collection(identifier, principal)
     let assets = try queries.run { library throws(AssetSourceError) in
@@ -71,7 +71,7 @@ struct PresentationRoutes: Sendable {
   // MARK: Collections
 
   /// `/iiif/presentation/3/collection/{collection}`: a folder or a list of moments; `top` is the top level.
-  func collection(_ exchange: Exchange) throws(Problem) {
+  func collection(_ exchange: RoutedRequest) throws(Problem) {
     let (name, principal) = (exchange.route["collection"], try exchange.principal)
     let page = try Page(exchange.target, queries.tokens)
     let isTop = name == PresentationDocument.top
@@ -110,7 +110,7 @@ struct PresentationRoutes: Sendable {
     ).response(to: request.head)
   }
 
-  private func base(_ exchange: Exchange) -> String {
+  private func base(_ exchange: RoutedRequest) -> String {
     accessPolicy.base(exchange.request.head, exchange.target, from: exchange.peer)
   }
 }

@@ -169,7 +169,7 @@ struct DataRoute: Sendable {
   }
 
   /// Rejects a malformed query at once; the rest runs on the lookup queue.
-  func send(_ choice: Choice, of identifier: LocalIdentifier, _ exchange: Exchange) throws(Problem) {
+  func send(_ choice: Choice, of identifier: LocalIdentifier, _ exchange: RoutedRequest) throws(Problem) {
     let caller = try exchange.authorizedCaller
     let principal = caller.principal
     var query = try QueryReader(exchange.target)
@@ -230,7 +230,7 @@ struct DataRoute: Sendable {
 
   /// Sends an original that an earlier request has opened: from the page cache at once, else on the queue that waits for
   /// the disk.
-  private func send(_ answer: PreparedOriginals.Answer, _ exchange: Exchange) throws(Problem) {
+  private func send(_ answer: PreparedOriginals.Answer, _ exchange: RoutedRequest) throws(Problem) {
     @Sendable func send() throws(Problem) {
       try sender.send(
         answer.original, answer.slice, type: answer.type, answer.fields, answer.validators, exchange.request.head,
@@ -272,7 +272,7 @@ struct DataRoute: Sendable {
     case .notModified: return reply.send(HTTPResponse(.notModified, fields))
     case .failed: throw .preconditionFailed
     }
-    let original: OpenedOriginal
+    let original: ServableOriginal
     do throws(OriginalFiles.Failure) {
       original = try files.open(resource, includesLocation: includesLocation, staysOpen: true)
     } catch {

@@ -30,13 +30,13 @@ struct FullResolutionFiles: Sendable {
   /// A file that is the answer.
   struct File {
     /// Without its places.
-    let opened: OpenedOriginal
+    let opened: ServableOriginal
     let hasGainMap: Bool
   }
 
   /// The open file; `nil` if the picture has to be rendered. Blocks on the file system.
   func file(for wanted: ResolvedRequest) -> File? {
-    let opened: OpenedOriginal
+    let opened: ServableOriginal
     let hasGainMap: Bool
     do throws(OriginalFiles.Failure) {
       opened = try files.open(AssetResource(primaryOf: wanted.asset), includesLocation: false)

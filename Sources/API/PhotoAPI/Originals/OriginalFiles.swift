@@ -6,7 +6,7 @@ import MediaMetadata
 import PhotoModel
 
 /// An open file of an asset, and the overlay that removes its places, and its names where the library hides them.
-struct OpenedOriginal: Sendable {
+struct ServableOriginal: Sendable {
   let source: any FileByteSource
   /// Of the whole file.
   let overlay: ByteOverlay
@@ -53,7 +53,7 @@ struct OriginalFiles: Sendable {
   /// - Parameter staysOpen: whether the file stays open for a moment, for a client that asks for one range after another.
   func open(
     _ resource: AssetResource, includesLocation: Bool, staysOpen: Bool = false
-  ) throws(Failure) -> OpenedOriginal {
+  ) throws(Failure) -> ServableOriginal {
     let file = resource.file
     let source =
       if staysOpen {
@@ -61,7 +61,7 @@ struct OriginalFiles: Sendable {
       } else {
         try open(file)
       }
-    if includesLocation { return OpenedOriginal(source: source, overlay: ByteOverlay()) }
+    if includesLocation { return ServableOriginal(source: source, overlay: ByteOverlay()) }
     do throws(LocationRemovalError) {
       let overlay = try overlays.overlay(of: file.identity) { () throws(LocationRemovalError) in
         switch resource.type {
@@ -70,7 +70,7 @@ struct OriginalFiles: Sendable {
         default: try LocationRemoval.overlay(of: source, removing: removes)
         }
       }
-      return OpenedOriginal(source: source, overlay: overlay)
+      return ServableOriginal(source: source, overlay: overlay)
     } catch {
       logger.notice(
         "original refused because its places can't be removed",

@@ -21,7 +21,7 @@ struct OriginalSender: Sendable {
   ///
   /// - Throws: 416 with the size; 503 if the file has changed.
   func send(
-    _ original: OpenedOriginal, _ slice: Range<Int64>, type: String, _ fields: [(name: String, value: String)],
+    _ original: ServableOriginal, _ slice: Range<Int64>, type: String, _ fields: [(name: String, value: String)],
     _ validators: Validators, _ head: RequestHead, _ reply: Reply
   ) throws(Problem) {
     let size = slice.count

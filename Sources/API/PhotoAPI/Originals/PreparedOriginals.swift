@@ -25,7 +25,7 @@ final class PreparedOriginals: Sendable {
 
   /// What sends an original, or ranges of it.
   struct Answer: Sendable {
-    let original: OpenedOriginal
+    let original: ServableOriginal
     /// The bytes of the file that are the representation.
     let slice: Range<Int64>
     let type: String

@@ -9,7 +9,7 @@ struct AssetRoutes: Sendable {
 
   /// Lists assets of the library, or of a collection: on the lookup queue, or on the fetch queue if the query may read
   /// every asset.
-  func list(in collection: LocalIdentifier?, _ exchange: Exchange) throws(Problem) {
+  func list(in collection: LocalIdentifier?, _ exchange: RoutedRequest) throws(Problem) {
     let principal = try exchange.principal
     let query = try AssetListQuery(exchange.target, queries.tokens, until: queries.deadline, for: principal)
     guard let collection else {

@@ -36,7 +36,7 @@ extension CachingRoutes {
   }
 
   /// Moves a window. Its asset list is known already, or must be fetched, which may read every asset.
-  func moveWindow(_ id: String, _ exchange: Exchange) throws(Problem) {
+  func moveWindow(_ id: String, _ exchange: RoutedRequest) throws(Problem) {
     let principal = try exchange.principal
     try exchange.run(on: queries.lookups) { () throws(Problem) in
       let window = try self.window(id, exchange.request, principal)

@@ -11,7 +11,7 @@ struct CollectionRoutes: Sendable {
 
   /// Lists the collections of a type, or those in a folder or collection list: on the lookup queue, or on the fetch
   /// queue if the query may read every asset.
-  func list(in parent: LocalIdentifier?, _ exchange: Exchange) throws(Problem) {
+  func list(in parent: LocalIdentifier?, _ exchange: RoutedRequest) throws(Problem) {
     let principal = try exchange.principal
     let query = try CollectionListQuery(exchange.target, queries.tokens, in: parent, for: principal)
     let end = queries.deadline

@@ -12,7 +12,7 @@ struct FetchResultChangeRoute: Sendable {
 
   /// Responds with the changes of a fetch result and a new handle for the list after them: on the lookup queue, or on
   /// the fetch queue if a long list must be read again. The given handle does not change.
-  func answer(_ id: String, _ exchange: Exchange) throws(Problem) {
+  func answer(_ id: String, _ exchange: RoutedRequest) throws(Problem) {
     let principal = try exchange.principal
     let end = queries.deadline
     try exchange.run(on: queries.lookups) { () throws(Problem) in

@@ -26,12 +26,12 @@ struct ImageRoute: Sendable {
   let logger: Logger
 
   /// Rejects a malformed query at once; the rest runs on the lookup queue.
-  func answer(_ identifier: LocalIdentifier, _ exchange: Exchange) throws(Problem) {
+  func answer(_ identifier: LocalIdentifier, _ exchange: RoutedRequest) throws(Problem) {
     try answer(identifier, ImageQuery(exchange.target, presets: presets), exchange)
   }
 
   /// Looks the asset up and responds on the lookup queue.
-  func answer(_ identifier: LocalIdentifier, _ query: some PictureQuery, _ exchange: Exchange) throws(Problem) {
+  func answer(_ identifier: LocalIdentifier, _ query: some PictureQuery, _ exchange: RoutedRequest) throws(Problem) {
     let caller = try exchange.authorizedCaller
     try exchange.run(on: queries.lookups) { () throws(Problem) in
       try answer(identifier, query, exchange.request, caller, exchange.reply)

@@ -19,7 +19,7 @@ struct MetadataRoute: Sendable {
   let logger: Logger
 
   /// Reads the catalogue and the file on the lookup queue.
-  func answer(_ identifier: LocalIdentifier, _ exchange: Exchange) throws(Problem) {
+  func answer(_ identifier: LocalIdentifier, _ exchange: RoutedRequest) throws(Problem) {
     let principal = try exchange.principal
     var query = try QueryReader(exchange.target)
     let allowsNetwork = try query.flag("networkAccessAllowed")

@@ -33,7 +33,9 @@ final class UploadReceiver: Sendable {
   private let state: Mutex<State>
   private let hasEnded = Atomic<Bool>(false)
 
-  init(_ route: UploadRoute, _ form: UploadForm, _ body: StreamedBody, _ principal: Principal, _ exchange: Exchange) {
+  init(
+    _ route: UploadRoute, _ form: UploadForm, _ body: StreamedBody, _ principal: Principal, _ exchange: RoutedRequest
+  ) {
     self.route = route
     self.body = body
     self.principal = principal

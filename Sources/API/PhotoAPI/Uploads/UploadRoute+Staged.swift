@@ -17,7 +17,7 @@ extension UploadRoute {
   static let jsonBytes = 4096
 
   /// Creates a staged upload.
-  func create(_ body: StreamedBody?, _ exchange: Exchange) throws(Problem) {
+  func create(_ body: StreamedBody?, _ exchange: RoutedRequest) throws(Problem) {
     let principal = try exchange.principal
     let head = exchange.request.head
     let name = try UploadForm.filename(head, exchange.target)
@@ -38,7 +38,7 @@ extension UploadRoute {
   }
 
   /// Continues a staged upload.
-  func append(_ body: StreamedBody?, _ exchange: Exchange) throws(Problem) {
+  func append(_ body: StreamedBody?, _ exchange: RoutedRequest) throws(Problem) {
     let principal = try exchange.principal
     let head = exchange.request.head
     try QueryReader(exchange.target).finish()
@@ -68,7 +68,7 @@ extension UploadRoute {
 
   /// The state of a staged upload. HEAD ends a request that still appends to it, from callers who may continue it:
   /// its owner, from no page or from a page that may upload. GET only reads, because any page can send one.
-  func progress(_ exchange: Exchange) throws(Problem) {
+  func progress(_ exchange: RoutedRequest) throws(Problem) {
     let principal = try exchange.principal
     try QueryReader(exchange.target).finish()
     let identifier = try Self.identifier(exchange)
@@ -82,7 +82,7 @@ extension UploadRoute {
   }
 
   /// Deletes a staged upload.
-  func delete(_ exchange: Exchange) throws(Problem) {
+  func delete(_ exchange: RoutedRequest) throws(Problem) {
     let principal = try exchange.principal
     try QueryReader(exchange.target).finish()
     let identifier = try Self.identifier(exchange)
@@ -134,7 +134,7 @@ extension UploadRoute {
     return body.length.map(Int64.init)
   }
 
-  private static func identifier(_ exchange: Exchange) throws(Problem) -> UploadIdentifier {
+  private static func identifier(_ exchange: RoutedRequest) throws(Problem) -> UploadIdentifier {
     guard let identifier = UploadIdentifier(exchange.route["upload"]) else { throw .uploadNotFound }
     return identifier
   }

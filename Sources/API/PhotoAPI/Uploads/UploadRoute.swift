@@ -48,7 +48,7 @@ final class UploadRoute: Sendable {
   /// Receives the files of a request.
   ///
   /// - Throws: 400, 413 or 415 if the head does not announce acceptable files; 503 if there are too many uploads.
-  func receive(_ body: StreamedBody, _ exchange: Exchange) throws(Problem) {
+  func receive(_ body: StreamedBody, _ exchange: RoutedRequest) throws(Problem) {
     let principal = try exchange.principal
     let form = try UploadForm(exchange.request.head, exchange.target)
     if case .single = form, let length = body.length, Int64(length) > limits.fileBytes {

@@ -7,7 +7,7 @@ package struct ColorCalibration: Sendable, Hashable {
     /// light = sample to the power of this.
     case power(Double)
     /// The curves of high dynamic range, SMPTE ST 2084 and ARIB STD-B67 (ITU-R BT.2100). They are shown on screens of
-    /// standard range: see `HighDynamicRange`.
+    /// standard range: see `HDRToneCurve`.
     case perceptualQuantizer
     case hybridLogGamma
   }

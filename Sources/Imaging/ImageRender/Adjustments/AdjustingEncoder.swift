@@ -1,6 +1,6 @@
 // Adjustments between the upright rows of a picture and its encoder.
 //
-//     RowWriter -> [WarpRows] -> first tables: bytes to planes -> RowStage -> RowStage -> planes to bytes -> encoder
+//     RowWriter -> [WarpResampler] -> first tables: bytes to planes -> RowStage -> RowStage -> planes to bytes -> encoder
 //
 // Rows have 8 bits a channel at both ends and 32 in between. Alpha is passed through.
 
@@ -14,7 +14,7 @@ final class AdjustingEncoder: RowEncoder {
   private let channels: Int
   private let colors: Int
   private let size: PixelSize
-  private let warp: WarpRows?
+  private let warp: WarpResampler?
   private let load: [[Float]]
   private let stages: [any RowStage]
   private let planes: RowBuffer<Float>
@@ -24,13 +24,13 @@ final class AdjustingEncoder: RowEncoder {
   ///   - intermediate: the size of the picture whose rows arrive.
   ///   - channels: of arriving rows.
   ///   - encoder: takes rows of the edit's output size.
-  init(_ edit: RenderEdit, from intermediate: PixelSize, channels: Int, to encoder: any RowEncoder) {
+  init(_ edit: PixelAdjustments, from intermediate: PixelSize, channels: Int, to encoder: any RowEncoder) {
     let (size, colors) = (edit.outputSize(intermediate), channels < 3 ? 1 : 3)
     self.encoder = encoder
     self.channels = channels
     self.size = size
     self.colors = colors
-    warp = edit.warp.map { WarpRows($0.map, from: intermediate, to: size, channels: channels) }
+    warp = edit.warp.map { WarpResampler($0.map, from: intermediate, to: size, channels: channels) }
     if edit.tones.isEmpty {
       load = []
       stages = []
@@ -52,9 +52,9 @@ final class AdjustingEncoder: RowEncoder {
   }
 
   /// Memory of the encoder, without the encoder that it feeds.
-  static func byteCount(_ edit: RenderEdit, from intermediate: PixelSize, channels: Int) -> Int {
+  static func byteCount(_ edit: PixelAdjustments, from intermediate: PixelSize, channels: Int) -> Int {
     let size = edit.outputSize(intermediate)
-    let warp = edit.warp.map { WarpRows.byteCount($0.map, from: intermediate, to: size, channels: channels) } ?? 0
+    let warp = edit.warp.map { WarpResampler.byteCount($0.map, from: intermediate, to: size, channels: channels) } ?? 0
     // An operation needs at most two steps: its tables, and the step after them.
     let tables = (2 * edit.tones.count + 2) * (ToneProgram.stepBytes + 512)
     let sigma = ToneProgram.sigma(edit, width: size.width)

@@ -36,7 +36,7 @@ struct ToneProgram {
   /// - Parameters:
   ///   - isColor: otherwise operations on colours have no effect: a gray picture stays gray.
   ///   - width: of the output.
-  init(_ edit: RenderEdit, isColor: Bool, width: Int) {
+  init(_ edit: PixelAdjustments, isColor: Bool, width: Int) {
     self.isColor = isColor
     let sigma = Self.sigma(edit, width: width)
     for tone in edit.tones { add(tone, sigma) }
@@ -47,9 +47,9 @@ struct ToneProgram {
 
   /// The standard deviation of blurs in pixels, proportional to the picture's longer side (one pixel at 1600), so that
   /// every size shows the same edit.
-  static func sigma(_ edit: RenderEdit, width: Int) -> Double { 0.000_6 * edit.side * Double(width) }
+  static func sigma(_ edit: PixelAdjustments, width: Int) -> Double { 0.000_6 * edit.side * Double(width) }
 
-  private mutating func add(_ tone: RenderEdit.Tone, _ sigma: Double) {
+  private mutating func add(_ tone: PixelAdjustments.Tone, _ sigma: Double) {
     switch tone.operation {
     case .crop, .straighten, .rotate, .flip, .perspective: break
     case .toneCurve(let channel, let curve):

@@ -47,11 +47,11 @@ package final class ColorTransforms: Sendable {
   private static let tableBytes = 160 << 10
   private static let cmykTableBytes = 1 << 20
 
-  private let outputs: Mutex<LeastRecentlyUsed<Key, OutputColor>>
+  private let outputs: Mutex<LRUCache<Key, OutputColor>>
 
   /// - Parameter capacityBytes: maximum bytes of cached transforms; 0 caches none.
   package init(capacityBytes: Int) {
-    outputs = Mutex(LeastRecentlyUsed(capacityBytes: capacityBytes))
+    outputs = Mutex(LRUCache(capacityBytes: capacityBytes))
   }
 
   /// Bytes of cached transforms now.

@@ -50,7 +50,7 @@ final class ICCProfile {
       // IEC 61966-2-1: ((v + 0.055) / 1.055)^2.4 from 0.04045 on, below it v / 12.92.
       case .sRGB: cmsBuildParametricToneCurve(context.pointer, 4, [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045])
       case .perceptualQuantizer, .hybridLogGamma:
-        HighDynamicRange.curve(calibration.transfer).flatMap {
+        HDRToneCurve.curve(calibration.transfer).flatMap {
           cmsBuildTabulatedToneCurve16(context.pointer, cmsUInt32Number($0.count), $0)
         }
       }

@@ -68,7 +68,7 @@ final class RowOutput: RenderOutput, RowConsumer {
   private static func consumer(_ plan: RenderPlan, _ layout: RowLayout, _ writer: RowWriter) -> any RowResampler {
     let isPlain = layout.bitsPerChannel == 8 && layout.channels == writer.channels
     if isPlain && plan.horizontal.isIdentity && plan.vertical.isIdentity {
-      return PassThrough(
+      return IdentityResampler(
         layout: layout, columns: plan.horizontal.inputRange, rows: plan.vertical.inputRange, writer: writer)
     }
     if isPlain && !layout.hasAlpha {

@@ -2,7 +2,7 @@ import ImageCodec
 import PhotoModel
 
 /// Decodes a YCbCr JPEG into its three planes.
-final class PlanePipeline: FanOut<PlaneOutput>, RenderPipeline, PlaneConsumer {
+final class PlanePipeline: DecodedRowDistributor<PlaneOutput>, RenderPipeline, PlaneConsumer {
   private let planes: JPEGPlaneDecoder
 
   init(_ decoder: JPEGPlaneDecoder, _ branches: [Branch]) {

@@ -20,7 +20,7 @@ protocol RenderPipeline: AnyObject {
 /// rows; the others get a copy, which costs a hundredth of decoding the row. An output leaves when it is complete, when
 /// it fails, or when its stop flag is raised; the others continue. A complete output waits for the next row or the end
 /// of the decode before it leaves, because an error in the last row may show only after it, for example in a checksum.
-class FanOut<Output: RenderOutput> {
+class DecodedRowDistributor<Output: RenderOutput> {
   struct Branch {
     /// The output's number in the shared plan.
     let member: Int

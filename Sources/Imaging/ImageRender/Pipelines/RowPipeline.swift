@@ -2,7 +2,7 @@ import ImageCodec
 import PhotoModel
 
 /// Decodes any picture into rows of gray, RGB, RGBA or CMYK.
-final class RowPipeline: FanOut<RowOutput>, RenderPipeline, RowConsumer {
+final class RowPipeline: DecodedRowDistributor<RowOutput>, RenderPipeline, RowConsumer {
   private let rows: any RowDecoder
 
   init(_ decoder: any RowDecoder, _ branches: [Branch]) {

@@ -9,7 +9,7 @@ struct RenderGeometry {
   var eighths: Int
   var quality: Int
   /// The adjustments that change pixels; `nil` if there are none.
-  var edit: RenderEdit?
+  var edit: PixelAdjustments?
 
   /// The size of the finished, upright picture.
   var finishedSize: PixelSize {

@@ -23,7 +23,7 @@ package struct RenderPlan: Sendable, Hashable {
   package let colorSpace: ColorSpace
   package let tone: Tone
   /// The adjustments that change pixels; `nil` if there are none.
-  let edit: RenderEdit?
+  let edit: PixelAdjustments?
   /// The gain map that the frame keeps; `nil` for none.
   package let gainMap: GainMapPlan?
   let price: RenderPrice

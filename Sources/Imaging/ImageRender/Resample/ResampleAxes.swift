@@ -14,11 +14,11 @@ package final class ResampleAxes: Sendable {
     let outputLength: Int
   }
 
-  private let axes: Mutex<LeastRecentlyUsed<Key, ResampleAxis>>
+  private let axes: Mutex<LRUCache<Key, ResampleAxis>>
 
   /// - Parameter capacityBytes: maximum bytes of kept axes; 0 keeps none.
   package init(capacityBytes: Int) {
-    axes = Mutex(LeastRecentlyUsed(capacityBytes: capacityBytes))
+    axes = Mutex(LRUCache(capacityBytes: capacityBytes))
   }
 
   /// Bytes of kept axes now.

@@ -3,7 +3,7 @@ import PhotoModel
 
 /// The part of adjustments that changes pixels. Crops, quarter turns and flips are not in it: they are part of the
 /// region and the orientation. It uses unit coordinates, so it is the same for every output size.
-struct RenderEdit: Sendable, Hashable {
+struct PixelAdjustments: Sendable, Hashable {
   /// A tone operation, and for a vignette the map from the unit square of the output to that of the picture it darkens.
   struct Tone: Sendable, Hashable {
     let operation: AdjustmentOperation
@@ -45,7 +45,7 @@ struct EditGeometry {
   /// The size of the rectangle in the output's orientation, before a warp.
   let upright: PixelSize
   /// `nil` if no pixel changes.
-  let edit: RenderEdit?
+  let edit: PixelAdjustments?
 
   /// - Parameters:
   ///   - sizes: the size rules, applied to the adjusted picture.
@@ -56,15 +56,15 @@ struct EditGeometry {
       ontoX: shown.x / Double(adjusted.size.width), y: shown.y / Double(adjusted.size.height),
       width: shown.width / Double(adjusted.size.width), height: shown.height / Double(adjusted.size.height))
     orientation = adjusted.orientation
-    let tones = adjustments.operations.enumerated().compactMap { index, operation -> RenderEdit.Tone? in
+    let tones = adjustments.operations.enumerated().compactMap { index, operation -> PixelAdjustments.Tone? in
       switch operation {
       case .crop, .straighten, .rotate, .flip, .perspective: nil
-      case .tone(_, let value): value == 0 ? nil : RenderEdit.Tone(operation: operation, map: nil)
-      case .toneCurve: RenderEdit.Tone(operation: operation, map: nil)
-      case .vignette: RenderEdit.Tone(operation: operation, map: adjusted.frames[index]?.map.after(shownMap))
+      case .tone(_, let value): value == 0 ? nil : PixelAdjustments.Tone(operation: operation, map: nil)
+      case .toneCurve: PixelAdjustments.Tone(operation: operation, map: nil)
+      case .vignette: PixelAdjustments.Tone(operation: operation, map: adjusted.frames[index]?.map.after(shownMap))
       }
     }
-    var warp: RenderEdit.Warp?
+    var warp: PixelAdjustments.Warp?
     if let map = adjusted.map {
       let planned = Self.plan(map.after(shownMap), sizes.output, orientation, of: original)
       region = planned.region
@@ -78,7 +78,7 @@ struct EditGeometry {
       upright = sizes.output
     }
     let side = Double(max(original.width, original.height)) / shown.width
-    edit = tones.isEmpty && warp == nil ? nil : RenderEdit(tones: tones, warp: warp, side: side)
+    edit = tones.isEmpty && warp == nil ? nil : PixelAdjustments(tones: tones, warp: warp, side: side)
   }
 
   /// Samples that the warp's kernel reads on each side of a point.
@@ -87,7 +87,7 @@ struct EditGeometry {
   /// - Parameter total: from the unit square of the output to that of the original.
   private static func plan(
     _ total: Homography, _ output: PixelSize, _ orientation: Orientation, of original: PixelSize
-  ) -> (region: PixelRegion, warp: RenderEdit.Warp) {
+  ) -> (region: PixelRegion, warp: PixelAdjustments.Warp) {
     let (width, height) = (Double(original.width), Double(original.height))
     let step = meanStep(total, output, of: original)
     // As many intermediate pixels as the output has there, and never more than the original has.
@@ -104,7 +104,7 @@ struct EditGeometry {
     let ontoRegion = Homography(
       ontoX: region.x / width, y: region.y / height, width: region.width / width, height: region.height / height)
     let map = ontoRegion.after(Homography(orientation)).inverse.after(total)
-    return (region, RenderEdit.Warp(map: map, output: output, intermediate: orientation.apply(to: stored)))
+    return (region, PixelAdjustments.Warp(map: map, output: output, intermediate: orientation.apply(to: stored)))
   }
 
   /// How many original pixels lie between two neighbours of the output: the geometric mean over both directions and the

@@ -5,7 +5,7 @@ import PhotoModel
 /// Makes the rows of a warped picture from those of an upright rectangle, and keeps only the rows that output rows still
 /// need. Samples by Catmull-Rom splines (Keys, "Cubic convolution interpolation for digital image processing", 1981, with
 /// a = -1/2); the rectangle already has the output's scale.
-final class WarpRows {
+final class WarpResampler {
   private let map: Homography
   private let channels: Int
   private let input: PixelSize

@@ -1,7 +1,7 @@
 import ImageCodec
 
 /// Passes rows on without resampling: an 8-bit picture, or a part of it, at its own size.
-final class PassThrough: RowResampler {
+final class IdentityResampler: RowResampler {
   private let layout: RowLayout
   private let columns: Range<Int>
   private let rows: Range<Int>

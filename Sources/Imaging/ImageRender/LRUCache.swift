@@ -1,7 +1,7 @@
 /// Values by key, within a limit of bytes. The values that were not used for longest are dropped first.
 ///
 /// Not synchronised: its owner guards it. Dropping looks at all entries, so it is meant for hundreds of values.
-struct LeastRecentlyUsed<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private struct Entry {
     let value: Value
     let bytes: Int

@@ -4,7 +4,7 @@ import ImageService
 import PhotoModel
 
 /// A request that was accepted by its head, with its caller and the means to respond.
-struct Exchange: Sendable {
+struct RoutedRequest: Sendable {
   /// Its body is empty if it is streamed.
   let request: HTTPRequest
   /// The request's target, parsed once.

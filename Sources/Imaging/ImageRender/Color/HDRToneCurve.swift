@@ -8,7 +8,7 @@ import ImageCodec
   import Glibc
 #endif
 
-enum HighDynamicRange {
+enum HDRToneCurve {
   /// In cd/m²: the brightest light that stays distinguishable, and the white of the screen.
   private static let sourcePeak = 1000.0
   private static let white = 203.0

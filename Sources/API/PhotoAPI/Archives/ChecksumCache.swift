@@ -4,7 +4,7 @@ import Synchronization
 
 /// The CRCs of recently sent files. An archive ends with the CRCs of all its files, so a resumed download would
 /// otherwise have to read the earlier files again.
-final class ChecksumMemo: Sendable {
+final class ChecksumCache: Sendable {
   /// Maximum number of CRCs: more than an archive has entries.
   static let capacity = 131_072
 
