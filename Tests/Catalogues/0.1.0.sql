@@ -93,7 +93,11 @@ CREATE TABLE asset (
   -- The operations of its adjustments that are rendered, as canonical JSON: `[]` if all are of another program. NULL:
   -- it has no adjustments.
   adjustments TEXT,
-  -- Adjustments in the format of another program, byte for byte, and their format; NULL for those of this one.
+  -- 'user': a user set or reverted its adjustments, which decides from then on. 'imported': they follow the edit that
+  -- another program left in its file or in a sidecar. NULL: it has none of either.
+  adjustmentOrigin TEXT CHECK (adjustmentOrigin IN ('user', 'imported')),
+  -- Adjustments in the format of another program, byte for byte, and their format; NULL for those of this one. The
+  -- data of imported ones stay in their file, and are NULL here.
   adjustmentFormat TEXT,
   adjustmentFormatVersion TEXT,
   adjustmentData BLOB,
@@ -246,6 +250,8 @@ CREATE TABLE file (
   -- The position of a live photo's video in the file.
   videoOffset INTEGER,
   videoLength INTEGER,
+  -- The edit that another program left in this picture, or in this sidecar: JSON of ForeignEdit.
+  edit TEXT,
   unreadableReason TEXT,
   CHECK ((asset IS NULL) = (role IS NULL)),
   CHECK ((videoOffset IS NULL) = (videoLength IS NULL))
@@ -441,19 +447,20 @@ CREATE TABLE trashValue (
   value ANY,
   PRIMARY KEY (trash, file, name)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO asset (id, localIdentifier, contentVersion, revision, nonLocationRevision, mediaType, mediaSubtypes, sourceType, uniformTypeIdentifier, isRAW, isSelfPortrait, isAnimated, isLongExposure, hasDecoder, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha, duration, creationDate, creationDateSource, utcOffset, zoneOffset, modificationDate, nonLocationModificationDate, fileModificationDate, addedDate, latitude, longitude, altitude, hasUserLocation, cameraMake, cameraModel, lensModel, placeCity, placeRegion, placeCountry, isFavorite, isHidden, burstIdentifier, representsBurst, burstSelectionTypes, placeholder, placeholderVersion, saliency, rating, userFields, regionsVersion, title, keywords, people, regions, rights, license, caption, adjustments, adjustmentFormat, adjustmentFormatVersion, adjustmentData, unadjustedVersion, unadjustedWidth, unadjustedHeight, adjustmentDate) VALUES (1, 'asset-1', 'svXHzQvsmMDoqW7NMudRwg', 1, NULL, 1, 0, 1, 'public.jpeg', 0, 0, 0, 0, 1, 'a.jpg', 826, 32, 24, 1, 0, 0.0, 1795655991430, 'file', NULL, 0, 1795655991598, NULL, 1795655991430, 1795655991598, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, 2, '', NULL, NULL, NULL, NULL, NULL, NULL, 'Words', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO asset (id, localIdentifier, contentVersion, revision, nonLocationRevision, mediaType, mediaSubtypes, sourceType, uniformTypeIdentifier, isRAW, isSelfPortrait, isAnimated, isLongExposure, hasDecoder, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha, duration, creationDate, creationDateSource, utcOffset, zoneOffset, modificationDate, nonLocationModificationDate, fileModificationDate, addedDate, latitude, longitude, altitude, hasUserLocation, cameraMake, cameraModel, lensModel, placeCity, placeRegion, placeCountry, isFavorite, isHidden, burstIdentifier, representsBurst, burstSelectionTypes, placeholder, placeholderVersion, saliency, rating, userFields, regionsVersion, title, keywords, people, regions, rights, license, caption, adjustments, adjustmentFormat, adjustmentFormatVersion, adjustmentData, unadjustedVersion, unadjustedWidth, unadjustedHeight, adjustmentDate) VALUES (2, 'asset-2', 'wpu0tCsuTtlI9s3jMYBJUw', 1, NULL, 1, 0, 1, 'public.jpeg', 0, 0, 0, 0, 1, 'c.jpg', 828, 32, 24, 1, 0, 0.0, 1795655991432, 'file', NULL, 0, 1795655991598, NULL, 1795655991432, 1795655991598, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 1, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO asset (id, localIdentifier, contentVersion, revision, nonLocationRevision, mediaType, mediaSubtypes, sourceType, uniformTypeIdentifier, isRAW, isSelfPortrait, isAnimated, isLongExposure, hasDecoder, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha, duration, creationDate, creationDateSource, utcOffset, zoneOffset, modificationDate, nonLocationModificationDate, fileModificationDate, addedDate, latitude, longitude, altitude, hasUserLocation, cameraMake, cameraModel, lensModel, placeCity, placeRegion, placeCountry, isFavorite, isHidden, burstIdentifier, representsBurst, burstSelectionTypes, placeholder, placeholderVersion, saliency, rating, userFields, regionsVersion, title, keywords, people, regions, rights, license, caption, adjustments, adjustmentFormat, adjustmentFormatVersion, adjustmentData, unadjustedVersion, unadjustedWidth, unadjustedHeight, adjustmentDate) VALUES (3, 'asset-3', 'rhLczjhJkv7ebG5hi9HgtQ', 1, NULL, 1, 0, 1, 'public.png', 0, 0, 0, 0, 1, 'd.png', 132, 30, 20, 1, 1, 0.0, 1795655991433, 'file', NULL, 0, 1795655991598, NULL, 1795655991433, 1795655991598, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO asset (id, localIdentifier, contentVersion, revision, nonLocationRevision, mediaType, mediaSubtypes, sourceType, uniformTypeIdentifier, isRAW, isSelfPortrait, isAnimated, isLongExposure, hasDecoder, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha, duration, creationDate, creationDateSource, utcOffset, zoneOffset, modificationDate, nonLocationModificationDate, fileModificationDate, addedDate, latitude, longitude, altitude, hasUserLocation, cameraMake, cameraModel, lensModel, placeCity, placeRegion, placeCountry, isFavorite, isHidden, burstIdentifier, representsBurst, burstSelectionTypes, placeholder, placeholderVersion, saliency, rating, userFields, regionsVersion, title, keywords, people, regions, rights, license, caption, adjustments, adjustmentOrigin, adjustmentFormat, adjustmentFormatVersion, adjustmentData, unadjustedVersion, unadjustedWidth, unadjustedHeight, adjustmentDate) VALUES (1, 'asset-1', 'S529ONe2T-Q8TyISs9PrOA', 1, NULL, 1, 0, 1, 'public.jpeg', 0, 0, 0, 0, 1, 'a.jpg', 826, 32, 24, 1, 0, 0.0, 1795667629759, 'file', NULL, 0, 1795667629898, NULL, 1795667629759, 1795667629898, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, 2, '', NULL, NULL, NULL, NULL, NULL, NULL, 'Words', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO asset (id, localIdentifier, contentVersion, revision, nonLocationRevision, mediaType, mediaSubtypes, sourceType, uniformTypeIdentifier, isRAW, isSelfPortrait, isAnimated, isLongExposure, hasDecoder, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha, duration, creationDate, creationDateSource, utcOffset, zoneOffset, modificationDate, nonLocationModificationDate, fileModificationDate, addedDate, latitude, longitude, altitude, hasUserLocation, cameraMake, cameraModel, lensModel, placeCity, placeRegion, placeCountry, isFavorite, isHidden, burstIdentifier, representsBurst, burstSelectionTypes, placeholder, placeholderVersion, saliency, rating, userFields, regionsVersion, title, keywords, people, regions, rights, license, caption, adjustments, adjustmentOrigin, adjustmentFormat, adjustmentFormatVersion, adjustmentData, unadjustedVersion, unadjustedWidth, unadjustedHeight, adjustmentDate) VALUES (2, 'asset-2', 'xCW_hOB0gKESPTwXgrJ0Rg', 1, NULL, 1, 0, 1, 'public.jpeg', 0, 0, 0, 0, 1, 'c.jpg', 828, 32, 24, 1, 0, 0.0, 1795667629762, 'file', NULL, 0, 1795667629898, NULL, 1795667629762, 1795667629898, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 1, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO asset (id, localIdentifier, contentVersion, revision, nonLocationRevision, mediaType, mediaSubtypes, sourceType, uniformTypeIdentifier, isRAW, isSelfPortrait, isAnimated, isLongExposure, hasDecoder, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha, duration, creationDate, creationDateSource, utcOffset, zoneOffset, modificationDate, nonLocationModificationDate, fileModificationDate, addedDate, latitude, longitude, altitude, hasUserLocation, cameraMake, cameraModel, lensModel, placeCity, placeRegion, placeCountry, isFavorite, isHidden, burstIdentifier, representsBurst, burstSelectionTypes, placeholder, placeholderVersion, saliency, rating, userFields, regionsVersion, title, keywords, people, regions, rights, license, caption, adjustments, adjustmentOrigin, adjustmentFormat, adjustmentFormatVersion, adjustmentData, unadjustedVersion, unadjustedWidth, unadjustedHeight, adjustmentDate) VALUES (3, 'asset-3', 'U1BNxXQ6R8OZYONFKcwn6Q', 1, NULL, 1, 0, 1, 'public.png', 0, 0, 0, 0, 1, 'd.png', 132, 30, 20, 1, 1, 0.0, 1795667629763, 'file', NULL, 0, 1795667629898, NULL, 1795667629763, 1795667629898, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 INSERT INTO catalogueValue (name, value) VALUES ('contentKey', X'61206B6579206F66207468697274792D74776F2062797465732C206669786564');
 INSERT INTO catalogueValue (name, value) VALUES ('filedAsset', NULL);
 INSERT INTO catalogueValue (name, value) VALUES ('historyStart', 0);
+INSERT INTO catalogueValue (name, value) VALUES ('importsTones', 0);
 INSERT INTO catalogueValue (name, value) VALUES ('isFirstScanComplete', 1);
-INSERT INTO catalogueValue (name, value) VALUES ('mounts', '[{"fileSystem":{"device":65024,"identifier":6713934221353813731,"inode":16368089,"type":61267},"path":[]}]');
+INSERT INTO catalogueValue (name, value) VALUES ('mounts', '[{"fileSystem":{"inode":16531612,"type":61267,"device":65024,"identifier":6713934221353813731},"path":[]}]');
 INSERT INTO catalogueValue (name, value) VALUES ('placeholderMaker', '');
-INSERT INTO catalogueValue (name, value) VALUES ('probe', '12 GMT 4096');
+INSERT INTO catalogueValue (name, value) VALUES ('probe', '13 GMT 4096');
 INSERT INTO catalogueValue (name, value) VALUES ('renderableTypes', 'com.adobe.raw-image com.canon.cr2-raw-image com.canon.cr3-raw-image com.compuserve.gif com.fuji.raw-image com.microsoft.bmp com.nikon.raw-image com.olympus.raw-image com.panasonic.rw2-raw-image com.pentax.raw-image com.sony.arw-raw-image public.jpeg public.png public.tiff');
 INSERT INTO catalogueValue (name, value) VALUES ('timeZone', 'GMT');
-INSERT INTO change (library, token, time, objects, isLocationOnly) VALUES (0, 1, 1795655991598, 3, 0);
+INSERT INTO change (library, token, time, objects, isLocationOnly) VALUES (0, 1, 1795667629898, 3, 0);
 INSERT INTO changedMember (token, collection, asset, event) VALUES (1, 22, 1, 0);
 INSERT INTO changedMember (token, collection, asset, event) VALUES (1, 22, 3, 0);
 INSERT INTO changedObject (token, kind, object, event, isContentChanged, isLocationOnly) VALUES (1, 0, 1, 0, 0, 0);
@@ -461,73 +468,73 @@ INSERT INTO changedObject (token, kind, object, event, isContentChanged, isLocat
 INSERT INTO changedObject (token, kind, object, event, isContentChanged, isLocationOnly) VALUES (1, 0, 3, 0, 0, 0);
 INSERT INTO changedObject (token, kind, object, event, isContentChanged, isLocationOnly) VALUES (1, 1, 21, 0, 0, 0);
 INSERT INTO changedObject (token, kind, object, event, isContentChanged, isLocationOnly) VALUES (1, 1, 22, 0, 0, 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (1, 'SY2Xss9CvqYvqnSL2cGOiQ', 'smartAlbum', 'smartAlbumUserLibrary', 'Library', NULL, 0, NULL, 'TRUEPREDICATE', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (10, 'VxaSUljGeNuxZXzmiqOPwQ', 'smartAlbum', 'smartAlbumLivePhotos', 'Live Photos', NULL, 0, NULL, '(mediaSubtypes & photoLive) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (11, 'ukyqsS0nQazZdLwq1kPttQ', 'smartAlbum', 'smartAlbumRAW', 'RAW', NULL, 0, NULL, 'isRAW == YES', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (12, 'Y46RcwL5MVdg6_c50kGZ-Q', 'smartAlbum', 'smartAlbumSlomoVideos', 'Slo-mo', NULL, 0, NULL, '(mediaSubtypes & videoHighFrameRate) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (13, 'scJAPnradJjs6bb6t-yc_Q', 'smartAlbum', 'smartAlbumTimelapses', 'Time-lapse', NULL, 0, NULL, '(mediaSubtypes & videoTimelapse) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (14, 'pWaomy5h-UEMvPG3FXRbUw', 'smartAlbum', 'smartAlbumSelfPortraits', 'Selfies', NULL, 0, NULL, 'isSelfPortrait == YES', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (15, '2_TgvBKHycTD1AOyLCjSgw', 'smartAlbum', 'smartAlbumAnimated', 'Animated', NULL, 0, NULL, 'isAnimated == YES', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (16, '13toRIS6y4g5MKu9_geDKg', 'smartAlbum', 'smartAlbumLongExposures', 'Long Exposure', NULL, 0, NULL, 'isLongExposure == YES', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (17, 'TS-hZiZeTzxI2vhnL6gX5w', 'smartAlbum', 'smartAlbumCinematic', 'Cinematic', NULL, 0, NULL, '(mediaSubtypes & videoCinematic) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (18, 'yZHvGkGdWgv49JscqmCKpg', 'smartAlbum', 'smartAlbumSpatial', 'Spatial', NULL, 0, NULL, '(mediaSubtypes & spatialMedia) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (19, '5I2bDv4ddlQLOxRXu-Pz1Q', 'smartAlbum', 'smartAlbumScreenRecordings', 'Screen Recordings', NULL, 0, NULL, '(mediaSubtypes & videoScreenRecording) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (2, 'NnO-ru4tECLQ844bXUKgJQ', 'smartAlbum', 'smartAlbumRecentlyAdded', 'Recently Added', NULL, 0, NULL, 'TRUEPREDICATE', '-addedDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (20, 'SwksgFYfOgE4DiqxSQKY8w', 'smartAlbum', 'smartAlbumAllHidden', 'Hidden', NULL, 0, NULL, 'isHidden == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (1, 'tFHrV0tMQBSLD9qbGnUQAw', 'smartAlbum', 'smartAlbumUserLibrary', 'Library', NULL, 0, NULL, 'TRUEPREDICATE', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (10, 'N2ARhpcy2P4X2UgoQZnv4w', 'smartAlbum', 'smartAlbumLivePhotos', 'Live Photos', NULL, 0, NULL, '(mediaSubtypes & photoLive) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (11, 'XOyvSxNQcHBroljHt86m7A', 'smartAlbum', 'smartAlbumRAW', 'RAW', NULL, 0, NULL, 'isRAW == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (12, 'AG9WrytDhNL_pD85bTVSSA', 'smartAlbum', 'smartAlbumSlomoVideos', 'Slo-mo', NULL, 0, NULL, '(mediaSubtypes & videoHighFrameRate) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (13, 'wzWzOwosDZ2qwQSZThVvWA', 'smartAlbum', 'smartAlbumTimelapses', 'Time-lapse', NULL, 0, NULL, '(mediaSubtypes & videoTimelapse) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (14, 'hwwd9lgRWmdKQSzRLMTiEg', 'smartAlbum', 'smartAlbumSelfPortraits', 'Selfies', NULL, 0, NULL, 'isSelfPortrait == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (15, 'ZL4PnGnYO_ikCnotR_rcjA', 'smartAlbum', 'smartAlbumAnimated', 'Animated', NULL, 0, NULL, 'isAnimated == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (16, 'hWcFYoc45A4DfjRRU6QP2g', 'smartAlbum', 'smartAlbumLongExposures', 'Long Exposure', NULL, 0, NULL, 'isLongExposure == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (17, 'XUdBp0biNBRY1sB8U4Mihw', 'smartAlbum', 'smartAlbumCinematic', 'Cinematic', NULL, 0, NULL, '(mediaSubtypes & videoCinematic) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (18, '4rqUMGZEeGPQJGoLovNbeQ', 'smartAlbum', 'smartAlbumSpatial', 'Spatial', NULL, 0, NULL, '(mediaSubtypes & spatialMedia) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (19, 'FLZo_aVAePuWFEqKTFWe9g', 'smartAlbum', 'smartAlbumScreenRecordings', 'Screen Recordings', NULL, 0, NULL, '(mediaSubtypes & videoScreenRecording) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (2, 'se_eKo4qKXMT01GHu1EYvQ', 'smartAlbum', 'smartAlbumRecentlyAdded', 'Recently Added', NULL, 0, NULL, 'TRUEPREDICATE', '-addedDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (20, 'znf714Sy6zmeWaG4rMFgwg', 'smartAlbum', 'smartAlbumAllHidden', 'Hidden', NULL, 0, NULL, 'isHidden == YES', '-creationDate', 0);
 INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (21, 'folder', 'folder', 'regularFolder', 'Folder', NULL, 0, NULL, NULL, NULL, 1);
 INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (22, 'album', 'album', 'albumRegular', 'Album', 21, 0, NULL, NULL, NULL, 1);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (3, 'q5Mne6Q6cp_nebyMLHeGSg', 'smartAlbum', 'smartAlbumFavorites', 'Favorites', NULL, 0, NULL, 'isFavorite == YES', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (4, 'weZrNX4DL3j_3xVTsHZdlw', 'smartAlbum', 'smartAlbumVideos', 'Videos', NULL, 0, NULL, 'mediaType == video', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (5, '774Yw4AXOII2EQldE0ZoHA', 'smartAlbum', 'smartAlbumPanoramas', 'Panoramas', NULL, 0, NULL, '(mediaSubtypes & photoPanorama) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (6, '34qwgL_WShkNXV1sUL9qMA', 'smartAlbum', 'smartAlbumBursts', 'Bursts', NULL, 0, NULL, 'representsBurst == YES', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (7, 'nxl4x8KXBi_9gxRXS8Q5Dw', 'smartAlbum', 'smartAlbumScreenshots', 'Screenshots', NULL, 0, NULL, '(mediaSubtypes & photoScreenshot) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (8, 'qJOHeqTyTqHLjfxAm9SRxg', 'smartAlbum', 'smartAlbumHDR', 'HDR', NULL, 0, NULL, '(mediaSubtypes & photoHDR) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (9, 'J2j3_cXwKAYXRVgM3nYnSQ', 'smartAlbum', 'smartAlbumDepthEffect', 'Portrait', NULL, 0, NULL, '(mediaSubtypes & photoDepthEffect) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (3, 'l5Jj99T1nR7OXgfbh8vpug', 'smartAlbum', 'smartAlbumFavorites', 'Favorites', NULL, 0, NULL, 'isFavorite == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (4, 'TyzoI32KU60fkMfuD6bFEA', 'smartAlbum', 'smartAlbumVideos', 'Videos', NULL, 0, NULL, 'mediaType == video', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (5, 'X7bxsvStG5SsWvz8h5qm-g', 'smartAlbum', 'smartAlbumPanoramas', 'Panoramas', NULL, 0, NULL, '(mediaSubtypes & photoPanorama) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (6, 'uH8sxGxWFFgLyhxyUuSu0Q', 'smartAlbum', 'smartAlbumBursts', 'Bursts', NULL, 0, NULL, 'representsBurst == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (7, 'nLe4v-fzYO1G7lgYA6pfqw', 'smartAlbum', 'smartAlbumScreenshots', 'Screenshots', NULL, 0, NULL, '(mediaSubtypes & photoScreenshot) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (8, 'PeycVoviAPxtjmKbjn2IHQ', 'smartAlbum', 'smartAlbumHDR', 'HDR', NULL, 0, NULL, '(mediaSubtypes & photoHDR) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, rule, ruleOrder, revision) VALUES (9, 'oOYlQu3k7cl4V7cYiOgw3w', 'smartAlbum', 'smartAlbumDepthEffect', 'Portrait', NULL, 0, NULL, '(mediaSubtypes & photoDepthEffect) != 0', '-creationDate', 0);
 INSERT INTO counter (library, listing, assets, favorites, videos, panoramas, bursts, screenshots, hdr, depthEffect, livePhotos, raw, hidden, images, slomos, timelapses, selfPortraits, animated, longExposures, cinematic, spatial, screenRecordings, renderable) VALUES (0, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 2);
 INSERT INTO counter (library, listing, assets, favorites, videos, panoramas, bursts, screenshots, hdr, depthEffect, livePhotos, raw, hidden, images, slomos, timelapses, selfPortraits, animated, longExposures, cinematic, spatial, screenRecordings, renderable) VALUES (0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 INSERT INTO counter (library, listing, assets, favorites, videos, panoramas, bursts, screenshots, hdr, depthEffect, livePhotos, raw, hidden, images, slomos, timelapses, selfPortraits, animated, longExposures, cinematic, spatial, screenRecordings, renderable) VALUES (0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1);
 INSERT INTO counter (library, listing, assets, favorites, videos, panoramas, bursts, screenshots, hdr, depthEffect, livePhotos, raw, hidden, images, slomos, timelapses, selfPortraits, animated, longExposures, cinematic, spatial, screenRecordings, renderable) VALUES (0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 INSERT INTO dayCount (library, day, listing, value) VALUES (0, 20783, 0, 2);
 INSERT INTO dayCount (library, day, listing, value) VALUES (0, 20783, 2, 1);
-INSERT INTO file (id, asset, role, isPrimary, path, inode, size, modified, fingerprint, type, embeddedDate, contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, unreadableReason) VALUES (1, 1, 'photo', 1, X'612E6A7067', 16368092, 826, 1795655991430729942, X'1D42AF959CBD2A6CAF48E9A9FBF4B1DB', 'public.jpeg', NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO file (id, asset, role, isPrimary, path, inode, size, modified, fingerprint, type, embeddedDate, contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, unreadableReason) VALUES (2, 2, 'photo', 1, X'622F632E6A7067', 16368095, 828, 1795655991432595611, X'FDAC529E7F8D5F7A5E97B449A5FDC9F3', 'public.jpeg', NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO file (id, asset, role, isPrimary, path, inode, size, modified, fingerprint, type, embeddedDate, contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, unreadableReason) VALUES (3, 3, 'photo', 1, X'642E706E67', 16368096, 132, 1795655991433985458, X'866AC8F97678F13BBFBF83AC9D5F68C6', 'public.png', NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO file (id, asset, role, isPrimary, path, inode, size, modified, fingerprint, type, embeddedDate, contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, edit, unreadableReason) VALUES (1, 1, 'photo', 1, X'612E6A7067', 16531613, 826, 1795667629759652142, X'1D42AF959CBD2A6CAF48E9A9FBF4B1DB', 'public.jpeg', NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO file (id, asset, role, isPrimary, path, inode, size, modified, fingerprint, type, embeddedDate, contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, edit, unreadableReason) VALUES (2, 2, 'photo', 1, X'622F632E6A7067', 16531615, 828, 1795667629762063385, X'FDAC529E7F8D5F7A5E97B449A5FDC9F3', 'public.jpeg', NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO file (id, asset, role, isPrimary, path, inode, size, modified, fingerprint, type, embeddedDate, contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, edit, unreadableReason) VALUES (3, 3, 'photo', 1, X'642E706E67', 16531616, 132, 1795667629763499729, X'866AC8F97678F13BBFBF83AC9D5F68C6', 'public.png', NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL);
 INSERT INTO folderAbove (collection, folder) VALUES (22, 21);
-INSERT INTO folderAsset (folder, asset, creationDate, listing, sources) VALUES (21, 1, 1795655991430, 0, 1);
-INSERT INTO folderAsset (folder, asset, creationDate, listing, sources) VALUES (21, 3, 1795655991433, 0, 1);
+INSERT INTO folderAsset (folder, asset, creationDate, listing, sources) VALUES (21, 1, 1795667629759, 0, 1);
+INSERT INTO folderAsset (folder, asset, creationDate, listing, sources) VALUES (21, 3, 1795667629763, 0, 1);
 INSERT INTO folderCount (folder, listing, value) VALUES (21, 0, 2);
 INSERT INTO grdb_migrations (identifier) VALUES ('0.1.0');
-INSERT INTO library (id, granted, revision, nonLocationRevision, changeDate, objects, createdRevision, usedDate) VALUES (0, NULL, 1, 1, 1795655991598, 0, 0, 0);
-INSERT INTO libraryAsset (library, creationDate, localIdentifier, listing, counted, asset, dimensions, grid, duration, contentVersion, placeholder, addedDate, burstIdentifier, localDay, sources, came) VALUES (0, 1795655991430, 'asset-1', 0, 1050627, 1, 137438953496, 5, 0.0, 'svXHzQvsmMDoqW7NMudRwg', NULL, 1795655991598, NULL, 20783, 1, 1);
-INSERT INTO libraryAsset (library, creationDate, localIdentifier, listing, counted, asset, dimensions, grid, duration, contentVersion, placeholder, addedDate, burstIdentifier, localDay, sources, came) VALUES (0, 1795655991432, 'asset-2', 2, 1051649, 2, 137438953496, 1, 0.0, 'wpu0tCsuTtlI9s3jMYBJUw', NULL, 1795655991598, NULL, 20783, 1, 1);
-INSERT INTO libraryAsset (library, creationDate, localIdentifier, listing, counted, asset, dimensions, grid, duration, contentVersion, placeholder, addedDate, burstIdentifier, localDay, sources, came) VALUES (0, 1795655991433, 'asset-3', 0, 1050625, 3, 128849018900, 1, 0.0, 'rhLczjhJkv7ebG5hi9HgtQ', NULL, 1795655991598, NULL, 20783, 1, 1);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (1, 0, 0, 'SY2Xss9CvqYvqnSL2cGOiQ', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (10, 0, 0, 'VxaSUljGeNuxZXzmiqOPwQ', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (11, 0, 0, 'ukyqsS0nQazZdLwq1kPttQ', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (12, 0, 0, 'Y46RcwL5MVdg6_c50kGZ-Q', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (13, 0, 0, 'scJAPnradJjs6bb6t-yc_Q', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (14, 0, 0, 'pWaomy5h-UEMvPG3FXRbUw', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (15, 0, 0, '2_TgvBKHycTD1AOyLCjSgw', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (16, 0, 0, '13toRIS6y4g5MKu9_geDKg', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (17, 0, 0, 'TS-hZiZeTzxI2vhnL6gX5w', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (18, 0, 0, 'yZHvGkGdWgv49JscqmCKpg', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (19, 0, 0, '5I2bDv4ddlQLOxRXu-Pz1Q', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (2, 0, 0, 'NnO-ru4tECLQ844bXUKgJQ', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (20, 0, 0, 'SwksgFYfOgE4DiqxSQKY8w', 'smartAlbum', 0);
+INSERT INTO library (id, granted, revision, nonLocationRevision, changeDate, objects, createdRevision, usedDate) VALUES (0, NULL, 1, 1, 1795667629898, 0, 0, 0);
+INSERT INTO libraryAsset (library, creationDate, localIdentifier, listing, counted, asset, dimensions, grid, duration, contentVersion, placeholder, addedDate, burstIdentifier, localDay, sources, came) VALUES (0, 1795667629759, 'asset-1', 0, 1050627, 1, 137438953496, 5, 0.0, 'S529ONe2T-Q8TyISs9PrOA', NULL, 1795667629898, NULL, 20783, 1, 1);
+INSERT INTO libraryAsset (library, creationDate, localIdentifier, listing, counted, asset, dimensions, grid, duration, contentVersion, placeholder, addedDate, burstIdentifier, localDay, sources, came) VALUES (0, 1795667629762, 'asset-2', 2, 1051649, 2, 137438953496, 1, 0.0, 'xCW_hOB0gKESPTwXgrJ0Rg', NULL, 1795667629898, NULL, 20783, 1, 1);
+INSERT INTO libraryAsset (library, creationDate, localIdentifier, listing, counted, asset, dimensions, grid, duration, contentVersion, placeholder, addedDate, burstIdentifier, localDay, sources, came) VALUES (0, 1795667629763, 'asset-3', 0, 1050625, 3, 128849018900, 1, 0.0, 'U1BNxXQ6R8OZYONFKcwn6Q', NULL, 1795667629898, NULL, 20783, 1, 1);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (1, 0, 0, 'tFHrV0tMQBSLD9qbGnUQAw', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (10, 0, 0, 'N2ARhpcy2P4X2UgoQZnv4w', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (11, 0, 0, 'XOyvSxNQcHBroljHt86m7A', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (12, 0, 0, 'AG9WrytDhNL_pD85bTVSSA', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (13, 0, 0, 'wzWzOwosDZ2qwQSZThVvWA', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (14, 0, 0, 'hwwd9lgRWmdKQSzRLMTiEg', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (15, 0, 0, 'ZL4PnGnYO_ikCnotR_rcjA', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (16, 0, 0, 'hWcFYoc45A4DfjRRU6QP2g', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (17, 0, 0, 'XUdBp0biNBRY1sB8U4Mihw', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (18, 0, 0, '4rqUMGZEeGPQJGoLovNbeQ', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (19, 0, 0, 'FLZo_aVAePuWFEqKTFWe9g', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (2, 0, 0, 'se_eKo4qKXMT01GHu1EYvQ', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (20, 0, 0, 'znf714Sy6zmeWaG4rMFgwg', 'smartAlbum', 0);
 INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (21, 0, 1, 'folder', 'folder', 0);
 INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (22, 0, 1, 'album', 'album', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (3, 0, 0, 'q5Mne6Q6cp_nebyMLHeGSg', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (4, 0, 0, 'weZrNX4DL3j_3xVTsHZdlw', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (5, 0, 0, '774Yw4AXOII2EQldE0ZoHA', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (6, 0, 0, '34qwgL_WShkNXV1sUL9qMA', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (7, 0, 0, 'nxl4x8KXBi_9gxRXS8Q5Dw', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (8, 0, 0, 'qJOHeqTyTqHLjfxAm9SRxg', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (9, 0, 0, 'J2j3_cXwKAYXRVgM3nYnSQ', 'smartAlbum', 0);
-INSERT INTO member (collection, position, asset, creationDate, listing) VALUES (22, 1, 1, 1795655991430, 0);
-INSERT INTO member (collection, position, asset, creationDate, listing) VALUES (22, 3, 3, 1795655991433, 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (3, 0, 0, 'l5Jj99T1nR7OXgfbh8vpug', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (4, 0, 0, 'TyzoI32KU60fkMfuD6bFEA', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (5, 0, 0, 'X7bxsvStG5SsWvz8h5qm-g', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (6, 0, 0, 'uH8sxGxWFFgLyhxyUuSu0Q', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (7, 0, 0, 'nLe4v-fzYO1G7lgYA6pfqw', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (8, 0, 0, 'PeycVoviAPxtjmKbjn2IHQ', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (9, 0, 0, 'oOYlQu3k7cl4V7cYiOgw3w', 'smartAlbum', 0);
+INSERT INTO member (collection, position, asset, creationDate, listing) VALUES (22, 1, 1, 1795667629759, 0);
+INSERT INTO member (collection, position, asset, creationDate, listing) VALUES (22, 3, 3, 1795667629763, 0);
 INSERT INTO memberCount (collection, listing, value) VALUES (22, 0, 2);
-INSERT INTO moment (id, library, localIdentifier, splitsByLocation, day, startDate, endDate, assetCount, title, revision) VALUES (1, 0, '3-Ckdr4r1k4P9C-2ImXsKQ', 0, 20783, 1795655991430, 1795655991433, 2, NULL, 1);
-INSERT INTO moment (id, library, localIdentifier, splitsByLocation, day, startDate, endDate, assetCount, title, revision) VALUES (2, 0, 'S5ElLev2tyLdmbuPn8iNww', 1, 20783, 1795655991430, 1795655991433, 2, NULL, 1);
+INSERT INTO moment (id, library, localIdentifier, splitsByLocation, day, startDate, endDate, assetCount, title, revision) VALUES (1, 0, 'yLOuT35XD7pijayW55kRGQ', 0, 20783, 1795667629759, 1795667629763, 2, NULL, 1);
+INSERT INTO moment (id, library, localIdentifier, splitsByLocation, day, startDate, endDate, assetCount, title, revision) VALUES (2, 0, 'tAD1GEGLi2KabSPLEjGmww', 1, 20783, 1795667629759, 1795667629763, 2, NULL, 1);
 INSERT INTO searchTerm (term) VALUES ('a');
 INSERT INTO searchTerm (term) VALUES ('b');
 INSERT INTO searchTerm (term) VALUES ('c');
@@ -535,9 +542,9 @@ INSERT INTO searchTerm (term) VALUES ('d');
 INSERT INTO searchTerm (term) VALUES ('jpg');
 INSERT INTO searchTerm (term) VALUES ('png');
 INSERT INTO searchTerm (term) VALUES ('words');
-INSERT INTO searchText (document, text) VALUES (-1882881781024161789, ' d png  22 ');
-INSERT INTO searchText (document, text) VALUES (-1882881781024161790, ' b c jpg ');
-INSERT INTO searchText (document, text) VALUES (-1882881781024161791, ' a jpg  words  22 ');
+INSERT INTO searchText (document, text) VALUES (-1882893983026249725, ' d png  22 ');
+INSERT INTO searchText (document, text) VALUES (-1882893983026249726, ' b c jpg ');
+INSERT INTO searchText (document, text) VALUES (-1882893983026249727, ' a jpg  words  22 ');
 DELETE FROM sqlite_sequence;
 INSERT INTO sqlite_sequence VALUES ('library', 0);
 INSERT INTO sqlite_sequence VALUES ('collection', 22);
@@ -548,6 +555,7 @@ INSERT INTO search (search) VALUES ('rebuild');
 CREATE INDEX animatedByDate
   ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
   WHERE (counted & 32768) <> 0;
+CREATE INDEX assetWithImportedEdit ON asset (id) WHERE adjustmentOrigin = 'imported';
 CREATE INDEX assetWithoutPlaceholder ON asset (creationDate DESC, localIdentifier)
   WHERE placeholderVersion IS NOT contentVersion;
 CREATE INDEX burstByDate ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
@@ -566,6 +574,7 @@ CREATE INDEX fileByBurst ON file (burst) WHERE burst IS NOT NULL;
 CREATE INDEX fileByContentIdentifier ON file (contentIdentifier) WHERE contentIdentifier IS NOT NULL;
 CREATE INDEX fileByFingerprint ON file (fingerprint) WHERE fingerprint IS NOT NULL;
 CREATE INDEX fileByIdentity ON file (inode, size, modified);
+CREATE INDEX fileWithEdit ON file (id) WHERE edit IS NOT NULL;
 CREATE INDEX folderAboveByFolder ON folderAbove (folder, collection);
 CREATE UNIQUE INDEX folderAssetByAsset ON folderAsset (asset, folder);
 CREATE INDEX folderAssetByDate ON folderAsset (folder, creationDate, listing);

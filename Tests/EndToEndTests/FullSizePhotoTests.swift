@@ -47,7 +47,7 @@ struct FullSizePhotoTests {
     #expect(Self.renders(folders).count == 2)
     for (answer, hasPlace) in [(plain, false), (placed, true)] {
       let pixels = try #require(Pixels.decoded(answer.body)).pixels
-      #expect([pixels.width, pixels.height] == [640, 480])
+      #expect(pixels.width == 640 && pixels.height == 480)
       let metadata = try Self.metadata(of: answer.body)
       let tiff = metadata["TIFF"] as? [String: Any] ?? [:]
       #expect(tiff["Make"] as? String == "Canon" && tiff["Orientation"] as? Int == 1, "\(tiff)")

@@ -224,6 +224,24 @@ struct RAWImageTests {
   }
 
   @Test(
+    "developing a large frame makes the derivative from which small ones are made",
+    .enabled(if: CodedImageTests.isBuilt("raw")))
+  func derivative() throws {
+    let patches = MosaicFile.patches(width: 768, height: 512)
+    let preview = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 150, height: 100))
+    let daemon = try TestDaemon { files in
+      try files.put(MosaicFile(patches) { $0.preview = preview }.bytes, "a.dng")
+    }
+    let path = "/v1/assets/\(try daemon.identifier("a.dng"))/image?format=jpeg&quality=80"
+    #expect(try daemon.get("\(path)&targetSize=700x700").result("source") == "original")
+    let small = try daemon.get("\(path)&targetSize=240x240")
+    #expect(small.result("source") == "derivative")
+    #expect(try difference(pixels(small), from: patches) < 6)
+    // The preview still serves what it can.
+    #expect(try daemon.get("\(path)&targetSize=150x150", Self.fresh).result("source") == "preview")
+  }
+
+  @Test(
     "sensor data that can't be developed is refused by name, and harms nothing else",
     .enabled(if: CodedImageTests.isBuilt("raw")))
   func refused() throws {
@@ -232,10 +250,10 @@ struct RAWImageTests {
     let lying = MosaicFile(Self.patches) {
       ($0.details.dateTimeOriginal, $0.error) = ("2024:05:08 07:08:09", (20_000, 20_000))
     }.bytes
-    let short = MosaicFile(Self.patches) { $0.details.dateTimeOriginal = "2024:05:09 07:08:09" }.bytes
+    let cut = MosaicFile(Self.patches) { $0.details.dateTimeOriginal = "2024:05:09 07:08:09" }.bytes
     let daemon = try TestDaemon { files in
       try files.put(MosaicFile(Self.patches) { $0.compression = 65_000 }.bytes, "camera.dng")
-      try files.put(Array(short.prefix(short.count / 2)), "short.dng")
+      try files.put(Array(cut.prefix(cut.count / 2)), "short.dng")
       try files.put(lying, "lying.dng")
       try files.put(sound, "sound.dng")
     }

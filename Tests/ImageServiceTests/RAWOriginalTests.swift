@@ -112,6 +112,7 @@ struct RAWOriginalTests {
   private func summary(_ deliveries: [ImageDelivery]) -> [String] {
     deliveries.map { delivery in
       switch delivery {
+      case .progress(let share): "progress \(share)"
       case .degraded(let frame): "degraded \(frame.result.source.rawValue) \(frame.result.size.width)"
       case .final(let frame): "final \(frame.result.source.rawValue) \(frame.result.size.width)"
       case .failed(let error): "\(error)"

@@ -54,7 +54,8 @@ struct RenderFilesTests {
   func concurrent() {
     let folder = Folder()
     let files = folder.open()
-    let (made, got) = (Atomic(0), Atomic(0))
+    let made = Atomic(0)
+    let got = Atomic(0)
     DispatchQueue.concurrentPerform(iterations: 16) { _ in
       files.make("a") {
         made.add(1, ordering: .relaxed)

@@ -53,6 +53,29 @@ struct DecodeSharing: Sendable {
     return shared
   }
 
+  /// Adds missing derivatives to the development of a RAW file's sensor data: those that its previews can't give. No other
+  /// job is added, because each has its own preview to fall back to.
+  ///
+  /// - Parameters:
+  ///   - plan: the job's own plan, of the developed picture.
+  ///   - header: that of the original, with its previews.
+  func development(
+    of job: RenderJob, _ plan: RenderPlan, _ header: ImageHeader, _ reservation: ByteBudget.Reservation
+  ) -> SharedRender {
+    let alone = SharedRender(plan: SharedPlan(plan), jobs: [job], rungs: [], reservations: [reservation])
+    guard !job.bypassesCaches, cache.store.isEnabled, let developed = header.developed else { return alone }
+    let rungs = renderer.ladder.rungs(of: job.asset.pixelSize).filter {
+      renderer.planner.needsDevelopment(header, renderer.ladder.sizedRequest(for: $0, of: job.asset))
+        && !cache.store.hasDerivative($0, of: job.asset)
+    }
+    let wished = renderer.planner.sharedPlan(
+      developed, [job.wanted], extras: rungs.map { renderer.ladder.sizedRequest(for: $0, of: job.asset) })
+    guard wished.members.count > 1, let more = budget.tryReserve(max(0, wished.peakBytes - reservation.bytes)) else {
+      return alone
+    }
+    return SharedRender(plan: wished, jobs: [job], rungs: rungs, reservations: [reservation, more])
+  }
+
   private func missingRungs(of asset: Asset, _ header: ImageHeader) -> [DerivativeLadder.Rung] {
     guard cache.store.isEnabled else { return [] }
     return renderer.rungs(of: asset, header).filter { !cache.store.hasDerivative($0, of: asset) }

@@ -4,6 +4,7 @@
 
 import ImageCodec
 import ImageRender
+import Primitives
 
 extension ImagePipeline {
   /// Queues the render of a final frame from the original's sensor data, if that is needed and there can be enough
@@ -27,10 +28,7 @@ extension ImagePipeline {
         let degraded = try degradedFrame(job, plans, renderStart, stepBegan: began)
         if let frame = degraded.flatMap(cache.reservingMemory) { delivery.deliver(degraded: frame, job) }
         if job.stop.isRaised { return }
-        let attributes = FrameAttributes(job, .original, isDegraded: false, stepBegan: began)
-        let frame = try renderer.frame(plans.final, from: original.source, attributes, stop: job.stop)
-        if !original.source.isUnchanged { throw .originalChanged }
-        finish(job, frame) { reservation.split(off: $0) }
+        try develop(job, plans, original, reservation, stepBegan: began)
       } catch {
         guard case .codec(let reason) = error, reason.isOfFile || reason == .decoderUnavailable(.raw) else {
           throw error
@@ -39,5 +37,24 @@ extension ImagePipeline {
         try queueRender(job, original.header, preview: nil)
       }
     }
+  }
+
+  /// Develops the final frame, and derivatives for later.
+  private func develop(
+    _ job: RenderJob, _ plans: RenderPlans, _ original: OpenedOriginal, _ reservation: ByteBudget.Reservation,
+    stepBegan: ContinuousClock.Instant
+  ) throws(ImageServiceError) {
+    let shared = sharing.development(of: job, plans.final, original.header, reservation)
+    var failure: ImageServiceError?
+    try renderer.render(
+      shared.plan, from: original.source, of: job.asset, isUrgent: false, stops: shared.stops
+    ) { member, result in
+      if case .frame = shared.output(of: member), case .failure(let error) = result {
+        failure = error
+      } else {
+        pictureFinished(shared, member, result, original.source, stepBegan: stepBegan)
+      }
+    }
+    if let failure { throw failure }
   }
 }

@@ -37,7 +37,7 @@ package final class ImagePipeline: Sendable {
   let originals: OriginalStore
   let renderLane: RenderLane
   let renderer: FrameRenderer
-  private let sharing: DecodeSharing
+  let sharing: DecodeSharing
   let tilePasses = TilePasses()
   let delivery: JobDelivery
 
@@ -345,7 +345,7 @@ package final class ImagePipeline: Sendable {
   }
 
   /// One picture of a shared render is finished or has failed: it is stored, and its job ends.
-  private func pictureFinished(
+  func pictureFinished(
     _ shared: SharedRender, _ member: Int, _ result: Result<RenderedImage, ImageServiceError>,
     _ source: any ByteSource, stepBegan: ContinuousClock.Instant
   ) {

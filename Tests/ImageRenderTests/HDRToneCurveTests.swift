@@ -4,9 +4,9 @@ import Testing
 @testable import ImageRender
 
 @Suite("High dynamic range on a screen of standard range")
-struct HighDynamicRangeTests {
+struct HDRToneCurveTests {
   private func light(_ transfer: ColorCalibration.Transfer, _ sample: Double) throws -> Double {
-    let curve = try #require(HighDynamicRange.curve(transfer))
+    let curve = try #require(HDRToneCurve.curve(transfer))
     let place = sample * Double(curve.count - 1)
     let (low, share) = (Int(place), place - place.rounded(.down))
     let high = min(low + 1, curve.count - 1)
@@ -29,7 +29,7 @@ struct HighDynamicRangeTests {
     arguments: [(ColorCalibration.Transfer.perceptualQuantizer, 0.5806), (.hybridLogGamma, 0.75)])
   func bright(_ transfer: ColorCalibration.Transfer, _ white: Double) throws {
     #expect((0.7...0.85).contains(try light(transfer, white)))
-    let curve = try #require(HighDynamicRange.curve(transfer))
+    let curve = try #require(HDRToneCurve.curve(transfer))
     let ascends = zip(curve, curve.dropFirst()).allSatisfy { $0 <= $1 }
     #expect(ascends && curve.first == 0 && curve.last == 65535)
     #expect(try light(transfer, white + 0.1) > light(transfer, white) + 0.05)
@@ -37,6 +37,6 @@ struct HighDynamicRangeTests {
 
   @Test("curves of standard range have no table")
   func standard() {
-    #expect(HighDynamicRange.curve(.sRGB) == nil && HighDynamicRange.curve(.power(2.2)) == nil)
+    #expect(HDRToneCurve.curve(.sRGB) == nil && HDRToneCurve.curve(.power(2.2)) == nil)
   }
 }
