@@ -57,7 +57,7 @@ struct RemoteLibrary: Sendable {
   }
 }
 
-/// An exclusive flock(2), until the process ends.
+/// An exclusive flock(2). It is never closed, so it is held until the process ends, whatever becomes of this object.
 private final class FolderLock: Sendable {
   private let descriptor: Int32
 
@@ -70,6 +70,4 @@ private final class FolderLock: Sendable {
       throw SystemError(code: code)
     }
   }
-
-  deinit { close(descriptor) }
 }

@@ -126,11 +126,12 @@ struct CollectionTreeTests {
 
   @Test("an asset without a decoder says so, and never is a key asset")
   func renderable() throws {
-    let daemon = try TestDaemon { files in
-      try files.put(JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 32, height: 24)), "a.jpg")
-      // Without a preview.
-      try files.put(RAWSamples.file("nef", .init(), previews: []), "b.nef")
-    }
+    let daemon = try TestDaemon(
+      { files in
+        try files.put(JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 32, height: 24)), "a.jpg")
+        // Without a preview.
+        try files.put(RAWSamples.file("nef", .init(), previews: []), "b.nef")
+      }, arguments: ["--set", "decoders.folder=/nonexistent"])
     let (shown, unshown) = (try daemon.identifier("a.jpg"), try daemon.identifier("b.nef"))
     #expect(try daemon.get("/v1/assets/\(shown)").json["isRenderable"] as? Bool == true)
     #expect(try daemon.get("/v1/assets/\(unshown)").json["isRenderable"] as? Bool == false)

@@ -219,6 +219,7 @@ struct ContractTests {
     "Authorization/status": AuthorizationStatus.allCases.map(\.rawValue),
     "AdjustmentOperation/type": ToneOperation.allCases.map(\.rawValue)
       + ["crop", "straighten", "rotate", "flip", "perspective", "toneCurve", "vignette"],
+    "Adjustments/source": ["user", "imported"],
     "AdjustmentOperation/axis": AdjustmentOperation.FlipAxis.allCases.map(\.rawValue),
     "AdjustmentOperation/channel": AdjustmentOperation.CurveChannel.allCases.map(\.rawValue),
     "Authorization/scopes/items": Scope.allCases.map(\.rawValue),

@@ -190,7 +190,7 @@ struct CredentialTests {
     let (daemon, inside, outside) = try Self.daemon()
     let others = [outside, try daemon.identifier("b.jpg")]
     let limited = TestDaemon.bearer(try daemon.makeToken("read", ["--limit-to", "album"]))
-    let admin = TestDaemon.bearer(try daemon.makeToken("admin"))
+    let admin = TestDaemon.bearer(try daemon.makeToken("read,write,admin"))
     let near = "/v1/assets/\(inside)/image?targetSize=20x20"
     func change(_ entry: String) throws {
       #expect(try daemon.post("/v1/changes", "{\"changes\": [\(entry)]}", [admin]).status == 200)

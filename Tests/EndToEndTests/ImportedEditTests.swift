@@ -122,7 +122,9 @@ struct ImportedEditTests {
     try daemon.requestScan()
     try files.put(Self.picture(), "IMG_2.jpg")
     try daemon.requestScan()
-    try daemon.until("the scan has ended") { (try? daemon.identifier("IMG_2.jpg")) != nil }
+    try daemon.until("the scan has ended") {
+      (try daemon.get("/v1/assets").json["assets"] as? [Any])?.count == 2
+    }
     #expect(try daemon.get(asset).json["hasAdjustments"] as? Bool == false)
   }
 

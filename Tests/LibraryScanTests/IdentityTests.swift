@@ -27,6 +27,22 @@ struct IdentityTests {
     #expect(after.pixelSize == PixelSize(width: 30, height: 20))
   }
 
+  @Test("a scan that reads every file again changes no asset that is as before")
+  func readAgain() throws {
+    let library = try TemporaryLibrary()
+    try library.put(UltraHDRFile.landscape(width: 400, height: 300).encoded, "hdr.jpg")
+    try library.put(smallJPEG, "a.jpg")
+    try library.put(smallPNG, "b.png")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let before = try catalogue.everything()
+    #expect(before["hdr.jpg"]?.mediaSubtypes.contains(.photoHDR) == true)
+    // Another zone with the same offset.
+    let progress = try library.scan(catalogue, timeZone: "Africa/Abidjan")
+    #expect(progress.probed == 3)
+    #expect(try catalogue.everything() == before)
+  }
+
   @Test("a renamed or moved file stays the same asset; a copy is a new asset")
   func moved() throws {
     let library = try TemporaryLibrary()

@@ -38,7 +38,14 @@ extension Catalogue {
       try db.execute(
         sql: "UPDATE catalogueValue SET value = ? WHERE name = 'renderableTypes'", arguments: [names])
       let raw = SourceFormat.raw.uniformTypeIdentifier
-      if let recorded, recorded.contains(raw) != types.contains(raw) {
+      guard let recorded, recorded.contains(raw) != types.contains(raw) else { return }
+      if types.contains(raw) {
+        // Sensor data can now be developed: a RAW file needs no preview.
+        try db.execute(
+          sql: "UPDATE asset SET hasDecoder = 1 WHERE isRAW = 1 AND hasDecoder = 0 AND \(isOneOf(types.sorted()))",
+          arguments: StatementArguments(types.sorted()))
+      } else {
+        // Which files have a preview is not recorded, so the next full scan reads all files again.
         try db.execute(sql: "UPDATE catalogueValue SET value = '' WHERE name = 'probe'")
       }
     }

@@ -271,7 +271,7 @@ struct AssetWriter {
     case "rating": value(unless: .rating)
     case "people", "regions": value(unless: .regions)
     // `refresh` sets the bit of live photos, which depends on the other files.
-    case "mediaSubtypes": "\(argument) & ~\(live) | mediaSubtypes & \(live)"
+    case "mediaSubtypes": "(\(argument) & ~\(live)) | (mediaSubtypes & \(live))"
     default: argument
     }
   }
