@@ -206,4 +206,27 @@ struct WatchTests {
     try watched.expectNothingLeft("in new folders")
     #expect(watched.rescans == 0)
   }
+
+  @Test("a file that was replaced often is removed, although a new folder waits to be scanned meanwhile")
+  func removalAfterManyReplacements() throws {
+    let watched = try WatchedLibrary(removal: 100) { try $0.put(picture(0), "keep.jpg") }
+    let folder = watched.at("folder")
+    // Each scan of a path makes its next one wait longer, for 2 s at most; the folder's last scan is the later one.
+    for number in 1...6 {
+      try watched.put(picture(number), ".tmp")
+      watched.move(".tmp", "a.jpg")
+      mkdir(folder, 0o700)
+      watched.settle()
+      rmdir(folder)
+      watched.settle()
+    }
+    #expect(try watched.identifiers()["a.jpg"] != nil)
+    try watched.put(picture(7), ".tmp")
+    watched.move(".tmp", "a.jpg")
+    unlink(watched.at("a.jpg"))
+    mkdir(folder, 0o700)
+    watched.settle()
+    try watched.expectNothingLeft()
+    #expect(watched.rescans == 0)
+  }
 }

@@ -39,8 +39,11 @@ struct ScanOutcome: Sendable {
   var progress = ScanProgress()
   /// Why missing files were not removed.
   var refusal: LibraryError?
-  /// Paths to recheck, each after a delay in nanoseconds.
+  /// Files that may still be written: paths to scan again, each after a delay in nanoseconds.
   var rechecks: [(path: [UInt8], after: Int64)] = []
+  /// Other paths to scan again, each after a delay in nanoseconds: of files that are missing but were perhaps moved, and
+  /// further names of files that changed.
+  var followUps: [(path: [UInt8], after: Int64)] = []
   /// Of a full scan: the rechecks of files that were held back because they may still be written.
   var heldBack: [(path: [UInt8], after: Int64)] = []
   /// More files were held back than are remembered: a full scan is due after this many nanoseconds.

@@ -29,20 +29,20 @@ extension LibraryMerge {
       let settled = Int64(scanner.settleTime / .nanoseconds(1))
       let isRemovable = Set(removable)
       let kept = missing.filter { !isRemovable.contains($0) }
-      outcome.rechecks += try catalogue.knownFiles(kept).map { ($0.path, settled) }
+      outcome.followUps += try catalogue.knownFiles(kept).map { ($0.path, settled) }
     }
     missing = removable
   }
 
-  /// Keeps missing files that were renamed to a path with a pending event. They are rechecked at once. This includes
-  /// files whose name was taken by another file, under their placeholder path: if the recheck does not find them, they
-  /// are removed then.
+  /// Keeps missing files that were renamed to a path with a pending event. They are scanned again at once. This
+  /// includes files whose name was taken by another file, under their placeholder path: if the next scan does not find
+  /// them, they are removed then.
   private mutating func keepArriving(_ outcome: inout ScanOutcome) throws(AssetSourceError) {
     guard !missing.isEmpty, let arrivals = options.arrivals else { return }
     let arriving = try filesInTransit(arrivals)
     let ids = Set(arriving.map(\.id))
     batch.progress.kept += arriving.count
-    outcome.rechecks += arriving.map { ($0.path, 0) }
+    outcome.followUps += arriving.map { ($0.path, 0) }
     missing.removeAll { ids.contains($0) }
   }
 

@@ -87,7 +87,7 @@ struct LibraryMerge {
     batch.progress.expected = report.expected
     onProgress(batch.progress)
     outcome.progress = batch.progress
-    outcome.rechecks += (linkedNames.paths + batch.brokenLinks).map { ($0, 0) }
+    outcome.followUps += (linkedNames.paths + batch.brokenLinks).map { ($0, 0) }
     outcome.isComplete = outcome.refusal == nil
     return outcome
   }

@@ -41,6 +41,12 @@ extension LibraryWatcher {
         for (path, pause) in outcome.rechecks {
           state.debouncer.note(path, (taken.paths[path] ?? []).union(.file), after: pause, now: now)
         }
+        // Its events are handled. Otherwise a path that often changes would count as written to and be given up, and
+        // paths that wait for each other's arrivals would never be removed.
+        for (path, pause) in outcome.followUps {
+          let hints = (taken.paths[path] ?? []).subtracting([.closed, .arrived]).union(.file)
+          state.debouncer.note(path, hints, after: pause, now: now)
+        }
         // A full scan decides whether the mounts really changed.
         if outcome.refusal == .mountsChanged { state.debouncer.replaceWithFullScan(at: now) }
       }

@@ -134,7 +134,9 @@ package final class LibraryWatcher: Sendable {
       if outcome.isComplete { state.removed = 0 }
       state.firstScanRechecks.fullScanEnded(outcome, from: start, now: now)
       if let pause = outcome.fullScanDelay { state.debouncer.scheduleFullScan(from: now + pause) }
-      for (path, pause) in outcome.rechecks { state.debouncer.note(path, .file, after: pause, now: now) }
+      for (path, pause) in outcome.rechecks + outcome.followUps {
+        state.debouncer.note(path, .file, after: pause, now: now)
+      }
       return (state.statistics.unwatchedFolders, state.watchFailure)
     }
     warnings.forget(except: failure)
