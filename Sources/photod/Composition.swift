@@ -189,6 +189,7 @@ struct Composition: Sendable {
         ? .toStandardError(limitBytes: settings.http.server.accessLogBufferBytes, format: logFormat) : nil,
       logger: Logger(label: "http"))
     MetricsSetup.register(server, limits: settings.http.server, in: metrics)
+    MetricsSetup.register(scans: { [weak scans] in scans?.scanCounts ?? (0, 0) }, in: metrics)
     MetricsSetup.register(watching: { [weak scans] in scans?.watchStatistics }, in: metrics)
     scans.scan(every: settings.scan.intervalSeconds)
     return Daemon(

@@ -178,6 +178,15 @@ enum MetricsSetup {
       read: value { Double($0.ended.completeBytes) })
   }
 
+  static func register(
+    scans counts: @escaping @Sendable () -> (completed: Int, failed: Int), in registry: MetricsRegistry
+  ) {
+    let help = "Scans of the whole library, by result."
+    registry.counter(
+      "photod_library_scans_total", help, ["result": "completed"], read: { Double(counts().completed) })
+    registry.counter("photod_library_scans_total", help, ["result": "failed"], read: { Double(counts().failed) })
+  }
+
   /// - Parameter statistics: returns `nil` while the library is not watched.
   static func register(
     watching statistics: @escaping @Sendable () -> WatchStatistics?, in registry: MetricsRegistry

@@ -22,7 +22,9 @@ final class ScanScheduler: Sendable {
   private let interval = Mutex<(seconds: Int, timer: DispatchSources?)>((0, nil))
   /// `nil`: the library is not watched, only scanned.
   private let watcher = Mutex<LibraryWatcher?>(nil)
-  private let hasScanned = Atomic<Bool>(false)
+  /// Full scans that ended, by how.
+  private let completedScans = Atomic<Int>(0)
+  private let failedScans = Atomic<Int>(0)
   /// True while a requested scan waits.
   private let isScanWaiting = Atomic<Bool>(false)
 
@@ -40,6 +42,11 @@ final class ScanScheduler: Sendable {
 
   /// The watcher's statistics; `nil` if the library is not watched.
   var watchStatistics: WatchStatistics? { watcher.withLock { $0 }?.statistics }
+
+  /// The number of full scans since the start, without those that `stop` ended.
+  var scanCounts: (completed: Int, failed: Int) {
+    (completedScans.load(ordering: .relaxed), failedScans.load(ordering: .relaxed))
+  }
 
   /// Also watches the library, from the first scan on, if it is in a folder. Call before `start`.
   func watch(_ options: LibraryWatcher.Options) {
@@ -111,9 +118,10 @@ final class ScanScheduler: Sendable {
           try scanner.scan(stop: stop)
         }
       // The first scan may find nothing new while background work of an earlier run is still unfinished.
-      let isFirst = !hasScanned.exchange(true, ordering: .relaxed)
-      scanned(progress, "scanned", startsBackground: isFirst)
+      let previous = completedScans.wrappingAdd(1, ordering: .relaxed).oldValue
+      scanned(progress, "scanned", startsBackground: previous == 0)
     } catch {
+      if !stop.isRaised { failedScans.wrappingAdd(1, ordering: .relaxed) }
       logger.error("scan failed", metadata: ["error": "\(error)"])
     }
   }

@@ -9,8 +9,6 @@ import Testing
 /// The files of assets as a ZIP archive.
 @Suite("Archives", .blocking)
 struct ArchiveTests {
-  private static let unwatched = ["--set", "watch.enabled=false", "--set", "scan.intervalSeconds=0"]
-
   private static func picture(_ width: Int) -> [UInt8] {
     JPEGFile { _ in }.encoded(Pixels.orientationCard(width: width, height: 48))
   }
@@ -35,7 +33,7 @@ struct ArchiveTests {
   }
 
   private static let shared: TestDaemon = {
-    do { return try TestDaemon(put, arguments: unwatched) } catch { fatalError("no daemon: \(error)") }
+    do { return try TestDaemon(unwatched: put) } catch { fatalError("no daemon: \(error)") }
   }()
 
   private static func target(_ paths: [String], _ daemon: TestDaemon) throws -> String {
@@ -119,7 +117,7 @@ struct ArchiveTests {
 
   @Test("a collection and a fetch result give their assets in their order")
   func sources() throws {
-    let daemon = try TestDaemon(Self.put, arguments: Self.unwatched)
+    let daemon = try TestDaemon(unwatched: Self.put)
     try daemon.makeAlbum("trip", title: "Trip", ["c/été: 1.jpg", "a/IMG_1.jpg"])
     let album = try Self.entries(daemon.get("/v1/archive?collection=trip").body)
     #expect(album.map(\.name) == ["été_ 1.jpg", "IMG_1.jpg"])
@@ -143,7 +141,7 @@ struct ArchiveTests {
     }
     // The middle of the first file, with the checksums of all files after it.
     for start in [400, bytes.count - 300] {
-      let daemon = try TestDaemon(Self.put, arguments: Self.unwatched)
+      let daemon = try TestDaemon(unwatched: Self.put)
       let target = try Self.target(daemon)
       let rest = try daemon.get(target, ["Range: bytes=\(start)-"])
       let all = try daemon.get(target).body
@@ -158,7 +156,7 @@ struct ArchiveTests {
 
   @Test("a file that is missing or has changed is listed in the last entry, and the entity tag is another one")
   func errors() throws {
-    let daemon = try TestDaemon(Self.put, arguments: Self.unwatched)
+    let daemon = try TestDaemon(unwatched: Self.put)
     let target = try Self.target(daemon)
     try FileManager.default.removeItem(atPath: daemon.library + "/a/IMG_1.jpg")
     try Data(Self.picture(100)).write(to: URL(filePath: daemon.library + "/b/img_1.JPG"))
@@ -171,11 +169,10 @@ struct ArchiveTests {
 
   @Test("a file that changes during the transfer ends it early, and the next archive has another entity tag")
   func changed() throws {
-    let daemon = try TestDaemon(
-      {
-        try $0.put(Self.large(24 << 20), "a.jpg")
-        try $0.put(Self.picture(80), "b.jpg")
-      }, arguments: Self.unwatched)
+    let daemon = try TestDaemon(unwatched: {
+      try $0.put(Self.large(24 << 20), "a.jpg")
+      try $0.put(Self.picture(80), "b.jpg")
+    })
     let target = try Self.target(["a.jpg", "b.jpg"], daemon)
     let before = try daemon.get(target, method: "HEAD")
     let length = try #require(before["Content-Length"].flatMap { Int($0) })
@@ -201,7 +198,7 @@ struct ArchiveTests {
 
   @Test("eight archives are sent at a time; one more gets 503 and may be asked for again")
   func concurrentArchives() throws {
-    let daemon = try TestDaemon({ try $0.put(Self.large(24 << 20), "a.jpg") }, arguments: Self.unwatched)
+    let daemon = try TestDaemon(unwatched: { try $0.put(Self.large(24 << 20), "a.jpg") })
     let target = try Self.target(["a.jpg"], daemon)
     var sockets: [Int32] = []
     defer { for socket in sockets { close(socket) } }
@@ -222,10 +219,10 @@ struct ArchiveTests {
   @Test("an archive of more files than archives.maximumFiles is refused for every source, with all resources counted")
   func tooManyFiles() throws {
     let daemon = try TestDaemon(
-      { files in
+      unwatched: { files in
         try Self.put(files)
         try files.put(Array("<x/>".utf8), "a/IMG_1.xmp")
-      }, arguments: Self.unwatched + ["--set", "archives.maximumFiles=2"])
+      }, arguments: ["--set", "archives.maximumFiles=2"])
     try daemon.makeAlbum("two", title: "Two", ["c/été: 1.jpg", "a/IMG_1.jpg"])
     try daemon.makeAlbum("three", title: "Three", Self.files.map(\.path))
     let result = try #require(try daemon.post("/v1/fetchResults", "{}").json["id"] as? String)
@@ -243,7 +240,7 @@ struct ArchiveTests {
 
   @Test("an archive whose list of files does not fit into archives.memoryBytes is refused; a smaller one is sent")
   func tooMuchMemory() throws {
-    let daemon = try TestDaemon(Self.put, arguments: Self.unwatched + ["--set", "archives.memoryBytes=1000"])
+    let daemon = try TestDaemon(unwatched: Self.put, arguments: ["--set", "archives.memoryBytes=1000"])
     let refused = try daemon.get(Self.target(daemon))
     #expect(refused.status == 400 && refused.json["type"] as? String == "/problems/archive-too-large")
     for _ in 0..<2 { #expect(try daemon.get(Self.target(["a/IMG_1.jpg"], daemon)).status == 200) }
@@ -252,7 +249,7 @@ struct ArchiveTests {
   @Test("places are removed as in the data of each asset, unless includeLocation is set")
   func places() throws {
     let planted = try #require(try PlantedLocations.files().first)
-    let daemon = try TestDaemon({ try $0.put(planted.bytes, planted.name) }, arguments: Self.unwatched)
+    let daemon = try TestDaemon(unwatched: { try $0.put(planted.bytes, planted.name) })
     let target = try Self.target([planted.name], daemon)
     let data = try daemon.get("/v1/assets/\(try daemon.identifier(planted.name))/data").body
     let removed = try #require(try Self.entries(daemon.get(target).body).first)

@@ -308,12 +308,16 @@ struct ImageTests {
 
   @Test("a file that was removed or changed since the scan is never served under its old version")
   func changedBehindItsBack() throws {
-    let daemon = try Self.daemon(["--set", "watch.enabled=false"])
+    let scene = Self.scene
+    let daemon = try TestDaemon(unwatched: {
+      try $0.put(JPEGFile { _ in }.encoded(scene), "plain.jpg")
+      try $0.put(PNGFile(.rgb(depth: 8)).encoded(scene), "opaque.png")
+    })
     let (gone, changed) = (try daemon.identifier("plain.jpg"), try daemon.identifier("opaque.png"))
     try FileManager.default.removeItem(atPath: daemon.library + "/plain.jpg")
     try TestDaemon.Files(root: daemon.library).put(Array("no picture".utf8), "opaque.png")
     let first = try daemon.get("/v1/assets/\(gone)/image?targetSize=50x50")
-    #expect(first.status == 404 && first.json["type"] as? String == "/problems/original-missing")
+    #expect(first.status == 404 && first.json["type"] as? String == "/problems/original-missing", "\(first.json)")
     let second = try daemon.get("/v1/assets/\(changed)/image?targetSize=50x50")
     #expect(second.status == 503 && second["Retry-After"] != nil)
   }

@@ -222,9 +222,7 @@ struct OriginalTests {
     "a file that is open for the next range is not used when it was removed, replaced, written to or touched",
     arguments: ["remove", "replace", "write", "touch"])
   func changedBetweenRanges(_ change: String) throws {
-    let daemon = try TestDaemon(
-      { try $0.put(Self.picture, "a.jpg") },
-      arguments: ["--set", "watch.enabled=false", "--set", "scan.intervalSeconds=0"])
+    let daemon = try TestDaemon(unwatched: { try $0.put(Self.picture, "a.jpg") })
     let target = try Self.target("a.jpg", daemon)
     for _ in 0..<2 { #expect(try daemon.get(target, ["Range: bytes=0-9"]).status == 206) }
     #expect(try daemon.openLibraryFiles.contains(daemon.library + "/a.jpg"))

@@ -43,6 +43,17 @@ final class TestDaemon: @unchecked Sendable {
     try self.init(serving: folders, arguments: arguments, launcher: launcher)
   }
 
+  /// The library is scanned before the tests begin and not again, so that changes of its files go unnoticed.
+  convenience init(unwatched fill: (TestDaemon.Files) throws -> Void, arguments: [String] = []) throws {
+    try self.init(
+      fill, arguments: ["--set", "watch.enabled=false", "--set", "scan.intervalSeconds=0"] + arguments)
+    try until("the scan at the start has ended") {
+      String(decoding: try get("/metrics").body, as: UTF8.self).split(separator: "\n").contains {
+        $0.hasPrefix("photod_library_scans_total{result=\"completed\"}") && !$0.hasSuffix(" 0")
+      }
+    }
+  }
+
   /// Serves folders as they are, which may outlive it.
   ///
   /// - Parameter library: the setting `library`, if it is not the folder.
