@@ -31,7 +31,7 @@ struct RemoteFailureTests {
     let scan = try remote.scan()
     #expect(scan.status != 0 && scan.error.contains("the store can't be reached"), "\(scan.error)")
     #expect((try daemon.get("/v1/assets").json["assets"] as? [Any])?.count == 2)
-    #expect(remote.log.contains("be reached"), "\(remote.log)")
+    #expect(remote.log.contains("error=\"the store can't be reached\""), "\(remote.log)")
   }
 
   @Test func `A store that answers nothing times out at the request's deadline`() throws {

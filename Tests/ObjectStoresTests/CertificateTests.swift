@@ -13,7 +13,7 @@ import Testing
   }
 
   @Test(.enabled(if: openssl != nil, "openssl is not installed"))
-  func `A server whose certificate nobody vouches for is not asked`() throws {
+  func `No request is sent to a server with an untrusted certificate`() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("certificate-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }

@@ -161,7 +161,7 @@ import Testing
       try peer.set("a.jpg", pattern(1_000_000))
       let identity = try peer.store.waitForHead("a.jpg").identity
       let receiver = PausingReceiver()
-      // Nobody resumes it, so it is under way when it is cancelled.
+      // It is never resumed, so it is still running when it is cancelled.
       let operation = peer.store.read("a.jpg", nil, of: identity, into: receiver)
       receiver.waitForPause()
       operation.cancel()

@@ -86,10 +86,10 @@ import Testing
   @Test(
     arguments: [
       (.changed, .store(.changed)), (.timedOut, .store(.timedOut)), (.slowDown, .store(.slowDown)),
-    ] as [(ObjectStoreError, OriginalDownloadError)]) func `A failed download is told to all, and leaves nothing`(
-      _ failure: ObjectStoreError, _ error: OriginalDownloadError
-    ) throws
-  {
+    ] as [(ObjectStoreError, OriginalDownloadError)])
+  func `A failed download fails for all who wait, and leaves no file`(
+    _ failure: ObjectStoreError, _ error: OriginalDownloadError
+  ) throws {
     let harness = try DownloadHarness()
     let waiters = [TestWaiter(), TestWaiter()]
     for waiter in waiters { _ = harness.join("a.jpg", 300_000, waiter) }
@@ -168,7 +168,7 @@ import Testing
     #expect(!harness.downloads.isLocal("a", identity))
   }
 
-  @Test func `An evicted original stays readable for whoever has it open`() throws {
+  @Test func `An evicted original stays readable for those that have it open`() throws {
     let harness = try DownloadHarness()
     try harness.fetch("a", Self.bytes, read: 0)
     let file = try #require(harness.downloads.open("a", DownloadHarness.identity(300_000)))

@@ -24,7 +24,7 @@ extension CarriedEXIF {
     }
   }
 
-  /// A rendered file with the block in it. A file of another format stays as it is.
+  /// A rendered JPEG or PNG with the block in it. A file of another format is returned unchanged.
   ///
   /// - Parameter file: without EXIF.
   package static func inserting(_ block: [UInt8], into file: [UInt8], _ format: OutputFormat) -> [UInt8] {

@@ -25,6 +25,14 @@ package enum ImageServiceError: Error, Sendable, Hashable {
   /// The environment failed; the text is for the log.
   case failed(String)
 
+  /// The text for the log.
+  package var logText: String {
+    switch self {
+    case .failed(let text), .fetchFailed(.failed(let text)): text
+    default: "\(self)"
+    }
+  }
+
   package init(_ error: OriginalStoreError) {
     switch error {
     case .notFound: self = .originalMissing

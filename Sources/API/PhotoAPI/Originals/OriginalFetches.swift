@@ -10,7 +10,7 @@ struct OriginalFetches: Sendable {
   let logger: Logger
 
   /// Downloads an original, then runs work on a queue; a problem that it throws is the response. If the client
-  /// disconnects, it stops to wait.
+  /// disconnects, the download no longer runs for it.
   func fetch(
     _ original: OriginalFile, for reply: Reply, then queue: WorkQueue,
     _ work: @escaping @Sendable () throws(Problem) -> Void
@@ -19,7 +19,8 @@ struct OriginalFetches: Sendable {
     let fetch = fetcher.fetch(original, isUrgent: true, progressed: { _ in }) { [logger] result in
       switch result {
       case .failure(let error):
-        let problem = Problem(ImageServiceError(error))
+        let error = ImageServiceError(error)
+        let problem = Problem(error)
         if problem.isServerFailure { reply.logFailure("fetching an original failed", error, to: logger) }
         reply.send(problem.response)
       case .success:

@@ -1,5 +1,6 @@
 import HTTPCore
 import HTTPServer
+import ImageService
 import Logging
 
 /// A responder that adds the fields common to all responses: CORS and `Vary`.
@@ -41,8 +42,8 @@ struct Reply: Sendable {
   func onClose(_ handler: @escaping @Sendable () -> Void) { responder.onClose(handler) }
 
   /// Logs why this request failed, with the identifiers that its line in the access log has too.
-  func logFailure(_ message: Logger.Message, _ error: some Error, to logger: Logger) {
-    var metadata: Logger.Metadata = ["id": "\(requestID)", "error": "\(error)"]
+  func logFailure(_ message: Logger.Message, _ error: ImageServiceError, to logger: Logger) {
+    var metadata: Logger.Metadata = ["id": "\(requestID)", "error": "\(error.logText)"]
     if let trace { metadata["traceID"] = "\(trace.traceID)" }
     logger.error(message, metadata: metadata)
   }

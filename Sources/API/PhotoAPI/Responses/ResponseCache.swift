@@ -139,7 +139,7 @@ final class ResponseCache: Sendable {
       return nil
     }
     entry.frame.markUsed()
-    // A chunked response is made anew for HTTP/1.0, which has no chunks, and for HEAD.
+    // HTTP/1.0 has no chunks, and a response to HEAD has no body: both take the normal path.
     if entry.whole.isChunked && (head.version == .http10 || head.method == .head) { return nil }
     guard let notModified = entry.notModified, head.has(.ifNoneMatch) else { return entry.whole }
     let matches = head.withSingleValue(of: .ifNoneMatch) { list in

@@ -2,7 +2,7 @@
 // the first byte is sent. They are made on request only.
 //
 //     file(for:)    an existing file, or nil
-//     make(_:)      writes a file once, whoever else asks for it meanwhile
+//     make(_:)      writes a file once; concurrent calls for the same file wait for it
 //
 // A file is written under a temporary name, synced and renamed: under its own name it is always complete. The least
 // recently used files are removed when the limit is reached; a response that still sends one keeps it open.

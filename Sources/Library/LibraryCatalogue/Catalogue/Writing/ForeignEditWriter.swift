@@ -43,7 +43,8 @@ struct ForeignEditWriter {
     try Bool.fetchOne(db.cachedStatement(sql: "SELECT value FROM catalogueValue WHERE name = 'importsTones'")) ?? false
   }
 
-  /// The edit of an asset's files, as it is or would be rendered; `nil` if they have none.
+  /// The edit in an asset's files, translated into operations, even if the user's own adjustments replace it; `nil` if
+  /// the files have none.
   static func imported(of asset: Int64, _ db: Database) throws -> ImportedEdit? {
     guard try exist(db) else { return nil }
     let picture = try Row.fetchOne(
