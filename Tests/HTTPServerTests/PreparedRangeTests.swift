@@ -31,6 +31,8 @@ struct PreparedRangeTests {
 
     var isUntouched: Bool { isUntouchedValue.load(ordering: .relaxed) }
 
+    func hasOverwrites(in range: Range<Int64>) -> Bool { range.contains(5) }
+
     /// Byte 5 of the file is not sent.
     func overwrite(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int64) {
       if offset <= 5, offset + Int64(bytes.count) > 5 { bytes[Int(5 - offset)] = 0xEE }
@@ -96,6 +98,7 @@ struct PreparedRangeTests {
     let size = File.size - Self.offset
     for (field, range) in [
       ("0-0", 0..<1), ("0-9", 0..<10), ("2-2", 2..<3), ("3-9", 3..<10), ("1000-66535", 1000..<66_536),
+      ("0-65535", 0..<65_536),
       ("\(size - 5)-", size - 5..<size), ("\(size - 5)-\(size)", size - 5..<size),
     ] {
       let client = try TestClient(port: server.port)
@@ -113,7 +116,7 @@ struct PreparedRangeTests {
       let isSent = try Self.readToEnd(client) == Array(head.utf8) + Self.expected(range)
       #expect(isSent, "\(field)")
     }
-    #expect(server.server.statistics.preparedResponses == 7)
+    #expect(server.server.statistics.preparedResponses == 8)
   }
 
   @Test("pipelined ranges are sent in order to a client that reads them late, and hold counted memory only meanwhile")
@@ -142,6 +145,29 @@ struct PreparedRangeTests {
     #expect(String(decoding: rest, as: UTF8.self).hasSuffix("\r\n\r\nend"))
     try server.probe()
     #expect(server.server.statistics.responseBufferBytes == 0)
+  }
+
+  @Test("a file that changes while ranges are sent ends the connection before the end of a range")
+  func changed() throws {
+    let file = try File()
+    guard file.isSupported else { return }
+    let server = try TestServer(handler: Handler(file: file))
+    let client = try TestClient(port: server.port, receiveBuffer: 4096)
+    let length = PreparedRange.maximumBytes
+    let body = Self.expected(1000..<1000 + length)
+    client.send(String(repeating: Self.request("1000-\(999 + length)"), count: 60))
+    // Only after a probe, when the loop is idle: then the end of a range is queued.
+    repeat { try server.probe() } while server.server.statistics.responseBufferBytes == 0
+    file.isUntouchedValue.store(false, ordering: .relaxed)
+    var rest = try Self.readToEnd(client)[...]
+    var complete = 0
+    while let end = rest.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound, rest[end...].count >= length {
+      let isNext = rest[end...].prefix(length).elementsEqual(body)
+      try #require(isNext, "range \(complete)")
+      rest = rest[(end + length)...]
+      complete += 1
+    }
+    #expect(complete < 60 && rest.count < length)
   }
 
   @Test(

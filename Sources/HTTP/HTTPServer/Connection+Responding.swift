@@ -26,16 +26,19 @@ extension Connection {
   /// Sends a range of an open file, without waiting for a disk. Returns `false` and sends nothing if its bytes are not in
   /// the page cache, if the file has changed, or if slow clients hold the memory for responses.
   func send(_ range: PreparedRange) -> Bool {
+    let uncopied = range.uncopied
+    let copied = range.count - uncopied.count
     var reservation: ByteBudget.Reservation?
-    if range.count > Self.uncountedResponseBytes {
-      reservation = responseBudget.tryReserve(range.count)
+    if copied > Self.uncountedResponseBytes {
+      reservation = responseBudget.tryReserve(copied)
       if reservation == nil { return false }
     }
-    guard range.read(into: loop.rangeBuffer) else { return false }
+    guard range.read(after: uncopied, into: loop.rangeBuffer) == copied else { return false }
     _ = machine.handle(.responseBegan, now: loop.now)
     _ = machine.handle(.responseCompleted, now: loop.now)
     sender.send(
-      range, reservedBy: reservation, keepsAlive: machine.keepsAlive, version: machine.version, to: socket.descriptor)
+      range, uncopied: uncopied, reservedBy: reservation, keepsAlive: machine.keepsAlive, version: machine.version,
+      to: socket.descriptor)
     flush()
     return true
   }

@@ -23,9 +23,10 @@ import Primitives
 /// `@unchecked Sendable` because every mutable field is accessed on the loop's queue only. Other threads hold a
 /// reference only to capture it in a closure for that queue.
 final class Connection: EventLoop.Registrant, @unchecked Sendable {
-  /// Requests processed in one turn; a prepared range counts as several. After that the connection yields to the other connections of the loop.
+  /// Requests processed in one turn; a prepared range counts as several. After that the connection yields to the other
+  /// connections of the loop.
   private static let maximumRequestsPerTurn = 32
-  /// Bytes of a prepared range that count as one request in a turn: they are copied on the loop's queue.
+  /// Bytes of a prepared range that count as one request in a turn: the loop sends them.
   private static let rangeBytesPerRequest = 8192
   private static let maximumReadsPerTurn = 4
 

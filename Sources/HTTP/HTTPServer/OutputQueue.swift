@@ -13,10 +13,12 @@ struct OutputQueue {
   private enum Content {
     case memory([UInt8])
     case file(any SendableFile, Range<Int64>)
+    /// Sent alone, and only if the file is unchanged.
+    case end([UInt8], of: any PreparedFile)
 
     var count: Int {
       switch self {
-      case .memory(let bytes): bytes.count
+      case .memory(let bytes), .end(let bytes, _): bytes.count
       case .file(_, let range): range.count
       }
     }
@@ -58,6 +60,16 @@ struct OutputQueue {
     precondition(!range.isEmpty)
     pieces.append(Piece(content: .file(file, range)))
     byteCount += range.count
+  }
+
+  /// Queues the last bytes of a range of a file, which must not be empty. The file is held until they are sent; if it has
+  /// changed by then, they can't be sent any more.
+  mutating func append(
+    _ end: [UInt8], ifUntouched file: any PreparedFile, reservedBy reservation: ByteBudget.Reservation?
+  ) {
+    precondition(!end.isEmpty)
+    pieces.append(Piece(content: .end(end, of: file), reservation: reservation))
+    byteCount += end.count
   }
 
   /// Holds an owner until everything that is queued now is sent. Does nothing if the queue is empty.
@@ -131,15 +143,16 @@ struct OutputQueue {
     return sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL) | (hasMore ? Int32(MSG_MORE) : 0))
   }
 
-  /// Sends the first pieces: arrays with one gathered send, or a range of a file. Returns the number of bytes sent, or -1
-  /// with `errno` set.
+  /// Sends the first pieces: arrays with one gathered send, or a range of a file or its end. Returns the number of bytes
+  /// sent, or -1 with `errno` set.
   mutating func send(to descriptor: Int32) -> Int {
-    let sent: Int
-    if case .file(let file, let range) = pieces.first?.content {
-      sent = Self.send(file, range.lowerBound + Int64(sentOfFirst)..<range.upperBound, to: descriptor)
-    } else {
-      sent = sendArrays(to: descriptor)
-    }
+    let sent =
+      switch pieces.first?.content {
+      case .file(let file, let range):
+        Self.send(file, range.lowerBound + Int64(sentOfFirst)..<range.upperBound, to: descriptor)
+      case .end(let bytes, let file): Self.send(bytes, from: sentOfFirst, ifUntouched: file, to: descriptor)
+      case .memory, nil: sendArrays(to: descriptor)
+      }
     if sent > 0 { consume(sent) }
     return sent
   }
@@ -150,6 +163,18 @@ struct OutputQueue {
     // The file is shorter than it was, so its bytes can't be sent any more.
     errno = EIO
     return -1
+  }
+
+  private static func send(
+    _ end: [UInt8], from offset: Int, ifUntouched file: any PreparedFile, to descriptor: Int32
+  ) -> Int {
+    guard file.isUntouched else {
+      errno = EIO
+      return -1
+    }
+    return end.withUnsafeBytes {
+      Glibc.send(descriptor, $0.baseAddress! + offset, end.count - offset, Int32(MSG_NOSIGNAL))
+    }
   }
 
   private func sendArrays(to descriptor: Int32) -> Int {
@@ -198,6 +223,10 @@ struct OutputQueue {
 
   private mutating func release(_ piece: Piece) {
     if let owner = piece.owner { sentOwners.append(owner) }
-    if case .file(let file, _) = piece.content { sentOwners.append(file) }
+    switch piece.content {
+    case .memory: break
+    case .file(let file, _): sentOwners.append(file)
+    case .end(_, let file): sentOwners.append(file)
+    }
   }
 }

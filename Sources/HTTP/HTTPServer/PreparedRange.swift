@@ -8,6 +8,9 @@ package protocol PreparedFile: SendableFile {
   /// were found in the page cache.
   var isUntouched: Bool { get }
 
+  /// Whether a range has bytes that must not be sent.
+  func hasOverwrites(in range: Range<Int64>) -> Bool
+
   /// Replaces bytes that must not be sent.
   ///
   /// - Parameters:
@@ -16,11 +19,19 @@ package protocol PreparedFile: SendableFile {
   func overwrite(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int64)
 }
 
-/// A 206 response with one range of an open file, which a connection can send without waiting for a disk: it reads the
-/// bytes only if they are in the page cache, then checks the file, and sends head and body with one gathered send.
+/// A 206 response with one range of an open file, which a connection can send without waiting for a disk.
+///
+/// A short range, and one with bytes that must not be sent, is read if it is in the page cache; then the file is checked,
+/// and head and body are sent with one gathered send. Of a longer range only the end is read in this way. The kernel
+/// sends the rest without a copy, and the end follows if the file is still unchanged. The kernel reads files ahead in
+/// order, so if the end of a range is cached, nearly always the whole range is.
 package struct PreparedRange: Sendable {
-  /// Maximum length of the range. Longer ranges are better sent by the kernel, without a copy.
+  /// Maximum length of the range. Longer ranges may take the loop's time for too long, or wait for a disk.
   package static let maximumBytes = 128 << 10
+  /// Ranges up to this length are copied: that costs less than two more system calls.
+  package static let maximumCopiedBytes = 24 << 10
+  /// Length of the end of a longer range that is read, at most a page more or less.
+  private static let endBytes = 4096
 
   /// Status line and fields, without `Content-Range` and `Content-Length`.
   private let head: [UInt8]
@@ -57,16 +68,24 @@ package struct PreparedRange: Sendable {
 
   var count: Int { range.count }
 
-  /// Reads the bytes into the buffer, which must have room for them. Returns `false` if a byte is not in the page cache,
-  /// or if the file has changed.
-  func read(into bytes: UnsafeMutableRawBufferPointer) -> Bool {
+  /// The bytes of the file that the kernel sends, before those that are read; may be empty.
+  var uncopied: Range<Int64> {
     let start = offset + Int64(range.lowerBound)
-    guard photod_read_cached(file.descriptor, bytes.baseAddress, range.count, start) == range.count,
+    let end = start + Int64(range.count)
+    guard range.count > Self.maximumCopiedBytes, !file.hasOverwrites(in: start..<end) else { return start..<start }
+    return start..<end - Int64(Self.endBytes)
+  }
+
+  /// Reads the bytes after ``uncopied`` into the buffer, which must have room for them. Returns their number; `nil` if one
+  /// of them is not in the page cache, or if the file has changed.
+  func read(after uncopied: Range<Int64>, into bytes: UnsafeMutableRawBufferPointer) -> Int? {
+    let count = range.count - uncopied.count
+    guard photod_read_cached(file.descriptor, bytes.baseAddress, count, uncopied.upperBound) == count,
       // After the read: the bytes are those of the file that was prepared.
       file.isUntouched
-    else { return false }
-    file.overwrite(UnsafeMutableRawBufferPointer(rebasing: bytes[..<range.count]), at: start)
-    return true
+    else { return nil }
+    file.overwrite(UnsafeMutableRawBufferPointer(rebasing: bytes[..<count]), at: uncopied.upperBound)
+    return count
   }
 
   /// Writes the head without `Date` and the empty line. Returns the number of bytes written.

@@ -155,12 +155,15 @@ struct ResponseSender {
     loop.counters.countSent(sent)
   }
 
-  /// Sends a complete prepared range, whose bytes are in the loop's buffer, with one gathered send. Queues a copy of
-  /// the bytes that the kernel did not accept.
+  /// Sends a complete prepared range, whose last bytes are in the loop's buffer. If these are all, head and body are sent
+  /// with one gathered send, and a copy of the bytes that the kernel did not accept is queued. Otherwise all is queued.
   ///
-  /// - Parameter reservation: counts the body against the response budget; released with its last byte.
+  /// - Parameters:
+  ///   - uncopied: the bytes of the file that the kernel sends first.
+  ///   - reservation: counts the copied bytes against the response budget; released with the last byte.
   mutating func send(
-    _ range: PreparedRange, reservedBy reservation: ByteBudget.Reservation?, keepsAlive: Bool, version: HTTPVersion,
+    _ range: PreparedRange, uncopied: Range<Int64>, reservedBy reservation: ByteBudget.Reservation?, keepsAlive: Bool,
+    version: HTTPVersion,
     to descriptor: Int32
   ) {
     let head = loop.headBuffer
@@ -170,10 +173,16 @@ struct ResponseSender {
     headBytes += suffix.count
     logEntry?.status = 206
     logEntry?.bodyBytes = range.count
-    let sent = output.sendNow(
-      UnsafeRawBufferPointer(rebasing: head[..<headBytes]),
-      UnsafeRawBufferPointer(rebasing: loop.rangeBuffer[..<range.count]), reservedBy: reservation, to: descriptor)
     loop.counters.countResponse(206, isPrepared: true)
+    let bytes = UnsafeRawBufferPointer(rebasing: loop.rangeBuffer[..<(range.count - uncopied.count)])
+    guard uncopied.isEmpty else {
+      output.append(Array(head[..<headBytes]))
+      output.append(range.file, uncopied)
+      output.append(Array(bytes), ifUntouched: range.file, reservedBy: reservation)
+      return
+    }
+    let sent = output.sendNow(
+      UnsafeRawBufferPointer(rebasing: head[..<headBytes]), bytes, reservedBy: reservation, to: descriptor)
     loop.counters.countSent(sent)
   }
 

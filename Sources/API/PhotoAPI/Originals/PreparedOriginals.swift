@@ -69,6 +69,8 @@ final class PreparedOriginals: Sendable {
     var descriptor: Int32 { answer.original.source.descriptor }
     var isUntouched: Bool { answer.original.source.isUntouched }
 
+    func hasOverwrites(in range: Range<Int64>) -> Bool { answer.original.overlay.changes(range) }
+
     func overwrite(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int64) {
       answer.original.overlay.apply(to: bytes, at: offset)
     }
