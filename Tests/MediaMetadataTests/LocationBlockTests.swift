@@ -113,6 +113,11 @@ struct LocationBlockTests {
       header + number(1, 2) + entry(0x8825, 4, 1, number(8, 4)) + number(0, 4), .overlap(offset: 8)
     ),
     (
+      "a GPS directory in the header",
+      header + number(1, 2) + entry(0x8825, 4, 1, number(0, 4)) + number(0, 4),
+      .malformed("a GPS directory in the header", offset: 18)
+    ),
+    (
       "a GPS value that is also the value of another entry",
       header + number(2, 2) + entry(0x010E, 2, 8, number(56, 4)) + entry(0x8825, 4, 1, number(38, 4)) + number(0, 4)
         + number(1, 2) + entry(0x0002, 2, 8, number(56, 4)) + number(0, 4) + Array("12345678".utf8),

@@ -43,6 +43,12 @@ int photod_epoll_remove(int epoll, int descriptor) { return control(epoll, EPOLL
 
 uint64_t photod_epoll_identifier(const struct epoll_event *event) { return event->data.u64; }
 
+int photod_epoll_wait(int epoll, struct epoll_event *events, int capacity, long nanoseconds) {
+  struct timespec timeout = {.tv_sec = 0, .tv_nsec = nanoseconds};
+  int count = epoll_pwait2(epoll, events, capacity, &timeout, NULL);
+  return count < 0 ? 0 : count;
+}
+
 static int open_resolved(int directory, const char *path, bool directory_wanted, uint64_t resolve) {
   struct open_how how = {
       .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (directory_wanted ? O_DIRECTORY : 0),

@@ -49,7 +49,7 @@ struct OriginalsBench: ParsableCommand {
   func run() throws { try TemporaryFolder.with(measure) }
 
   private func measure(in folder: String) throws {
-    let library = try TemporaryFolder.library(in: folder, width: 7200, height: 5400)
+    let library = try TemporaryFolder.library(in: folder, width: 12_400, height: 9300)
     guard let name = try FileManager.default.contentsOfDirectory(atPath: library).first,
       let size = FileManager.default.contents(atPath: "\(library)/\(name)")?.count
     else { throw BenchError(description: "no original") }

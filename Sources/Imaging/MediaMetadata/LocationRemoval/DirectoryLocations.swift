@@ -255,7 +255,14 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
     if offsets.count > Self.maximumPointers {
       throw .limitExceeded("the number of inner directories", limit: Self.maximumPointers, found: entry.count)
     }
-    for offset in offsets where offset >= 8 { waiting.append((offset, kind)) }
+    for offset in offsets {
+      if offset >= 8 {
+        waiting.append((offset, kind))
+      } else if kind == .gps {
+        // libexif reads such a directory: it begins with the header, which has to stay, and may go on to coordinates.
+        throw .malformed("a GPS directory in the header", offset: Int64(entry.valuePosition))
+      }
+    }
   }
 
   /// Edits a block in the value of an entry.
