@@ -30,15 +30,15 @@ struct PreviewServiceTests {
       asset = originals.add(file)
     }
 
-    func request(_ operations: [AdjustmentOperation], _ client: String = "tab") -> PreviewRequest {
+    func request(_ operations: [AdjustmentOperation], _ client: String = "tab", side: Int = 200) -> PreviewRequest {
       PreviewRequest(
         owner: "me", client: client, asset: asset, adjustments: Adjustments(operations),
-        targetSize: .size(PixelSize(width: 200, height: 200)))
+        targetSize: .size(PixelSize(width: side, height: side)))
     }
 
-    func outcome(_ operations: [AdjustmentOperation], _ client: String = "tab") async -> Outcome {
+    func outcome(_ operations: [AdjustmentOperation], _ client: String = "tab", side: Int = 200) async -> Outcome {
       await withCheckedContinuation { continuation in
-        _ = service.render(request(operations, client)) { continuation.resume(returning: $0) }
+        _ = service.render(request(operations, client, side: side)) { continuation.resume(returning: $0) }
       }
     }
 
@@ -64,6 +64,13 @@ struct PreviewServiceTests {
     #expect(try #require(one.pixels.psnr(against: other.pixels)) > 36)
     for step in 1...5 { _ = try await harness.outcome([.tone(.exposure, Double(step) / 10)]).get() }
     #expect(harness.originals.opened == 1)
+  }
+
+  @Test("a preview is coded in the quickest way, unlike a final frame of its size")
+  func quickestCoding() async throws {
+    let image = try await Harness().outcome([.tone(.exposure, 0.5)], side: 400).get()
+    #expect(image.size == PixelSize(width: 400, height: 300))
+    #expect(try #require(JPEGFacts(image.bytes)).isProgressive == false)
   }
 
   @Test("a request cancels its client's earlier one, and no other client's")

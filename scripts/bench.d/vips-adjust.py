@@ -88,13 +88,18 @@ WAYS = {
 }
 
 
+# These read the rows in another order than a decoder gives them.
+UNORDERED = {"rotate", "straighten 2", "straighten 30", "perspective", "sharpness"}
+
+
 def made(path, name):
     if name == "crop":
         image = pyvips.Image.new_from_file(path, access="sequential")
         width, height = int(image.width * 0.8), int(image.height * 0.8)
         image = image.crop(image.width // 10, image.height // 10, width, height).thumbnail_image(side, size="down")
     else:
-        image = WAYS[name](pyvips.Image.thumbnail(path, side, height=side, size="down"))
+        image = pyvips.Image.thumbnail(path, side, height=side, size="down")
+        image = WAYS[name](image.copy_memory() if name in UNORDERED else image)
     return image.jpegsave_buffer(Q=quality, strip=True)
 
 

@@ -201,7 +201,8 @@ package final class PreviewService: Sendable {
   }
 
   private func submit(_ request: PreviewRequest, _ task: PreviewTask, _ proxy: Proxy) throws(ImageServiceError) {
-    let imageRequest = ImageRequest(targetSize: request.targetSize, format: .jpeg)
+    // Coded in the quickest way: a progressive file would take as long as all other steps together.
+    let imageRequest = ImageRequest(targetSize: request.targetSize, deliveryMode: .fastFormat, format: .jpeg)
     let plan = RenderPlanner().plan(proxy.header, proxy.header.sized(imageRequest, request.adjustments))
     try submit(task, bytes: plan.peakBytes) { [self] _ throws(ImageServiceError) in
       let image = try codec { () throws(CodecError) in
