@@ -116,24 +116,99 @@ ALWAYS_INLINE pixel load(const uint8_t *at) {
   return __builtin_convertvector(bytes, pixel);
 }
 
-MULTIVERSIONED void photod_warp_u8(const uint8_t *const *rows, int first, int count, int width, int height, int channels,
-                                   const double *row, const float *weights, uint8_t *out, size_t out_width) {
+typedef uint8_t eight_u8 __attribute__((vector_size(8)));
+typedef float eight __attribute__((vector_size(32)));
+typedef int32_t four_i32 __attribute__((vector_size(16)));
+
+// Adds eight samples. By a pointer, because a returned vector of this size needs AVX.
+ALWAYS_INLINE void add_eight(eight *sum, const uint8_t *at, float weight) {
+  eight_u8 bytes;
+  memcpy(&bytes, at, 8);
+  *sum += weight * __builtin_convertvector(bytes, eight);
+}
+
+// The pixel between 4 x 4 others, from the first sample of each row: the rows first, then the columns. Reads 16 bytes a
+// row.
+ALWAYS_INLINE pixel spline(const uint8_t *const *rows, ptrdiff_t start, int channels, const float *across,
+                           const float *down) {
+  eight low = {0}, high = {0};
+  for (int j = 0; j < 4; j++) {
+    add_eight(&low, rows[j] + start, down[j]);
+    add_eight(&high, rows[j] + start + 8, down[j]);
+  }
+  pixel w;
+  memcpy(&w, across, sizeof w);
+  if (channels == 4) {
+    low *= __builtin_shufflevector(w, w, 0, 0, 0, 0, 1, 1, 1, 1);
+    high *= __builtin_shufflevector(w, w, 2, 2, 2, 2, 3, 3, 3, 3);
+    low += high;
+    return __builtin_shufflevector(low, low, 0, 1, 2, 3) + __builtin_shufflevector(low, low, 4, 5, 6, 7);
+  }
+  low *= __builtin_shufflevector(w, w, 0, 0, 0, 1, 1, 1, 2, 2);
+  high *= __builtin_shufflevector(w, w, 2, 3, 3, 3, 3, 3, 3, 3);
+  // The fourth value of each is of another pixel, and ignored.
+  return __builtin_shufflevector(low, high, 0, 1, 2, 3) + __builtin_shufflevector(low, high, 3, 4, 5, 6) +
+         __builtin_shufflevector(low, high, 6, 7, 8, 9) + __builtin_shufflevector(low, high, 9, 10, 11, 12);
+}
+
+// The rows and the size of the picture that a warp reads; see photod_warp_u8.
+typedef struct {
+  const uint8_t *const *rows;
+  int first, count, width, height;
+} warped;
+
+// The same from samples that need not be in the picture.
+ALWAYS_INLINE pixel spline_at_edge(const warped *picture, int left, int top, int channels, const float *across,
+                                   const float *down) {
+  int columns[4];
+  for (int k = 0; k < 4; k++) columns[k] = limited(left - 1 + k, picture->width - 1) * channels;
+  pixel sum = {0};
+  for (int j = 0; j < 4; j++) {
+    const int y = limited(top - 1 + j, picture->height - 1) - picture->first;
+    const uint8_t *from = picture->rows[limited(y, picture->count - 1)];
+    sum += down[j] * (across[0] * load(from + columns[0]) + across[1] * load(from + columns[1]) +
+                      across[2] * load(from + columns[2]) + across[3] * load(from + columns[3]));
+  }
+  return sum;
+}
+
+// `channels` is a constant where this is called, so that each number of channels has a loop of its own.
+ALWAYS_INLINE void warp(const warped *picture, int channels, const double *row, const float *weights, uint8_t *out,
+                        size_t out_width) {
+  const int is_affine = row[4] == 0;
+  double scale = 1 / row[5];
+  // Points whose 16 neighbours are in the picture and among the rows, with the two pixels more that are read.
+  const int last_left = channels < 3 ? 0 : picture->width - 5;
+  const int first_top = (picture->first > 0 ? picture->first : 0) + 1;
+  const int end = picture->first + picture->count;
+  const int last_top = (end < picture->height ? end : picture->height) - 3;
   for (size_t x = 0; x < out_width; x++) {
-    const double divisor = row[4] * (double)x + row[5];
-    const double from_x = (row[0] * (double)x + row[1]) / divisor - 0.5;
-    const double from_y = (row[2] * (double)x + row[3]) / divisor - 0.5;
+    if (!is_affine) scale = 1 / (row[4] * (double)x + row[5]);
+    const double from_x = (row[0] * (double)x + row[1]) * scale - 0.5;
+    const double from_y = (row[2] * (double)x + row[3]) * scale - 0.5;
     const int left = (int)floor(from_x), top = (int)floor(from_y);
     const float *across = weights + 4 * (int)((from_x - left) * PHOTOD_WARP_PHASES);
     const float *down = weights + 4 * (int)((from_y - top) * PHOTOD_WARP_PHASES);
-    const int columns[4] = {
-        limited(left - 1, width - 1) * channels, limited(left, width - 1) * channels,
-        limited(left + 1, width - 1) * channels, limited(left + 2, width - 1) * channels};
-    pixel sum = {0.5f, 0.5f, 0.5f, 0.5f};
-    for (int j = 0; j < 4; j++) {
-      const uint8_t *from = rows[limited(limited(top - 1 + j, height - 1) - first, count - 1)];
-      sum += down[j] * (across[0] * load(from + columns[0]) + across[1] * load(from + columns[1]) +
-                        across[2] * load(from + columns[2]) + across[3] * load(from + columns[3]));
+    pixel sum;
+    if (left > 0 && left <= last_left && top >= first_top && top <= last_top) {
+      const ptrdiff_t start = (ptrdiff_t)(left - 1) * channels;
+      sum = spline(picture->rows + (top - 1 - picture->first), start, channels, across, down);
+    } else {
+      sum = spline_at_edge(picture, left, top, channels, across, down);
     }
-    for (int c = 0; c < channels; c++) out[x * channels + c] = (uint8_t)fminf(fmaxf(sum[c], 0), 255);
+    sum = __builtin_elementwise_min(__builtin_elementwise_max(sum + 0.5f, (pixel){0}), (pixel){255, 255, 255, 255});
+    const four_u8 bytes = __builtin_convertvector(__builtin_convertvector(sum, four_i32), four_u8);
+    memcpy(out + x * channels, &bytes, (size_t)channels);
+  }
+}
+
+MULTIVERSIONED void photod_warp_u8(const uint8_t *const *rows, int first, int count, int width, int height, int channels,
+                                   const double *row, const float *weights, uint8_t *out, size_t out_width) {
+  const warped picture = {rows, first, count, width, height};
+  switch (channels) {
+    case 1: warp(&picture, 1, row, weights, out, out_width); break;
+    case 2: warp(&picture, 2, row, weights, out, out_width); break;
+    case 3: warp(&picture, 3, row, weights, out, out_width); break;
+    default: warp(&picture, 4, row, weights, out, out_width);
   }
 }

@@ -44,9 +44,16 @@ struct BMPColors {
         put(palette[byte >> (8 - bits - x * bits % 8) & (1 << bits - 1)])
       }
     case .bytes:
-      for x in columns {
-        let start = row.startIndex + x * 3
-        put(SIMD4(row[start + 2], row[start + 1], row[start], 255))
+      precondition(row.count >= columns.upperBound * 3 && space.count >= columns.count * 3)
+      // Blue comes first in the file.
+      row.withUnsafeBytes { row in
+        let from = row.baseAddress! + columns.lowerBound * 3
+        let to = space.baseAddress!
+        for i in stride(from: 0, to: columns.count * 3, by: 3) {
+          to.storeBytes(of: from.load(fromByteOffset: i + 2, as: UInt8.self), toByteOffset: i, as: UInt8.self)
+          to.storeBytes(of: from.load(fromByteOffset: i + 1, as: UInt8.self), toByteOffset: i + 1, as: UInt8.self)
+          to.storeBytes(of: from.load(fromByteOffset: i, as: UInt8.self), toByteOffset: i + 2, as: UInt8.self)
+        }
       }
     case .masks(let bytes, _):
       for x in columns {
