@@ -172,33 +172,55 @@ ALWAYS_INLINE pixel spline_at_edge(const warped *picture, int left, int top, int
   return sum;
 }
 
+enum { WARP_BLOCK = 64 };
+
+// Where pixels are read: the sample to the left and above, and the phases between it and the next one.
+typedef struct {
+  int left[WARP_BLOCK], top[WARP_BLOCK], across[WARP_BLOCK], down[WARP_BLOCK];
+} warp_points;
+
+// A loop of its own, so that it is vectorised, and the loads of the pixels do not wait for its long chain of operations.
+ALWAYS_INLINE void find_points(const double *row, size_t x, size_t count, warp_points *points) {
+  const double constant = 1 / row[5];
+  const int is_affine = row[4] == 0;
+  for (size_t i = 0; i < count; i++) {
+    const double at = (double)(int)(x + i);
+    const double scale = is_affine ? constant : 1 / (row[4] * at + row[5]);
+    const double from_x = (row[0] * at + row[1]) * scale - 0.5, from_y = (row[2] * at + row[3]) * scale - 0.5;
+    const double left = floor(from_x), top = floor(from_y);
+    points->left[i] = (int)left;
+    points->top[i] = (int)top;
+    points->across[i] = (int)((from_x - left) * PHOTOD_WARP_PHASES);
+    points->down[i] = (int)((from_y - top) * PHOTOD_WARP_PHASES);
+  }
+}
+
 // `channels` is a constant where this is called, so that each number of channels has a loop of its own.
 ALWAYS_INLINE void warp(const warped *picture, int channels, const double *row, const float *weights, uint8_t *out,
                         size_t out_width) {
-  const int is_affine = row[4] == 0;
-  double scale = 1 / row[5];
   // Points whose 16 neighbours are in the picture and among the rows, with the two pixels more that are read.
   const int last_left = channels < 3 ? 0 : picture->width - 5;
   const int first_top = (picture->first > 0 ? picture->first : 0) + 1;
   const int end = picture->first + picture->count;
   const int last_top = (end < picture->height ? end : picture->height) - 3;
-  for (size_t x = 0; x < out_width; x++) {
-    if (!is_affine) scale = 1 / (row[4] * (double)x + row[5]);
-    const double from_x = (row[0] * (double)x + row[1]) * scale - 0.5;
-    const double from_y = (row[2] * (double)x + row[3]) * scale - 0.5;
-    const int left = (int)floor(from_x), top = (int)floor(from_y);
-    const float *across = weights + 4 * (int)((from_x - left) * PHOTOD_WARP_PHASES);
-    const float *down = weights + 4 * (int)((from_y - top) * PHOTOD_WARP_PHASES);
-    pixel sum;
-    if (left > 0 && left <= last_left && top >= first_top && top <= last_top) {
-      const ptrdiff_t start = (ptrdiff_t)(left - 1) * channels;
-      sum = spline(picture->rows + (top - 1 - picture->first), start, channels, across, down);
-    } else {
-      sum = spline_at_edge(picture, left, top, channels, across, down);
+  warp_points points;
+  for (size_t x = 0; x < out_width; x += WARP_BLOCK) {
+    const size_t count = out_width - x < WARP_BLOCK ? out_width - x : WARP_BLOCK;
+    find_points(row, x, count, &points);
+    for (size_t i = 0; i < count; i++) {
+      const int left = points.left[i], top = points.top[i];
+      const float *across = weights + 4 * points.across[i], *down = weights + 4 * points.down[i];
+      pixel sum;
+      if (left > 0 && left <= last_left && top >= first_top && top <= last_top) {
+        const ptrdiff_t start = (ptrdiff_t)(left - 1) * channels;
+        sum = spline(picture->rows + (top - 1 - picture->first), start, channels, across, down);
+      } else {
+        sum = spline_at_edge(picture, left, top, channels, across, down);
+      }
+      sum = __builtin_elementwise_min(__builtin_elementwise_max(sum + 0.5f, (pixel){0}), (pixel){255, 255, 255, 255});
+      const four_u8 bytes = __builtin_convertvector(__builtin_convertvector(sum, four_i32), four_u8);
+      memcpy(out + (x + i) * (size_t)channels, &bytes, (size_t)channels);
     }
-    sum = __builtin_elementwise_min(__builtin_elementwise_max(sum + 0.5f, (pixel){0}), (pixel){255, 255, 255, 255});
-    const four_u8 bytes = __builtin_convertvector(__builtin_convertvector(sum, four_i32), four_u8);
-    memcpy(out + x * channels, &bytes, (size_t)channels);
   }
 }
 

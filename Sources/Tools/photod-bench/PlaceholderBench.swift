@@ -47,6 +47,9 @@ struct PlaceholderBench: ParsableCommand {
     try row("80x60 pixels: the hash alone") {
       _ = ThumbHash.encode(rgba: rgba, size: PixelSize(width: 80, height: 60))
     }
+    try row("80x60 pixels: the salient point alone") {
+      _ = Saliency.point(rgba: rgba, size: PixelSize(width: 80, height: 60))
+    }
     let renderer = PlaceholderRenderer(limits: CodecLimits(), transforms: ColorTransforms(capacityBytes: 1 << 20))
     for (name, usesThumbnail, bytes) in kinds {
       let path = folder + "/" + name
