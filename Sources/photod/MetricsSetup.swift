@@ -188,6 +188,9 @@ enum MetricsSetup {
     registry.gauge(
       "photod_downloads", "Downloads of originals, by state.", ["state": "waiting"],
       read: value { Double($0.waiting) })
+    registry.gauge(
+      "photod_downloads", "Downloads of originals, by state.", ["state": "paused"],
+      read: value { Double($0.paused) })
     let results: [(result: String, count: any KeyPath<OriginalDownloads.Ended, Int> & Sendable)] = [
       ("complete", \.complete), ("failed", \.failed), ("abandoned", \.abandoned),
     ]

@@ -3,10 +3,12 @@
 import PhotoModel
 
 extension JobTable {
-  /// Whether a task of the job can use a frame that is made without the original.
+  /// Whether a task of the job can use a frame that is made without the original. Preparations can't.
   func wantsLocalFrame(_ job: RenderJob) -> Bool {
     state.withLock { state in
-      state.record(of: job)?.tasks.contains { !$0.allowsNetwork || $0.wantsDegraded } ?? false
+      state.record(of: job)?.tasks.contains { task in
+        task.wantsDegraded || (!task.allowsNetwork && task.priority.isInteractive)
+      } ?? false
     }
   }
 

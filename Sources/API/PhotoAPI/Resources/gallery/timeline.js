@@ -199,6 +199,7 @@ function reportWindow(hasSettled = false) {
   const body = {
     client, fetchResult: list.handle.id, visible: [visible[0], Math.min(visible[1], visible[0] + 999)], margin: 60,
     targetSize: `${thumbnailHeight * 3}x${thumbnailHeight}`, contentMode: "aspectFit",
+    options: { networkAccessAllowed: true },
   }
   const now = JSON.stringify(body)
   if (now === reported && !hasSettled) return
