@@ -170,6 +170,8 @@ let package = Package(
         "Telemetry", collections, crypto, logging,
       ]),
 
+    Wing.service.module("SharedDerivatives", ["PhotoModel", "ObjectStores", "ImageService", logging]),
+
     Wing.api.module("AccessControl", ["Primitives", "PhotoModel", "HTTPCore", grdb, crypto, logging]),
     Wing.api.module(
       "PhotoAPI",
@@ -193,7 +195,7 @@ let package = Package(
         "LibraryFiles", "LibraryFolder", "LibraryImport", "ImageService", "PhotoAPI", "DiskCache", "CPhotodSystem",
         "ImageCodec",
         "ImageRender", "MediaMetadata", "PhotoPredicate", "DecoderWorkers", "ObjectStores", "RemoteScan",
-        "OriginalDownloads", argumentParser, configuration, crypto, logging,
+        "OriginalDownloads", "SharedDerivatives", argumentParser, configuration, crypto, logging,
       ],
       swiftSettings: strict),
 
@@ -290,6 +292,9 @@ let package = Package(
         "ImageService", "ImageCodec", "ImageRender", "LibraryFolder", "DiskCache", "PhotoModel", "Primitives",
         "PhotoFixtures", "Telemetry", "image-storm", logging,
       ]),
+    tests(
+      "SharedDerivativesTests",
+      ["SharedDerivatives", "ObjectStores", "StoreFixtures", "ImageService", "PhotoModel", logging]),
     // They start the decoder programs, and can't depend on them: the tests of all modules are one program.
     tests("DecoderWorkersTests", ["DecoderWorkers", "PhotoModel", "PhotoFixtures", logging]),
     // A codec that does what its tests say.

@@ -16,6 +16,7 @@ import OriginalDownloads
 import PhotoAPI
 import PhotoModel
 import RemoteScan
+import SharedDerivatives
 import Telemetry
 
 struct Composition: Sendable {
@@ -102,6 +103,7 @@ struct Composition: Sendable {
           + "Make one with photod token create, listen on 127.0.0.1, or start with --allow-anonymous to serve "
           + "requests without a token.")
     }
+    let shared = try SharedDerivatives(settings, logger: Logger(label: "derivatives"))
     photod_configure_malloc()
     // Before any socket is opened, and while this process is small.
     let decoders = Decoders(settings)
@@ -120,7 +122,7 @@ struct Composition: Sendable {
     MetricsSetup.register(content.remote?.downloads, capacityBytes: settings.originals.diskBytes, in: metrics)
     let images = ImageServices(
       settings, dataFolder: dataFolder, originals: originals, cache: cache, catalogue: catalogue,
-      workers: decoders.pictures, metrics: metrics)
+      shared: shared, workers: decoders.pictures, metrics: metrics)
     let upgrades = EncodingUpgrades(images.manager, formats: decoders.encodedFormats, limits: settings.render.upgrades)
     MetricsSetup.register(upgrades, in: metrics)
     let results = FetchResultStore(limits: settings.fetch.results)

@@ -8,6 +8,7 @@ import LibraryCatalogue
 import Logging
 import PhotoModel
 import Primitives
+import SharedDerivatives
 import Telemetry
 
 struct ImageServices: Sendable {
@@ -15,6 +16,7 @@ struct ImageServices: Sendable {
   let background: BackgroundRunner
   let previews: PreviewService
   private let disk: DiskStore?
+  private let shared: SharedDerivatives?
 
   /// Background work renders one picture at a time, and a library has few color profiles.
   private static let placeholderTransformBytes = 1 << 20
@@ -24,7 +26,7 @@ struct ImageServices: Sendable {
   /// Splits the memory budget: a fixed share for each worker of the quick lane, and the rest for renders.
   init(
     _ settings: Settings, dataFolder: String, originals: OriginalStore, cache: FrameCache, catalogue: Catalogue,
-    workers: any CodedPictureDecoder, metrics: MetricsRegistry
+    shared: SharedDerivatives?, workers: any CodedPictureDecoder, metrics: MetricsRegistry
   ) {
     let cores = ProcessInfo.processInfo.activeProcessorCount
     let memory = Self.memoryBudget(settings)
@@ -37,7 +39,8 @@ struct ImageServices: Sendable {
       label: "photod.render", workers: settings.render.workers == 0 ? cores : settings.render.workers, budget: budget,
       onIdle: release.schedule)
     disk = Self.diskStore(settings, dataFolder)
-    let store = FrameStore(disk)
+    self.shared = shared
+    let store = FrameStore(disk, shared: shared, isRemoteLibrary: originals.fetcher != nil)
     let pipeline = ImagePipeline(
       originals: originals, memory: cache, store: store, quickLane: quickLane, renderLane: renderLane, budget: budget,
       maximumWaitingJobs: settings.render.queueLength, limits: settings.codec, workers: workers,
@@ -54,7 +57,8 @@ struct ImageServices: Sendable {
             limits: settings.codec, workers: workers,
             transforms: ColorTransforms(
               capacityBytes: min(Self.placeholderTransformBytes, settings.codec.colorTransformBytes))),
-          maximumBytes: renderLane.capacityBytes, derivative: store.derivative, logger: Logger(label: "placeholders")))
+          maximumBytes: renderLane.capacityBytes, derivative: store.derivative,
+          fetchDerivative: store.waitForSharedDerivatives, logger: Logger(label: "placeholders")))
     ]
     if settings.cache.buildsDerivativesInBackground {
       works.append(
@@ -68,10 +72,13 @@ struct ImageServices: Sendable {
       budget, capacityBytes: memory, quickLane, shareBytes: ImagePipeline.quickWorkerBytes, renderLane, manager,
       in: metrics)
     if let disk { MetricsSetup.register(disk, in: metrics) }
+    MetricsSetup.register(shared, in: metrics)
   }
 
-  /// Stops background work and flushes the disk cache.
+  /// Stops background work and flushes the disk cache. Derivatives that wait for the shared store are written after a scan
+  /// of the next run.
   func close() async {
+    shared?.close()
     await background.stopAndFlush()
     disk?.close()
   }

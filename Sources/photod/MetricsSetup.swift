@@ -6,6 +6,7 @@ import LibraryScan
 import OriginalDownloads
 import PhotoModel
 import Primitives
+import SharedDerivatives
 import Telemetry
 
 /// Registers all metrics except those of `ImageMetrics`. Each value is read from its owner at the time of a scrape.
@@ -141,6 +142,29 @@ enum MetricsSetup {
       read: { disk.statistics.isOff || disk.statistics.isSuspended ? 1 : 0 })
   }
 
+  /// - Parameter shared: `nil` if derivatives are not shared; all values are 0 then.
+  static func register(_ shared: SharedDerivatives?, in registry: MetricsRegistry) {
+    typealias Counts = SharedDerivatives.Counts
+    let counts: [(event: String, count: any KeyPath<Counts, Int> & Sendable)] = [
+      ("hit", \.hits), ("miss", \.misses), ("damaged", \.damaged), ("failed", \.failedReads),
+      ("suspended", \.suspendedReads), ("written", \.written), ("writeFailed", \.failedWrites),
+      ("dropped", \.droppedWrites),
+    ]
+    for (event, count) in counts {
+      registry.counter(
+        "photod_shared_derivatives_events_total",
+        "Reads and writes of the store of shared derivatives (cache.derivatives), by result.", ["event": event],
+        read: { Double(shared?.counts[keyPath: count] ?? 0) })
+    }
+    registry.gauge(
+      "photod_shared_derivatives_waiting_writes",
+      "Objects that wait to be written, limited by cache.derivativeWrites.",
+      read: { Double(shared?.counts.waitingWrites ?? 0) })
+    registry.gauge(
+      "photod_shared_derivatives_suspended", "1 while the store is not read because it failed repeatedly.",
+      read: { shared?.counts.isSuspended == true ? 1 : 0 })
+  }
+
   /// - Parameter downloads: `nil` for a library in a folder; all values are 0 then.
   static func register(_ downloads: OriginalDownloads?, capacityBytes: Int64, in registry: MetricsRegistry) {
     typealias Counts = OriginalDownloads.Counts
@@ -164,6 +188,9 @@ enum MetricsSetup {
     registry.gauge(
       "photod_downloads", "Downloads of originals, by state.", ["state": "waiting"],
       read: value { Double($0.waiting) })
+    registry.gauge(
+      "photod_downloads", "Downloads of originals, by state.", ["state": "paused"],
+      read: value { Double($0.paused) })
     let results: [(result: String, count: any KeyPath<OriginalDownloads.Ended, Int> & Sendable)] = [
       ("complete", \.complete), ("failed", \.failed), ("abandoned", \.abandoned),
     ]

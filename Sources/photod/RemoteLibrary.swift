@@ -33,7 +33,7 @@ struct RemoteLibrary: Sendable {
   ///
   /// - Parameter dataFolder: exists.
   init(
-    _ location: RemoteLibraryLocation, dataFolder: String, limits: OriginalDownloads.Limits, headBytes: Int64
+    _ location: RemoteLocation, dataFolder: String, limits: OriginalDownloads.Limits, headBytes: Int64
   ) throws {
     store = try location.store()
     heads = try Self.heads(in: dataFolder, limitBytes: headBytes)

@@ -29,6 +29,12 @@ final class RemoteFixture: Sendable {
     library = kind == .bucket ? "s3://photos/album" : "\(server.address)/album"
   }
 
+  /// The same library for another daemon, with folders of its own.
+  init(sharing other: RemoteFixture) throws {
+    (kind, server, library) = (other.kind, other.server, other.library)
+    folders = try TestDaemon.Folders()
+  }
+
   /// Call it at the end of the test: until then the server is there.
   func stop() { server.stop() }
 

@@ -33,6 +33,20 @@ import Testing
     }
   }
 
+  @Test(arguments: peers) func `A small object is read whole without its state, and a large one is refused`(
+    _ kind: StorePeer.Kind
+  ) throws {
+    try StorePeer.with(kind) { peer in
+      let bytes = pattern(100_000)
+      try peer.set("3f/a", bytes)
+      #expect(try peer.store.waitToGet("3f/a", maximumBytes: 100_000) == bytes)
+      #expect(throws: ObjectStoreError.limitExceeded(.objectBytes)) {
+        try peer.store.waitToGet("3f/a", maximumBytes: 99_999)
+      }
+      #expect(throws: ObjectStoreError.notFound) { try peer.store.waitToGet("3f/b", maximumBytes: 100_000) }
+    }
+  }
+
   @Test(arguments: peers) func `A missing object is not found`(_ kind: StorePeer.Kind) throws {
     try StorePeer.with(kind) { peer in
       try peer.set("a.jpg", [1])

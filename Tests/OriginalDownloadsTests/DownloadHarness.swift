@@ -19,20 +19,23 @@ final class DownloadHarness: Sendable {
   let downloads: OriginalDownloads
   let path: String
 
-  init(_ change: (inout OriginalDownloads.Limits) -> Void = { _ in }) throws {
+  init(
+    clock: DownloadClock = .system, _ change: (inout OriginalDownloads.Limits) -> Void = { _ in }
+  ) throws {
     path = FileManager.default.temporaryDirectory.appendingPathComponent("originals-\(UUID().uuidString)").path
-    downloads = try Self.open(store, path, change)
+    downloads = try Self.open(store, path, clock: clock, change)
   }
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
   static func open(
-    _ store: any ObjectStore, _ path: String, _ change: (inout OriginalDownloads.Limits) -> Void = { _ in }
+    _ store: any ObjectStore, _ path: String, clock: DownloadClock = .system,
+    _ change: (inout OriginalDownloads.Limits) -> Void = { _ in }
   ) throws -> OriginalDownloads {
     var limits = OriginalDownloads.Limits()
     limits.diskBytes = 1_000_000
     change(&limits)
-    return try OriginalDownloads(store: store, path: path, limits: limits)
+    return try OriginalDownloads(store: store, path: path, limits: limits, clock: clock)
   }
 
   private static func object(_ size: Int, _ tag: String) -> ObjectIdentity {
@@ -60,6 +63,18 @@ final class DownloadHarness: Sendable {
     read.send(bytes)
     read.end()
     #expect(try waiter.wait() == bytes)
+  }
+
+  /// Waits until the counts are as expected.
+  func until(_ isSo: (OriginalDownloads.Counts) -> Bool) {
+    let deadline = ContinuousClock.now + .seconds(20)
+    while !isSo(downloads.counts) {
+      guard ContinuousClock.now < deadline else {
+        Issue.record("\(downloads.counts)")
+        return
+      }
+      _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(1))
+    }
   }
 
   var names: [String] {

@@ -40,6 +40,11 @@ package final class MemoryServer: Sendable {
     override.withLock { $0 = steps }
   }
 
+  /// The names of all objects, in no order.
+  package var keys: [String] { objects.withLock { Array($0.keys) } }
+
+  package func bytes(of key: String) -> [UInt8]? { objects.withLock { $0[key]?.bytes } }
+
   package func remove(_ key: String) { objects.withLock { $0[key] = nil } }
 
   /// The usual answer to a request.

@@ -32,21 +32,25 @@ final class Download: ObjectReceiver {
   let partial: PartialFile
   private let pendingLimit: Int
   private let queue: DispatchQueue
+  private let mayReceive: @Sendable (Download, Int) -> Bool
   private let progressed: @Sendable (Download) -> Void
   private let ended: @Sendable (Download, Result<Void, OriginalDownloadError>) -> Void
   private let state = Mutex(State())
   private let hash = Mutex(SHA256())
 
   /// - Parameters:
-  ///   - queue: serial; the two functions are called on it.
+  ///   - queue: serial; the last two functions are called on it.
+  ///   - mayReceive: whether so many bytes may be taken now. If not, ``continueReading()`` is called later.
   ///   - ended: called once, after the last byte is written and the checksum is right.
   init(
     _ name: OriginalName, _ key: ObjectKey, _ identity: FileIdentity, partial: PartialFile, pendingLimit: Int,
-    queue: DispatchQueue, progressed: @escaping @Sendable (Download) -> Void,
+    queue: DispatchQueue, mayReceive: @escaping @Sendable (Download, Int) -> Bool,
+    progressed: @escaping @Sendable (Download) -> Void,
     ended: @escaping @Sendable (Download, Result<Void, OriginalDownloadError>) -> Void
   ) {
     (self.name, self.key, self.identity, self.partial) = (name, key, identity, partial)
-    (self.pendingLimit, self.queue, self.progressed, self.ended) = (pendingLimit, queue, progressed, ended)
+    (self.pendingLimit, self.queue) = (pendingLimit, queue)
+    (self.mayReceive, self.progressed, self.ended) = (mayReceive, progressed, ended)
   }
 
   /// Bytes from the start of the original that are written.
@@ -86,6 +90,16 @@ final class Download: ObjectReceiver {
     if isCancelled { operation.cancel() } else if isPaused { writeLater() }
   }
 
+  /// Continues a read whose bytes `mayReceive` has refused.
+  func continueReading() {
+    let operation = state.withLock { state in
+      // `began` resumes it.
+      if state.operation == nil { state.isPaused = true }
+      return state.operation
+    }
+    operation?.resume()
+  }
+
   func cancel() {
     let operation = state.withLock { state in
       state.isCancelled = true
@@ -99,6 +113,7 @@ final class Download: ObjectReceiver {
   func readBegan(_ description: ObjectDescription) { state.withLock { $0.sha256 = description.sha256 } }
 
   func received(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard mayReceive(self, bytes.count) else { return false }
     let (isTaken, begins) = state.withLock { state in
       // One piece may always wait, however large it is.
       guard state.pendingBytes == 0 || state.pendingBytes + bytes.count <= pendingLimit else {

@@ -29,6 +29,8 @@ package final class OriginalDownloads: Sendable {
     package var downloads = 4
     /// Downloads that wait for one of these places.
     package var waiting = 256
+    /// Of all downloads for windows together; 0: no limit.
+    package var windowBytesPerSecond = 8 << 20
     /// Bytes of one download that have come and are not written yet.
     package var pendingBytes = 1 << 20
 
@@ -36,7 +38,7 @@ package final class OriginalDownloads: Sendable {
   }
 
   package enum Priority: Int, Sendable, Comparable {
-    /// Of a window that looks ahead. Leaves one place free.
+    /// Of a window that looks ahead. Leaves one place free, and pauses while a caller waits for another original.
     case window
     /// A caller waits.
     case request
@@ -50,24 +52,34 @@ package final class OriginalDownloads: Sendable {
     fileprivate let number: UInt64
   }
 
-  private struct Job {
+  struct Waiter {
+    let receiver: any OriginalWaiter
+    let priority: Priority
+  }
+
+  struct Job {
     let key: ObjectKey
     let identity: FileIdentity
-    /// In the order of their numbers.
-    var waiters: [UInt64: any OriginalWaiter] = [:]
-    var priority: Priority
+    /// By their numbers; never empty.
+    var waiters: [UInt64: Waiter]
     /// Orders jobs of equal priority.
     let number: UInt64
     /// `nil` while it waits for a place.
     var download: Download?
+
+    var priority: Priority { waiters.values.lazy.map(\.priority).max() ?? .window }
   }
 
-  private struct State {
+  struct State {
     var index: OriginalIndex
     var jobs: [OriginalName: Job] = [:]
     var running = 0
     var lastNumber: UInt64 = 0
     var ended = Ended()
+    var throttle: WindowThrottle
+    /// Downloads for windows that take no bytes for now.
+    var paused: Set<OriginalName> = []
+    var isResumeScheduled = false
   }
 
   /// Numbers for ``downloads``.
@@ -77,6 +89,8 @@ package final class OriginalDownloads: Sendable {
     package let reservedBytes: Int64
     package let running: Int
     package let waiting: Int
+    /// Of the running ones, those that take no bytes for now: others come first, or the limit of windows is reached.
+    package let paused: Int
     /// Since the start: downloads by how they ended, and the bytes of complete ones.
     package let ended: Ended
   }
@@ -92,29 +106,33 @@ package final class OriginalDownloads: Sendable {
   private let store: any ObjectStore
   private let folder: OriginalFolder
   private let limits: Limits
-  private let queue = DispatchQueue(label: "photod.download", qos: .userInitiated)
-  private let state: Mutex<State>
+  let clock: DownloadClock
+  let queue = DispatchQueue(label: "photod.download", qos: .userInitiated)
+  /// Used by the extension too.
+  let state: Mutex<State>
 
   /// Reads the names in the folder, and removes originals that are over the limit.
   ///
   /// - Parameter path: made if its parent folder exists. No other process may use it.
-  package init(store: any ObjectStore, path: String, limits: Limits) throws(SystemError) {
-    self.store = store
-    self.limits = limits
+  package init(
+    store: any ObjectStore, path: String, limits: Limits, clock: DownloadClock = .system
+  ) throws(SystemError) {
+    (self.store, self.limits, self.clock) = (store, limits, clock)
     folder = try OriginalFolder(path: path)
     var index = OriginalIndex(capacityBytes: limits.diskBytes)
     for (name, size) in try folder.load() {
       index.insert(name, size: size)
       for removed in index.reserve(0) ?? [] { folder.remove(removed) }
     }
-    state = Mutex(State(index: index))
+    state = Mutex(State(index: index, throttle: WindowThrottle(bytesPerSecond: limits.windowBytesPerSecond)))
   }
 
   package var counts: Counts {
     state.withLock { state in
       Counts(
         originals: state.index.count, usedBytes: state.index.usedBytes, reservedBytes: state.index.reservedBytes,
-        running: state.running, waiting: state.jobs.count { $0.value.download == nil }, ended: state.ended)
+        running: state.running, waiting: state.jobs.count { $0.value.download == nil }, paused: state.paused.count,
+        ended: state.ended)
     }
   }
 
@@ -166,10 +184,8 @@ package final class OriginalDownloads: Sendable {
     let (ticket, step, removed) = state.withLock { state -> (Ticket, Step, [OriginalName]) in
       state.lastNumber += 1
       let ticket = Ticket(name: name, number: state.lastNumber)
-      if var job = state.jobs[name] {
-        job.waiters[ticket.number] = waiter
-        job.priority = max(priority, job.priority)
-        state.jobs[name] = job
+      if state.jobs[name] != nil {
+        state.jobs[name]?.waiters[ticket.number] = Waiter(receiver: waiter, priority: priority)
         return (ticket, .joined, [])
       }
       if state.index.contains(name) { return (ticket, .isLocal, []) }
@@ -178,7 +194,8 @@ package final class OriginalDownloads: Sendable {
       }
       guard let removed = state.index.reserve(identity.size) else { return (ticket, .failed(.noSpace), []) }
       state.jobs[name] = Job(
-        key: key, identity: identity, waiters: [ticket.number: waiter], priority: priority, number: ticket.number)
+        key: key, identity: identity, waiters: [ticket.number: Waiter(receiver: waiter, priority: priority)],
+        number: ticket.number)
       return (ticket, .joined, removed)
     }
     queue.async { [self] in
@@ -222,12 +239,13 @@ package final class OriginalDownloads: Sendable {
   ) {
     let removed = state.withLock { state -> [OriginalName]? in
       if state.jobs[ticket.name] != nil {
-        state.jobs[ticket.name]?.waiters[ticket.number] = waiter
+        state.jobs[ticket.name]?.waiters[ticket.number] = Waiter(receiver: waiter, priority: priority)
         return []
       }
       guard let removed = state.index.reserve(identity.size) else { return nil }
       state.jobs[ticket.name] = Job(
-        key: key, identity: identity, waiters: [ticket.number: waiter], priority: priority, number: ticket.number)
+        key: key, identity: identity, waiters: [ticket.number: Waiter(receiver: waiter, priority: priority)],
+        number: ticket.number)
       return removed
     }
     guard let removed else { return waiter.downloadEnded(.failure(.noSpace)) }
@@ -235,14 +253,17 @@ package final class OriginalDownloads: Sendable {
     startNext()
   }
 
-  /// Starts downloads while there are places: requests before windows, older before newer ones.
+  /// Starts downloads while there are places: requests before windows, older before newer ones. Called after every change
+  /// of who waits, which may also let paused downloads continue.
   private func startNext() {
     dispatchPrecondition(condition: .onQueue(queue))
+    resumeWindows()
     while let (name, job) = state.withLock({ state in next(state) }) {
       do throws(SystemError) {
         let partial = try folder.makePartial(job.number)
         let download = Download(
           name, job.key, job.identity, partial: partial, pendingLimit: limits.pendingBytes, queue: queue,
+          mayReceive: { [weak self] in self?.mayReceive($0, $1) ?? true },
           progressed: { [weak self] in self?.progressed($0) }, ended: { [weak self] in self?.ended($0, $1) })
         let isWanted = state.withLock { state in
           guard state.jobs[name]?.number == job.number else { return false }
@@ -272,7 +293,7 @@ package final class OriginalDownloads: Sendable {
       state.jobs[download.name].flatMap { $0.download === download ? Array($0.waiters.values) : nil } ?? []
     }
     let available = download.availableBytes
-    for waiter in waiters { waiter.downloadProgressed(available, of: download.identity.size) }
+    for waiter in waiters { waiter.receiver.downloadProgressed(available, of: download.identity.size) }
   }
 
   private func ended(_ download: Download, _ result: Result<Void, OriginalDownloadError>) {
@@ -321,7 +342,7 @@ package final class OriginalDownloads: Sendable {
         .failure(.system(.missingFile))
       }
     }
-    for (_, waiter) in job.waiters.sorted(by: { $0.key < $1.key }) { waiter.downloadEnded(opened) }
+    for (_, waiter) in job.waiters.sorted(by: { $0.key < $1.key }) { waiter.receiver.downloadEnded(opened) }
     startNext()
   }
 
@@ -330,6 +351,7 @@ package final class OriginalDownloads: Sendable {
     guard let job = state.jobs.removeValue(forKey: name) else { return }
     state.index.release(job.identity.size)
     if job.download != nil { state.running -= 1 }
+    state.paused.remove(name)
   }
 }
 

@@ -5,6 +5,8 @@ package struct DiskEntry: Sendable, Hashable {
   package let bytes: [UInt8]
   /// Facts about the entry for the caller; the store does not interpret them.
   package let info: [UInt8]
+
+  package init(bytes: [UInt8], info: [UInt8]) { (self.bytes, self.info) = (bytes, info) }
 }
 
 /// The cost of an entry against the capacity.

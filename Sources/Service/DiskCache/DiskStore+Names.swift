@@ -12,6 +12,14 @@ extension DiskStore {
       self.low = low
     }
 
+    /// The 32 hexadecimal digits of the key.
+    package var hexadecimal: String {
+      var text: [UInt8] = []
+      Hexadecimal.append(high, digits: 16, to: &text)
+      Hexadecimal.append(low, digits: 16, to: &text)
+      return String(decoding: text, as: UTF8.self)
+    }
+
     /// The first 16 bytes of SHA-256 of `bytes`.
     package init(digestOf bytes: [UInt8]) {
       self = SHA256.hash(data: bytes).withUnsafeBytes { digest in

@@ -9,7 +9,7 @@ import PhotoModel
 extension Settings {
   /// Where the library is. Throws ``CommandFailure`` if it is not set, not there, or not allowed.
   func libraryLocation() throws -> LibraryLocation {
-    if RemoteLibraryLocation.isRemote(library) { return .remote(try RemoteLibraryLocation(self)) }
+    if RemoteLocation.isRemote(library) { return .remote(try RemoteLocation(library, of: "the library", self)) }
     return .folder(try libraryPath())
   }
 
@@ -19,7 +19,7 @@ extension Settings {
     guard !library.isEmpty else {
       throw CommandFailure(description: "no library folder given; set --library or PHOTOD_LIBRARY")
     }
-    guard !RemoteLibraryLocation.isRemote(library) else {
+    guard !RemoteLocation.isRemote(library) else {
       throw CommandFailure(description: "this command needs a library in a folder; \(library) is a remote one")
     }
     guard let resolved = realpath(library, nil) else {

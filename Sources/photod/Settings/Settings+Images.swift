@@ -1,5 +1,6 @@
 import ImageCodec
 import ImageService
+import SharedDerivatives
 
 /// `cache.*`
 struct CacheSettings: Sendable {
@@ -8,6 +9,10 @@ struct CacheSettings: Sendable {
   var diskBytes = 8 << 30
   var renders = RenderFiles.Limits()
   var buildsDerivativesInBackground = true
+  /// Empty: derivatives are not shared.
+  var derivatives = ""
+  var derivativeReadTimeout = Duration.milliseconds(2000)
+  var sharedDerivatives = SharedDerivatives.Limits()
   var allowsPublicCaching = false
 }
 
@@ -60,6 +65,29 @@ extension Settings {
       for about 35,000. false: a derivative is created only together with a requested picture.
       """,
       advice: "Set it to false to save CPU time, at the price of slower first thumbnails."),
+    Setting(
+      "cache.derivatives", .text(\.cache.derivatives),
+      """
+      A bucket for derivatives that several daemons share, as s3://BUCKET/PREFIX. Store, region and credentials are those \
+      of s3.*, and remote.* applies. A derivative that is not in the disk cache is read from there before its original is \
+      decoded, and new ones are written there. It needs the disk cache. Empty: derivatives are not shared.
+      """,
+      advice: "Set it if several daemons serve the same photographs, or if the disk cache is often new or small."),
+    Setting(
+      "cache.derivativeReadMilliseconds",
+      .number(\.cache.derivativeReadTimeout.wholeMilliseconds, 10...60_000, .milliseconds),
+      """
+      Maximum time that a picture waits for its derivatives from cache.derivatives. Then it is made from its original. \
+      After five failures in a row the store is not asked for five seconds, and longer if it fails again.
+      """,
+      advice: "Lower it if decoding an original takes less time than this store usually does."),
+    Setting(
+      "cache.derivativeWrites", .number(\.cache.sharedDerivatives.waitingWrites, 1...100_000),
+      """
+      Maximum number of originals whose derivatives wait to be written to cache.derivatives. Further ones are left out \
+      and counted; they are written after a later scan, if cache.backgroundDerivatives is true.
+      """,
+      advice: "Raise it if photod_shared_derivatives_events_total counts many with event=dropped."),
     Setting(
       "cache.allowPublic", .flag(\.cache.allowsPublicCaching),
       """

@@ -79,6 +79,20 @@ extension Settings {
       "remote.readSeconds", .number(\.remote.limits.retries.readTimeout.wholeSeconds, 1...86_400, .seconds),
       "Maximum time for the download of one original, including all repetitions.",
       advice: "Raise it for long videos over slow networks."),
+    Setting(
+      "remote.prefetchConnections", .number(\.caching.fetches, 0...1000),
+      """
+      Maximum number of originals of a remote library that caching managers download at the same time, before they are \
+      requested. One place of originals.downloads stays free for requests. 0: caching managers download nothing.
+      """,
+      advice: "Raise it for a distant store, or set it to 0 if downloads cost money."),
+    Setting(
+      "remote.prefetchBytesPerSecond",
+      .number(\.originals.windowBytesPerSecond, 0...(1 << 40), .bytesPerSecond),
+      """
+      Maximum rate of these downloads together. They also pause while a request waits for another original. 0: no limit.
+      """,
+      advice: "Set it to half of what the network can carry."),
   ]
 
   static let originalsTable: [Setting] = [

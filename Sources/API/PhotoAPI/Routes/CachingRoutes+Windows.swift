@@ -51,7 +51,7 @@ extension CachingRoutes {
     try client.read(&body)
     let visible = try Self.visible(&body)
     let margin = try body.number("margin", in: 0...Self.maximumMargin)
-    let options = try options(&body)
+    let query = try query(&body)
     let result = try body.text("fetchResult")
     let collection = try body.text("collection").map { text throws(Problem) in
       try LocalIdentifier(parameter: text, "collection")
@@ -70,7 +70,9 @@ extension CachingRoutes {
       }
     return WindowRequest(
       id: id, client: client,
-      move: CachingManagerRegistry.WindowMove(visible: visible, margin: margin ?? visible.count, options: options),
+      move: CachingManagerRegistry.WindowMove(
+        visible: visible, margin: margin ?? visible.count, options: query.preheatOptions,
+        allowsNetwork: query.allowsNetwork),
       list: list)
   }
 

@@ -88,9 +88,11 @@ struct CachingRoutes: Sendable {
       let ready: Int
       let pending: Int
     }
-    let (client, identifiers, options) = try wanted(request)
+    let (client, identifiers, query) = try wanted(request)
     let started = try found { () throws(CachingManagerRegistry.CachingError) in
-      try managers.start(identifiers, options, id: id, client: client.name, for: principal)
+      try managers.start(
+        identifiers, query.preheatOptions, allowsNetwork: query.allowsNetwork, id: id, client: client.name,
+        for: principal)
     }
     return .json(
       Payload(
@@ -105,9 +107,9 @@ struct CachingRoutes: Sendable {
       let ready: Int
       let pending: Int
     }
-    let (client, identifiers, options) = try wanted(request)
+    let (client, identifiers, query) = try wanted(request)
     let (stopped, status) = try found { () throws(CachingManagerRegistry.CachingError) in
-      try managers.stop(identifiers, options, id: id, client: client.name, for: principal)
+      try managers.stop(identifiers, query.preheatOptions, id: id, client: client.name, for: principal)
     }
     return .json(
       Payload(stopped: stopped, pinned: status.pinned, ready: status.ready, pending: status.pending))
@@ -129,26 +131,26 @@ struct CachingRoutes: Sendable {
 
   private func wanted(
     _ request: HTTPRequest
-  ) throws(Problem) -> (ClientName, [LocalIdentifier], PreheatOptions) {
+  ) throws(Problem) -> (ClientName, [LocalIdentifier], ImageQuery) {
     var client = try ClientName(request)
     var body = try JSONObjectReader(request)
     try client.read(&body)
     let identifiers = try body.identifiers("assets", atMost: managers.limits.assets)
-    let options = try options(&body)
+    let query = try query(&body)
     try body.finish()
     guard let identifiers else {
       throw QueryReader.invalid("assets", "must be a list of at most \(managers.limits.assets) localIdentifiers")
     }
-    return (client, identifiers, options)
+    return (client, identifiers, query)
   }
 
-  func options(_ body: inout JSONObjectReader) throws(Problem) -> PreheatOptions {
+  func query(_ body: inout JSONObjectReader) throws(Problem) -> ImageQuery {
     var reader = RenditionReader(presets: presets)
     try reader.readSize(&body)
     var options = try body.object("options")
     try reader.readOptions(&options)
     try options.finish()
-    return try reader.query().preheatOptions
+    return try reader.query()
   }
 
   // MARK: Errors

@@ -45,7 +45,8 @@ package enum RequestStage: String, Encodable, CaseIterable {
     switch state.phase {
     case .active:
       switch state.stage {
-      case .opening: self = .opening
+      // The contract does not say where derivatives are.
+      case .opening, .awaitingDerivatives: self = .opening
       case .downloading: self = .downloading
       case .queued: self = .queued
       case .rendering: self = .rendering

@@ -25,10 +25,15 @@ protocol ExchangeSink: AnyObject, Sendable {
 final class DocumentSink: ExchangeSink {
   private let state = Mutex<(head: AnswerHead, bytes: [UInt8], isTooLong: Bool)>((AnswerHead(), [], false))
   private let limit: Int
+  private let exceeded: ObjectStoreError.Limit
   private let completion: @Sendable (Result<(AnswerHead, [UInt8]), ObjectStoreError>) -> Void
 
-  init(limit: Int, _ completion: @escaping @Sendable (Result<(AnswerHead, [UInt8]), ObjectStoreError>) -> Void) {
-    (self.limit, self.completion) = (limit, completion)
+  /// - Parameter exceeded: the limit that the error of a longer document names.
+  init(
+    limit: Int, exceeded: ObjectStoreError.Limit = .documentBytes,
+    _ completion: @escaping @Sendable (Result<(AnswerHead, [UInt8]), ObjectStoreError>) -> Void
+  ) {
+    (self.limit, self.exceeded, self.completion) = (limit, exceeded, completion)
   }
 
   var canContinue: Bool { false }
@@ -49,7 +54,7 @@ final class DocumentSink: ExchangeSink {
 
   func ended(_ result: Result<Void, ObjectStoreError>) {
     let (head, bytes, isTooLong) = state.withLock { $0 }
-    if isTooLong { return completion(.failure(.limitExceeded(.documentBytes))) }
+    if isTooLong { return completion(.failure(.limitExceeded(exceeded))) }
     completion(result.map { (head, bytes) })
   }
 }

@@ -60,6 +60,23 @@ package final class S3ObjectStore: ObjectStore {
       })
   }
 
+  package func get(
+    _ key: ObjectKey, maximumBytes: Int, _ completion: @escaping Completion<[UInt8]>
+  ) -> any ObjectOperation {
+    guard var plan = plan(.get, key, fields: { _ in [("Accept-Encoding", "identity")] }) else {
+      return fail { completion(.failure(.unsupported)) }
+    }
+    plan.timeout = origin.limits.retries.readTimeout
+    plan.accept = { head, _ throws(ObjectStoreError) in
+      guard head.status == 200 else { throw .malformed(.unexpectedStatus(head.status)) }
+      if let length = head.contentLength, length > maximumBytes { throw .limitExceeded(.objectBytes) }
+      return head.contentLength
+    }
+    return origin.run(
+      plan,
+      DocumentSink(limit: maximumBytes, exceeded: .objectBytes) { result in completion(result.map { $0.1 }) })
+  }
+
   package func list(
     from position: ObjectPage.Position?, _ completion: @escaping Completion<ObjectPage>
   ) -> any ObjectOperation {

@@ -71,6 +71,12 @@ extension ObjectStore {
     try wait(stop) { bytes(key, range, of: identity, $0) }
   }
 
+  package func waitToGet(
+    _ key: ObjectKey, maximumBytes: Int, stop: StopFlag? = nil
+  ) throws(ObjectStoreError) -> [UInt8] {
+    try wait(stop) { get(key, maximumBytes: maximumBytes, $0) }
+  }
+
   package func waitForPage(
     from position: ObjectPage.Position?, stop: StopFlag? = nil
   ) throws(ObjectStoreError) -> ObjectPage {
@@ -78,9 +84,9 @@ extension ObjectStore {
   }
 
   package func waitToPut(
-    _ bytes: [UInt8], as key: ObjectKey, replaces: Bool
+    _ bytes: [UInt8], as key: ObjectKey, replaces: Bool, stop: StopFlag? = nil
   ) throws(ObjectStoreError) -> ObjectIdentity {
-    try wait { put(bytes, as: key, replaces: replaces, $0) }
+    try wait(stop) { put(bytes, as: key, replaces: replaces, $0) }
   }
 
   package func waitToCopy(

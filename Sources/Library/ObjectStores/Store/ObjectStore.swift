@@ -53,6 +53,12 @@ package protocol ObjectStore: Sendable {
     _ key: ObjectKey, _ range: ObjectRange?, of identity: ObjectIdentity, into receiver: any ObjectReceiver
   ) -> any ObjectOperation
 
+  /// Reads a small object whole, in whatever state it is: for objects that show themselves whether they are the expected
+  /// ones. `.limitExceeded(.objectBytes)` if it has more bytes.
+  func get(
+    _ key: ObjectKey, maximumBytes: Int, _ completion: @escaping Completion<[UInt8]>
+  ) -> any ObjectOperation
+
   /// The objects whose keys come after a position, without those of hidden folders. A page may be empty, and not the
   /// last.
   func list(
@@ -82,6 +88,22 @@ package protocol ObjectStore: Sendable {
 }
 
 extension ObjectStore {
+  package func get(
+    _ key: ObjectKey, maximumBytes: Int, _ completion: @escaping Completion<[UInt8]>
+  ) -> any ObjectOperation {
+    head(key) { result in
+      switch result {
+      case .failure(let error): completion(.failure(error))
+      case .success(let found):
+        let size = found.identity.size
+        guard size <= maximumBytes else { return completion(.failure(.limitExceeded(.objectBytes))) }
+        guard size > 0 else { return completion(.success([])) }
+        // Not cancelled any more: the object is small.
+        _ = bytes(key, ObjectRange(offset: 0, length: size), of: found.identity, completion)
+      }
+    }
+  }
+
   package func move(
     _ key: ObjectKey, of identity: ObjectIdentity, to newKey: ObjectKey, _ completion: @escaping Completion<Void>
   ) -> any ObjectOperation {

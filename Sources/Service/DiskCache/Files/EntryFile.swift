@@ -24,8 +24,8 @@ import CISAL
   import Glibc
 #endif
 
-/// Why a file is not the expected entry.
-enum EntryDefect: String, Sendable {
+/// Why bytes are not the expected entry.
+package enum EntryDefect: String, Error, Sendable {
   /// Not a regular file, not of this format, or too large.
   case wrongFormat
   /// Complete, but of another key, kind or epoch.
@@ -47,6 +47,8 @@ enum EntryFile {
   static let prefixBytes = 128
   private static let magic: UInt32 = 0x4344_4850
   private static let format: UInt16 = 1
+  private static let infoCountOffset = 7
+  private static let bytesOffset = 32
   private static let checksumOffset = 40
   private static let infoOffset = 64
 
@@ -122,6 +124,23 @@ enum EntryFile {
       done += count
     }
     return nil
+  }
+
+  /// Reads and validates an entry in memory, and returns how many bytes it takes.
+  ///
+  /// - Parameter file: begins with the entry.
+  static func read(
+    _ file: ArraySlice<UInt8>, as name: EntryName
+  ) throws(EntryDefect) -> (entry: DiskEntry, fileBytes: Int) {
+    guard file.count >= prefixBytes else { throw .length }
+    let announced = file[(file.startIndex + bytesOffset)..<(file.startIndex + bytesOffset + 8)].reversed()
+      .reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    guard announced <= UInt64(file.count - prefixBytes) else { throw .length }
+    var prefix = Array(file.prefix(prefixBytes))
+    let bytes = Array(file.dropFirst(prefixBytes).prefix(Int(announced)))
+    if let defect = prefix.withUnsafeMutableBytes({ validate($0, bytes, as: name) }) { throw defect }
+    let info = Array(prefix[infoOffset..<infoOffset + Int(prefix[infoCountOffset])])
+    return (DiskEntry(bytes: bytes, info: info), prefixBytes + bytes.count)
   }
 
   private static func validate(_ prefix: UnsafeMutableRawBufferPointer, _ bytes: [UInt8], as name: EntryName)

@@ -1,5 +1,6 @@
 // Makes missing derivatives, newest assets first, so that small pictures never have to be made from originals.
-// Derivatives that a render has already produced are not made again.
+// Derivatives that a render has already produced are not made again, and neither are those in the shared store, from
+// which requests read them. What is here and not there is written to it.
 
 import ImageCodec
 import ImageRender
@@ -49,7 +50,13 @@ package final class DerivativeBackgroundWork: BackgroundWork {
     while store.hasRoomForBackgroundWork, let asset = try nextAsset() {
       guard asset.hasDecoder else { continue }
       let missing = renderer.ladder.rungs(of: asset.pixelSize).filter { !store.hasDerivative($0, of: asset) }
-      if !missing.isEmpty, let step = step(for: asset, missing) { return step }
+      if missing.isEmpty {
+        store.completeSharedStore(asset)
+      } else if !originals.isInCloud(asset.original), !store.isInSharedStore(asset),
+        let step = step(for: asset, missing)
+      {
+        return step
+      }
     }
     return nil
   }

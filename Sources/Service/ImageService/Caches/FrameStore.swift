@@ -10,10 +10,17 @@ package struct FrameStore: Sendable {
   package static let epochs = DiskStore.Epochs(
     frame: UInt32(RenderPlanner.epoch), derivative: UInt32(DerivativeLadder.epoch))
 
-  private let disk: DiskStore?
+  let disk: DiskStore?
+  let shared: (any SharedDerivativeStore)?
+  let isRemoteLibrary: Bool
 
-  /// - Parameter disk: opened with ``epochs``; `nil` stores nothing.
-  package init(_ disk: DiskStore?) { self.disk = disk }
+  /// - Parameters:
+  ///   - disk: opened with ``epochs``; `nil` stores nothing.
+  ///   - shared: has derivatives of several daemons; used together with `disk` only.
+  ///   - isRemoteLibrary: originals are identified by the entity tags of a store.
+  package init(_ disk: DiskStore?, shared: (any SharedDerivativeStore)? = nil, isRemoteLibrary: Bool = false) {
+    (self.disk, self.shared, self.isRemoteLibrary) = (disk, shared, isRemoteLibrary)
+  }
 
   /// Whether a disk store is configured. Without one, derivatives need not be made.
   var isEnabled: Bool { disk != nil }
@@ -65,10 +72,13 @@ package struct FrameStore: Sendable {
 
   /// A derivative, and the DCT scale in eighths at which it was decoded. Reads one file.
   func derivative(_ rung: DerivativeLadder.Rung, of asset: Asset) -> (bytes: [UInt8], eighths: Int)? {
-    guard let entry = disk?.entry(for: Self.diskKey(rung, asset), .derivative), let eighths = entry.info.first else {
-      return nil
-    }
+    guard let entry = entry(rung, of: asset), let eighths = entry.info.first else { return nil }
     return (entry.bytes, Int(eighths))
+  }
+
+  /// The stored entry of a derivative. Reads one file.
+  func entry(_ rung: DerivativeLadder.Rung, of asset: Asset) -> DiskEntry? {
+    disk?.entry(for: Self.diskKey(rung, asset), .derivative)
   }
 
   /// The largest stored derivative, as a byte source.
@@ -85,7 +95,12 @@ package struct FrameStore: Sendable {
   func store(_ derivative: RenderedImage, as rung: DerivativeLadder.Rung, of asset: Asset) {
     // An encoder's array has spare capacity. Copy it, because this array waits in memory to be written.
     let bytes = derivative.bytes.withUnsafeBufferPointer { Array($0) }
-    disk?.store(bytes, info: [UInt8(derivative.decodedEighths)], for: Self.diskKey(rung, asset), .derivative)
+    keep(DiskEntry(bytes: bytes, info: [UInt8(derivative.decodedEighths)]), as: rung, of: asset)
+    writeShared(of: asset)
+  }
+
+  func keep(_ derivative: DiskEntry, as rung: DerivativeLadder.Rung, of asset: Asset) {
+    disk?.store(derivative.bytes, info: derivative.info, for: Self.diskKey(rung, asset), .derivative)
   }
 
   private static func diskKey(_ rung: DerivativeLadder.Rung, _ asset: Asset) -> DiskStore.Key {

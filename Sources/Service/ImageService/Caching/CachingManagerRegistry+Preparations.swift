@@ -55,6 +55,19 @@ extension CachingManagerRegistry {
       let hasBegun = update(manager) { $0.startNext() }
       passed = hasBegun ? 0 : passed + 1
     }
+    startNextFetches()
+  }
+
+  /// Starts the next downloads, one manager after the other. They have places of their own: a slow store does not keep
+  /// local pictures from being prepared.
+  private func startNextFetches() {
+    var passed = 0
+    while activeFetches < limits.fetches, passed < roundRobin.count {
+      let manager = roundRobin.removeFirst()
+      roundRobin.append(manager)
+      let hasBegun = update(manager) { $0.startNextFetch() }
+      passed = hasBegun ? 0 : passed + 1
+    }
   }
 
   // MARK: Effects
@@ -68,6 +81,11 @@ extension CachingManagerRegistry {
     case .cancel(let id, let side):
       guard let preparation = manager.preparations.removeValue(forKey: id), images.cancel(preparation) else { return }
       manager.state.renderStopped(side)
+    case .fetch(let id, let original): fetch(id, original, of: manager)
+    case .cancelFetch(let id):
+      guard let fetch = manager.fetches.removeValue(forKey: id) else { return }
+      activeFetches -= 1
+      fetch.cancel()
     case .checkMemory(let key, let side): manager.state.frameLeft(side, wasSeen: images.isInMemory(key))
     }
   }
@@ -87,6 +105,21 @@ extension CachingManagerRegistry {
           let isPinned = cache.pinnedByteCount(of: wanted.key) != nil
           update(manager) { $0.preparationEnded(id, outcome, isPinned: isPinned) }
         }
+        startNextPreparations()
+      }
+    }
+  }
+
+  private func fetch(_ id: CachingState.FetchID, _ original: OriginalFile, of manager: CachingManager) {
+    activeFetches += 1
+    let (instanceID, managerKey) = (manager.instanceID, manager.key)
+    manager.fetches[id] = images.fetch(original) { [self] isLocal in
+      queue.async { [self] in
+        guard let manager = managers[managerKey], manager.instanceID == instanceID,
+          manager.fetches.removeValue(forKey: id) != nil
+        else { return }
+        activeFetches -= 1
+        update(manager) { $0.fetchEnded(id, isLocal: isLocal) }
         startNextPreparations()
       }
     }

@@ -16,8 +16,8 @@ extension CachingManagerRegistry {
   /// Prepares frames and keeps them until they are stopped. Returns `nil` if this owner has no such manager. Queries
   /// the catalogue.
   package func start(
-    _ identifiers: [LocalIdentifier], _ options: PreheatOptions, id: String, client: String? = nil,
-    for owner: Principal
+    _ identifiers: [LocalIdentifier], _ options: PreheatOptions, allowsNetwork: Bool = false, id: String,
+    client: String? = nil, for owner: Principal
   ) throws(CachingError) -> StartResult? {
     let generation = library.generation
     guard try status(id, client: client, for: owner) != nil else { return nil }
@@ -31,7 +31,8 @@ extension CachingManagerRegistry {
             started.missing.append(identifier)
             continue
           }
-          let isStarted = state.start(asset, options, maximumEntries: maximumEntries)
+          let isStarted = state.start(
+            asset, options, allowsNetwork: allowsNetwork && limits.fetches > 0, maximumEntries: maximumEntries)
           if isStarted { started.started += 1 } else { started.leftOut.append(identifier) }
         }
       }

@@ -9,11 +9,14 @@ extension CachingManagerRegistry {
     package var visible: Range<Int>
     package var margin: Int
     package var options: PreheatOptions
+    /// Originals in the cloud may be downloaded.
+    package var allowsNetwork: Bool
 
-    package init(visible: Range<Int>, margin: Int, options: PreheatOptions) {
+    package init(visible: Range<Int>, margin: Int, options: PreheatOptions, allowsNetwork: Bool = false) {
       self.visible = visible
       self.margin = margin
       self.options = options
+      self.allowsNetwork = allowsNetwork
     }
   }
 
@@ -34,7 +37,9 @@ extension CachingManagerRegistry {
       checkForChanges()
       let now = now()
       return update(manager) {
-        $0.windowMoved(to: move.visible, margin: move.margin, move.options, over: source, at: now)
+        $0.windowMoved(
+          to: move.visible, margin: move.margin, move.options,
+          allowsNetwork: move.allowsNetwork && limits.fetches > 0, over: source, at: now)
       }
     }
     guard let missing else { return nil }

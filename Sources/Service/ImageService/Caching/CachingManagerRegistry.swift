@@ -65,6 +65,7 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
   var roundRobin: [CachingManager] = []
   private var nextInstanceID: UInt64 = 0
   var activePreparations = 0
+  var activeFetches = 0
   /// Number of entries of all managers together.
   var totalEntries = 0
   var isRefreshScheduled = false

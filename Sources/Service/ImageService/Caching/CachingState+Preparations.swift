@@ -68,13 +68,14 @@ extension CachingState {
         needsSort = true
       }
     case .noRoom(let bytes): leaveOut(entryKey, .noRoom(bytes))
+    case .failed(.inCloud): originalIsInCloud(entryKey)
     // Retried at the next opportunity.
     case .failed(.queueFull): leaveOut(entryKey, .noRoom(0))
     case .failed, .incomplete: leaveOut(entryKey, .failed)
     }
   }
 
-  private mutating func leaveOut(_ entryKey: EntryKey, _ reason: EntryState.Reason) {
+  mutating func leaveOut(_ entryKey: EntryKey, _ reason: EntryState.Reason) {
     guard let entry = entries[entryKey] else { return }
     effects.append(.unpin(entry.key))
     updateEntry(entryKey) { $0.state = .leftOut(reason) }

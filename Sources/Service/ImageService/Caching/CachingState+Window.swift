@@ -7,6 +7,8 @@ extension CachingState {
   struct Window: Sendable {
     var source: any PreheatSource
     var options: PreheatOptions
+    /// Originals in the cloud may be downloaded for it.
+    var allowsNetwork = false
     var tracker: PreheatWindow
     /// The assets at the positions that were looked up; `nil` for a position where nothing is to be shown.
     var assets: [Int: Asset?] = [:]
@@ -24,10 +26,11 @@ extension CachingState {
   /// The client has moved the window, or made one. Returns the positions whose assets must be looked up; the window is
   /// planned when that is done.
   package mutating func windowMoved(
-    to visible: Range<Int>, margin: Int, _ options: PreheatOptions, over source: any PreheatSource,
-    at now: ContinuousClock.Instant
+    to visible: Range<Int>, margin: Int, _ options: PreheatOptions, allowsNetwork: Bool = false,
+    over source: any PreheatSource, at now: ContinuousClock.Instant
   ) -> [Int] {
-    var moved = Window(source: source, options: options, tracker: PreheatWindow(rules))
+    var moved = Window(
+      source: source, options: options, allowsNetwork: allowsNetwork, tracker: PreheatWindow(rules))
     if let old = window {
       // The record of seen and unseen frames describes the user, so it is kept when the list changes.
       moved.tracker = old.tracker
@@ -131,8 +134,12 @@ extension CachingState {
         entry.isOnlyKept = !wantedEntry.isPrepared
         entry.rank = wantedEntry.rank
         entry.isReducedQuality = isReducedQuality && !(entry.isStarted && allowsHighQuality)
+        entry.allowsNetwork = entry.allowsNetwork || window.allowsNetwork
         switch entry.state {
+        case .leftOut(.inCloud) where wantedEntry.isPrepared && entry.allowsNetwork: entry.state = .waiting
         case .waiting where !wantedEntry.isPrepared && !entry.isStarted: entry.state = .leftOut(.needsOriginal)
+        case .awaitingOriginal where !wantedEntry.isPrepared && !entry.isStarted:
+          entry.state = .leftOut(.needsOriginal)
         case .leftOut(.needsOriginal) where wantedEntry.isPrepared && !isReducedQuality: entry.state = .waiting
         default: break
         }

@@ -4,7 +4,9 @@
 //
 //     waiting -> preparing -> ready                    its key is pinned from `preparing` on, until the entry leaves
 //        ^           +------> left out: needs the original, no room, or it can't be made
-//        +--------------------------+
+//        |           |              |
+//        |           +------> awaiting its original, which is in the cloud -> fetching it, once
+//        +--------------------------+----------------------------------------------+
 //
 // An entry is wanted because it was started, because the window contains it, or both; it leaves when neither is true.
 // CachingState+Window decides what the window wants, CachingState+Preparations follows the entries over time.
@@ -25,6 +27,11 @@ package struct CachingState {
     let number: UInt64
   }
 
+  /// Identifies a download of this state. Never reused.
+  package struct FetchID: Sendable, Hashable {
+    let number: UInt64
+  }
+
   /// Something to do after an event, in order and before the next event.
   package enum Effect: Sendable, Hashable {
     case pin(RenditionKey)
@@ -33,6 +40,9 @@ package struct CachingState {
     case prepare(PreparationID, ResolvedRequest, withoutOriginal: Bool)
     /// Cancel a preparation. If that stops a render, report it with ``renderStopped(_:)``.
     case cancel(PreparationID, PreheatWindow.Side?)
+    /// Download an original, then report with ``fetchEnded(_:isLocal:)``.
+    case fetch(FetchID, OriginalFile)
+    case cancelFetch(FetchID)
     /// Report with ``frameLeft(_:wasSeen:)`` whether a frame is in memory. It was not prepared, so a client must have
     /// requested it.
     case checkMemory(RenditionKey, PreheatWindow.Side)
@@ -50,10 +60,14 @@ package struct CachingState {
     case waiting
     case preparing(PreparationID)
     case ready(CachedFrame, wasPrepared: Bool)
+    case awaitingOriginal
+    case fetching(FetchID)
     case leftOut(Reason)
 
     enum Reason: Equatable {
       case needsOriginal, failed
+      /// Its original is in the cloud, and may not be downloaded for it.
+      case inCloud
       /// Lack of room for this many bytes.
       case noRoom(Int)
     }
@@ -72,6 +86,10 @@ package struct CachingState {
     var side: PreheatWindow.Side?
     /// Prepare it only if that is cheap: without decoding the original.
     var isReducedQuality = false
+    /// Its original may be downloaded.
+    var allowsNetwork = false
+    /// Its original was downloaded for it: once must be enough.
+    var hasFetched = false
     var isUsed = false
 
     /// The key of the frame.
@@ -97,6 +115,11 @@ package struct CachingState {
   var window: Window?
   /// The entries that are being prepared.
   var preparing: [PreparationID: EntryKey] = [:]
+  /// The entries whose originals are being downloaded.
+  var fetching: [FetchID: EntryKey] = [:]
+  /// All entries that await their originals; some may not any longer.
+  var awaitingOriginals: Set<EntryKey> = []
+  var lastFetch: UInt64 = 0
   var lastPreparation: UInt64 = 0
   /// Waiting entries in reverse order: the last element is next. Some may not be waiting any longer.
   var waitingOrder: [EntryKey] = []
@@ -126,8 +149,12 @@ package struct CachingState {
 
   /// Starts keeping an asset's frame ready. Returns false if the limit of entries is reached.
   ///
-  /// - Parameter maximumEntries: how many entries other managers leave room for.
-  package mutating func start(_ asset: Asset, _ options: PreheatOptions, maximumEntries: Int) -> Bool {
+  /// - Parameters:
+  ///   - allowsNetwork: an original in the cloud may be downloaded for it.
+  ///   - maximumEntries: how many entries other managers leave room for.
+  package mutating func start(
+    _ asset: Asset, _ options: PreheatOptions, allowsNetwork: Bool = false, maximumEntries: Int
+  ) -> Bool {
     let entryKey = EntryKey(asset: asset.localIdentifier, options: options)
     guard entries[entryKey] != nil || add(entryKey, asset, nil, maximumEntries: maximumEntries) else { return false }
     if entries[entryKey]?.isStarted == false { startedCount += 1 }
@@ -137,8 +164,12 @@ package struct CachingState {
     updateEntry(entryKey) { entry in
       entry.isStarted = true
       entry.isReducedQuality = isReducedQuality
+      entry.allowsNetwork = entry.allowsNetwork || allowsNetwork
       if !entry.isInWindow { entry.rank = rank }
-      if case .leftOut = entry.state { entry.state = .waiting }
+      if case .leftOut = entry.state {
+        entry.state = .waiting
+        entry.hasFetched = false
+      }
     }
     needsSort = true
     return true
@@ -174,6 +205,7 @@ package struct CachingState {
     startedCount = 0
     window = nil
     waitingOrder = []
+    awaitingOriginals = []
   }
 
   // MARK: Entries
@@ -216,6 +248,7 @@ package struct CachingState {
       entry.wanted = wanted
       entry.state = entry.isOnlyKept && !entry.isStarted ? .leftOut(.needsOriginal) : .waiting
       entry.isUsed = false
+      entry.hasFetched = false
     }
   }
 
@@ -237,8 +270,13 @@ package struct CachingState {
   /// - Parameter side: where the frame leaves the window; `nil` if the window learns nothing from it.
   private mutating func release(_ entry: Entry, leavingOn side: PreheatWindow.Side?) {
     switch entry.state {
-    case .waiting, .leftOut(.needsOriginal): if let side { effects.append(.checkMemory(entry.key, side)) }
+    case .waiting, .awaitingOriginal, .leftOut(.needsOriginal):
+      if let side { effects.append(.checkMemory(entry.key, side)) }
     case .leftOut: break
+    case .fetching(let id):
+      fetching[id] = nil
+      effects.append(.cancelFetch(id))
+      if let side { effects.append(.checkMemory(entry.key, side)) }
     case .preparing(let id):
       preparing[id] = nil
       effects += [.unpin(entry.key), .cancel(id, side)]

@@ -78,6 +78,20 @@ extension ImageManager {
     return preparation
   }
 
+  /// Downloads an original that is in the cloud before a request needs it, after all originals that requests wait for.
+  ///
+  /// - Parameter ended: called once, later and on any queue, with whether the original is here, unless the fetch is
+  ///   cancelled before.
+  package func fetch(_ original: OriginalFile, ended: @escaping @Sendable (Bool) -> Void) -> PendingFetch {
+    guard let fetcher = pipeline.originals.fetcher else {
+      preconditionFailure("an original of a local library is not in the cloud")
+    }
+    let fetch = fetcher.fetch(original, isUrgent: false, progressed: { _ in }) { result in
+      if case .success = result { ended(true) } else { ended(false) }
+    }
+    return PendingFetch(cancel: fetch.cancel)
+  }
+
   /// Cancels a preparation. Work that no other task waits for stops soon.
   ///
   /// - Returns: whether this stopped a render that had begun.

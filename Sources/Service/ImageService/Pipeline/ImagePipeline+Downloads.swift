@@ -35,7 +35,7 @@ extension ImagePipeline {
         for task in jobs.downloadProgressed(job, progress) { task.receive(progress: progress) }
       }
     ) { [self] result in originalFetched(result, job) }
-    jobs.fetchBegan(job, fetch)?.cancel()
+    jobs.fetchBegan(job, PendingFetch(cancel: fetch.cancel), .downloading)?.cancel()
   }
 
   /// Ends a task that may not use the network, whose job waits for a download.
@@ -58,7 +58,7 @@ extension ImagePipeline {
   }
 
   private func originalFetched(_ result: Result<any FileByteSource, OriginalFetchError>, _ job: RenderJob) {
-    guard jobs.fetchEnded(job) else { return }
+    guard jobs.fetchEnded(job, .downloading) else { return }
     switch result {
     case .failure(let error): delivery.fail(job, ImageServiceError(error))
     case .success(let source):

@@ -3,6 +3,7 @@
 //     start -> JobTable: the task joins a job, or begins one
 //     openAndPlan, on the quick lane
 //         a derivative is good enough -> the final frame: done; in the render lane if its encoder is a worker
+//         the derivative may be in the shared store: ImagePipeline+SharedDerivatives, then the first step again
 //         open the original, read its header; if it is in the cloud: ImagePipeline+Downloads, then on from here
 //         a derivative or a thumbnail -> degraded frame
 //         a RAW file whose previews are too small: develop the sensor data, in the render lane (ImagePipeline+Development)
@@ -117,7 +118,7 @@ package final class ImagePipeline: Sendable {
 
   // MARK: The quick lane
 
-  private func runFirstStep(of job: RenderJob) {
+  func runFirstStep(of job: RenderJob) {
     runStep(job) { () throws(ImageServiceError) in try openAndPlan(job) }
   }
 
@@ -127,6 +128,7 @@ package final class ImagePipeline: Sendable {
     if let derivative = quickFrames.derivativePlan(of: job), derivative.peakBytes <= renderLane.capacityBytes {
       return queueDerivative(job, derivative)
     }
+    if waitForSharedDerivatives(job, stepBegan: began) { return }
     guard let original = try open(job) else { return try waitForOriginal(job, stepBegan: began) }
     try plan(job, original, stepBegan: began)
   }

@@ -63,6 +63,17 @@ struct QuickFrames: Sendable {
     return cache.store.hasDerivative(rung, of: wanted.asset)
   }
 
+  /// Whether a derivative that would serve a job is not stored here.
+  ///
+  /// - Parameter orDegraded: also a derivative that gives only a degraded frame.
+  func lacksDerivative(_ job: RenderJob, orDegraded: Bool) -> Bool {
+    guard !job.bypassesCaches, !job.wanted.request.isAnimated else { return false }
+    if let rung = renderer.ladder.rung(for: job.wanted, hasAlpha: job.asset.hasAlpha) {
+      return !cache.store.hasDerivative(rung, of: job.asset)
+    }
+    return orDegraded && degradedRung(job) == nil
+  }
+
   /// How a final frame that is in no cache would be made now.
   func expectedDerivation(of wanted: ResolvedRequest) -> Derivation {
     guard !wanted.request.isAnimated,

@@ -1,12 +1,14 @@
-// Jobs that wait for the download of their original. The same table and the same lock as JobTable.swift.
+// Jobs that wait for a remote store: for the download of their original, or for derivatives. The same table and the same lock as JobTable.swift.
 
 import PhotoModel
 
 extension JobTable {
-  /// Whether a task of the job can use a frame that is made without the original.
+  /// Whether a task of the job can use a frame that is made without the original. Preparations can't.
   func wantsLocalFrame(_ job: RenderJob) -> Bool {
     state.withLock { state in
-      state.record(of: job)?.tasks.contains { !$0.allowsNetwork || $0.wantsDegraded } ?? false
+      state.record(of: job)?.tasks.contains { task in
+        task.wantsDegraded || (!task.allowsNetwork && task.priority.isInteractive)
+      } ?? false
     }
   }
 
@@ -35,7 +37,7 @@ extension JobTable {
         _ = state.remove(job.key)
         return InCloud(leaving: leaving, next: .ended)
       }
-      guard state.downloadingCount < maximumWaiting else { return InCloud(leaving: leaving, next: .queueFull) }
+      guard state.remoteCount < maximumWaiting else { return InCloud(leaving: leaving, next: .queueFull) }
       state.setStage(.downloading, of: job.key)
       let isUrgent = state.records[job.key]?.priority.isInteractive ?? false
       state.records[job.key]?.isFetchUrgent = isUrgent
@@ -43,11 +45,23 @@ extension JobTable {
     }
   }
 
-  /// Records the download that the job waits for. Returns one to cancel: the job's earlier one, or this one if the job
-  /// does not wait any more.
-  func fetchBegan(_ job: RenderJob, _ fetch: any OriginalFetch) -> (any OriginalFetch)? {
+  /// Records that the job waits for its derivatives from the shared store. Returns false if it does not, because it has
+  /// ended or too many jobs wait for remote stores.
+  func derivativesAwaited(_ job: RenderJob) -> Bool {
     state.withLock { state in
-      guard let record = state.record(of: job), record.stage == .downloading else { return fetch }
+      guard state.record(of: job) != nil, state.remoteCount < maximumWaiting else { return false }
+      state.setStage(.awaitingDerivatives, of: job.key)
+      return true
+    }
+  }
+
+  /// Records what the job waits for. Returns a fetch to cancel: the job's earlier one, or this one if the job does not
+  /// wait any more.
+  ///
+  /// - Parameter stage: the stage in which it waits.
+  func fetchBegan(_ job: RenderJob, _ fetch: PendingFetch, _ stage: JobStage) -> PendingFetch? {
+    state.withLock { state in
+      guard let record = state.record(of: job), record.stage == stage else { return fetch }
       state.records[job.key]?.fetch = fetch
       return record.fetch
     }
@@ -74,11 +88,11 @@ extension JobTable {
     }
   }
 
-  /// Records that the download has ended. Returns false if the job did not wait for it any more.
-  func fetchEnded(_ job: RenderJob) -> Bool {
+  /// Records that the download or the read has ended. Returns false if the job did not wait for it any more.
+  func fetchEnded(_ job: RenderJob, _ stage: JobStage) -> Bool {
     // Released after the lock.
-    let fetch = state.withLock { state -> (any OriginalFetch)?? in
-      guard let record = state.record(of: job), record.stage == .downloading else { return nil }
+    let fetch = state.withLock { state -> PendingFetch?? in
+      guard let record = state.record(of: job), record.stage == stage else { return nil }
       state.setStage(.opening, of: job.key)
       state.records[job.key]?.downloadProgress = nil
       return .some(state.records[job.key]?.fetch.take())

@@ -4,8 +4,9 @@
 //     join -> an existing job with the same key, or a new one
 //     leave -> nothing; or the job's priority falls; or the job is cancelled
 //     originalOpened -> the job's original is open, other jobs may share it
+//     derivativesAwaited -> the job waits for its derivatives from the shared store
 //     originalIsInCloud -> tasks that may not use the network leave; the job waits for a download
-//     fetchEnded -> the job continues with the downloaded original
+//     fetchEnded -> the job continues with what it has waited for
 //     renderBegan -> the job renders, together with jobs that wait for the same original
 //     jobEnded -> all tasks that waited for the job
 //
@@ -22,8 +23,8 @@ final class JobTable: Sendable {
     var stage = JobStage.opening
     var ticket: RenderLane.Ticket?
     var original: OpenedOriginal?
-    /// The download that the job waits for.
-    var fetch: (any OriginalFetch)?
+    /// The download, or the read of the shared store, that the job waits for.
+    var fetch: PendingFetch?
     var isFetchUrgent = false
     var downloadProgress: Double?
     /// Whether the search for a degraded frame has started; it is done once for each job.
@@ -38,10 +39,10 @@ final class JobTable: Sendable {
     var records: [JobKey: Record] = [:]
     /// Job keys by content version, to find jobs that can share a decode.
     var byContent: [ContentVersion: [JobKey]] = [:]
-    /// Jobs whose render has not begun, without those that wait for a download.
+    /// Jobs whose render has not begun, without those that wait for a remote store.
     var waitingCount = 0
-    /// Jobs that wait for a download: counted separately, so a slow store does not refuse local pictures.
-    var downloadingCount = 0
+    /// Jobs that wait for a remote store: counted separately, so a slow store does not refuse local pictures.
+    var remoteCount = 0
 
     /// A job's record; `nil` once the job was cancelled, even if a newer job has its key.
     func record(of job: RenderJob) -> Record? {
@@ -65,7 +66,7 @@ final class JobTable: Sendable {
     private mutating func count(_ stage: JobStage, _ change: Int) {
       switch stage {
       case .opening, .queued: waitingCount += change
-      case .downloading: downloadingCount += change
+      case .downloading, .awaitingDerivatives: remoteCount += change
       case .rendering: break
       }
     }
@@ -80,7 +81,7 @@ final class JobTable: Sendable {
     }
   }
 
-  /// Of jobs that wait for a render, and of jobs that wait for a download.
+  /// Of jobs that wait for a render, and of jobs that wait for a remote store.
   let maximumWaiting: Int
   /// Used by the extensions too.
   let state = Mutex(State())
@@ -130,7 +131,7 @@ final class JobTable: Sendable {
     case stillNeeded(RenderLane.Ticket?, ImagePriority)
     /// It was the last task: the job's stop flag is raised, and the job is out of the table. It may still be in a
     /// queue.
-    case cancelled(RenderLane.Ticket?, (any OriginalFetch)?, isRendering: Bool)
+    case cancelled(RenderLane.Ticket?, PendingFetch?, isRendering: Bool)
     case notFound
   }
 

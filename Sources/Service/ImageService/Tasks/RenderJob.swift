@@ -19,6 +19,9 @@ final class RenderJob: Sendable {
   /// Whether the original was fetched from its remote store for this job.
   let hasFetched = Atomic<Bool>(false)
 
+  /// Whether the shared store was asked for the derivatives of the asset: once for each job.
+  let hasAskedSharedStore = Atomic<Bool>(false)
+
   /// - Parameter task: the first task that waits for the job.
   init(for task: ImageTask) {
     key = task.key
@@ -65,6 +68,8 @@ package enum JobStage: String, Sendable {
   case opening
   /// Waits for the download of its original. No worker waits with it.
   case downloading
+  /// Waits for its derivatives from the shared store. No worker waits with it.
+  case awaitingDerivatives
   /// In the render lane: waits for a worker or for memory.
   case queued
   case rendering

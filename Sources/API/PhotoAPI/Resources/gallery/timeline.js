@@ -1,5 +1,5 @@
-// The grid: rows of pictures by month. Only the cells near the screen exist, and the names of all months. The daemon prepares the next ones: a preheat
-// window follows the scroll (PHCachingImageManager's startCachingImages, driven by the server).
+// The grid: rows of pictures by month. Only the cells near the screen exist, and the names of all months. The daemon
+// prepares the next ones, because a preheat window follows the scroll.
 
 import { client, imageURL, json, rights } from "./api.js"
 import { $, clamp, isRightToLeft, make, on, page } from "./dom.js"
@@ -92,7 +92,7 @@ function relayout() {
 /// Draws the badges of the visible pictures again.
 export const markAll = () => cells.forEach(mark)
 
-/// Says something in the place of pictures: a text, and buttons for what can be done about it.
+/// Shows a text in the place of pictures, and buttons for what can be done.
 export function say(message, ...actions) {
   empty.hidden = !message
   empty.replaceChildren(make("p", {}, message), ...actions)
@@ -199,6 +199,7 @@ function reportWindow(hasSettled = false) {
   const body = {
     client, fetchResult: list.handle.id, visible: [visible[0], Math.min(visible[1], visible[0] + 999)], margin: 60,
     targetSize: `${thumbnailHeight * 3}x${thumbnailHeight}`, contentMode: "aspectFit",
+    options: { networkAccessAllowed: true },
   }
   const now = JSON.stringify(body)
   if (now === reported && !hasSettled) return
@@ -281,7 +282,7 @@ function key(event) {
   event.preventDefault()
 }
 
-/// Moves the keyboard focus to an asset, and scrolls to it if it is outside of the screen.
+/// Moves the keyboard focus to an asset, and scrolls to it if it is outside the screen.
 export function focus(index, isScrolling = true) {
   const before = cells.get(focusedIndex)
   if (before) before.tabIndex = -1

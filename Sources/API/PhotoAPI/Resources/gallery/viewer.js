@@ -195,7 +195,7 @@ function prepareNeighbours() {
   for (const neighbour of [timeline.assets()[index + 1], timeline.assets()[index - 1]].filter(Boolean)) {
     const { targetSize, dynamicRange = "preserve" } = Object.fromEntries(new URL(urlOf(neighbour), location.href).searchParams)
     post("/v1/cachingManagers/default/startCaching", {
-      client, assets: [neighbour.localIdentifier], targetSize, contentMode: "aspectFit", options: { dynamicRange },
+      client, assets: [neighbour.localIdentifier], targetSize, contentMode: "aspectFit", options: { dynamicRange, networkAccessAllowed: true },
     }).catch(() => {})
   }
 }

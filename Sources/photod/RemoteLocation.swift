@@ -5,7 +5,7 @@ import ObjectStores
 enum LibraryLocation: Sendable {
   /// A folder of this machine, with symbolic links resolved.
   case folder(String)
-  case remote(RemoteLibraryLocation)
+  case remote(RemoteLocation)
 
   /// The folder or the address, for messages.
   var name: String {
@@ -16,28 +16,34 @@ enum LibraryLocation: Sendable {
   }
 }
 
-/// A library in a remote store, from the settings: its address is valid, and its host is allowed. Nothing was asked yet.
-struct RemoteLibraryLocation: Sendable {
+/// A remote store that a setting names: its address is valid, and its host is allowed. Nothing was asked yet.
+struct RemoteLocation: Sendable {
   private enum Kind: Sendable {
     case bucket(S3Bucket)
     case origin(String)
   }
 
-  /// The setting `library` without slashes at its end. For messages, and for the name of the data folder.
+  /// The address without slashes at its end. For messages, and for the name of the data folder.
   let name: String
+  /// The part of the daemon that uses the store, for messages.
+  private let user: String
   private let kind: Kind
   private let rules: TransferRules
-  private let limits: RemoteLimits
+  var limits: RemoteLimits
   private let credentialsFile: String
 
   static func isRemote(_ library: String) -> Bool {
     ["s3://", "https://", "http://"].contains { library.hasPrefix($0) }
   }
 
-  init(_ settings: Settings) throws {
-    var name = settings.library
+  /// - Parameters:
+  ///   - address: `s3://BUCKET/PREFIX` or `https://HOST/PREFIX`.
+  ///   - user: "the library", for messages.
+  init(_ address: String, of user: String, _ settings: Settings) throws {
+    var name = address
     while name.hasSuffix("/"), !name.hasSuffix("//") { name.removeLast() }
     self.name = name
+    self.user = user
     let host: String
     if name.hasPrefix("s3://") {
       let (s3, path) = (settings.s3, name.dropFirst(5))
@@ -48,21 +54,21 @@ struct RemoteLibraryLocation: Sendable {
           endpoint: s3.endpoint.isEmpty ? nil : s3.endpoint, usesPathStyle: s3.usesPathStyle)
       else {
         throw CommandFailure(
-          description: "the library \(name) is not a bucket: use s3://BUCKET/PREFIX, with s3.endpoint as "
+          description: "\(user) \(name) is not a bucket: use s3://BUCKET/PREFIX, with s3.endpoint as "
             + "https://HOST:PORT; an endpoint that is an IP address needs s3.pathStyle")
       }
       (kind, host) = (.bucket(bucket), bucket.host)
     } else {
       guard let address = HTTPObjectStore.host(of: name) else {
         throw CommandFailure(
-          description: "the library \(Self.withoutCredentials(name)) is not an address: use https://HOST/PREFIX, "
+          description: "\(user) \(Self.withoutCredentials(name)) is not an address: use https://HOST/PREFIX, "
             + "without user, password, query and fragment")
       }
       (kind, host) = (.origin(name), address)
     }
     let allowed = settings.remote.allowedHosts.map { $0.lowercased() }
     guard allowed.isEmpty || allowed.contains(host) else {
-      throw CommandFailure(description: "the host \(host) of the library is not in remote.allowedHosts")
+      throw CommandFailure(description: "the host \(host) of \(user) is not in remote.allowedHosts")
     }
     rules = TransferRules(allowedHosts: [host], allowsPrivateAddresses: settings.remote.allowsPrivateAddresses)
     limits = settings.remote.limits
@@ -91,7 +97,7 @@ struct RemoteLibraryLocation: Sendable {
           ? S3Credentials(environment: ProcessInfo.processInfo.environment) : S3Credentials(file: credentialsFile)
       } catch {
         let place = credentialsFile.isEmpty ? "the environment" : "s3.credentialsFile \(credentialsFile)"
-        throw CommandFailure(description: "credentials of the library \(name), from \(place): \(error)")
+        throw CommandFailure(description: "credentials of \(user) \(name), from \(place): \(error)")
       }
       return S3ObjectStore(bucket: bucket, credentials: credentials, rules: rules, limits: limits)
     }

@@ -1,0 +1,51 @@
+// Downloads that only windows wait for. They take what requests leave: none of the connection while a request waits for
+// another original, and no more than the rate of all windows.
+//
+//     mayReceive     bytes have come: they are taken, or the download is noted as paused
+//     resumeWindows  after every change of who waits, and when the rate allows more: paused downloads ask again
+
+extension OriginalDownloads {
+  /// Whether a download may take so many bytes now. One for a window may not while a request waits for another original, or
+  /// beyond the rate of all windows. It is then in `paused`, and is asked to continue later.
+  func mayReceive(_ download: Download, _ count: Int) -> Bool {
+    enum Answer {
+      case yes
+      case afterRequests
+      case after(Duration)
+    }
+    let now = clock.now()
+    let (answer, isScheduled) = state.withLock { state -> (Answer, Bool) in
+      guard let job = state.jobs[download.name], job.download === download, job.priority == .window else {
+        return (.yes, true)
+      }
+      if state.jobs.values.contains(where: { $0.priority == .request }) {
+        state.paused.insert(download.name)
+        return (.afterRequests, true)
+      }
+      guard let delay = state.throttle.admit(count, now: now) else { return (.yes, true) }
+      state.paused.insert(download.name)
+      defer { state.isResumeScheduled = true }
+      return (.after(delay), state.isResumeScheduled)
+    }
+    switch answer {
+    case .yes: return true
+    case .afterRequests: return false
+    case .after(let delay):
+      if isScheduled { return false }
+      clock.after(delay) { [weak self] in
+        guard let self else { return }
+        state.withLock { $0.isResumeScheduled = false }
+        queue.async { self.resumeWindows() }
+      }
+      return false
+    }
+  }
+
+  func resumeWindows() {
+    let downloads = state.withLock { state in
+      defer { state.paused = [] }
+      return state.paused.compactMap { state.jobs[$0]?.download }
+    }
+    for download in downloads { download.continueReading() }
+  }
+}

@@ -1,0 +1,48 @@
+// Originals in the cloud that entries need: which one is downloaded next, and how that ended. An entry whose frame can be
+// made from a cache or a derivative never comes here.
+
+import PhotoModel
+
+extension CachingState {
+  /// A preparation needs an original that is in the cloud.
+  mutating func originalIsInCloud(_ entryKey: EntryKey) {
+    guard let entry = entries[entryKey] else { return }
+    // It was downloaded, and has made room for another one since.
+    if entry.hasFetched { return leaveOut(entryKey, .failed) }
+    leaveOut(entryKey, .inCloud)
+    guard entry.allowsNetwork else { return }
+    updateEntry(entryKey) { $0.state = .awaitingOriginal }
+    awaitingOriginals.insert(entryKey)
+  }
+
+  /// Starts to download the original of the most urgent entry that awaits its own. Returns false if none does.
+  package mutating func startNextFetch() -> Bool {
+    guard !awaitingOriginals.isEmpty else { return false }
+    awaitingOriginals = awaitingOriginals.filter { entryKey in
+      if case .awaitingOriginal? = entries[entryKey]?.state { true } else { false }
+    }
+    // In a fling nothing is downloaded.
+    let next = awaitingOriginals.filter { entries[$0]?.isReducedQuality == false }
+      .min { (entries[$0]?.rank ?? 0) < (entries[$1]?.rank ?? 0) }
+    guard let next, let entry = entries[next] else { return false }
+    awaitingOriginals.remove(next)
+    lastFetch += 1
+    let id = FetchID(number: lastFetch)
+    fetching[id] = next
+    updateEntry(next) { $0.state = .fetching(id) }
+    effects.append(.fetch(id, entry.wanted.asset.original))
+    return true
+  }
+
+  /// A download has ended. Without effect if it was cancelled before.
+  ///
+  /// - Parameter isLocal: the original is on this machine now.
+  package mutating func fetchEnded(_ id: FetchID, isLocal: Bool) {
+    guard let entryKey = fetching.removeValue(forKey: id) else { return }
+    updateEntry(entryKey) { entry in
+      entry.hasFetched = true
+      entry.state = isLocal ? .waiting : .leftOut(.failed)
+    }
+    needsSort = true
+  }
+}
