@@ -11,7 +11,7 @@ package struct RenditionKey: Sendable, Hashable {
   /// Without the digest of regions that a user set: a crop to these regions is already part of `sizes`.
   let contentVersion: ContentVersion
   private let sizes: SizeRules
-  private let format: OutputFormat
+  private var format: OutputFormat
   private let quality: Int?
   private let colorSpace: ColorSpace
   private let turn: Orientation
@@ -29,6 +29,13 @@ package struct RenditionKey: Sendable, Hashable {
     tone = wanted.request.tone
     isAnimated = wanted.request.isAnimated
     dynamicRange = wanted.request.dynamicRange
+  }
+
+  /// The key of the same picture in another lossy format.
+  func inFormat(_ format: OutputFormat) -> RenditionKey {
+    var copy = self
+    copy.format = format
+    return copy
   }
 
   /// The whole key and the renderer's epoch, on one line.
