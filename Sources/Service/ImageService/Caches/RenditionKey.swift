@@ -18,6 +18,8 @@ package struct RenditionKey: Sendable, Hashable {
   private let tone: Tone
   private let isAnimated: Bool
   private let dynamicRange: DynamicRange
+  private let resampling: Resampling
+  private let bitDepth: Int
 
   init(_ contentVersion: ContentVersion, _ wanted: SizedRequest) {
     self.contentVersion = contentVersion.pixels
@@ -29,6 +31,8 @@ package struct RenditionKey: Sendable, Hashable {
     tone = wanted.request.tone
     isAnimated = wanted.request.isAnimated
     dynamicRange = wanted.request.dynamicRange
+    resampling = wanted.request.resampling
+    bitDepth = wanted.request.format == .png ? wanted.request.bitDepth : 8
   }
 
   /// The key of the same picture in another lossy format.
@@ -45,6 +49,7 @@ package struct RenditionKey: Sendable, Hashable {
       + "|\(text(sizes.outputRect))|\(format.rawValue)|\(quality.map(String.init) ?? "")|\(colorSpace.rawValue)"
       + (turn == .topLeft && tone == .color ? "" : "|\(turn.rawValue)|\(tone.rawValue)")
       + (isAnimated ? "|animated" : "") + (dynamicRange == .preserve ? "|gain map" : "")
+      + (resampling == .linear ? "|linear" : "") + (bitDepth == 8 ? "" : "|\(bitDepth) bit")
   }
 
   /// The strong entity tag of a frame of this picture, for one way of making it.
