@@ -108,6 +108,36 @@ struct TranscodingTests {
     #expect(try image(daemon, "plain.jpg", "format=jxl&quality=70").result("transcoded") == nil)
   }
 
+  @Test("an original that is asked for again is replaced by a JPEG XL of the same pixels", .enabled(if: canReconstruct))
+  func upgradedFile() throws {
+    let plain = JPEGFile { $0.quality = 95 }.encoded(Self.scene)
+    let daemon = try TestDaemon(
+      { try $0.put(plain, "a.jpg") }, arguments: ["--set", "render.upgradePercent=100"])
+    let target = "/v1/assets/\(try daemon.identifier("a.jpg"))/image"
+    let accept = "Accept: image/jxl,image/*,*/*;q=0.8"
+    let first = try daemon.get(target, [accept])
+    #expect(first["Content-Type"] == "image/jpeg" && first.body == plain)
+    // An encoding of the same size and of the default quality has other pixels.
+    #expect(try daemon.get("\(target)?format=jxl&quality=82").result("transcoded") == nil)
+    #expect(try daemon.get(target, [accept])["Content-Type"] == "image/jpeg")
+    let other = try TestDaemon(
+      { try $0.put(plain, "a.jpg") }, arguments: ["--set", "render.upgradePercent=100"])
+    let again = "/v1/assets/\(try other.identifier("a.jpg"))/image"
+    let file = try other.get(again, [accept])
+    var latest = file
+    try other.until("the original is replaced") {
+      latest = try other.get(again, [accept])
+      return latest["Content-Type"] == "image/jxl"
+    }
+    #expect(latest.result("upgraded") == "?1" && latest.result("transcoded") == "?1" && latest.body.count < plain.count)
+    let isEqual = try reconstructed(latest.body) == plain
+    #expect(isEqual)
+    // A client without JPEG XL, and one that has the file, keep it.
+    let tag = try #require(file["ETag"])
+    #expect(try other.get(again, ["Accept: image/*"])["ETag"] == tag)
+    #expect(try other.get(again, [accept, "If-None-Match: \(tag)"]).status == 304)
+  }
+
   @Test("noise of the highest quality stays within the price of a transcoding")
   func prices() throws {
     var random = SystemRandomNumberGenerator()

@@ -15,6 +15,8 @@ final class CachingManager {
   var state: CachingState
   /// The preparations that have not ended and were not cancelled.
   var preparations: [CachingState.PreparationID: Preparation] = [:]
+  /// The formats in which frames of the window are encoded once more.
+  var smallerFormats = SmallerFormats()
   /// When the window's next timer fires.
   var timerDeadline: ContinuousClock.Instant?
   /// The library's change token at which the manager's assets are known to be current; `nil` if they must be looked up

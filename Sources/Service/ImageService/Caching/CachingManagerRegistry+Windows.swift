@@ -9,11 +9,16 @@ extension CachingManagerRegistry {
     package var visible: Range<Int>
     package var margin: Int
     package var options: PreheatOptions
+    /// The formats in which the client takes smaller encodings; `nil` for those that its owner's clients have listed.
+    package var smallerFormats: SmallerFormats?
 
-    package init(visible: Range<Int>, margin: Int, options: PreheatOptions) {
+    package init(
+      visible: Range<Int>, margin: Int, options: PreheatOptions, smallerFormats: SmallerFormats? = nil
+    ) {
       self.visible = visible
       self.margin = margin
       self.options = options
+      self.smallerFormats = smallerFormats
     }
   }
 
@@ -33,6 +38,7 @@ extension CachingManagerRegistry {
     let missing = try withManager(id, client, owner) { manager -> [Int] in
       checkForChanges()
       let now = now()
+      useSmallerFormats(move.smallerFormats ?? upgrades?.formats(of: owner.name) ?? SmallerFormats(), in: manager)
       return update(manager) {
         $0.windowMoved(to: move.visible, margin: move.margin, move.options, over: source, at: now)
       }
