@@ -152,7 +152,7 @@ extension Endpoint {
       "resample", Resampling.self, default: .encoded,
       """
       encoded: scales the values of the file. linear: scales in linear light, which keeps the brightness of fine detail \
-      and takes several times as long.
+      and takes longer.
       """),
     .number(
       "bitDepth", 8...16, default: 8,
