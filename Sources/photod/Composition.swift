@@ -131,8 +131,8 @@ struct Composition: Sendable {
     // Serial: each fetch may use a core until its deadline.
     let fetches = WorkQueue(label: "photod.fetch", workers: 1, limit: 64, qos: .userInitiated)
     let caching = CachingManagerRegistry(
-      library: catalogue, images: images.manager, cache: cache, lookups: lookups, fetches: fetches,
-      limits: settings.caching, metrics: CachingMetrics(metrics), maximumPreparations: max(2, cores),
+      library: catalogue, images: images.manager, cache: cache, upgrades: upgrades, lookups: lookups,
+      fetches: fetches, limits: settings.caching, metrics: CachingMetrics(metrics), maximumPreparations: max(2, cores),
       logger: Logger(label: "caching"))
     MetricsSetup.register(caching, in: metrics)
     MetricsSetup.registerMemory(in: metrics)

@@ -57,6 +57,21 @@ struct WorkerPictureDecoder: CodedPictureDecoder {
     }
   }
 
+  func transcode(
+    _ transcoding: JPEGTranscoding, from source: any ByteSource, stop: StopFlag
+  ) throws(CodecError) -> [UInt8] {
+    let request = EncodeRequest(
+      transcoding: transcoding.file, size: transcoding.size, effort: transcoding.effort,
+      keepsReconstruction: transcoding.keepsReconstruction, priceBytes: transcoding.workerBytes,
+      maximumBytes: transcoding.maximumBytes)
+    let payload = try payload(source)
+    do throws(DecoderError) {
+      return try pool.transcode(request, of: payload, cancellation: DecodeCancellation(following: stop))
+    } catch {
+      throw CodecError(error, OutputFormat.jxl)
+    }
+  }
+
   private func payload(_ source: any ByteSource) throws(CodecError) -> DecodePayload {
     if let file = source as? any FileByteSource { return .file(file) }
     guard source.size <= Self.copiedBytes else {

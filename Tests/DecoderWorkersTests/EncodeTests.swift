@@ -1,4 +1,5 @@
 import DecoderWorkers
+import PhotoFixtures
 import PhotoModel
 import Synchronization
 import Testing
@@ -87,6 +88,58 @@ struct EncodeTests {
     }
     cancellation.cancel()
     #expect(throws: DecoderError.cancelled) { _ = try encode(Self.request(.hangs), cancellation: cancellation) }
+  }
+
+  @Test("cancelling kills an encoder that transcodes")
+  func cancelledTranscoding() {
+    let size = PixelSize(width: 40, height: 30)
+    // The test codec waits for rows, which don't come.
+    let request = EncodeRequest(
+      transcoding: ByteRange(offset: 0, length: 4), size: size, by: .test, effort: 1, keepsReconstruction: false,
+      priceBytes: 16 << 20, maximumBytes: 100)
+    let pool = TestDecoders.pool()
+    let flag = StopFlag()
+    flag.raise()
+    #expect(throws: DecoderError.cancelled) {
+      _ = try pool.transcode(request, of: .bytes([1, 2, 3, 4]), cancellation: DecodeCancellation(following: flag))
+    }
+    #expect(pool.workerCount == 0)
+  }
+
+  @Test(
+    "a JPEG that is damaged, has another size or needs more than its price fails alone",
+    .enabled(if: CodecTests.isBuilt(.jxlEncoder)))
+  func transcoding() throws {
+    let file = JPEGFile { _ in }.encoded(Scene(seed: 1).pixels(width: 64, height: 48))
+    func result(
+      _ bytes: [UInt8], width: Int = 64, priceBytes: Int = 64 << 20, maximumBytes: Int = 1 << 20
+    ) -> Result<Int, DecoderError> {
+      let request = EncodeRequest(
+        transcoding: ByteRange(offset: 0, length: bytes.count), size: PixelSize(width: width, height: 48), effort: 3,
+        keepsReconstruction: false, priceBytes: priceBytes, maximumBytes: maximumBytes)
+      return Result { () throws(DecoderError) in
+        try TestDecoders.pool([.jxlEncoder]).transcode(request, of: .bytes(bytes)).count
+      }
+    }
+    func failed(_ failure: DecoderFailure) -> Result<Int, DecoderError> { .failure(.failed(.jxlEncoder, failure)) }
+    let bytes = try result(file).get()
+    #expect(bytes > 100 && bytes < file.count)
+    // Whatever is no part of the picture changes nothing.
+    #expect(result(file + [1, 2, 3]) == .success(bytes))
+    #expect(result(file, width: 63) == failed(.malformed))
+    #expect(result(file, priceBytes: 1 << 16) == failed(.memory))
+    #expect(result(file, maximumBytes: bytes - 1) == failed(.memory))
+    for end in [0, 1, 2, 3, 4, 20, file.count / 2, file.count - 1] {
+      #expect(result(Array(file.prefix(end))) == failed(.malformed), "\(end)")
+    }
+    for seed in 0..<60 {
+      var damaged = file
+      damaged[(seed * 7919 + 2) % file.count] ^= UInt8(1 + seed * 37 % 255)
+      switch result(damaged) {
+      case .success, .failure(.failed(_, .malformed)), .failure(.failed(_, .unsupported)): break
+      case .failure(let error): Issue.record("\(seed): \(error)")
+      }
+    }
   }
 
   @Test("an encoder waits for no decoder: a render may hold a decoder's place while it encodes")

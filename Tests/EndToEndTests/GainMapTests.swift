@@ -44,6 +44,22 @@ struct GainMapTests {
     #expect(try daemon.get(image + "?dynamicRange=high").status == 400)
   }
 
+  @Test(
+    "IIIF keeps the gain map of every region, size and rotation, except for tiles",
+    arguments: [
+      ("full/800,/0", true), ("full/800,/90", true), ("100,200,1000,900/500,/0", true),
+      ("100,200,1000,900/max/!270", true), ("full/600,800/0", true), ("full/200,/0", false), ("full/300,225/0", false),
+      // Tiles of scales 1 and 2.
+      ("512,512,512,512/512,/0", false), ("1024,0,1024,1024/512,/0", false),
+    ])
+  func iiif(_ part: String, _ hasMap: Bool) throws {
+    let (daemon, _) = try Self.daemon()
+    let path = "/iiif/3/\(try daemon.identifier("hdr.jpg"))/\(part)"
+    let answer = try daemon.get("\(path)/default.jpg")
+    #expect(answer.status == 200 && Self.hasMap(answer) == hasMap, "\(part)")
+    #expect(!Self.hasMap(try daemon.get("\(path)/gray.jpg")))
+  }
+
   @Test("frames with and without a map have different tags and bytes, also after a restart")
   func tags() throws {
     let folders = try TestDaemon.Folders()

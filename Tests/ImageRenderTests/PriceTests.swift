@@ -200,6 +200,24 @@ struct PriceTests {
         "TIFF, 16 bits",
         tiff(.none) { ($0.bits, $0.samples) = (16, $0.samples.map { $0 * 257 }) }, fit(700)),
     ]
+    var light = fit(700)
+    light.resampling = .linear
+    var deep = fullPNG
+    deep.bitDepth = 16
+    var deepLight = deep
+    (deepLight.targetSize, deepLight.resampling, deepLight.colorSpace) = (fit(700).targetSize, .linear, .srgb)
+    cases += [
+      Case("linear light", jpeg(), light), Case("linear light, RGBA", png(.rgba(depth: 8)), light),
+      Case("noise of 16 bits", png(.rgb(depth: 16), noisy), deep),
+      Case("noise of 16 bits with alpha", png(.rgba(depth: 16), Self.noise(4, isEven: true)), deep),
+      Case(
+        "16 bits in linear light, converted", png(.rgb(depth: 16)) { $0.profile = ICCFile.displayP3 }, deepLight),
+      Case(
+        "16 bits, turned",
+        png(.rgb(depth: 16)) {
+          $0.chunks = [PNGChunk("eXIf", Array(EXIFBlock { $0.orientation = 6 }.bytes.dropFirst(6)))]
+        }, deep),
+    ]
     let tones = ToneOperation.allCases.map { AdjustmentOperation.tone($0, 0.5) }
     cases += [
       Case("adjusted tones", jpeg(), fit(700), tones),

@@ -206,12 +206,16 @@ final class CachingHarness: Sendable {
   let images: ImageManagerHarness
   let library: EditableLibrary
   let managers: CachingManagerRegistry
+  let upgrades: EncodingUpgrades?
   private let lookups = WorkQueue(label: "test.lookup", workers: 1, limit: .max, qos: .default)
   private let fetches = WorkQueue(label: "test.fetch", workers: 1, limit: .max, qos: .default)
   private let timerList = TimerList()
 
+  /// - Parameter upgrades: the formats of smaller encodings, and the limits; `nil` for none.
   init(
-    _ count: Int = 100, pinnedBytes: Int = 64 << 20, _ limits: CachingLimits = CachingLimits(),
+    _ count: Int = 100, pinnedBytes: Int = 64 << 20,
+    upgrades: (formats: Set<OutputFormat>, limits: EncodingUpgrades.Limits)? = nil,
+    _ limits: CachingLimits = CachingLimits(),
     _ change: (inout ImageManagerHarness.Setting) -> Void = { _ in }
   ) {
     let images = ImageManagerHarness {
@@ -222,9 +226,10 @@ final class CachingHarness: Sendable {
     library = EditableLibrary(count, images.originals)
     let clock = images.clock
     let timerList = timerList
+    self.upgrades = upgrades.map { EncodingUpgrades(images.manager, formats: $0.formats, limits: $0.limits) }
     managers = CachingManagerRegistry(
-      library: library, images: images.manager, cache: images.cache, lookups: lookups, fetches: fetches,
-      limits: limits, metrics: CachingMetrics(images.metrics), maximumPreparations: 2,
+      library: library, images: images.manager, cache: images.cache, upgrades: self.upgrades, lookups: lookups,
+      fetches: fetches, limits: limits, metrics: CachingMetrics(images.metrics), maximumPreparations: 2,
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: { clock.now },
       schedule: { delay, work in timerList.add(clock.now + delay, work) })
   }
@@ -288,10 +293,11 @@ final class CachingHarness: Sendable {
   @discardableResult
   func move(
     _ visible: Range<Int>, margin: Int = 5, _ options: PreheatOptions = options(), id: String = "default",
-    over source: (any PreheatSource)? = nil
+    over source: (any PreheatSource)? = nil, smallerFormats: SmallerFormats? = nil
   ) throws -> WindowStatus {
     let status = try managers.move(
-      CachingManagerRegistry.WindowMove(visible: visible, margin: margin, options: options),
+      CachingManagerRegistry.WindowMove(
+        visible: visible, margin: margin, options: options, smallerFormats: smallerFormats),
       over: source ?? RowSource(library: library), id: id, for: Self.owner)
     guard let status else { throw CachingManagerRegistry.CachingError.tooManyManagers(limit: 0) }
     return status

@@ -145,7 +145,8 @@ package final class PhotoAPI: Sendable {
       picturesEdited: picturesEdited, logger: logger)
     adjustments = AdjustmentRoutes(queries: queries, changes: changes)
     preview = PreviewRoute(queries: queries, previews: previews)
-    caching = CachingRoutes(managers: managers, queries: queries, presets: options.presets)
+    caching = CachingRoutes(
+      managers: managers, queries: queries, presets: options.presets, encoders: upgrades.formats)
     self.requestScan = requestScan
   }
 

@@ -64,10 +64,13 @@ photod_png_status photod_png_encoder_start(photod_png_encoder *encoder, photod_p
   static const int color_types[] = {0, PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
                                     PNG_COLOR_TYPE_RGB_ALPHA};
   if (setjmp(png_jmpbuf(encoder->png))) return encoder->errors.status;
-  png_set_IHDR(encoder->png, encoder->info, options.width, options.height, 8, color_types[options.channels],
-               PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  png_set_IHDR(encoder->png, encoder->info, options.width, options.height, options.bit_depth,
+               color_types[options.channels], PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
   png_set_compression_level(encoder->png, options.compression_level);
   png_write_info(encoder->png, encoder->info);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  if (options.bit_depth == 16) png_set_swap(encoder->png);
+#endif
   return options.icc_profile && options.icc_profile_length > 0
              ? write_profile(encoder, options.icc_profile, options.icc_profile_length)
              : PHOTOD_PNG_OK;

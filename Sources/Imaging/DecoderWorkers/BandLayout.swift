@@ -57,6 +57,17 @@ package struct BandLayout: Sendable, Hashable {
   }
 }
 
+extension DecodeRequest.Samples {
+  /// Bytes of a row of interleaved samples, or of the first plane.
+  func rowBytes(_ size: PixelSize) -> Int {
+    switch self {
+    case .rgb: size.width * 3
+    case .rgba: size.width * 4
+    case .planar(_, let bitDepth, _): size.width * (bitDepth > 8 ? 2 : 1)
+    }
+  }
+}
+
 /// Rows of one tile that a worker has decoded.
 package struct RowBand: Sendable, Hashable {
   /// The index in ``DecodeRequest/tiles``. Tiles come in their order.

@@ -170,11 +170,31 @@ package final class DecoderPool: Sendable {
   package func encode(
     _ encode: EncodeRequest, rows: UnsafeRawBufferPointer, cancellation: DecodeCancellation = DecodeCancellation()
   ) throws(DecoderError) -> [[UInt8]] {
+    precondition(
+      encode.hasRows && rows.count == encode.request.samples.rowBytes(encode.size) * encode.size.height,
+      "rows of another size")
+    return try run(encode, of: .bytes(encode.profile), rows, cancellation)
+  }
+
+  /// Transcodes a JPEG on the calling thread, which waits for the worker.
+  ///
+  /// - Parameter payload: the file, or the bytes, with the JPEG.
+  /// - Returns: the JPEG XL.
+  package func transcode(
+    _ encode: EncodeRequest, of payload: DecodePayload, cancellation: DecodeCancellation = DecodeCancellation()
+  ) throws(DecoderError) -> [UInt8] {
+    precondition(!encode.hasRows, "a request with rows")
+    return try run(encode, of: payload, UnsafeRawBufferPointer(start: nil, count: 0), cancellation).first ?? []
+  }
+
+  private func run(
+    _ encode: EncodeRequest, of payload: DecodePayload, _ rows: UnsafeRawBufferPointer,
+    _ cancellation: DecodeCancellation
+  ) throws(DecoderError) -> [[UInt8]] {
     let request = encode.request
     guard let zygote = zygotes[request.codec] else { throw .unavailable(request.codec, .notInstalled) }
     try request.validate()
     let layout = try BandLayout(request.samples, request.size, slotBytes: limits.slotBytes)
-    precondition(rows.count == layout.planes[0].strideBytes * request.size.height, "rows of another size")
     try Self.take(encoderPlaces, cancellation)
     running.add(1, ordering: .relaxed)
     defer {
@@ -183,7 +203,7 @@ package final class DecoderPool: Sendable {
     }
     var parts: [[UInt8]] = []
     do throws(DecoderError) {
-      try attempts(request, workers: 1, layout, .bytes(encode.payload), zygote, cancellation) { channels, slots in
+      try attempts(request, workers: 1, layout, payload, zygote, cancellation) { channels, slots in
         var session = EncodeSession(encode, layout, slots[0], rows: rows)
         let result = session.run(channels[0])
         parts = session.parts

@@ -1,4 +1,4 @@
-// The request to an encoder process.
+// The request to an encoder process: to encode rows, or to transcode a JPEG.
 
 import CPhotodDecoder
 import PhotoModel
@@ -43,8 +43,10 @@ package struct EncodeRequest: Sendable, Hashable {
 
   /// The request in the form of a decode request; the rows go in the other direction.
   let request: DecodeRequest
-  /// The ICC profile of a JPEG XL; else empty.
-  let payload: [UInt8]
+  /// The ICC profile of a JPEG XL's rows; else empty.
+  let profile: [UInt8]
+  /// Whether the picture arrives as rows; else it is the payload.
+  let hasRows: Bool
   /// The maximum size of an accepted coded picture.
   package let maximumBytes: Int
 
@@ -65,13 +67,42 @@ package struct EncodeRequest: Sendable, Hashable {
     let parameters = encoder_parameters(
       hundredths: UInt32(clamping: Int((setting * 100).rounded())), effort: UInt32(clamping: effort),
       has_full_chroma: hasFullChroma ? 1 : 0, primaries: UInt32(clamping: colors.primaries),
-      transfer: UInt32(clamping: colors.transfer), matrix: UInt32(clamping: colors.matrix))
+      transfer: UInt32(clamping: colors.transfer), matrix: UInt32(clamping: colors.matrix), is_transcoding: 0,
+      keeps_reconstruction: 0)
     request = DecodeRequest(
       codec: codec, samples: samples.decoded, codedSize: size, size: size,
       tiles: [.init(picture: profile.isEmpty ? [] : [ByteRange(offset: 0, length: profile.count)])],
       parameters: withUnsafeBytes(of: parameters) { Array($0) }, priceBytes: priceBytes,
-      cpuSeconds: 2 + min(size.width.multipliedClamped(by: size.height) / 250_000, 3600))
-    payload = profile
+      cpuSeconds: Self.cpuSeconds(size))
+    self.profile = profile
+    hasRows = true
     self.maximumBytes = maximumBytes
+  }
+
+  /// A JPEG that becomes a JPEG XL with the same coefficients.
+  ///
+  /// - Parameters:
+  ///   - file: the JPEG's range of the payload.
+  ///   - size: the size that the JPEG must have.
+  ///   - keepsReconstruction: whether the JPEG can be made again from the JPEG XL.
+  package init(
+    transcoding file: ByteRange, size: PixelSize, by codec: DecoderCodec = .jxlEncoder, effort: Int,
+    keepsReconstruction: Bool, priceBytes: Int, maximumBytes: Int
+  ) {
+    var parameters = encoder_parameters()
+    parameters.effort = UInt32(clamping: effort)
+    parameters.is_transcoding = 1
+    parameters.keeps_reconstruction = keepsReconstruction ? 1 : 0
+    request = DecodeRequest(
+      codec: codec, samples: .rgb, codedSize: size, size: size, tiles: [.init(picture: [file])],
+      parameters: withUnsafeBytes(of: parameters) { Array($0) }, priceBytes: priceBytes,
+      cpuSeconds: Self.cpuSeconds(size))
+    profile = []
+    hasRows = false
+    self.maximumBytes = maximumBytes
+  }
+
+  private static func cpuSeconds(_ size: PixelSize) -> Int {
+    2 + min(size.width.multipliedClamped(by: size.height) / 250_000, 3600)
   }
 }

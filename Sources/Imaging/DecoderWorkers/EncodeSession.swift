@@ -12,19 +12,20 @@ struct EncodeSession {
   /// Row y at `y * strideBytes`.
   private let rows: UnsafeRawBufferPointer
   private let strideBytes: Int
-  private var nextRow = 0
+  private var nextRow: Int
   private var isSlotFree = Array(repeating: true, count: DecoderSlots.count)
   private var byteCount = 0
   /// The parts so far, in their order.
   private(set) var parts: [[UInt8]] = []
 
-  /// - Parameter rows: all rows of the picture, without padding; valid as long as this session.
+  /// - Parameter rows: all rows of the picture, without padding, if the request has rows; valid as long as this session.
   init(_ request: EncodeRequest, _ layout: BandLayout, _ slots: DecoderSlots, rows: UnsafeRawBufferPointer) {
     self.request = request
     self.layout = layout
     self.slots = slots
     self.rows = rows
     strideBytes = rows.count / request.size.height
+    nextRow = request.hasRows ? 0 : request.size.height
   }
 
   /// Sends all rows, and receives everything. Returns when the worker has ended.

@@ -38,12 +38,15 @@ package final class SharedRenderer {
     let started = ContinuousClock.now
     let color = try plan.header.sourceColor(in: source, workers: workers, limits: limits, stop: StopFlag(allOf: stops))
     let transforms = transforms ?? ColorTransforms(capacityBytes: 0)
-    var known: [(rows: RowFormat, colorSpace: ColorSpace, color: OutputColor)] = []
+    var known: [(rows: RowFormat, colorSpace: ColorSpace, isLinear: Bool, color: OutputColor)] = []
     let colors = plan.members.map { member in
-      let (rows, colorSpace) = (member.plan.sourceRows, member.plan.colorSpace)
-      if let same = known.first(where: { $0.rows == rows && $0.colorSpace == colorSpace }) { return same.color }
-      let output = transforms.outputColor(of: color, rows, as: colorSpace)
-      known.append((rows, colorSpace, output))
+      let (rows, colorSpace, isLinear) = (member.plan.sourceRows, member.plan.colorSpace, member.plan.isLinear)
+      if let same = known.first(where: { $0.rows == rows && $0.colorSpace == colorSpace && $0.isLinear == isLinear }) {
+        return same.color
+      }
+      var output = transforms.outputColor(of: color, rows, as: colorSpace)
+      if isLinear { output.light = .of(color, rows) }
+      known.append((rows, colorSpace, isLinear, output))
       return output
     }
     try self.init(plan, source: source, workers: workers, colors: colors, limits: limits, stops: stops)

@@ -1,7 +1,10 @@
-// photod-encoder-jxl: one JPEG XL codestream by libjxl. The payload is the ICC profile of the rows; without one they are
-// sRGB.
+// photod-encoder-jxl: one JPEG XL by libjxl, from rows or from a JPEG.
 //
-// libjxl takes whole pictures, so all rows are held first.
+// Rows: the payload is their ICC profile; without one they are sRGB. libjxl takes whole pictures, so all rows are held
+// first. The output is a codestream.
+//
+// A JPEG: it is the payload, and its coefficients are coded again without loss. The output is a
+// codestream, or a file that also has what is needed to make the JPEG again (the box jbrd of ISO/IEC 18181-2).
 
 #include <jxl/encode.h>
 #include <stdio.h>
@@ -41,10 +44,104 @@ static bool set_colors(JxlEncoder *encoder, const decoder_job *job, bool is_gray
   return is_set;
 }
 
+// Sends everything that the encoder makes.
+static int send_output(JxlEncoder *encoder) {
+  static uint8_t output[ENCODER_MAX_MESSAGE_BYTES];
+  while (true) {
+    uint8_t *next = output;
+    size_t left = sizeof output;
+    const JxlEncoderStatus status = JxlEncoderProcessOutput(encoder, &next, &left);
+    encoder_send_bytes(0, output, sizeof output - left);
+    if (status == JXL_ENC_SUCCESS) return 0;
+    if (status != JXL_ENC_NEED_MORE_OUTPUT) return DECODER_REASON_UNSUPPORTED;
+  }
+}
+
+// Transcoding
+
+static unsigned number(const uint8_t *bytes) { return (unsigned)bytes[0] << 8 | bytes[1]; }
+
+static bool begins(const uint8_t *content, size_t count, const char *name, size_t length) {
+  return count >= length && memcmp(content, name, length) == 0;
+}
+
+// Whether a segment (T.81 annex B) is part of the picture: JFIF, a colour profile and Adobe's colour model are. Metadata,
+// comments and a second picture are not.
+static bool is_kept(uint8_t marker, const uint8_t *content, size_t count) {
+  if (marker == 0xFE) return false;
+  if (marker < 0xE0 || marker > 0xEF) return true;
+  return (marker == 0xE0 && begins(content, count, "JFIF", 5)) ||
+         (marker == 0xE2 && begins(content, count, "ICC_PROFILE", 12)) ||
+         (marker == 0xEE && begins(content, count, "Adobe", 5));
+}
+
+// Moves the segments of a JPEG's picture together, in place. Returns their length; 0 unless the file has a whole picture
+// of the given size.
+static size_t keep_picture(uint8_t *file, size_t count, uint32_t width, uint32_t height) {
+  if (count < 2 || number(file) != 0xFFD8) return 0;
+  bool has_size = false;
+  size_t from = 2, to = 2;
+  while (from + 2 <= count) {
+    if (file[from] != 0xFF) return 0;
+    const uint8_t marker = file[from + 1];
+    if (marker == 0xFF) {
+      from++;
+      continue;
+    }
+    if (marker == 0xD9) {
+      memcpy(file + to, "\xFF\xD9", 2);
+      return has_size ? to + 2 : 0;
+    }
+    // Only a scan has markers without a length.
+    if (marker < 0xC0 || (marker >= 0xD0 && marker <= 0xD8) || count - from < 4) return 0;
+    const size_t length = number(file + from + 2);
+    if (length < 2 || length > count - from - 2) return 0;
+    const uint8_t *const content = file + from + 4;
+    if (marker >= 0xC0 && marker <= 0xC2) {
+      if (length < 8 || number(content + 1) != height || number(content + 3) != width) return 0;
+      has_size = true;
+    }
+    size_t end = from + 2 + length;
+    const bool is_part = is_kept(marker, content, length - 2);
+    // Entropy-coded data (B.1.1.5) ends before a marker that is neither a stuffed zero nor a restart.
+    if (marker == 0xDA) {
+      while (end + 2 <= count && (file[end] != 0xFF || file[end + 1] == 0 || (file[end + 1] & 0xF8) == 0xD0)) end++;
+    }
+    if (is_part) {
+      memmove(file + to, file + from, end - from);
+      to += end - from;
+    }
+    from = end;
+  }
+  return 0;
+}
+
+static int transcode(const decoder_job *job, const encoder_parameters *parameters) {
+  const decoder_request *const request = &job->request;
+  const uint64_t count = decoder_extent_bytes(job, 0, request->extent_count);
+  uint8_t *const file = count > request->price_bytes ? NULL : malloc(count);
+  if (!file) return DECODER_REASON_MEMORY;
+  const int reason = decoder_read_extents(job, 0, request->extent_count, file);
+  if (reason) return reason;
+  const size_t length = keep_picture(file, count, request->width, request->height);
+  if (length == 0) return DECODER_REASON_MALFORMED;
+  JxlEncoder *const encoder = JxlEncoderCreate(NULL);
+  if (!encoder) return DECODER_REASON_MEMORY;
+  JxlEncoderFrameSettings *const settings = JxlEncoderFrameSettingsCreate(encoder, NULL);
+  if (!settings || (parameters->keeps_reconstruction && JxlEncoderStoreJPEGMetadata(encoder, JXL_TRUE)) ||
+      JxlEncoderFrameSettingsSetOption(settings, JXL_ENC_FRAME_SETTING_EFFORT, parameters->effort) != JXL_ENC_SUCCESS ||
+      JxlEncoderAddJPEGFrame(settings, file, length) != JXL_ENC_SUCCESS)
+    return DECODER_REASON_UNSUPPORTED;
+  free(file);
+  JxlEncoderCloseInput(encoder);
+  return send_output(encoder);
+}
+
 static int encode(decoder_job *job) {
   const decoder_request *const request = &job->request;
   encoder_parameters parameters;
   if (!encoder_read_parameters(job, &parameters) || request->plane_count != 1) return DECODER_REASON_UNSUPPORTED;
+  if (parameters.is_transcoding) return transcode(job, &parameters);
   const bool is_gray = request->format == DECODER_PLANAR, has_alpha = request->format == DECODER_RGBA;
   const uint32_t channels = is_gray ? 1 : has_alpha ? 4 : 3;
   picture picture = {.row_bytes = (size_t)request->width * channels};
@@ -74,15 +171,7 @@ static int encode(decoder_job *job) {
     return DECODER_REASON_UNSUPPORTED;
   free(picture.pixels);
   JxlEncoderCloseInput(encoder);
-  static uint8_t output[ENCODER_MAX_MESSAGE_BYTES];
-  while (true) {
-    uint8_t *next = output;
-    size_t left = sizeof output;
-    const JxlEncoderStatus status = JxlEncoderProcessOutput(encoder, &next, &left);
-    encoder_send_bytes(0, output, sizeof output - left);
-    if (status == JXL_ENC_SUCCESS) return 0;
-    if (status != JXL_ENC_NEED_MORE_OUTPUT) return DECODER_REASON_UNSUPPORTED;
-  }
+  return send_output(encoder);
 }
 
 // Little CMS reads the time when it reads a profile. The first such call opens the time zone file, which workers may

@@ -93,7 +93,8 @@ package final class ImageManager: Sendable {
 
   /// How the frame of a request would be made if it were requested now.
   package func expectedDerivation(of wanted: ResolvedRequest) -> Derivation {
-    cachedFrame(wanted.key)?.derivation ?? pipeline.quickFrames.expectedDerivation(of: wanted)
+    cachedFrame(wanted.key)?.derivation ?? pipeline.expectedTranscoding(of: wanted)
+      ?? pipeline.quickFrames.expectedDerivation(of: wanted)
   }
 
   /// Cancels a task. Work that no other task waits for stops soon.

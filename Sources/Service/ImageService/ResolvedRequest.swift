@@ -22,7 +22,7 @@ package struct ResolvedRequest: Sendable, Hashable {
       request.cropAnchor = .automatic(asset.regions, saliency: asset.saliency)
     }
     self.asset = asset
-    let sized = SizedRequest(request, upright: asset.pixelSize, adjustments: asset.adjustments)
+    let sized = SizedRequest(request, upright: asset.pixelSize, adjustments: asset.adjustments).withoutUselessLight
     // Equal to a request for the standard range if there is nothing to preserve: the two have one frame.
     self.sized = sized.mayKeepGainMap && asset.mayHaveGainMap ? sized : sized.inStandardRange
     key = RenditionKey(asset.contentVersion, self.sized)

@@ -135,6 +135,35 @@ uint8_t *fixture_decode_png(const uint8_t *bytes, size_t length, uint32_t *width
   return pixels;
 }
 
+uint16_t *fixture_decode_samples(const uint8_t *bytes, size_t length, uint32_t *width, uint32_t *height, int *channels,
+                                 int *bits) {
+  input in = {bytes, length};
+  uint16_t *volatile samples = NULL;
+  png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, NULL, on_error, on_warning);
+  png_infop info = png ? png_create_info_struct(png) : NULL;
+  if (!info || setjmp(png_jmpbuf(png))) {
+    png_destroy_read_struct(&png, &info, NULL);
+    free(samples);
+    return NULL;
+  }
+  png_set_read_fn(png, &in, read_bytes);
+  png_read_info(png, info);
+  *bits = png_get_bit_depth(png, info);
+  png_set_expand(png);
+  png_set_expand_16(png);
+  const uint16_t one = 1;
+  if (*(const uint8_t *)&one == 1) png_set_swap(png);
+  png_read_update_info(png, info);
+  *width = png_get_image_width(png, info);
+  *height = png_get_image_height(png, info);
+  *channels = png_get_channels(png, info);
+  const size_t row_samples = (size_t)*width * (size_t)*channels;
+  samples = malloc(row_samples * *height * 2);
+  for (uint32_t y = 0; samples && y < *height; y++) png_read_row(png, (png_bytep)(samples + y * row_samples), NULL);
+  png_destroy_read_struct(&png, &info, NULL);
+  return samples;
+}
+
 uint8_t *fixture_profile_in(const uint8_t *bytes, size_t length, size_t *profile_length) {
   bool is_jpeg = length > 2 && bytes[0] == 0xFF && bytes[1] == 0xD8;
   return is_jpeg ? fixture_profile_in_jpeg(bytes, length, profile_length)

@@ -34,6 +34,12 @@ struct Render: AsyncParsableCommand {
   @Option(help: "preserve or standard: whether a JPEG keeps a gain map.")
   var dynamicRange = DynamicRange.preserve
 
+  @Option(help: "encoded or linear: whether the picture is scaled in the file's values or in linear light.")
+  var resample = Resampling.encoded
+
+  @Option(help: "8 or 16 bits a channel; 16 for a PNG of a picture with more than 8.")
+  var bitDepth = 8
+
   @Option(name: .shortAndLong, help: "The file to write. It is replaced atomically.")
   var output: String
 
@@ -47,6 +53,11 @@ struct Render: AsyncParsableCommand {
       quality: quality,
       colorSpace: colorSpace)
     request.dynamicRange = dynamicRange
+    request.resampling = resample
+    request.bitDepth = bitDepth
+    guard bitDepth == 8 || bitDepth == 16 && request.format == .png else {
+      throw ValidationError("--bit-depth must be 8, or 16 with --format png")
+    }
     if let quality, !(1...100).contains(quality) {
       throw ValidationError("--quality must be from 1 to 100, not \(quality)")
     }
@@ -152,4 +163,5 @@ extension ContentMode: ExpressibleByArgument {}
 extension ResizeMode: ExpressibleByArgument {}
 extension OutputFormat: ExpressibleByArgument {}
 extension ColorSpace: ExpressibleByArgument {}
+extension Resampling: ExpressibleByArgument {}
 extension DynamicRange: ExpressibleByArgument {}

@@ -111,8 +111,8 @@ extension Settings {
       "render.upgradePercent", .number(\.render.upgrades.sharePercent, 0...100),
       """
       Maximum CPU time for smaller encodings, in percent of one core. With format=auto, a frame that is requested \
-      again is encoded as JPEG XL, AVIF or WebP while nothing else is rendered, for clients whose Accept lists the \
-      format. 0: frames stay JPEG or PNG.
+      again, or that a preheat window has prepared, is encoded as JPEG XL, AVIF or WebP while nothing else is rendered, \
+      for clients whose Accept lists the format. 0: frames stay JPEG or PNG.
       """,
       advice: "Raise it if clients have slow connections, and lower it to save CPU."),
     Setting(

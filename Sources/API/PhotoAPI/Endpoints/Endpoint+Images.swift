@@ -148,6 +148,17 @@ extension Endpoint {
       preserve: a JPEG keeps the gain map of its original, if its longer side has at least 256 pixels; Image-Result then \
       has dynamic-range=high. standard: no gain map.
       """),
+    .word(
+      "resample", Resampling.self, default: .encoded,
+      """
+      encoded: scales the values of the file. linear: scales in linear light, which keeps the brightness of fine detail \
+      and takes longer.
+      """),
+    .number(
+      "bitDepth", 8...16, default: 8,
+      """
+      8 or 16 bits a channel. 16 needs format=png, and applies to originals with more than 8 bits; others have 8.
+      """, needs: "format=png"),
     .flag(
       "animated",
       """

@@ -65,7 +65,10 @@ struct IIIFImageQuery: PictureQuery {
       normalizedCropRect: isWhole ? nil : UnitRect(rect, of: asset.pixelSize), format: format)
     request.fillsTarget = true
     // Tiles are put together by a viewer, which would have to put their gain maps together too.
-    if request.targetSize == .maximum, request.normalizedCropRect == nil { request.dynamicRange = .preserve }
+    let isTile =
+      request.targetSize != .maximum
+      && TileGrid(asset.pixelSize).tile(of: SizedRequest(request, upright: asset.pixelSize)) != nil
+    if !isTile { request.dynamicRange = .preserve }
     request.turn = turn
     switch quality {
     case .default, .color: break

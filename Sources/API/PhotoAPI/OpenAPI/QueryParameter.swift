@@ -36,12 +36,15 @@ struct QueryParameter: Sendable {
   }
 
   static func number(
-    _ name: String, _ range: ClosedRange<Int>, default standard: Int? = nil, _ description: String? = nil
+    _ name: String, _ range: ClosedRange<Int>, default standard: Int? = nil, _ description: String? = nil,
+    needs: String? = nil
   ) -> QueryParameter {
-    QueryParameter(
+    var parameter = QueryParameter(
       name, description,
       ["type": "integer", "minimum": .integer(range.lowerBound), "maximum": .integer(range.upperBound)],
       default: standard.map { .integer($0) })
+    parameter.needs = needs
+    return parameter
   }
 
   /// One of the raw values of an enumeration.

@@ -41,4 +41,7 @@ struct FormatChoice: Sendable, Hashable {
     self.first = first
     smaller = listed.prefix { $0 != first }.first { quality($0) >= best }
   }
+
+  /// The smaller format of a picture that caching managers prepare in the first one; `nil` if they prepare another.
+  func preparedSmaller(hasAlpha: Bool) -> OutputFormat? { first == (hasAlpha ? .png : .jpeg) ? smaller : nil }
 }

@@ -10,7 +10,7 @@ package struct ImagePresets: Sendable {
   /// The parameters that a preset may set.
   static let parameterNames: Set<String> = [
     "targetSize", "contentMode", "resizeMode", "deliveryMode", "normalizedCropRect", "cropAnchor", "version", "format",
-    "quality", "colorSpace", "dynamicRange", "posterTime", "animated",
+    "quality", "colorSpace", "dynamicRange", "resample", "bitDepth", "posterTime", "animated",
   ]
   /// The presets that always exist.
   package static let builtIn: [String: [String: String]] = [

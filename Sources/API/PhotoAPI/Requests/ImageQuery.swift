@@ -39,6 +39,8 @@ struct ImageQuery: PictureQuery {
     let quality = try query.number("quality", in: 1...100)
     let colorSpace = try query.word("colorSpace", default: ColorSpace.preserve)
     let dynamicRange = try query.word("dynamicRange", default: DynamicRange.preserve)
+    let resampling = try query.word("resample", default: Resampling.encoded)
+    let bitDepth = try Self.bitDepth(query.number("bitDepth", in: 8...16), format)
     let posterTime = try Self.posterTime(query.text("posterTime"))
     let isAnimated = try query.flag("animated")
     multipart = try query.optionalWord("multipart")
@@ -56,8 +58,18 @@ struct ImageQuery: PictureQuery {
       posterTime: posterTime)
     request.isAnimated = isAnimated
     request.dynamicRange = dynamicRange
+    request.resampling = resampling
+    request.bitDepth = bitDepth
     request.cropAnchor = cropAnchor
     self.request = request
+  }
+
+  /// 8 or 16; 16 only with `format=png`.
+  private static func bitDepth(_ number: Int?, _ format: Format) throws(Problem) -> Int {
+    let number = number ?? 8
+    guard number == 8 || number == 16 else { throw QueryReader.invalid("bitDepth", "must be 8 or 16") }
+    guard number == 8 || format == .png else { throw QueryReader.invalid("bitDepth", "16 needs format=png") }
+    return number
   }
 
   private static func checkAnimated(_ isAnimated: Bool, _ format: Format) throws(Problem) {
@@ -76,6 +88,7 @@ struct ImageQuery: PictureQuery {
       throw QueryReader.invalid("normalizedCropRect", "needs resizeMode=exact")
     }
     try Self.checkAnimated(request.isAnimated, format)
+    _ = try Self.bitDepth(request.bitDepth, format)
     self.format = format
     self.request = request
     self.parameters = parameters

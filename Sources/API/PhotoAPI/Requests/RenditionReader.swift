@@ -47,11 +47,16 @@ struct RenditionReader {
     format = try body.word("format", default: .auto)
     request.colorSpace = try body.word("colorSpace", default: .preserve)
     request.dynamicRange = try body.word("dynamicRange", default: .preserve)
-    for name in ["resizeMode", "deliveryMode", "version", "format", "colorSpace", "dynamicRange"] {
+    request.resampling = try body.word("resample", default: .encoded)
+    for name in ["resizeMode", "deliveryMode", "version", "format", "colorSpace", "dynamicRange", "resample"] {
       try note(name, &body)
     }
     request.quality = try body.number("quality", in: 1...100)
     parameters["quality"] = request.quality.map(String.init)
+    if let bits = try body.number("bitDepth", in: 8...16) {
+      request.bitDepth = bits
+      parameters["bitDepth"] = String(bits)
+    }
     request.isAnimated = try body.flag("animated")
     if request.isAnimated { parameters["animated"] = "true" }
     request.posterTime = try posterTime(&body)

@@ -48,9 +48,15 @@ struct ImageHeaders: Sendable {
   func isReplaced(for head: RequestHead) -> Bool { isPublic || conditionalDerivation(head) == nil }
 
   /// The value of `Image-Result`, with the format if photod chose it.
-  private func resultField(_ result: ImageResult, _ format: OutputFormat) -> String {
-    guard isAutomatic else { return result.fieldValue }
-    return "\(result.fieldValue), format=\(format.rawValue)" + (isUpgraded ? ", upgraded=?1" : "")
+  private func resultField(_ result: ImageResult, _ format: OutputFormat, _ derivation: Derivation) -> String {
+    let field = result.fieldValue + (derivation.isTranscoded ? ", transcoded=?1" : "")
+    guard isAutomatic else { return field }
+    return "\(field), format=\(format.rawValue)" + (isUpgraded ? ", upgraded=?1" : "")
+  }
+
+  /// The same for a part of a response with several parts.
+  private func partField(_ frame: ImageFrame) -> String {
+    frame.result.fieldValue + (frame.derivation.isTranscoded ? ", transcoded=?1" : "")
   }
 
   private var request: ImageRequest { wanted.request }
@@ -72,7 +78,7 @@ struct ImageHeaders: Sendable {
   /// Like ``conditionalDerivation(_:)``, for lists of entity tags.
   func derivation(matching lists: [String]) -> Derivation? {
     guard !lists.isEmpty else { return nil }
-    return Derivation.all.first { derivation in
+    return Derivation.all(of: request.format).first { derivation in
       let tag = key.entityTag(derivation)
       return lists.contains { EntityTagList.matches(tag, in: $0, weakly: true) }
     }
@@ -92,7 +98,7 @@ struct ImageHeaders: Sendable {
     let isFinal = !frame.result.isDegraded && !frame.result.isIncomplete && request.deliveryMode != .fastFormat
     var fields: [(name: String, value: String)] = [("Content-Type", frame.format.mediaType)]
     fields += isFinal ? validatorFields(frame.derivation) + [("Accept-Ranges", "bytes")] : noStoreFields
-    fields.append(("Image-Result", resultField(frame.result, frame.format)))
+    fields.append(("Image-Result", resultField(frame.result, frame.format, frame.derivation)))
     // A cached frame has no timings.
     let timing = frame.timings.serverTiming
     if !timing.isEmpty { fields.append(("Server-Timing", timing)) }
@@ -111,7 +117,7 @@ struct ImageHeaders: Sendable {
   func part(_ frame: ImageFrame, isFinal: Bool) -> [(name: String, value: String)] {
     var fields = [
       ("Content-Type", frame.format.mediaType), ("Content-Length", String(frame.bytes.count)),
-      ("Image-Result", frame.result.fieldValue),
+      ("Image-Result", partField(frame)),
     ]
     if isFinal && !frame.result.isIncomplete && !frame.result.isDegraded {
       fields.append(("ETag", key.entityTag(frame.derivation)))
@@ -127,7 +133,7 @@ struct ImageHeaders: Sendable {
       ("Content-Location", location),
     ]
     if isFinal { fields += batchValidators(frame.derivation) }
-    fields.append(("Image-Result", "status=200, " + frame.result.fieldValue))
+    fields.append(("Image-Result", "status=200, " + partField(frame)))
     return fields
   }
 
@@ -164,7 +170,9 @@ struct ImageHeaders: Sendable {
       requestID: requestID, isDegraded: false, size: wanted.sized.outputSize, source: derivation.source,
       isHighDynamicRange: isHighDynamicRange)
     fields +=
-      validatorFields(derivation) + [("Accept-Ranges", "bytes"), ("Image-Result", resultField(result, request.format))]
+      validatorFields(derivation) + [
+        ("Accept-Ranges", "bytes"), ("Image-Result", resultField(result, request.format, derivation)),
+      ]
     return fields + Self.nosniff
   }
 
@@ -199,6 +207,7 @@ extension Derivation {
     switch self {
     case .original, .sharedDecode, .file, .tile: .original
     case .derivative: .derivative
+    case .transcoded(let jpeg): jpeg.source
     }
   }
 }

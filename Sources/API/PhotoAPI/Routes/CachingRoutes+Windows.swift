@@ -72,8 +72,24 @@ extension CachingRoutes {
       id: id, client: client,
       move: CachingManagerRegistry.WindowMove(
         visible: visible, margin: margin ?? visible.count, options: query.preheatOptions,
-        allowsNetwork: query.allowsNetwork),
+        allowsNetwork: query.allowsNetwork, smallerFormats: smallerFormats(request.head)),
       list: list)
+  }
+
+  /// The smaller formats that `Accept` lists; `nil` if it lists none, like that of most scripts.
+  private func smallerFormats(_ head: RequestHead) -> SmallerFormats? {
+    guard let field = head.value(of: .accept) else { return nil }
+    let accept = Accept(field)
+    func smaller(hasAlpha: Bool) -> OutputFormat? {
+      do throws(Problem) {
+        return try FormatChoice(accept, hasAlpha: hasAlpha, encoders: encoders).preparedSmaller(hasAlpha: hasAlpha)
+      } catch {
+        // It accepts no picture, which is nothing to complain about here: the response is JSON.
+        return nil
+      }
+    }
+    let formats = SmallerFormats(opaque: smaller(hasAlpha: false), alpha: smaller(hasAlpha: true))
+    return formats.isEmpty ? nil : formats
   }
 
   private func fetchResult(_ id: String, _ principal: Principal) throws(Problem) -> WindowRequest.List {

@@ -8,6 +8,8 @@ struct CachingRoutes: Sendable {
   let managers: CachingManagerRegistry
   let queries: QueryService
   let presets: ImagePresets
+  /// The formats with an encoder in a process of its own.
+  let encoders: Set<OutputFormat>
 
   // MARK: Managers
 

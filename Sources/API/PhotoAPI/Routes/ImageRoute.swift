@@ -73,6 +73,9 @@ struct ImageRoute: Sendable {
     let acceptField = request.head.value(of: .accept)
     let accept = Accept(acceptField)
     let formats = try query.formats(for: asset, accept: accept, encoders: upgrades.formats)
+    if let listed = formats.preparedSmaller(hasAlpha: asset.hasAlpha) {
+      upgrades.clientListed(listed, hasAlpha: asset.hasAlpha, owner: principal.name)
+    }
     var imageRequest = try query.request(for: asset, as: formats.first)
     let form = query.form(accept, hasAccept: acceptField != nil)
     if form == .single && imageRequest.deliveryMode == .opportunistic {
@@ -95,11 +98,11 @@ struct ImageRoute: Sendable {
     let isFromCaches = isCacheable && !context.bypassesCaches
 
     let isConditional = isCacheable && !request.head.names.isDisjoint(with: Self.conditions)
-    // The original's own bytes are never upgraded.
-    var upgrade =
-      isFromCaches && !FullResolutionFiles.mayServe(wanted)
-      ? smaller(formats, imageRequest, for: asset, replacing: wanted) : nil
-    if let smaller = upgrade, headers.isReplaced(for: request.head), upgrades.frame(smaller.key) != nil {
+    var upgrade = isFromCaches ? smaller(formats, imageRequest, for: asset, replacing: wanted) : nil
+    if let smaller = upgrade, headers.isReplaced(for: request.head), let frame = upgrades.frame(smaller.key),
+      // In place of the original only its own pixels.
+      !FullResolutionFiles.mayServe(wanted) || frame.derivation == .transcoded(.file)
+    {
       wanted = smaller
       headers = headers.upgraded(to: smaller)
       upgrade = nil
@@ -121,6 +124,9 @@ struct ImageRoute: Sendable {
     }
     if mayBeFile, matching != nil { original = fullResolution.file(for: wanted) }
     if let original {
+      if let upgrade, request.method == .get {
+        upgrades.fileIsSent(upgrade, byteCount: Int(clamping: original.opened.source.size))
+      }
       return try sender.send(
         original.opened, 0..<original.opened.source.size, type: headers.mediaType,
         headers.fileFields(requestID: context.requestID, isHighDynamicRange: original.hasGainMap),
@@ -164,7 +170,10 @@ struct ImageRoute: Sendable {
   private func smaller(
     _ formats: FormatChoice, _ request: ImageRequest, for asset: Asset, replacing wanted: ResolvedRequest
   ) -> ResolvedRequest? {
-    guard let format = formats.smaller, !mayLoseGainMap(wanted) else { return nil }
+    // Of the original's own bytes only a transcoded JPEG loses nothing that is seen.
+    guard let format = formats.smaller, !mayLoseGainMap(wanted),
+      !FullResolutionFiles.mayServe(wanted) || wanted.request.format == .jpeg && format == .jxl
+    else { return nil }
     var request = request
     request.format = format
     return ResolvedRequest(request, for: asset)

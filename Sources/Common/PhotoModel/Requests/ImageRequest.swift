@@ -44,6 +44,14 @@ package enum DynamicRange: String, Sendable, Hashable, CaseIterable {
   case standard
 }
 
+/// In which values a picture is scaled.
+package enum Resampling: String, Sendable, Hashable, CaseIterable {
+  /// In the values that the file has, which a curve makes even for the eye: quicker, and what browsers do.
+  case encoded
+  /// In linear light: a scaled picture is as bright as the full one, also where details are finer than a pixel.
+  case linear
+}
+
 /// Which of the picture's colours the output shows.
 package enum Tone: String, Sendable, Hashable, CaseIterable {
   case color
@@ -112,6 +120,9 @@ package struct ImageRequest: Sendable, Hashable {
   package var tone = Tone.color
   /// Clients ask for `preserve` unless they say otherwise; pictures that the daemon makes for itself need no gain map.
   package var dynamicRange = DynamicRange.standard
+  package var resampling = Resampling.encoded
+  /// 8, or 16 for a PNG of an original with more than 8 bits a channel; others have 8.
+  package var bitDepth = 8
   /// Of an animation: all frames, as an animated WebP; `format` is `webp` then.
   package var isAnimated = false
 

@@ -31,6 +31,8 @@ package struct SizedRequest: Sendable, Hashable {
     copy.request.deliveryMode = .fastFormat
     copy.request.isAnimated = false
     copy.request.dynamicRange = .standard
+    copy.request.resampling = .encoded
+    copy.request.bitDepth = 8
     if request.format.needsWorker { copy.request.format = hasAlpha ? .png : .jpeg }
     return copy
   }
@@ -50,6 +52,14 @@ package struct SizedRequest: Sendable, Hashable {
   package var inStandardRange: SizedRequest {
     var copy = self
     copy.request.dynamicRange = .standard
+    return copy
+  }
+
+  /// The same picture, scaled in the file's own values if it is not scaled at all.
+  package var withoutUselessLight: SizedRequest {
+    guard adjustments == nil, sizes.scaled == sizes.crop.size else { return self }
+    var copy = self
+    copy.request.resampling = .encoded
     return copy
   }
 

@@ -14,13 +14,15 @@
 //   daemon -> child    encoder_rows: rows of the picture are in a slot
 //   child  -> daemon   decoder_message: ENCODER_RELEASED, then ENCODER_BYTES, each followed by that many bytes
 //
+// A JPEG that is transcoded to JPEG XL is the payload, and there are no rows.
+//
 // All sockets are SOCK_SEQPACKET: a message arrives whole or not at all. Everything that comes from a child is
 // untrusted. Both sides are built together and run on one machine, so structures are copied as they are.
 #pragma once
 
 #include <stdint.h>
 
-#define DECODER_PROTOCOL_VERSION 4
+#define DECODER_PROTOCOL_VERSION 5
 
 // The descriptor of the zygote that requests arrive on.
 #define DECODER_CONTROL 3
@@ -214,7 +216,7 @@ typedef struct {
   uint32_t slot, first_row, row_count, reserved;
 } encoder_rows;
 
-// Encoders: the parameter bytes. The payload is the ICC profile of a JPEG XL.
+// Encoders: the parameter bytes. The payload is the ICC profile of a JPEG XL, or the JPEG that becomes one.
 typedef struct {
   // The codec's own number in hundredths: WebP's quality, the quantizer of AV1, the distance of JPEG XL.
   uint32_t hundredths;
@@ -224,4 +226,8 @@ typedef struct {
   uint32_t has_full_chroma;
   // AV1: H.273 code points.
   uint32_t primaries, transfer, matrix;
+  // JPEG XL: the payload is a JPEG, whose coefficients are coded again without loss. There are no rows.
+  uint32_t is_transcoding;
+  // With is_transcoding: the JPEG XL also has what is needed to make the JPEG from it again.
+  uint32_t keeps_reconstruction;
 } encoder_parameters;

@@ -67,8 +67,10 @@ void photod_inflate_free(uint8_t *bytes);
 
 typedef struct {
   uint32_t width, height;
-  // 1 gray, 2 gray+alpha, 3 RGB, 4 RGBA, all of 8 bits.
+  // 1 gray, 2 gray+alpha, 3 RGB, 4 RGBA.
   int channels;
+  // 8, or 16 in native byte order.
+  int bit_depth;
   // zlib's level, 0...9.
   int compression_level;
   const uint8_t *icc_profile;

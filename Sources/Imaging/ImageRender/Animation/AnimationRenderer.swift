@@ -23,7 +23,9 @@ package struct AnimationRenderer {
     self.limits = limits
     self.stop = stop
     let described = try plan.header.sourceColor(in: source, workers: workers, limits: limits, stop: stop)
-    color = transforms.outputColor(of: described, plan.frame.sourceRows, as: plan.colorSpace)
+    var color = transforms.outputColor(of: described, plan.frame.sourceRows, as: plan.colorSpace)
+    if plan.frame.isLinear { color.light = .of(described, plan.frame.sourceRows) }
+    self.color = color
   }
 
   /// Renders all frames. Blocks while the source is read and while workers encode.

@@ -14,6 +14,8 @@ struct OutputColor: Sendable {
   var transform: (any RowTransform)?
   /// The profile to embed in the output; `nil` if its pixels are sRGB.
   var profile: [UInt8]?
+  /// The light in which the picture is scaled; `nil` if it is scaled in its own values.
+  var light: LinearLight?
   /// Why an embedded profile was ignored.
   var warning: String?
 

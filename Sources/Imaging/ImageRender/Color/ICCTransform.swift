@@ -12,8 +12,11 @@ final class ICCTransform: RowTransform, @unchecked Sendable {
   init(_ profile: ICCProfile, _ source: RowFormat) throws(ProfileError) {
     let context = profile.context
     let sRGB = try ICCProfile.sRGB(source.model, context)
-    let output = RowFormat(model: source.model == .gray ? .gray : .rgb, hasAlpha: source.hasAlpha, bitsPerChannel: 8)
-    let flags = cmsFLAGS_NOCACHE | cmsFLAGS_BLACKPOINTCOMPENSATION | cmsFLAGS_COPY_ALPHA
+    let output = RowFormat(
+      model: source.model == .gray ? .gray : .rgb, hasAlpha: source.hasAlpha, bitsPerChannel: source.outputBits)
+    // For 16 bits, Little CMS would make a table of colours, which is exact to about 8.
+    let exactness = source.outputBits == 16 ? cmsFLAGS_NOOPTIMIZE : 0
+    let flags = cmsFLAGS_NOCACHE | cmsFLAGS_BLACKPOINTCOMPENSATION | cmsFLAGS_COPY_ALPHA | exactness
     guard
       let handle = cmsCreateTransformTHR(
         context.pointer, profile.handle, source.littleCMS, sRGB.handle, output.littleCMS,
@@ -39,9 +42,9 @@ final class ICCTransform: RowTransform, @unchecked Sendable {
     for i in 0..<count {
       let sample: [Int] = source.model == .gray ? [i] : [i % 9, i / 9 % 9, i / 81].map { min($0 * 32, 255) }
       let isClose = withUnsafeTemporaryAllocation(of: UInt16.self, capacity: 4) { pixel in
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 4) { result in
+        withUnsafeTemporaryAllocation(of: UInt16.self, capacity: 4) { result in
           pixel.initialize(repeating: 0xFFFF)
-          result.initialize(repeating: 255)
+          result.initialize(repeating: 0xFFFF)
           for c in 0..<colors {
             if source.bitsPerChannel == 16 {
               pixel[c] = UInt16(sample[c] * 257)
@@ -51,7 +54,12 @@ final class ICCTransform: RowTransform, @unchecked Sendable {
           }
           guard let from = pixel.baseAddress, let to = result.baseAddress else { return false }
           convert(from, to: to, pixels: 1)
-          return (0..<colors).allSatisfy { abs(Int(result[$0]) - sample[$0]) <= 1 }
+          return (0..<colors).allSatisfy { c in
+            let found =
+              source.outputBits == 16
+              ? Double(result[c]) / 257 : Double(UnsafeRawBufferPointer(result)[c])
+            return abs(found - Double(sample[c])) <= 1
+          }
         }
       }
       if !isClose { return false }

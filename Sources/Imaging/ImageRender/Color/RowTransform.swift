@@ -11,6 +11,8 @@ struct RowFormat: Sendable, Hashable {
   var hasAlpha: Bool
   /// 8, or 16 in native byte order.
   var bitsPerChannel: Int
+  /// The bits that a conversion of such rows gives: 8, or 16.
+  var outputBits = 8
 
   var colorChannels: Int {
     switch model {
@@ -25,7 +27,7 @@ struct RowFormat: Sendable, Hashable {
 
 /// Converts source colours to output colours, one row at a time. Several renders use one transform concurrently.
 protocol RowTransform: Sendable {
-  /// The input format. The output has 8 bits a channel: gray from gray, else RGB, plus the unchanged alpha.
+  /// The input format. The output has its `outputBits` a channel: gray from gray, else RGB, plus the unchanged alpha.
   var source: RowFormat { get }
 
   /// Converts `pixels` pixels; the two buffers must not overlap.

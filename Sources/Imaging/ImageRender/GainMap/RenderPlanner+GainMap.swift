@@ -16,6 +16,8 @@ extension RenderPlanner {
     let down = Double(size.height) / Double(header.storedSize.height)
     var part = geometry
     part.quality = GainMapPlan.quality
+    // Its samples are logarithms of gains.
+    part.isLinear = false
     part.region = PixelRegion(
       x: geometry.region.x * across, y: geometry.region.y * down, width: geometry.region.width * across,
       height: geometry.region.height * down)

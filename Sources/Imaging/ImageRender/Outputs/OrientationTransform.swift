@@ -7,7 +7,7 @@ import PhotoModel
 /// output, not of the original.
 struct OrientationTransform {
   let orientation: Orientation
-  /// Bytes for each pixel.
+  /// Bytes for each pixel: its channels, or twice their number with 16 bits each.
   let channels: Int
 
   /// Whether rows can be passed on as they arrive, after ``mirror(_:width:)`` if `orientation.mirrorsX`.

@@ -27,9 +27,10 @@ final class RowOutput: RenderOutput, RowConsumer {
       encoder = AdjustingEncoder(edit, from: plan.uprightSize, channels: plan.outputChannels, to: encoder)
     }
     writer = RowWriter(
-      storedSize: plan.storedOutput, channels: plan.outputChannels, transform: color.transform,
+      storedSize: plan.storedOutput, channels: plan.outputChannels, bits: plan.outputBits,
+      transform: color.transform,
       orientation: plan.orientation, encoder: encoder, stop: stop)
-    consumer = Self.consumer(plan, layout, writer)
+    consumer = Self.consumer(plan, layout, color.light, writer)
   }
 
   var failure: CodecError? { writer.failure }
@@ -60,20 +61,26 @@ final class RowOutput: RenderOutput, RowConsumer {
     case .jpeg:
       try JPEGEncoder(
         size: plan.outputSize, channels: channels, quality: plan.quality, profile: profile, coding: plan.jpegCoding)
-    case .png: try PNGEncoder(size: plan.outputSize, channels: channels, profile: profile)
+    case .png:
+      try PNGEncoder(
+        size: plan.outputSize, channels: channels, bitsPerChannel: plan.outputBits, profile: profile)
     case .webp, .avif, .jxl: try WorkerEncoder(plan, channels: channels, profile: profile, workers, stop: stop)
     }
   }
 
-  private static func consumer(_ plan: RenderPlan, _ layout: RowLayout, _ writer: RowWriter) -> any RowResampler {
+  /// - Parameter light: in which rows are scaled; `nil` for their own values.
+  private static func consumer(
+    _ plan: RenderPlan, _ layout: RowLayout, _ light: LinearLight?, _ writer: RowWriter
+  ) -> any RowResampler {
     let isPlain = layout.bitsPerChannel == 8 && layout.channels == writer.channels
     if isPlain && plan.horizontal.isIdentity && plan.vertical.isIdentity {
       return IdentityResampler(
         layout: layout, columns: plan.horizontal.inputRange, rows: plan.vertical.inputRange, writer: writer)
     }
-    if isPlain && !layout.hasAlpha {
+    if isPlain && !layout.hasAlpha && light == nil {
       return IntegerResampler(layout: layout, horizontal: plan.horizontal, vertical: plan.vertical, writer: writer)
     }
-    return FloatResampler(layout: layout, horizontal: plan.horizontal, vertical: plan.vertical, writer: writer)
+    return FloatResampler(
+      layout: layout, horizontal: plan.horizontal, vertical: plan.vertical, light: light, writer: writer)
   }
 }

@@ -15,10 +15,10 @@ final class RowWriter {
   private let transform: (any RowTransform)?
   /// A row before colour conversion; `nil` if colours are not converted.
   private let arriving: RowBuffer<UInt16>?
-  /// Number of output channels, 8 bits each.
-  private let outputChannels: Int
+  /// Bytes of an output pixel.
+  private let pixelBytes: Int
   private let stop: StopFlag
-  /// One row, or all rows: row y at `y * storedSize.width * outputChannels`.
+  /// One row, or all rows: row y at `y * storedSize.width * pixelBytes`.
   private let pixels: RowBuffer<UInt8>
   private var row = 0
   private(set) var failure: CodecError?
@@ -27,34 +27,36 @@ final class RowWriter {
 
   /// - Parameters:
   ///   - channels: number of output channels.
+  ///   - bits: of each output channel: 8, or 16 in native byte order.
   ///   - transform: converts arriving colours to output colours; `nil` if they are the same.
   init(
-    storedSize: PixelSize, channels: Int, transform: (any RowTransform)?, orientation: Orientation,
+    storedSize: PixelSize, channels: Int, bits: Int = 8, transform: (any RowTransform)?, orientation: Orientation,
     encoder: any RowEncoder, stop: StopFlag
   ) {
     self.stop = stop
     self.storedSize = storedSize
-    outputChannels = channels
+    pixelBytes = channels * bits / 8
     self.transform = transform
     self.channels = transform?.source.channels ?? channels
-    bitsPerChannel = transform?.source.bitsPerChannel ?? 8
+    bitsPerChannel = transform?.source.bitsPerChannel ?? bits
     arriving = transform.map { RowBuffer(count: storedSize.width * $0.source.channels, zero: 0) }
     self.encoder = encoder
-    orientationTransform = OrientationTransform(orientation: orientation, channels: channels)
+    orientationTransform = OrientationTransform(orientation: orientation, channels: pixelBytes)
     pixels = RowBuffer(
-      count: storedSize.width * (orientationTransform.canStream ? 1 : storedSize.height) * channels, zero: 0)
+      count: storedSize.width * (orientationTransform.canStream ? 1 : storedSize.height) * pixelBytes, zero: 0)
   }
 
   /// Memory of a writer, without its encoder: one arriving row of `arrivingBytes`, and one output row or all of them.
-  static func byteCount(_ storedSize: PixelSize, channels: Int, arrivingBytes: Int, _ orientation: Orientation) -> Int {
+  static func byteCount(_ storedSize: PixelSize, pixelBytes: Int, arrivingBytes: Int, _ orientation: Orientation) -> Int
+  {
     let rows = OrientationTransform.canStream(orientation) ? 1 : storedSize.height
-    return (storedSize.width * rows + max(storedSize.width, storedSize.height)) * channels
+    return (storedSize.width * rows + max(storedSize.width, storedSize.height)) * pixelBytes
       + storedSize.width * arrivingBytes
   }
 
   var warnings: CodecWarnings? { encoder.warnings }
 
-  private var strideBytes: Int { storedSize.width * outputChannels }
+  private var strideBytes: Int { storedSize.width * pixelBytes }
 
   /// The buffer for the next row.
   var rowSpace: UnsafeMutableRawPointer { arriving.map { UnsafeMutableRawPointer($0.pointer) } ?? outputSpace }
@@ -104,11 +106,11 @@ final class RowWriter {
 
   private func writeUpright() {
     let upright = orientationTransform.orientation.apply(to: storedSize)
-    let line = RowBuffer<UInt8>(count: upright.width * outputChannels, zero: 0)
+    let line = RowBuffer<UInt8>(count: upright.width * pixelBytes, zero: 0)
     for y in 0..<upright.height {
       orientationTransform.copyUprightRow(
         y, of: pixels.pointer, size: storedSize, strideBytes: strideBytes, into: line.pointer)
-      guard encode(line.pointer, rowBytes: upright.width * outputChannels) else { return }
+      guard encode(line.pointer, rowBytes: upright.width * pixelBytes) else { return }
     }
   }
 }

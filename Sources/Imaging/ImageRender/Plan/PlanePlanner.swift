@@ -8,6 +8,9 @@ struct RenderGeometry {
   var orientation: Orientation
   var eighths: Int
   var quality: Int
+  /// Whether rows are scaled in linear light. Nothing may be scaled before, neither by the decoder nor in a smaller
+  /// picture.
+  var isLinear = false
   /// The adjustments that change pixels; `nil` if there are none.
   var edit: PixelAdjustments?
 
@@ -34,7 +37,8 @@ enum PlanePlanner {
   static func staysInPlanes(_ header: ImageHeader, _ geometry: RenderGeometry) -> Bool {
     let shown = geometry.region.width * geometry.region.height
     // Adjustments need colours.
-    return geometry.edit == nil && geometry.shrinks && shown >= minimumShare * Double(header.storedSize.pixelCount)
+    return geometry.edit == nil && !geometry.isLinear && geometry.shrinks
+      && shown >= minimumShare * Double(header.storedSize.pixelCount)
       && header.jpegComponents?.planes(of: header.storedSize, eighths: geometry.eighths) != nil
   }
 

@@ -22,6 +22,10 @@ package struct RenderPlan: Sendable, Hashable {
   package let jpegCoding: JPEGCoding
   package let colorSpace: ColorSpace
   package let tone: Tone
+  /// Whether rows are scaled in linear light.
+  let isLinear: Bool
+  /// Bits of each output channel: 8, or 16 in a PNG.
+  let outputBits: Int
   /// The adjustments that change pixels; `nil` if there are none.
   let edit: PixelAdjustments?
   /// The gain map that the frame keeps; `nil` for none.
@@ -56,7 +60,8 @@ package struct RenderPlan: Sendable, Hashable {
       default: .rgb
       }
     return RowFormat(
-      model: model, hasAlpha: header.hasAlpha && format.carriesAlpha, bitsPerChannel: header.bitsPerChannel)
+      model: model, hasAlpha: header.hasAlpha && format.carriesAlpha, bitsPerChannel: header.bitsPerChannel,
+      outputBits: outputBits)
   }
 
   /// Output channels: the source's channels, without those that the format can't store.

@@ -48,12 +48,18 @@ package struct RenderPlanner: Sendable {
       return wholeGeometry(header, wanted, adjustments, of: upright, eighths: eighths)
     }
     let sizes = wanted.sizes(of: upright)
+    let isLinear = Self.isLinear(header, wanted)
     return RenderGeometry(
       region: header.orientation.stored(sizes.region, ofUpright: upright),
       output: header.orientation.apply(to: sizes.output),
       orientation: header.orientation.followed(by: wanted.request.turn),
-      eighths: eighths ?? Self.eighths(sizes, scalesDecodes: header.scalesDecodes),
-      quality: wanted.request.quality ?? JPEGEncoder.defaultQuality)
+      eighths: eighths ?? Self.eighths(sizes, scalesDecodes: header.scalesDecodes && !isLinear),
+      quality: wanted.request.quality ?? JPEGEncoder.defaultQuality, isLinear: isLinear)
+  }
+
+  /// Inks have no light of their own.
+  private static func isLinear(_ header: ImageHeader, _ wanted: SizedRequest) -> Bool {
+    wanted.request.resampling == .linear && header.colorChannels != 4
   }
 
   /// The same for an adjusted picture.
@@ -65,10 +71,12 @@ package struct RenderPlanner: Sendable {
     let orientation = edited.orientation.after(header.orientation)
     let (region, output) = (edited.region, edited.orientation.apply(to: edited.upright))
     let reduction = min(region.width / Double(output.width), region.height / Double(output.height))
+    let isLinear = Self.isLinear(header, wanted)
     return RenderGeometry(
       region: header.orientation.stored(region, ofUpright: upright), output: orientation.apply(to: edited.upright),
-      orientation: orientation, eighths: eighths ?? Self.eighths(reduction: reduction, header.scalesDecodes),
-      quality: wanted.request.quality ?? JPEGEncoder.defaultQuality, edit: edited.edit)
+      orientation: orientation,
+      eighths: eighths ?? Self.eighths(reduction: reduction, header.scalesDecodes && !isLinear),
+      quality: wanted.request.quality ?? JPEGEncoder.defaultQuality, isLinear: isLinear, edit: edited.edit)
   }
 
   /// The preview from which the final frame of a RAW file is made; other headers are returned unchanged.
@@ -140,6 +148,8 @@ package struct RenderPlanner: Sendable {
   ///
   /// If the thumbnail turns out to be damaged, the final frame must be made from the picture itself.
   package func finalThumbnailPlan(_ header: ImageHeader, _ wanted: SizedRequest) -> RenderPlan? {
+    // A thumbnail was scaled already, and often to 8 bits.
+    guard wanted.request.resampling == .encoded, wanted.request.bitDepth == 8 else { return nil }
     let geometry = geometry(header, wanted, eighths: nil)
     let thumbnail = header.thumbnails.first {
       $0.storedSize.width >= Self.neededWidth(header, geometry) && $0.hasColors(of: header)
@@ -260,7 +270,7 @@ package struct RenderPlanner: Sendable {
       part.region.width / Double(part.output.width), part.region.height / Double(part.output.height))
     // A bar can end at any pixel, but a scaled decode handles only whole blocks.
     let hasBars = trimmed != nil && standIn.raw == nil
-    part.eighths = hasBars ? 8 : Self.eighths(reduction: reduction, standIn.scalesDecodes)
+    part.eighths = hasBars || geometry.isLinear ? 8 : Self.eighths(reduction: reduction, standIn.scalesDecodes)
     return part
   }
 
@@ -294,14 +304,19 @@ package struct RenderPlanner: Sendable {
     let coding =
       request.deliveryMode == .fastFormat
       ? JPEGCoding.quick : finalCoding ?? JPEGCoding(finalFrameOf: geometry.orientation.apply(to: storedOutput))
+    let isDeep =
+      request.bitDepth > 8 && header.bitsPerChannel == 16 && request.format == .png && request.tone == .color
+      && geometry.edit == nil
     let gainMap = bounds == nil ? gainMap(header, geometry, request) : nil
     return RenderPlan(
       header: header, region: region, storedOutput: storedOutput, orientation: geometry.orientation, eighths: eighths,
       firstScanOnly: firstScanOnly, horizontal: horizontal, vertical: vertical, planes: planes, format: request.format,
-      quality: geometry.quality, jpegCoding: coding, colorSpace: colorSpace, tone: request.tone, edit: geometry.edit,
-      gainMap: gainMap,
+      quality: geometry.quality, jpegCoding: coding, colorSpace: colorSpace, tone: request.tone,
+      isLinear: geometry.isLinear,
+      outputBits: isDeep ? 16 : 8, edit: geometry.edit, gainMap: gainMap,
       price: RenderPrice(
-        header, geometry, horizontal, vertical, planes, format: request.format, coding: coding,
+        header, geometry, horizontal, vertical, planes, format: request.format, outputBits: isDeep ? 16 : 8,
+        coding: coding,
         isConverted: isConverted || header.mayConvert(to: colorSpace), gainMap))
   }
 

@@ -14,7 +14,7 @@ struct RenderPrice: Sendable, Hashable {
   init(
     _ header: ImageHeader, _ geometry: RenderGeometry, _ horizontal: ResampleAxis, _ vertical: ResampleAxis,
     _ planes: [PlaneAxes],
-    format: OutputFormat, coding: JPEGCoding, isConverted: Bool, _ gainMap: GainMapPlan? = nil
+    format: OutputFormat, outputBits: Int, coding: JPEGCoding, isConverted: Bool, _ gainMap: GainMapPlan? = nil
   ) {
     let isPlanar = !planes.isEmpty
     let decoder = header.decoderBytes(eighths: geometry.eighths, inPlanes: isPlanar && !isConverted)
@@ -23,7 +23,8 @@ struct RenderPrice: Sendable, Hashable {
     var bytes = 0
     if isPlanar { bytes = Self.planeBytes(planes, header, geometry) }
     if !isPlanar || isConverted {
-      bytes = max(bytes, Self.rowBytes(header, geometry, horizontal, vertical, format, isConverted))
+      let pixelBytes = Self.outputChannels(header, format) * outputBits / 8
+      bytes = max(bytes, Self.rowBytes(header, geometry, horizontal, vertical, pixelBytes: pixelBytes, isConverted))
     }
     let size = geometry.finishedSize
     let channels = Self.outputChannels(header, format)
@@ -36,7 +37,9 @@ struct RenderPrice: Sendable, Hashable {
       bytes += JPEGEncoder.peakBytes(
         size, channels: channels, quality: geometry.quality, profileBytes: header.profileBytes,
         coding: coding)
-    case .png: bytes += PNGEncoder.peakBytes(size, channels: channels, profileBytes: header.profileBytes)
+    case .png:
+      bytes += PNGEncoder.peakBytes(
+        size, channels: channels, bitsPerChannel: outputBits, profileBytes: header.profileBytes)
     case .webp, .avif, .jxl:
       bytes +=
         WorkerEncoding(
@@ -80,20 +83,20 @@ struct RenderPrice: Sendable, Hashable {
 
   private static func rowBytes(
     _ header: ImageHeader, _ geometry: RenderGeometry, _ horizontal: ResampleAxis, _ vertical: ResampleAxis,
-    _ format: OutputFormat, _ isConverted: Bool
+    pixelBytes: Int, _ isConverted: Bool
   ) -> Int {
     // A JPEG decode starts at an MCU boundary; an MCU has at most 32 pixels.
     let width = min(horizontal.inputLength, horizontal.inputRange.count + 2 * 32)
     let channels = header.colorChannels + (header.hasAlpha ? 1 : 0)
-    let isFloat = header.hasAlpha || header.bitsPerChannel == 16
+    let isFloat = header.hasAlpha || header.bitsPerChannel == 16 || geometry.isLinear
     let resampler =
       isFloat
       ? FloatResampler.byteCount(
         horizontal, vertical, width: width, pixelBytes: channels * header.bitsPerChannel / 8)
       : IntegerResampler.byteCount(horizontal, vertical, width: width, channels: channels)
-    return resampler
+    return resampler + (geometry.isLinear ? LinearLight.byteCount(bitsPerChannel: header.bitsPerChannel) : 0)
       + RowWriter.byteCount(
-        geometry.output, channels: outputChannels(header, format), arrivingBytes: isConverted ? channels * 2 : 0,
+        geometry.output, pixelBytes: pixelBytes, arrivingBytes: isConverted ? channels * 2 : 0,
         geometry.orientation)
   }
 }

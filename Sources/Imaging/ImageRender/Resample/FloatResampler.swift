@@ -2,7 +2,8 @@ import CPhotodKernels
 import ImageCodec
 
 /// Resamples pictures that the integer resamplers do not handle: those with alpha (premultiplied during averaging, so
-/// that invisible colours do not bleed) and those with 16 bits a channel. Four float channels a pixel, 0...255.
+/// that invisible colours do not bleed), those with 16 bits a channel, and those that are scaled in linear light. Four
+/// float channels a pixel, 0...255.
 ///
 /// The horizontal pass comes first, unlike in ``IntegerResampler``: at sixteen bytes a pixel, it is better to reduce
 /// the number of pixels before rows are stored.
@@ -10,6 +11,7 @@ final class FloatResampler: RowResampler {
   private let layout: RowLayout
   private let horizontal: ResampleAxis
   private let vertical: ResampleAxis
+  private let light: LinearLight?
   private let writer: RowWriter
   private let horizontalStarts: [Int32]
   private let staging: RowBuffer<UInt8>
@@ -21,7 +23,11 @@ final class FloatResampler: RowResampler {
   private var nextOutput = 0
   private(set) var resizeTime = Duration.zero
 
-  init(layout: RowLayout, horizontal: ResampleAxis, vertical: ResampleAxis, writer: RowWriter) {
+  /// - Parameter light: in which rows are scaled; `nil` for their own values.
+  init(
+    layout: RowLayout, horizontal: ResampleAxis, vertical: ResampleAxis, light: LinearLight?, writer: RowWriter
+  ) {
+    self.light = light
     self.layout = layout
     self.horizontal = horizontal
     self.vertical = vertical
@@ -69,9 +75,15 @@ final class FloatResampler: RowResampler {
     guard y >= vertical.inputRange.lowerBound else { return }
     switch layout.bitsPerChannel {
     case 16:
-      photod_premultiply_u16(
-        UnsafeRawPointer(staging.pointer).assumingMemoryBound(to: UInt16.self), Int32(layout.channels), line.pointer,
-        layout.width)
+      let samples = UnsafeRawPointer(staging.pointer).assumingMemoryBound(to: UInt16.self)
+      if let light {
+        light.load(samples, channels: layout.channels, to: line.pointer, width: layout.width)
+      } else {
+        photod_premultiply_u16(samples, Int32(layout.channels), line.pointer, layout.width)
+      }
+    case _ where light != nil:
+      light?.load(
+        UnsafePointer(staging.pointer), channels: layout.channels, to: line.pointer, width: layout.width)
     default: photod_premultiply_u8(staging.pointer, Int32(layout.channels), line.pointer, layout.width)
     }
     photod_horizontal_f32x4(
@@ -112,7 +124,8 @@ final class FloatResampler: RowResampler {
       let from = result.pointer + x * 4
       let alpha = min(max(from[3], 0), 255)
       for c in 0..<colors {
-        store(x * channels + c, keepsAlpha ? (alpha > 0 ? from[c] * 255 / alpha : 0) : from[c] + (255 - alpha))
+        let value = keepsAlpha ? (alpha > 0 ? from[c] * 255 / alpha : 0) : from[c] + (255 - alpha)
+        store(x * channels + c, light.map { $0.stored(value, channel: c) } ?? value)
       }
       if keepsAlpha { store(x * channels + colors, alpha) }
     }

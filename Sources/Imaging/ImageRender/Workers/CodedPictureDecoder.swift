@@ -95,6 +95,17 @@ package protocol CodedPictureDecoder: Sendable {
   func encode(
     _ encoding: WorkerEncoding, profile: [UInt8], rows: UnsafeRawBufferPointer, stop: StopFlag
   ) throws(CodecError) -> [[UInt8]]
+
+  /// Makes a JPEG XL of a JPEG on the calling thread, which waits for the worker. Metadata of the JPEG, and what follows
+  /// its picture, are left out.
+  ///
+  /// - Parameters:
+  ///   - source: has the JPEG.
+  ///   - stop: ends the worker when it is raised.
+  /// - Throws: ``CodecError``: `encoderUnavailable`, `encodingFailed`, `encoderInterrupted` or `stopped`.
+  func transcode(
+    _ transcoding: JPEGTranscoding, from source: any ByteSource, stop: StopFlag
+  ) throws(CodecError) -> [UInt8]
 }
 
 extension CodedPictureDecoder {
@@ -105,4 +116,9 @@ extension CodedPictureDecoder {
   package func encode(
     _ encoding: WorkerEncoding, profile: [UInt8], rows: UnsafeRawBufferPointer, stop: StopFlag
   ) throws(CodecError) -> [[UInt8]] { throw .encoderUnavailable(encoding.format) }
+
+  /// Without encoders.
+  package func transcode(
+    _ transcoding: JPEGTranscoding, from source: any ByteSource, stop: StopFlag
+  ) throws(CodecError) -> [UInt8] { throw .encoderUnavailable(.jxl) }
 }

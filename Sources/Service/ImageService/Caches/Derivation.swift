@@ -1,5 +1,6 @@
 import ImageCodec
 import ImageRender
+import PhotoModel
 
 /// How a frame was made from the original. Two ways to the same size give different bytes, so the derivation
 /// is part of the strong entity tag. It is not part of the request, so it is in no key.
@@ -14,6 +15,8 @@ package enum Derivation: Sendable, Hashable {
   case file
   /// Cut from one decode of the whole picture: see ``TilePass``.
   case tile
+  /// A JPEG XL from the finished JPEG that was made in this way: see ``JPEGTranscoding``.
+  indirect case transcoded(Derivation)
 
   /// - Parameters:
   ///   - decodedEighths: the scale at which the frame was decoded.
@@ -29,16 +32,29 @@ package enum Derivation: Sendable, Hashable {
     case .derivative(let side, let eighths): "derivative@\(DerivativeLadder.epoch).\(side).\(eighths)"
     case .tile: "tile@\(TilePass.epoch)"
     case .file: "file@\(LocationRemoval.epoch)"
+    case .transcoded(let jpeg): "transcoded \(jpeg.text)"
     }
+  }
+
+  /// Whether the frame is a JPEG XL from a finished JPEG.
+  package var isTranscoded: Bool {
+    if case .transcoded = self { true } else { false }
   }
 
   /// Every possible derivation. Stored frames refer to positions in this array, so the order must not change within an
   /// epoch.
   package static let all: [Derivation] = {
     let scales = [1, 2, 4, 8]
-    return [.original] + scales.dropFirst().map { .sharedDecode(eighths: $0) }
+    let direct: [Derivation] =
+      [.original] + scales.dropFirst().map { .sharedDecode(eighths: $0) }
       + DerivativeLadder.standard.rungs.flatMap { rung in
         scales.map { .derivative(side: rung.side, eighths: $0) }
       } + [.file, .tile]
+    return direct + direct.map { .transcoded($0) }
   }()
+
+  /// Those that a frame of a format may have.
+  package static func all(of format: OutputFormat) -> some Sequence<Derivation> {
+    all.lazy.filter { format == .jxl || !$0.isTranscoded }
+  }
 }

@@ -11,13 +11,15 @@ package struct RenditionKey: Sendable, Hashable {
   /// Without the digest of regions that a user set: a crop to these regions is already part of `sizes`.
   let contentVersion: ContentVersion
   private let sizes: SizeRules
-  private let format: OutputFormat
+  private var format: OutputFormat
   private let quality: Int?
   private let colorSpace: ColorSpace
   private let turn: Orientation
   private let tone: Tone
   private let isAnimated: Bool
   private let dynamicRange: DynamicRange
+  private let resampling: Resampling
+  private let bitDepth: Int
 
   init(_ contentVersion: ContentVersion, _ wanted: SizedRequest) {
     self.contentVersion = contentVersion.pixels
@@ -29,6 +31,15 @@ package struct RenditionKey: Sendable, Hashable {
     tone = wanted.request.tone
     isAnimated = wanted.request.isAnimated
     dynamicRange = wanted.request.dynamicRange
+    resampling = wanted.request.resampling
+    bitDepth = wanted.request.format == .png ? wanted.request.bitDepth : 8
+  }
+
+  /// The key of the same picture in another lossy format.
+  func inFormat(_ format: OutputFormat) -> RenditionKey {
+    var copy = self
+    copy.format = format
+    return copy
   }
 
   /// The whole key and the renderer's epoch, on one line.
@@ -38,6 +49,7 @@ package struct RenditionKey: Sendable, Hashable {
       + "|\(text(sizes.outputRect))|\(format.rawValue)|\(quality.map(String.init) ?? "")|\(colorSpace.rawValue)"
       + (turn == .topLeft && tone == .color ? "" : "|\(turn.rawValue)|\(tone.rawValue)")
       + (isAnimated ? "|animated" : "") + (dynamicRange == .preserve ? "|gain map" : "")
+      + (resampling == .linear ? "|linear" : "") + (bitDepth == 8 ? "" : "|\(bitDepth) bit")
   }
 
   /// The strong entity tag of a frame of this picture, for one way of making it.

@@ -17,6 +17,8 @@ final class CachingManager {
   var preparations: [CachingState.PreparationID: Preparation] = [:]
   /// The downloads that have not ended and were not cancelled.
   var fetches: [CachingState.FetchID: PendingFetch] = [:]
+  /// The formats in which frames of the window are encoded once more.
+  var smallerFormats = SmallerFormats()
   /// When the window's next timer fires.
   var timerDeadline: ContinuousClock.Instant?
   /// The library's change token at which the manager's assets are known to be current; `nil` if they must be looked up

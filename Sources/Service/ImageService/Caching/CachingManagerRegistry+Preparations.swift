@@ -96,6 +96,7 @@ extension CachingManagerRegistry {
     activePreparations += 1
     let instanceID = manager.instanceID
     let managerKey = manager.key
+    let isAutomatic = manager.state.isAutomatic(id)
     return images.prepare(wanted, owner: manager.owner.name, withoutOriginal: withoutOriginal) {
       [self] _, outcome in
       queue.async { [self] in
@@ -104,6 +105,7 @@ extension CachingManagerRegistry {
           manager.preparations[id] = nil
           let isPinned = cache.pinnedByteCount(of: wanted.key) != nil
           update(manager) { $0.preparationEnded(id, outcome, isPinned: isPinned) }
+          if isPinned, isAutomatic, let frame = outcome.frame { upgrade(frame, of: wanted, in: manager) }
         }
         startNextPreparations()
       }
@@ -125,10 +127,36 @@ extension CachingManagerRegistry {
     }
   }
 
+  // MARK: Smaller encodings
+
+  /// The formats of smaller encodings from now on. If they have changed, frames that are ready get one too.
+  func useSmallerFormats(_ formats: SmallerFormats, in manager: CachingManager) {
+    guard formats != manager.smallerFormats else { return }
+    manager.smallerFormats = formats
+    for (frame, wanted) in manager.state.readyAutomaticFrames { upgrade(frame, of: wanted, in: manager) }
+  }
+
+  /// Frames that leave the window before their turn are not encoded again.
+  private func upgrade(_ frame: CachedFrame, of wanted: ResolvedRequest, in manager: CachingManager) {
+    upgrades?.preparedFrame(frame, of: wanted, for: manager.smallerFormats) { [cache] in
+      cache.pinnedByteCount(of: wanted.key) != nil
+    }
+  }
+
   private func report(_ counts: CachingState.Counts, since old: CachingState.Counts) {
     for _ in old.prepared..<counts.prepared { metrics.prepared() }
     for _ in old.used..<counts.used { metrics.used() }
     for _ in old.wasted..<counts.wasted { metrics.wasted() }
     for _ in old.cancelled..<counts.cancelled { metrics.cancelled() }
+  }
+}
+
+extension Preparation.Outcome {
+  /// The frame that is in memory now.
+  fileprivate var frame: CachedFrame? {
+    switch self {
+    case .alreadyInMemory(let frame), .prepared(let frame): frame
+    case .incomplete, .noRoom, .needsOriginal, .failed: nil
+    }
   }
 }

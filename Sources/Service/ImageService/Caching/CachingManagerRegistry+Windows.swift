@@ -11,12 +11,18 @@ extension CachingManagerRegistry {
     package var options: PreheatOptions
     /// Originals in the cloud may be downloaded.
     package var allowsNetwork: Bool
+    /// The formats in which the client takes smaller encodings; `nil` for those that its owner's clients have listed.
+    package var smallerFormats: SmallerFormats?
 
-    package init(visible: Range<Int>, margin: Int, options: PreheatOptions, allowsNetwork: Bool = false) {
+    package init(
+      visible: Range<Int>, margin: Int, options: PreheatOptions, allowsNetwork: Bool = false,
+      smallerFormats: SmallerFormats? = nil
+    ) {
       self.visible = visible
       self.margin = margin
       self.options = options
       self.allowsNetwork = allowsNetwork
+      self.smallerFormats = smallerFormats
     }
   }
 
@@ -36,6 +42,7 @@ extension CachingManagerRegistry {
     let missing = try withManager(id, client, owner) { manager -> [Int] in
       checkForChanges()
       let now = now()
+      useSmallerFormats(move.smallerFormats ?? upgrades?.formats(of: owner.name) ?? SmallerFormats(), in: manager)
       return update(manager) {
         $0.windowMoved(
           to: move.visible, margin: move.margin, move.options,

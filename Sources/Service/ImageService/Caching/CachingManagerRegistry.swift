@@ -51,6 +51,7 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
   let lookups: WorkQueue
   let fetches: WorkQueue
   let cache: FrameCache
+  let upgrades: EncodingUpgrades?
   let metrics: CachingMetrics
   /// Maximum number of simultaneous preparations.
   let maximumPreparations: Int
@@ -73,12 +74,14 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
 
   /// - Parameters:
   ///   - cache: has room for pinned frames.
+  ///   - upgrades: makes smaller encodings of prepared frames; `nil` for none.
   ///   - lookups: queue for look-ups of assets for windows when no caller is waiting.
   ///   - fetches: queue for reading long lists.
   ///   - maximumPreparations: maximum number of simultaneous preparations; more than a few bring no more throughput.
   ///   - schedule: calls a closure after a delay; tests pass their own.
   package init(
-    library: any AssetSource, images: ImageManager, cache: FrameCache, lookups: WorkQueue, fetches: WorkQueue,
+    library: any AssetSource, images: ImageManager, cache: FrameCache,
+    upgrades: EncodingUpgrades? = nil, lookups: WorkQueue, fetches: WorkQueue,
     limits: CachingLimits, metrics: CachingMetrics, maximumPreparations: Int, logger: Logger,
     now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, schedule: Scheduler? = nil
   ) {
@@ -91,6 +94,7 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
     self.logger = logger
     self.now = now
     self.cache = cache
+    self.upgrades = upgrades
     self.metrics = metrics
     lastGeneration = library.generation
     let queue = queue

@@ -88,6 +88,19 @@ extension CachingState {
     if let side { frameLeft(side, wasSeen: false) }
   }
 
+  // MARK: Smaller encodings
+
+  /// Whether the frame of a preparation may be replaced by a smaller encoding.
+  func isAutomatic(_ id: PreparationID) -> Bool { preparing[id]?.options.isAutomatic ?? false }
+
+  /// The ready frames that a smaller encoding may replace.
+  var readyAutomaticFrames: [(CachedFrame, ResolvedRequest)] {
+    entries.compactMap { entryKey, entry in
+      guard entryKey.options.isAutomatic, case .ready(let frame, _) = entry.state else { return nil }
+      return (frame, entry.wanted)
+    }
+  }
+
   // MARK: Uses
 
   /// Records which frames were requested.

@@ -30,5 +30,8 @@ package struct PreheatOptions: Sendable, Hashable {
     return request
   }
 
+  /// Whether the client leaves the format open, so that a smaller encoding may replace the frame.
+  var isAutomatic: Bool { format == nil }
+
   func resolved(for asset: Asset) -> ResolvedRequest { ResolvedRequest(request(for: asset), for: asset) }
 }

@@ -40,10 +40,13 @@ struct FrameAttributes: Sendable {
       timings: timings, derivation: derivation)
   }
 
-  /// A frame whose bytes already existed: no render work was done for it.
-  func frame(asItIs bytes: [UInt8], _ size: PixelSize, _ format: OutputFormat) -> ImageFrame {
+  /// A frame whose pixels already existed in coded form: no render work was done for it.
+  func frame(
+    asItIs bytes: [UInt8], _ size: PixelSize, _ format: OutputFormat, encodeTime: Duration = .zero
+  ) -> ImageFrame {
     var timings = StageTimings()
     timings[.queue] = queueTime
+    timings[.encode] = encodeTime
     return ImageFrame(
       bytes: bytes, format: format,
       result: ImageResult(requestID: "", isDegraded: isDegraded, size: size, source: source), timings: timings,

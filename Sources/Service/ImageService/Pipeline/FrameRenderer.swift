@@ -59,7 +59,20 @@ struct FrameRenderer: Sendable {
     return attributes.frame(image)
   }
 
-  /// The same for a frame that tasks don't need, such as a degraded one; `nil` if it can't be rendered.
+  /// Makes a JPEG XL of a finished JPEG.
+  func transcode(
+    _ jpeg: FinishedJPEG, _ attributes: FrameAttributes, stop: StopFlag
+  ) throws(ImageServiceError) -> ImageFrame {
+    guard let workers else { throw .codec(.encoderUnavailable(.jxl)) }
+    let began = ContinuousClock.now
+    let bytes = try codec { () throws(CodecError) in
+      try workers.transcode(jpeg.transcoding, from: jpeg.source, stop: stop)
+    }
+    return attributes.frame(
+      asItIs: bytes, jpeg.transcoding.size, .jxl, encodeTime: ContinuousClock.now - began)
+  }
+
+  /// Renders a frame that tasks don't need, such as a degraded one; `nil` if it can't be rendered.
   func optionalFrame(
     _ plan: RenderPlan, from source: any ByteSource, _ attributes: FrameAttributes, stop: StopFlag
   ) -> ImageFrame? {

@@ -4,6 +4,7 @@
 //     openAndPlan, on the quick lane
 //         a derivative is good enough -> the final frame: done; in the render lane if its encoder is a worker
 //         the derivative may be in the shared store: ImagePipeline+SharedDerivatives, then the first step again
+//         a JPEG XL of a finished JPEG -> transcoded in the render lane (ImagePipeline+Transcoding)
 //         open the original, read its header; if it is in the cloud: ImagePipeline+Downloads, then on from here
 //         a derivative or a thumbnail -> degraded frame
 //         a RAW file whose previews are too small: develop the sensor data, in the render lane (ImagePipeline+Development)
@@ -125,6 +126,18 @@ package final class ImagePipeline: Sendable {
   private func openAndPlan(_ job: RenderJob) throws(ImageServiceError) {
     let began = now()
     if let frame = quickFrames.finalFrame(of: job, stepBegan: began) { return delivery.finish(job, frame) }
+    if let jpeg = cachedJPEG(of: job) {
+      return queueTranscoding(job, jpeg) { [self] () throws(ImageServiceError) in
+        try planEncoding(job, stepBegan: now())
+      }
+    }
+    try planEncoding(job, stepBegan: began)
+  }
+
+  /// The rest of the first step, if no finished frame gives the picture.
+  private func planEncoding(
+    _ job: RenderJob, stepBegan began: ContinuousClock.Instant
+  ) throws(ImageServiceError) {
     if let derivative = quickFrames.derivativePlan(of: job), derivative.peakBytes <= renderLane.capacityBytes {
       return queueDerivative(job, derivative)
     }
@@ -144,6 +157,11 @@ package final class ImagePipeline: Sendable {
     job.addWorkTime(began.duration(to: now()))
     if job.wanted.request.isAnimated, let plan = try renderer.animationPlan(original, job.wanted) {
       return try queueAnimation(job, plan, original)
+    }
+    if let jpeg = wholeJPEG(of: job, original) {
+      return queueTranscoding(job, jpeg) { [self] () throws(ImageServiceError) in
+        try queueOriginal(job, original, preview: largePreview)
+      }
     }
     if let plan = renderer.planner.finalThumbnailPlan(original.header, job.wanted),
       plan.peakBytes <= renderLane.capacityBytes

@@ -1,8 +1,10 @@
-// Upgrades: smaller encodings of frames that are requested again, WebP, AVIF or JPEG XL instead of JPEG or PNG.
+// Upgrades: smaller encodings of frames that are requested again, or that a preheat window has prepared: WebP, AVIF or
+// JPEG XL instead of JPEG or PNG.
 //
-//     request -> waiting (bounded) -> after the pause that the budget asks for -> ImageManager.prepare, in the background
+//     request, preparedFrame -> waiting (bounded) -> after the pause that the budget asks for -> ImageManager.prepare, in the background
 //       -> smaller: in the caches under a key of its own, and the observer gets the frame that it replaces
 //       -> not smaller: remembered, and not made again
+//       -> its window has moved away before its turn: dropped
 //
 // An upgrade costs more CPU than the frame that it replaces, and only bytes are gained. So it runs when nothing else
 // wants the render lane, and takes at most a share of one core.
@@ -17,8 +19,11 @@ package final class EncodingUpgrades: Sendable {
     package var sharePercent = 10
     /// Maximum number of waiting upgrades. Further frames are upgraded when they are requested once more.
     package var waiting = 256
-    /// Maximum number of frames for which the service remembers that the other encoding was not smaller.
+    /// Maximum number of frames for which the service remembers that the other encoding was not smaller, and of files
+    /// that were sent.
     package var remembered = 16_384
+    /// Maximum number of owners whose clients' formats are remembered.
+    package var rememberedOwners = 256
 
     package init() {}
   }
@@ -36,8 +41,10 @@ package final class EncodingUpgrades: Sendable {
   private struct Upgrade: Sendable {
     let wanted: ResolvedRequest
     let replacedBytes: Int
-    /// Weak: waiting for an upgrade does not keep the frame in memory.
+    /// Weak: waiting for an upgrade does not keep the frame in memory. `nil` also for a file.
     weak var replaced: CachedFrame?
+    /// Asked at its turn, on `queue`.
+    let isStillWanted: @Sendable () -> Bool
   }
 
   private struct State {
@@ -46,6 +53,10 @@ package final class EncodingUpgrades: Sendable {
     var pending: Set<RenditionKey> = []
     /// Frames whose other encoding was not smaller, or could not be made.
     var refused: Set<RenditionKey> = []
+    /// The formats of each owner's latest request that lists one.
+    var ownerFormats: [String: SmallerFormats] = [:]
+    /// Pictures whose original's own bytes have answered a request.
+    var sentFiles: Set<RenditionKey> = []
     /// An upgrade runs, or the timer for the next one does.
     var isBusy = false
     var statistics = Statistics()
@@ -89,11 +100,69 @@ package final class EncodingUpgrades: Sendable {
   ///   - wanted: the same picture in the smaller format.
   ///   - replaced: the frame that answers requests until then.
   package func request(_ wanted: ResolvedRequest, replacing replaced: CachedFrame) -> Bool {
+    request(wanted, replacing: replaced, of: replaced.bytes.count) { true }
+  }
+
+  /// Notes that a file is sent as it is, and requests its upgrade if it was sent before.
+  ///
+  /// - Parameter wanted: the same picture in the smaller format.
+  package func fileIsSent(_ wanted: ResolvedRequest, byteCount: Int) {
+    let wasSent = state.withLock { state -> Bool in
+      if state.sentFiles.contains(wanted.key) { return true }
+      if state.sentFiles.count >= limits.remembered { state.sentFiles = [] }
+      state.sentFiles.insert(wanted.key)
+      return false
+    }
+    if wasSent, !isMade(wanted.key) { _ = request(wanted, replacing: nil, of: byteCount) { true } }
+  }
+
+  /// Requests an upgrade of a frame that a window has prepared, unless it would lose a gain map or exists.
+  ///
+  /// - Parameter isStillWanted: asked when its turn comes.
+  func preparedFrame(
+    _ frame: CachedFrame, of prepared: ResolvedRequest, for formats: SmallerFormats,
+    isStillWanted: @escaping @Sendable () -> Bool
+  ) {
+    guard !frame.isHighDynamicRange, let wanted = formats.request(inPlaceOf: prepared),
+      self.formats.contains(wanted.request.format), !isMade(wanted.key)
+    else { return }
+    _ = request(wanted, replacing: frame, of: frame.bytes.count, isStillWanted)
+  }
+
+  // MARK: The formats of clients
+
+  /// Remembers the smaller format that an owner's client has listed; for windows, whose requests seldom list formats.
+  ///
+  /// - Parameter hasAlpha: whether the client listed it for a picture with alpha.
+  package func clientListed(_ format: OutputFormat, hasAlpha: Bool, owner: String) {
+    state.withLock { state in
+      if state.ownerFormats.count >= limits.rememberedOwners, state.ownerFormats[owner] == nil {
+        state.ownerFormats = [:]
+      }
+      if hasAlpha {
+        state.ownerFormats[owner, default: SmallerFormats()].alpha = format
+      } else {
+        state.ownerFormats[owner, default: SmallerFormats()].opaque = format
+      }
+    }
+  }
+
+  /// The formats that clients of an owner have listed.
+  func formats(of owner: String) -> SmallerFormats { state.withLock { $0.ownerFormats[owner] ?? SmallerFormats() } }
+
+  // MARK: The queue
+
+  private func request(
+    _ wanted: ResolvedRequest, replacing replaced: CachedFrame?, of replacedBytes: Int,
+    _ isStillWanted: @escaping @Sendable () -> Bool
+  ) -> Bool {
     let isAccepted = state.withLock { state -> Bool? in
       if state.pending.contains(wanted.key) || state.refused.contains(wanted.key) { return true }
       guard state.waiting.count < limits.waiting else { return false }
       state.pending.insert(wanted.key)
-      state.waiting.append(Upgrade(wanted: wanted, replacedBytes: replaced.bytes.count, replaced: replaced))
+      state.waiting.append(
+        Upgrade(
+          wanted: wanted, replacedBytes: replacedBytes, replaced: replaced, isStillWanted: isStillWanted))
       defer { state.isBusy = true }
       return state.isBusy ? true : nil
     }
@@ -103,14 +172,7 @@ package final class EncodingUpgrades: Sendable {
   }
 
   private func next() {
-    let upgrade = state.withLock { state -> Upgrade? in
-      guard !state.waiting.isEmpty else {
-        state.isBusy = false
-        return nil
-      }
-      return state.waiting.removeFirst()
-    }
-    guard let upgrade else { return }
+    guard let upgrade = takeNext() else { return }
     let began = ContinuousClock.now
     _ = images.prepare(upgrade.wanted, owner: "", priority: .background, withoutOriginal: false) {
       [self] _, outcome in
@@ -119,6 +181,21 @@ package final class EncodingUpgrades: Sendable {
       // Waiting counts as work too: a busy machine makes fewer upgrades.
       let pause = elapsed * (Double(100 - limits.sharePercent) / Double(limits.sharePercent))
       queue.asyncAfter(deadline: .now() + .nanoseconds(Int(pause / .nanoseconds(1)))) { [self] in next() }
+    }
+  }
+
+  /// The next upgrade that is still wanted; `nil` if none waits.
+  private func takeNext() -> Upgrade? {
+    while true {
+      let upgrade = state.withLock { state -> Upgrade? in
+        guard !state.waiting.isEmpty else {
+          state.isBusy = false
+          return nil
+        }
+        return state.waiting.removeFirst()
+      }
+      guard let upgrade, !upgrade.isStillWanted() else { return upgrade }
+      state.withLock { _ = $0.pending.remove(upgrade.wanted.key) }
     }
   }
 

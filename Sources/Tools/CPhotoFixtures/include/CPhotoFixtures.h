@@ -79,6 +79,11 @@ bool fixture_to_srgb(const uint8_t *profile, size_t length, int channels, const 
 // Decodes a JPEG or PNG to RGBA, 8 bits, row y at y * width * 4; `channels` is the file's number of channels.
 uint8_t *fixture_decode(const uint8_t *bytes, size_t length, uint32_t *width, uint32_t *height, int *channels);
 
+// Decodes a PNG that is not interlaced to 16 bits, in its own channels: sample c of pixel (x, y) at
+// (y * width + x) * channels + c. `bits` is the file's number of bits.
+uint16_t *fixture_decode_samples(const uint8_t *bytes, size_t length, uint32_t *width, uint32_t *height, int *channels,
+                                 int *bits);
+
 typedef struct {
   uint32_t width, height;
   int components;

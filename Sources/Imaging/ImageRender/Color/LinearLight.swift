@@ -1,0 +1,124 @@
+import CLCMS2
+import ImageCodec
+
+/// The curves between the stored samples of a picture and linear light: those of its profile, or else sRGB's. A scaled
+/// picture keeps the mean light of what it shows only if light is averaged, not its code.
+///
+/// Light and stored values are 0...255.
+final class LinearLight: Sendable {
+  /// Steps of the table that leads back; it is indexed by the root of light, where the curves are nearly straight.
+  private static let steps = 8192
+
+  /// The light of each stored sample, for each colour channel or once for all: 256 entries, or 65,536.
+  private let decoding: [[Float]]
+  /// Entry i is the stored value of the light `255 * (i / steps)²`; the last entry is only read.
+  private let encoding: [[Float]]
+
+  /// For pictures of 8 bits without a profile.
+  private static let sRGB = LinearLight([ToneFunctions.decode], bitsPerChannel: 8)
+
+  /// Light of a stored value, both 0...1.
+  private typealias Curve = (Double) -> Double
+
+  /// - Parameter color: of the picture. A profile without curves, such as that of a printer, is treated as sRGB.
+  static func of(_ color: SourceColor, _ rows: RowFormat) -> LinearLight {
+    do throws(ProfileError) {
+      if let bytes = color.profile {
+        return LinearLight(try curves(ICCProfile(bytes, for: rows.model, LCMSContext())), rows)
+      }
+      if let calibration = color.calibration {
+        return LinearLight(try curves(ICCProfile(calibration, for: rows.model, LCMSContext())), rows)
+      }
+    } catch {
+      // The profile is ignored, with a warning, where colours are converted.
+    }
+    return rows.bitsPerChannel == 8 ? sRGB : LinearLight([ToneFunctions.decode], rows)
+  }
+
+  private convenience init(_ curves: [Curve], _ rows: RowFormat) {
+    self.init(curves.isEmpty ? [ToneFunctions.decode] : curves, bitsPerChannel: rows.bitsPerChannel)
+  }
+
+  private init(_ curves: [Curve], bitsPerChannel: Int) {
+    let most = bitsPerChannel == 16 ? 65535 : 255
+    decoding = curves.map { curve in (0...most).map { Float(255 * curve(Double($0) / Double(most))) } }
+    encoding = curves.map(Self.inverse)
+  }
+
+  /// The table that leads back from a curve's light.
+  private static func inverse(_ curve: Curve) -> [Float] {
+    // The light of evenly spaced values, which never falls: a curve that does has no way back.
+    let points = 65536
+    var light = (0...points).map { curve(Double($0) / Double(points)) }
+    for i in 1...points { light[i] = max(light[i], light[i - 1]) }
+    var next = 1
+    return (0...steps + 1).map { i in
+      let root = Double(i) / Double(steps)
+      let wanted = min(root * root, light[points])
+      while next < points && light[next] < wanted { next += 1 }
+      let (low, high) = (light[next - 1], light[next])
+      let share = high > low ? min(max((wanted - low) / (high - low), 0), 1) : 0
+      return Float(255 * (Double(next - 1) + share) / Double(points))
+    }
+  }
+
+  /// The curves of a profile of red, green and blue, or of gray; empty if it has none.
+  private static func curves(_ profile: ICCProfile) -> [Curve] {
+    let isGray = cmsGetColorSpace(profile.handle) == cmsSigGrayData
+    let tags = isGray ? [cmsSigGrayTRCTag] : [cmsSigRedTRCTag, cmsSigGreenTRCTag, cmsSigBlueTRCTag]
+    let curves = tags.compactMap { cmsReadTag(profile.handle, $0) }
+    guard curves.count == tags.count else { return [] }
+    // The closures are called before the profile is closed, by the initializer.
+    return curves.map { pointer in
+      let curve = OpaquePointer(pointer)
+      return { value in
+        withExtendedLifetime(profile) { min(max(Double(cmsEvalToneCurveFloat(curve, Float(value))), 0), 1) }
+      }
+    }
+  }
+
+  /// Bytes of the tables of a picture.
+  static func byteCount(bitsPerChannel: Int) -> Int {
+    ((bitsPerChannel == 16 ? 65536 : 256) + steps + 2) * 3 * 4 + 65537 * 8
+  }
+
+  /// Converts samples to four floats of light a pixel: (r a, g a, b a, a), gray in all three; a = 255 without alpha.
+  ///
+  /// - Parameter channels: of the samples, 1...4.
+  func load<Sample: FixedWidthInteger>(
+    _ samples: UnsafePointer<Sample>, channels: Int, to line: UnsafeMutablePointer<Float>, width: Int
+  ) {
+    let colors = channels < 3 ? 1 : 3
+    let hasAlpha = channels % 2 == 0
+    let alphaScale = Float(255) / Float(Sample.max)
+    decoding[0].withUnsafeBufferPointer { first in
+      decoding[min(1, decoding.count - 1)].withUnsafeBufferPointer { second in
+        decoding[decoding.count - 1].withUnsafeBufferPointer { third in
+          for x in 0..<width {
+            let from = samples + x * channels
+            let to = line + x * 4
+            to[0] = first[Int(from[0])]
+            to[1] = colors == 1 ? to[0] : second[Int(from[1])]
+            to[2] = colors == 1 ? to[0] : third[Int(from[2])]
+            to[3] = 255
+            guard hasAlpha else { continue }
+            let alpha = Float(from[channels - 1]) * alphaScale
+            for c in 0..<3 { to[c] *= alpha * (1 / 255) }
+            to[3] = alpha
+          }
+        }
+      }
+    }
+  }
+
+  /// The stored value of some light of a colour channel. Light outside of 0...255 is clamped.
+  @inline(__always)
+  func stored(_ light: Float, channel: Int) -> Float {
+    let position = (min(max(light, 0), 255) * (1 / 255)).squareRoot() * Float(Self.steps)
+    let entry = Int(position)
+    let share = position - Float(entry)
+    return encoding[min(channel, encoding.count - 1)].withUnsafeBufferPointer { table in
+      table[entry] + (table[entry + 1] - table[entry]) * share
+    }
+  }
+}

@@ -1,0 +1,125 @@
+import ImageCodec
+import ImageRender
+import ImageService
+import PhotoFixtures
+import PhotoModel
+import Synchronization
+import Testing
+
+/// Smaller encodings of the frames that windows prepare, with an encoder of the test's.
+@Suite("Windows and smaller encodings")
+struct WindowUpgradeTests {
+  /// Encodes every picture as `length` bytes, and waits at a gate before.
+  private final class Encoder: CodedPictureDecoder {
+    let gate = Gate()
+    private let length: Int
+
+    init(length: Int = 1) { self.length = length }
+
+    func decode(
+      _ request: CodedPictureRequest, from source: any ByteSource, isOptional: Bool, stop: StopFlag,
+      rows: (DecodedBand, UnsafeRawBufferPointer) -> Bool
+    ) throws(CodecError) { throw .decoderUnavailable(.jxl) }
+
+    func encode(
+      _ encoding: WorkerEncoding, profile: [UInt8], rows: UnsafeRawBufferPointer, stop: StopFlag
+    ) throws(CodecError) -> [[UInt8]] {
+      gate.pass()
+      return [[UInt8](repeating: 7, count: length)]
+    }
+  }
+
+  private static func harness(_ encoder: Encoder, sharePercent: Int = 100) -> CachingHarness {
+    var limits = EncodingUpgrades.Limits()
+    limits.sharePercent = sharePercent
+    return CachingHarness(20, upgrades: (formats: [.jxl, .avif], limits: limits)) {
+      $0.decoder = encoder
+      $0.cacheBytes = 4 << 20
+      $0.memoryBytes = 256 << 20
+    }
+  }
+
+  /// The positions whose smaller encoding is in memory.
+  private func smaller(_ harness: CachingHarness, _ format: OutputFormat = .jxl) -> [Int] {
+    harness.library.names.indices.filter { index in
+      guard let asset = harness.library[index] else { return false }
+      var request = CachingHarness.options().request(for: asset)
+      request.format = format
+      return harness.images.manager.isInMemory(ResolvedRequest(request, for: asset).key)
+    }
+  }
+
+  @Test("every frame that a window has prepared gets the client's smaller encoding")
+  func upgraded() async throws {
+    let harness = Self.harness(Encoder())
+    try harness.move(5..<8, margin: 2, smallerFormats: SmallerFormats(opaque: .jxl))
+    await eventually { harness.upgrades?.statistics.made == 7 }
+    #expect(smaller(harness) == Array(3...9) && smaller(harness, .avif).isEmpty)
+    #expect(try #require(harness.upgrades?.statistics).savedBytes > 0)
+    // The window's own frames are still pinned, and nothing is made twice.
+    #expect(harness.pinned() == Set(3...9))
+    try harness.move(5..<8, margin: 2, smallerFormats: SmallerFormats(opaque: .jxl))
+    await harness.untilQuiet()
+    #expect(harness.upgrades?.statistics.made == 7)
+  }
+
+  @Test("a window without Accept takes the format that its owner's requests have listed")
+  func learned() async throws {
+    let harness = Self.harness(Encoder())
+    try harness.move(0..<2, margin: 0)
+    await harness.untilQuiet()
+    #expect(smaller(harness).isEmpty)
+    harness.upgrades?.clientListed(.webp, hasAlpha: true, owner: CachingHarness.owner.name)
+    harness.upgrades?.clientListed(.avif, hasAlpha: false, owner: "somebody else")
+    harness.upgrades?.clientListed(.jxl, hasAlpha: false, owner: CachingHarness.owner.name)
+    // Frames that are ready already get one too.
+    try harness.move(0..<3, margin: 0)
+    await eventually { smaller(harness) == [0, 1, 2] }
+    #expect(smaller(harness, .avif).isEmpty)
+  }
+
+  @Test("frames of a named format, and of formats without an encoder, stay as they are")
+  func named() async throws {
+    let harness = Self.harness(Encoder())
+    let size = TargetSize.size(PixelSize(width: 12, height: 12))
+    let options = PreheatOptions(ImageRequest(targetSize: size), format: .jpeg)
+    try harness.move(0..<4, options, smallerFormats: SmallerFormats(opaque: .jxl))
+    await harness.untilQuiet()
+    try harness.move(0..<4, smallerFormats: SmallerFormats(opaque: .webp))
+    await harness.untilQuiet()
+    let off = Self.harness(Encoder(), sharePercent: 0)
+    try off.move(0..<4, smallerFormats: SmallerFormats(opaque: .jxl))
+    await off.untilQuiet()
+    for harness in [harness, off] { #expect(smaller(harness).isEmpty && harness.upgrades?.statistics.made == 0) }
+  }
+
+  @Test("an encoding that is not smaller is made once")
+  func larger() async throws {
+    let harness = Self.harness(Encoder(length: 5000))
+    try harness.move(0..<3, margin: 0, smallerFormats: SmallerFormats(opaque: .jxl))
+    await eventually { harness.upgrades?.statistics.notSmaller == 3 }
+    for formats in [SmallerFormats(), SmallerFormats(opaque: .jxl)] {
+      try harness.move(0..<3, margin: 0, smallerFormats: formats)
+      await harness.untilQuiet()
+    }
+    await harness.images.untilIdle()
+    #expect(harness.upgrades?.statistics.notSmaller == 3)
+  }
+
+  @Test("a frame that leaves the window before its turn is not encoded again")
+  func left() async throws {
+    let encoder = Encoder()
+    let harness = Self.harness(encoder)
+    try harness.move(0..<6, margin: 0)
+    await harness.untilQuiet()
+    encoder.gate.shut()
+    try harness.move(0..<6, margin: 0, smallerFormats: SmallerFormats(opaque: .jxl))
+    await encoder.gate.waitUntilBlocked()
+    // The first encoding has begun; the others wait.
+    _ = try harness.managers.stopAll(id: "default", for: CachingHarness.owner)
+    encoder.gate.open()
+    await eventually { harness.upgrades?.statistics.made == 1 }
+    await harness.images.untilIdle()
+    #expect(smaller(harness).count == 1 && harness.upgrades?.statistics.made == 1)
+  }
+}
