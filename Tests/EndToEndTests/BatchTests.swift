@@ -200,7 +200,9 @@ struct BatchTests {
     // The only worker is busy for longer than this test takes.
     for i in 0..<30 {
       Thread.detachNewThread {
-        _ = try? daemon.get("/v1/assets/\(slow)/image?targetSize=max&requestID=busy-\(i)", ["Cache-Control: no-cache"])
+        _ = try? daemon.send(
+          "GET /v1/assets/\(slow)/image?targetSize=max&requestID=busy-\(i) HTTP/1.1\r\nHost: localhost\r\n"
+            + "Connection: close\r\nCache-Control: no-cache\r\n\r\n")
       }
     }
     func names() throws -> [String] {

@@ -39,7 +39,9 @@ struct RequestTests {
   private func occupy(_ daemon: TestDaemon, _ image: String) throws {
     for i in 0..<Self.busy {
       Thread.detachNewThread {
-        _ = try? daemon.get("\(image)?targetSize=max&requestID=busy-\(i)", ["Cache-Control: no-cache"])
+        _ = try? daemon.send(
+          "GET \(image)?targetSize=max&requestID=busy-\(i) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+            + "Cache-Control: no-cache\r\n\r\n")
       }
     }
     try until { try requests(daemon).count >= Self.busy / 2 }
