@@ -5,20 +5,9 @@ import Testing
 /// How a caching manager has originals in the cloud downloaded: events in, effects out.
 @Suite("Caching state: originals in the cloud")
 struct CachingFetchTests {
-  private static let options = PreheatOptions(
-    ImageRequest(targetSize: .size(PixelSize(width: 12, height: 12))), format: nil)
+  private static let options = CachingFixture.options
 
-  private static func asset(_ index: Int, version: Int = 1) -> Asset {
-    let time = Timestamp(milliseconds: 0)
-    return Asset(
-      localIdentifier: LocalIdentifier("\(index)"), contentVersion: ContentVersion("\(index) v\(version)"),
-      revision: ChangeToken(1), mediaType: .image, uniformTypeIdentifier: "public.jpeg",
-      pixelSize: PixelSize(width: 100, height: 100), orientation: .topLeft, hasAlpha: false, creationDate: time,
-      creationDateSource: .file, modificationDate: time, location: nil, cameraMake: nil, cameraModel: nil,
-      isFavorite: false, isHidden: false,
-      original: OriginalFile(
-        path: Array("\(index)".utf8), identity: FileIdentity(inode: UInt64(index), size: 1, modified: Int64(version))))
-  }
+  private static func asset(_ index: Int, version: Int = 1) -> Asset { CachingFixture.asset(index, version: version) }
 
   private struct AssetList: PreheatSource {
     let name = "list"

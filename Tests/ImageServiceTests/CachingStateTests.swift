@@ -6,19 +6,9 @@ import Testing
 /// The state machine of a caching manager alone: events in, effects out. No queue, no decode and no clock is involved.
 @Suite("Caching state")
 struct CachingStateTests {
-  private static let options = PreheatOptions(
-    ImageRequest(targetSize: .size(PixelSize(width: 12, height: 12))), format: nil)
+  private static let options = CachingFixture.options
 
-  private static func asset(_ index: Int, version: Int = 1) -> Asset {
-    let time = Timestamp(milliseconds: 0)
-    return Asset(
-      localIdentifier: LocalIdentifier("\(index)"), contentVersion: ContentVersion("\(index) v\(version)"),
-      revision: ChangeToken(1), mediaType: .image, uniformTypeIdentifier: "public.jpeg",
-      pixelSize: PixelSize(width: 100, height: 100), orientation: .topLeft, hasAlpha: false, creationDate: time,
-      creationDateSource: .file, modificationDate: time, location: nil, cameraMake: nil, cameraModel: nil,
-      isFavorite: false, isHidden: false,
-      original: OriginalFile(path: [1], identity: FileIdentity(inode: UInt64(index), size: 1, modified: 1)))
-  }
+  private static func asset(_ index: Int, version: Int = 1) -> Asset { CachingFixture.asset(index, version: version) }
 
   private static func wanted(_ asset: Asset) -> ResolvedRequest {
     ResolvedRequest(options.request(for: asset), for: asset)

@@ -70,7 +70,7 @@ struct WindowUpgradeTests {
     await harness.untilQuiet()
     #expect(smaller(harness).isEmpty)
     harness.upgrades?.clientListed(.webp, hasAlpha: true, owner: CachingHarness.owner.name)
-    harness.upgrades?.clientListed(.avif, hasAlpha: false, owner: "somebody else")
+    harness.upgrades?.clientListed(.avif, hasAlpha: false, owner: "another owner")
     harness.upgrades?.clientListed(.jxl, hasAlpha: false, owner: CachingHarness.owner.name)
     // Frames that are ready already get one too.
     try harness.move(0..<3, margin: 0)

@@ -53,7 +53,7 @@ final class EventLoop: @unchecked Sendable {
   /// Owners and files of sent bytes, to be released after the current events.
   private var ownersToRelease: [any AnyObject & Sendable] = []
   var accessLogBatch = AccessLogBatch()
-  /// The number of connections whose response a handler has not begun. It will begin it by other work on the queue.
+  /// The number of connections that wait for a handler to begin its response, which it does by other work on the queue.
   var awaitedResponses = 0
   /// Whether a request was answered on the queue in this turn.
   var hasAnsweredAtOnce = false

@@ -30,7 +30,7 @@ package struct PreparedRange: Sendable {
   package static let maximumBytes = 128 << 10
   /// Ranges up to this length are copied: that costs less than two more system calls.
   package static let maximumCopiedBytes = 24 << 10
-  /// Length of the end of a longer range that is read, at most a page more or less.
+  /// Length of the end of a longer range, which is read and sent last.
   private static let endBytes = 4096
 
   /// Status line and fields, without `Content-Range` and `Content-Length`.

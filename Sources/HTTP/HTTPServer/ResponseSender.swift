@@ -163,8 +163,7 @@ struct ResponseSender {
   ///   - reservation: counts the copied bytes against the response budget; released with the last byte.
   mutating func send(
     _ range: PreparedRange, uncopied: Range<Int64>, reservedBy reservation: ByteBudget.Reservation?, keepsAlive: Bool,
-    version: HTTPVersion,
-    to descriptor: Int32
+    version: HTTPVersion, to descriptor: Int32
   ) {
     let head = loop.headBuffer
     var headBytes = range.writeHead(to: head)

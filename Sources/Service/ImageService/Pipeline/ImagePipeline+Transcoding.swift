@@ -27,7 +27,7 @@ struct FinishedJPEG: Sendable {
     bytesOwner = frame.bytesOwner
   }
 
-  /// - Parameter original: a JPEG that can be shown as it is.
+  /// - Parameter original: a JPEG that is itself the requested picture, so that no render is needed.
   init(_ original: OpenedOriginal) {
     source = original.source
     transcoding = JPEGTranscoding(

@@ -290,33 +290,6 @@ package final class ImagePipeline: Sendable {
 
   // MARK: The render lane
 
-  /// The frames that one render may make for its own job.
-  struct RenderPlans: Sendable {
-    let final: RenderPlan
-    /// From the original's coefficients; `nil` if that is no quicker than the final frame.
-    let degraded: RenderPlan?
-    /// The camera's embedded preview, if it is so large that it needs a memory reservation.
-    let preview: EmbeddedThumbnail?
-    /// Memory of the largest of these plans: they run one after the other.
-    let peakBytes: Int
-
-    init(_ job: RenderJob, _ header: ImageHeader, preview: EmbeddedThumbnail?, _ planner: RenderPlanner) {
-      self.init(
-        job, header, final: planner.plan(header, job.wanted),
-        degraded: planner.degradedPlan(header, job.wantedDegraded), preview: preview)
-    }
-
-    init(
-      _ job: RenderJob, _ header: ImageHeader, final: RenderPlan, degraded: RenderPlan?, preview: EmbeddedThumbnail?
-    ) {
-      self.final = final
-      self.degraded = degraded
-      self.preview = preview
-      peakBytes = max(
-        final.peakBytes, degraded?.peakBytes ?? 0, preview?.peakBytes(for: job.wantedDegraded, of: header) ?? 0)
-    }
-  }
-
   private func render(
     _ job: RenderJob, _ plans: RenderPlans, _ reservation: ByteBudget.Reservation
   ) throws(ImageServiceError) {

@@ -103,7 +103,7 @@ package final class EncodingUpgrades: Sendable {
     request(wanted, replacing: replaced, of: replaced.bytes.count) { true }
   }
 
-  /// Notes that a file is sent as it is, and requests its upgrade if it was sent before.
+  /// Notes that a file is sent without a render, and requests its upgrade if it was sent before.
   ///
   /// - Parameter wanted: the same picture in the smaller format.
   package func fileIsSent(_ wanted: ResolvedRequest, byteCount: Int) {
