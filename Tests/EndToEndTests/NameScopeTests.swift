@@ -44,6 +44,8 @@ struct NameScopeTests {
       #expect(try !names(target, without), "\(target)")
     }
     for (caller, count) in [(with, 1), (without, 0)] {
+      let people = (try daemon.get(path, [caller])).json["people"] as? [String]
+      #expect(people == [String](repeating: Self.name, count: count))
       let found = try daemon.get("/v1/assets?count=true&search=\(Self.name.lowercased())", [caller])
       #expect(found.json["count"] as? Int == count)
       #expect((try daemon.get("/v1/assets?search=harbour", [caller]).json["assets"] as? [Any])?.count == 1)

@@ -25,7 +25,7 @@ struct PreviewServiceTests {
       change(&limits)
       let clock = clock
       service = PreviewService(
-        originals: originals.store, lane: RenderLane(label: "test.render", workers: 1, budget: budget),
+        originals: originals.store, lane: RenderLane(label: "test.render", workers: 2, budget: budget),
         codecLimits: CodecLimits(), limits: limits, now: { clock.now })
       asset = originals.add(file)
     }

@@ -27,11 +27,12 @@ def until(condition, what="a step"):
 class Daemon:
     def __init__(self, photod, library):
         self.photod, self.library, self.data = photod, library, f"{library}.data"
+        self.settings = {}
         self.start("127.0.0.1:0")
         atexit.register(self.stop)
 
     def start(self, address):
-        environment = {**os.environ, "PHOTOD_SCAN_SETTLE_SECONDS": "0", "PHOTOD_ACCESS_LOG": "false"}
+        environment = {**os.environ, "PHOTOD_SCAN_SETTLE_SECONDS": "0", "PHOTOD_ACCESS_LOG": "false", **self.settings}
         self.process = subprocess.Popen(
             [self.photod, "serve", "--library", self.library, "--data", self.data, "--listen", address],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)

@@ -226,6 +226,13 @@ def hidden_tab(tab, other):
     step("a hidden tab holds no connection, and catches up when it is shown")
 
 
+def open_named(tab):
+    """Opens the details of a picture with people, places and keywords."""
+    open_cell(tab, "[...document.querySelectorAll('.cell')].find(c => c.asset.creationDate == '2025-06-21T10:00:41Z')")
+    tab.key("i")
+    tab.until("document.querySelector('.chips button')", "details")
+
+
 def kinds(tab):
     open_cell(tab, cell("burst"))
     tab.until("document.querySelectorAll('.strip button').length == 5", "the strip of a burst")
@@ -250,8 +257,7 @@ def kinds(tab):
     tab.until("document.querySelector('#viewer .live.playing')?.currentTime > 0", "a live photo")
     close_viewer(tab)
     step("a live photo plays")
-    open_cell(tab, "[...document.querySelectorAll('.cell')].find(c => c.asset.creationDate == '2025-06-21T10:00:41Z')")
-    tab.key("i")
+    open_named(tab)
     tab.until("[...document.querySelectorAll('.chips button')].some(b => b.textContent == 'Ada Lovelace')", "details")
     accessibility.check(tab, "details in the viewer")
     # In a field where the browser has no clipboard for the page.
@@ -417,6 +423,9 @@ def search(tab, favourite):
     tab.until(f"{COUNT} == '1' && document.querySelector('.cell').asset.localIdentifier == '{favourite}'", "a search for a name")
     if tab.run("document.querySelector('#search input').value") != '"Émilie du Châtelet"':
         raise SystemExit("the name is not a phrase")
+    type_words(tab, "ada")
+    # Her file names her without a place in the picture.
+    tab.until(f"{OPTIONS}.includes('Ada Lovelace')", "a person's name of a file")
     step("the search completes the names of people, without their accents")
     tab.do("document.querySelector('#search input').value = 'isFavorite == YES', "
            "document.querySelector('#search').requestSubmit()")
@@ -519,6 +528,19 @@ def callers(tab, daemon):
     step("a caller who is limited to an album sees its two pictures as the library")
     sign_in(tab, tokens["read,write"], f"{READY} > 4")
     step("a token signs in")
+    daemon.settings = {"PHOTOD_NAMES_NEED_SCOPE": "true"}
+    daemon.restart(lambda: None)
+    for scope, knows in [("read", False), ("read,people", True)]:
+        sign_in(tab, daemon.token(scope), f"{READY} > 4")
+        type_words(tab, "ada")
+        tab.until(f"{OPTIONS}.includes('addedDate')", "completions")
+        words = tab.run(OPTIONS)
+        open_named(tab)
+        chips = tab.run("[...document.querySelectorAll('.chips button')].map(b => b.textContent)")
+        close_viewer(tab)
+        if [("Ada Lovelace" in words), ("Ada Lovelace" in chips)] != [knows, knows]:
+            raise SystemExit(f"{scope}: {words}, {chips}")
+    step("names of people are completed and shown for callers who may know them")
 
 
 def take_screenshots(tab):

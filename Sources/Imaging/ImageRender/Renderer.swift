@@ -35,12 +35,15 @@ package final class Renderer {
   /// - Parameters:
   ///   - workers: decode formats whose decoder runs in a process of its own; `nil` if there are none.
   ///   - transforms: cache of colour conversions.
+  ///   - stages: starts threads for parts of the render, for a picture that is not made in planes; it then needs
+  ///     ``RenderPlan/stagedPeakBytes``. `nil`: the caller's thread does everything.
   package init(
     _ plan: RenderPlan, source: any ByteSource, workers: (any CodedPictureDecoder)? = nil,
-    transforms: ColorTransforms? = nil, limits: CodecLimits, stop: StopFlag
+    transforms: ColorTransforms? = nil, stages: StageStarter? = nil, limits: CodecLimits, stop: StopFlag
   ) throws(CodecError) {
     shared = try SharedRenderer(
-      SharedPlan(plan), source: source, workers: workers, transforms: transforms, limits: limits, stops: [stop])
+      SharedPlan(plan), source: source, workers: workers, transforms: transforms, stages: stages, limits: limits,
+      stops: [stop])
   }
 
   /// Uses colours that the source itself does not contain.

@@ -28,12 +28,13 @@ package final class SharedRenderer {
   /// - Parameters:
   ///   - workers: decode formats whose decoder runs in a process of its own; `nil` if there are none.
   ///   - transforms: cache of colour conversions.
+  ///   - stages: as for a ``Renderer``.
   ///   - stops: one for each member of the plan. A raised flag drops that picture; when all are raised, the decode
   ///     ends.
   /// - Throws: an error that prevents every picture from being made.
   package convenience init(
     _ plan: SharedPlan, source: any ByteSource, workers: (any CodedPictureDecoder)? = nil,
-    transforms: ColorTransforms? = nil, limits: CodecLimits, stops: [StopFlag]
+    transforms: ColorTransforms? = nil, stages: StageStarter? = nil, limits: CodecLimits, stops: [StopFlag]
   ) throws(CodecError) {
     let started = ContinuousClock.now
     let color = try plan.header.sourceColor(in: source, workers: workers, limits: limits, stop: StopFlag(allOf: stops))
@@ -49,7 +50,8 @@ package final class SharedRenderer {
       known.append((rows, colorSpace, isLinear, output))
       return output
     }
-    try self.init(plan, source: source, workers: workers, colors: colors, limits: limits, stops: stops)
+    try self.init(
+      plan, source: source, workers: workers, colors: colors, stages: stages, limits: limits, stops: stops)
     elapsed = ContinuousClock.now - started
   }
 
@@ -58,7 +60,7 @@ package final class SharedRenderer {
   /// - Parameter encoder: takes the rows of a group of one without planes; by default an encoder for a file.
   init(
     _ plan: SharedPlan, source: any ByteSource, workers: (any CodedPictureDecoder)? = nil, colors: [OutputColor],
-    encoder: (any RowEncoder)? = nil, limits: CodecLimits, stops: [StopFlag]
+    encoder: (any RowEncoder)? = nil, stages: StageStarter? = nil, limits: CodecLimits, stops: [StopFlag]
   ) throws(CodecError) {
     self.plan = plan
     self.colors = colors
@@ -79,7 +81,7 @@ package final class SharedRenderer {
     } else {
       let decoder = try RowPipeline.decoder(
         plan, source: picture, workers: workers, limits: limits, stop: stop)
-      (pipeline, setupFailures) = Self.rows(plan, decoder, colors, encoder, workers, stops)
+      (pipeline, setupFailures) = Self.rows(plan, decoder, colors, encoder, workers, stages, stops)
     }
   }
 
@@ -92,7 +94,7 @@ package final class SharedRenderer {
     self.colors = colors
     self.stops = stops
     original = nil
-    (pipeline, setupFailures) = Self.rows(plan, decoder, colors, encoder, nil, stops)
+    (pipeline, setupFailures) = Self.rows(plan, decoder, colors, encoder, nil, nil, stops)
   }
 
   /// Decodes as far as there is input, and delivers each picture once, when it is finished, on this thread and during
@@ -157,10 +159,12 @@ package final class SharedRenderer {
 
   private static func rows(
     _ plan: SharedPlan, _ decoder: any RowDecoder, _ colors: [OutputColor], _ encoder: (any RowEncoder)?,
-    _ workers: (any CodedPictureDecoder)?, _ stops: [StopFlag]
+    _ workers: (any CodedPictureDecoder)?, _ stages: StageStarter?, _ stops: [StopFlag]
   ) -> (any RenderPipeline, [(Int, CodecError)]) {
     let made = branches(plan, stops) { (i, plan) throws(CodecError) in
-      try RowOutput(plan, layout: decoder.layout, color: colors[i], encoder: encoder, workers: workers, stop: stops[i])
+      try RowOutput(
+        plan, layout: decoder.layout, color: colors[i], encoder: encoder, workers: workers, stages: stages,
+        stop: stops[i])
     }
     return (RowPipeline(decoder, made.branches), made.failed)
   }

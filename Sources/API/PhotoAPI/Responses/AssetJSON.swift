@@ -46,7 +46,7 @@ struct AssetJSON: Encodable {
     case creationDateSource, modificationDate, location, duration, isFavorite, isHidden, hasAdjustments
     case representsBurst, burstIdentifier, burstSelectionTypes, uniformTypeIdentifier, originalFilename, relativePath
     case relativePathBytes, fileSize, contentVersion, revision, placeholder, isInCloud, cameraMake, cameraModel
-    case isRAW, title, caption, keywords, rating, lensModel, utcOffset, fileModificationDate, addedDate
+    case isRAW, title, caption, keywords, people, rating, lensModel, utcOffset, fileModificationDate, addedDate
     case isSelfPortrait, isAnimated, isLongExposure, isRenderable, regions, unadjustedPixelWidth
     case unadjustedPixelHeight
   }
@@ -92,6 +92,7 @@ struct AssetJSON: Encodable {
     try put(asset.descriptive.title, forKey: .title)
     try put(asset.descriptive.caption, forKey: .caption)
     try put(asset.descriptive.keywords, forKey: .keywords)
+    try put(asset.descriptive.people, forKey: .people)
     try put(asset.descriptive.rating, forKey: .rating)
     try put(asset.descriptive.lensModel, forKey: .lensModel)
     try put(asset.utcOffset, forKey: .utcOffset)

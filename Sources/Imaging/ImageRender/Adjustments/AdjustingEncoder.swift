@@ -1,6 +1,6 @@
-// Adjustments between the upright rows of a picture and its encoder.
+// Tone operations between the upright rows of a picture and its encoder.
 //
-//     RowWriter -> [WarpResampler] -> first tables: bytes to planes -> RowStage -> RowStage -> planes to bytes -> encoder
+//     rows -> first tables: bytes to planes -> RowStage -> RowStage -> planes to bytes -> encoder
 //
 // Rows have 8 bits a channel at both ends and 32 in between. Alpha is passed through.
 
@@ -14,37 +14,30 @@ final class AdjustingEncoder: RowEncoder {
   private let channels: Int
   private let colors: Int
   private let size: PixelSize
-  private let warp: WarpResampler?
   private let load: [[Float]]
   private let stages: [any RowStage]
   private let planes: RowBuffer<Float>
   private let bytes: RowBuffer<UInt8>
 
   /// - Parameters:
-  ///   - intermediate: the size of the picture whose rows arrive.
+  ///   - edit: has at least one tone operation.
+  ///   - size: of the picture whose rows arrive, after a warp.
   ///   - channels: of arriving rows.
-  ///   - encoder: takes rows of the edit's output size.
-  init(_ edit: PixelAdjustments, from intermediate: PixelSize, channels: Int, to encoder: any RowEncoder) {
-    let (size, colors) = (edit.outputSize(intermediate), channels < 3 ? 1 : 3)
+  init(_ edit: PixelAdjustments, size: PixelSize, channels: Int, to encoder: any RowEncoder) {
+    let colors = channels < 3 ? 1 : 3
     self.encoder = encoder
     self.channels = channels
     self.size = size
     self.colors = colors
-    warp = edit.warp.map { WarpResampler($0.map, from: intermediate, to: size, channels: channels) }
-    if edit.tones.isEmpty {
-      load = []
-      stages = []
-    } else {
-      let program = ToneProgram(edit, isColor: colors == 3, width: size.width)
-      load = program.load
-      stages = program.steps.map { (step: ToneProgram.Step) -> any RowStage in
-        switch step {
-        case .sharpen(let amount, let sigma):
-          return SharpenStage(amount: amount, sigma: sigma, size: size, colors: colors, planes: channels)
-        case .denoise(let amount, let sigma):
-          return DenoiseStage(amount: amount, sigma: sigma, size: size, colors: colors, planes: channels)
-        case .tables, .matrix, .vibrance, .vignette: return PointStage(step, colors: colors, size: size)
-        }
+    let program = ToneProgram(edit, isColor: colors == 3, width: size.width)
+    load = program.load
+    stages = program.steps.map { (step: ToneProgram.Step) -> any RowStage in
+      switch step {
+      case .sharpen(let amount, let sigma):
+        return SharpenStage(amount: amount, sigma: sigma, size: size, colors: colors, planes: channels)
+      case .denoise(let amount, let sigma):
+        return DenoiseStage(amount: amount, sigma: sigma, size: size, colors: colors, planes: channels)
+      case .tables, .matrix, .vibrance, .vignette: return PointStage(step, colors: colors, size: size)
       }
     }
     planes = RowBuffer(count: size.width * channels, zero: 0)
@@ -52,9 +45,7 @@ final class AdjustingEncoder: RowEncoder {
   }
 
   /// Memory of the encoder, without the encoder that it feeds.
-  static func byteCount(_ edit: PixelAdjustments, from intermediate: PixelSize, channels: Int) -> Int {
-    let size = edit.outputSize(intermediate)
-    let warp = edit.warp.map { WarpResampler.byteCount($0.map, from: intermediate, to: size, channels: channels) } ?? 0
+  static func byteCount(_ edit: PixelAdjustments, size: PixelSize, channels: Int) -> Int {
     // An operation needs at most two steps: its tables, and the step after them.
     let tables = (2 * edit.tones.count + 2) * (ToneProgram.stepBytes + 512)
     let sigma = ToneProgram.sigma(edit, width: size.width)
@@ -71,20 +62,13 @@ final class AdjustingEncoder: RowEncoder {
       default: sum
       }
     }
-    return warp + tables + neighbours + size.width * channels * 5
+    return tables + neighbours + size.width * channels * 5
   }
 
   var warnings: CodecWarnings? { encoder.warnings }
 
   func write(_ rows: UnsafeRawPointer, strideBytes: Int, count: Int) throws(CodecError) {
-    for i in 0..<count {
-      let row = rows + i * strideBytes
-      if let warp {
-        try warp.take(row, bytes.pointer) { () throws(CodecError) in try adjust(UnsafeRawPointer(bytes.pointer)) }
-      } else {
-        try adjust(row)
-      }
-    }
+    for i in 0..<count { try adjust(rows + i * strideBytes) }
   }
 
   func finish() throws(CodecError) -> [UInt8] {
@@ -95,7 +79,6 @@ final class AdjustingEncoder: RowEncoder {
   }
 
   private func adjust(_ row: UnsafeRawPointer) throws(CodecError) {
-    guard !load.isEmpty else { return try encoder.write(row, strideBytes: size.width * channels, count: 1) }
     let samples = row.assumingMemoryBound(to: UInt8.self)
     for channel in 0..<channels {
       let table = channel >= colors ? Self.plainTable : load[load.count == 1 ? 0 : channel]

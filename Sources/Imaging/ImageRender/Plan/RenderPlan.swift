@@ -51,6 +51,12 @@ package struct RenderPlan: Sendable, Hashable {
     return PixelRect(x: columns.lowerBound, y: rows.lowerBound, width: columns.count, height: rows.count)
   }
 
+  /// The length of a finished row before it is encoded.
+  var outputRowBytes: Int { outputSize.width * outputChannels * outputBits / 8 }
+
+  /// Peak memory if tones and the encoder have threads of their own (``StageStarter``); an upper estimate.
+  package var stagedPeakBytes: Int { peakBytes + 2 * StagedEncoder.byteCount(rowBytes: outputRowBytes) }
+
   /// The format of rows before colour conversion: resampled, and blended over white if alpha is dropped.
   var sourceRows: RowFormat {
     let model: RowFormat.Model =

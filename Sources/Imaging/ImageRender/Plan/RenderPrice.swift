@@ -29,8 +29,11 @@ struct RenderPrice: Sendable, Hashable {
     let size = geometry.finishedSize
     let channels = Self.outputChannels(header, format)
     if let edit = geometry.edit {
-      bytes += AdjustingEncoder.byteCount(
-        edit, from: geometry.orientation.apply(to: geometry.output), channels: channels)
+      if !edit.tones.isEmpty { bytes += AdjustingEncoder.byteCount(edit, size: size, channels: channels) }
+      if let warp = edit.warp {
+        let upright = geometry.orientation.apply(to: geometry.output)
+        bytes += WarpEncoder.byteCount(warp.map, from: upright, to: size, channels: channels)
+      }
     }
     switch format {
     case .jpeg:

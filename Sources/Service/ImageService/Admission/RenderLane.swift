@@ -8,6 +8,7 @@
 import CPhotodSystem
 import Collections
 import Dispatch
+import ImageRender
 import PhotoModel
 import Primitives
 import Synchronization
@@ -137,6 +138,18 @@ package final class RenderLane: Sendable {
     // Later work may fit into memory where this work did not.
     if isWithdrawn { admit() }
     return isWithdrawn
+  }
+
+  /// Starts threads for parts of one render. `nil` if the lane has a single worker, so that it uses a single core.
+  package var stages: StageStarter? {
+    guard workers > 1 else { return nil }
+    return { work in
+      // A serial queue: Dispatch gives each a thread at once, and its work waits for other threads of the render.
+      DispatchQueue(label: "photod.render.stage", qos: .utility).async {
+        photod_set_thread_niceness(Self.niceness)
+        work()
+      }
+    }
   }
 
   /// Starts all work that can start now.

@@ -204,10 +204,11 @@ package final class PreviewService: Sendable {
     // Coded in the quickest way: a progressive file would take as long as all other steps together.
     let imageRequest = ImageRequest(targetSize: request.targetSize, deliveryMode: .fastFormat, format: .jpeg)
     let plan = RenderPlanner().plan(proxy.header, proxy.header.sized(imageRequest, request.adjustments))
-    try submit(task, bytes: plan.peakBytes) { [self] _ throws(ImageServiceError) in
+    // On several cores: somebody waits for this picture, and a session has one at a time.
+    try submit(task, bytes: plan.stagedPeakBytes) { [self] _ throws(ImageServiceError) in
       let image = try codec { () throws(CodecError) in
         let renderer = try Renderer(
-          plan, source: proxy.source, transforms: transforms, limits: codecLimits, stop: task.stop)
+          plan, source: proxy.source, transforms: transforms, stages: lane.stages, limits: codecLimits, stop: task.stop)
         guard let image = try renderer.resume() else { throw .truncated(offset: proxy.source.size) }
         return image
       }

@@ -13,13 +13,10 @@ export async function details(identifier, search) {
     ...[...new Set(words)].map((word) => button(word, () => search(`"${word}"`), { title: text("searchFor", { word }) })))]
   return [
     ...rows(asset, EXIF),
-    ...chips("people", [...namesIn(asset), ...strings("Iptc4xmpExt:PersonInImage")]),
-    ...chips("places", strings("photoshop:City", "photoshop:Country")), ...chips("keywords", asset.keywords ?? []),
+    ...chips("people", asset.people),
+    ...chips("places", strings("photoshop:City", "photoshop:Country")), ...chips("keywords", asset.keywords),
   ]
 }
-
-/// The people in a picture: callers who may not know them get regions without names.
-export const namesIn = ({ regions }) => (regions ?? []).flatMap(({ name }) => name ?? [])
 
 function rows(asset, { FNumber, ExposureTime, ISOSpeedRatings, FocalLength }) {
   const { location, duration, rating } = asset

@@ -2,7 +2,6 @@
 // language, with places, and with the people and keywords of the pictures that match so far.
 
 import { json, query } from "./api.js"
-import { namesIn } from "./details.js"
 import { $, button, make, on, page } from "./dom.js"
 import { text } from "./strings.js"
 
@@ -64,12 +63,12 @@ function suggestSoon() {
 async function completions(value) {
   const search = value.match(/[\p{L}\p{N}]{2,}$/u)?.[0]
   if (!search) return []
-  const asked = query({ search, fields: "regions,keywords", sortDescriptors: "relevance", limit: 100 })
+  const asked = query({ search, fields: "people,keywords", sortDescriptors: "relevance", limit: 100 })
   const [{ assets }, placeNames] = await Promise.all([
     json(`/v1/assets?${asked}`).catch(() => ({ assets: [] })), places ??= placesOfMoments(),
   ])
   const known = {
-    people: assets.flatMap(namesIn), places: placeNames, keywords: assets.flatMap(({ keywords }) => keywords ?? []),
+    people: assets.flatMap(({ people }) => people), places: placeNames, keywords: assets.flatMap(({ keywords }) => keywords),
     property: PREDICATE_WORDS,
   }
   return Object.entries(known)
