@@ -29,6 +29,22 @@ MULTIVERSIONED void photod_adjust_table(float *values, const float *table, int s
   }
 }
 
+MULTIVERSIONED void photod_adjust_store_table_u8(const float *values, int channels, const uint8_t *table, int steps,
+                                                 int by_root, uint8_t *out, size_t width) {
+  enum { BLOCK = 64 };
+  const float scale = (float)steps;
+  for (size_t start = 0; start < width; start += BLOCK) {
+    const size_t count = width - start < BLOCK ? width - start : BLOCK;
+    int32_t entry[BLOCK];
+    for (size_t i = 0; i < count; i++) {
+      float value = clamped(values[start + i]);
+      if (by_root) value = sqrtf(value);
+      entry[i] = (int32_t)(value * scale + 0.5f);
+    }
+    for (size_t i = 0; i < count; i++) out[(start + i) * channels] = table[entry[i]];
+  }
+}
+
 MULTIVERSIONED void photod_adjust_matrix(float *red, float *green, float *blue, const float *m, size_t width) {
   for (size_t x = 0; x < width; x++) {
     const float r = red[x], g = green[x], b = blue[x];

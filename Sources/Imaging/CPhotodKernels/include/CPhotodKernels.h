@@ -81,6 +81,10 @@ void photod_adjust_store_u8(const float *values, int channels, uint8_t *out, siz
 // Replaces values by those of a table with linear interpolation: entry i is for i / steps, or for its square if by_root
 // is not 0. The table has steps + 2 entries; the last one is only read.
 void photod_adjust_table(float *values, const float *table, int steps, int by_root, size_t width);
+// out[x * channels] = the entry of a table that is nearest to values[x]: entry i is for i / steps, or for its square if
+// by_root is not 0. The table has steps + 1 entries.
+void photod_adjust_store_table_u8(const float *values, int channels, const uint8_t *table, int steps, int by_root,
+                                  uint8_t *out, size_t width);
 // Multiplies each pixel by a 3x3 matrix, row after row.
 void photod_adjust_matrix(float *red, float *green, float *blue, const float *m, size_t width);
 // Moves each pixel away from its luminance by amount, the more the paler it is.

@@ -1,6 +1,6 @@
 // Tone operations between the upright rows of a picture and its encoder.
 //
-//     rows -> first tables: bytes to planes -> RowStage -> RowStage -> planes to bytes -> encoder
+//     rows -> first tables: bytes to planes -> RowStage -> RowStage -> last tables: planes to bytes -> encoder
 //
 // Rows have 8 bits a channel at both ends and 32 in between. Alpha is passed through.
 
@@ -16,6 +16,7 @@ final class AdjustingEncoder: RowEncoder {
   private let size: PixelSize
   private let load: [[Float]]
   private let stages: [any RowStage]
+  private let store: (tables: [[UInt8]], byRoot: Bool)?
   private let planes: RowBuffer<Float>
   private let bytes: RowBuffer<UInt8>
 
@@ -31,6 +32,7 @@ final class AdjustingEncoder: RowEncoder {
     self.colors = colors
     let program = ToneProgram(edit, isColor: colors == 3, width: size.width)
     load = program.load
+    store = program.store
     stages = program.steps.map { (step: ToneProgram.Step) -> any RowStage in
       switch step {
       case .sharpen(let amount, let sigma):
@@ -93,7 +95,15 @@ final class AdjustingEncoder: RowEncoder {
       return try stages[stage].take(row) { (row: PlanarRow) throws(CodecError) in try run(row, from: stage + 1) }
     }
     for channel in 0..<channels {
-      photod_adjust_store_u8(row + channel * size.width, Int32(channels), bytes.pointer + channel, size.width)
+      let plane = row + channel * size.width
+      if let store, channel < colors {
+        let table = store.tables[store.tables.count == 1 ? 0 : channel]
+        photod_adjust_store_table_u8(
+          plane, Int32(channels), table, Int32(ToneProgram.storeSteps), store.byRoot ? 1 : 0, bytes.pointer + channel,
+          size.width)
+      } else {
+        photod_adjust_store_u8(plane, Int32(channels), bytes.pointer + channel, size.width)
+      }
     }
     try encoder.write(bytes.pointer, strideBytes: size.width * channels, count: 1)
   }

@@ -18,12 +18,17 @@ struct ToneProgram {
   /// Intervals of a table.
   static let tableSteps = 2048
   static let vignetteSteps = 1024
+  /// Intervals of a last table. The nearest entry is wrong by at most 1/64 of a sample's step where the function has the
+  /// slope 1, and by 1/16 where it has the slope 4.
+  static let storeSteps = 8192
   /// Memory of one step at most: three tables, and each channel's while it is made.
   static let stepBytes = 3 * (tableSteps + 2) * 4
 
   /// The first tables, of 8-bit values: 256 entries for each channel, or one for all.
   private(set) var load: [[Float]] = []
   private(set) var steps: [Step] = []
+  /// The last tables, whose entries are 8-bit samples; `nil` if values are only rounded at the end.
+  private(set) var store: (tables: [[UInt8]], byRoot: Bool)?
 
   private typealias Functions = [ToneFunctions.Function]
 
@@ -41,7 +46,12 @@ struct ToneProgram {
     let sigma = Self.sigma(edit, width: width)
     for tone in edit.tones { add(tone, sigma) }
     convert(toLinear: false)
-    flush()
+    if let pending, !(load.isEmpty && steps.isEmpty) {
+      let byRoot = startsLinear
+      store = (pending.map { Self.storeTable($0, byRoot: byRoot) }, byRoot)
+    } else {
+      flush()
+    }
     if load.isEmpty { load = [Self.loadTable { $0 }] }
   }
 
@@ -154,6 +164,13 @@ struct ToneProgram {
 
   private static func loadTable(_ function: ToneFunctions.Function) -> [Float] {
     (0..<256).map { Float(ToneFunctions.clamped(function(Double($0) / 255))) }
+  }
+
+  private static func storeTable(_ function: ToneFunctions.Function, byRoot: Bool) -> [UInt8] {
+    (0...storeSteps).map { i in
+      let at = Double(i) / Double(storeSteps)
+      return UInt8(ToneFunctions.clamped(function(byRoot ? at * at : at)) * 255 + 0.5)
+    }
   }
 
   private static func table(_ function: ToneFunctions.Function, byRoot: Bool) -> [Float] {

@@ -4,7 +4,7 @@ import { json } from "./api.js"
 import { button, make } from "./dom.js"
 import { bytes, momentName, seconds, text } from "./strings.js"
 
-/// The elements of the info panel. A person, a place or a keyword searches for its like: `search(words)`.
+/// The elements of the info panel. People, places and keywords are searched for with `search(words)`.
 export async function details(identifier, search) {
   const path = `/v1/assets/${identifier}`
   const [asset, { EXIF = {}, XMP = {} }] = await Promise.all([json(path), json(`${path}/metadata`).catch(() => ({}))])
@@ -12,8 +12,7 @@ export async function details(identifier, search) {
   const chips = (key, words) => words.length === 0 ? [] : [make("p.chips", {}, make("span", {}, text(key)),
     ...[...new Set(words)].map((word) => button(word, () => search(`"${word}"`), { title: text("searchFor", { word }) })))]
   return [
-    ...rows(asset, EXIF),
-    ...chips("people", asset.people),
+    ...rows(asset, EXIF), ...chips("people", asset.people),
     ...chips("places", strings("photoshop:City", "photoshop:Country")), ...chips("keywords", asset.keywords),
   ]
 }

@@ -11,7 +11,7 @@ const THUMB_HEIGHT = 20
 const LABEL_HEIGHT = 22
 
 on(page, "layout", drawYears)
-on(page, "scroll", move)
+on(page, "scroll", ({ detail }) => move(detail))
 on(strip, "pointerdown", (event) => {
   strip.setPointerCapture(event.pointerId)
   strip.classList.add("active")
@@ -20,30 +20,34 @@ on(strip, "pointerdown", (event) => {
 on(strip, "pointermove", (event) => { if (strip.hasPointerCapture(event.pointerId)) jump(event) })
 on(strip, "lostpointercapture", () => strip.classList.remove("active"))
 
-const scrollable = () => Math.max(1, layout.height - timeline.clientHeight)
+/// How far list and thumb move. Reading sizes in each frame would lay out the page twice.
+let scrollable = 1, track = 0, shown
 
 function drawYears() {
   for (const label of strip.querySelectorAll(".year")) label.remove()
   strip.hidden = layout.months.length < 2
+  scrollable = Math.max(1, layout.height - timeline.clientHeight)
+  track = strip.clientHeight - THUMB_HEIGHT
   let lastYear = null, lastY = -LABEL_HEIGHT
   for (const { month, top } of layout.months) {
     const year = Math.floor(month / 12)
-    const y = Math.min(1, top / scrollable()) * (strip.clientHeight - THUMB_HEIGHT)
+    const y = Math.min(1, top / scrollable) * track
     if (year === lastYear || y - lastY < LABEL_HEIGHT) continue
     lastYear = year
     lastY = y
     strip.append(make("span.year", { style: { top: `${y}px` } }, year))
   }
-  move()
+  move(timeline.scrollTop)
 }
 
-function move() {
-  const { scrollTop } = timeline, { month } = layout.monthAt(scrollTop + 40) ?? {}
-  thumb.style.top = bubble.style.top = `${scrollTop / scrollable() * (strip.clientHeight - THUMB_HEIGHT)}px`
-  bubble.textContent = month ? monthName(month) : ""
+function move(top) {
+  const { month } = layout.monthAt(top + 40) ?? {}
+  thumb.style.translate = bubble.style.translate = `0 ${top / scrollable * track}px`
+  if (month !== shown) bubble.textContent = month ? monthName(month) : ""
+  shown = month
 }
 
 function jump({ clientY }) {
   const { top, height } = strip.getBoundingClientRect()
-  timeline.scrollTop = clamp((clientY - top) / height, 0, 1) * scrollable()
+  timeline.scrollTop = clamp((clientY - top) / height, 0, 1) * scrollable
 }

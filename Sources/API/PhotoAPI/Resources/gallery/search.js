@@ -1,5 +1,5 @@
-// The search field: words, phrases and predicates. It completes what is being typed with the words of the predicate
-// language, with places, and with the people and keywords of the pictures that match so far.
+// The search field: words, phrases and predicates. It completes words of the predicate language, places, and the people
+// and keywords of the pictures that match so far.
 
 import { json, query } from "./api.js"
 import { $, button, make, on, page } from "./dom.js"

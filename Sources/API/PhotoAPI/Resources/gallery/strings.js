@@ -132,6 +132,9 @@ export const momentName = (asset) => momentFormat.format(local(asset))
 export const monthName = (month) => monthFormat.format(new Date(Date.UTC(Math.floor(month / 12), month % 12, 1)))
 /// Months since the year 0, for comparing and grouping.
 export function monthOf(asset) {
+  const [year, month, date] = asset.creationDate.split(/[-T]/)
+  // The same month at every offset.
+  if (date > 1 && date < 28) return year * 12 + month - 1
   const day = local(asset)
   return day.getUTCFullYear() * 12 + day.getUTCMonth()
 }

@@ -7,8 +7,10 @@ const SIDE = 14
 const CACHED = 3000
 const cache = new Map()
 const canvas = make("canvas")
+const cosines = Array.from({ length: 8 }, (_, c) =>
+  Float32Array.from({ length: SIDE }, (_, x) => Math.cos(Math.PI / SIDE * (x + 0.5) * c)))
 
-/// A data URL of a small blurred picture. Decoded once for each placeholder, and kept while it is among the last used.
+/// A data URL of a small blurred picture, kept while it is among the last used.
 export function placeholderURL(base64) {
   let url = cache.get(base64)
   if (url === undefined) {
@@ -41,9 +43,11 @@ function draw(hash) {
   const yellowBlue = channel((low >> 6 & 63) / 31.5 - 1, 3, 3, (high >> 3 & 63) / 63 * 1.25)
   const redGreen = channel((low >> 12 & 63) / 31.5 - 1, 3, 3, (high >> 9 & 63) / 63 * 1.25)
   const alpha = hasAlpha ? channel((hash[5] & 15) / 15, 5, 5, (hash[5] >> 4) / 15) : [[0, 0, 1]]
-  const cosines = Array.from({ length: 8 }, (_, c) =>
-    Float32Array.from({ length: SIDE }, (_, x) => Math.cos(Math.PI / SIDE * (x + 0.5) * c)))
-  const value = (terms, x, y) => terms.reduce((sum, [cx, cy, weight]) => sum + weight * cosines[cx][x] * cosines[cy][y], 0)
+  const value = (terms, x, y) => {
+    let sum = 0
+    for (const [cx, cy, weight] of terms) sum += weight * cosines[cx][x] * cosines[cy][y]
+    return sum
+  }
   const pixels = new ImageData(SIDE, SIDE)
   for (let y = 0; y < SIDE; y++) {
     for (let x = 0; x < SIDE; x++) {

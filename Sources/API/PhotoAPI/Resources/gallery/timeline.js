@@ -130,7 +130,7 @@ function draw() {
       cell.image.src = imageURL(cell.asset, thumbnailHeight * 3, thumbnailHeight, { contentMode: "aspectFit" })
     }
   }
-  page.emit("scroll")
+  page.emit("scroll", top)
 }
 
 function makeCell(index) {
