@@ -127,7 +127,7 @@ struct EarlyFrameTests {
   @Test func `A complete file with another header than the one that arrived is rendered anew`() async throws {
     let fixture = try Fixture(Self.baseline)
     let (_, fetch) = try await fixture.request()
-    await fixture.arrive(Self.baseline.count / 2, fetch)
+    await fixture.arrive(Self.baseline.count, fetch)
     fetch.ended(.success(try fixture.cloud.file(Self.progressive)))
     #expect(await fixture.log.next() == "a final network")
     #expect(fixture.harness.metric(#"photod_image_early_renders_total{result="dropped"}"#) == 1)
