@@ -43,8 +43,8 @@ struct ImageServices: Sendable {
     let store = FrameStore(disk, shared: shared, isRemoteLibrary: originals.fetcher != nil)
     let pipeline = ImagePipeline(
       originals: originals, memory: cache, store: store, quickLane: quickLane, renderLane: renderLane, budget: budget,
-      maximumWaitingJobs: settings.render.queueLength, limits: settings.codec, workers: workers,
-      metrics: ImageMetrics(metrics),
+      maximumWaitingJobs: settings.render.queueLength, maximumEarlyRenders: settings.render.earlyRenders,
+      limits: settings.codec, workers: workers, metrics: ImageMetrics(metrics),
       logger: Logger(label: "images"))
     manager = ImageManager(pipeline, limits: settings.render.limits)
     previews = PreviewService(

@@ -1,69 +1,8 @@
-import Foundation
 import ImageCodec
 import ImageService
-import LibraryFolder
 import PhotoFixtures
 import PhotoModel
-import Synchronization
 import Testing
-
-/// Originals that are in the cloud until the test lets them arrive.
-private final class CloudOriginals: OriginalFetcher {
-  final class Fetch: OriginalFetch {
-    let isUrgent: Bool
-    let progressed: @Sendable (Double) -> Void
-    let ended: @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
-    private let wasCancelled = Atomic<Bool>(false)
-
-    init(
-      _ isUrgent: Bool, _ progressed: @escaping @Sendable (Double) -> Void,
-      _ ended: @escaping @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
-    ) { (self.isUrgent, self.progressed, self.ended) = (isUrgent, progressed, ended) }
-
-    var isCancelled: Bool { wasCancelled.load(ordering: .relaxed) }
-    func cancel() { wasCancelled.store(true, ordering: .relaxed) }
-  }
-
-  private let folder: LibraryFolder
-  private let path: String
-  private let fetches = Mutex<[Fetch]>([])
-
-  init() throws {
-    path = FileManager.default.temporaryDirectory.path + "/photod-cloud-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    folder = try LibraryFolder(path: path)
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
-
-  var store: OriginalStore {
-    OriginalStore(fetcher: self) { original throws(OriginalStoreError) in throw .inCloud }
-  }
-
-  func isLocal(_ original: OriginalFile) -> Bool { false }
-  func head(of original: OriginalFile) -> (any ByteSource)? { nil }
-
-  func fetch(
-    _ original: OriginalFile, isUrgent: Bool, progressed: @escaping @Sendable (Double) -> Void,
-    ended: @escaping @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
-  ) -> any OriginalFetch {
-    let fetch = Fetch(isUrgent, progressed, ended)
-    fetches.withLock { $0.append(fetch) }
-    return fetch
-  }
-
-  /// Returns when as many fetches have begun.
-  func fetches(_ count: Int) async -> [Fetch] {
-    await eventually { fetches.withLock { $0.count >= count } }
-    return fetches.withLock { $0 }
-  }
-
-  func file(_ bytes: [UInt8]) throws -> any FileByteSource {
-    let name = UUID().uuidString
-    try Data(bytes).write(to: URL(filePath: path + "/" + name))
-    return try folder.open(Array(name.utf8))
-  }
-}
 
 @Suite("Originals in the cloud")
 struct CloudOriginalTests {
@@ -109,9 +48,9 @@ struct CloudOriginalTests {
     _ = request("b", allowsNetwork: false, log)
     #expect(await log.next() == "b inCloud")
     _ = request("c", allowsNetwork: true, mode: .opportunistic, log)
-    fetch.progressed(0.5)
+    fetch.arrived(ArrivingBytes(Self.picture, available: (Self.picture.count + 1) / 2))
     #expect(await log.next() == "c 50%")
-    fetch.progressed(0.51)
+    fetch.arrived(ArrivingBytes(Self.picture, available: Self.picture.count / 2 + 10))
     fetch.ended(.success(try cloud.file(Self.picture)))
     let ends = [await log.next(), await log.next()]
     #expect(Set(ends) == ["a final network", "c final network"])
@@ -161,8 +100,4 @@ struct CloudOriginalTests {
     #expect(await log.next() == "a fetchFailed(PhotoModel.OriginalFetchError.timedOut)")
     #expect(fetch.isCancelled)
   }
-}
-
-extension EventLog {
-  fileprivate func next() async -> String { await lines(1).first ?? "nothing" }
 }

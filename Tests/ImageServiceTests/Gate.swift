@@ -56,6 +56,8 @@ final class EventLog: Sendable {
 
   func append(_ line: String) { continuation.yield(line) }
 
+  func next() async -> String { await lines(1).first ?? "nothing" }
+
   /// The next lines.
   func lines(_ count: Int) async -> [String] {
     var lines: [String] = []

@@ -19,6 +19,7 @@ final class ImageManagerHarness: Sendable {
     var workers = 1
     var limits = ImageManager.Limits()
     var waitingJobs = 1024
+    var earlyRenders = 4
     var minimumTiledPixels = 1_000_000_000
     var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     var codec = CodecLimits()
@@ -50,9 +51,9 @@ final class ImageManagerHarness: Sendable {
     let pipeline = ImagePipeline(
       originals: setting.originals ?? originals.store, memory: cache, store: setting.store,
       quickLane: WorkQueue(label: "test.quick", workers: 1, limit: .max, qos: .default), renderLane: renderLane,
-      budget: budget, maximumWaitingJobs: setting.waitingJobs, minimumTiledPixels: setting.minimumTiledPixels,
-      limits: setting.codec,
-      workers: setting.decoder, metrics: ImageMetrics(metrics), logger: setting.logger, now: { clock.now })
+      budget: budget, maximumWaitingJobs: setting.waitingJobs, maximumEarlyRenders: setting.earlyRenders,
+      minimumTiledPixels: setting.minimumTiledPixels, limits: setting.codec, workers: setting.decoder,
+      metrics: ImageMetrics(metrics), logger: setting.logger, now: { clock.now })
     manager = ImageManager(pipeline, limits: setting.limits)
   }
 
@@ -172,6 +173,12 @@ extension ImageManagerHarness {
   /// Returns when every render has ended, which is shortly after its frame was delivered.
   func untilIdle() async {
     await eventually { renderLane.runningCount == 0 }
+  }
+
+  /// The value of a metric, as a scrape shows it.
+  func metric(_ series: String) -> Double? {
+    String(decoding: metrics.exposition(), as: UTF8.self).split(separator: "\n")
+      .first { $0.hasPrefix(series + " ") }.flatMap { Double($0.dropFirst(series.count + 1)) }
   }
 
   /// Returns when `count` renders are waiting: their first steps run on another thread.

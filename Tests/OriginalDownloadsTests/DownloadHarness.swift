@@ -95,8 +95,8 @@ final class TestWaiter: OriginalWaiter {
 
   var ends: Int { state.withLock { $0.ends } }
 
-  func downloadProgressed(_ availableBytes: Int64, of size: Int64) {
-    state.withLock { $0.available.append(availableBytes) }
+  func downloadProgressed(_ original: ArrivingOriginal) {
+    state.withLock { $0.available.append(original.availableBytes) }
     progressed.signal()
   }
 

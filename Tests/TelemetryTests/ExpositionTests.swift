@@ -234,6 +234,7 @@ struct ExpositionTests {
     metrics.jobBegan()
     metrics.taskCoalesced()
     metrics.decodeShared(frames: 2)
+    metrics.earlyRenderEnded(.finished)
     let changed = samples().filter { before[$0.key] != $0.value && !$0.key.contains("_bucket") }
     #expect(
       changed == [
@@ -244,7 +245,7 @@ struct ExpositionTests {
         "photod_image_stage_seconds_count{stage=\"encode\"}": "1",
         "photod_image_failures_total{reason=\"image-too-large\"}": "1", "photod_image_cancelled_tasks_total": "1",
         "photod_image_jobs_total": "1", "photod_image_coalesced_tasks_total": "1",
-        "photod_image_shared_decodes_total": "2",
+        "photod_image_shared_decodes_total": "2", "photod_image_early_renders_total{result=\"finished\"}": "1",
       ])
   }
 }

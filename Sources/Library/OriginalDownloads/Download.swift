@@ -186,14 +186,13 @@ final class Download: ObjectReceiver {
 }
 
 /// An original of which the first bytes are here.
-package final class ArrivingOriginal: ByteSource {
+package final class ArrivingOriginal: ArrivingSource {
   private let download: Download
 
   init(_ download: Download) { self.download = download }
 
   package var size: Int64 { download.identity.size }
-  var availableBytes: Int64 { download.availableBytes }
-  package var canReturnNotYet: Bool { true }
+  package var availableBytes: Int64 { download.availableBytes }
 
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(ByteSourceError) -> ByteRead {
     guard offset >= 0, offset < size else { return .end }

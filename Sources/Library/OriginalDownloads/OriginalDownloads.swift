@@ -16,7 +16,7 @@ import Synchronization
 /// Waits for an original. Called on a queue of the downloads, one call at a time; must return quickly.
 package protocol OriginalWaiter: AnyObject, Sendable {
   /// More bytes are here.
-  func downloadProgressed(_ availableBytes: Int64, of size: Int64)
+  func downloadProgressed(_ original: ArrivingOriginal)
   /// The last call. The file is complete, and stays readable when it is evicted.
   func downloadEnded(_ result: Result<any FileByteSource, OriginalDownloadError>)
 }
@@ -292,8 +292,8 @@ package final class OriginalDownloads: Sendable {
     let waiters = state.withLock { state in
       state.jobs[download.name].flatMap { $0.download === download ? Array($0.waiters.values) : nil } ?? []
     }
-    let available = download.availableBytes
-    for waiter in waiters { waiter.receiver.downloadProgressed(available, of: download.identity.size) }
+    let original = ArrivingOriginal(download)
+    for waiter in waiters { waiter.receiver.downloadProgressed(original) }
   }
 
   private func ended(_ download: Download, _ result: Result<Void, OriginalDownloadError>) {

@@ -29,10 +29,10 @@ package struct RemoteOriginals: OriginalFetcher {
   }
 
   package func fetch(
-    _ original: OriginalFile, isUrgent: Bool, progressed: @escaping @Sendable (Double) -> Void,
+    _ original: OriginalFile, isUrgent: Bool, arrived: @escaping @Sendable (any ArrivingSource) -> Void,
     ended: @escaping @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
   ) -> any OriginalFetch {
-    let fetch = RemoteFetch(downloads, progressed: progressed, ended: ended)
+    let fetch = RemoteFetch(downloads, arrived: arrived, ended: ended)
     guard let key = ObjectKey(original.path) else {
       // No row of a remote library has such a path.
       preconditionFailure("an original whose path is no key was opened as in the cloud")
@@ -41,7 +41,7 @@ package struct RemoteOriginals: OriginalFetcher {
     fetch.begin(ticket)
     // What has arrived for others already.
     if let arriving = downloads.arriving(ticket), arriving.availableBytes > 0 {
-      fetch.downloadProgressed(arriving.availableBytes, of: arriving.size)
+      fetch.downloadProgressed(arriving)
     }
     return fetch
   }
@@ -55,15 +55,15 @@ private final class RemoteFetch: OriginalFetch, OriginalWaiter {
   }
 
   private let downloads: OriginalDownloads
-  private let progressed: @Sendable (Double) -> Void
+  private let arrived: @Sendable (any ArrivingSource) -> Void
   private let ended: @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
   private let state = Mutex(State())
 
   init(
-    _ downloads: OriginalDownloads, progressed: @escaping @Sendable (Double) -> Void,
+    _ downloads: OriginalDownloads, arrived: @escaping @Sendable (any ArrivingSource) -> Void,
     ended: @escaping @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
   ) {
-    (self.downloads, self.progressed, self.ended) = (downloads, progressed, ended)
+    (self.downloads, self.arrived, self.ended) = (downloads, arrived, ended)
   }
 
   func begin(_ ticket: OriginalDownloads.Ticket) { state.withLock { $0.ticket = ticket } }
@@ -76,8 +76,8 @@ private final class RemoteFetch: OriginalFetch, OriginalWaiter {
     if let ticket { downloads.leave(ticket) }
   }
 
-  func downloadProgressed(_ availableBytes: Int64, of size: Int64) {
-    if !state.withLock({ $0.isOver }) { progressed(size > 0 ? Double(availableBytes) / Double(size) : 1) }
+  func downloadProgressed(_ original: ArrivingOriginal) {
+    if !state.withLock({ $0.isOver }) { arrived(original) }
   }
 
   func downloadEnded(_ result: Result<any FileByteSource, OriginalDownloadError>) {

@@ -21,6 +21,7 @@ struct RenderSettings: Sendable {
   /// 0: one for each core.
   var workers = 0
   var queueLength = 1024
+  var earlyRenders = 4
   var limits = ImageManager.Limits()
   var upgrades = EncodingUpgrades.Limits()
 }
@@ -107,6 +108,14 @@ extension Settings {
       "render.queueLength", .number(\.render.queueLength, 0...1_000_000),
       "Maximum number of requests that may wait for a render worker; one more gets 503 with Retry-After.",
       advice: "Lower it if clients give up before their picture is ready."),
+    Setting(
+      "render.earlyRenders", .number(\.render.earlyRenders, 0...1000),
+      """
+      Maximum number of renders that begin while their original is still being downloaded. Together they reserve at most \
+      half of the memory for renders, and give it back if other renders need it. 0: nothing is made of an original before \
+      it is complete.
+      """,
+      advice: "Raise it together with originals.downloads."),
     Setting(
       "render.upgradePercent", .number(\.render.upgrades.sharePercent, 0...100),
       """

@@ -25,6 +25,11 @@ package struct ImageMetrics: Sendable {
     case deadlineExceeded = "deadline-exceeded"
   }
 
+  /// How a render that began before its original was complete ended.
+  package enum EarlyRender: String, Sendable, CaseIterable {
+    case finished, dropped
+  }
+
   private let frames: [Source: [Kind: Counter]]
   private let stages: [CoreMetrics.Timer]
   private let failures: [Failure: Counter]
@@ -32,6 +37,7 @@ package struct ImageMetrics: Sendable {
   private let coalesced: Counter
   private let sharedDecodes: Counter
   private let cancelled: Counter
+  private let earlyRenders: [EarlyRender: Counter]
 
   /// Registers all metrics, so that each is exported from the start with the value 0.
   package init(_ registry: MetricsRegistry) {
@@ -63,6 +69,11 @@ package struct ImageMetrics: Sendable {
     sharedDecodes = counter(
       "photod_image_shared_decodes_total", "Frames whose decode also produced another frame.")
     cancelled = counter("photod_image_cancelled_tasks_total", "Cancelled tasks.")
+    earlyRenders = all { result in
+      counter(
+        "photod_image_early_renders_total", "Renders that began while their original was being downloaded.",
+        ["result": result.rawValue])
+    }
   }
 
   /// Counts a delivered frame. A stage with a duration of zero did not take part and is not recorded.
@@ -79,5 +90,6 @@ package struct ImageMetrics: Sendable {
   package func taskCancelled() { cancelled.increment() }
   package func jobBegan() { jobs.increment() }
   package func taskCoalesced() { coalesced.increment() }
+  package func earlyRenderEnded(_ result: EarlyRender) { earlyRenders[result]?.increment() }
   package func decodeShared(frames: Int = 1) { sharedDecodes.increment(by: frames) }
 }

@@ -43,6 +43,8 @@ package final class RenderLane: Sendable {
     var nextNumber: UInt64 = 0
     var running = 0
     var runningBackground = 0
+    /// Called once when the next entry waits for memory.
+    var onMemoryShortage: (@Sendable () -> Void)?
 
     /// The next entry to start. Amortised logarithmic.
     mutating func first() -> (position: QueuePosition, entry: Entry)? {
@@ -152,6 +154,12 @@ package final class RenderLane: Sendable {
     }
   }
 
+  /// Calls `body` once, on the lane's queue, when the first entry of the queue waits for memory: so that memory which is
+  /// not needed at once can be given back. Replaces an earlier body that was not called yet.
+  package func onMemoryShortage(_ body: @escaping @Sendable () -> Void) {
+    state.withLock { $0.onMemoryShortage = body }
+  }
+
   /// Starts all work that can start now.
   private func admit() {
     while let admitted = next() {
@@ -161,18 +169,24 @@ package final class RenderLane: Sendable {
 
   /// Takes the next work and its memory, if a worker is free for it.
   private func next() -> AdmittedWork? {
-    state.withLock { state in
+    var onMemoryShortage: (@Sendable () -> Void)?
+    let admitted = state.withLock { state -> AdmittedWork? in
       guard state.running < workers, let (position, entry) = state.first() else { return nil }
       let isBackground = !entry.priority.isInteractive
-      guard !isBackground || state.runningBackground < backgroundWorkers,
-        let reservation = budget.tryReserve(entry.bytes)
-      else { return nil }
+      guard !isBackground || state.runningBackground < backgroundWorkers else { return nil }
+      guard let reservation = budget.tryReserve(entry.bytes) else {
+        onMemoryShortage = state.onMemoryShortage.take()
+        return nil
+      }
       state.queue.removeMax()
       state.entries[position.number] = nil
       state.running += 1
       if isBackground { state.runningBackground += 1 }
       return AdmittedWork(work: entry.work, reservation: reservation, isBackground: isBackground)
     }
+    // On the queue, because the caller may hold a lock.
+    if let onMemoryShortage { interactive.async(execute: onMemoryShortage) }
+    return admitted
   }
 
   private func run(_ admitted: AdmittedWork) {

@@ -53,6 +53,25 @@ struct DecodeSharing: Sendable {
     return shared
   }
 
+  /// The plan of a render that begins while the original arrives: the job's own frame, those of other jobs that wait for
+  /// the same download, and missing derivatives; without these others if they need too much memory. `nil` if the frame
+  /// alone does.
+  ///
+  /// - Parameter siblings: the other jobs.
+  /// - Returns: the plan, whose requests are numbered as in ``SharedRender``, and the jobs.
+  func earlyRender(
+    of job: RenderJob, with siblings: [RenderJob], _ header: ImageHeader, maximumBytes: Int
+  ) -> (plan: SharedPlan, jobs: [RenderJob], rungs: [DerivativeLadder.Rung])? {
+    let alone = SharedPlan(renderer.planner.plan(header, job.wanted))
+    guard alone.peakBytes <= maximumBytes else { return nil }
+    guard !job.bypassesCaches else { return (alone, [job], []) }
+    let candidates = [job] + siblings
+    let rungs = missingRungs(of: job.asset, header)
+    let shared = renderer.planner.sharedPlan(
+      header, candidates.map(\.wanted), extras: rungs.map { renderer.ladder.sizedRequest(for: $0, of: job.asset) })
+    return shared.peakBytes <= maximumBytes ? (shared, candidates, rungs) : (alone, [job], [])
+  }
+
   /// Adds missing derivatives to the development of a RAW file's sensor data: those that its previews can't give. No other
   /// job is added, because each has its own preview to fall back to.
   ///

@@ -125,6 +125,13 @@ struct FrameRenderer: Sendable {
     if !isComplete { throw .codec(.truncated(offset: source.size)) }
   }
 
+  /// Makes a renderer that is resumed as bytes arrive.
+  func resumableRenderer(
+    _ plan: SharedPlan, from source: any ArrivingSource, stops: [StopFlag]
+  ) throws(CodecError) -> SharedRenderer {
+    try SharedRenderer(plan, source: source, workers: workers, transforms: transforms, limits: limits, stops: stops)
+  }
+
   /// Cuts a picture into its tiles: see ``TilePass/run(source:workers:transforms:limits:stop:deliver:)``.
   func tiles(
     _ pass: TilePass, from source: any ByteSource, stop: StopFlag, deliver: (TileGrid.Tile, RenderedImage) -> Bool

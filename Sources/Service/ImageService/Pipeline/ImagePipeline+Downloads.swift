@@ -2,7 +2,8 @@
 //
 //     waitForOriginal -> tasks that may not use the network get a frame from a derivative or thumbnail, or fail with `inCloud`
 //                     -> the others get a degraded frame, if they want one and there is one
-//                     -> OriginalFetcher.fetch: one download for all who wait -> quick lane: plan
+//                     -> OriginalFetcher.fetch: one download for all who wait -> quick lane: plan, or what has begun in
+//                        ImagePipeline+EarlyFrames ends
 //
 // The download ends when the last task leaves.
 
@@ -30,10 +31,7 @@ extension ImagePipeline {
   func fetchOriginal(of job: RenderJob, isUrgent: Bool) {
     guard let fetcher = originals.fetcher else { return delivery.fail(job, .inCloud) }
     let fetch = fetcher.fetch(
-      job.asset.original, isUrgent: isUrgent,
-      progressed: { [jobs] progress in
-        for task in jobs.downloadProgressed(job, progress) { task.receive(progress: progress) }
-      }
+      job.asset.original, isUrgent: isUrgent, arrived: { [self] source in bytesArrived(source, job) }
     ) { [self] result in originalFetched(result, job) }
     jobs.fetchBegan(job, PendingFetch(cancel: fetch.cancel), .downloading)?.cancel()
   }
@@ -60,13 +58,16 @@ extension ImagePipeline {
   private func originalFetched(_ result: Result<any FileByteSource, OriginalFetchError>, _ job: RenderJob) {
     guard jobs.fetchEnded(job, .downloading) else { return }
     switch result {
-    case .failure(let error): delivery.fail(job, ImageServiceError(error))
+    case .failure(let error):
+      earlyRenders.drop(of: job)
+      delivery.fail(job, ImageServiceError(error))
     case .success(let source):
       job.hasFetched.store(true, ordering: .relaxed)
       let isAccepted = quickLane.submit { [self] in
         runStep(job) { () throws(ImageServiceError) in
           let began = now()
-          try plan(job, try opened(source, job), stepBegan: began)
+          let original = try opened(source, job)
+          if !continueEarlyRender(of: job, original) { try plan(job, original, stepBegan: began) }
         }
       }
       if !isAccepted { delivery.fail(job, .queueFull) }

@@ -5,7 +5,8 @@
 //         a derivative is good enough -> the final frame: done; in the render lane if its encoder is a worker
 //         the derivative may be in the shared store: ImagePipeline+SharedDerivatives, then the first step again
 //         a JPEG XL of a finished JPEG -> transcoded in the render lane (ImagePipeline+Transcoding)
-//         open the original, read its header; if it is in the cloud: ImagePipeline+Downloads, then on from here
+//         open the original, read its header; if it is in the cloud: ImagePipeline+Downloads, then on from here;
+//             meanwhile ImagePipeline+EarlyFrames makes frames of the bytes that are here
 //         a derivative or a thumbnail -> degraded frame
 //         a RAW file whose previews are too small: develop the sensor data, in the render lane (ImagePipeline+Development)
 //         plan, estimate memory -> 422, or into the render lane
@@ -41,6 +42,7 @@ package final class ImagePipeline: Sendable {
   let renderer: FrameRenderer
   let sharing: DecodeSharing
   let tilePasses = TilePasses()
+  let earlyRenders: EarlyRenders
   let delivery: JobDelivery
 
   /// - Parameters:
@@ -49,13 +51,15 @@ package final class ImagePipeline: Sendable {
   ///   - renderLane: runs the renders.
   ///   - budget: memory for renders, and for uncached frames while they are being sent.
   ///   - maximumWaitingJobs: maximum number of jobs whose render has not begun; further jobs are refused.
+  ///   - maximumEarlyRenders: renders that may begin before their original is completely downloaded. 0: originals are not
+  ///     read before that.
   ///   - minimumTiledPixels: pixels of a picture whose tiles are made together.
   ///   - workers: decode formats whose decoder runs in a process of its own; `nil` if there are none.
   ///   - now: the clock; tests pass their own.
   package init(
     originals: OriginalStore, memory: FrameCache, store: FrameStore, quickLane: WorkQueue, renderLane: RenderLane,
-    budget: ByteBudget, maximumWaitingJobs: Int = 1024, minimumTiledPixels: Int = TilePass.minimumPixels,
-    limits: CodecLimits,
+    budget: ByteBudget, maximumWaitingJobs: Int = 1024, maximumEarlyRenders: Int = 4,
+    minimumTiledPixels: Int = TilePass.minimumPixels, limits: CodecLimits,
     workers: (any CodedPictureDecoder)? = nil, metrics: ImageMetrics, logger: Logger,
     now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
   ) {
@@ -72,7 +76,9 @@ package final class ImagePipeline: Sendable {
       logger: logger)
     sharing = DecodeSharing(
       jobs: jobs, cache: cache, renderer: renderer, renderLane: renderLane, budget: budget, metrics: metrics)
-    delivery = JobDelivery(jobs: jobs, renderLane: renderLane, metrics: metrics)
+    earlyRenders = EarlyRenders(
+      limit: maximumEarlyRenders, maximumBytes: renderLane.capacityBytes / 2, renderLane: renderLane, metrics: metrics)
+    delivery = JobDelivery(jobs: jobs, renderLane: renderLane, earlyRenders: earlyRenders, metrics: metrics)
   }
 
   // MARK: Tasks

@@ -4,6 +4,7 @@ import Telemetry
 struct JobDelivery: Sendable {
   let jobs: JobTable
   let renderLane: RenderLane
+  let earlyRenders: EarlyRenders
   let metrics: ImageMetrics
 
   /// Delivers a degraded frame to the tasks that want one. A task that is complete with it leaves the job.
@@ -43,6 +44,7 @@ struct JobDelivery: Sendable {
     case .cancelled(let ticket, let fetch, let isRendering):
       if let ticket { renderLane.withdraw(ticket) }
       fetch?.cancel()
+      earlyRenders.dropAbandoned()
       return isRendering
     case .notFound: return false
     }

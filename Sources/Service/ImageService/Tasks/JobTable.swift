@@ -27,12 +27,22 @@ final class JobTable: Sendable {
     var fetch: PendingFetch?
     var isFetchUrgent = false
     var downloadProgress: Double?
+    /// What is made of the original while it arrives.
+    var early = EarlyProgress()
     /// Whether the search for a degraded frame has started; it is done once for each job.
     var hasStartedPreview = false
     /// The best degraded frame so far, for tasks that join later.
     var degraded: ImageFrame?
 
     var priority: ImagePriority { tasks.lazy.map(\.priority).max() ?? .background }
+
+    /// The width that a degraded frame must exceed for a task to want it: 0 if there was no degraded frame yet. `nil`
+    /// if no task wants one.
+    var wantedDegradedWidth: Int? {
+      let shown = degraded?.result.size.width ?? 0
+      let isWanted = tasks.contains { $0.wantsDegraded && (shown == 0 || $0.request.allowsSecondaryDegradedImage) }
+      return isWanted ? shown : nil
+    }
   }
 
   struct State {
@@ -216,8 +226,7 @@ final class JobTable: Sendable {
   /// The state with which a render begins.
   struct RenderStart {
     let original: OpenedOriginal
-    /// The width that a degraded frame must exceed for a task to want it: 0 if there was no degraded frame yet. `nil`
-    /// if no task wants one.
+    /// ``Record/wantedDegradedWidth``.
     let degradedWiderThan: Int?
   }
 
@@ -226,11 +235,7 @@ final class JobTable: Sendable {
     state.withLock { state in
       guard let record = state.record(of: job), let original = record.original else { return nil }
       state.markRendering(job.key)
-      let shown = record.degraded?.result.size.width ?? 0
-      let wants = record.tasks.contains {
-        $0.wantsDegraded && (shown == 0 || $0.request.allowsSecondaryDegradedImage)
-      }
-      return RenderStart(original: original, degradedWiderThan: wants ? shown : nil)
+      return RenderStart(original: original, degradedWiderThan: record.wantedDegradedWidth)
     }
   }
 

@@ -1,0 +1,192 @@
+// A render of final frames that begins while its original arrives. It runs in turns on render workers. A turn ends when the
+// decoder has used the bytes that are here, and gives the worker back:
+//
+//     queued -> running -> suspended -> (enough more bytes) -> queued -> ...
+//                       -> decoded   -> (the download is verified) -> finished
+//
+// The pictures stay here until the download has been verified, because nobody may see pictures of other bytes. Whatever
+// goes wrong before only drops the render: then its jobs are rendered from their complete originals, and that render
+// reports the error.
+//
+// This is a state machine: events go in, and what is to be done next comes out. ImagePipeline+EarlyFrames does it.
+
+import ImageCodec
+import ImageRender
+import PhotoModel
+import Primitives
+import Synchronization
+
+final class EarlyRender: Sendable {
+  /// A turn begins when so many more bytes are here: a few milliseconds of work.
+  static let turnBytes: Int64 = 256 << 10
+
+  /// A job and its complete, verified original.
+  typealias VerifiedJob = (job: RenderJob, original: OpenedOriginal)
+
+  /// What the caller does after an event.
+  enum Next {
+    /// Nothing: another event follows.
+    case wait
+    /// Queue a turn.
+    case turn
+    case finished(Pictures)
+    /// Render these jobs without it.
+    case dropped([VerifiedJob])
+  }
+
+  /// The pictures of a render that is over and whose original is verified.
+  struct Pictures {
+    let shared: SharedRender
+    let images: [(member: Int, image: RenderedImage)]
+    /// At least one.
+    let verified: [VerifiedJob]
+  }
+
+  private struct State {
+    enum Phase {
+      case queued, running, suspended, decoded, ended
+    }
+
+    var phase = Phase.queued
+    /// Bytes that were here when the last turn began.
+    var seenBytes: Int64 = 0
+    /// Of the whole render: from the first turn to the end.
+    var memory: ByteBudget.Reservation?
+    var images: [(member: Int, image: RenderedImage)] = []
+    var verified: [VerifiedJob] = []
+    /// It ends with the turn that runs.
+    var isDropped = false
+  }
+
+  let plan: SharedPlan
+  /// As in ``SharedRender``.
+  let jobs: [RenderJob]
+  let rungs: [DerivativeLadder.Rung]
+  let source: any ArrivingSource
+  private let state = Mutex(State())
+  /// Made in the first turn. Held during a turn; turns follow each other.
+  private let renderer = Mutex<SharedRenderer?>(nil)
+
+  init(
+    _ plan: SharedPlan, _ jobs: [RenderJob], _ rungs: [DerivativeLadder.Rung], source: any ArrivingSource
+  ) {
+    (self.plan, self.jobs, self.rungs, self.source) = (plan, jobs, rungs, source)
+  }
+
+  /// Whether a job's frame is among the pictures.
+  func makesFrame(of job: RenderJob) -> Bool { members.contains { $0 === job } }
+
+  /// Whether no job needs its frame any more.
+  var isAbandoned: Bool { members.allSatisfy(\.stop.isRaised) }
+
+  private var members: [RenderJob] { shared([]).members }
+
+  private func shared(_ reservations: [ByteBudget.Reservation]) -> SharedRender {
+    SharedRender(plan: plan, jobs: jobs, rungs: rungs, reservations: reservations)
+  }
+
+  // MARK: Events
+
+  func bytesArrived() -> Next {
+    state.withLock { state in
+      guard state.phase == .suspended, hasEnough(state) else { return .wait }
+      state.phase = .queued
+      return .turn
+    }
+  }
+
+  /// The job's download has been verified, and its header is that of the plan.
+  func originalVerified(_ verified: VerifiedJob) -> Next {
+    let next = state.withLock { state -> Next? in
+      guard state.phase != .ended, !state.isDropped else { return .dropped([verified]) }
+      state.verified.append(verified)
+      guard state.phase == .suspended else { return state.phase == .decoded ? nil : .wait }
+      state.phase = .queued
+      return .turn
+    }
+    return next ?? end()
+  }
+
+  /// Returns false if the render was dropped in the queue.
+  ///
+  /// - Parameter memory: that of the turn; the first turn's is kept.
+  func turnBegan(_ memory: ByteBudget.Reservation) -> Bool {
+    state.withLock { state in
+      guard state.phase == .queued else { return false }
+      state.phase = .running
+      state.seenBytes = source.availableBytes
+      if state.memory == nil { state.memory = memory.split(off: memory.bytes) }
+      return true
+    }
+  }
+
+  /// Decodes what is here, and ends the turn.
+  func runTurn(_ frameRenderer: FrameRenderer) -> Next {
+    if state.withLock({ $0.isDropped }) { return end() }
+    let stops = shared([]).stops
+    let outcome = Result { [plan, source] () throws(CodecError) in
+      try renderer.withLock { renderer throws(CodecError) in
+        if renderer == nil {
+          renderer = try frameRenderer.resumableRenderer(plan, from: source, stops: stops)
+        }
+        var images: [(member: Int, image: RenderedImage)] = []
+        let isDecoded = renderer?.resume { member, result in
+          if case .success(let image) = result { images.append((member, image)) }
+        }
+        return (images: images, isDecoded: isDecoded ?? true)
+      }
+    }
+    let next = state.withLock { state -> Next? in
+      guard !state.isDropped, case .success(let turn) = outcome else { return nil }
+      state.images += turn.images
+      if turn.isDecoded {
+        state.phase = .decoded
+        return state.verified.isEmpty ? .wait : nil
+      }
+      if hasEnough(state) {
+        state.phase = .queued
+        return .turn
+      }
+      // A decoder that has had all bytes needs no more.
+      guard state.verified.isEmpty, state.seenBytes < source.size else { return nil }
+      state.phase = .suspended
+      return .wait
+    }
+    return next ?? end()
+  }
+
+  /// Drops the render: now, or with the next end of a turn if one runs or has jobs to return.
+  ///
+  /// - Parameter unlessNeeded: only if that gives memory back at once and the download is not complete.
+  /// - Returns: whether it is dropped.
+  func drop(unlessNeeded: Bool = false) -> Bool {
+    let mustEnd = state.withLock { state -> Bool? in
+      if unlessNeeded, !state.verified.isEmpty || state.memory == nil || state.phase == .running { return nil }
+      state.isDropped = true
+      return state.phase != .running && state.verified.isEmpty
+    }
+    if mustEnd == true { _ = end() }
+    return mustEnd != nil
+  }
+
+  private func hasEnough(_ state: borrowing State) -> Bool {
+    let available = source.availableBytes
+    return available - state.seenBytes >= Self.turnBytes || (available == source.size && state.seenBytes < available)
+  }
+
+  /// Gives the renderer and its memory back.
+  private func end() -> Next {
+    let (isDecoded, memory, images, verified) = state.withLock { state in
+      defer { (state.phase, state.images, state.verified) = (.ended, [], []) }
+      return (
+        state.phase == .decoded && !state.isDropped, state.memory.take(), state.images, state.verified
+      )
+    }
+    renderer.withLock { $0 = nil }
+    guard isDecoded, !verified.isEmpty, let memory else {
+      memory?.release()
+      return .dropped(verified)
+    }
+    return .finished(Pictures(shared: shared([memory]), images: images, verified: verified))
+  }
+}

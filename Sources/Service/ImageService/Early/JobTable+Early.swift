@@ -1,0 +1,51 @@
+// Frames that jobs make of an original while it arrives. The same table and the same lock as JobTable.swift.
+
+import PhotoModel
+
+extension JobTable {
+  /// Whether a step of a job that waits for its download can begin with the bytes that are here. The step then belongs to
+  /// the caller, which ends it with ``earlyStepEnded(_:_:)``.
+  func earlyStepBegins(_ job: RenderJob, _ source: any ArrivingSource) -> EarlyProgress? {
+    let (available, size) = (source.availableBytes, source.size)
+    return state.withLock { state in
+      guard let record = state.record(of: job), record.stage == .downloading, record.early.isReady(available, of: size)
+      else { return nil }
+      state.records[job.key]?.early.isStepping = true
+      return record.early
+    }
+  }
+
+  func earlyStepEnded(_ job: RenderJob, _ early: EarlyProgress) {
+    state.withLock { state in
+      guard state.record(of: job) != nil else { return }
+      state.records[job.key]?.early = early
+      state.records[job.key]?.early.isStepping = false
+    }
+  }
+
+  /// The width that a degraded frame must exceed for a task to want it: 0 if there was none yet. `nil` if no task wants
+  /// one.
+  func wantedDegradedWidth(_ job: RenderJob) -> Int? { state.withLock { $0.record(of: job)?.wantedDegradedWidth } }
+
+  /// Records that a degraded frame of an original that arrives is in the render lane's queue. Returns false if the job
+  /// does not wait for its download any more.
+  func earlyFrameQueued(_ job: RenderJob, _ ticket: RenderLane.Ticket) -> Bool {
+    state.withLock { state in
+      guard state.record(of: job)?.stage == .downloading else { return false }
+      state.records[job.key]?.ticket = ticket
+      return true
+    }
+  }
+
+  /// Other jobs that wait for the same download: candidates for a shared decode.
+  func downloadSiblings(of job: RenderJob) -> [RenderJob] {
+    state.withLock { state in
+      (state.byContent[job.key.rendition.contentVersion] ?? []).compactMap { key in
+        guard key != job.key, key.uncachedRequest == nil, let record = state.records[key],
+          record.stage == .downloading
+        else { return nil }
+        return record.job
+      }
+    }
+  }
+}

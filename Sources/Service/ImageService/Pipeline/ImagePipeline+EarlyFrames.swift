@@ -1,0 +1,169 @@
+// Frames from an original that is still being downloaded, so that work and network overlap. Nothing here waits for bytes:
+//
+//     bytesArrived, on the downloads' queue, again and again
+//       on photod.quick, when enough is here: the header
+//         an embedded thumbnail -> degraded frame, if there is none yet
+//         a progressive JPEG, when the scans with the DC coefficients are here -> degraded frame, on photod.render
+//         a JPEG: an EarlyRender begins -> its turns, on photod.render
+//     continueEarlyRender, when the download is verified: the last turn -> final frames
+//
+// Degraded frames of bytes that turn out to be wrong are followed by an error. A final frame is made only of bytes that
+// have been verified, so an EarlyRender keeps its pictures until then.
+
+import ImageCodec
+import ImageRender
+import PhotoModel
+
+extension ImagePipeline {
+  /// An original that is smaller is here soon.
+  private static let minimumOriginalBytes: Int64 = 256 << 10
+
+  /// More bytes of a job's original are here. Returns quickly.
+  func bytesArrived(_ source: any ArrivingSource, _ job: RenderJob) {
+    let share = source.availableShare
+    for task in jobs.downloadProgressed(job, share) { task.receive(progress: share) }
+    guard earlyRenders.limit > 0 else { return }
+    if let render = earlyRenders.render(of: job) { proceed(render, render.bytesArrived()) }
+    guard let early = jobs.earlyStepBegins(job, source) else { return }
+    // If the queue is full, tasks only miss early frames.
+    _ = quickLane.submit { [self] in earlySteps(job, source, early) }
+  }
+
+  /// The next steps of a job for which there are enough bytes.
+  private func earlySteps(_ job: RenderJob, _ source: any ArrivingSource, _ first: EarlyProgress) {
+    let began = now()
+    var next: EarlyProgress? = first
+    while var early = next, !job.stop.isRaised {
+      earlyStep(job, source, &early, stepBegan: began)
+      jobs.earlyStepEnded(job, early)
+      next = jobs.earlyStepBegins(job, source)
+    }
+    job.addWorkTime(began.duration(to: now()))
+  }
+
+  private func earlyStep(
+    _ job: RenderJob, _ source: any ArrivingSource, _ early: inout EarlyProgress, stepBegan: ContinuousClock.Instant
+  ) {
+    guard let header = early.header else {
+      // The source reads as if the file ended where the bytes end, so an incomplete header is an error.
+      guard let header = try? renderer.header(of: source) else { return early.headerIncomplete() }
+      early.headerRead(header)
+      if jobs.wantedDegradedWidth(job) == 0,
+        let frame = quickFrames.localFrame(of: job, head: { source }, stepBegan: stepBegan)
+      {
+        delivery.deliver(degraded: frame, job)
+      }
+      return beginEarlyRender(job, header, source)
+    }
+    guard let shown = jobs.wantedDegradedWidth(job),
+      let plan = renderer.planner.degradedPlan(header, job.wantedDegraded),
+      plan.outputSize.width > shown, plan.peakBytes <= renderLane.capacityBytes
+    else { return early.scansNotWanted() }
+    let available = source.availableBytes
+    guard (try? early.scans.advance(in: source)) != nil, early.scans.completeScans >= early.neededScans else {
+      return early.scansIncomplete(available, of: source.size)
+    }
+    early.scansUsed()
+    queueEarlyFrame(job, plan, source)
+  }
+
+  /// Queues a degraded frame from the DC coefficients that are here. It needs the memory of all coefficients.
+  private func queueEarlyFrame(_ job: RenderJob, _ plan: RenderPlan, _ source: any ArrivingSource) {
+    let priority = jobs.ticketAndPriority(of: job)?.priority ?? .normal
+    let ticket = renderLane.submit(priority, bytes: plan.peakBytes) { [self] _ in
+      guard !job.stop.isRaised, jobs.stage(job.key) == .downloading else { return }
+      let attributes = FrameAttributes(job, .network, isDegraded: true, stepBegan: now())
+      let frame = renderer.optionalFrame(plan, from: source, attributes, stop: job.stop)
+      if let frame = frame.flatMap(cache.reservingMemory) { delivery.deliver(degraded: frame.inCloud, job) }
+    }
+    if !jobs.earlyFrameQueued(job, ticket) { renderLane.withdraw(ticket) }
+  }
+
+  // MARK: Final frames
+
+  private func beginEarlyRender(_ job: RenderJob, _ header: ImageHeader, _ source: any ArrivingSource) {
+    guard mayBeginEarly(job, header, source) else { return }
+    let siblings = jobs.downloadSiblings(of: job).filter { mayBeginEarly($0, header, source) }
+    guard
+      let (plan, members, rungs) = sharing.earlyRender(
+        of: job, with: siblings, header, maximumBytes: earlyRenders.availableBytes)
+    else { return }
+    let render = EarlyRender(plan, members, rungs, source: source)
+    if earlyRenders.insert(render) { queueTurn(render, bytes: plan.peakBytes) }
+  }
+
+  /// Whether a render of the beginning gives the same picture as one of the complete file, at about the same cost.
+  private func mayBeginEarly(_ job: RenderJob, _ header: ImageHeader, _ source: any ArrivingSource) -> Bool {
+    // A gain map comes after the picture. A JPEG XL may be made of the file's own coefficients.
+    guard source.size >= Self.minimumOriginalBytes, header.format == .jpeg, header.raw == nil,
+      !job.asset.mayHaveGainMap, !job.wanted.request.isAnimated, job.wanted.request.format != .jxl
+    else { return false }
+    // While bytes may be missing, what is not shown is decoded too.
+    let plan = renderer.planner.plan(header, job.wanted)
+    let shown = plan.region.width * plan.region.height
+    guard shown * 2 >= Double(header.storedSize.pixelCount) else { return false }
+    let pass = TilePass(header, minimumPixels: quickFrames.minimumTiledPixels)
+    return pass?.grid.tile(of: job.wanted) == nil
+  }
+
+  private func queueTurn(_ render: EarlyRender, bytes: Int) {
+    let priority = render.jobs.compactMap { jobs.ticketAndPriority(of: $0)?.priority }.max() ?? .normal
+    renderLane.submit(priority, bytes: bytes) { [self] memory in
+      guard render.turnBegan(memory) else { return }
+      let next = render.runTurn(renderer)
+      if case .wait = next { earlyRenders.suspended() }
+      proceed(render, next)
+    }
+  }
+
+  private func proceed(_ render: EarlyRender, _ next: EarlyRender.Next) {
+    switch next {
+    case .wait: break
+    case .turn: queueTurn(render, bytes: 0)
+    case .dropped(let jobs):
+      earlyRenders.drop(render)
+      for (job, original) in jobs { renderComplete(job, original) }
+    case .finished(let pictures):
+      earlyRenders.finished(render)
+      deliver(pictures)
+    }
+  }
+
+  /// The download of a job's original is verified: ends the render that has begun with its first bytes. Returns false if
+  /// there is none, or if it has read another header than the complete file has.
+  func continueEarlyRender(of job: RenderJob, _ original: OpenedOriginal) -> Bool {
+    guard let render = earlyRenders.render(of: job) else { return false }
+    guard render.plan.header == original.header else {
+      earlyRenders.drop(render)
+      return false
+    }
+    proceed(render, render.originalVerified((job, original)))
+    return true
+  }
+
+  /// Delivers pictures as other renders do.
+  private func deliver(_ pictures: EarlyRender.Pictures) {
+    let began = now()
+    var delivered: [RenderJob] = []
+    for (member, image) in pictures.images {
+      let output = pictures.shared.output(of: member)
+      for warnings in image.warnings { renderer.log(warnings, of: pictures.shared.jobs[0].asset) }
+      if case .frame(let job) = output {
+        job.hasFetched.store(true, ordering: .relaxed)
+        delivered.append(job)
+      }
+      pictureFinished(
+        pictures.shared, member, .success(image), pictures.verified[0].original.source, stepBegan: began)
+    }
+    for (job, original) in pictures.verified where !delivered.contains(where: { $0 === job }) {
+      renderComplete(job, original)
+    }
+  }
+
+  private func renderComplete(_ job: RenderJob, _ original: OpenedOriginal) {
+    let isAccepted = quickLane.submit { [self] in
+      runStep(job) { () throws(ImageServiceError) in try plan(job, original, stepBegan: now()) }
+    }
+    if !isAccepted { delivery.fail(job, .queueFull) }
+  }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import LibraryFolder
+import PhotoModel
+import Synchronization
+import Testing
+
+/// Originals that are in the cloud until the test lets them arrive.
+final class CloudOriginals: OriginalFetcher {
+  final class Fetch: OriginalFetch {
+    let isUrgent: Bool
+    let arrived: @Sendable (any ArrivingSource) -> Void
+    let ended: @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
+    private let wasCancelled = Atomic<Bool>(false)
+
+    init(
+      _ isUrgent: Bool, _ arrived: @escaping @Sendable (any ArrivingSource) -> Void,
+      _ ended: @escaping @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
+    ) { (self.isUrgent, self.arrived, self.ended) = (isUrgent, arrived, ended) }
+
+    var isCancelled: Bool { wasCancelled.load(ordering: .relaxed) }
+    func cancel() { wasCancelled.store(true, ordering: .relaxed) }
+  }
+
+  private let folder: LibraryFolder
+  private let path: String
+  private let fetches = Mutex<[Fetch]>([])
+
+  init() throws {
+    path = FileManager.default.temporaryDirectory.path + "/photod-cloud-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    folder = try LibraryFolder(path: path)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  var store: OriginalStore {
+    OriginalStore(fetcher: self) { original throws(OriginalStoreError) in throw .inCloud }
+  }
+
+  func isLocal(_ original: OriginalFile) -> Bool { false }
+  func head(of original: OriginalFile) -> (any ByteSource)? { nil }
+
+  func fetch(
+    _ original: OriginalFile, isUrgent: Bool, arrived: @escaping @Sendable (any ArrivingSource) -> Void,
+    ended: @escaping @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
+  ) -> any OriginalFetch {
+    let fetch = Fetch(isUrgent, arrived, ended)
+    fetches.withLock { $0.append(fetch) }
+    return fetch
+  }
+
+  /// Returns when as many fetches have begun.
+  func fetches(_ count: Int) async -> [Fetch] {
+    await eventually { fetches.withLock { $0.count >= count } }
+    return fetches.withLock { $0 }
+  }
+
+  func file(_ bytes: [UInt8]) throws -> any FileByteSource {
+    let name = UUID().uuidString
+    try Data(bytes).write(to: URL(filePath: path + "/" + name))
+    return try folder.open(Array(name.utf8))
+  }
+}
+
+/// An original whose bytes arrive when the test says so.
+final class ArrivingBytes: ArrivingSource {
+  private let bytes: MemoryByteSource
+  private let available: Atomic<Int64>
+  private let end = Atomic<Int64>(0)
+
+  init(_ bytes: [UInt8], available: Int = 0) {
+    self.bytes = MemoryByteSource(bytes)
+    self.available = Atomic(Int64(available))
+  }
+
+  var size: Int64 { bytes.size }
+  var availableBytes: Int64 { available.load(ordering: .acquiring) }
+  /// The end of the last bytes that were read.
+  var readBytes: Int64 { end.load(ordering: .relaxed) }
+
+  /// Lets bytes arrive, and tells a fetch.
+  func arrive(_ count: Int, _ fetch: CloudOriginals.Fetch) {
+    available.store(Int64(count), ordering: .releasing)
+    fetch.arrived(self)
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> ByteRead {
+    guard offset < size else { return .end }
+    let count = Int(availableBytes - offset)
+    guard count > 0 else { return .notYet }
+    let read = bytes.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(count)), at: offset)
+    if case .bytes(let got) = read { end.max(offset + Int64(got), ordering: .relaxed) }
+    return read
+  }
+}
