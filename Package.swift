@@ -158,7 +158,7 @@ let package = Package(
         "PhotoModel", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan", "ObjectStores", logging,
       ]),
     Wing.library.module(
-      "OriginalDownloads", ["PhotoModel", "LibraryFolder", "ObjectStores", collections, crypto]),
+      "OriginalDownloads", ["PhotoModel", "LibraryFolder", "ObjectStores", collections, crypto, logging]),
 
     Wing.service.system("CISAL", "libisal", "libisal-dev"),
     Wing.service.module("DiskCache", ["CISAL", grdb, crypto, logging]),
@@ -273,7 +273,7 @@ let package = Package(
         "RemoteScan", "PhotoModel", "ImageCodec", "LibraryCatalogue", "LibraryScan", "LibraryFixtures", "ObjectStores",
         "PhotoFixtures", logging,
       ]),
-    tests("OriginalDownloadsTests", ["OriginalDownloads", "ObjectStores", "PhotoModel", crypto]),
+    tests("OriginalDownloadsTests", ["OriginalDownloads", "ObjectStores", "PhotoModel", crypto, logging]),
     tests(
       "LibraryFilesTests",
       [

@@ -120,6 +120,8 @@ struct Composition: Sendable {
     decoders.register(in: metrics)
     let originals = content.originals
     MetricsSetup.register(content.remote?.downloads, capacityBytes: settings.originals.diskBytes, in: metrics)
+    let kept = content.remote.map { keptOriginals($0.downloads, catalogue) }
+    MetricsSetup.register(kept, in: metrics)
     let images = ImageServices(
       settings, dataFolder: dataFolder, originals: originals, cache: cache, catalogue: catalogue,
       shared: shared, workers: decoders.pictures, metrics: metrics)
@@ -261,14 +263,28 @@ struct Composition: Sendable {
         originals: OriginalStore(folder: folder), scanner: .folder(try scanner(of: path, catalogue)), folder: path,
         fileOptions: settings.files, remote: nil)
     case .remote(let location):
+      var limits = settings.originals
+      limits.windowDownloads = settings.caching.fetches
       let remote = try RemoteLibrary(
-        location, dataFolder: dataFolder, limits: settings.originals, headBytes: settings.remote.headBytes)
+        location, dataFolder: dataFolder, limits: limits, headBytes: settings.remote.headBytes)
       var options = settings.files
       options.isReadOnly = true
       return Content(
         originals: remote.originals, scanner: .remote(try scanner(of: remote.store, remote.heads, catalogue)),
         folder: remote.emptyFolder, fileOptions: options, remote: remote)
     }
+  }
+
+  /// The originals to keep are pinned before any request can evict one.
+  private func keptOriginals(_ downloads: OriginalDownloads, _ catalogue: Catalogue) -> KeptOriginals {
+    var limits = settings.kept
+    limits.downloads = settings.caching.fetches
+    let kept = KeptOriginals(
+      downloads, diskBytes: settings.originals.diskBytes, limits: limits, logger: Logger(label: "originals")
+    ) { try catalogue.keptOriginals(limitBytes: $0, limit: $1) }
+    kept.update()
+    catalogue.feed.observe(kept)
+    return kept
   }
 
   private func scanner(

@@ -44,7 +44,8 @@ package protocol OriginalFetcher: Sendable {
   /// Starts to download an original, or joins a download that others wait for.
   ///
   /// - Parameters:
-  ///   - isUrgent: a caller waits, so it comes before originals that are fetched in advance.
+  ///   - isUrgent: a caller waits, so it comes before originals that are fetched in advance. One that is fetched in
+  ///     advance is held until the fetch is cancelled: others make room before it.
   ///   - progressed: called with the share of bytes that are here, 0 to 1, on any queue; must return quickly.
   ///   - ended: called once, later and on any queue, unless the fetch is cancelled before; must return quickly. The
   ///     source stays readable when the original is evicted.
@@ -56,7 +57,7 @@ package protocol OriginalFetcher: Sendable {
 
 /// One caller that waits for an original.
 package protocol OriginalFetch: Sendable {
-  /// Stops waiting. The download ends if no other caller waits for it.
+  /// Stops waiting, or holding what was fetched in advance. The download ends if no other caller waits for it.
   func cancel()
 }
 
