@@ -140,7 +140,10 @@ let package = Package(
       ["Primitives", "PhotoModel", "MediaMetadata", "ImageCodec", "LibraryFolder", "LibraryCatalogue", logging]),
     Wing.library.module(
       "LibraryFiles",
-      ["Primitives", "PhotoModel", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan", logging]),
+      [
+        "Primitives", "PhotoModel", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan", "ObjectStores",
+        logging,
+      ]),
 
     Wing.library.module(
       "LibraryImport",

@@ -142,8 +142,8 @@ struct Composition: Sendable {
     let streams = ChangeStreams(limits: settings.changes.streams)
     catalogue.feed.observe(streams)
     let files = try LibraryFiles(
-      catalogue: catalogue, directory: content.folder, timeZone: settings.timeZone, limits: settings.codec,
-      options: content.fileOptions, logger: Logger(label: "files"))
+      catalogue: catalogue, directory: content.folder, bucket: content.remote?.writableBucket(catalogue),
+      timeZone: settings.timeZone, limits: settings.codec, options: content.fileOptions, logger: Logger(label: "files"))
     let changeServices = ChangeServices(
       catalogue: catalogue,
       lists: ChangeListExecutor(
@@ -242,7 +242,7 @@ struct Composition: Sendable {
   private struct Content {
     let originals: OriginalStore
     let scanner: AnyLibraryScanner
-    /// The folder that uploads and the trash would write to.
+    /// The folder that uploads and the trash write to; of a remote library, the one for uploads on their way.
     let folder: String
     let fileOptions: LibraryFiles.Options
     /// `nil` for a library in a folder.
@@ -268,10 +268,10 @@ struct Composition: Sendable {
       let remote = try RemoteLibrary(
         location, dataFolder: dataFolder, limits: limits, headBytes: settings.remote.headBytes)
       var options = settings.files
-      options.isReadOnly = true
+      options.isReadOnly = options.isReadOnly || !remote.isBucket
       return Content(
         originals: remote.originals, scanner: .remote(try scanner(of: remote.store, remote.heads, catalogue)),
-        folder: remote.emptyFolder, fileOptions: options, remote: remote)
+        folder: remote.uploadFolder, fileOptions: options, remote: remote)
     }
   }
 

@@ -108,7 +108,8 @@ package final class OriginalDownloads: Sendable {
   }
 
   private let store: any ObjectStore
-  private let folder: OriginalFolder
+  /// Used by extensions too.
+  let folder: OriginalFolder
   private let limits: Limits
   let clock: DownloadClock
   let queue = DispatchQueue(label: "photod.download", qos: .userInitiated)
