@@ -140,7 +140,10 @@ let package = Package(
       ["Primitives", "PhotoModel", "MediaMetadata", "ImageCodec", "LibraryFolder", "LibraryCatalogue", logging]),
     Wing.library.module(
       "LibraryFiles",
-      ["Primitives", "PhotoModel", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan", logging]),
+      [
+        "Primitives", "PhotoModel", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan", "ObjectStores",
+        logging,
+      ]),
 
     Wing.library.module(
       "LibraryImport",
@@ -158,7 +161,7 @@ let package = Package(
         "PhotoModel", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan", "ObjectStores", logging,
       ]),
     Wing.library.module(
-      "OriginalDownloads", ["PhotoModel", "LibraryFolder", "ObjectStores", collections, crypto]),
+      "OriginalDownloads", ["PhotoModel", "LibraryFolder", "ObjectStores", collections, crypto, logging]),
 
     Wing.service.system("CISAL", "libisal", "libisal-dev"),
     Wing.service.module("DiskCache", ["CISAL", grdb, crypto, logging]),
@@ -273,7 +276,7 @@ let package = Package(
         "RemoteScan", "PhotoModel", "ImageCodec", "LibraryCatalogue", "LibraryScan", "LibraryFixtures", "ObjectStores",
         "PhotoFixtures", logging,
       ]),
-    tests("OriginalDownloadsTests", ["OriginalDownloads", "ObjectStores", "PhotoModel", crypto]),
+    tests("OriginalDownloadsTests", ["OriginalDownloads", "ObjectStores", "PhotoModel", crypto, logging]),
     tests(
       "LibraryFilesTests",
       [

@@ -120,6 +120,8 @@ struct Composition: Sendable {
     decoders.register(in: metrics)
     let originals = content.originals
     MetricsSetup.register(content.remote?.downloads, capacityBytes: settings.originals.diskBytes, in: metrics)
+    let kept = content.remote.map { keptOriginals($0.downloads, catalogue) }
+    MetricsSetup.register(kept, in: metrics)
     let images = ImageServices(
       settings, dataFolder: dataFolder, originals: originals, cache: cache, catalogue: catalogue,
       shared: shared, workers: decoders.pictures, metrics: metrics)
@@ -140,8 +142,8 @@ struct Composition: Sendable {
     let streams = ChangeStreams(limits: settings.changes.streams)
     catalogue.feed.observe(streams)
     let files = try LibraryFiles(
-      catalogue: catalogue, directory: content.folder, timeZone: settings.timeZone, limits: settings.codec,
-      options: content.fileOptions, logger: Logger(label: "files"))
+      catalogue: catalogue, directory: content.folder, bucket: content.remote?.writableBucket(catalogue),
+      timeZone: settings.timeZone, limits: settings.codec, options: content.fileOptions, logger: Logger(label: "files"))
     let changeServices = ChangeServices(
       catalogue: catalogue,
       lists: ChangeListExecutor(
@@ -240,7 +242,7 @@ struct Composition: Sendable {
   private struct Content {
     let originals: OriginalStore
     let scanner: AnyLibraryScanner
-    /// The folder that uploads and the trash would write to.
+    /// The folder that uploads and the trash write to; of a remote library, the one for uploads on their way.
     let folder: String
     let fileOptions: LibraryFiles.Options
     /// `nil` for a library in a folder.
@@ -261,14 +263,28 @@ struct Composition: Sendable {
         originals: OriginalStore(folder: folder), scanner: .folder(try scanner(of: path, catalogue)), folder: path,
         fileOptions: settings.files, remote: nil)
     case .remote(let location):
+      var limits = settings.originals
+      limits.windowDownloads = settings.caching.fetches
       let remote = try RemoteLibrary(
-        location, dataFolder: dataFolder, limits: settings.originals, headBytes: settings.remote.headBytes)
+        location, dataFolder: dataFolder, limits: limits, headBytes: settings.remote.headBytes)
       var options = settings.files
-      options.isReadOnly = true
+      options.isReadOnly = options.isReadOnly || !remote.isBucket
       return Content(
         originals: remote.originals, scanner: .remote(try scanner(of: remote.store, remote.heads, catalogue)),
-        folder: remote.emptyFolder, fileOptions: options, remote: remote)
+        folder: remote.uploadFolder, fileOptions: options, remote: remote)
     }
+  }
+
+  /// The originals to keep are pinned before any request can evict one.
+  private func keptOriginals(_ downloads: OriginalDownloads, _ catalogue: Catalogue) -> KeptOriginals {
+    var limits = settings.kept
+    limits.downloads = settings.caching.fetches
+    let kept = KeptOriginals(
+      downloads, diskBytes: settings.originals.diskBytes, limits: limits, logger: Logger(label: "originals")
+    ) { try catalogue.keptOriginals(limitBytes: $0, limit: $1) }
+    kept.update()
+    catalogue.feed.observe(kept)
+    return kept
   }
 
   private func scanner(

@@ -205,6 +205,19 @@ enum MetricsSetup {
       read: value { Double($0.ended.completeBytes) })
   }
 
+  /// - Parameter kept: `nil` for a library in a folder; all values are 0 then.
+  static func register(_ kept: KeptOriginals?, in registry: MetricsRegistry) {
+    let states: [(state: String, count: any KeyPath<KeptOriginals.Counts, Int> & Sendable)] = [
+      ("local", \.local), ("missing", \.missing), ("left_out", \.leftOut),
+    ]
+    for (state, count) in states {
+      registry.gauge(
+        "photod_kept_originals",
+        "Originals to keep (keepOriginal), by state; left_out: beyond originals.keptPercent of the store.",
+        ["state": state], read: { kept.map { Double($0.counts[keyPath: count]) } ?? 0 })
+    }
+  }
+
   static func register(
     scans counts: @escaping @Sendable () -> (completed: Int, failed: Int), in registry: MetricsRegistry
   ) {

@@ -1,3 +1,5 @@
+import LibraryCatalogue
+import LibraryFiles
 import ObjectStores
 import OriginalDownloads
 import PhotoModel
@@ -10,9 +12,11 @@ import PhotoModel
 struct RemoteLibrary: Sendable {
   let store: any ObjectStore
   let downloads: OriginalDownloads
-  /// Stands for the folder of the library, which a remote library does not have. Nothing is written into it, because
-  /// the library is read-only.
-  let emptyFolder: String
+  /// Stands for the folder of the library, which a remote library does not have. Has the uploads to a bucket that are on
+  /// their way.
+  let uploadFolder: String
+  /// Whether photod may write to it: only buckets.
+  let isBucket: Bool
   private let lock: FolderLock
 
   let heads: OriginalHeads
@@ -36,11 +40,12 @@ struct RemoteLibrary: Sendable {
     _ location: RemoteLocation, dataFolder: String, limits: OriginalDownloads.Limits, headBytes: Int64
   ) throws {
     store = try location.store()
+    isBucket = location.isBucket
     heads = try Self.heads(in: dataFolder, limitBytes: headBytes)
     let folder = dataFolder + "/originals"
     do throws(SystemError) {
-      emptyFolder = dataFolder + "/remote"
-      try Self.makeFolder(emptyFolder)
+      uploadFolder = dataFolder + "/remote"
+      try Self.makeFolder(uploadFolder)
       try Self.makeFolder(folder)
       lock = try FolderLock(folder + "/lock")
       downloads = try OriginalDownloads(store: store, path: folder, limits: limits)
@@ -49,6 +54,15 @@ struct RemoteLibrary: Sendable {
       throw CommandFailure(
         description: "the originals in \(folder): "
           + (isInUse ? "another daemon uses them; stop it, or set another data folder" : "\(error)"))
+    }
+  }
+
+  /// The bucket that uploads and the trash write to; `nil` if the library is on a web server. What is uploaded is also
+  /// kept in the data folder, like an original that was downloaded last.
+  func writableBucket(_ catalogue: Catalogue) throws -> LibraryBucket? {
+    guard isBucket else { return nil }
+    return LibraryBucket(store, name: try catalogue.uniqueName()) { [downloads] key, identity, file in
+      downloads.adopt(file, key, identity)
     }
   }
 

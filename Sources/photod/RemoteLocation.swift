@@ -32,6 +32,8 @@ struct RemoteLocation: Sendable {
   var limits: RemoteLimits
   private let credentialsFile: String
 
+  var isBucket: Bool { if case .bucket = kind { true } else { false } }
+
   static func isRemote(_ library: String) -> Bool {
     ["s3://", "https://", "http://"].contains { library.hasPrefix($0) }
   }

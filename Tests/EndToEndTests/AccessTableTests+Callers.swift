@@ -111,6 +111,7 @@ extension AccessTableTests {
         [
           "/v1/uploads", "/v1/uploads/{upload}", "/v1/changes", "/v1/signedURLs", "/v1/session", "/v1/assets",
           "/v1/scan", "/v1/assets/{localIdentifier}/adjustments",
+          "/v1/assets/{localIdentifier}/keepOriginal", "/v1/collections/{collection}/keepOriginal",
         ].contains(path)
       return switch self {
       case .none, .own, .writing: true

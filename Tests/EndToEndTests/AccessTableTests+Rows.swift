@@ -58,12 +58,13 @@ extension AccessTableTests {
   /// Needs the scope `write`; callers who have it get this response.
   ///
   /// - Parameters:
+  ///   - limited: the response to those of them who see only one album.
   ///   - add: the response to callers who have only `add`.
   ///   - admin: the response to callers who have `admin` and not `write`.
-  private static func writing(_ status: Int, add: Int = 403, admin: Int = 403) -> Answers {
+  private static func writing(_ status: Int, limited: Int? = nil, add: Int = 403, admin: Int = 403) -> Answers {
     { who in
       who.status { scopes in
-        if scopes.contains(.write) { return status }
+        if scopes.contains(.write) { return who.isLimited ? limited ?? status : status }
         if scopes.contains(.add) { return add }
         return scopes.contains(.admin) ? admin : 403
       }
@@ -148,6 +149,20 @@ extension AccessTableTests {
         get(inside + "/adjustments", reading(404)), get(outside + "/adjustments", reading(404)),
         Row(method: "PUT", target: inside + "/adjustments", body: "{}", answers: writing(422)),
         Row(method: "DELETE", target: inside + "/adjustments", answers: writing(204)),
+      ]
+    case "/v1/assets/{localIdentifier}/keepOriginal":
+      return [
+        Row(method: "PUT", target: inside + "/keepOriginal", body: #"{"keep": false}"#, answers: writing(204)),
+        Row(
+          method: "PUT", target: outside + "/keepOriginal", body: #"{"keep": false}"#,
+          answers: writing(204, limited: 404)),
+      ]
+    case "/v1/collections/{collection}/keepOriginal":
+      return [
+        Row(method: "PUT", target: album + "/keepOriginal", body: #"{"keep": false}"#, answers: writing(204)),
+        Row(
+          method: "PUT", target: other + "/keepOriginal", body: #"{"keep": false}"#,
+          answers: writing(204, limited: 404)),
       ]
     case "/v1/assets/{localIdentifier}/preview":
       return [

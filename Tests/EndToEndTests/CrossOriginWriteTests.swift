@@ -61,6 +61,10 @@ struct CrossOriginWriteTests {
         Row(method: "PUT", target: "/v1/assets/none/adjustments", status: 422, isReading: false),
         Row(method: "DELETE", target: "/v1/assets/none/adjustments", status: 404, isReading: false, body: nil),
       ]
+    case "/v1/assets/{localIdentifier}/keepOriginal":
+      return [Row(method: "PUT", target: "/v1/assets/none/keepOriginal", status: 400, isReading: false)]
+    case "/v1/collections/{collection}/keepOriginal":
+      return [Row(method: "PUT", target: "/v1/collections/none/keepOriginal", status: 400, isReading: false)]
     case "/v1/assets/{localIdentifier}/preview":
       return [Row(method: "POST", target: "/v1/assets/none/preview", status: 422, isReading: true)]
     case "/v1/scan": return [Row(method: "POST", target: "/v1/scan", status: 202, isReading: false)]

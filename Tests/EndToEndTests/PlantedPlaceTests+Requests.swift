@@ -138,6 +138,12 @@ extension PlantedPlaceTests {
         try ask("PUT", "/v1/assets/\(asset)/adjustments", body: "{}")
       }
       try ask("DELETE", "/v1/assets/none/adjustments")
+    case "/v1/assets/{localIdentifier}/keepOriginal":
+      for asset in world.assets + ["none"] {
+        try ask("PUT", "/v1/assets/\(asset)/keepOriginal", body: #"{"keep": false}"#)
+      }
+    case "/v1/collections/{collection}/keepOriginal":
+      try ask("PUT", "/v1/collections/\(LocationFixture.album)/keepOriginal", body: #"{"keep": false}"#)
     case "/v1/assets/{localIdentifier}/preview":
       for asset in world.assets + ["none"] {
         try ask("POST", "/v1/assets/\(asset)/preview", body: #"{"operations": [], "targetSize": "32x32"}"#)

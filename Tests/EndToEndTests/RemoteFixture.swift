@@ -73,10 +73,10 @@ final class RemoteFixture: Sendable {
     return try serve(more)
   }
 
-  func serve(_ more: [String] = []) throws -> TestDaemon {
+  func serve(_ more: [String] = [], environment others: [String: String] = [:]) throws -> TestDaemon {
     try TestDaemon(
       serving: folders, library: library, arguments: arguments + ["--set", "scan.intervalSeconds=0"] + more,
-      environment: environment, launcher: "exec \"$@\" 2>>'\(logPath)'")
+      environment: environment.merging(others) { $1 }, launcher: "exec \"$@\" 2>>'\(logPath)'")
   }
 
   private var logPath: String { folders.base + "/log" }

@@ -131,8 +131,8 @@ struct RemoteLibraryTests {
     #expect(remote.downloads(of: "a.jpg") == 1 && remote.downloads(of: "b.jpg") == 0)
   }
 
-  @Test func `A remote library is read-only, and what is only in the catalogue can be changed`() throws {
-    let remote = try RemoteFixture()
+  @Test func `A library on a web server is read-only, and what is only in the catalogue can be changed`() throws {
+    let remote = try RemoteFixture(.origin)
     defer { remote.stop() }
     remote.set("a.jpg", RemoteFixture.picture(1))
     let daemon = try remote.daemon()

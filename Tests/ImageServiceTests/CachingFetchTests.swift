@@ -67,6 +67,22 @@ struct CachingFetchTests {
 
   private let harness = Harness()
 
+  @Test func `A fetched original is held until its entry leaves`() throws {
+    func ended() -> [CachingState.FetchID] {
+      harness.state.takeEffects().compactMap { if case .endHold(let id) = $0 { id } else { nil } }
+    }
+    for index in [1, 2] { harness.start(index, allowsNetwork: true) }
+    harness.prepareAll()
+    let (first, second) = (try #require(harness.nextFetch()), try #require(harness.nextFetch()))
+    harness.state.fetchEnded(first.id, isLocal: true)
+    #expect(ended() == [])
+    harness.state.fetchEnded(second.id, isLocal: false)
+    #expect(ended() == [second.id])
+    harness.prepareAll()
+    harness.state.stopAll()
+    #expect(ended() == [first.id])
+  }
+
   @Test func `Without the network nothing is fetched, until a call allows it`() {
     harness.start(1, allowsNetwork: false)
     harness.prepareAll()

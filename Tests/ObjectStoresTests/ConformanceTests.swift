@@ -118,6 +118,54 @@ import Testing
     }
   }
 
+  @Test(arguments: writable) func `A file is written as it is, and replaces nothing unless it may`(
+    _ kind: StorePeer.Kind
+  ) throws {
+    try StorePeer.with(kind) { peer in
+      let file = try ObjectFile(MemorySource(pattern(300_000)))
+      let identity = try peer.store.waitToPut(file, as: "d/f.bin", replaces: false)
+      let found = try peer.store.waitForHead("d/f.bin")
+      #expect(found.identity == identity)
+      let range = ObjectRange(offset: 0, length: 300_000)
+      #expect(try peer.store.waitForBytes("d/f.bin", range, of: identity) == pattern(300_000))
+      #expect(throws: ObjectStoreError.exists) { try peer.store.waitToPut(file, as: "d/f.bin", replaces: false) }
+      let empty = try ObjectFile(MemorySource([]))
+      #expect(try peer.store.waitToPut(empty, as: "d/f.bin", replaces: true).size == 0)
+      guard kind != .folder else { return }
+      #expect(file.hasBytes(of: found))
+      #expect(try !ObjectFile(MemorySource(pattern(300_000, seed: 3))).hasBytes(of: found))
+      // By the entity tag alone, and not at all for one that is no MD5.
+      #expect(file.hasBytes(of: ObjectDescription(identity: identity)))
+      let other = ObjectIdentity(size: 300_000, version: .entityTag("\"0123-2\""))
+      #expect(!file.hasBytes(of: ObjectDescription(identity: other)))
+    }
+  }
+
+  @Test(arguments: writable.filter { $0 != .folder }) func `The trash is listed by its name only`(
+    _ kind: StorePeer.Kind
+  ) throws {
+    try StorePeer.with(kind) { peer in
+      for key in [
+        ".trash/x/1.jpg", ".trash/x/2.jpg", ".trash/x/y/3.jpg", ".trash/x/y/4.jpg", ".trash/z/5.jpg", "6.jpg",
+      ] {
+        try peer.set(key, [1])
+      }
+      func keys(_ list: (ObjectPage.Position?) throws -> ObjectPage) throws -> [ObjectKey] {
+        var (found, position) = ([ObjectKey](), nil as ObjectPage.Position?)
+        repeat {
+          let page = try list(position)
+          found += page.entries.map(\.key)
+          position = page.next
+        } while position != nil
+        return found
+      }
+      #expect(
+        try keys { try peer.store.waitForPage(below: ".trash/x", from: $0) }
+          == [".trash/x/1.jpg", ".trash/x/2.jpg", ".trash/x/y/3.jpg", ".trash/x/y/4.jpg"])
+      #expect(try keys { try peer.store.waitForPage(from: $0) } == ["6.jpg"])
+    }
+  }
+
   @Test(arguments: writable) func `A copy, a move and a deletion do what they say`(_ kind: StorePeer.Kind) throws {
     try StorePeer.with(kind) { peer in
       let identity = try peer.store.waitToPut(pattern(5000), as: "a é.bin", replaces: false)

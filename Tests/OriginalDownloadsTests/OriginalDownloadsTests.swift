@@ -34,6 +34,26 @@ import Testing
     #expect(harness.downloads.open("a.jpg", DownloadHarness.identity(300_000, "\"v2\"")) == nil)
   }
 
+  @Test func `An uploaded file becomes an original if there is room for it`() throws {
+    let harness = try DownloadHarness()
+    try harness.fetch("old.jpg", Self.bytes, read: 0)
+    try harness.fetch("a.jpg", Self.bytes, read: 1)
+    let identity = DownloadHarness.identity(300_000)
+    let file = try #require(harness.downloads.open("a.jpg", identity))
+    for key in ["b.jpg", "b.jpg", "c.jpg"] as [ObjectKey] { harness.downloads.adopt(file, key, identity) }
+    for (key, isLocal) in [("old.jpg", false), ("a.jpg", true), ("b.jpg", true), ("c.jpg", true)] as [(ObjectKey, Bool)]
+    {
+      #expect(harness.downloads.isLocal(key, identity) == isLocal, "\(key)")
+    }
+    let adopted = try #require(harness.downloads.open("c.jpg", identity))
+    #expect(try adopted.bytes(at: 0, count: 300_000) == Self.bytes)
+    #expect(harness.downloads.counts.reservedBytes == 0)
+    for key in ["a.jpg", "b.jpg", "c.jpg"] as [ObjectKey] { harness.downloads.pin(key, identity) }
+    harness.downloads.adopt(adopted, "d.jpg", identity)
+    #expect(!harness.downloads.isLocal("d.jpg", identity))
+    #expect(harness.names.count == 3)
+  }
+
   @Test func `The beginning is readable while the rest is on its way`() throws {
     let harness = try DownloadHarness()
     let waiter = TestWaiter()

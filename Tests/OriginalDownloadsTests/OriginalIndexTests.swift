@@ -97,6 +97,25 @@ private struct Model {
     #expect(index.reserve(100) == [Self.name(1)])
   }
 
+  @Test func `Originals that are held go after all others, and pinned ones never`() throws {
+    var index = OriginalIndex(capacityBytes: 100)
+    for number in 1...4 { index.insert(Self.name(number), size: 25) }
+    index.hold(Self.name(1))
+    index.hold(Self.name(1))
+    index.pin(Self.name(2))
+    #expect(index.reserve(25) == [Self.name(3)])
+    index.release(25)
+    index.insert(Self.name(5), size: 25)
+    #expect(index.reserve(75).map(Set.init) == Set([1, 4, 5].map(Self.name)))
+    #expect(index.reserve(1) == nil)
+    index.release(75)
+    index.insert(Self.name(1), size: 50)
+    index.insert(Self.name(6), size: 25)
+    for _ in 0..<2 { index.endHold(Self.name(1)) }
+    index.endHold(Self.name(1))
+    #expect(index.reserve(10) == [Self.name(1)])
+  }
+
   @Test func `Another key, size or state has another name`() {
     let names = [
       OriginalName("a", FileIdentity(inode: 1, size: 1, modified: 1)),

@@ -100,6 +100,12 @@ final class StubStore: ObjectStore {
   func put(
     _ bytes: [UInt8], as key: ObjectKey, replaces: Bool, _ completion: @escaping Completion<ObjectIdentity>
   ) -> any ObjectOperation { fail() }
+  func put(
+    _ file: ObjectFile, as key: ObjectKey, replaces: Bool, _ completion: @escaping Completion<ObjectIdentity>
+  ) -> any ObjectOperation { fail() }
+  func list(
+    below folder: ObjectKey, from position: ObjectPage.Position?, _ completion: @escaping Completion<ObjectPage>
+  ) -> any ObjectOperation { fail() }
   func copy(
     _ key: ObjectKey, of identity: ObjectIdentity, to newKey: ObjectKey, _ completion: @escaping Completion<Void>
   ) -> any ObjectOperation { fail() }

@@ -104,6 +104,12 @@ final class MemoryStore: ObjectStore {
   func put(
     _ bytes: [UInt8], as key: ObjectKey, replaces: Bool, _ completion: @escaping Completion<ObjectIdentity>
   ) -> any ObjectOperation { preconditionFailure("scans don't write") }
+  func put(
+    _ file: ObjectFile, as key: ObjectKey, replaces: Bool, _ completion: @escaping Completion<ObjectIdentity>
+  ) -> any ObjectOperation { preconditionFailure("scans don't write") }
+  func list(
+    below folder: ObjectKey, from position: ObjectPage.Position?, _ completion: @escaping Completion<ObjectPage>
+  ) -> any ObjectOperation { preconditionFailure("scans list the whole store") }
   func copy(
     _ key: ObjectKey, of identity: ObjectIdentity, to newKey: ObjectKey, _ completion: @escaping Completion<Void>
   ) -> any ObjectOperation { preconditionFailure("scans don't write") }

@@ -10,9 +10,14 @@ package final class MemoryServer: Sendable {
   private struct Object {
     var bytes: [UInt8]
     var sha256: String?
+    var modified = MemoryServer.epoch
   }
 
+  /// 24 May 2013. Objects that a client writes get later times, each another one.
+  private static let epoch: Int64 = 1_369_353_600
+
   private let objects = Mutex<[String: Object]>([:])
+  private let writes = Atomic<Int64>(0)
   private let server = Mutex<ScriptedServer?>(nil)
   /// The path before the keys: of the prefix of an origin, or of the bucket.
   private let root: String
@@ -50,10 +55,19 @@ package final class MemoryServer: Sendable {
   /// The usual answer to a request.
   package func usual(_ request: ScriptedServer.Request) -> ScriptedServer.Step { answer(request) }
 
+  /// Writes an object, with the time of the epoch.
   package func set(_ key: String, _ bytes: [UInt8]) { objects.withLock { $0[key] = Object(bytes: bytes) } }
 
   private static func tag(_ bytes: [UInt8]) -> String {
     "\"" + Insecure.MD5.hash(data: bytes).map { String(format: "%02x", $0) }.joined() + "\""
+  }
+
+  private static func text(_ time: Int64, _ format: String) -> String {
+    let formatter = DateFormatter()
+    formatter.locale = Locale(identifier: "en_US_POSIX")
+    formatter.timeZone = TimeZone(identifier: "UTC")
+    formatter.dateFormat = format
+    return formatter.string(from: Date(timeIntervalSince1970: TimeInterval(time)))
   }
 
   private func answer(_ request: ScriptedServer.Request) -> ScriptedServer.Step {
@@ -77,7 +91,8 @@ package final class MemoryServer: Sendable {
     let tag = Self.tag(object.bytes)
     if let wanted = request.fields["if-match"], wanted != tag { return .answer(412) }
     var fields = [
-      "ETag": tag, "Last-Modified": "Fri, 24 May 2013 00:00:00 GMT", "Content-Length": "\(object.bytes.count)",
+      "ETag": tag, "Last-Modified": Self.text(object.modified, "EEE, dd MMM yyyy HH:mm:ss 'GMT'"),
+      "Content-Length": "\(object.bytes.count)",
     ]
     if request.fields["x-amz-checksum-mode"] == "ENABLED" { fields["x-amz-checksum-sha256"] = object.sha256 }
     if request.method == "HEAD" { return .head(200, fields) }
@@ -104,7 +119,8 @@ package final class MemoryServer: Sendable {
     var text = "<?xml version=\"1.0\"?><ListBucketResult><IsTruncated>\(all.count > count)</IsTruncated>"
     for (key, object) in all.prefix(count) {
       let encoded = key.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
-      text += "<Contents><Key>\(encoded)</Key><LastModified>2013-05-24T00:00:00.000Z</LastModified>"
+      text += "<Contents><Key>\(encoded)</Key><LastModified>"
+      text += Self.text(object.modified, "yyyy-MM-dd'T'HH:mm:ss.000'Z'") + "</LastModified>"
       text += "<ETag>&quot;\(Self.tag(object.bytes).dropFirst().dropLast())&quot;</ETag>"
       text += "<Size>\(object.bytes.count)</Size></Contents>"
     }
@@ -113,7 +129,8 @@ package final class MemoryServer: Sendable {
   }
 
   private func put(_ request: ScriptedServer.Request, _ key: String) -> ScriptedServer.Step {
-    objects.withLock { objects in
+    let modified = Self.epoch + writes.add(1, ordering: .relaxed).newValue
+    return objects.withLock { objects in
       if request.fields["if-none-match"] == "*", objects[key] != nil {
         return .answer(412, [:], "<Error><Code>PreconditionFailed</Code></Error>")
       }
@@ -127,9 +144,11 @@ package final class MemoryServer: Sendable {
           return .answer(412, [:], "<Error><Code>PreconditionFailed</Code></Error>")
         }
         objects[key] = object
+        objects[key]?.modified = modified
         return .answer(200, [:], "<CopyObjectResult><ETag>\(Self.tag(object.bytes))</ETag></CopyObjectResult>")
       }
-      objects[key] = Object(bytes: request.body, sha256: request.fields["x-amz-checksum-sha256"])
+      objects[key] = Object(
+        bytes: request.body, sha256: request.fields["x-amz-checksum-sha256"], modified: modified)
       return .answer(200, ["ETag": Self.tag(request.body)])
     }
   }

@@ -40,6 +40,7 @@ package final class PhotoAPI: Sendable {
   let fetchResultChanges: FetchResultChangeRoute
   let changes: ChangeRoutes
   let adjustments: AdjustmentRoutes
+  let keepOriginal: KeepOriginalRoutes
   let preview: PreviewRoute
   let caching: CachingRoutes
   private let openFiles: OpenOriginals
@@ -144,6 +145,7 @@ package final class PhotoAPI: Sendable {
       services: changeServices, fetchResultChanges: fetchResultChanges, queries: queries, accessPolicy: accessPolicy,
       picturesEdited: picturesEdited, logger: logger)
     adjustments = AdjustmentRoutes(queries: queries, changes: changes)
+    keepOriginal = KeepOriginalRoutes(changes: changes)
     preview = PreviewRoute(queries: queries, previews: previews)
     caching = CachingRoutes(
       managers: managers, queries: queries, presets: options.presets, encoders: upgrades.formats)

@@ -2,6 +2,7 @@
 
 import LibraryCatalogue
 import LibraryFolder
+import ObjectStores
 import PhotoModel
 
 #if canImport(Glibc)
@@ -26,6 +27,7 @@ extension LibraryFiles {
 
   /// Returns false if there is no file to move.
   func move(_ from: [UInt8], to: [UInt8]) throws(LibraryFilesError) -> Bool {
+    if let bucket { return try bucket.move(from, to: to) }
     do throws(SystemError) {
       return try trash.move(from, to: to)
     } catch {
@@ -34,8 +36,9 @@ extension LibraryFiles {
   }
 
   /// Whether this path exists, even as a broken link.
-  func exists(_ path: [UInt8]) -> Bool {
-    (try? root.open(LibraryPath.folder(of: path), isFolder: true).entry(LibraryPath.name(of: path))) != nil
+  func exists(_ path: [UInt8]) throws(LibraryFilesError) -> Bool {
+    if let bucket { return try bucket.head(path) != nil }
+    return (try? root.open(LibraryPath.folder(of: path), isFolder: true).entry(LibraryPath.name(of: path))) != nil
   }
 
   /// This path, or a free name next to it. If it is taken before it is used, that use fails.
@@ -43,9 +46,20 @@ extension LibraryFiles {
     let folder = LibraryPath.folder(of: path)
     for attempt in 1...Self.maximumNameAttempts {
       let candidate = LibraryPath.join(folder, LibraryPath.alternative(attempt, to: LibraryPath.name(of: path)))
-      if !exists(candidate) { return candidate }
+      if try !exists(candidate) { return candidate }
     }
     throw .failed(path: path, SystemError(code: EEXIST))
+  }
+
+  /// Removes the folder of an asset in the trash if it is empty. A bucket has no folders.
+  func removeTrashFolder(of trashPath: [UInt8]) {
+    if bucket == nil { trash.removeFolder(of: trashPath) }
+  }
+
+  /// Throws if a file of this length can't be stored.
+  func checkLength(_ length: Int64?) throws(LibraryFilesError) {
+    guard bucket != nil, let length, length > S3ObjectStore.maximumPieceBytes else { return }
+    throw .storeFailed(.fileTooLarge(limit: S3ObjectStore.maximumPieceBytes))
   }
 
   // MARK: Errors

@@ -30,19 +30,24 @@ package final class LibraryFiles: Sendable {
 
   let catalogue: Catalogue
   let directory: String
+  /// Of a library that is a bucket: an empty folder of this machine, which has only uploads on their way.
   let root: LibraryFolder
+  /// `nil`: the library is the folder.
+  let bucket: LibraryBucket?
   let options: Options
   let probe: FileProbe
+  let mediaProbe: MediaProbe
   let timeZone: TimeZone
   let logger: Logger
   /// The bytes of the staged uploads, and the requests that append to them.
   let staged: StagedUploadTable
 
   /// - Parameters:
-  ///   - directory: the folder of the library.
+  ///   - directory: the folder of the library; for a bucket, a folder for uploads on their way.
   ///   - timeZone: the zone of dates without an offset.
   package init(
-    catalogue: Catalogue, directory: String, timeZone: String, limits: CodecLimits, options: Options, logger: Logger
+    catalogue: Catalogue, directory: String, bucket: LibraryBucket? = nil, timeZone: String, limits: CodecLimits,
+    options: Options, logger: Logger
   ) throws(LibraryError) {
     guard let zone = TimeZone(identifier: timeZone) else { throw .unknownTimeZone(timeZone) }
     do throws(SystemError) {
@@ -52,10 +57,12 @@ package final class LibraryFiles: Sendable {
     }
     self.catalogue = catalogue
     self.directory = directory
+    self.bucket = bucket
     self.options = options
     self.logger = logger
     self.timeZone = zone
     probe = FileProbe(root: root, limits: limits, timeZone: zone)
+    mediaProbe = MediaProbe(limits: limits, timeZone: zone)
     staged = StagedUploadTable(limitBytes: options.stagedBytes, limitPerOwner: options.stagedPerCaller)
     countStagedUploads()
   }

@@ -1,4 +1,4 @@
-// Downloads that only windows wait for. They take what requests leave: none of the connection while a request waits for
+// Downloads that only windows wait for, or that are to be kept. They take what requests leave: none of the connection while a request waits for
 // another original, and no more than the rate of all windows.
 //
 //     mayReceive     bytes have come: they are taken, or the download is noted as paused
@@ -15,7 +15,7 @@ extension OriginalDownloads {
     }
     let now = clock.now()
     let (answer, isScheduled) = state.withLock { state -> (Answer, Bool) in
-      guard let job = state.jobs[download.name], job.download === download, job.priority == .window else {
+      guard let job = state.jobs[download.name], job.download === download, job.priority < .request else {
         return (.yes, true)
       }
       if state.jobs.values.contains(where: { $0.priority == .request }) {

@@ -31,6 +31,8 @@ package final class OriginalDownloads: Sendable {
     package var waiting = 256
     /// Of all downloads for windows together; 0: no limit.
     package var windowBytesPerSecond = 8 << 20
+    /// Downloads at a time that no request waits for.
+    package var windowDownloads = 2
     /// Bytes of one download that have come and are not written yet.
     package var pendingBytes = 1 << 20
 
@@ -38,6 +40,8 @@ package final class OriginalDownloads: Sendable {
   }
 
   package enum Priority: Int, Sendable, Comparable {
+    /// Of an original that is to be kept. Like one for a window, and after all of these.
+    case kept
     /// Of a window that looks ahead. Leaves one place free, and pauses while a caller waits for another original.
     case window
     /// A caller waits.
@@ -67,7 +71,7 @@ package final class OriginalDownloads: Sendable {
     /// `nil` while it waits for a place.
     var download: Download?
 
-    var priority: Priority { waiters.values.lazy.map(\.priority).max() ?? .window }
+    var priority: Priority { waiters.values.lazy.map(\.priority).max() ?? .kept }
   }
 
   struct State {
@@ -104,7 +108,8 @@ package final class OriginalDownloads: Sendable {
   }
 
   private let store: any ObjectStore
-  private let folder: OriginalFolder
+  /// Used by extensions too.
+  let folder: OriginalFolder
   private let limits: Limits
   let clock: DownloadClock
   let queue = DispatchQueue(label: "photod.download", qos: .userInitiated)
@@ -167,6 +172,17 @@ package final class OriginalDownloads: Sendable {
   package func unpin(_ key: ObjectKey, _ identity: FileIdentity) {
     let name = OriginalName(key, identity)
     state.withLock { $0.index.unpin(name) }
+  }
+
+  /// Keeps an original longer than others, now or once it is here, until ``endHold(_:_:)`` is called as often.
+  package func hold(_ key: ObjectKey, _ identity: FileIdentity) {
+    let name = OriginalName(key, identity)
+    state.withLock { $0.index.hold(name) }
+  }
+
+  package func endHold(_ key: ObjectKey, _ identity: FileIdentity) {
+    let name = OriginalName(key, identity)
+    state.withLock { $0.index.endHold(name) }
   }
 
   // MARK: Downloads
@@ -284,8 +300,11 @@ package final class OriginalDownloads: Sendable {
       ($1.value.priority.rawValue, $0.value.number) < ($0.value.priority.rawValue, $1.value.number)
     }
     guard let first else { return nil }
-    let places = first.value.priority == .window ? max(1, limits.downloads - 1) : limits.downloads
-    return state.running < places ? (first.key, first.value) : nil
+    guard first.value.priority < .request else {
+      return state.running < limits.downloads ? (first.key, first.value) : nil
+    }
+    let isOfWindows = state.jobs.values.count { $0.download != nil && $0.priority < .request } < limits.windowDownloads
+    return isOfWindows && state.running < max(1, limits.downloads - 1) ? (first.key, first.value) : nil
   }
 
   private func progressed(_ download: Download) {

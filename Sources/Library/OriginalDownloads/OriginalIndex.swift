@@ -16,6 +16,7 @@ struct OriginalIndex: Sendable {
 
   private var entries: [OriginalName: Entry] = [:]
   private var pins: [OriginalName: Int] = [:]
+  private var holds: [OriginalName: Int] = [:]
   private var lastStamp: UInt64 = 0
   /// Uses from old to new. A place whose stamp is not the entry's own is out of date.
   private var order: Deque<(name: OriginalName, stamp: UInt64)> = []
@@ -31,10 +32,11 @@ struct OriginalIndex: Sendable {
     let excess = usedBytes + reservedBytes + bytes - capacityBytes
     guard excess <= 0 || removableBytes(upTo: excess) >= excess else { return nil }
     reservedBytes += bytes
+    let sparesHeld = excess > 0 && removableBytes(upTo: excess, sparingHeld: true) >= excess
     var removed: [OriginalName] = []
     while usedBytes + reservedBytes > capacityBytes, let (name, stamp) = order.popFirst() {
       guard let entry = entries[name], entry.stamp == stamp else { continue }
-      if pins[name] != nil {
+      if pins[name] != nil || (sparesHeld && holds[name] != nil) {
         touch(name)
         continue
       }
@@ -77,10 +79,18 @@ struct OriginalIndex: Sendable {
     pins[name] = count > 1 ? count - 1 : nil
   }
 
+  /// An original that is held goes only if all others that may go make too little room. One may be held more than once.
+  mutating func hold(_ name: OriginalName) { holds[name, default: 0] += 1 }
+
+  mutating func endHold(_ name: OriginalName) {
+    guard let count = holds[name] else { return }
+    holds[name] = count > 1 ? count - 1 : nil
+  }
+
   /// The bytes that may go, at least `wanted` if there are as many.
-  private func removableBytes(upTo wanted: Int64) -> Int64 {
+  private func removableBytes(upTo wanted: Int64, sparingHeld: Bool = false) -> Int64 {
     var bytes: Int64 = 0
-    for (name, entry) in entries where pins[name] == nil {
+    for (name, entry) in entries where pins[name] == nil && !(sparingHeld && holds[name] != nil) {
       bytes += entry.size
       if bytes >= wanted { break }
     }

@@ -32,11 +32,13 @@ package struct RemoteOriginals: OriginalFetcher {
     _ original: OriginalFile, isUrgent: Bool, arrived: @escaping @Sendable (any ArrivingSource) -> Void,
     ended: @escaping @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
   ) -> any OriginalFetch {
-    let fetch = RemoteFetch(downloads, arrived: arrived, ended: ended)
     guard let key = ObjectKey(original.path) else {
       // No row of a remote library has such a path.
       preconditionFailure("an original whose path is no key was opened as in the cloud")
     }
+    if !isUrgent { downloads.hold(key, original.identity) }
+    let fetch = RemoteFetch(
+      downloads, held: isUrgent ? nil : (key, original.identity), arrived: arrived, ended: ended)
     let ticket = downloads.join(key, original.identity, priority: isUrgent ? .request : .window, fetch)
     fetch.begin(ticket)
     // What has arrived for others already.
@@ -52,28 +54,33 @@ private final class RemoteFetch: OriginalFetch, OriginalWaiter {
   private struct State {
     var ticket: OriginalDownloads.Ticket?
     var isOver = false
+    /// The original that is held until the fetch is cancelled.
+    var held: (key: ObjectKey, identity: FileIdentity)?
   }
 
   private let downloads: OriginalDownloads
   private let arrived: @Sendable (any ArrivingSource) -> Void
   private let ended: @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
   init(
-    _ downloads: OriginalDownloads, arrived: @escaping @Sendable (any ArrivingSource) -> Void,
+    _ downloads: OriginalDownloads, held: (key: ObjectKey, identity: FileIdentity)?,
+    arrived: @escaping @Sendable (any ArrivingSource) -> Void,
     ended: @escaping @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
   ) {
     (self.downloads, self.arrived, self.ended) = (downloads, arrived, ended)
+    state = Mutex(State(held: held))
   }
 
   func begin(_ ticket: OriginalDownloads.Ticket) { state.withLock { $0.ticket = ticket } }
 
   func cancel() {
-    let ticket = state.withLock { state in
-      defer { state.isOver = true }
-      return state.isOver ? nil : state.ticket
+    let (ticket, held) = state.withLock { state in
+      defer { (state.isOver, state.held) = (true, nil) }
+      return (state.isOver ? nil : state.ticket, state.held)
     }
     if let ticket { downloads.leave(ticket) }
+    if let held { downloads.endHold(held.key, held.identity) }
   }
 
   func downloadProgressed(_ original: ArrivingOriginal) {

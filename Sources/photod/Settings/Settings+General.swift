@@ -43,9 +43,9 @@ extension Settings {
       "library", .text(\.library),
       """
       The folder with the photographs. photod writes into it only when a client uploads, deletes or restores; readOnly \
-      forbids that. Or a remote library, which photod only reads: s3://BUCKET/PREFIX, a bucket of Amazon S3 or of \
-      another store with its API (s3.*); or https://HOST/PREFIX, a web server that lists the files in \
-      PREFIX/manifest.json. Originals of a remote library are downloaded when they are needed (originals.*).
+      forbids that. Or a remote library: s3://BUCKET/PREFIX, a bucket of Amazon S3 or of another store with its API \
+      (s3.*), for which the same holds; or https://HOST/PREFIX, a web server that lists the files in \
+      PREFIX/manifest.json, which photod only reads. Originals of a remote library are downloaded when they are needed (originals.*).
       """,
       advice: "Required: set it here, with PHOTOD_LIBRARY or with --library."),
     Setting(
@@ -111,9 +111,9 @@ extension Settings {
       "readOnly", .flag(\.files.isReadOnly),
       """
       Never write into the library: uploads, deletions and restorations are refused (409) for every caller. A library \
-      on a read-only mount is read-only without this setting.
+      on a read-only mount or on a web server is read-only without this setting.
       """,
-      advice: "Set it to true if another program manages the folder."),
+      advice: "Set it to true if another program manages the folder or the bucket."),
     Setting(
       "timeZone", .text(\.timeZone),
       """

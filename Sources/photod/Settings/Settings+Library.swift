@@ -75,8 +75,8 @@ extension Settings {
     Setting(
       "trash.retentionDays", .number(\.files.trashDays, 0...36_500, .days),
       """
-      Time that deleted files stay in .photod-trash, at the top of the file system that they were on. After that, the \
-      next scan removes them for good.
+      Time that deleted files stay in .photod-trash, at the top of the file system that they were on, or in the bucket. \
+      After that, the next scan removes them for good.
       """,
       advice: "Lower it to free space earlier; raise it to have longer to restore a photograph."),
   ]

@@ -82,8 +82,9 @@ extension Settings {
     Setting(
       "remote.prefetchConnections", .number(\.caching.fetches, 0...1000),
       """
-      Maximum number of originals of a remote library that caching managers download at the same time, before they are \
-      requested. One place of originals.downloads stays free for requests. 0: caching managers download nothing.
+      Maximum number of originals of a remote library that are downloaded at the same time before they are requested: \
+      for caching managers, and after those for keepOriginal. One place of originals.downloads stays free for requests. \
+      0: nothing is downloaded in advance.
       """,
       advice: "Raise it for a distant store, or set it to 0 if downloads cost money."),
     Setting(
@@ -103,6 +104,13 @@ extension Settings {
       The ones used longest ago make room. An original that is larger than this gets 507.
       """,
       advice: "Raise it so that it holds the originals that are used in a week, and at least the longest video."),
+    Setting(
+      "originals.keptPercent", .number(\.kept.percentOfDisk, 0...95),
+      """
+      Share of originals.diskBytes, in percent, for originals that clients keep on this machine (keepOriginal). Those of \
+      the newest photographs are kept; the rest is treated like all other originals.
+      """,
+      advice: "Raise it if keepOriginal is used for most of the library; requests for other originals use the rest."),
     Setting(
       "originals.headBytes", .number(\.remote.headBytes.asInt, 0...(1 << 50), .bytes),
       """

@@ -49,6 +49,7 @@ struct Settings: Sendable {
   var s3 = S3Settings()
   var remote = RemoteSettings()
   var originals = OriginalDownloads.Limits()
+  var kept = KeptOriginals.Limits()
   /// By key. Settings that no source sets are absent.
   private var origins: [String: SettingOrigin] = [:]
 

@@ -39,6 +39,34 @@ extension Endpoint {
       handler: .custom { api, exchange throws(Problem) in
         try api.data.send(.resource(exchange.route["type"]), of: exchange.identifier("localIdentifier"), exchange)
       }),
+
+    Endpoint(
+      .put, "/v1/assets/{localIdentifier}/keepOriginal", "keepOriginal", needs: .scope([.write]), isReading: false,
+      APIOperation(
+        "Keeps the originals of an asset of a remote library on this machine, or no longer.",
+        description: """
+          They are downloaded in the background, and not evicted; see the guide RemoteLibraries for the limit. In a \
+          library that is a folder this has no effect. Needs the scopes read and write.
+          """,
+        body: "KeepOriginal", responses: [APIResponse(204, "The asset has this value.", .none, [.cacheControl])],
+        problems: [404, 409, 500, 507]),
+      handler: .change { api, exchange throws(Problem) in
+        try api.keepOriginal.put(asset: exchange.identifier("localIdentifier"), exchange.request, exchange.principal)
+      }),
+
+    Endpoint(
+      .put, "/v1/collections/{collection}/keepOriginal", "keepOriginals", needs: .scope([.write]), isReading: false,
+      APIOperation(
+        "Keeps the originals of all assets of an album or folder on this machine, or no longer.",
+        description: """
+          The same as for each asset in it, now and later. Smart albums, moments and transient collections have no such \
+          value.
+          """,
+        body: "KeepOriginal", responses: [APIResponse(204, "The collection has this value.", .none, [.cacheControl])],
+        problems: [404, 409, 422, 500, 507]),
+      handler: .change { api, exchange throws(Problem) in
+        try api.keepOriginal.put(collection: exchange.identifier("collection"), exchange.request, exchange.principal)
+      }),
   ]
 
   private static let dataQuery: [QueryParameter] = [

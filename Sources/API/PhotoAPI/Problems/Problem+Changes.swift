@@ -26,7 +26,7 @@ extension Problem {
 
   static let libraryReadOnly = Problem(
     409, "library-read-only", "The library is read-only",
-    detail: "The setting readOnly is on, the library is in a remote store, which photod only reads, or the disk of the "
+    detail: "The setting readOnly is on, the library is on a web server, which photod only reads, or the disk of the "
       + "library or of its catalogue is mounted read-only."
   )
 
@@ -108,7 +108,7 @@ extension Problem {
     case .noSuchAsset, .notInTrash: problem.parameter = "asset"
     case .noSuchFile, .notMedia, .damagedMedia: problem.parameter = "path"
     case .noSuchUpload, .uploadIncomplete, .uploadNamedTwice: problem.parameter = "upload"
-    case .readOnly, .insufficientStorage, .failed, .catalogue, .uploadComplete, .uploadOffsetMismatch,
+    case .readOnly, .insufficientStorage, .storeFailed, .failed, .catalogue, .uploadComplete, .uploadOffsetMismatch,
       .uploadLengthMismatch, .uploadSuperseded, .tooManyUploads, .stagedStorageFull:
       break
     }

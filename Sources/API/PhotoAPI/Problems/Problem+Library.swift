@@ -103,7 +103,10 @@ extension Problem {
     case .readOnly:
       self.init(
         409, "library-read-only", "The library is read-only",
-        detail: "The setting readOnly is on, or the library's file system is mounted read-only.")
+        detail:
+          "The setting readOnly is on, the library's file system is mounted read-only, or the library is on a web "
+          + "server.")
+    case .storeFailed(let failure): self.init(failure)
     case .insufficientStorage:
       self.init(
         507, "insufficient-storage", "Insufficient storage",
@@ -132,6 +135,30 @@ extension Problem {
         500, "library-failed", "The library failed",
         detail: "A file could not be written or moved. See the daemon's log.")
     case .catalogue(let error): self.init(error)
+    }
+  }
+}
+
+extension Problem {
+  private init(_ failure: LibraryStoreFailure) {
+    switch failure {
+    case .timedOut:
+      self.init(
+        504, "library-store-timed-out", "The library's store did not answer in time",
+        detail: "Nothing was changed in the library. Try again later.")
+    case .suspended(let retryAfter):
+      self.init(
+        503, "original-store-unavailable", "The store is not available",
+        detail: "The remote store failed repeatedly, and is not asked for a while. Nothing was changed.",
+        fields: ["Retry-After": "\(max(1, retryAfter.components.seconds))"])
+    case .fileTooLarge(let limit):
+      self.init(
+        413, "file-too-large", "The file is too large",
+        detail: "The library is a bucket, and an object that photod writes or moves has at most \(limit) bytes.")
+    case .failed:
+      self.init(
+        502, "library-store-failed", "The library's store failed",
+        detail: "The remote store failed or refused, and nothing was changed in the library. See the daemon's log.")
     }
   }
 }

@@ -48,7 +48,7 @@ struct AssetJSON: Encodable {
     case relativePathBytes, fileSize, contentVersion, revision, placeholder, isInCloud, cameraMake, cameraModel
     case isRAW, title, caption, keywords, people, rating, lensModel, utcOffset, fileModificationDate, addedDate
     case isSelfPortrait, isAnimated, isLongExposure, isRenderable, regions, unadjustedPixelWidth
-    case unadjustedPixelHeight
+    case unadjustedPixelHeight, keepOriginal
   }
 
   func encode(to encoder: any Encoder) throws {
@@ -86,6 +86,7 @@ struct AssetJSON: Encodable {
     try put(revision, forKey: .revision)
     try put(placeholder, forKey: .placeholder)
     try put(isInCloud, forKey: .isInCloud)
+    try put(asset.keepsOriginal, forKey: .keepOriginal)
     try put(asset.cameraMake, forKey: .cameraMake)
     try put(asset.cameraModel, forKey: .cameraModel)
     try put(asset.isRAW, forKey: .isRAW)

@@ -100,7 +100,7 @@ struct CollectionJSON: Encodable {
 
   private enum Key: String, CodingKey {
     case localIdentifier, type, subtype, title, parent, startDate, endDate, estimatedAssetCount
-    case estimatedCollectionCount, keyAssets, revision
+    case estimatedCollectionCount, keyAssets, keepOriginal, revision
   }
 
   func encode(to encoder: any Encoder) throws {
@@ -115,6 +115,7 @@ struct CollectionJSON: Encodable {
     try object.encode(collection.estimatedAssetCount, forKey: .estimatedAssetCount)
     try object.encode(collection.estimatedCollectionCount, forKey: .estimatedCollectionCount)
     try object.encode(collection.keyAssets.map(\.rawValue), forKey: .keyAssets)
+    try object.encode(collection.keepsOriginals, forKey: .keepOriginal)
     try object.encode(revision, forKey: .revision)
   }
 }

@@ -154,6 +154,8 @@ package struct Asset: Sendable, Hashable {
   package var hasUserLocation = false
   package var isFavorite: Bool
   package var isHidden: Bool
+  /// Whether its originals are to stay on this machine, if the library is a remote one.
+  package var keepsOriginal = false
   /// Whether it has adjustments, also if they are another program's and can't be rendered.
   package var hasAdjustments = false
   /// The adjustments that are rendered; `nil` if there are none.

@@ -44,7 +44,8 @@ package protocol OriginalFetcher: Sendable {
   /// Starts to download an original, or joins a download that others wait for.
   ///
   /// - Parameters:
-  ///   - isUrgent: a caller waits, so it comes before originals that are fetched in advance.
+  ///   - isUrgent: a caller waits, so it comes before originals that are fetched in advance. One that is fetched in
+  ///     advance is held until the fetch is cancelled: others make room before it.
   ///   - arrived: called each time more bytes are here, on any queue; must return quickly. Nothing that was made of these
   ///     bytes may be kept or called final before `ended` has succeeded: only then are they verified.
   ///   - ended: called once, later and on any queue, unless the fetch is cancelled before; must return quickly. The
@@ -57,7 +58,7 @@ package protocol OriginalFetcher: Sendable {
 
 /// One caller that waits for an original.
 package protocol OriginalFetch: Sendable {
-  /// Stops waiting. The download ends if no other caller waits for it.
+  /// Stops waiting, or holding what was fetched in advance. The download ends if no other caller waits for it.
   func cancel()
 }
 

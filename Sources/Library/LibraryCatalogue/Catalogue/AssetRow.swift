@@ -18,7 +18,8 @@ enum AssetRow {
     asset.addedDate, asset.fileModificationDate, asset.utcOffset, asset.nonLocationModificationDate, \
     asset.isSelfPortrait, asset.isAnimated, asset.isLongExposure, asset.isRenderable, asset.regions, asset.saliency, \
     asset.rights, asset.license, \
-    asset.adjustments, asset.unadjustedVersion, asset.unadjustedWidth, asset.unadjustedHeight, asset.adjustmentDate
+    asset.adjustments, asset.unadjustedVersion, asset.unadjustedWidth, asset.unadjustedHeight, asset.adjustmentDate, \
+    asset.keepsOriginal
     """
   /// Joins the primary file to `asset`, for a FROM clause that already names `asset`.
   static let primaryFile = "CROSS JOIN file INDEXED BY primaryFile ON file.asset = asset.id AND file.isPrimary = 1"
@@ -96,6 +97,7 @@ enum AssetRow {
       }
     }
     asset.adjustmentDate = (row[62] as Int64?).map { Timestamp(milliseconds: $0) }
+    asset.keepsOriginal = row[63]
     return asset
   }
 

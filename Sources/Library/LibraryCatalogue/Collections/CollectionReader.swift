@@ -13,7 +13,7 @@ struct CollectionReader {
 
   static let columns = """
     collection.id, collection.localIdentifier, collection.type, subtype, title, keyAsset, revision,
-    collection.position, collection.parent
+    collection.position, collection.parent, collection.keepsOriginals
     """
 
   init(_ db: Database, _ query: CollectionQuery, _ principal: Principal, _ library: LibraryID) {
@@ -82,6 +82,7 @@ struct CollectionReader {
       localIdentifier: LocalIdentifier(row[1]), type: CollectionType(rawValue: row[2]) ?? .album, subtype: row[3],
       title: row[4], revision: ChangeToken(row[6]))
     let id: Int64 = row[0]
+    collection.keepsOriginals = row[9]
     if let parent: Int64 = row[8] { collection.parent = try identifier(ofFolder: parent) }
     switch collection.type {
     case .smartAlbum:

@@ -35,6 +35,15 @@ extension Catalogue {
     try read { try TrashRecord.unfinished($0) }
   }
 
+  /// Whether a record has a file at this path in the trash.
+  package func isInTrash(_ trashPath: [UInt8]) throws(AssetSourceError) -> Bool {
+    try read { db in
+      try Bool.fetchOne(
+        db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM trashFile WHERE trashPath = ?)"),
+        arguments: [Data(trashPath)]) ?? false
+    }
+  }
+
   /// Records of assets that were deleted before a point in time, oldest first.
   ///
   /// - Parameter milliseconds: since 1970.
@@ -133,12 +142,23 @@ extension Catalogue {
     try writeTrash { try record.updatePaths(file, $0) }
   }
 
-  /// Records the identity of a file that was copied together with its library, so that it is known when its asset is
-  /// restored. Scans do not visit the trash.
+  /// Records the identity of a file that got another one by a copy, so that it is known when its asset is restored: scans
+  /// do not visit the trash. If the asset is in the library, its file gets it too.
   package func updateIdentity(
     of file: TrashRecord.File, in record: TrashRecord, to identity: FileIdentity
   ) throws(AssetSourceError) {
-    try writeTrash { try record.updateIdentity(file, to: identity, $0) }
+    try writeTrash { db in
+      try record.updateIdentity(file, to: identity, db)
+      try db.execute(
+        sql: """
+          UPDATE file SET inode = ?1, size = ?2, modified = ?3
+          WHERE path = ?4 AND asset = (SELECT asset FROM libraryAsset WHERE library = 0 AND localIdentifier = ?5)
+          """,
+        arguments: [
+          Int64(bitPattern: identity.inode), identity.size, identity.modified, Data(file.path),
+          record.identifier.rawValue,
+        ])
+    }
   }
 
   /// Removes a file from a record, because it is missing.

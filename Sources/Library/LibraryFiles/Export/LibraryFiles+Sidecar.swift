@@ -21,7 +21,7 @@ extension LibraryFiles {
   package func addSidecar(
     _ bytes: [UInt8], extension fileExtension: String, beside original: [UInt8]
   ) throws(LibraryFilesError) -> AddedSidecar {
-    if isReadOnly { throw .readOnly }
+    if isReadOnly || bucket != nil { throw .readOnly }
     let name = LibraryPath.name(of: original)
     let dot = name.lastIndex(of: UInt8(ascii: ".")) ?? name.endIndex
     let sidecar = Array(name[..<dot]) + Array(".\(fileExtension)".utf8)

@@ -138,7 +138,11 @@ extension LibraryFiles: FileChangePreparing {
     let files = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.files(of: identifier) }
     let trashed: [TrashRecord.File]
     do throws(SystemError) {
-      trashed = try trash.files(at: files.map(\.path), in: Array(Base64URL.randomIdentifier().utf8))
+      trashed = try TrashFolder.files(at: files.map(\.path), in: Array(Base64URL.randomIdentifier().utf8)) {
+        path throws(SystemError) in
+        if let bucket { return bucket.trashFolder }
+        return try trash.path(for: path)
+      }
     } catch {
       throw LibraryFilesError(error, at: files.first?.path ?? [])
     }
@@ -156,7 +160,7 @@ extension LibraryFiles: FileChangePreparing {
     guard record.isRestorable else { throw .noSuchFile([]) }
     var files: [TrashRecord.File] = []
     for var file in record.files {
-      guard exists(file.trashPath) else {
+      guard try exists(file.trashPath) else {
         if file.number == 0 { throw .noSuchFile(file.trashPath) }
         continue
       }
@@ -172,8 +176,9 @@ extension LibraryFiles: FileChangePreparing {
     let isHidden = LibraryPath.folder(of: path).split(separator: UInt8(ascii: "/")).contains {
       $0.first == UInt8(ascii: ".")
     }
-    guard !isHidden, exists(path) else { throw .noSuchFile(path) }
-    let file = probe.probe(path)
+    if isHidden { throw .noSuchFile(path) }
+    guard try exists(path) else { throw .noSuchFile(path) }
+    let file = if let bucket { try probe(path, in: bucket) } else { probe.probe(path) }
     if case .unreadable(let reason) = file.finding { throw .notMedia(reason) }
     return file
   }
@@ -216,12 +221,13 @@ extension LibraryFiles: FileChangePreparing {
       fault(.moved)
     }
     // If the list fails, reverting it creates the folder again.
-    if case .restore = step { for file in record.files { trash.removeFolder(of: file.trashPath) } }
+    if case .restore = step { for file in record.files { removeTrashFolder(of: file.trashPath) } }
   }
 
   /// Records the identity of a restored file, if it is a copy of the deleted one: the library was moved meanwhile, with
   /// its trash. Any other file is found by the next scan.
   private func recordCopy(_ file: TrashRecord.File, of record: TrashRecord) throws(LibraryFilesError) {
+    if bucket != nil { return try recordMove(of: file, in: record) }
     let original = try inCatalogue { catalogue throws(AssetSourceError) in
       try catalogue.original(of: file, in: record)
     }

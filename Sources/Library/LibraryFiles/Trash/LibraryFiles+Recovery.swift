@@ -54,28 +54,37 @@ extension LibraryFiles {
   /// Moves the files of the asset back to the library.
   private func revertDeletion(_ record: TrashRecord) throws(LibraryFilesError) {
     var newPaths: [(old: [UInt8], new: [UInt8])] = []
-    for file in record.files where exists(file.trashPath) {
+    for file in record.files where try exists(file.trashPath) {
+      if try removeTrashedCopy(of: file, in: record) { continue }
+      var file = file
       // Another file may have taken the path meanwhile.
       let path = try availablePath(like: file.path)
       if path != file.path {
         newPaths.append((file.path, path))
-        var file = file
         file.path = path
+        let moved = file
         try inCatalogue { catalogue throws(AssetSourceError) in
-          try catalogue.updatePaths(of: file, in: record)
+          try catalogue.updatePaths(of: moved, in: record)
         }
       }
       _ = try move(file.trashPath, to: path)
+      try recordMove(of: file, in: record)
     }
     try inCatalogue { catalogue throws(AssetSourceError) in
       try catalogue.revertDeletion(record, moved: newPaths)
     }
-    for file in record.files { trash.removeFolder(of: file.trashPath) }
+    for file in record.files { removeTrashFolder(of: file.trashPath) }
   }
 
   /// Moves the files of the asset back to the trash.
   private func revertRestoration(_ record: TrashRecord) throws(LibraryFilesError) {
-    for file in record.files where !exists(file.trashPath) { _ = try move(file.path, to: file.trashPath) }
+    for file in record.files {
+      if try exists(file.trashPath) {
+        try removeRestoredCopy(of: file)
+      } else {
+        _ = try move(file.path, to: file.trashPath)
+      }
+    }
     try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.setState(.trashed, of: [record]) }
   }
 }

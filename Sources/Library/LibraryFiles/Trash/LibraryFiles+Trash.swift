@@ -32,6 +32,12 @@ extension LibraryFiles {
   package func purge(
     now: Timestamp = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)), stop: StopFlag = StopFlag()
   ) throws(LibraryFilesError) -> Int {
+    // A change list whose store failed has left its intents: they end with the first scan after it.
+    if bucket != nil, !isReadOnly {
+      let lock = try acquireLock()
+      defer { lock.unlock() }
+      try recoverUnfinished()
+    }
     let limit = now.milliseconds - trashLifetime
     var count = 0
     while !stop.isRaised {
@@ -49,6 +55,7 @@ extension LibraryFiles {
       }
       count += records.count
     }
+    if let bucket, !isReadOnly { try sweepTrash(of: bucket, now: now, stop: stop) }
     if count > 0 { logger.info("trash purged", metadata: ["assets": "\(count)"]) }
     return count
   }
@@ -56,10 +63,14 @@ extension LibraryFiles {
   /// Deletes the files of an asset, then its record.
   func purge(_ record: TrashRecord) throws(LibraryFilesError) {
     for file in record.files {
-      do throws(SystemError) {
-        try trash.remove(file.trashPath)
-      } catch {
-        throw LibraryFilesError(error, at: file.trashPath)
+      if let bucket {
+        try bucket.remove(file.trashPath)
+      } else {
+        do throws(SystemError) {
+          try trash.remove(file.trashPath)
+        } catch {
+          throw LibraryFilesError(error, at: file.trashPath)
+        }
       }
       fault(.removed)
     }

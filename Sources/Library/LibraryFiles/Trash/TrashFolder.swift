@@ -42,7 +42,10 @@ struct TrashFolder: Sendable {
   /// - Parameters:
   ///   - paths: in the library, the primary file first.
   ///   - folder: the name of the folder in the trash.
-  func files(at paths: [[UInt8]], in folder: [UInt8]) throws(SystemError) -> [TrashRecord.File] {
+  ///   - trash: the trash folder for a file.
+  static func files(
+    at paths: [[UInt8]], in folder: [UInt8], trash: ([UInt8]) throws(SystemError) -> [UInt8]
+  ) throws(SystemError) -> [TrashRecord.File] {
     var taken: Set<[UInt8]> = []
     var files: [TrashRecord.File] = []
     for (number, path) in paths.enumerated() {
@@ -54,7 +57,7 @@ struct TrashFolder: Sendable {
         attempt += 1
         trashName = LibraryPath.alternative(attempt, to: name)
       }
-      let trashPath = LibraryPath.join(LibraryPath.join(try self.path(for: path), folder), trashName)
+      let trashPath = LibraryPath.join(LibraryPath.join(try trash(path), folder), trashName)
       files.append(TrashRecord.File(number: number, path: path, trashPath: trashPath))
     }
     return files

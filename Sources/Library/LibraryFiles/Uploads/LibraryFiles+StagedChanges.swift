@@ -4,7 +4,8 @@
 //     file moved, folders synced             the same
 //     committed: asset created, record gone  complete
 //
-// If the path is on another disk, the file is copied there, and the staged file stays until the commit.
+// If the path is on another disk, the file is copied there, and the staged file stays until the commit. In a bucket it is
+// put there: see LibraryFiles+BucketUploads.
 
 import Foundation
 import ImageCodec
@@ -106,14 +107,15 @@ extension LibraryFiles {
 
   /// This path, or a free name next to it. A path that a missing file has is not free to a principal who does not see
   /// the whole library: a new file there would join the asset of the missing one.
-  private func availablePath(
+  func availablePath(
     like wanted: [UInt8], except taken: Set<[UInt8]>, for principal: Principal
   ) throws(LibraryFilesError) -> [UInt8] {
     let seesEverything = principal.may(.read) && principal.visibility == .everything
     let folder = LibraryPath.folder(of: wanted)
     for attempt in 1...Self.maximumNameAttempts {
       let path = LibraryPath.join(folder, LibraryPath.alternative(attempt, to: LibraryPath.name(of: wanted)))
-      if taken.contains(path) || exists(path) { continue }
+      if taken.contains(path) { continue }
+      if try exists(path) { continue }
       if !seesEverything, try isKnown(path) { continue }
       return path
     }
@@ -126,6 +128,7 @@ extension LibraryFiles {
   ///
   /// - Returns: the file at its path.
   func place(_ plan: StagedPlan, for principal: Principal) throws(LibraryFilesError) -> ProbedFile {
+    if let bucket { return try place(plan, in: bucket, for: principal) }
     guard var path = plan.destination.path else { preconditionFailure("only new files are moved") }
     for _ in 1...Self.maximumNameAttempts {
       do throws(SystemError) {
@@ -169,7 +172,7 @@ extension LibraryFiles {
     try folder.sync()
   }
 
-  private func setPlacement(
+  func setPlacement(
     _ placement: StagedUpload.Placement?, of upload: StagedUpload
   ) throws(LibraryFilesError) {
     try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.setPlacement(placement, of: upload) }
@@ -179,11 +182,12 @@ extension LibraryFiles {
 
   /// Ends the intent of a change that was not committed, whether the file was moved or not. Call with the lock held.
   func recover(_ upload: StagedUpload) throws(LibraryFilesError) {
+    if let bucket { return try recover(upload, in: bucket) }
     guard let placement = upload.placement else { return }
     let staged = Self.stagedPath(upload.identifier)
     // A file with another inode is another program's.
     if inode(at: placement.path) == placement.inode {
-      if exists(staged) {
+      if try exists(staged) {
         // A copy on another disk.
         try inFileSystem { () throws(SystemError) in
           let folder = try root.open(LibraryPath.folder(of: placement.path), isFolder: true)

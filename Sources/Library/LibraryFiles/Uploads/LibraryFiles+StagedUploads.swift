@@ -49,6 +49,7 @@ extension LibraryFiles {
     named name: String?, length: Int64?, for principal: Principal, now: Timestamp = LibraryFiles.now
   ) throws(LibraryFilesError) -> StagedAppend {
     if isReadOnly { throw .readOnly }
+    try checkLength(length)
     let upload = StagedUpload(
       identifier: UploadIdentifier(), owner: principal.name, filename: name, length: length, usedDate: now)
     // Before the file is created: the removal of files without a record spares those in the table.

@@ -27,6 +27,7 @@ extension LibraryFiles {
   /// - Parameter length: its length in bytes, if known.
   package func receive(length: Int64?) throws(LibraryFilesError) -> IncomingFile {
     if isReadOnly { throw .readOnly }
+    try checkLength(length)
     let file = try inFileSystem { () throws(SystemError) in
       try IncomingFile(in: root.open([], isFolder: true), root: root, reserveBytes: options.reserveBytes)
     }
@@ -48,14 +49,15 @@ extension LibraryFiles {
     // Sync before taking the lock, while no other caller waits.
     try inFileSystem { () throws(SystemError) in try file.sync() }
     fault(.synced)
-    let lock = try acquireLock()
-    defer { lock.unlock() }
-    // A concurrent upload of the same content may have finished first.
-    if let asset = try asset(like: opened, media, for: principal) { return UploadedAsset(asset: asset, isNew: false) }
     let wanted = options.template.path(
       for: name,
       day: LocalCalendar(timeZone: timeZone).day(of: media.date.moment, utcOffset: media.date.utcOffset),
       camera: media.cameraModel)
+    if let bucket { return try add(opened, media, at: wanted, in: bucket, for: principal) }
+    let lock = try acquireLock()
+    defer { lock.unlock() }
+    // A concurrent upload of the same content may have finished first.
+    if let asset = try asset(like: opened, media, for: principal) { return UploadedAsset(asset: asset, isNew: false) }
     let (path, isOurs) = try place(file, opened, at: wanted, for: principal)
     do throws(LibraryFilesError) {
       let asset = try record(media, at: path, for: principal)
@@ -171,10 +173,18 @@ extension LibraryFiles {
         try catalogue.asset(candidate.identifier, for: principal)
       }
       // The fingerprint covers both ends of a file; this compares all bytes.
-      guard let asset, let other = try? root.open(candidate.path), other.isRegularFile else { continue }
-      if Self.hasSameBytes(file, other) { return asset }
+      if let asset, try hasSameBytes(file, at: candidate.path) { return asset }
     }
     return nil
+  }
+
+  private func hasSameBytes(_ file: LibraryFile, at path: [UInt8]) throws(LibraryFilesError) -> Bool {
+    if let bucket {
+      guard let found = try bucket.head(path), found.identity.size == file.size else { return false }
+      return try object(file).hasBytes(of: found)
+    }
+    guard let other = try? root.open(path), other.isRegularFile else { return false }
+    return Self.hasSameBytes(file, other)
   }
 
   static func hasSameBytes(_ one: LibraryFile, _ other: LibraryFile) -> Bool {

@@ -63,6 +63,22 @@ package final class FolderObjectStore: ObjectStore {
     }
   }
 
+  package func put(
+    _ file: ObjectFile, as key: ObjectKey, replaces: Bool, _ completion: @escaping Completion<ObjectIdentity>
+  ) -> any ObjectOperation {
+    run(completion) { store throws(ObjectStoreError) in
+      try store.write(as: key, replaces: replaces) { descriptor throws(SystemError) in
+        try Self.copy(file.source, to: descriptor)
+      }
+    }
+  }
+
+  package func list(
+    below folder: ObjectKey, from position: ObjectPage.Position?, _ completion: @escaping Completion<ObjectPage>
+  ) -> any ObjectOperation {
+    run(completion) { _ throws(ObjectStoreError) in throw .unsupported }
+  }
+
   package func copy(
     _ key: ObjectKey, of identity: ObjectIdentity, to newKey: ObjectKey, _ completion: @escaping Completion<Void>
   ) -> any ObjectOperation {
@@ -180,7 +196,7 @@ package final class FolderObjectStore: ObjectStore {
     }
   }
 
-  private static func copy(_ file: LibraryFile, to descriptor: Int32) throws(SystemError) {
+  private static func copy(_ file: any ByteSource, to descriptor: Int32) throws(SystemError) {
     var offset: Int64 = 0
     while true {
       let bytes: [UInt8]

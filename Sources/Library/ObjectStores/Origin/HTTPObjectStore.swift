@@ -66,6 +66,14 @@ package final class HTTPObjectStore: ObjectStore {
     _ bytes: [UInt8], as key: ObjectKey, replaces: Bool, _ completion: @escaping Completion<ObjectIdentity>
   ) -> any ObjectOperation { fail { completion(.failure(.unsupported)) } }
 
+  package func put(
+    _ file: ObjectFile, as key: ObjectKey, replaces: Bool, _ completion: @escaping Completion<ObjectIdentity>
+  ) -> any ObjectOperation { fail { completion(.failure(.unsupported)) } }
+
+  package func list(
+    below folder: ObjectKey, from position: ObjectPage.Position?, _ completion: @escaping Completion<ObjectPage>
+  ) -> any ObjectOperation { fail { completion(.failure(.unsupported)) } }
+
   package func copy(
     _ key: ObjectKey, of identity: ObjectIdentity, to newKey: ObjectKey, _ completion: @escaping Completion<Void>
   ) -> any ObjectOperation { fail { completion(.failure(.unsupported)) } }

@@ -5,6 +5,9 @@ import Crypto
 import FoundationEssentials
 
 package final class S3ObjectStore: ObjectStore {
+  /// The largest object that one PutObject writes or one CopyObject copies: 5 GiB.
+  package static let maximumPieceBytes: Int64 = 5 << 30
+
   private let bucket: S3Bucket
   private let signer: S3Signer
   private let origin: RemoteOrigin
@@ -80,9 +83,23 @@ package final class S3ObjectStore: ObjectStore {
   package func list(
     from position: ObjectPage.Position?, _ completion: @escaping Completion<ObjectPage>
   ) -> any ObjectOperation {
+    list(
+      prefix: bucket.prefix.isEmpty ? "" : "\(bucket.prefix)/", includesHidden: false, from: position, completion)
+  }
+
+  package func list(
+    below folder: ObjectKey, from position: ObjectPage.Position?, _ completion: @escaping Completion<ObjectPage>
+  ) -> any ObjectOperation {
+    guard let prefix = bucket.key(folder) else { return fail { completion(.failure(.unsupported)) } }
+    return list(prefix: prefix + "/", includesHidden: true, from: position, completion)
+  }
+
+  private func list(
+    prefix: String, includesHidden: Bool, from position: ObjectPage.Position?,
+    _ completion: @escaping Completion<ObjectPage>
+  ) -> any ObjectOperation {
     var parameters = [
-      (name: "list-type", value: "2"), ("encoding-type", "url"), ("max-keys", "\(pageEntries)"),
-      ("prefix", bucket.prefix.isEmpty ? "" : "\(bucket.prefix)/"),
+      (name: "list-type", value: "2"), ("encoding-type", "url"), ("max-keys", "\(pageEntries)"), ("prefix", prefix),
     ]
     if let position { parameters.append(("continuation-token", String(decoding: position.text, as: UTF8.self))) }
     var address = bucket.address
@@ -99,7 +116,7 @@ package final class S3ObjectStore: ObjectStore {
           page.skipped += 1
           continue
         }
-        guard !key.isHidden else { continue }
+        guard includesHidden || !key.isHidden else { continue }
         page.entries.append(
           ObjectPage.Entry(
             key: key, identity: ObjectIdentity(size: size, version: .entityTag(tag)), modified: entry.modified))
@@ -111,11 +128,30 @@ package final class S3ObjectStore: ObjectStore {
   package func put(
     _ bytes: [UInt8], as key: ObjectKey, replaces: Bool, _ completion: @escaping Completion<ObjectIdentity>
   ) -> any ObjectOperation {
-    let digest = Data(SHA256.hash(data: bytes))
+    put(
+      .bytes(bytes), sha256: Data(SHA256.hash(data: bytes)), timeout: origin.limits.retries.operationTimeout, as: key,
+      replaces: replaces, completion)
+  }
+
+  package func put(
+    _ file: ObjectFile, as key: ObjectKey, replaces: Bool, _ completion: @escaping Completion<ObjectIdentity>
+  ) -> any ObjectOperation {
+    guard file.size <= min(Self.maximumPieceBytes, origin.limits.objectBytes) else {
+      return fail { completion(.failure(.limitExceeded(.objectBytes))) }
+    }
+    return put(
+      .file(file), sha256: Data(file.sha256), timeout: origin.limits.retries.readTimeout, as: key, replaces: replaces,
+      completion)
+  }
+
+  private func put(
+    _ body: TransferBody, sha256: Data, timeout: Duration, as key: ObjectKey, replaces: Bool,
+    _ completion: @escaping Completion<ObjectIdentity>
+  ) -> any ObjectOperation {
     // The store checks the checksum, keeps it, and gives it to readers.
-    var fields = [("x-amz-checksum-sha256", digest.base64EncodedString())]
+    var fields = [("x-amz-checksum-sha256", sha256.base64EncodedString())]
     if !replaces { fields.append(("If-None-Match", "*")) }
-    guard var plan = plan(.put, key, fields: { [fields] _ in fields }, body: bytes) else {
+    guard var plan = plan(.put, key, fields: { [fields] _ in fields }, body: body, timeout: timeout) else {
       return fail { completion(.failure(.unsupported)) }
     }
     let refuse = plan.refuse
@@ -124,7 +160,7 @@ package final class S3ObjectStore: ObjectStore {
       head.status == 412 || (head.status == 409 && !replaces) ? .exists : refuse(head, body)
     }
     return origin.run(plan, completion) { head, _ throws(ObjectStoreError) in
-      try head.description(size: Int64(bytes.count)).identity
+      try head.description(size: body.count).identity
     }
   }
 
@@ -133,11 +169,16 @@ package final class S3ObjectStore: ObjectStore {
   ) -> any ObjectOperation {
     guard case .entityTag(let tag) = identity.version else { return fail { completion(.failure(.changed)) } }
     guard let source = bucket.key(key) else { return fail { completion(.failure(.unsupported)) } }
+    guard identity.size <= Self.maximumPieceBytes else {
+      return fail { completion(.failure(.limitExceeded(.objectBytes))) }
+    }
     let fields = [
       ("x-amz-copy-source", PercentEncoding.encode("/\(bucket.name)/\(source)".utf8, keepsSlashes: true)),
       ("x-amz-copy-source-if-match", tag),
     ]
-    guard let plan = plan(.put, newKey, fields: { _ in fields }) else {
+    // The store copies the bytes before it answers.
+    let timeout = origin.limits.retries.readTimeout
+    guard let plan = plan(.put, newKey, fields: { _ in fields }, timeout: timeout) else {
       return fail { completion(.failure(.unsupported)) }
     }
     return origin.run(plan, completion) { head, document throws(ObjectStoreError) in
@@ -169,20 +210,22 @@ package final class S3ObjectStore: ObjectStore {
   /// `nil` if the bucket can't have the key.
   private func plan(
     _ method: TransferRequest.Method, _ key: ObjectKey,
-    fields: @escaping @Sendable (Int64) -> [(name: String, value: String)] = { _ in [] }, body: [UInt8] = []
+    fields: @escaping @Sendable (Int64) -> [(name: String, value: String)] = { _ in [] },
+    body: TransferBody = .bytes([]), timeout: Duration? = nil
   ) -> ExchangePlan? {
     guard let text = bucket.key(key) else { return nil }
     var address = bucket.address
     address.path += "/" + PercentEncoding.encode(text.utf8, keepsSlashes: true)
-    return plan(method, address, fields: fields, body: body)
+    return plan(method, address, fields: fields, body: body, timeout: timeout)
   }
 
   private func plan(
     _ method: TransferRequest.Method, _ address: RemoteAddress,
-    fields: @escaping @Sendable (Int64) -> [(name: String, value: String)] = { _ in [] }, body: [UInt8] = []
+    fields: @escaping @Sendable (Int64) -> [(name: String, value: String)] = { _ in [] },
+    body: TransferBody = .bytes([]), timeout: Duration? = nil
   ) -> ExchangePlan {
-    let hash = body.isEmpty ? S3Signer.emptyPayloadHash : S3Signer.payloadHash(body)
-    let timeout = origin.limits.retries.operationTimeout
+    let hash = body.count == 0 ? S3Signer.emptyPayloadHash : body.payloadHash
+    let timeout = timeout ?? origin.limits.retries.operationTimeout
     return ExchangePlan(
       request: { [signer, clock = origin.clock] received in
         let signed = signer.sign(method, address, fields(received), payloadHash: hash, time: clock.wall())

@@ -66,7 +66,7 @@ struct S3Signer: Sendable {
   /// A field's value without spaces around it, and with single spaces inside.
   private static func trimmed(_ value: String) -> String { value.split(separator: " ").joined(separator: " ") }
 
-  private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+  static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
     let digits = Array("0123456789abcdef".utf8)
     return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }

@@ -89,6 +89,18 @@ extension ObjectStore {
     try wait(stop) { put(bytes, as: key, replaces: replaces, $0) }
   }
 
+  package func waitToPut(
+    _ file: ObjectFile, as key: ObjectKey, replaces: Bool, stop: StopFlag? = nil
+  ) throws(ObjectStoreError) -> ObjectIdentity {
+    try wait(stop) { put(file, as: key, replaces: replaces, $0) }
+  }
+
+  package func waitForPage(
+    below folder: ObjectKey, from position: ObjectPage.Position?, stop: StopFlag? = nil
+  ) throws(ObjectStoreError) -> ObjectPage {
+    try wait(stop) { list(below: folder, from: position, $0) }
+  }
+
   package func waitToCopy(
     _ key: ObjectKey, of identity: ObjectIdentity, to newKey: ObjectKey
   ) throws(ObjectStoreError) { try wait { copy(key, of: identity, to: newKey, $0) } }

@@ -72,6 +72,21 @@ package protocol ObjectStore: Sendable {
     _ bytes: [UInt8], as key: ObjectKey, replaces: Bool, _ completion: @escaping Completion<ObjectIdentity>
   ) -> any ObjectOperation
 
+  /// Writes a file as an object, whole or not at all.
+  ///
+  /// - Parameters:
+  ///   - file: read on a queue of the store, again for each attempt.
+  ///   - replaces: as for bytes. `.exists` may also mean that the store has written the object, and its answer was lost.
+  func put(
+    _ file: ObjectFile, as key: ObjectKey, replaces: Bool, _ completion: @escaping Completion<ObjectIdentity>
+  ) -> any ObjectOperation
+
+  /// The objects in a folder and in the folders below it, hidden or not. Only of a store in which photod keeps a trash;
+  /// elsewhere `.unsupported`.
+  func list(
+    below folder: ObjectKey, from position: ObjectPage.Position?, _ completion: @escaping Completion<ObjectPage>
+  ) -> any ObjectOperation
+
   /// Copies an object within the store, replacing what has the new name.
   func copy(
     _ key: ObjectKey, of identity: ObjectIdentity, to newKey: ObjectKey, _ completion: @escaping Completion<Void>

@@ -1,4 +1,5 @@
 import CPhotodCurl
+import PhotoModel
 
 #if canImport(Glibc)
   import Glibc
@@ -10,12 +11,12 @@ final class Transfer {
   let easy: UnsafeMutableRawPointer
   let handler: any TransferHandler
 
-  private let body: [UInt8]
+  private let body: TransferBody
   private let limits: TransferLimits
   private let allowsPrivateAddresses: Bool
   private var fields: UnsafeMutablePointer<curl_slist>?
 
-  private var sentBytes = 0
+  private var sentBytes: Int64 = 0
   private var head = AnswerHead()
   private var headerBytes = 0
   private var hasBegun = false
@@ -119,7 +120,7 @@ final class Transfer {
     }
     photod_curl_set_seek_function(easy) { context, offset, origin in
       guard origin == SEEK_SET else { return CURL_SEEKFUNC_FAIL }
-      Transfer.at(context).sentBytes = Int(offset)
+      Transfer.at(context).sentBytes = Int64(offset)
       return CURL_SEEKFUNC_OK
     }
     photod_curl_set_open_socket_function(easy) { context, _, address in
@@ -190,12 +191,12 @@ final class Transfer {
   }
 
   private func send(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-    let count = min(buffer.count, body.count - sentBytes)
-    guard count > 0 else { return 0 }
-    body.withUnsafeBytes {
-      buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[sentBytes..<sentBytes + count]))
+    guard let count = body.read(into: buffer, at: sentBytes) else {
+      // EIO: the file of the body.
+      reason = .system(SystemError(code: 5))
+      return Int(CURL_READFUNC_ABORT)
     }
-    sentBytes += count
+    sentBytes += Int64(count)
     return count
   }
 }

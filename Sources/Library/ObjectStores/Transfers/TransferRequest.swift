@@ -12,7 +12,7 @@ struct TransferRequest: Sendable {
   /// In any order. `Host` and `Content-Length` are libcurl's.
   var fields: [(name: String, value: String)] = []
   /// The body of a PUT.
-  var body: [UInt8] = []
+  var body = TransferBody.bytes([])
   /// For the whole transfer, waiting for a connection included.
   var timeout: Duration
 }

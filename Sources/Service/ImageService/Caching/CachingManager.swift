@@ -17,6 +17,8 @@ final class CachingManager {
   var preparations: [CachingState.PreparationID: Preparation] = [:]
   /// The downloads that have not ended and were not cancelled.
   var fetches: [CachingState.FetchID: PendingFetch] = [:]
+  /// The downloads that have ended and whose originals are held.
+  var holds: [CachingState.FetchID: PendingFetch] = [:]
   /// The formats in which frames of the window are encoded once more.
   var smallerFormats = SmallerFormats()
   /// When the window's next timer fires.

@@ -86,6 +86,7 @@ extension CachingManagerRegistry {
       guard let fetch = manager.fetches.removeValue(forKey: id) else { return }
       activeFetches -= 1
       fetch.cancel()
+    case .endHold(let id): manager.holds.removeValue(forKey: id)?.cancel()
     case .checkMemory(let key, let side): manager.state.frameLeft(side, wasSeen: images.isInMemory(key))
     }
   }
@@ -118,9 +119,10 @@ extension CachingManagerRegistry {
     manager.fetches[id] = images.fetch(original) { [self] isLocal in
       queue.async { [self] in
         guard let manager = managers[managerKey], manager.instanceID == instanceID,
-          manager.fetches.removeValue(forKey: id) != nil
+          let fetch = manager.fetches.removeValue(forKey: id)
         else { return }
         activeFetches -= 1
+        manager.holds[id] = fetch
         update(manager) { $0.fetchEnded(id, isLocal: isLocal) }
         startNextPreparations()
       }

@@ -39,8 +39,10 @@ extension CachingState {
   /// - Parameter isLocal: the original is on this machine now.
   package mutating func fetchEnded(_ id: FetchID, isLocal: Bool) {
     guard let entryKey = fetching.removeValue(forKey: id) else { return }
+    if !isLocal { effects.append(.endHold(id)) }
     updateEntry(entryKey) { entry in
       entry.hasFetched = true
+      entry.held = isLocal ? id : nil
       entry.state = isLocal ? .waiting : .leftOut(.failed)
     }
     needsSort = true

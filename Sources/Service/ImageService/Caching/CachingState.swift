@@ -43,6 +43,8 @@ package struct CachingState {
     /// Download an original, then report with ``fetchEnded(_:isLocal:)``.
     case fetch(FetchID, OriginalFile)
     case cancelFetch(FetchID)
+    /// The original of a download that has ended is not needed here any more.
+    case endHold(FetchID)
     /// Report with ``frameLeft(_:wasSeen:)`` whether a frame is in memory. It was not prepared, so a client must have
     /// requested it.
     case checkMemory(RenditionKey, PreheatWindow.Side)
@@ -90,6 +92,8 @@ package struct CachingState {
     var allowsNetwork = false
     /// Its original was downloaded for it: once must be enough.
     var hasFetched = false
+    /// The download of its original, which stays on this machine as long as the entry wants it.
+    var held: FetchID?
     var isUsed = false
 
     /// The key of the frame.
@@ -249,6 +253,7 @@ package struct CachingState {
       entry.state = entry.isOnlyKept && !entry.isStarted ? .leftOut(.needsOriginal) : .waiting
       entry.isUsed = false
       entry.hasFetched = false
+      entry.held = nil
     }
   }
 
@@ -269,6 +274,7 @@ package struct CachingState {
   ///
   /// - Parameter side: where the frame leaves the window; `nil` if the window learns nothing from it.
   private mutating func release(_ entry: Entry, leavingOn side: PreheatWindow.Side?) {
+    if let held = entry.held { effects.append(.endHold(held)) }
     switch entry.state {
     case .waiting, .awaitingOriginal, .leftOut(.needsOriginal):
       if let side { effects.append(.checkMemory(entry.key, side)) }

@@ -69,6 +69,8 @@ extension CatalogueSchema {
       placeCountry TEXT,
       isFavorite INTEGER NOT NULL DEFAULT 0 CHECK (isFavorite IN (0, 1)),
       isHidden INTEGER NOT NULL DEFAULT 0 CHECK (isHidden IN (0, 1)),
+      -- The originals of a remote library stay on this machine: see `Catalogue.keptOriginals`.
+      keepsOriginal INTEGER NOT NULL DEFAULT 0 CHECK (keepsOriginal IN (0, 1)),
       burstIdentifier TEXT,
       representsBurst INTEGER NOT NULL DEFAULT 0 CHECK (representsBurst IN (0, 1)),
       -- PHAssetBurstSelectionType.
@@ -142,6 +144,8 @@ extension CatalogueSchema {
     -- Contains only the assets whose placeholder is missing, in the order in which placeholders are made.
     CREATE INDEX assetWithoutPlaceholder ON asset (creationDate DESC, localIdentifier)
       WHERE placeholderVersion IS NOT contentVersion;
+
+    CREATE INDEX assetWithKeptOriginal ON asset (id) WHERE keepsOriginal = 1;
 
     CREATE INDEX assetWithImportedEdit ON asset (id) WHERE adjustmentOrigin = 'imported';
 

@@ -12,13 +12,14 @@ extension CatalogueSchema {
     "contentVersion", "mediaType", "mediaSubtypes", "sourceType", "uniformTypeIdentifier", "isRAW", "originalFilename",
     "fileSize", "pixelWidth", "pixelHeight", "orientation", "hasAlpha", "duration", "creationDate",
     "creationDateSource", "utcOffset", "fileModificationDate", "cameraMake", "cameraModel", "isFavorite", "isHidden",
-    "adjustments", "burstIdentifier", "representsBurst", "burstSelectionTypes", "lensModel", "rating", "title",
+    "keepsOriginal", "adjustments", "burstIdentifier", "representsBurst", "burstSelectionTypes", "lensModel", "rating",
+    "title",
     "keywords", "people", "regions", "rights", "license", "caption", "isSelfPortrait", "isAnimated", "isLongExposure",
   ]
   private static let placeColumns = ["latitude", "longitude", "altitude", "placeCity", "placeRegion", "placeCountry"]
   /// Without the position: a collection keeps its place when its neighbours are renumbered to make room. Code that moves
   /// a collection sets its revision and that of the folder.
-  private static let collectionColumns = ["type", "subtype", "title", "parent", "keyAsset"]
+  private static let collectionColumns = ["type", "subtype", "title", "parent", "keyAsset", "keepsOriginals"]
 
   private static func list(_ columns: [String], of row: String = "") -> String {
     columns.map { row.isEmpty ? $0 : "\(row).\($0)" }.joined(separator: ", ")

@@ -26,6 +26,8 @@ extension CatalogueSchema {
       -- Its position in the folder, ascending; with gaps.
       position INTEGER NOT NULL DEFAULT 0,
       keyAsset INTEGER REFERENCES asset (id) ON DELETE SET NULL,
+      -- Of an album or folder: as `asset.keepsOriginal` of all of its assets.
+      keepsOriginals INTEGER NOT NULL DEFAULT 0 CHECK (keepsOriginals IN (0, 1)),
       -- For a smart album: a predicate over asset keys, and sort descriptors.
       rule TEXT,
       ruleOrder TEXT,

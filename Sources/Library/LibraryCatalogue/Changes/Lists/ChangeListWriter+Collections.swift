@@ -37,6 +37,11 @@ extension ChangeListWriter {
       }
       try run("UPDATE collection SET keyAsset = ?1 WHERE id = ?2 AND keyAsset IS NOT ?1", [row, collection.row])
     }
+    if let keepsOriginals = update.keepsOriginals {
+      try run(
+        "UPDATE collection SET keepsOriginals = ?1 WHERE id = ?2 AND keepsOriginals <> ?1",
+        [keepsOriginals, collection.row])
+    }
     if let parent = update.parent { try move(collection, to: try folder(parent)) }
   }
 

@@ -174,6 +174,12 @@ struct ChangeListWriter {
         "UPDATE asset SET isHidden = ?1, revision = ?3, modificationDate = ?4 WHERE id = ?2 AND isHidden <> ?1",
         [isHidden, asset, token, assets.now])
     }
+    if let keepsOriginal = update.keepsOriginal {
+      try run(
+        """
+        UPDATE asset SET keepsOriginal = ?1, revision = ?3, modificationDate = ?4 WHERE id = ?2 AND keepsOriginal <> ?1
+        """, [keepsOriginal, asset, token, assets.now])
+    }
     if let date = update.creationDate {
       try run(
         """

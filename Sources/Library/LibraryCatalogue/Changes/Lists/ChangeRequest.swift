@@ -78,6 +78,7 @@ extension ChangeRequest {
 package struct AssetUpdate: Sendable, Hashable {
   package var isFavorite: Bool?
   package var isHidden: Bool?
+  package var keepsOriginal: Bool?
   package var creationDate: Timestamp?
   /// The offset of `creationDate`, in minutes east of UTC; `nil` keeps the asset's offset.
   package var utcOffset: Int?
@@ -126,6 +127,7 @@ package struct CollectionUpdate: Sendable, Hashable {
   package var keyAsset: ChangeTarget??
   /// `.some(nil)` moves the collection to the top level.
   package var parent: ChangeTarget??
+  package var keepsOriginals: Bool?
 
   package init(title: String? = nil, keyAsset: ChangeTarget?? = nil, parent: ChangeTarget?? = nil) {
     self.title = title

@@ -35,7 +35,20 @@ package enum LibraryFilesError: Error, Sendable, Equatable {
   case tooManyUploads(limit: Int)
   /// All staged uploads together would have more bytes than the limit.
   case stagedStorageFull(limit: Int64)
+  /// The store of a library that is a bucket failed or refused.
+  case storeFailed(LibraryStoreFailure)
   /// A system call failed on this path below the root.
   case failed(path: [UInt8], SystemError)
   case catalogue(AssetSourceError)
+}
+
+/// Why the store of a library did not write, move or remove an object.
+package enum LibraryStoreFailure: Error, Sendable, Equatable {
+  case timedOut
+  /// It failed repeatedly, and is not asked before this time has passed.
+  case suspended(retryAfter: Duration)
+  /// The store takes objects of at most this many bytes.
+  case fileTooLarge(limit: Int64)
+  /// The text is for the log.
+  case failed(String)
 }

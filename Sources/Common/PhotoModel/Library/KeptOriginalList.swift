@@ -1,0 +1,10 @@
+/// The originals that are to stay on this machine.
+package struct KeptOriginalList: Sendable, Hashable {
+  /// Those of the newest photographs first, as many as the limits allow.
+  package var originals: [OriginalFile] = []
+  /// Files and bytes beyond the limits.
+  package var leftOut = 0
+  package var leftOutBytes: Int64 = 0
+
+  package init() {}
+}

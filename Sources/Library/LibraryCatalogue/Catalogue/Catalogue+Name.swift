@@ -1,0 +1,18 @@
+import Crypto
+import Foundation
+import GRDB
+import PhotoModel
+
+extension Catalogue {
+  /// A name of this catalogue and its copies that no other catalogue has: 16 hexadecimal digits. It reveals nothing else.
+  package func uniqueName() throws(AssetSourceError) -> String {
+    let key = try read { db in
+      try Data.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'contentKey'") ?? Data()
+    }
+    let code = HMAC<SHA256>.authenticationCode(
+      for: Data("the name of a catalogue".utf8), using: SymmetricKey(data: key))
+    let digits = Array("0123456789abcdef".utf8)
+    return String(
+      decoding: code.prefix(8).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  }
+}

@@ -1,0 +1,134 @@
+// Uploads to a library that is a bucket. The order of the steps ensures that a kill leaves a complete photograph or none:
+//
+//     received and checked in the data folder         a kill leaves nothing in the bucket
+//     put, replacing nothing                          after a kill the next scan finds the object
+//     recorded in the catalogue, response sent
+//
+// The object is put without the lock: it may take minutes, and scans and change lists go on meanwhile.
+
+import ImageCodec
+import LibraryCatalogue
+import LibraryFolder
+import LibraryScan
+import Logging
+import ObjectStores
+import PhotoModel
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+extension LibraryFiles {
+  /// Makes an asset of a received file, which is checked and is no known content.
+  func add(
+    _ file: LibraryFile, _ media: ProbedMedia, at wanted: [UInt8], in bucket: LibraryBucket, for principal: Principal
+  ) throws(LibraryFilesError) -> UploadedAsset {
+    let path = try place(try object(file), at: wanted, in: bucket, for: principal)
+    let key = try bucket.key(path)
+    fault(.placed)
+    let lock = try acquireLock()
+    defer { lock.unlock() }
+    // A scan may have found the object first. If not, a concurrent upload of the same content may have been quicker.
+    let isNew = try !isKnown(path)
+    do throws(LibraryFilesError) {
+      if isNew, let asset = try asset(like: file, media, for: principal) {
+        try bucket.remove(path)
+        return UploadedAsset(asset: asset, isNew: false)
+      }
+      guard let identity = try bucket.identity(at: path) else { throw .noSuchFile(path) }
+      let found = ProbedFile(path: path, identity: identity, finding: .media(media))
+      let asset = try inCatalogue { catalogue throws(AssetSourceError) in
+        try catalogue.addUpload(found, for: principal)
+      }
+      refreshMoments()
+      fault(.recorded)
+      bucket.stored(key, identity, file)
+      return UploadedAsset(asset: asset, isNew: true)
+    } catch {
+      // The object has no asset. Remove it, because the sender would create a duplicate by retrying.
+      if isNew { removeWithoutAsset(path, in: bucket) }
+      throw error
+    }
+  }
+
+  private func removeWithoutAsset(_ path: [UInt8], in bucket: LibraryBucket) {
+    do throws(LibraryFilesError) {
+      try bucket.remove(path)
+    } catch {
+      // The next scan makes it an asset.
+      logger.error(
+        "removing an object without an asset failed",
+        metadata: ["key": "\(LibraryPath.display(path))", "error": "\(error)"])
+    }
+  }
+
+  /// Puts an object at this path or at a free name next to it. If an object of the same bytes and without an asset is
+  /// there, that is the one: an upload that was interrupted has left it, or the store's answer to this one was lost.
+  private func place(
+    _ object: ObjectFile, at wanted: [UInt8], in bucket: LibraryBucket, for principal: Principal
+  ) throws(LibraryFilesError) -> [UInt8] {
+    let seesEverything = principal.may(.read) && principal.visibility == .everything
+    let folder = LibraryPath.folder(of: wanted)
+    for attempt in 1...Self.maximumNameAttempts {
+      let path = LibraryPath.join(folder, LibraryPath.alternative(attempt, to: LibraryPath.name(of: wanted)))
+      // A missing object may still have a row: a new one at its path would join the asset of that row.
+      if !seesEverything, try isKnown(path) { continue }
+      if let found = try bucket.head(path) {
+        if principal.may(.read), object.hasBytes(of: found), try !isKnown(path) { return path }
+        continue
+      }
+      if try bucket.put(object, at: path) { return path }
+      // It was not there before: the store has written it and its answer was lost, or another program was quicker.
+      if let found = try bucket.head(path), object.hasBytes(of: found), try !isKnown(path) { return path }
+    }
+    throw .failed(path: wanted, SystemError(code: EEXIST))
+  }
+
+  // MARK: Staged uploads
+
+  /// Puts the file of a staged upload. The intent is written. The file stays until the change is committed.
+  func place(
+    _ plan: StagedPlan, in bucket: LibraryBucket, for principal: Principal
+  ) throws(LibraryFilesError) -> ProbedFile {
+    guard let wanted = plan.destination.path else { preconditionFailure("only new files are placed") }
+    let object = try object(plan.file)
+    var path = wanted
+    for _ in 1...Self.maximumNameAttempts {
+      var isOurs = try bucket.put(object, at: path)
+      // The answer to an earlier attempt of this very put may have been lost.
+      if !isOurs, let found = try bucket.head(path), object.hasBytes(of: found) { isOurs = try !isKnown(path) }
+      if isOurs {
+        fault(.moved)
+        guard let identity = try bucket.identity(at: path) else { throw .noSuchFile(path) }
+        bucket.stored(try bucket.key(path), identity, plan.file)
+        return ProbedFile(path: path, identity: identity, finding: .media(plan.media))
+      }
+      // Another program has taken the path since.
+      path = try availablePath(like: path, except: [], for: principal)
+      try setPlacement(StagedUpload.Placement(path: path, inode: plan.file.identity.inode), of: plan.upload)
+    }
+    throw .failed(path: wanted, SystemError(code: EEXIST))
+  }
+
+  /// Ends the intent of a change that was not committed: removes the object if it was put, and if no scan has made it an
+  /// asset. Call with the lock held.
+  func recover(_ upload: StagedUpload, in bucket: LibraryBucket) throws(LibraryFilesError) {
+    guard let placement = upload.placement else { return }
+    if let found = try bucket.head(placement.path), try !isKnown(placement.path) {
+      if try object(stagedFile(upload.identifier)).hasBytes(of: found) { try bucket.remove(placement.path) }
+    }
+    try setPlacement(nil, of: upload)
+    fault(.recovered)
+  }
+
+  /// A local file as it is put or compared. Reads it.
+  func object(_ file: LibraryFile) throws(LibraryFilesError) -> ObjectFile {
+    do throws(ByteSourceError) {
+      return try ObjectFile(file)
+    } catch {
+      switch error {
+      case .readFailed(let code): throw .failed(path: [], SystemError(code: code))
+      }
+    }
+  }
+}

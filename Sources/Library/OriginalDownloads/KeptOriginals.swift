@@ -1,0 +1,200 @@
+// Originals that users want to have on this machine, whether they look at them or not.
+//
+//     update     reads the list, pins what is new in it, unpins what is no longer in it
+//     download   the missing ones, newest photographs first, after all that requests and windows want
+//
+// The list is within a share of the store, so that requests always find room. A failure of the store ends the downloads
+// for a while; local originals stay pinned.
+
+import Dispatch
+import Logging
+import ObjectStores
+import PhotoModel
+import Synchronization
+
+package final class KeptOriginals: ChangeObserver {
+  package struct Limits: Sendable, Hashable {
+    /// Share of the store that originals to keep may take; the rest is for all others.
+    package var percentOfDisk = 75
+    /// Files in the list; each takes about 300 bytes of memory.
+    package var files = 100_000
+    /// Downloads at a time; 0: what is to be kept is kept once a request has fetched it.
+    package var downloads = 2
+
+    package init() {}
+  }
+
+  /// Numbers for ``counts``.
+  package struct Counts: Sendable, Hashable {
+    /// In the list and on this machine.
+    package var local = 0
+    /// In the list and not on this machine yet.
+    package var missing = 0
+    /// To be kept, and beyond the limits.
+    package var leftOut = 0
+  }
+
+  /// Reads the list: the bytes and the number of files that it may have.
+  package typealias ReadList = @Sendable (Int64, Int) throws -> KeptOriginalList
+
+  private struct Original: Hashable {
+    let key: ObjectKey
+    let identity: FileIdentity
+  }
+
+  private struct State {
+    /// The list, which is pinned.
+    var kept: Set<Original> = []
+    /// In the order of the list.
+    var missing: ArraySlice<Original> = []
+    var running: [Original: OriginalDownloads.Ticket] = [:]
+    var leftOut = 0
+    var isUpdateScheduled = false
+    /// The store has failed: nothing is started before the next update.
+    var isWaiting = false
+  }
+
+  /// After a change of the library, so that changes in quick succession are one.
+  private static let updateDelay = Duration.seconds(1)
+  /// After a failure of the store or of the disk.
+  private static let retryDelay = Duration.seconds(60)
+
+  private let downloads: OriginalDownloads
+  private let limits: Limits
+  private let limitBytes: Int64
+  private let clock: DownloadClock
+  private let readList: ReadList
+  private let logger: Logger
+  private let queue = DispatchQueue(label: "photod.kept-originals", qos: .utility)
+  private let state = Mutex(State())
+
+  /// - Parameters:
+  ///   - diskBytes: the limit of the store of originals.
+  ///   - readList: called on the queue `photod.kept-originals`, and by ``update()``.
+  package init(
+    _ downloads: OriginalDownloads, diskBytes: Int64, limits: Limits, clock: DownloadClock = .system, logger: Logger,
+    readList: @escaping ReadList
+  ) {
+    (self.downloads, self.limits, self.clock, self.readList) = (downloads, limits, clock, readList)
+    self.logger = logger
+    limitBytes = diskBytes / 100 * Int64(limits.percentOfDisk)
+  }
+
+  package var counts: Counts {
+    state.withLock { state in
+      let missing = state.missing.count + state.running.count
+      return Counts(local: state.kept.count - missing, missing: missing, leftOut: state.leftOut)
+    }
+  }
+
+  package func libraryDidChange() { update(after: Self.updateDelay) }
+
+  private func update(after delay: Duration) {
+    let isFirst = state.withLock { state in
+      defer { state.isUpdateScheduled = true }
+      return !state.isUpdateScheduled
+    }
+    guard isFirst else { return }
+    clock.after(delay) { [weak self] in
+      guard let self else { return }
+      queue.async { self.update() }
+    }
+  }
+
+  /// Reads the list, and begins to download what is missing. Call it once at start, before anything is evicted.
+  package func update() {
+    state.withLock { $0.isUpdateScheduled = false }
+    let list: KeptOriginalList
+    do {
+      list = try readList(limitBytes, limits.files)
+    } catch {
+      logger.error("reading the list of kept originals failed", metadata: ["error": "\(error)"])
+      return update(after: Self.retryDelay)
+    }
+    let originals = list.originals.compactMap { file in
+      ObjectKey(file.path).map { Original(key: $0, identity: file.identity) }
+    }
+    let kept = Set(originals)
+    let (added, removed, left, leftOutBefore) = state.withLock { state in
+      let (added, removed) = (kept.subtracting(state.kept), state.kept.subtracting(kept))
+      let left = removed.compactMap { state.running.removeValue(forKey: $0) }
+      defer { (state.kept, state.leftOut, state.isWaiting) = (kept, list.leftOut, false) }
+      return (added, removed, left, state.leftOut)
+    }
+    for original in added { downloads.pin(original.key, original.identity) }
+    for original in removed { downloads.unpin(original.key, original.identity) }
+    for ticket in left { downloads.leave(ticket) }
+    let missing = originals.filter { !downloads.isLocal($0.key, $0.identity) }
+    if list.leftOut > 0, list.leftOut != leftOutBefore {
+      logger.warning(
+        "not all originals to keep fit into the store; raise originals.diskBytes or originals.keptPercent",
+        metadata: ["files": "\(list.leftOut)", "bytes": "\(list.leftOutBytes)"])
+    }
+    state.withLock { state in state.missing = missing.filter { state.running[$0] == nil }[...] }
+    startNext()
+  }
+
+  // MARK: Downloads
+
+  private func startNext() {
+    while let original = nextMissing() {
+      let waiter = Waiter { [weak self] waiter, result in self?.ended(original, result, waiter) }
+      let ticket = downloads.join(original.key, original.identity, priority: .kept, waiter)
+      // The waiter is called later, on another queue, and may have ended before this.
+      let isUnwanted = state.withLock { state in
+        guard state.kept.contains(original) else { return true }
+        if !waiter.hasEnded { state.running[original] = ticket }
+        return false
+      }
+      if isUnwanted { downloads.leave(ticket) }
+    }
+  }
+
+  private func nextMissing() -> Original? {
+    state.withLock { state in
+      guard !state.isWaiting, state.running.count < limits.downloads else { return nil }
+      return state.missing.popFirst()
+    }
+  }
+
+  private final class Waiter: OriginalWaiter {
+    private let ended: @Sendable (Waiter, Result<any FileByteSource, OriginalDownloadError>) -> Void
+    private let isOver = Atomic(false)
+
+    init(_ ended: @escaping @Sendable (Waiter, Result<any FileByteSource, OriginalDownloadError>) -> Void) {
+      self.ended = ended
+    }
+
+    var hasEnded: Bool { isOver.load(ordering: .acquiring) }
+    func end() { isOver.store(true, ordering: .releasing) }
+    func downloadProgressed(_ availableBytes: Int64, of size: Int64) {}
+    func downloadEnded(_ result: Result<any FileByteSource, OriginalDownloadError>) { ended(self, result) }
+  }
+
+  private func ended(
+    _ original: Original, _ result: Result<any FileByteSource, OriginalDownloadError>, _ waiter: Waiter
+  ) {
+    state.withLock { state in
+      // With the lock held, so that its ticket is not noted after this.
+      waiter.end()
+      state.running[original] = nil
+      if case .failure(let error) = result, error.mayPass { state.isWaiting = true }
+    }
+    if case .failure(let error) = result {
+      logger.notice(
+        "an original to keep was not downloaded", metadata: ["key": "\(original.key)", "error": "\(error)"])
+      if error.mayPass { return update(after: Self.retryDelay) }
+    }
+    queue.async { [self] in startNext() }
+  }
+}
+
+extension OriginalDownloadError {
+  /// Whether it concerns more than one original, and may be over later.
+  fileprivate var mayPass: Bool {
+    switch self {
+    case .store(.notFound), .store(.changed): false
+    default: true
+    }
+  }
+}
