@@ -167,7 +167,7 @@ package final class KeptOriginals: ChangeObserver {
 
     var hasEnded: Bool { isOver.load(ordering: .acquiring) }
     func end() { isOver.store(true, ordering: .releasing) }
-    func downloadProgressed(_ availableBytes: Int64, of size: Int64) {}
+    func downloadProgressed(_ original: ArrivingOriginal) {}
     func downloadEnded(_ result: Result<any FileByteSource, OriginalDownloadError>) { ended(self, result) }
   }
 
