@@ -20,6 +20,8 @@ slow_bench_packages="slowhttptest"
 scan_bench_packages="exiv2 libimage-exiftool-perl libjpeg-turbo-progs strace"
 # Debian's package. Ubuntu's package of this name installs a snap, which cannot read /tmp.
 browser_packages="chromium python3"
+# A real object store and a client of it, for scripts/check-store.
+store_packages="ceph-mon ceph-osd ceph-common radosgw python3-boto3"
 # Optional: a second browser for the gallery page.
 firefox_packages="firefox-esr"
 
