@@ -31,7 +31,9 @@ extension ObjectStoreError: CustomStringConvertible {
 extension ObjectStoreError.AccessProblem: CustomStringConvertible {
   package var description: String {
     switch self {
-    case .forbidden: "the store refuses access; check what the credentials allow"
+    // Also a wrong key or secret, where the store does not say which: after HEAD, which has no body for it, and from RGW
+    // with session tokens.
+    case .forbidden: "the store refuses access; check the access key, its secret, and what it may do"
     case .unknownKey: "the store does not know the access key; check AWS_ACCESS_KEY_ID or s3.credentialsFile"
     case .wrongSignature:
       "the store refuses the signature; check the secret (AWS_SECRET_ACCESS_KEY or s3.credentialsFile), s3.region, and "

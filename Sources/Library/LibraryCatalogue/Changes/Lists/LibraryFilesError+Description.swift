@@ -1,0 +1,43 @@
+// Errors for the log: what failed, and where.
+
+import LibraryFolder
+import PhotoModel
+
+extension LibraryFilesError: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .readOnly: "the library is read-only"
+    case .noSuchAsset(let asset): "no such asset: \(asset)"
+    case .notInTrash(let asset): "not in the trash: \(asset)"
+    case .noSuchFile(let path): "no such file: \(LibraryPath.display(path))"
+    case .notMedia(let reason): "not a supported picture or video: \(reason)"
+    case .damagedMedia(let reason): "a damaged picture or video: \(reason)"
+    case .insufficientStorage: "the disk is full, a quota is used up, or less than upload.minimumFreeBytes is free"
+    case .noSuchUpload(let upload): "no such upload: \(upload)"
+    case .uploadIncomplete(let offset): "the upload has only \(offset) bytes so far"
+    case .uploadComplete(let offset): "the upload is complete with \(offset) bytes"
+    case .uploadOffsetMismatch(let offset): "the upload has \(offset) bytes, and other ones were sent"
+    case .uploadLengthMismatch(let length, let offset):
+      "the upload has the length \(length) and \(offset) bytes, which the request contradicts"
+    case .uploadSuperseded: "another request has continued, read or ended the upload"
+    case .uploadNamedTwice(let upload): "a change list names the upload \(upload) twice"
+    case .tooManyUploads(let limit): "more than \(limit) uploads of one caller"
+    case .stagedStorageFull(let limit): "all uploads together would have more than \(limit) bytes"
+    case .storeFailed(let failure): failure.description
+    case .failed(let path, let error): "\(LibraryPath.display(path)): \(error)"
+    case .catalogue(let error): "\(error)"
+    }
+  }
+}
+
+extension LibraryStoreFailure: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .timedOut: "the store did not answer in time"
+    case .suspended(let retryAfter):
+      "the store failed repeatedly; it is asked again in \(max(1, retryAfter.components.seconds)) s"
+    case .fileTooLarge(let limit): "the store takes objects of at most \(limit) bytes"
+    case .failed(let text): text
+    }
+  }
+}
