@@ -178,7 +178,8 @@ struct Composition: Sendable {
       fileReads: WorkQueue(label: "photod.file", workers: max(4, 2 * cores), limit: .max, qos: .userInitiated),
       // Opens all files of an archive; one plan at a time leaves the disk to others.
       archivePlans: WorkQueue(label: "photod.archive", workers: 1, limit: settings.archives.concurrent, qos: .utility),
-      requestScan: { scans.requestScan() }, picturesEdited: { images.background.picturesEdited() },
+      requestScan: { scans.requestScan() }, picturesAdded: { images.background.start() },
+      picturesEdited: { images.background.picturesEdited() },
       options: PhotoAPI.Options(
         proxies: proxies, maximumRanges: settings.http.maximumRanges,
         allowsPublicCaching: settings.cache.allowsPublicCaching, allowsAnonymous: settings.allowAnonymous,

@@ -33,6 +33,14 @@ struct PlaceholderTests {
     try files.put(PNGFile(.rgba(depth: 8)).encoded(cutOut), "cut-out.png")
   }
 
+  @Test("an uploaded picture gets its placeholder without a scan")
+  func uploaded() throws {
+    let daemon = try TestDaemon(unwatched: { try $0.put(UploadTests.picture(1), "a.jpg") })
+    _ = try daemon.assetsWithPlaceholders()
+    #expect(try daemon.upload(UploadTests.picture(2), "?filename=b.jpg").status == 201)
+    #expect(try daemon.assetsWithPlaceholders().count == 2)
+  }
+
   @Test("every asset gets an upright placeholder with its shape and colours")
   func library() throws {
     let daemon = try TestDaemon { try Self.fill($0) }

@@ -67,6 +67,7 @@ package final class PhotoAPI: Sendable {
   ///     most one step in it.
   ///   - archivePlans: queue that opens all files of an archive before it is sent.
   ///   - requestScan: starts a full scan of the library, or one more after the running one.
+  ///   - picturesAdded: called after files were uploaded, once for several that arrive at the same time.
   ///   - picturesEdited: called after a commit that may have edited pictures.
   package init(
     library: any LibraryFetcher, changeServices: ChangeServices, access: AccessRegistry, origins: OriginRules,
@@ -77,7 +78,7 @@ package final class PhotoAPI: Sendable {
     batches: WorkQueue, frameResponses: FrameResponses,
     metrics: MetricsRegistry, scrapes: WorkQueue, files: LibraryFiles, uploads: WorkQueue,
     fileReads: WorkQueue, archivePlans: WorkQueue, requestScan: @escaping @Sendable () -> Void,
-    picturesEdited: @escaping @Sendable () -> Void, options: Options,
+    picturesAdded: @escaping @Sendable () -> Void, picturesEdited: @escaping @Sendable () -> Void, options: Options,
     logger: Logger
   ) {
     let accessPolicy = AccessPolicy(
@@ -99,7 +100,8 @@ package final class PhotoAPI: Sendable {
       access: access, accessPolicy: accessPolicy, queries: queries, presets: options.presets)
     assets = AssetRoutes(queries: queries)
     self.uploads = UploadRoute(
-      files: files, tokens: queries.tokens, limits: options.uploads, queue: uploads, logger: logger)
+      files: files, tokens: queries.tokens, limits: options.uploads, queue: uploads, ended: picturesAdded,
+      logger: logger)
     let originalFetches = OriginalFetches(originals: originals, logger: logger)
     metadata = MetadataRoute(
       queries: queries, originals: originals, fetches: originalFetches, limits: options.codec, logger: logger)
@@ -143,7 +145,7 @@ package final class PhotoAPI: Sendable {
     fetchResultChanges = FetchResultChangeRoute(queries: queries)
     changes = ChangeRoutes(
       services: changeServices, fetchResultChanges: fetchResultChanges, queries: queries, accessPolicy: accessPolicy,
-      picturesEdited: picturesEdited, logger: logger)
+      picturesAdded: picturesAdded, picturesEdited: picturesEdited, logger: logger)
     adjustments = AdjustmentRoutes(queries: queries, changes: changes)
     keepOriginal = KeepOriginalRoutes(changes: changes)
     preview = PreviewRoute(queries: queries, previews: previews)

@@ -15,14 +15,19 @@ struct ChangeRoutes: Sendable {
   private let fetchResultChanges: FetchResultChangeRoute
   private let queries: QueryService
   private let accessPolicy: AccessPolicy
+  private let picturesAdded: @Sendable () -> Void
   private let picturesEdited: @Sendable () -> Void
   private let logger: Logger
 
-  /// - Parameter picturesEdited: called after a commit that may have edited pictures.
+  /// - Parameters:
+  ///   - picturesAdded: called after a commit that has added assets.
+  ///   - picturesEdited: called after a commit that may have edited pictures.
   init(
     services: ChangeServices, fetchResultChanges: FetchResultChangeRoute, queries: QueryService,
-    accessPolicy: AccessPolicy, picturesEdited: @escaping @Sendable () -> Void, logger: Logger
+    accessPolicy: AccessPolicy, picturesAdded: @escaping @Sendable () -> Void,
+    picturesEdited: @escaping @Sendable () -> Void, logger: Logger
   ) {
+    self.picturesAdded = picturesAdded
     self.picturesEdited = picturesEdited
     catalogue = services.catalogue
     lists = services.lists
@@ -61,6 +66,7 @@ struct ChangeRoutes: Sendable {
     } catch {
       throw problem(error)
     }
+    if body.requests.contains(where: \.addsPictures) { picturesAdded() }
     if body.requests.contains(where: \.editsPictures) { picturesEdited() }
     struct Payload: Encodable {
       let changeToken: String

@@ -34,14 +34,21 @@ final class UploadRoute: Sendable {
   let limits: UploadLimits
   let queue: WorkQueue
   let logger: Logger
+  private let ended: @Sendable () -> Void
   private let activeUploads = Atomic<Int>(0)
 
-  /// - Parameter queue: queue that writes files. It runs as many jobs at once as there may be concurrent uploads.
-  init(files: LibraryFiles, tokens: TokenCodec, limits: UploadLimits, queue: WorkQueue, logger: Logger) {
+  /// - Parameters:
+  ///   - queue: queue that writes files. It runs as many jobs at once as there may be concurrent uploads.
+  ///   - ended: called when the last of the concurrent uploads has ended.
+  init(
+    files: LibraryFiles, tokens: TokenCodec, limits: UploadLimits, queue: WorkQueue,
+    ended: @escaping @Sendable () -> Void, logger: Logger
+  ) {
     self.files = files
     self.tokens = tokens
     self.limits = limits
     self.queue = queue
+    self.ended = ended
     self.logger = logger
   }
 
@@ -69,7 +76,9 @@ final class UploadRoute: Sendable {
     }
   }
 
-  func uploadEnded() { activeUploads.subtract(1, ordering: .relaxed) }
+  func uploadEnded() {
+    if activeUploads.subtract(1, ordering: .relaxed).newValue == 0 { ended() }
+  }
 }
 
 extension Problem {

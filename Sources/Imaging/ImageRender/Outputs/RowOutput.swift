@@ -17,24 +17,27 @@ final class RowOutput: RenderOutput, RowConsumer {
   ///   - layout: layout of the decoded rows.
   ///   - encoder: takes the rows; by default an encoder for a file of the plan's format.
   ///   - workers: encode formats whose encoder runs in a process of its own; `nil` if there are none.
-  ///   - stages: starts the threads on which tones are changed and the picture is encoded; `nil`: the caller's does both.
+  ///   - stages: starts threads for the warp, the tones and the encoder; `nil`: the caller's does everything.
   init(
     _ plan: RenderPlan, layout: RowLayout, color: OutputColor, encoder: (any RowEncoder)? = nil,
     workers: (any CodedPictureDecoder)? = nil, stages: StageStarter? = nil, stop: StopFlag
   ) throws(CodecError) {
     let (size, channels) = (plan.outputSize, plan.outputChannels)
-    func staged(_ encoder: any RowEncoder) -> any RowEncoder {
-      stages.map { StagedEncoder(encoder, rowBytes: plan.outputRowBytes, start: $0) } ?? encoder
+    func staged(_ encoder: any RowEncoder, width: Int) -> any RowEncoder {
+      stages.map { StagedEncoder(encoder, rowBytes: width * plan.outputPixelBytes, start: $0) } ?? encoder
     }
     var encoder: any RowEncoder =
       if let encoder { encoder } else { try Self.encoder(plan, profile: color.profile, workers, stop) }
-    encoder = staged(encoder)
+    encoder = staged(encoder, width: size.width)
     if let edit = plan.edit {
       if !edit.tones.isEmpty {
-        encoder = staged(AdjustingEncoder(edit, size: size, channels: channels, to: encoder))
+        encoder = AdjustingEncoder(edit, size: size, channels: channels, to: encoder)
+        encoder = staged(encoder, width: size.width)
       }
       if let warp = edit.warp {
-        encoder = WarpEncoder(warp.map, from: plan.uprightSize, to: size, channels: channels, encoder: encoder)
+        let upright = plan.uprightSize
+        encoder = WarpEncoder(warp.map, from: upright, to: size, channels: channels, encoder: encoder)
+        encoder = staged(encoder, width: upright.width)
       }
     }
     writer = RowWriter(

@@ -51,11 +51,14 @@ package struct RenderPlan: Sendable, Hashable {
     return PixelRect(x: columns.lowerBound, y: rows.lowerBound, width: columns.count, height: rows.count)
   }
 
-  /// The length of a finished row before it is encoded.
-  var outputRowBytes: Int { outputSize.width * outputChannels * outputBits / 8 }
+  /// The length of a pixel before it is encoded.
+  var outputPixelBytes: Int { outputChannels * outputBits / 8 }
 
-  /// Peak memory if tones and the encoder have threads of their own (``StageStarter``); an upper estimate.
-  package var stagedPeakBytes: Int { peakBytes + 2 * StagedEncoder.byteCount(rowBytes: outputRowBytes) }
+  /// Peak memory if the warp, tones and the encoder have threads of their own (``StageStarter``); an upper estimate.
+  package var stagedPeakBytes: Int {
+    let widths = [uprightSize.width, outputSize.width, outputSize.width]
+    return widths.reduce(peakBytes) { $0 + StagedEncoder.byteCount(rowBytes: $1 * outputPixelBytes) }
+  }
 
   /// The format of rows before colour conversion: resampled, and blended over white if alpha is dropped.
   var sourceRows: RowFormat {

@@ -65,6 +65,14 @@ package struct ChangeRequest: Sendable, Hashable {
 }
 
 extension ChangeRequest {
+  /// Whether it makes an asset of a file that had none.
+  package var addsPictures: Bool {
+    switch action {
+    case .createAsset, .createAssetFromStagedUpload: true
+    default: false
+    }
+  }
+
   /// Whether it may change how pictures look.
   package var editsPictures: Bool {
     switch action {
