@@ -134,7 +134,7 @@ export const monthName = (month) => monthFormat.format(new Date(Date.UTC(Math.fl
 export function monthOf(asset) {
   const [year, month, date] = asset.creationDate.split(/[-T]/)
   // The same month at every offset.
-  if (date > 1 && date < 28) return year * 12 + month - 1
+  if (date > 1 && date < 28) return year * 12 + (month - 1)
   const day = local(asset)
   return day.getUTCFullYear() * 12 + day.getUTCMonth()
 }
