@@ -508,10 +508,15 @@ def sign_in(tab, token, is_ready):
 
 
 def callers(tab, daemon):
-    tokens = {scope: daemon.token(scope) for scope in ["read,write", "read", "add"]}
-    limited = daemon.token("read", "--limit-to", "Norway")
-    # The daemon looks for commits of other processes once a second.
-    until(daemon.needs_token, "the first token")
+    tokens = {}
+
+    def make_tokens():
+        tokens.update((scope, daemon.token(scope)) for scope in ["read,write", "read", "read,people", "add"])
+        tokens["limited"] = daemon.token("read", "--limit-to", "Norway")
+
+    # A daemon that runs looks for commits of other processes once a second; at its start it knows all tokens.
+    daemon.restart(make_tokens)
+    until(daemon.needs_token, "the need for a token")
     if screenshots:
         tab.browser.call("Network.clearBrowserCookies")
         tab.open(daemon.url + "/")
@@ -527,16 +532,15 @@ def callers(tab, daemon):
     if not hidden("#add") or not hidden("[aria-label=Delete]") or not hidden("#sidebar h2 .small"):
         raise SystemExit("a reader sees controls of writers")
     step("a reader sees no controls that change anything")
-    sign_in(tab, limited, f"{COUNT} == '2' && {READY} == 2")
+    sign_in(tab, tokens["limited"], f"{COUNT} == '2' && {READY} == 2")
     tab.until(f"{row('Norway')} && {row('Library')}.querySelector('.number').textContent == '2'", "the albums of a limited caller")
     step("a caller who is limited to an album sees its two pictures as the library")
     sign_in(tab, tokens["read,write"], f"{READY} > 4")
     step("a token signs in")
-    readers = [(daemon.token("read"), False), (daemon.token("read,people"), True)]
     daemon.settings = {"PHOTOD_NAMES_NEED_SCOPE": "true"}
     daemon.restart(lambda: None)
-    for token, knows in readers:
-        sign_in(tab, token, f"{READY} > 4")
+    for scope, knows in [("read", False), ("read,people", True)]:
+        sign_in(tab, tokens[scope], f"{READY} > 4")
         type_words(tab, "ad")
         tab.until(f"{OPTIONS}.includes('addedDate')", "completions")
         words = tab.run(OPTIONS)
