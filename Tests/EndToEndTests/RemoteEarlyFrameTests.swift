@@ -52,13 +52,23 @@ struct RemoteEarlyFrameTests {
     defer { remote.stop() }
     remote.set("a.jpg", Self.picture(isProgressive: false))
     let daemon = try remote.daemon()
-    let early = try daemon.image("a.jpg", "targetSize=900x900&networkAccessAllowed=true")
+    let image = "/v1/assets/\(try daemon.identifier("a.jpg"))/image?targetSize=900x900&networkAccessAllowed=true"
+    let gate = Gate()
+    remote.hold(gate)
+    defer { gate.open() }
+    let before = try #require(try daemon.metric("photod_memory_in_use_bytes"))
+    let waiting = WaitingResponses()
+    waiting.begin(0) { try daemon.get(image) }
+    // It keeps its memory until the other half of the file has arrived.
+    try daemon.until("the render has begun") { try daemon.metric("photod_memory_in_use_bytes") ?? 0 > before }
+    gate.open()
+    let early = try #require(try waiting.wait().first)
     #expect(early.status == 200 && early.result("source") == "network")
     #expect(try daemon.metric("photod_image_early_renders_total{result=\"finished\"}") == 1)
     let path = "/v1/assets/\(try daemon.identifier("a.jpg"))/image?targetSize=900x900"
-    let anew = try daemon.get(path, ["Cache-Control: no-cache"])
-    #expect(anew.result("source") == "original")
-    #expect(early.body == anew.body)
+    let again = try daemon.get(path, ["Cache-Control: no-cache"])
+    #expect(again.result("source") == "original")
+    #expect(early.body == again.body)
     // The same decode has made the derivatives.
     try daemon.until("derivatives are stored") {
       try daemon.metric("photod_disk_cache_entries{kind=\"derivative\"}") == 2

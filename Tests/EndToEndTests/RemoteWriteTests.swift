@@ -175,7 +175,7 @@ struct RemoteWriteTests {
     #expect(after.assets == ["0.jpg", "1.jpg", "new.jpg"] && after.isConsistent, "\(after)")
   }
 
-  @Test func `A put whose answer is lost is recognized, whoever sends the file`() throws {
+  @Test func `A put whose answer was lost is recognized`() throws {
     let remote = try RemoteFixture()
     defer { remote.stop() }
     let daemon = try remote.daemon(["--set", "upload.template={name}"])

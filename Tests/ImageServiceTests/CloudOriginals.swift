@@ -78,7 +78,7 @@ final class ArrivingBytes: ArrivingSource {
   /// The end of the last bytes that were read.
   var readBytes: Int64 { end.load(ordering: .relaxed) }
 
-  /// Lets bytes arrive, and tells a fetch.
+  /// Adds bytes to those that have arrived, and notifies a fetch.
   func arrive(_ count: Int, _ fetch: CloudOriginals.Fetch) {
     available.store(Int64(count), ordering: .releasing)
     fetch.arrived(self)

@@ -73,7 +73,7 @@ struct EarlyFrameTests {
       return (task, try #require(await cloud.fetches(fetches).last))
     }
 
-    /// Lets bytes arrive, and returns when a render has used them and waits without a worker.
+    /// Adds bytes to those that have arrived, and returns when a render has used them and waits without a worker.
     func arrive(_ count: Int, _ fetch: CloudOriginals.Fetch) async {
       source.arrive(count, fetch)
       await eventually { source.readBytes == count }
@@ -124,7 +124,7 @@ struct EarlyFrameTests {
     #expect(fixture.harness.manager.cachedFrame(ResolvedRequest(request, for: fixture.asset).key) == nil)
   }
 
-  @Test func `A complete file with another header than the one that arrived is rendered anew`() async throws {
+  @Test func `A complete file with another header than the one that arrived is rendered again`() async throws {
     let fixture = try Fixture(Self.baseline)
     let (_, fetch) = try await fixture.request()
     await fixture.arrive(Self.baseline.count, fetch)

@@ -67,7 +67,7 @@ package final class PhotoAPI: Sendable {
   ///     most one step in it.
   ///   - archivePlans: queue that opens all files of an archive before it is sent.
   ///   - requestScan: starts a full scan of the library, or one more after the running one.
-  ///   - picturesAdded: called after files were uploaded, once for several that arrive at the same time.
+  ///   - picturesAdded: called after a request that has added assets.
   ///   - picturesEdited: called after a commit that may have edited pictures.
   package init(
     library: any LibraryFetcher, changeServices: ChangeServices, access: AccessRegistry, origins: OriginRules,
@@ -100,7 +100,7 @@ package final class PhotoAPI: Sendable {
       access: access, accessPolicy: accessPolicy, queries: queries, presets: options.presets)
     assets = AssetRoutes(queries: queries)
     self.uploads = UploadRoute(
-      files: files, tokens: queries.tokens, limits: options.uploads, queue: uploads, ended: picturesAdded,
+      files: files, tokens: queries.tokens, limits: options.uploads, queue: uploads, picturesAdded: picturesAdded,
       logger: logger)
     let originalFetches = OriginalFetches(originals: originals, logger: logger)
     metadata = MetadataRoute(

@@ -32,6 +32,7 @@ final class UploadReceiver: Sendable {
   private let reply: Reply
   private let state: Mutex<State>
   private let hasEnded = Atomic<Bool>(false)
+  private let hasAdded = Atomic<Bool>(false)
 
   init(
     _ route: UploadRoute, _ form: UploadForm, _ body: StreamedBody, _ principal: Principal, _ exchange: RoutedRequest
@@ -86,6 +87,7 @@ final class UploadReceiver: Sendable {
       guard let response else { return next() }
       // Before the response: the client may send its next upload as soon as it has the response.
       end()
+      if hasAdded.load(ordering: .relaxed) { route.picturesAdded() }
       reply.send(response)
     }
     if !isAccepted { reply.send(Problem(ImageServiceError.queueFull).response) }
@@ -177,7 +179,9 @@ final class UploadReceiver: Sendable {
       try mappingParserErrors { () throws(MultipartError) in try parser.finish() }
       return try state.results.response(for: principal)
     case .json(_, let bytes):
-      return try route.makeAsset(of: HTTPRequest(head: head, body: bytes), for: principal)
+      let response = try route.makeAsset(of: HTTPRequest(head: head, body: bytes), for: principal)
+      hasAdded.store(true, ordering: .relaxed)
+      return response
     }
   }
 
@@ -195,9 +199,11 @@ final class UploadReceiver: Sendable {
     if file.size == 0 {
       throw Problem(422, "image-unreadable", "The file can't be read", detail: "The file is empty.")
     }
-    return try mappingFileErrors { () throws(LibraryFilesError) in
+    let added = try mappingFileErrors { () throws(LibraryFilesError) in
       try route.files.add(file, named: name, for: principal)
     }
+    if added.isNew { hasAdded.store(true, ordering: .relaxed) }
+    return added
   }
 
   private func mappingFileErrors<Value>(_ body: () throws(LibraryFilesError) -> Value) throws(Problem) -> Value {

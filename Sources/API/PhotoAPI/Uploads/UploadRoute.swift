@@ -34,21 +34,20 @@ final class UploadRoute: Sendable {
   let limits: UploadLimits
   let queue: WorkQueue
   let logger: Logger
-  private let ended: @Sendable () -> Void
+  /// Called after a request that has added assets.
+  let picturesAdded: @Sendable () -> Void
   private let activeUploads = Atomic<Int>(0)
 
-  /// - Parameters:
-  ///   - queue: queue that writes files. It runs as many jobs at once as there may be concurrent uploads.
-  ///   - ended: called when the last of the concurrent uploads has ended.
+  /// - Parameter queue: queue that writes files. It runs as many jobs at once as there may be concurrent uploads.
   init(
     files: LibraryFiles, tokens: TokenCodec, limits: UploadLimits, queue: WorkQueue,
-    ended: @escaping @Sendable () -> Void, logger: Logger
+    picturesAdded: @escaping @Sendable () -> Void, logger: Logger
   ) {
     self.files = files
     self.tokens = tokens
     self.limits = limits
     self.queue = queue
-    self.ended = ended
+    self.picturesAdded = picturesAdded
     self.logger = logger
   }
 
@@ -76,9 +75,7 @@ final class UploadRoute: Sendable {
     }
   }
 
-  func uploadEnded() {
-    if activeUploads.subtract(1, ordering: .relaxed).newValue == 0 { ended() }
-  }
+  func uploadEnded() { activeUploads.subtract(1, ordering: .relaxed) }
 }
 
 extension Problem {

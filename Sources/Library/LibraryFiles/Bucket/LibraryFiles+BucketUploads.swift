@@ -121,7 +121,7 @@ extension LibraryFiles {
     fault(.recovered)
   }
 
-  /// A local file as it is put or compared. Reads it.
+  /// A local file with its checksum, to put it or to compare it with an object. Reads the whole file.
   func object(_ file: LibraryFile) throws(LibraryFilesError) -> ObjectFile {
     do throws(ByteSourceError) {
       return try ObjectFile(file)

@@ -4,8 +4,8 @@
 //     queued -> running -> suspended -> (enough more bytes) -> queued -> ...
 //                       -> decoded   -> (the download is verified) -> finished
 //
-// The pictures stay here until the download has been verified, because nobody may see pictures of other bytes. Whatever
-// goes wrong before only drops the render: then its jobs are rendered from their complete originals, and that render
+// The pictures are kept here until the download has been verified, because no client may get a picture of unverified bytes.
+// An error before that only drops the render: its jobs are then rendered from their complete originals, and that render
 // reports the error.
 //
 // This is a state machine: events go in, and what is to be done next comes out. ImagePipeline+EarlyFrames does it.

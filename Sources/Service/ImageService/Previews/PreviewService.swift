@@ -204,7 +204,7 @@ package final class PreviewService: Sendable {
     // Coded in the quickest way: a progressive file would take as long as all other steps together.
     let imageRequest = ImageRequest(targetSize: request.targetSize, deliveryMode: .fastFormat, format: .jpeg)
     let plan = RenderPlanner().plan(proxy.header, proxy.header.sized(imageRequest, request.adjustments))
-    // On several cores: somebody waits for this picture, and a session has one at a time.
+    // On several cores: a client waits for this picture, and has one preview at a time.
     try submit(task, bytes: plan.stagedPeakBytes) { [self] _ throws(ImageServiceError) in
       let image = try codec { () throws(CodecError) in
         let renderer = try Renderer(
