@@ -277,6 +277,10 @@ struct JXLTests {
       (JXLSamples.file(Boxes.box("jxlc", JXLSamples.lossy), Boxes.box("jxlc", JXLSamples.lossy)), several),
       (JXLSamples.file(part, Boxes.box("jxlc", JXLSamples.lossy)), several),
       (JXLSamples.file(), "a JPEG XL file without a codestream"),
+      (
+        JXLSamples.file(Boxes.box("jxlc", JXLSamples.lossy), Boxes.box("brob", [1, 2, 3])),
+        "a box of type brob that ends too early"
+      ),
       (JXLSamples.file(Boxes.box("jxlc", [1, 2, 3])), "a JPEG XL codestream without its signature"),
     ]
     for (file, text) in cases {

@@ -211,6 +211,30 @@ struct LocationRemovalTests {
     }
   }
 
+  @Test("a directory that a preview around it names as its GPS directory is refused")
+  func directoryInPreview() throws {
+    // The preview: SOI and an EXIF segment from 8, whose TIFF structure begins at 20. The file's directory is at 46.
+    let exif = Array("II*\0".utf8) + [8, 0, 0, 0] + Self.directory([Self.entry(0x8825, 26)])
+    let directory = Self.directory([
+      Self.entry(0x0100, 5), Self.entry(0x0101, 3), Self.entry(0x0201, 8), Self.entry(0x0202, 96),
+    ])
+    let segment = [0xFF, 0xD8, 0xFF, 0xE1, 0, UInt8(8 + exif.count + directory.count)] + Array("Exif\0\0".utf8)
+    let file = Array("II*\0".utf8) + [46, 0, 0, 0] + segment + exif + directory
+    #expect(try MediaHeader.read(from: MemoryByteSource(file), limits: CodecLimits()).storedSize.width == 5)
+    #expect(throws: LocationRemovalError.overlap(offset: 46)) {
+      try LocationRemoval.overlay(of: MemoryByteSource(file))
+    }
+  }
+
+  /// A directory of a little-endian TIFF with entries of one LONG.
+  private static func directory(_ entries: [[UInt8]]) -> [UInt8] {
+    [UInt8(entries.count), 0] + entries.joined() + [0, 0, 0, 0]
+  }
+
+  private static func entry(_ tag: Int, _ value: UInt8) -> [UInt8] {
+    [UInt8(tag & 0xFF), UInt8(tag >> 8), 4, 0, 1, 0, 0, 0, value, 0, 0, 0]
+  }
+
   // MARK: BMP
 
   @Test("bytes between the parts of a BMP become zeros, and metadata after it are refused", arguments: [24, 8])

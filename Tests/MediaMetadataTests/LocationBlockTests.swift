@@ -134,6 +134,11 @@ struct LocationBlockTests {
         + number(1, 2) + entry(0x0002, 2, 8, number(0, 4)) + number(0, 4), .overlap(offset: 0)
     ),
     (
+      "a pointer to a GPS directory in that directory",
+      header + number(1, 2) + entry(0x8825, 4, 2, number(28, 4)) + number(0, 4)
+        + number(1, 2) + number(26, 4) + number(26, 4) + number(0, 4) + number(0, 4), .overlap(offset: 26)
+    ),
+    (
       "sixty-five inner directories",
       header + number(1, 2) + entry(0x014A, 4, 65, number(26, 4)) + number(0, 4) + [UInt8](repeating: 1, count: 260),
       .limitExceeded("the number of inner directories", limit: 64, found: 65)

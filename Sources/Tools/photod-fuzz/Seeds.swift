@@ -279,6 +279,7 @@ enum Seeds {
       JXLSamples.file(
         Boxes.box("jbrd", JXLSamples.jpegReconstruction), Boxes.box("jxlc", JXLSamples.jpeg),
         Boxes.box("brob", Array("Exif".utf8), [1, 2])),
+      JXLSamples.file(Boxes.box("jxlc", JXLSamples.lossy), Boxes.box("brob", [1])),
       JXLSamples.file(
         Boxes.box("jxlc", JXLSamples.lossy),
         JXLSamples.compressed("Exif", [0, 0, 0, 0] + EXIFBlock { $0.orientation = 6 }.bytes.dropFirst(6))),

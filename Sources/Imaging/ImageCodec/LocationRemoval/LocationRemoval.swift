@@ -18,7 +18,9 @@ package enum LocationRemoval {
   ) throws(LocationRemovalError) -> ByteOverlay {
     var context = LocationRemovalContext(source, removing: facts, limits: limits)
     try remove(from: 0..<source.size, &context)
-    return try context.overlay()
+    let overlay = try context.overlay()
+    if !overlay.isEmpty { try check(overlay, of: source, removing: facts, limits) }
+    return overlay
   }
 
   /// The patches that remove every place, or name, from an XMP sidecar. A file that is no readable XMP becomes white space.

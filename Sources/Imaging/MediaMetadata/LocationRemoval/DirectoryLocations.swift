@@ -196,9 +196,7 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
         keep(entry)
       case 0x8825: try follow(entry, .gps)
       case 0x8769, 0xA005: try follow(entry, .inner)
-      case 0x014A:
-        try follow(entry, .picture)
-        keep(entry)
+      case 0x014A: try follow(entry, .picture)
       case 0x02BC:
         let facts = facts
         try edit(entry) { block throws(LocationRemovalError) in XMPLocations.patches(block, removing: facts) }
@@ -214,9 +212,15 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
       // GeoTIFF (OGC 19-008r4 §7.1): scale, tie points, transformation, keys and their parameters.
       case 0x830E, 0x8480, 0x8482, 0x85D8, 0x87B0, 0x87B1: if let value = entry.value { try zero(value) }
       case 0x87AF: try removeKeys(entry)
-      case 0x0201: thumbnail.offset = try numbers(of: entry, limit: 1).first
-      case 0x0202: thumbnail.length = try numbers(of: entry, limit: 1).first
-      case 0x0103: strips.isJPEG = try [6, 7].contains(numbers(of: entry, limit: 1).first ?? 0)
+      case 0x0201:
+        thumbnail.offset = try numbers(of: entry, limit: 1).first
+        keep(entry)
+      case 0x0202:
+        thumbnail.length = try numbers(of: entry, limit: 1).first
+        keep(entry)
+      case 0x0103:
+        strips.isJPEG = try [6, 7].contains(numbers(of: entry, limit: 1).first ?? 0)
+        keep(entry)
       case 0x0111, 0x0144:
         strips.offsets += try numbers(of: entry, limit: Self.maximumStrips)
         keep(entry)
@@ -243,8 +247,9 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
     if let range = keptRange(entry) { kept.append(range) }
   }
 
-  /// Follows an entry that points to directories.
+  /// Follows an entry that points to directories, and has to stay.
   private mutating func follow(_ entry: Entry, _ kind: Kind) throws(LocationRemovalError) {
+    keep(entry)
     var offsets = try numbers(of: entry, limit: Self.maximumPointers + 1)
     // Some readers use the four bytes as an offset, regardless of type and count.
     if offsets.count != 1 || entry.type == 3, let four = try bytes.read(at: entry.valuePosition, count: 4),

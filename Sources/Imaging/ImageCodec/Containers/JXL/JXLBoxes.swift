@@ -41,8 +41,9 @@ struct JXLBoxes {
       case "xml ": xmp = xmp ?? box.content
       case "brob":
         var fields = try boxes.fields(of: box, atMost: 4)
+        let type = try fields.type()
         let content = box.content.lowerBound + 4..<box.content.upperBound
-        switch try fields.type() {
+        switch type {
         case "Exif": compressedEXIF = compressedEXIF ?? content
         case "xml ": compressedXMP = compressedXMP ?? content
         default: break
