@@ -17,7 +17,7 @@ RUN bash -c '. scripts/lib.sh && build_photod --static-swift-stdlib' \
 
 FROM debian:bookworm-slim
 RUN apt-get update -qq \
-    && apt-get install -y -qq --no-install-recommends libjpeg62-turbo libpng16-16 libexif12 libexpat1 liblcms2-2 libsqlite3-0 zlib1g libisal2 libbrotli1 libcurl4 ca-certificates libwebp7 libde265-0 libdav1d6 libjxl0.7 libavcodec59 libraw20 libaom3 libstdc++6 tzdata \
+    && apt-get install -y -qq --no-install-recommends libjpeg62-turbo libpng16-16 libexif12 libexpat1 liblcms2-2 libsqlite3-0 zlib1g libisal2 libbrotli1 libcurl4 libssl3 ca-certificates libwebp7 libde265-0 libdav1d6 libjxl0.7 libavcodec59 libraw20 libaom3 libstdc++6 tzdata \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --home-dir /data photod \
     && install -d -o photod -g photod /data /photos

@@ -77,9 +77,11 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
-let collections: Target.Dependency = .product(name: "Collections", package: "swift-collections")
+// The product "Collections" would compile ropes and tree collections too, which take longer than these three.
+let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
+let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
+let orderedCollections: Target.Dependency = .product(name: "OrderedCollections", package: "swift-collections")
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
-let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 // SQLite's own functions, for what GRDB does not wrap.
 let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
@@ -95,7 +97,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.2.0"),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.0.0"),
-    .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.7.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.8.0"),
@@ -103,13 +104,15 @@ let package = Package(
   targets: [
     Wing.common.c("CPhotodSystem"),
     Wing.common.system("CZlib", "zlib", "zlib1g-dev"),
+    Wing.common.system("CLibCrypto", "libcrypto", "libssl-dev"),
     // What both wings share, and nothing that belongs to one of them.
     Wing.common.module("Primitives"),
     Wing.common.module("PhotoModel", ["Primitives"]),
+    Wing.common.module("Cryptography", ["CLibCrypto"]),
     Wing.common.module("Telemetry", ["Primitives", coreMetrics, logging]),
 
     Wing.http.module("HTTPCore", ["Primitives", "CZlib"]),
-    Wing.http.module("HTTPServer", ["Primitives", "Telemetry", "HTTPCore", "CPhotodSystem", collections, logging]),
+    Wing.http.module("HTTPServer", ["Primitives", "Telemetry", "HTTPCore", "CPhotodSystem", deque, logging]),
 
     Wing.imaging.c("CPhotodJPEG", ["jpeg"], settings: optimizedC),
     Wing.imaging.c("CPhotodPNG", ["png", "z", "isal"], settings: optimizedC),
@@ -131,10 +134,10 @@ let package = Package(
       settings: optimized),
 
     Wing.library.module("PhotoPredicate", ["Primitives", "PhotoModel"]),
-    Wing.library.module("LibraryFolder", ["PhotoModel", "CPhotodSystem", crypto]),
+    Wing.library.module("LibraryFolder", ["PhotoModel", "CPhotodSystem", "Cryptography"]),
     Wing.library.module(
       "LibraryCatalogue",
-      ["Primitives", "PhotoModel", "PhotoPredicate", "ImageCodec", "LibraryFolder", grdb, grdbSQLite, crypto]),
+      ["Primitives", "PhotoModel", "PhotoPredicate", "ImageCodec", "LibraryFolder", grdb, grdbSQLite, "Cryptography"]),
     Wing.library.module(
       "LibraryScan",
       ["Primitives", "PhotoModel", "MediaMetadata", "ImageCodec", "LibraryFolder", "LibraryCatalogue", logging]),
@@ -149,39 +152,39 @@ let package = Package(
       "LibraryImport",
       [
         "Primitives", "PhotoModel", "MediaMetadata", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan",
-        "LibraryFiles", crypto,
+        "LibraryFiles", "Cryptography",
       ]),
     // libcurl's functions with variable arguments.
     Wing.library.c("CPhotodCurl", ["curl"]),
     Wing.library.module(
-      "ObjectStores", ["Primitives", "PhotoModel", "LibraryFolder", "CPhotodCurl", "CExpat", crypto]),
+      "ObjectStores", ["Primitives", "PhotoModel", "LibraryFolder", "CPhotodCurl", "CExpat", "Cryptography"]),
     Wing.library.module(
       "RemoteScan",
       [
         "PhotoModel", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan", "ObjectStores", logging,
       ]),
     Wing.library.module(
-      "OriginalDownloads", ["PhotoModel", "LibraryFolder", "ObjectStores", collections, crypto, logging]),
+      "OriginalDownloads", ["PhotoModel", "LibraryFolder", "ObjectStores", deque, "Cryptography", logging]),
 
     Wing.service.system("CISAL", "libisal", "libisal-dev"),
-    Wing.service.module("DiskCache", ["CISAL", grdb, crypto, logging]),
+    Wing.service.module("DiskCache", ["CISAL", grdb, "Cryptography", logging]),
     Wing.service.module("ZipFormat", ["CZlib"]),
     Wing.service.module(
       "ImageService",
       [
         "Primitives", "PhotoModel", "MediaMetadata", "ImageCodec", "ImageRender", "DiskCache", "CPhotodSystem",
-        "Telemetry", collections, crypto, logging,
+        "Telemetry", deque, heap, "Cryptography", logging,
       ]),
 
     Wing.service.module("SharedDerivatives", ["PhotoModel", "ObjectStores", "ImageService", logging]),
 
-    Wing.api.module("AccessControl", ["Primitives", "PhotoModel", "HTTPCore", grdb, crypto, logging]),
+    Wing.api.module("AccessControl", ["Primitives", "PhotoModel", "HTTPCore", grdb, "Cryptography", logging]),
     Wing.api.module(
       "PhotoAPI",
       [
         "Primitives", "PhotoModel", "PhotoPredicate", "Telemetry", "HTTPCore", "HTTPServer", "MediaMetadata",
-        "ImageCodec", "AccessControl", "LibraryCatalogue", "LibraryFiles", "ImageService", "ZipFormat", collections,
-        logging,
+        "ImageCodec", "AccessControl", "LibraryCatalogue", "LibraryFiles", "ImageService", "ZipFormat", deque,
+        orderedCollections, logging,
       ],
       resources: ["components.json"].map { .embedInCode("Resources/\($0)") }
         + [
@@ -198,7 +201,7 @@ let package = Package(
         "LibraryFiles", "LibraryFolder", "LibraryImport", "ImageService", "PhotoAPI", "DiskCache", "CPhotodSystem",
         "ImageCodec",
         "ImageRender", "MediaMetadata", "PhotoPredicate", "DecoderWorkers", "ObjectStores", "RemoteScan",
-        "OriginalDownloads", "SharedDerivatives", argumentParser, configuration, crypto, logging,
+        "OriginalDownloads", "SharedDerivatives", argumentParser, configuration, "Cryptography", logging,
       ],
       swiftSettings: strict),
 
@@ -268,15 +271,16 @@ let package = Package(
         "PhotoFixtures", grdb, logging,
       ]),
     // Servers in the test's own process that are a bucket or a web server, and misbehave on demand.
-    .target(name: "StoreFixtures", dependencies: [crypto], path: "Tests/StoreFixtures", swiftSettings: strict),
-    tests("ObjectStoresTests", ["ObjectStores", "StoreFixtures", "PhotoModel", crypto]),
+    .target(name: "StoreFixtures", dependencies: ["Cryptography"], path: "Tests/StoreFixtures", swiftSettings: strict),
+    tests("CryptographyTests", ["Cryptography"]),
+    tests("ObjectStoresTests", ["ObjectStores", "StoreFixtures", "PhotoModel", "Cryptography"]),
     tests(
       "RemoteScanTests",
       [
         "RemoteScan", "PhotoModel", "ImageCodec", "LibraryCatalogue", "LibraryScan", "LibraryFixtures", "ObjectStores",
         "PhotoFixtures", logging,
       ]),
-    tests("OriginalDownloadsTests", ["OriginalDownloads", "ObjectStores", "PhotoModel", crypto, logging]),
+    tests("OriginalDownloadsTests", ["OriginalDownloads", "ObjectStores", "PhotoModel", "Cryptography", logging]),
     tests(
       "LibraryFilesTests",
       [
@@ -287,7 +291,7 @@ let package = Package(
       "LibraryImportTests",
       [
         "PhotoModel", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan", "LibraryFiles",
-        "LibraryImport", "LibraryFixtures", "PhotoFixtures", crypto, grdb, logging,
+        "LibraryImport", "LibraryFixtures", "PhotoFixtures", "Cryptography", grdb, logging,
       ]),
     tests(
       "ImageServiceTests",
@@ -308,7 +312,7 @@ let package = Package(
       "EndToEndTests",
       [
         "PhotoFixtures", "StoreFixtures", "PhotoAPI", "HTTPCore", "AccessControl", "LibraryCatalogue", "ImageService",
-        "PhotoModel", "photod", "CPhotodSystem", crypto, grdb, logging,
+        "PhotoModel", "photod", "CPhotodSystem", "Cryptography", grdb, logging,
       ]),
   ] + decoders.map { decoderProgram($0.name, Wing.imaging.path($0.name), $0.libraries) },
   swiftLanguageModes: [.v6]

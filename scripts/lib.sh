@@ -10,7 +10,7 @@ fail() {
 }
 
 # Packages for building and running. libjpeg-dev is libjpeg-turbo on Debian (ABI 62) and Ubuntu (ABI 8).
-build_packages="libjpeg-dev libpng-dev libexif-dev libexpat1-dev liblcms2-dev libsqlite3-dev zlib1g-dev libisal-dev libbrotli-dev libcurl4-openssl-dev pkg-config git ca-certificates"
+build_packages="libjpeg-dev libpng-dev libexif-dev libexpat1-dev liblcms2-dev libsqlite3-dev zlib1g-dev libisal-dev libbrotli-dev libcurl4-openssl-dev libssl-dev pkg-config git ca-certificates"
 # Codecs of the decoder and encoder programs. A program whose library is missing is not built.
 decoder_packages="libwebp-dev libde265-dev libdav1d-dev libjxl-dev libavcodec-dev libraw-dev libaom-dev"
 test_packages="python3 python3-prometheus-client prometheus libimage-exiftool-perl nginx-light openssl curl"
@@ -69,6 +69,7 @@ set_up() {
 # Builds photod and the decoder and encoder programs in the release configuration. Arguments are options of swift build.
 build_photod() {
   local program
+  [ -e "$root/.build/release/photod" ] || say "building photod and its dependencies; the first build takes several minutes, and shows each module as it is compiled"
   swift build -c release --product photod "$@"
   for program in $(swift package --package-path "$root" dump-package | grep -oE '"photod-(de|en)coder-[a-z0-9]+"' | tr -d '"' | sort -u); do
     [ "$program" = photod-decoder-test ] || swift build -c release --product "$program" "$@"

@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 import GRDB
 import PhotoFixtures
@@ -259,7 +259,7 @@ final class LoadClient: Sendable {
     }
     state.withLock { state in
       if status == 201 {
-        state.uploads.insert(Data(SHA256.hash(data: picture)))
+        state.uploads.insert(Data(Digest.sha256(picture)))
       } else {
         state.failures.append("\(status)")
       }
@@ -293,7 +293,7 @@ final class LoadClient: Sendable {
       var found: Set<Data> = []
       for name in TestDaemon.files(in: folders.library) where name.hasSuffix(".jpg") {
         let bytes = FileManager.default.contents(atPath: folders.library + "/" + name) ?? Data()
-        found.insert(Data(SHA256.hash(data: bytes)))
+        found.insert(Data(Digest.sha256(bytes)))
       }
       #expect(uploads.isSubset(of: found), "\(comment): \(uploads.subtracting(found).count) uploads are lost")
     case .changeLists:

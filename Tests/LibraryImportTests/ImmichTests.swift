@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 import LibraryFixtures
 import PhotoFixtures
@@ -15,7 +15,7 @@ struct ImmichTests {
   ) -> [String: Any] {
     [
       "id": "id-\(number)", "originalPath": path ?? "/usr/src/app/upload/library/admin/2020/\(number).jpg",
-      "originalFileName": "IMG_\(number).jpg", "checksum": Data(Insecure.SHA1.hash(data: bytes)).base64EncodedString(),
+      "originalFileName": "IMG_\(number).jpg", "checksum": Data(Digest.digest(bytes, .sha1)).base64EncodedString(),
       "fileCreatedAt": "2020-02-03T04:05:06.000Z", "localDateTime": "2020-02-03T06:05:06.000Z", "type": "IMAGE",
     ].merging(more) { $1 }
   }

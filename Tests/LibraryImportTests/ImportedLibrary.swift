@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 import GRDB
 import ImageCodec
@@ -99,7 +99,7 @@ final class ImportedLibrary {
     return assets
   }
 
-  static func digest(_ bytes: [UInt8]) -> Data { Data(SHA256.hash(data: bytes)) }
+  static func digest(_ bytes: [UInt8]) -> Data { Data(Digest.sha256(bytes)) }
 
   /// The digests of the members of each album.
   func albums() throws -> [String: Set<Data>] {

@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 import ObjectStores
 import PhotoModel
@@ -14,7 +14,7 @@ import Testing
     let waiters = (0..<50).map { _ in TestWaiter() }
     for waiter in waiters { _ = harness.join("a.jpg", 300_000, waiter) }
     let read = harness.store.nextRead(0)
-    read.begin(sha256: Array(SHA256.hash(data: Self.bytes)))
+    read.begin(sha256: Digest.sha256(Self.bytes))
     read.send(Array(Self.bytes[..<1000]))
     waiters[0].waitForBytes(1000)
     let late = TestWaiter()

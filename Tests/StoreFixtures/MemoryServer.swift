@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 import Synchronization
 
@@ -59,7 +59,7 @@ package final class MemoryServer: Sendable {
   package func set(_ key: String, _ bytes: [UInt8]) { objects.withLock { $0[key] = Object(bytes: bytes) } }
 
   private static func tag(_ bytes: [UInt8]) -> String {
-    "\"" + Insecure.MD5.hash(data: bytes).map { String(format: "%02x", $0) }.joined() + "\""
+    "\"" + Digest.digest(bytes, .md5).map { String(format: "%02x", $0) }.joined() + "\""
   }
 
   private static func text(_ time: Int64, _ format: String) -> String {

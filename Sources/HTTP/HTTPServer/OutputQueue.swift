@@ -1,5 +1,5 @@
 import CPhotodSystem
-import Collections
+import DequeModule
 import HTTPCore
 import Primitives
 

@@ -75,6 +75,25 @@ static const unsigned robidoux_table[DCTSIZE2] = {
     85, 75, 135, 156, 189, 238, 311, 418,
 };
 
+// Scans by frequency alone, luma in three parts. libjpeg's own ten scans also send the low bits of coefficients later:
+// that saves another 1 percent of a photograph's bytes, and takes twice the time.
+static const jpeg_scan_info gray_scans[] = {
+    {1, {0}, 0, 0, 0, 0},
+    {1, {0}, 1, 4, 0, 0},
+    {1, {0}, 5, 14, 0, 0},
+    {1, {0}, 15, 63, 0, 0},
+};
+static const jpeg_scan_info colour_scans[] = {
+    {3, {0, 1, 2}, 0, 0, 0, 0}, {1, {0}, 1, 4, 0, 0},   {1, {2}, 1, 63, 0, 0},
+    {1, {1}, 1, 63, 0, 0},      {1, {0}, 5, 14, 0, 0},  {1, {0}, 15, 63, 0, 0},
+};
+
+static void set_scans(j_compress_ptr info) {
+  int is_gray = info->num_components == 1;
+  info->scan_info = is_gray ? gray_scans : colour_scans;
+  info->num_scans = is_gray ? sizeof gray_scans / sizeof *gray_scans : sizeof colour_scans / sizeof *colour_scans;
+}
+
 photod_jpeg_status photod_jpeg_encoder_start(photod_jpeg_encoder *encoder, photod_jpeg_encode_options options) {
   j_compress_ptr info = &encoder->info;
   if (setjmp(encoder->errors.escape)) return encoder->errors.status;
@@ -93,7 +112,7 @@ photod_jpeg_status photod_jpeg_encoder_start(photod_jpeg_encoder *encoder, photo
     info->comp_info[0].v_samp_factor = factor;
   }
   info->raw_data_in = options.planar;
-  if (options.progressive) jpeg_simple_progression(info);
+  if (options.progressive) set_scans(info);
   jpeg_start_compress(info, TRUE);
   if (options.icc_profile && options.icc_profile_length > 0)
     jpeg_write_icc_profile(info, options.icc_profile, (unsigned)options.icc_profile_length);

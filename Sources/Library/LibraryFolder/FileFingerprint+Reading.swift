@@ -1,7 +1,7 @@
 // Reads the fingerprint of a file. A fingerprint recognises a file that has another inode, because it was moved to
 // another disk, or because the library was copied or restored from a backup.
 
-import Crypto
+import Cryptography
 import PhotoModel
 
 extension FileFingerprint {
@@ -11,13 +11,13 @@ extension FileFingerprint {
 
   /// SHA-256 over the size and the first and last bytes of a file, cut to 128 bits. Reads both ends.
   package init(of source: any ByteSource) throws(ByteSourceError) {
-    var hash = SHA256()
-    withUnsafeBytes(of: source.size.littleEndian) { hash.update(bufferPointer: $0) }
+    var hash = Digest(.sha256)
+    withUnsafeBytes(of: source.size.littleEndian) { hash.update($0) }
     let head = try source.bytes(at: 0, count: Self.sampleBytes)
-    head.withUnsafeBytes { hash.update(bufferPointer: $0) }
+    hash.update(head)
     let start = max(Int64(head.count), source.size - Int64(Self.sampleBytes))
     if start < source.size {
-      try source.bytes(at: start, count: Self.sampleBytes).withUnsafeBytes { hash.update(bufferPointer: $0) }
+      hash.update(try source.bytes(at: start, count: Self.sampleBytes))
     }
     let fingerprint = hash.finalize().withUnsafeBytes {
       FileFingerprint(UnsafeRawBufferPointer(rebasing: $0.prefix(Self.byteCount)))

@@ -4,7 +4,7 @@
 //
 // When the limit is reached the read pauses, and with it the connection, until the bytes are written.
 
-import Crypto
+import Cryptography
 import Dispatch
 import ObjectStores
 import PhotoModel
@@ -36,7 +36,7 @@ final class Download: ObjectReceiver {
   private let progressed: @Sendable (Download) -> Void
   private let ended: @Sendable (Download, Result<Void, OriginalDownloadError>) -> Void
   private let state = Mutex(State())
-  private let hash = Mutex(SHA256())
+  private let hash = Mutex(Digest(.sha256))
 
   /// - Parameters:
   ///   - queue: serial; the last two functions are called on it.
@@ -149,7 +149,7 @@ final class Download: ObjectReceiver {
     for piece in pieces {
       do throws(SystemError) {
         try partial.write(piece, at: position)
-        if needsHash { hash.withLock { $0.update(data: piece) } }
+        if needsHash { hash.withLock { $0.update(piece) } }
         position += Int64(piece.count)
       } catch {
         state.withLock { $0.failure = .system(error) }

@@ -1,6 +1,6 @@
 // Which originals are local, in which order they were used, and which of them may go. A value without I/O.
 
-import Collections
+import DequeModule
 
 struct OriginalIndex: Sendable {
   private struct Entry {

@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import ObjectStores
 import PhotoModel
 
@@ -8,12 +8,12 @@ struct OriginalName: Sendable, Hashable {
   let text: String
 
   init(_ key: ObjectKey, _ identity: FileIdentity) {
-    var hash = SHA256()
+    var hash = Digest(.sha256)
     for number in [UInt64(key.bytes.count), UInt64(bitPattern: identity.size), identity.inode] {
-      withUnsafeBytes(of: number.littleEndian) { hash.update(bufferPointer: $0) }
+      withUnsafeBytes(of: number.littleEndian) { hash.update($0) }
     }
-    withUnsafeBytes(of: identity.modified.littleEndian) { hash.update(bufferPointer: $0) }
-    hash.update(data: key.bytes)
+    withUnsafeBytes(of: identity.modified.littleEndian) { hash.update($0) }
+    hash.update(key.bytes)
     let digits = Array("0123456789abcdef".utf8)
     let bytes = hash.finalize().prefix(16).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
     text = String(decoding: bytes, as: UTF8.self)

@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 
 extension DiskStore {
   /// The key of an entry: 128 bits of a digest. The caller must include everything in the digest that distinguishes two
@@ -22,7 +22,7 @@ extension DiskStore {
 
     /// The first 16 bytes of SHA-256 of `bytes`.
     package init(digestOf bytes: [UInt8]) {
-      self = SHA256.hash(data: bytes).withUnsafeBytes { digest in
+      self = Digest.sha256(bytes).withUnsafeBytes { digest in
         Key(
           high: UInt64(bigEndian: digest.loadUnaligned(fromByteOffset: 0, as: UInt64.self)),
           low: UInt64(bigEndian: digest.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))

@@ -21,15 +21,19 @@ final class PeerServer {
     ]).run()
   }
 
-  /// nginx with one worker and no log, tuned for files as its manual says.
-  static func nginx(folder: String, name: String, files: String, extra: String) throws -> PeerServer {
+  /// nginx with one worker, tuned for files as its manual says.
+  ///
+  /// - Parameter accessLog: the options of a log of all requests; without them, there is none.
+  static func nginx(
+    folder: String, name: String, files: String, accessLog: String? = nil, extra: String = ""
+  ) throws -> PeerServer {
     let (home, port) = (folder + "/" + name, try freePort())
     try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: true)
     let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path \(home)/\($0);" }
     let configuration = """
       daemon off; worker_processes 1; pid \(home)/pid; error_log \(home)/error crit; events { worker_connections 1024; }
       http {
-        access_log off; types { image/jpeg jpg; } sendfile on; tcp_nopush on; keepalive_requests 1000000000;
+        access_log \(accessLog.map { "\(home)/access.log combined \($0)" } ?? "off"); types { image/jpeg jpg; } sendfile on; tcp_nopush on; keepalive_requests 1000000000;
         \(paths.joined(separator: " ")) \(extra)
         server { listen 127.0.0.1:\(port); root \(files); }
       }

@@ -52,16 +52,27 @@ struct ServeBench: ParsableCommand {
       ServeContestant(
         name: "photod, access log on", url: "\(logging.url)/v1/assets/\(try logging.onlyAsset())/\(query)",
         process: logging.identifier),
+      // The frame as the only part of a multipart body.
+      ServeContestant(
+        name: "photod, opportunistic",
+        url: "\(plain.url)/v1/assets/\(try plain.onlyAsset())/\(query)&deliveryMode=opportunistic",
+        process: plain.identifier, servesFile: false),
     ]
-    let nginx = try PeerServer.nginx(folder: folder, name: "nginx", files: files, extra: "")
+    let nginx = try PeerServer.nginx(folder: folder, name: "nginx", files: files)
+    let writing = try PeerServer.nginx(folder: folder, name: "nginx-log", files: files, accessLog: "")
+    let buffering = try PeerServer.nginx(
+      folder: folder, name: "nginx-buffer", files: files, accessLog: "buffer=64k flush=1s")
     let cached = try PeerServer.nginx(
       folder: folder, name: "nginx-ofc", files: files,
       extra: "open_file_cache max=100 inactive=1h; open_file_cache_valid 1h;")
-    contestants.insert(
-      ServeContestant(name: "nginx static", url: nginx.url + "/x.jpg", process: nginx.identifier), at: 0)
-    contestants.insert(
-      ServeContestant(name: "nginx, open_file_cache", url: cached.url + "/x.jpg", process: cached.identifier), at: 1)
-    var peers = [nginx, cached]
+    var peers = [nginx, writing, buffering, cached]
+    let names = [
+      "nginx static", "nginx static, access log on", "nginx static, access log buffered", "nginx, open_file_cache",
+    ]
+    contestants =
+      zip(names, peers).map { name, peer in
+        ServeContestant(name: name, url: peer.url + "/x.jpg", process: peer.identifier)
+      } + contestants
     if let hummingbird {
       let peer = try PeerServer.hummingbird(binary: hummingbird, file: files + "/x.jpg")
       peers.append(peer)
@@ -69,7 +80,7 @@ struct ServeBench: ParsableCommand {
         ServeContestant(name: "hummingbird (SwiftNIO)", url: peer.url + "/x.jpg", process: peer.identifier))
     }
 
-    for contestant in contestants {
+    for contestant in contestants where contestant.servesFile {
       for _ in 0..<2 { try Command(["curl", "-fsS", "-o", folder + "/got", contestant.url]).run() }
       guard FileManager.default.contentsEqual(atPath: folder + "/got", andPath: files + "/x.jpg") else {
         throw BenchError(description: "\(contestant.name) serves other bytes")
@@ -104,6 +115,8 @@ struct ServeBench: ParsableCommand {
     let name: String
     let url: String
     let process: Int32
+    /// Whether the body is the frame and nothing else.
+    var servesFile = true
   }
 
   private struct Turn {

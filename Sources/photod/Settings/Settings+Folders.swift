@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 import PhotoModel
 
@@ -49,7 +49,7 @@ extension Settings {
     } else {
       throw CommandFailure(description: "no data folder: set --data or PHOTOD_DATA")
     }
-    let digest = SHA256.hash(data: Data(library.utf8)).prefix(4).map {
+    let digest = Digest.sha256(library.utf8).prefix(4).map {
       String($0 >> 4, radix: 16) + String($0 & 15, radix: 16)
     }
     let name = library.split(separator: "/").last.map(String.init) ?? "root"

@@ -1,26 +1,28 @@
-import Crypto
+import Cryptography
 import Foundation
 import GRDB
 
 /// A key that signs URLs. Two are valid at a time: the newest, which signs, and the one before it.
-package struct SigningKey: Sendable, Equatable {
+package struct SigningKey: Sendable {
   static let validCount = 2
 
   package let identifier: String
-  let key: SymmetricKey
+  /// Signs, and checks signatures.
+  let hmac: HMACSHA256
 
   /// The valid keys, newest first.
   static func newest(_ db: Database) throws -> [SigningKey] {
     try Row.fetchAll(
       db, sql: "SELECT identifier, secret FROM signingKey ORDER BY id DESC LIMIT ?", arguments: [validCount]
-    ).map { SigningKey(identifier: $0["identifier"], key: SymmetricKey(data: $0["secret"] as Data)) }
+    ).map { SigningKey(identifier: $0["identifier"], hmac: HMACSHA256(key: $0["secret"] as Data)) }
   }
 
   /// Creates a key. Of the older keys only the newest stays valid.
   @discardableResult
   static func make(_ db: Database, at now: Int64) throws -> String {
     let identifier = RandomIdentifier.make()
-    let secret = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
+    var generator = SystemRandomNumberGenerator()
+    let secret = Data((0..<HMACSHA256.byteCount).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
     try db.execute(
       sql: "INSERT INTO signingKey (identifier, secret, created) VALUES (?, ?, ?)",
       arguments: [identifier, secret, now])

@@ -2,7 +2,7 @@
 // 2104) over method, path, query, key, issuer and expiry, in an unambiguous encoding: two different inputs never have
 // the same bytes. This file does not decide what a signature grants; `AccessRegistry` does.
 
-import Crypto
+import Cryptography
 import FoundationEssentials
 import HTTPCore
 import Primitives
@@ -54,7 +54,7 @@ package struct URLSignature: Sendable, Hashable {
     }
     guard let issuer = values["signedBy"], let key = values["signedKey"], let until = values["signedUntil"],
       until.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let expires = Int64(until),
-      let mac = values["signature"].flatMap(Base64URL.decode), mac.count == SHA256.byteCount
+      let mac = values["signature"].flatMap(Base64URL.decode), mac.count == HMACSHA256.byteCount
     else { return nil }
     (collection, self.issuer, self.key) = (values["signedCollection"], issuer, key)
     (self.expires, self.mac) = (expires, mac)
@@ -64,7 +64,7 @@ package struct URLSignature: Sendable, Hashable {
   init(_ subject: Subject, collection: String?, issuer: String, expires: Int64, with key: SigningKey) {
     (self.collection, self.issuer, self.key, self.expires) = (collection, issuer, key.identifier, expires)
     let message = Self.message(subject, collection, issuer, key.identifier, expires)
-    mac = Array(HMAC<SHA256>.authenticationCode(for: message, using: key.key))
+    mac = key.hmac.code(of: message)
   }
 
   /// The query parameters of this signature.
@@ -75,8 +75,7 @@ package struct URLSignature: Sendable, Hashable {
 
   /// Whether `key` signed `subject`. Compares in constant time.
   func isValid(for subject: Subject, with key: SigningKey) -> Bool {
-    HMAC<SHA256>.isValidAuthenticationCode(
-      mac, authenticating: Self.message(subject, collection, issuer, key.identifier, expires), using: key.key)
+    key.hmac.isValid(mac, of: Self.message(subject, collection, issuer, key.identifier, expires))
   }
 
   /// The signed bytes. The method is always GET, which also covers HEAD. Every part is escaped, so that parts can't run

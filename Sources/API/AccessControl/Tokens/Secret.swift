@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import FoundationEssentials
 import Primitives
 
@@ -35,5 +35,5 @@ package struct Secret: Sendable {
   }
 
   /// SHA-256 of the text. The secret is random, so a slow password hash is not needed.
-  package var digest: [UInt8] { Array(SHA256.hash(data: Array(text.utf8))) }
+  package var digest: [UInt8] { Digest.sha256(text.utf8) }
 }

@@ -1,4 +1,4 @@
-import Collections
+import OrderedCollections
 import Synchronization
 
 /// The plans of recent archives, so that a resumed download does not check all files again.

@@ -10,10 +10,10 @@
 // If-Range, and requests of pages of other origins, take the normal path, with the same result.
 
 import AccessControl
-import Collections
 import HTTPCore
 import HTTPServer
 import ImageCodec
+import OrderedCollections
 import PhotoModel
 import Synchronization
 

@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 import GRDB
 import PhotoModel
@@ -9,8 +9,7 @@ extension Catalogue {
     let key = try read { db in
       try Data.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'contentKey'") ?? Data()
     }
-    let code = HMAC<SHA256>.authenticationCode(
-      for: Data("the name of a catalogue".utf8), using: SymmetricKey(data: key))
+    let code = HMACSHA256.code(of: "the name of a catalogue".utf8, key: key)
     let digits = Array("0123456789abcdef".utf8)
     return String(
       decoding: code.prefix(8).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)

@@ -1,7 +1,7 @@
 // The library that a principal sees. Every statement of a read names it, `library = ?`. Only a few rules differ between
 // the whole library and limited ones: see the uses of `isWhole`.
 
-import Crypto
+import Cryptography
 import Foundation
 import GRDB
 import PhotoModel
@@ -67,8 +67,8 @@ extension Visibility {
   /// The SHA-256 digest that identifies a set of granted collections; `nil` if everything is granted.
   var grantedDigest: Data? {
     guard case .collections(let granted) = self else { return nil }
-    var hash = SHA256()
-    for identifier in granted.map(\.rawValue).sorted() { hash.update(data: Data(identifier.utf8) + [0]) }
+    var hash = Digest(.sha256)
+    for identifier in granted.map(\.rawValue).sorted() { hash.update(Array(identifier.utf8) + [0]) }
     return Data(hash.finalize())
   }
 }

@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 import PhotoModel
 import Primitives
@@ -15,7 +15,7 @@ final class ChangeTokenCipher: Sendable {
   private static let purpose = Data("photod change token".utf8)
 
   private struct State {
-    let key: HMAC<SHA256>
+    let key: HMACSHA256
     /// Indexed by the lowest bits of the number.
     var texts: [(number: Int64, text: String)] = []
   }
@@ -23,8 +23,8 @@ final class ChangeTokenCipher: Sendable {
   private let state: Mutex<State>
 
   init(secret: Data) {
-    var mac = HMAC<SHA256>(key: SymmetricKey(data: secret))
-    mac.update(data: Self.purpose)
+    var mac = HMACSHA256(key: secret)
+    mac.update(Self.purpose)
     state = Mutex(State(key: mac))
   }
 
@@ -53,13 +53,13 @@ final class ChangeTokenCipher: Sendable {
 
   private static func swapped(_ block: UInt64) -> UInt64 { block << 32 | block >> 32 }
 
-  private static func permuted(_ block: UInt64, _ key: HMAC<SHA256>, _ rounds: [UInt8]) -> UInt64 {
+  private static func permuted(_ block: UInt64, _ key: HMACSHA256, _ rounds: [UInt8]) -> UInt64 {
     var left = UInt32(truncatingIfNeeded: block >> 32)
     var right = UInt32(truncatingIfNeeded: block)
     for round in rounds {
       var mac = key
-      mac.update(data: [round])
-      withUnsafeBytes(of: right.bigEndian) { mac.update(data: $0) }
+      mac.update([round])
+      withUnsafeBytes(of: right.bigEndian) { mac.update($0) }
       let mask = mac.finalize().prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
       (left, right) = (right, left ^ mask)
     }

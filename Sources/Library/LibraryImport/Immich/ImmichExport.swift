@@ -8,7 +8,7 @@
 // and at any depth the files. A file is found by the end of `originalPath`, or as {id}.{extension}, and its SHA-1 must
 // be the `checksum` of the asset.
 
-import Crypto
+import Cryptography
 import Foundation
 import LibraryFolder
 import PhotoModel
@@ -146,11 +146,11 @@ package struct ImmichExport: ImportSource {
   private func isFile(_ path: [UInt8], of asset: ImmichAsset) -> Bool {
     guard !path.contains(0), let file = try? folder.root.open(path), file.isRegularFile else { return false }
     guard let checksum = asset.checksum else { return true }
-    var hash = Insecure.SHA1()
+    var hash = Digest(.sha1)
     var offset: Int64 = 0
     while offset < file.size {
       guard let bytes = try? file.bytes(at: offset, count: Self.hashBytes), !bytes.isEmpty else { return false }
-      bytes.withUnsafeBytes { hash.update(bufferPointer: $0) }
+      hash.update(bytes)
       offset += Int64(bytes.count)
     }
     return hash.finalize().elementsEqual(checksum)

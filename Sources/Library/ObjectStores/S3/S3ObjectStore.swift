@@ -1,7 +1,7 @@
 // A bucket of S3 or of a store with S3's API. One request for each operation; the requests are those of the "Amazon S3
 // API Reference": HeadObject, GetObject, ListObjectsV2, PutObject, CopyObject, DeleteObject.
 
-import Crypto
+import Cryptography
 import FoundationEssentials
 
 package final class S3ObjectStore: ObjectStore {
@@ -129,7 +129,7 @@ package final class S3ObjectStore: ObjectStore {
     _ bytes: [UInt8], as key: ObjectKey, replaces: Bool, _ completion: @escaping Completion<ObjectIdentity>
   ) -> any ObjectOperation {
     put(
-      .bytes(bytes), sha256: Data(SHA256.hash(data: bytes)), timeout: origin.limits.retries.operationTimeout, as: key,
+      .bytes(bytes), sha256: Data(Digest.sha256(bytes)), timeout: origin.limits.retries.operationTimeout, as: key,
       replaces: replaces, completion)
   }
 

@@ -2,7 +2,7 @@
 // field of its own. "Signature Calculations for the Authorization Header: Transferring Payload in a Single Chunk" in
 // the API reference of Amazon S3.
 
-import Crypto
+import Cryptography
 import Primitives
 
 struct S3Signer: Sendable {
@@ -12,7 +12,7 @@ struct S3Signer: Sendable {
   let region: String
 
   /// SHA-256 in hexadecimal.
-  static func payloadHash(_ bytes: [UInt8]) -> String { hexadecimal(SHA256.hash(data: bytes)) }
+  static func payloadHash(_ bytes: [UInt8]) -> String { hexadecimal(Digest.sha256(bytes)) }
 
   /// A query from its parameters, in the order of a signature.
   static func query(_ parameters: [(name: String, value: String)]) -> String {
@@ -43,11 +43,11 @@ struct S3Signer: Sendable {
     ].joined(separator: "\n")
     let scope = "\(day)/\(region)/s3/aws4_request"
     let text = "AWS4-HMAC-SHA256\n\(moment)\n\(scope)\n\(Self.payloadHash(Array(canonical.utf8)))"
-    var key = SymmetricKey(data: Array("AWS4\(credentials.secretAccessKey)".utf8))
+    var key = Array("AWS4\(credentials.secretAccessKey)".utf8)
     for part in [day, region, "s3", "aws4_request"] {
-      key = SymmetricKey(data: Array(HMAC<SHA256>.authenticationCode(for: Array(part.utf8), using: key)))
+      key = HMACSHA256.code(of: part.utf8, key: key)
     }
-    let signature = Self.hexadecimal(HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key))
+    let signature = Self.hexadecimal(HMACSHA256.code(of: text.utf8, key: key))
     fields.append(
       (
         "Authorization",

@@ -1,6 +1,6 @@
 // How the catalogue, which knows files, knows objects.
 
-import Crypto
+import Cryptography
 import PhotoModel
 
 extension FileIdentity {
@@ -11,7 +11,7 @@ extension FileIdentity {
     case .file(let inode, let modified):
       self.init(inode: inode, size: entry.identity.size, modified: modified)
     case .entityTag(let tag):
-      let digest = SHA256.hash(data: Array(tag.utf8)).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+      let digest = Digest.sha256(tag.utf8).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
       // With 0 it could be the identity of no file. Times beyond the year 2262 are no times.
       let (modified, overflows) = (entry.modified ?? 0).multipliedReportingOverflow(by: 1_000_000_000)
       self.init(inode: max(1, digest), size: entry.identity.size, modified: overflows ? 0 : modified)

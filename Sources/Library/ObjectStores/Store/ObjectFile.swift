@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import PhotoModel
 
 /// A file that becomes an object, or is compared with one. It is complete, and nothing writes to it any more.
@@ -12,19 +12,19 @@ package struct ObjectFile: Sendable {
 
   /// Reads the whole file, for its checksums.
   package init(_ source: any ByteSource) throws(ByteSourceError) {
-    var (sha256, md5) = (SHA256(), Insecure.MD5())
+    var (sha256, md5) = (Digest(.sha256), Digest(.md5))
     var offset: Int64 = 0
     while offset < source.size {
       let bytes = try source.bytes(at: offset, count: 1 << 20)
       // EIO: the file was cut off.
       guard !bytes.isEmpty else { throw .readFailed(code: 5) }
-      sha256.update(data: bytes)
-      md5.update(data: bytes)
+      sha256.update(bytes)
+      md5.update(bytes)
       offset += Int64(bytes.count)
     }
     self.source = source
-    self.sha256 = Array(sha256.finalize())
-    self.md5 = Array(md5.finalize())
+    self.sha256 = sha256.finalize()
+    self.md5 = md5.finalize()
   }
 
   /// Whether an object is known to have the bytes of this file: by the SHA-256 that the store gives, else by an entity

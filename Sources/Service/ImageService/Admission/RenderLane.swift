@@ -6,8 +6,8 @@
 // for interactive work.
 
 import CPhotodSystem
-import Collections
 import Dispatch
+import HeapModule
 import ImageRender
 import PhotoModel
 import Primitives

@@ -8,7 +8,7 @@
 //
 // Keys are spread over shards, each with its own lock; bytes are counted over all shards.
 
-import Collections
+import DequeModule
 import PhotoModel
 import Synchronization
 

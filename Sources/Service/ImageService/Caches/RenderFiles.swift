@@ -7,7 +7,7 @@
 // A file is written under a temporary name, synced and renamed: under its own name it is always complete. The least
 // recently used files are removed when the limit is reached; a response that still sends one keeps it open.
 
-import Crypto
+import Cryptography
 import Logging
 import PhotoModel
 import Synchronization
@@ -111,7 +111,7 @@ package final class RenderFiles: Sendable {
   }
 
   private static func name(_ key: String) -> String {
-    SHA256.hash(data: Array(key.utf8)).map { byte in
+    Digest.sha256(key.utf8).map { byte in
       let digits = String(byte, radix: 16)
       return digits.count == 1 ? "0" + digits : digits
     }.joined()

@@ -2,7 +2,7 @@
 // and for facts that a multipart response can't carry about itself. This file only records: it starts and cancels
 // nothing.
 
-import Collections
+import DequeModule
 import PhotoModel
 import Synchronization
 

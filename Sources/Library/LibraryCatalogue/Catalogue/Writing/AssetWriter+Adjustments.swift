@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 import GRDB
 import PhotoModel
@@ -72,7 +72,7 @@ extension AssetWriter {
     if !operations.isEmpty {
       // Keyed like the version of the file, so that it can't be worked out from the operations.
       var digest = pixels
-      digest.update(data: Data("adjusted \(unadjusted) \(json)".utf8))
+      digest.update("adjusted \(unadjusted) \(json)".utf8)
       version = Base64URL.encode(digest.finalize().prefix(16))
     }
     try run(

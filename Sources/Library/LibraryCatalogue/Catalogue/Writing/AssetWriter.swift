@@ -8,7 +8,7 @@
 // A user's changes to an asset, and its album memberships, belong to the asset's row. So an existing row is updated and
 // never replaced.
 
-import Crypto
+import Cryptography
 import Foundation
 import GRDB
 import ImageCodec
@@ -20,7 +20,7 @@ struct AssetWriter {
   /// The token of this transaction's change.
   let token: Int64
   /// The keyed MAC that content versions start from.
-  let pixels: HMAC<SHA256>
+  let pixels: HMACSHA256
   /// The time of this change in milliseconds since 1970.
   let now: Int64
   let calendar: LocalCalendar
@@ -35,7 +35,7 @@ struct AssetWriter {
     self.db = db
     self.token = token
     let key = try Data.fetchOne(db.cachedStatement(sql: "SELECT value FROM catalogueValue WHERE name = 'contentKey'"))
-    pixels = HMAC<SHA256>(key: SymmetricKey(data: key ?? Data()))
+    pixels = HMACSHA256(key: key ?? Data())
     now =
       try Int64.fetchOne(db.cachedStatement(sql: "SELECT changeDate FROM library WHERE id = 0"))
       ?? Int64(Date().timeIntervalSince1970 * 1000)
@@ -375,7 +375,7 @@ struct AssetWriter {
     var pixels = pixels
     for file in files {
       for value in [file.inode, UInt64(bitPattern: file.size), UInt64(bitPattern: file.modified)] {
-        withUnsafeBytes(of: value.littleEndian) { pixels.update(data: $0) }
+        withUnsafeBytes(of: value.littleEndian) { pixels.update($0) }
       }
     }
     return Base64URL.encode(pixels.finalize().prefix(16))
@@ -384,7 +384,7 @@ struct AssetWriter {
   /// The end of the content version of an asset with these regions of a user: 48 bits of a keyed digest.
   func regionsVersion(_ json: String?) -> String {
     var digest = pixels
-    digest.update(data: Data((json ?? "").utf8))
+    digest.update((json ?? "").utf8)
     return "." + Base64URL.encode(digest.finalize().prefix(6))
   }
 

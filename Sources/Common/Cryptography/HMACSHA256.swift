@@ -1,0 +1,63 @@
+import CLibCrypto
+
+/// A message authentication code (RFC 2104) with SHA-256, of a message that comes in parts.
+package struct HMACSHA256: Sendable {
+  /// The length of a code.
+  package static let byteCount = 32
+
+  /// Frees its context.
+  ///
+  /// `@unchecked Sendable`: only an `HMACSHA256` that owns it alone changes it.
+  private final class State: @unchecked Sendable {
+    let context: OpaquePointer
+
+    init(_ context: OpaquePointer) { self.context = context }
+
+    deinit { EVP_MAC_CTX_free(context) }
+
+    func copy() -> State { State(LibCrypto.check(EVP_MAC_CTX_dup(context), "EVP_MAC_CTX_dup")) }
+  }
+
+  private var state = State(LibCrypto.check(EVP_MAC_CTX_new(LibCrypto.shared.hmac), "EVP_MAC_CTX_new"))
+
+  /// - Parameter key: of any length. Copies of this value share it, which is quicker than one value for each message.
+  package init(key: some Collection<UInt8>) {
+    var name = Array("SHA2-256".utf8CString)
+    name.withUnsafeMutableBufferPointer { name in
+      var parameters = [
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name.baseAddress, 0), OSSL_PARAM_construct_end(),
+      ]
+      key.withBytes { LibCrypto.check(EVP_MAC_init(state.context, $0, $1, &parameters), "EVP_MAC_init") }
+    }
+  }
+
+  package mutating func update(_ bytes: some Collection<UInt8>) {
+    if !isKnownUniquelyReferenced(&state) { state = state.copy() }
+    bytes.withBytes { LibCrypto.check(EVP_MAC_update(state.context, $0, $1), "EVP_MAC_update") }
+  }
+
+  /// The code of all bytes. Called once: no bytes may follow.
+  package mutating func finalize() -> [UInt8] {
+    if !isKnownUniquelyReferenced(&state) { state = state.copy() }
+    return [UInt8](unsafeUninitializedCapacity: Self.byteCount) { buffer, count in
+      LibCrypto.check(EVP_MAC_final(state.context, buffer.baseAddress, &count, buffer.count), "EVP_MAC_final")
+    }
+  }
+
+  /// The code of a message, by a value that has a key and no bytes yet.
+  package func code(of message: some Collection<UInt8>) -> [UInt8] {
+    var code = self
+    code.update(message)
+    return code.finalize()
+  }
+
+  /// Whether a code is that of a message. The time depends on neither.
+  package func isValid(_ code: [UInt8], of message: some Collection<UInt8>) -> Bool {
+    let expected = self.code(of: message)
+    return code.count == expected.count && CRYPTO_memcmp(code, expected, expected.count) == 0
+  }
+
+  package static func code(of message: some Collection<UInt8>, key: some Collection<UInt8>) -> [UInt8] {
+    HMACSHA256(key: key).code(of: message)
+  }
+}
