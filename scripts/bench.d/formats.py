@@ -22,6 +22,7 @@ from pathlib import Path
 
 FORMATS = ["reference", "jpeg", "webp", "avif", "jxl"]
 CODECS = FORMATS[1:]
+COLORS = dict(zip(FORMATS, ["black", "tab:orange", "tab:green", "tab:red", "tab:purple"]))
 TABLE = Path(__file__).parent / "../../Sources/Imaging/ImageCodec/Encoding/EncoderQuality.swift"
 # Settings that the encoders round to whole numbers.
 WHOLE = {"jpeg", "avif"}
@@ -214,11 +215,11 @@ def plot(results, file):
         qualities = [quality for quality, _ in found]
         means = [results.mean(what) for _, what in found]
         errors = [error(list(zip((results.photographs[frame] for frame in results.frames), results.scores(what)))) for _, what in found]
-        scores.errorbar(qualities, means, errors, label=format, marker=".", capsize=3)
+        scores.errorbar(qualities, means, errors, label=format, color=COLORS[format], marker=".", capsize=3)
         if format != "reference":
             pairs = [results.difference(what, quality) for quality, what in found]
-            differences.errorbar(qualities, [mean for mean, _ in pairs], [uncertain for _, uncertain in pairs], label=format, marker=".", capsize=3)
-        sizes.plot([results.total(what) / len(results.frames) / 1000 for _, what in found], means, label=format, marker=".")
+            differences.errorbar(qualities, [mean for mean, _ in pairs], [uncertain for _, uncertain in pairs], label=format, color=COLORS[format], marker=".", capsize=3)
+        sizes.plot([results.total(what) / len(results.frames) / 1000 for _, what in found], means, label=format, color=COLORS[format], marker=".")
     scores.set(title="Mean SSIMULACRA2, standard errors", xlabel="quality", ylabel="SSIMULACRA2")
     differences.set(title="Difference from the reference, standard errors", xlabel="quality", ylabel="SSIMULACRA2")
     differences.axhline(0, color="black", linewidth=0.8)
