@@ -107,6 +107,8 @@ def scaling(photod, paths, rounds):
                         process = subprocess.Popen([photod, "render", path, "--target-size", f"{size}x{size}", "--resample", resampling, "-o", f"{folder}/out.jpg"])
                         _, status, usage = os.wait4(process.pid, 0)
                         process.returncode = status
+                        if status:
+                            raise SystemExit("photod failed")
                         took = usage.ru_utime + usage.ru_stime
                         least[resampling] = min(took, least.get(resampling, took))
                 print(f"{path.name}, {width * height / 1e6:.1f} MP, to {size}: " + "  ".join(f"{name} {1000 * took:.0f} ms" for name, took in least.items()), flush=True)

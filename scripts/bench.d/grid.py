@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """grid.py PHOTOD FOLDER [--cells 500] [--side 400] [--scored 50] [--ssimulacra2 PROGRAM] [--classes jpeg,webp,avif,jxl]
-[--session FORMAT] [--pause SECONDS]
+[--quality N] [--session FORMAT] [--pause SECONDS]
 
 Bytes, CPU and SSIMULACRA2 of the cells of a grid, by the best format that a client shows: from originals, one at a time,
 without caches. Beside them, what imgproxy's defaults give: the same cells made by libvips in this process with one thread
 (thumbnail, JPEG 80, WebP 79 of effort 4, AVIF 63 of speed 8, JPEG XL 77 of effort 4, no metadata). CPU is that of the
 daemon and its encoder processes, or of this process. SSIMULACRA2 is measured on some of the cells, against the frame that
-each has scaled itself, as PNG.
+each has scaled itself, as PNG. `--quality N` measures only photod, for a comparison at equal scores.
 
 `--session FORMAT` instead shows what format=auto does for a client that lists FORMAT: it scrolls twice through the grid
 with a preheat window, PAUSE seconds a screen of 25 cells, with the daemon's default settings. It prints the bytes of each
-pass beside those of JPEGs, and the share of CPU that went into smaller encodings.
+pass beside those of JPEGs, and the time that went into smaller encodings.
 
 The cells' originals are parts of the photographs of FOLDER, so that all are different pictures.
 
@@ -137,8 +137,10 @@ def compare(options, library, work):
         assets = daemon.assets(options.cells)
         daemon.rest()
 
+        quality = options.quality or 82
+
         def cell(number, format):
-            path = f"/v1/assets/{assets[number]}/image?targetSize={options.side}x{options.side}&contentMode=aspectFill&format={format}"
+            path = f"/v1/assets/{assets[number]}/image?targetSize={options.side}x{options.side}&contentMode=aspectFill&format={format}&quality={quality}"
             return daemon.get(path, Cache_Control="no-cache").read()
 
         for number in scored:
@@ -152,9 +154,12 @@ def compare(options, library, work):
                 sizes.append(len(picture))
                 if number in scored: pictures[number] = picture
             cpu = daemon.cpu() - cpu
-            line(f"photod {format}", sizes, cpu, scores("photod", pictures, IMGPROXY[format][0]))
+            line(f"photod {format} {quality}", sizes, cpu, scores("photod", pictures, IMGPROXY[format][0]))
     finally:
         daemon.stop()
+
+    if options.quality:
+        return
 
     def thumbnail(number):
         return pyvips.Image.thumbnail(f"{library}/{number:04}.jpg", options.side, height=options.side, crop="centre")
@@ -195,10 +200,10 @@ def session(options, library, work):
                 time.sleep(options.pause)
             upgrades, cpu, took = daemon.metric("photod_upgrades_seconds_total") - upgrades, daemon.cpu() - cpu, time.monotonic() - since
             print(f"{turn} pass, {took:.0f} s: {sizes / 1e6:.2f} MB, {smaller} of {options.cells} cells as {options.session}; CPU {cpu:.1f} s, "
-                  f"upgrades {upgrades:.1f} s, {100 * upgrades / took:.1f}% of a core", flush=True)
+                  f"upgrades took {upgrades:.1f} s, {100 * upgrades / took:.1f}% of the time", flush=True)
         took, cpu = time.monotonic() - begun, daemon.cpu() - start
         upgrades = daemon.metric("photod_upgrades_seconds_total")
-        print(f"session: {took:.0f} s, CPU {cpu:.1f} s, upgrades {upgrades:.1f} s ({100 * upgrades / cpu:.0f}% of the CPU), "
+        print(f"session: {took:.0f} s, CPU {cpu:.1f} s, upgrades {upgrades:.1f} s, "
               f"{daemon.metric('photod_upgrades_total'):.0f} frames made, {daemon.metric('photod_upgrades_saved_bytes_total') / 1e6:.2f} MB smaller")
         print(f"the same cells as JPEG: {sum(len(cell(asset, 'jpeg').read()) for asset in assets) / 1e6:.2f} MB")
     finally:
@@ -214,6 +219,7 @@ def main():
     parser.add_argument("--scored", type=int, default=50)
     parser.add_argument("--ssimulacra2", default="ssimulacra2")
     parser.add_argument("--classes", default="jpeg,webp,avif,jxl")
+    parser.add_argument("--quality", type=int)
     parser.add_argument("--session")
     parser.add_argument("--pause", type=float, default=2)
     options = parser.parse_args()

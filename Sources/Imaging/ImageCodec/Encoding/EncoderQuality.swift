@@ -5,9 +5,9 @@ import PhotoModel
 /// codecs reach it.
 ///
 /// Measured by `scripts/bench formats` with SSIMULACRA2 of libjxl 0.11.2: at a row's settings the mean score of each
-/// codec is that of the reference. The means are those of 162 frames: 38 photographs and 16 quarters of them at 200, 400
-/// and 800 px. Encoders: libjpeg-turbo 2.1.5, libwebp 1.2.4, libaom 3.6.0 and libjxl 0.7.0, with the efforts of
-/// ``WorkerEncoding``.
+/// codec is that of the reference. The means are those of 162 frames: 38 photographs and 16 quarters of them, each at
+/// 200, 400 and 800 px. Encoders: libjpeg-turbo 2.1.5, libwebp 1.2.4, libaom 3.6.0 and libjxl 0.7.0, with the efforts
+/// of ``WorkerEncoding``.
 enum EncoderQuality {
   /// At one quality: the scale of Robidoux's table, which JPEGs have up to quality 90; WebP's quality; the quantizer of
   /// AV1 (cq-level, less is better); the distance of JPEG XL.

@@ -10,7 +10,7 @@ package enum JPEGCoding: Sendable, Hashable {
   /// With Robidoux's table: fewer bytes at no cost. With full colour resolution the tables of T.81 take fewer, because
   /// Robidoux's codes colours as finely as brightness.
   case tuned
-  /// The same in several scans: fewer bytes again, for three times the time, and two bytes of memory a sample.
+  /// The same in several scans: fewer bytes again, for five to seven times the time, and two bytes of memory a sample.
   case progressive
 
   /// Smaller pictures gain little from several scans, and clients request hundreds of them at once.
