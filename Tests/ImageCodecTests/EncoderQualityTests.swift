@@ -1,0 +1,33 @@
+import ImageCodec
+import PhotoModel
+import Testing
+
+@Suite("The settings of each codec for a quality")
+struct EncoderQualityTests {
+  /// One setting for each quality of 1...100.
+  private func settings(_ format: OutputFormat) -> [Double] {
+    (1...100).map {
+      WorkerEncoding(format, size: PixelSize(width: 100, height: 100), channels: 3, quality: $0, profileBytes: 0)
+        .setting
+    }
+  }
+
+  @Test(
+    "a higher quality is a better setting, in the codec's range",
+    arguments: [
+      (OutputFormat.webp, 0.0...100.0, true),
+      // cq-level.
+      (.avif, 0.0...63.0, false),
+      // JxlEncoderSetFrameDistance in libjxl 0.7; 0 is lossless, which no quality asks for.
+      (.jxl, 0.01...15.0, false),
+    ])
+  func order(_ format: OutputFormat, _ range: ClosedRange<Double>, _ risesWithQuality: Bool) {
+    let settings = settings(format)
+    #expect(settings.allSatisfy(range.contains))
+    for (low, high) in zip(settings, settings.dropFirst()) {
+      #expect(risesWithQuality ? low <= high : low >= high, "\(format) \(low), \(high)")
+    }
+    // From one end to the other, the setting changes with nearly every step of the quality.
+    #expect(Set(settings).count > 60, "\(format)")
+  }
+}
