@@ -168,7 +168,9 @@ class Results:
         settings with the same sampling of colours."""
         full = quality > 90 and codec in ("jpeg", "avif")
         known = {what[2]: what for what in self.lines if what[0] == codec and (full == (what[1] > 90) or codec in ("webp", "jxl"))}
-        known = sorted(known.values(), key=lambda what: self.mean(what))
+        # One for each score: at the end of its scale, a codec gives the same for several settings.
+        known = {self.mean(what): what for what in known.values()}
+        known = [known[score] for score in sorted(known)]
         if len(known) < 2:
             return None
         goal = self.mean(("reference", quality, None))
