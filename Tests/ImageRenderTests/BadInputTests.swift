@@ -254,7 +254,7 @@ struct BadInputTests {
     let place = try #require(exif.firstRange(of: Array("Exif".utf8) + [0, 0]))
     exif.replaceSubrange(place.upperBound..<place.upperBound + 2, with: Array("XX".utf8))
     let header = try ImageHeader.read(from: MemoryByteSource(exif), limits: CodecLimits())
-    #expect(header.warnings?.library == "libexif" && header.warnings?.count == 1)
+    #expect(header.warnings?.library == "EXIF" && header.warnings?.count == 1)
     #expect(header.warnings?.first.isEmpty == false)
   }
 

@@ -32,6 +32,16 @@ struct JPEGCodingTests {
     }
   }
 
+  @Test("a frame of a fast size is baseline, so that it is quicker than an exact one although it has more pixels")
+  func fastSize() throws {
+    for (resizeMode, isProgressive) in [(ResizeMode.fast, false), (.exact, true)] {
+      let request = ImageRequest(
+        targetSize: .size(PixelSize(width: 310, height: 310)), resizeMode: resizeMode, format: .jpeg)
+      let facts = try #require(JPEGFacts(try render(Self.jpeg, request).image.bytes))
+      #expect(facts.isProgressive == isProgressive, "\(resizeMode)")
+    }
+  }
+
   @Test("a frame of the same quality takes fewer bytes than with the tables of T.81", arguments: [30, 60, 82, 90])
   func bytes(_ quality: Int) throws {
     for side in [200, 400] {

@@ -134,7 +134,8 @@ final class InMemoryOriginals: Sendable {
       orientation: header.orientation, hasAlpha: header.hasAlpha, creationDate: time, creationDateSource: .file,
       modificationDate: time, location: nil, cameraMake: nil, cameraModel: nil, isFavorite: false, isHidden: false,
       original: OriginalFile(
-        path: path, identity: FileIdentity(inode: UInt64(number), size: Int64(bytes.count), modified: 1)))
+        path: path, identity: FileIdentity(inode: UInt64(number), size: Int64(bytes.count), modified: 1),
+        embeddedThumbnail: header.embeddedThumbnail))
   }
 
   var store: OriginalStore {

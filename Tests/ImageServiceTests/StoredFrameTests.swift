@@ -190,6 +190,30 @@ struct StoredFrameTests {
       frames(await harness.deliveries(asset, Self.request(300, .opportunistic))).map(\.result.isDegraded) == [false])
   }
 
+  @Test("fastFormat takes the camera's thumbnail before a derivative if it has the pixels; other requests don't")
+  func thumbnailBeforeDerivative() async throws {
+    let fixture = DiskCacheFixture()
+    let harness = fixture.harness()
+    let scene = Scene(seed: 7).pixels(width: 1600, height: 1200)
+    let thumbnail = DemoLibrary.thumbnail(of: scene)
+    let asset = harness.originals.add(
+      JPEGFile {
+        $0.exif = EXIFBlock { $0.thumbnail = thumbnail }
+        $0.quality = 95
+      }.encoded(scene))
+    _ = await harness.deliveries(asset, Self.request(1000))
+    await fixture.settle(harness)
+    let cell = frames(await harness.deliveries(asset, Self.request(160, .fastFormat)))
+    #expect(cell.map(\.result.source) == [.embedded] && cell.first?.bytes == thumbnail, "as it is")
+    let smaller = frames(await harness.deliveries(asset, Self.request(120, .fastFormat)))
+    #expect(smaller.map(\.result.source) == [.embedded] && smaller.map(\.result.size.width) == [120])
+    // More pixels than the thumbnail has.
+    let larger = frames(await harness.deliveries(asset, Self.request(200, .fastFormat)))
+    #expect(larger.map(\.result.source) == [.derivative] && larger.map(\.result.isDegraded) == [false])
+    let final = frames(await harness.deliveries(asset, Self.request(159)))
+    #expect(final.map(\.result.source) == [.derivative] && final.map(\.result.isDegraded) == [false])
+  }
+
   @Test("jobs waiting for one original share one read and one decode, and their tags say so")
   func shared() async throws {
     let harness = ImageManagerHarness()

@@ -51,13 +51,24 @@ package struct EmbeddedThumbnail: Sendable {
       .compactMap { EmbeddedThumbnail(at: $0, in: source, of: picture, limits: limits) }
       .filter { isDeveloped || $0.isSmaller(than: final, of: picture) }
       .sorted { $0.content.width < $1.content.width }
-    let sizes = request.sizes(of: picture.uprightSize)
-    let wanted = Double(picture.storedSize.width) * Double(sizes.scaled.width) / Double(sizes.crop.width)
+    let wanted = wantedWidth(request, picture)
     guard let enough = candidates.firstIndex(where: { Double($0.content.width) >= wanted - 1 }) else {
       return candidates.last
     }
     let isFarTooLarge = Double(candidates[enough].content.width) > maximumOversampling * wanted
     return isFarTooLarge && enough > 0 ? candidates[enough - 1] : candidates[enough]
+  }
+
+  /// The width that a thumbnail of the whole picture must have for a request.
+  private static func wantedWidth(_ request: SizedRequest, _ picture: ImageHeader) -> Double {
+    let sizes = request.sizes(of: picture.uprightSize)
+    return Double(picture.storedSize.width) * Double(sizes.scaled.width) / Double(sizes.crop.width)
+  }
+
+  /// Whether it has all pixels of a request, and not so many that decoding it would cost what it saves.
+  package func hasPixels(of request: SizedRequest, of picture: ImageHeader) -> Bool {
+    let wanted = Self.wantedWidth(request, picture)
+    return Double(content.width) >= wanted - 1 && Double(content.width) <= Self.maximumOversampling * wanted
   }
 
   /// The final frame of a RAW file is also made from a preview, so only a smaller preview is quicker.

@@ -53,8 +53,14 @@ package struct MediaFacts: Sendable, Hashable {
 
   /// Reads the descriptions and the edit of the file's own packet. The first one counts.
   package mutating func readDescription(xmp packet: ArraySlice<UInt8>) {
-    edit = edit ?? ForeignEdit(xmp: packet, isSidecar: false)
-    guard descriptions.xmp == nil, let properties = DescriptiveMetadata.properties(ofXMP: packet) else { return }
+    let packet = packet.prefix(XMPPacket.maximumBytes)
+    let mayHaveEdit = edit == nil && ForeignEdit.mayHaveEdit(packet, isSidecar: false)
+    let mayDescribe = descriptions.xmp == nil && DescriptiveMetadata.mayDescribe(packet)
+    guard mayHaveEdit || mayDescribe else { return }
+    // Parsed once for both.
+    let properties = XMPDictionary(packet).properties
+    if mayHaveEdit { edit = ForeignEdit(properties, isSidecar: false) }
+    guard mayDescribe else { return }
     descriptions.xmp = DescriptiveMetadata(xmp: properties)
     if regions.xmp.isEmpty { (regions.xmp, regions.appliedTo) = RegionSources.regions(properties) }
   }

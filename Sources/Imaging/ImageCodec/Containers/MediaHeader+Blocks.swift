@@ -48,7 +48,7 @@ extension MediaHeader {
     guard exif.isEmpty else { return }
     let skipped = block.starts(with: EXIFSummary.signature) ? EXIFSummary.signature.count : 0
     let block = block.dropFirst(skipped).prefix(EXIFSummary.maximumBytes - EXIFSummary.signature.count)
-    let parsed = EXIFSummary.parse(EXIFSummary.signature + block)
+    let parsed = EXIFSummary.parse(block)
     exif = parsed.summary
     warnings = parsed.warnings
     facts.add(MediaFacts(exifBlock: block, xmpPacket: nil))
@@ -56,8 +56,7 @@ extension MediaHeader {
     let start = offset + Int64(skipped)
     blocks.append(MetadataBlock(.exif, ByteRange(offset: start, length: length - skipped)))
     if thumbnail == nil, let found = parsed.thumbnail {
-      thumbnail = ByteRange(
-        offset: start + Int64(found.lowerBound - EXIFSummary.signature.count), length: found.count)
+      thumbnail = ByteRange(offset: start + Int64(found.lowerBound), length: found.count)
     }
   }
 }

@@ -62,12 +62,13 @@ enum JPEGHeader {
           // The first one wins.
           guard metadata.isEmpty else { break }
           blocks.append(Self.block(.exif, at: content, contentLength, behind: EXIFSummary.signature))
-          exifBlock = block.dropFirst(EXIFSummary.signature.count)
-          let parsed = EXIFSummary.parse(Array(block))
+          let exif = block.dropFirst(EXIFSummary.signature.count)
+          exifBlock = exif
+          let parsed = EXIFSummary.parse(exif)
           metadata = parsed.summary
           warnings = parsed.warnings
           thumbnail = parsed.thumbnail.map {
-            ByteRange(offset: content + Int64($0.lowerBound), length: $0.count)
+            ByteRange(offset: content + Int64(EXIFSummary.signature.count + $0.lowerBound), length: $0.count)
           }
         } else if block.starts(with: XMPPacket.signature) {
           guard xmpPacket == nil else { break }

@@ -59,12 +59,10 @@ enum PNGHeader {
         let block = try reader.bytes(at: content, count: length)
         blocks.append(MetadataBlock(.exif, ByteRange(offset: content, length: length)))
         exifBlock = block
-        let parsed = EXIFSummary.parse(EXIFSummary.signature + Array(block))
+        let parsed = EXIFSummary.parse(block)
         metadata = parsed.summary
         warnings = parsed.warnings
-        thumbnail = parsed.thumbnail.map {
-          ByteRange(offset: content + Int64($0.lowerBound - EXIFSummary.signature.count), length: $0.count)
-        }
+        thumbnail = parsed.thumbnail.map { ByteRange(offset: content + Int64($0.lowerBound), length: $0.count) }
       case "iTXt", "tEXt", "zTXt":
         let head = try reader.bytes(at: content, count: min(length, PNGText.maximumHeadBytes))
         guard let block = PNGText.block(type, head, at: content, length: length) else { break }

@@ -146,11 +146,21 @@ private final class OutputPlane {
   /// The upright rows of a group.
   func uprightGroup(_ group: Int) -> UnsafePointer<UInt8>? {
     guard let rows = uprightRows?.pointer else { return nil }
-    for i in 0..<groupRows {
+    var i = 0
+    while i < groupRows {
       let line = rows + i * uprightStride
-      let y = min(group * groupRows + i, uprightSize.height - 1)
-      orientationTransform.copyUprightRow(y, of: pixels.pointer, size: size, strideBytes: strideBytes, into: line)
-      Self.pad(line, from: uprightSize.width, to: uprightStride)
+      let y = group * groupRows + i
+      var count = 1
+      if orientationTransform.orientation.swapsSides, y + Self.block <= uprightSize.height {
+        count = Self.block
+        orientationTransform.copyEightUprightRows(
+          y, of: pixels.pointer, size: size, strideBytes: strideBytes, into: line, lineStride: uprightStride)
+      } else {
+        orientationTransform.copyUprightRow(
+          min(y, uprightSize.height - 1), of: pixels.pointer, size: size, strideBytes: strideBytes, into: line)
+      }
+      for k in 0..<count { Self.pad(line + k * uprightStride, from: uprightSize.width, to: uprightStride) }
+      i += count
     }
     return UnsafePointer(rows)
   }

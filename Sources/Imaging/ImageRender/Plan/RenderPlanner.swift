@@ -300,9 +300,9 @@ package struct RenderPlanner: Sendable {
     let colorSpace = isGrayAsRGB ? .srgb : request.colorSpace
     let staysInPlanes = bounds == nil && request.format == .jpeg && request.tone == .color
     let planes = staysInPlanes ? PlanePlanner.planes(header, geometry, axes) : []
-    // Fast delivery needs the quickest encoding.
+    // Fast delivery needs the quickest encoding. So does a fast size, which has more pixels than the exact one.
     let coding =
-      request.deliveryMode == .fastFormat
+      request.deliveryMode == .fastFormat || request.resizeMode == .fast
       ? JPEGCoding.quick : finalCoding ?? JPEGCoding(finalFrameOf: geometry.orientation.apply(to: storedOutput))
     let isDeep =
       request.bitDepth > 8 && header.bitsPerChannel == 16 && request.format == .png && request.tone == .color

@@ -18,14 +18,9 @@ extension DescriptiveMetadata {
   /// `nil` if the packet has none of the properties. Of a damaged or truncated packet, the properties before the damage
   /// count.
   package init?(xmp packet: ArraySlice<UInt8>) {
-    guard let properties = Self.properties(ofXMP: packet) else { return nil }
-    self.init(xmp: properties)
-  }
-
-  /// All properties of a packet; `nil` if it has none that describe a picture.
-  static func properties(ofXMP packet: ArraySlice<UInt8>) -> [String: MetadataValue]? {
     let packet = packet.prefix(XMPPacket.maximumBytes)
-    return mayDescribe(packet) ? XMPDictionary(packet).properties : nil
+    guard Self.mayDescribe(packet) else { return nil }
+    self.init(xmp: XMPDictionary(packet).properties)
   }
 
   init?(xmp properties: [String: MetadataValue]) {
@@ -44,7 +39,8 @@ extension DescriptiveMetadata {
     if self == DescriptiveMetadata() { return nil }
   }
 
-  private static func mayDescribe(_ packet: ArraySlice<UInt8>) -> Bool {
+  /// Whether a packet may have such properties: a search of a few microseconds.
+  static func mayDescribe(_ packet: ArraySlice<UInt8>) -> Bool {
     packet.withUnsafeBytes { bytes in
       guard let start = bytes.baseAddress else { return false }
       var position = 0

@@ -62,14 +62,26 @@ package struct TIFFBlock {
     return number(at: entry.valuePosition, bytes: 4).flatMap { slice(at: $0, count: length) }
   }
 
+  /// Whether an entry's value lies within the block; false if its type is unknown.
+  func contains(_ entry: Entry) -> Bool {
+    guard let unit = Self.typeBytes(entry.type) else { return false }
+    let length = unit * entry.count
+    guard length > 4 else { return entry.valuePosition <= bytes.count - length }
+    return number(at: entry.valuePosition, bytes: 4).map { $0 <= bytes.count - length } ?? false
+  }
+
   /// A LONG that is an entry's only value.
   package func long(_ tag: Int, in directory: Directory) -> Int? {
     directory.entries.first { $0.tag == tag }.flatMap { number(at: $0.valuePosition, bytes: 4) }
   }
 
   package func number(at offset: Int, bytes count: Int) -> Int? {
-    guard let part = slice(at: offset, count: count) else { return nil }
-    return isBigEndian ? part.reduce(0) { $0 << 8 | Int($1) } : part.reversed().reduce(0) { $0 << 8 | Int($1) }
+    guard offset >= 0, count >= 0, offset <= bytes.count - count else { return nil }
+    let start = bytes.startIndex + offset
+    var value = 0
+    // Not a reduction of a slice: a scan reads thousands of numbers of each file.
+    for i in 0..<count { value = value << 8 | Int(bytes[isBigEndian ? start + i : start + count - 1 - i]) }
+    return value
   }
 
   /// The size of one value of a type in bytes (TIFF 6.0 §2; 13 is IFD, of TIFF Technical Note 1).

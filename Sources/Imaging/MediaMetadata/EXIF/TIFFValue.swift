@@ -74,8 +74,8 @@ struct TIFFValue {
   /// The i-th number, of `size` bytes.
   private func raw(_ i: Int, _ size: Int) -> UInt64 {
     let start = bytes.startIndex + i * size
-    let part = bytes[start..<start + size]
-    return isBigEndian
-      ? part.reduce(0) { $0 << 8 | UInt64($1) } : part.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    var value: UInt64 = 0
+    for i in 0..<size { value = value << 8 | UInt64(bytes[isBigEndian ? start + i : start + size - 1 - i]) }
+    return value
   }
 }

@@ -25,7 +25,8 @@ extension ForeignEdit {
     self.init(XMPDictionary(packet).properties, isSidecar: isSidecar)
   }
 
-  private init?(_ properties: [String: MetadataValue], isSidecar: Bool) {
+  /// - Parameter properties: of a packet.
+  init?(_ properties: [String: MetadataValue], isSidecar: Bool) {
     let reader = EditProperties(properties)
     var edit = ForeignEdit(formatIdentifier: "", formatVersion: "")
     if reader.hasAppleEdit {
@@ -44,7 +45,8 @@ extension ForeignEdit {
     self = edit
   }
 
-  private static func mayHaveEdit(_ packet: ArraySlice<UInt8>, isSidecar: Bool) -> Bool {
+  /// Whether a packet may state an edit: a search of a few microseconds.
+  static func mayHaveEdit(_ packet: ArraySlice<UInt8>, isSidecar: Bool) -> Bool {
     let terms = searchTerms + (isSidecar ? [orientationTerm] : [])
     return packet.withUnsafeBytes { bytes in
       terms.contains { term in

@@ -3,6 +3,10 @@
 
 import CExpat
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// A name as the parser passes it. Valid only during the handler's call.
 struct XMLName {
   /// Namespace, local name and prefix; a name without a namespace has only the second.
@@ -15,8 +19,10 @@ struct XMLName {
   }
 
   static func equal(_ bytes: UnsafeBufferPointer<UInt8>, _ text: StaticString) -> Bool {
-    bytes.count == text.utf8CodeUnitCount
-      && bytes.elementsEqual(UnsafeBufferPointer(start: text.utf8Start, count: bytes.count))
+    guard bytes.count == text.utf8CodeUnitCount, let start = bytes.baseAddress else {
+      return bytes.count == text.utf8CodeUnitCount
+    }
+    return memcmp(start, text.utf8Start, bytes.count) == 0
   }
 }
 
@@ -137,9 +143,7 @@ final class XMLReader {
   }
 
   fileprivate static func bytes(_ text: UnsafePointer<CChar>) -> UnsafeBufferPointer<UInt8> {
-    var count = 0
-    while text[count] != 0 { count += 1 }
-    return UnsafeRawBufferPointer(start: text, count: count).bindMemory(to: UInt8.self)
+    UnsafeRawBufferPointer(start: text, count: strlen(text)).bindMemory(to: UInt8.self)
   }
 
   /// Splits `namespace SEPARATOR local SEPARATOR prefix`, or a local name without a namespace; without a prefix the

@@ -1,26 +1,43 @@
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// Keys of properties: `prefix:name`, with the usual prefix of the namespace, whatever prefix the file uses.
 struct XMPNamespaces {
   static let rdf: StaticString = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
   static let xml: StaticString = "http://www.w3.org/XML/1998/namespace"
   static let meta: StaticString = "adobe:ns:meta/"
 
+  /// The first namespaces of this file, with their prefixes: a packet has about ten, and comparing them is faster than
+  /// hashing. Limited, because a packet may be made to have thousands.
+  private var first: [(namespace: [UInt8], prefix: String)] = []
+  private static let comparedNamespaces = 24
   /// Namespaces of this file without a usual prefix, with the prefix that each was assigned.
   private var assignedPrefixes: [String: String] = [:]
-  private var keys: [[UInt8]: String] = [:]
 
   /// The key of a property. If a file uses one prefix for two namespaces, a number distinguishes them.
   mutating func key(_ name: XMLName) -> String {
-    let identity = Array(name.namespace) + [0] + name.local
-    if let key = keys[identity] { return key }
     let local = String(decoding: name.local, as: UTF8.self)
-    let key = name.namespace.isEmpty ? local : prefix(name) + ":" + local
-    keys[identity] = key
-    return key
+    return name.namespace.isEmpty ? local : prefix(name) + ":" + local
   }
 
   private mutating func prefix(_ name: XMLName) -> String {
+    if let known = first.first(where: { Self.equal($0.namespace, name.namespace) }) { return known.prefix }
     let namespace = String(decoding: name.namespace, as: UTF8.self)
-    if let prefix = Self.known[namespace] ?? assignedPrefixes[namespace] { return prefix }
+    let prefix = Self.known[namespace] ?? assignedPrefixes[namespace] ?? assignPrefix(namespace, name)
+    if first.count < Self.comparedNamespaces { first.append((Array(name.namespace), prefix)) }
+    return prefix
+  }
+
+  private static func equal(_ one: [UInt8], _ another: UnsafeBufferPointer<UInt8>) -> Bool {
+    one.count == another.count
+      && one.withUnsafeBufferPointer { bytes in
+        guard let start = bytes.baseAddress, let other = another.baseAddress else { return true }
+        return memcmp(start, other, bytes.count) == 0
+      }
+  }
+
+  private mutating func assignPrefix(_ namespace: String, _ name: XMLName) -> String {
     let wanted = name.prefix.isEmpty ? "ns" : String(decoding: name.prefix, as: UTF8.self)
     var prefix = wanted
     var number = 2

@@ -199,6 +199,13 @@ final class JobTable: Sendable {
     }
   }
 
+  /// Whether all tasks of a job take whichever frame is ready first.
+  func wantsOnlyFirstFrame(_ job: RenderJob) -> Bool {
+    state.withLock { state in
+      state.record(of: job)?.tasks.allSatisfy { $0.request.deliveryMode == .fastFormat } ?? false
+    }
+  }
+
   /// Records a degraded frame and returns the tasks that want it.
   func degradedFrameReady(_ job: RenderJob, _ frame: ImageFrame) -> [ImageTask] {
     state.withLock { state in

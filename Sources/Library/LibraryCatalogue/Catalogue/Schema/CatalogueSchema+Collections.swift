@@ -253,12 +253,14 @@ extension CatalogueSchema {
     """
 
   static func insertSmartAlbums(_ db: Database) throws {
+    // Prepared once: with its triggers that takes a millisecond, and the start of a first scan waits for it.
+    let insert = try db.makeStatement(
+      sql: """
+        INSERT INTO collection (localIdentifier, type, subtype, title, rule, ruleOrder, revision)
+        VALUES (?, 'smartAlbum', ?, ?, ?, ?, 0)
+        """)
     for album in smartAlbums {
-      try db.execute(
-        sql: """
-          INSERT INTO collection (localIdentifier, type, subtype, title, rule, ruleOrder, revision)
-          VALUES (?, 'smartAlbum', ?, ?, ?, ?, 0)
-          """,
+      try insert.execute(
         arguments: [Base64URL.randomIdentifier(), album.subtype, album.title, album.rule, album.order])
     }
   }

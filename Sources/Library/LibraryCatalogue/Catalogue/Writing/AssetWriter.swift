@@ -144,7 +144,7 @@ struct AssetWriter {
     }
     let asset = try insert(media, file)
     try write(file, row: row?.id, asset: asset, role: media.primaryRole, isPrimary: true, media: media)
-    edits.note(asset: asset)
+    edits.note(newAsset: asset, hasEdit: media.edit != nil)
   }
 
   /// Removes a missing file's row. Its asset is deleted with it, unless the asset has other files; in that case the
@@ -374,9 +374,11 @@ struct AssetWriter {
   private func contentVersion(of files: [FileIdentity]) -> String {
     var pixels = pixels
     for file in files {
-      for value in [file.inode, UInt64(bitPattern: file.size), UInt64(bitPattern: file.modified)] {
-        withUnsafeBytes(of: value.littleEndian) { pixels.update($0) }
-      }
+      let values = (
+        file.inode.littleEndian, UInt64(bitPattern: file.size).littleEndian,
+        UInt64(bitPattern: file.modified).littleEndian
+      )
+      withUnsafeBytes(of: values) { pixels.update($0) }
     }
     return Base64URL.encode(pixels.finalize().prefix(16))
   }

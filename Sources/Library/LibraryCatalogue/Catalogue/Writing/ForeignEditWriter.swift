@@ -15,8 +15,17 @@ struct ForeignEditWriter {
 
   fileprivate var assets: Set<Int64> = []
   fileprivate var sidecars: Set<[UInt8]> = []
+  /// New assets whose own file has no edit. Only a sidecar can give them one.
+  fileprivate var assetsWithoutEdit: [Int64] = []
 
   mutating func note(asset: Int64) { assets.insert(asset) }
+
+  /// Records an asset that was inserted in this transaction.
+  ///
+  /// - Parameter hasEdit: its file has an edit.
+  mutating func note(newAsset asset: Int64, hasEdit: Bool) {
+    if hasEdit { assets.insert(asset) } else { assetsWithoutEdit.append(asset) }
+  }
 
   /// Records a path where a file appeared, changed or disappeared; of interest only if it names a sidecar.
   mutating func note(sidecar path: [UInt8]) {
@@ -39,6 +48,20 @@ struct ForeignEditWriter {
           """)) ?? false
   }
 
+  /// Edits that are examined to find out whether any is in a sidecar.
+  private static let examinedEdits = 1000
+
+  /// Whether a sidecar may have an edit. Always true if very many files have edits, because finding one among them could
+  /// take longer than looking for a sidecar beside each new picture.
+  fileprivate static func mayBeInSidecars(_ db: Database) throws -> Bool {
+    try Bool.fetchOne(
+      db.cachedStatement(
+        sql: """
+          SELECT coalesce(max(asset IS NULL), 0) OR count(*) = \(examinedEdits)
+          FROM (SELECT asset FROM file INDEXED BY fileWithEdit WHERE edit IS NOT NULL LIMIT \(examinedEdits))
+          """)) ?? false
+  }
+
   fileprivate static func importsTones(_ db: Database) throws -> Bool {
     try Bool.fetchOne(db.cachedStatement(sql: "SELECT value FROM catalogueValue WHERE name = 'importsTones'")) ?? false
   }
@@ -46,7 +69,11 @@ struct ForeignEditWriter {
   /// The edit in an asset's files, translated into operations, even if the user's own adjustments replace it; `nil` if
   /// the files have none.
   static func imported(of asset: Int64, _ db: Database) throws -> ImportedEdit? {
-    guard try exist(db) else { return nil }
+    try exist(db) ? imported(ofAny: asset, db) : nil
+  }
+
+  /// The same, if it is known that some file has an edit.
+  fileprivate static func imported(ofAny asset: Int64, _ db: Database) throws -> ImportedEdit? {
     let picture = try Row.fetchOne(
       db.cachedStatement(
         sql: """
@@ -106,8 +133,12 @@ extension AssetWriter {
   /// Gives the noted assets the edits of their files.
   mutating func applyForeignEdits() throws {
     defer { edits = ForeignEditWriter() }
-    guard !edits.assets.isEmpty || !edits.sidecars.isEmpty, try ForeignEditWriter.exist(db) else { return }
+    let isEmpty = edits.assets.isEmpty && edits.sidecars.isEmpty && edits.assetsWithoutEdit.isEmpty
+    guard !isEmpty, try ForeignEditWriter.exist(db) else { return }
     var assets = edits.assets
+    if !edits.assetsWithoutEdit.isEmpty, try ForeignEditWriter.mayBeInSidecars(db) {
+      assets.formUnion(edits.assetsWithoutEdit)
+    }
     for sidecar in edits.sidecars { assets.formUnion(try ForeignEditWriter.pictures(of: sidecar, db)) }
     for asset in assets.sorted() { try applyForeignEdit(to: asset) }
   }
@@ -118,7 +149,7 @@ extension AssetWriter {
     guard let row else { return }
     let origin = (row[0] as String?).flatMap(StoredAdjustments.Origin.init)
     guard origin != .user else { return }
-    guard let edit = try ForeignEditWriter.imported(of: asset, db) else {
+    guard let edit = try ForeignEditWriter.imported(ofAny: asset, db) else {
       if origin == .imported { try revertAdjustments(of: asset, origin: nil) }
       return
     }
