@@ -84,11 +84,11 @@ class Daemon:
     def assets(self, count):
         """Identifiers in the order of the files' names, as soon as all are scanned."""
         while True:
-            found, cursor = [], ""
-            while cursor is not None:
-                page = self.json(f"/v1/assets?limit=500{cursor}")
-                found += page["assets"]
-                cursor = f"&cursor={page['nextCursor']}" if page.get("nextCursor") else None
+            found, page = [], "/v1/assets?limit=1000"
+            while page:
+                answer = self.json(page)
+                found += answer["assets"]
+                page = answer.get("next")
             if len(found) >= count:
                 return [one["localIdentifier"] for one in sorted(found, key=lambda one: one.get("relativePath") or one["originalFilename"])]
             time.sleep(0.2)
