@@ -44,11 +44,12 @@ struct WorkerPictureDecoder: CodedPictureDecoder {
     _ encoding: WorkerEncoding, profile: [UInt8], rows: UnsafeRawBufferPointer, stop: StopFlag
   ) throws(CodecError) -> [[UInt8]] {
     guard let codec = encoding.format.encoder else { throw .encoderUnavailable(encoding.format) }
-    let codes = AVIFFile.codePoints(hasProfile: encoding.hasProfile)
+    let codes = encoding.codePoints
     let request = EncodeRequest(
       codec: codec, size: encoding.size, samples: encoding.samples, setting: encoding.setting, effort: encoding.effort,
       hasFullChroma: encoding.hasFullChroma,
-      colors: .init(primaries: codes.primaries, transfer: codes.transfer, matrix: codes.matrix), profile: profile,
+      colors: .init(primaries: codes.primaries, transfer: codes.transfer, matrix: codes.matrix),
+      deepCoding: .init(bits: encoding.codedBits, peakLuminance: encoding.peakLuminance), profile: profile,
       priceBytes: encoding.workerBytes, maximumBytes: encoding.maximumBytes)
     do throws(DecoderError) {
       return try pool.encode(request, rows: rows, cancellation: DecodeCancellation(following: stop))
@@ -117,7 +118,10 @@ extension OutputFormat {
 }
 
 extension WorkerEncoding {
-  fileprivate var samples: EncodeRequest.Samples { channels == 1 ? .gray : channels == 4 ? .rgba : .rgb }
+  fileprivate var samples: EncodeRequest.Samples {
+    if isHighDynamicRange { return channels == 4 ? .deepRGBA : .deepRGB }
+    return channels == 1 ? .gray : channels == 4 ? .rgba : .rgb
+  }
 }
 
 extension CodedPictureRequest {

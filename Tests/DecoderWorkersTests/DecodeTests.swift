@@ -123,6 +123,8 @@ struct DecodeTests {
     switch shape.samples {
     case .rgb: shape.width * 3
     case .rgba: shape.width * 4
+    case .deepRGB: shape.width * 6
+    case .deepRGBA: shape.width * 8
     case .planar(let chroma, let depth, _):
       (plane == 1 || plane == 2 ? (shape.width + chroma.horizontal - 1) / chroma.horizontal : shape.width)
         * (depth > 8 ? 2 : 1)

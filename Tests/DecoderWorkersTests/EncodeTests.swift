@@ -49,12 +49,14 @@ struct EncodeTests {
     "every row reaches the encoder, and every byte comes back",
     arguments: [
       (EncodeRequest.Samples.gray, 1, 1), (.gray, 33, 21), (.rgb, 1, 700), (.rgba, 301, 3), (.rgb, 641, 480),
+      (.deepRGB, 61, 47), (.deepRGBA, 301, 5),
     ])
   func rows(_ samples: EncodeRequest.Samples, _ width: Int, _ height: Int) throws {
     let request = Self.request(.echo, samples, width: width, height: height)
     // In 64 KiB a picture of 640 x 480 has many bands; its bytes take many messages.
-    let parts = try encode(request, channels: samples.channels)
-    let isEqual = parts == [Self.rows(request, channels: samples.channels)]
+    let pixelBytes = samples.channels * samples.bytesPerSample
+    let parts = try encode(request, channels: pixelBytes)
+    let isEqual = parts == [Self.rows(request, channels: pixelBytes)]
     #expect(isEqual)
   }
 

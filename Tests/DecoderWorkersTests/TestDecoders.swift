@@ -60,6 +60,8 @@ struct CollectedRows {
       switch request.samples {
       case .rgb: 3
       case .rgba: 4
+      case .deepRGB: 6
+      case .deepRGBA: 8
       case .planar(_, let bitDepth, _): bitDepth > 8 ? 2 : 1
       }
     tiles = Array(repeating: [], count: request.tiles.count)

@@ -15,13 +15,14 @@ struct PaintedPicture: Sendable {
   var conversion = YCbCrConversion(matrix: .weights(red: 0.299, blue: 0.114), isFullRange: true)
   var properties: [[UInt8]] = []
   var hasAlpha = false
-  /// Code points of the matrix in the file.
+  /// Code points of the matrix, and of primaries and transfer, in the file.
   var matrix = 6
+  var colors = (primaries: 1, transfer: 13)
 
   init(_ change: (inout PaintedPicture) -> Void = { _ in }) { change(&self) }
 
   var file: [UInt8] {
-    let color = CodedHEIFFile.nclx(1, 13, matrix, isFullRange: conversion.isFullRange)
+    let color = CodedHEIFFile.nclx(colors.primaries, colors.transfer, matrix, isFullRange: conversion.isFullRange)
     func grid(_ kind: UInt8, _ configuration: [UInt8], _ properties: [[UInt8]]) -> [CodedHEIFFile.Item] {
       CodedHEIFFile.grid(
         columns: columns, rows: rows, tile: (tile.width, tile.height), size: (size.width, size.height),

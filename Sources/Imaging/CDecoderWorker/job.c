@@ -55,9 +55,10 @@ unsigned decoder_wait_for_slot(decoder_job *job) {
 }
 
 unsigned decoder_sample_bytes(const decoder_request *request) {
-  if (request->format == DECODER_RGB) return 3;
-  if (request->format == DECODER_RGBA) return 4;
-  return request->bit_depth > 8 ? 2 : 1;
+  const unsigned bytes = request->bit_depth > 8 ? 2 : 1;
+  if (request->format == DECODER_RGB) return 3 * bytes;
+  if (request->format == DECODER_RGBA) return 4 * bytes;
+  return bytes;
 }
 
 uint32_t decoder_plane_rows(const decoder_request *request, unsigned plane, uint32_t rows) {

@@ -47,6 +47,8 @@ package struct BandLayout: Sendable, Hashable {
     switch samples {
     case .rgb: return [(size.width, size.width * 3, 1)]
     case .rgba: return [(size.width, size.width * 4, 1)]
+    case .deepRGB: return [(size.width, size.width * 6, 1)]
+    case .deepRGBA: return [(size.width, size.width * 8, 1)]
     case .planar(let chroma, let bitDepth, let hasAlpha):
       let bytes = bitDepth > 8 ? 2 : 1
       let full = (width: size.width, strideBytes: size.width * bytes, verticalStep: 1)
@@ -63,6 +65,8 @@ extension DecodeRequest.Samples {
     switch self {
     case .rgb: size.width * 3
     case .rgba: size.width * 4
+    case .deepRGB: size.width * 6
+    case .deepRGBA: size.width * 8
     case .planar(_, let bitDepth, _): size.width * (bitDepth > 8 ? 2 : 1)
     }
   }

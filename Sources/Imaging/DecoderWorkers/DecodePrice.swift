@@ -85,6 +85,8 @@ extension DecodeRequest.Samples {
     switch self {
     case .rgb: 6
     case .rgba: 8
+    case .deepRGB: 12
+    case .deepRGBA: 16
     case .planar(let chroma, let bitDepth, let hasAlpha):
       (bitDepth > 8 ? 2 : 1)
         * ((hasAlpha ? 4 : 2) + (chroma == .none ? 0 : 4 / (chroma.horizontal * chroma.vertical)))

@@ -32,6 +32,8 @@ extension DecodeRequest {
     switch samples {
     case .rgb: head.format = UInt32(DECODER_RGB)
     case .rgba: head.format = UInt32(DECODER_RGBA)
+    case .deepRGB: (head.format, head.bit_depth) = (UInt32(DECODER_RGB), 16)
+    case .deepRGBA: (head.format, head.bit_depth) = (UInt32(DECODER_RGBA), 16)
     case .planar(let chroma, let bitDepth, let hasAlpha):
       head.format = UInt32(DECODER_PLANAR)
       head.chroma = UInt32(chroma.rawValue)

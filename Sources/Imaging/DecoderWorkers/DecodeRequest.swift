@@ -10,6 +10,8 @@ package struct DecodeRequest: Sendable, Hashable {
     case rgb
     /// 4 bytes a pixel; alpha is not multiplied.
     case rgba
+    /// The same with 2 bytes a sample, in native order: for encoders only.
+    case deepRGB, deepRGBA
     /// Luma, then two planes of chroma, then alpha. 1 byte a sample, or 2 in native order with more than 8 bits.
     case planar(Chroma, bitDepth: Int, hasAlpha: Bool)
   }

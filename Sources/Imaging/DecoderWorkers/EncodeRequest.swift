@@ -5,30 +5,49 @@ import PhotoModel
 
 /// One encode: the shape of the rows, and the settings of the codec.
 package struct EncodeRequest: Sendable, Hashable {
-  /// The samples of the rows, 8 bits each.
+  /// The samples of the rows, 8 bits each unless they are deep.
   package enum Samples: Sendable, Hashable {
     case gray, rgb
     /// Alpha is not multiplied.
     case rgba
+    /// 16 bits in native byte order.
+    case deepRGB, deepRGBA
 
     package var channels: Int {
       switch self {
       case .gray: 1
-      case .rgb: 3
-      case .rgba: 4
+      case .rgb, .deepRGB: 3
+      case .rgba, .deepRGBA: 4
       }
     }
+
+    package var bytesPerSample: Int { self == .deepRGB || self == .deepRGBA ? 2 : 1 }
 
     fileprivate var decoded: DecodeRequest.Samples {
       switch self {
       case .gray: .planar(.none, bitDepth: 8, hasAlpha: false)
       case .rgb: .rgb
       case .rgba: .rgba
+      case .deepRGB: .deepRGB
+      case .deepRGBA: .deepRGBA
       }
     }
   }
 
-  /// Code points of H.273 that an AV1 picture carries.
+  /// How the codec stores deep samples.
+  package struct DeepCoding: Sendable, Hashable {
+    /// Bits of a coded sample: 10 in AV1.
+    package var bits: Int
+    /// The brightest light of the picture in cd/m², for JPEG XL.
+    package var peakLuminance: Int
+
+    package init(bits: Int, peakLuminance: Int) {
+      self.bits = bits
+      self.peakLuminance = peakLuminance
+    }
+  }
+
+  /// Code points of H.273 that an AV1 picture carries, or a JPEG XL of deep samples.
   package struct ColorCodes: Sendable, Hashable {
     package var primaries: Int
     package var transfer: Int
@@ -57,18 +76,21 @@ package struct EncodeRequest: Sendable, Hashable {
   ///   - setting: the codec's own number: WebP's quality, the quantizer of AV1, the distance of JPEG XL.
   ///   - effort: WebP's method, the speed of AV1, the effort of JPEG XL.
   ///   - hasFullChroma: AV1 only: chroma has the size of luma.
+  ///   - deepCoding: of deep samples; ignored for others.
   ///   - priceBytes: the bytes that the worker may allocate.
   ///   - maximumBytes: the maximum size of an accepted coded picture.
   package init(
     codec: DecoderCodec, size: PixelSize, samples: Samples, setting: Double, effort: Int, hasFullChroma: Bool = false,
-    colors: ColorCodes = ColorCodes(primaries: 2, transfer: 2, matrix: 2), profile: [UInt8] = [], priceBytes: Int,
+    colors: ColorCodes = ColorCodes(primaries: 2, transfer: 2, matrix: 2),
+    deepCoding: DeepCoding = DeepCoding(bits: 10, peakLuminance: 10_000), profile: [UInt8] = [], priceBytes: Int,
     maximumBytes: Int
   ) {
     let parameters = encoder_parameters(
       hundredths: UInt32(clamping: Int((setting * 100).rounded())), effort: UInt32(clamping: effort),
       has_full_chroma: hasFullChroma ? 1 : 0, primaries: UInt32(clamping: colors.primaries),
-      transfer: UInt32(clamping: colors.transfer), matrix: UInt32(clamping: colors.matrix), is_transcoding: 0,
-      keeps_reconstruction: 0)
+      transfer: UInt32(clamping: colors.transfer), matrix: UInt32(clamping: colors.matrix),
+      coded_bits: UInt32(clamping: deepCoding.bits), peak_luminance: UInt32(clamping: deepCoding.peakLuminance),
+      is_transcoding: 0, keeps_reconstruction: 0)
     request = DecodeRequest(
       codec: codec, samples: samples.decoded, codedSize: size, size: size,
       tiles: [.init(picture: profile.isEmpty ? [] : [ByteRange(offset: 0, length: profile.count)])],

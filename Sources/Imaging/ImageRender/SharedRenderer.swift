@@ -40,8 +40,14 @@ package final class SharedRenderer {
     let color = try plan.header.sourceColor(in: source, workers: workers, limits: limits, stop: StopFlag(allOf: stops))
     let transforms = transforms ?? ColorTransforms(capacityBytes: 0)
     var known: [(rows: RowFormat, colorSpace: ColorSpace, isLinear: Bool, color: OutputColor)] = []
-    let colors = plan.members.map { member in
+    var colors = plan.members.map { member in
       let (rows, colorSpace, isLinear) = (member.plan.sourceRows, member.plan.colorSpace, member.plan.isLinear)
+      if member.plan.isHighDynamicRange {
+        var output = HighRangeLight.outputColor(
+          of: color, isCoded: plan.header.isCodedInHighRange, rows, transforms)
+        if isLinear { output.light = .of(color, rows, isHighDynamicRange: true) }
+        return output
+      }
       if let same = known.first(where: { $0.rows == rows && $0.colorSpace == colorSpace && $0.isLinear == isLinear }) {
         return same.color
       }
@@ -49,6 +55,10 @@ package final class SharedRenderer {
       if isLinear { output.light = .of(color, rows) }
       known.append((rows, colorSpace, isLinear, output))
       return output
+    }
+    for (i, member) in plan.members.enumerated() where member.plan.isHighDynamicRange {
+      guard let map = member.plan.gainMap else { continue }
+      try Self.addGains(of: map, to: &colors[i], source, workers, limits, stops[i])
     }
     try self.init(
       plan, source: source, workers: workers, colors: colors, stages: stages, limits: limits, stops: stops)
@@ -142,15 +152,38 @@ package final class SharedRenderer {
     return RenderedImage(
       bytes: bytes, size: plan.outputSize, format: plan.format, decodedEighths: plan.eighths,
       isIncomplete: decoder.isTruncated, hasGainMap: hasGainMap,
-      warnings: [decoder.warnings, output.warnings, colors[member].warnings, mapWarning].compactMap(\.self),
+      isHighDynamicRange: plan.isHighDynamicRange
+        && (plan.gainMap == nil || colors[member].highRange?.gains != nil),
+      warnings: [
+        decoder.warnings, output.warnings, colors[member].warnings, colors[member].gainWarning, mapWarning,
+      ].compactMap(\.self),
       readTime: decoder.readTime, workerTime: decoder.workerTime,
       decodeTime: total - decoder.readTime - decoder.workerTime - output.resizeTime - output.encodeTime - others,
       resizeTime: output.resizeTime, encodeTime: output.encodeTime)
   }
 
+  /// Renders the gain map of a frame of high dynamic range, before the picture: an encoder that is writing rows can't wait
+  /// for a decoder. If the map is damaged, the frame has the light of the base picture.
+  private static func addGains(
+    of map: GainMapPlan, to color: inout OutputColor, _ source: any ByteSource,
+    _ workers: (any CodedPictureDecoder)?, _ limits: CodecLimits, _ stop: StopFlag
+  ) throws(CodecError) {
+    // As for kept maps: gains for red, green and blue apply to the primaries of the original.
+    if map.map.isColored, color.highRange?.hasOwnPrimaries == false { return }
+    do throws(CodecError) {
+      color.highRange?.gains = try map.field(source: source, workers: workers, limits: limits, stop: stop)
+    } catch {
+      // The others of the group go on without a picture that is no longer wanted.
+      if stop.isRaised { return }
+      guard error.isOfFile else { throw error }
+      color.gainWarning = CodecWarnings(library: "gain map", count: 1, first: "\(error)")
+    }
+  }
+
   /// A finished picture with its gain map; `nil` if it has none.
   private func withGainMap(_ picture: [UInt8], _ member: Int) throws(CodecError) -> [UInt8]? {
-    guard let gainMap = plan.members[member].plan.gainMap, let original else { return nil }
+    let plan = plan.members[member].plan
+    guard let gainMap = plan.gainMap, !plan.isHighDynamicRange, let original else { return nil }
     // Gains for red, green and blue apply to the primaries of the original. A gain for all of them is right with any.
     if gainMap.map.isColored, colors[member].transform != nil { return nil }
     return try gainMap.join(

@@ -1,7 +1,8 @@
 // photod-encoder-avif: the coded data of an AVIF by libaom: part 0 is the picture, part 1 its alpha. photod writes the
 // container itself.
 //
-// Rows become YCbCr (BT.601, full range) as they arrive. The frame that libaom gets is the only copy of the picture.
+// Rows become YCbCr as they arrive: of 8 bits by BT.601, or rows of 16 bits of 10 bits by BT.2020; both of full range. The
+// frame that libaom gets is the only copy of the picture.
 
 #include <aom/aom_encoder.h>
 #include <aom/aomcx.h>
@@ -80,6 +81,69 @@ static void take(void *context, uint32_t first, uint32_t count, const uint8_t *r
   }
 }
 
+// Rows of 16 bits
+
+static inline uint16_t *deep_row(aom_image_t *image, int plane, uint32_t y) {
+  return (uint16_t *)(void *)row_of(image, plane, y);
+}
+
+static inline uint16_t ten_bits(float value) { return (uint16_t)(value < 0 ? 0 : value > 1023 ? 1023 : value + 0.5f); }
+// H.273 matrix coefficients 9, of samples 0...1023: kr 0.2627, kb 0.0593.
+static inline float deep_luma(const float *pixel) { return 0.2627f * pixel[0] + 0.6780f * pixel[1] + 0.0593f * pixel[2]; }
+static inline uint16_t deep_blue_difference(const float *pixel) {
+  return ten_bits((pixel[2] - deep_luma(pixel)) / (2 * (1 - 0.0593f)) + 512);
+}
+static inline uint16_t deep_red_difference(const float *pixel) {
+  return ten_bits((pixel[0] - deep_luma(pixel)) / (2 * (1 - 0.2627f)) + 512);
+}
+
+static inline void add_pixel(float *sum, const uint16_t *pixel, float weight) {
+  for (int c = 0; c < 3; c++) sum[c] += pixel[c] * (weight * 1023 / 65535);
+}
+
+static void halve_deep_chroma(frame *frame, uint32_t y, const uint16_t *row, const uint16_t *next) {
+  const unsigned channels = frame->channels, width = frame->colors->d_w;
+  uint16_t *const blue = deep_row(frame->colors, AOM_PLANE_U, y / 2), *const red = deep_row(frame->colors, AOM_PLANE_V, y / 2);
+  for (unsigned x = 0; x < width; x += 2) {
+    const size_t a = (size_t)x * channels, b = (size_t)(x + 1 < width ? x + 1 : x) * channels;
+    float mean[3] = {0, 0, 0};
+    add_pixel(mean, row + a, 0.25f);
+    add_pixel(mean, row + b, 0.25f);
+    add_pixel(mean, next + a, 0.25f);
+    add_pixel(mean, next + b, 0.25f);
+    blue[x / 2] = deep_blue_difference(mean);
+    red[x / 2] = deep_red_difference(mean);
+  }
+}
+
+// Bands begin at even rows.
+static void take_deep(void *context, uint32_t first, uint32_t count, const uint8_t *rows, size_t stride) {
+  frame *const frame = context;
+  const unsigned channels = frame->channels, width = frame->colors->d_w;
+  for (uint32_t i = 0; i < count; i++) {
+    const uint16_t *const row = (const uint16_t *)(const void *)(rows + i * stride);
+    uint16_t *const y = deep_row(frame->colors, AOM_PLANE_Y, first + i);
+    uint16_t *const blue = frame->has_full_chroma ? deep_row(frame->colors, AOM_PLANE_U, first + i) : NULL;
+    uint16_t *const red = frame->has_full_chroma ? deep_row(frame->colors, AOM_PLANE_V, first + i) : NULL;
+    for (unsigned x = 0; x < width; x++) {
+      float pixel[3] = {0, 0, 0};
+      add_pixel(pixel, row + (size_t)x * channels, 1);
+      y[x] = ten_bits(deep_luma(pixel));
+      if (!blue) continue;
+      blue[x] = deep_blue_difference(pixel);
+      red[x] = deep_red_difference(pixel);
+    }
+    if (!blue && i % 2 == 0) {
+      const uint8_t *const next = rows + (i + 1 < count ? i + 1 : i) * stride;
+      halve_deep_chroma(frame, first + i, row, (const uint16_t *)(const void *)next);
+    }
+    if (frame->alpha) {
+      uint16_t *const alpha = deep_row(frame->alpha, AOM_PLANE_Y, first + i);
+      for (unsigned x = 0; x < width; x++) alpha[x] = ten_bits(row[(size_t)x * channels + 3] * (1023.0f / 65535));
+    }
+  }
+}
+
 static int reason_of(aom_codec_err_t error) {
   return error == AOM_CODEC_MEM_ERROR ? DECODER_REASON_MEMORY : DECODER_REASON_UNSUPPORTED;
 }
@@ -97,13 +161,16 @@ static int encode_plane_set(
   configuration.g_threads = 1;
   configuration.g_limit = 1;
   configuration.g_lag_in_frames = 0;
-  configuration.g_profile = image->fmt == AOM_IMG_FMT_I444 ? 1 : 0;
+  const bool is_deep = image->fmt & AOM_IMG_FMT_HIGHBITDEPTH;
+  configuration.g_profile = (image->fmt & ~AOM_IMG_FMT_HIGHBITDEPTH) == AOM_IMG_FMT_I444 ? 1 : 0;
+  configuration.g_bit_depth = is_deep ? AOM_BITS_10 : AOM_BITS_8;
+  configuration.g_input_bit_depth = is_deep ? 10 : 8;
   configuration.full_still_picture_hdr = 0;
   configuration.monochrome = is_monochrome;
   configuration.rc_end_usage = AOM_Q;
   configuration.rc_min_quantizer = 0;
   configuration.rc_max_quantizer = 63;
-  if ((error = aom_codec_enc_init(&context, codec, &configuration, 0))) return reason_of(error);
+  if ((error = aom_codec_enc_init(&context, codec, &configuration, is_deep ? AOM_CODEC_USE_HIGHBITDEPTH : 0))) return reason_of(error);
   if ((error = aom_codec_control(&context, AOME_SET_CPUUSED, (int)parameters->effort)) ||
       (error = aom_codec_control(&context, AOME_SET_CQ_LEVEL, quantizer)) ||
       (error = aom_codec_control(&context, AV1E_SET_ROW_MT, 0U)) ||
@@ -124,34 +191,42 @@ static int encode_plane_set(
 }
 
 // libaom reads chroma of monochrome frames too.
-static aom_image_t *gray_image(unsigned width, unsigned height) {
-  aom_image_t *const image = aom_img_alloc(NULL, AOM_IMG_FMT_I420, width, height, 16);
+static aom_image_t *gray_image(unsigned width, unsigned height, bool is_deep) {
+  aom_image_t *const image = aom_img_alloc(NULL, is_deep ? AOM_IMG_FMT_I42016 : AOM_IMG_FMT_I420, width, height, 16);
   if (!image) return NULL;
   image->monochrome = 1;
   image->range = AOM_CR_FULL_RANGE;
-  for (int plane = 1; plane < 3; plane++)
-    memset(image->planes[plane], 128, (size_t)image->stride[plane] * ((image->h + 1) / 2));
+  if (is_deep) image->bit_depth = 10;
+  for (int plane = 1; plane < 3; plane++) {
+    const size_t bytes = (size_t)image->stride[plane] * ((image->h + 1) / 2);
+    if (!is_deep) memset(image->planes[plane], 128, bytes);
+    else
+      for (size_t i = 0; i < bytes / 2; i++) ((uint16_t *)(void *)image->planes[plane])[i] = 512;
+  }
   return image;
 }
 
 static int encode(decoder_job *job) {
   const decoder_request *const request = &job->request;
   encoder_parameters parameters;
-  const bool is_gray = request->format == DECODER_PLANAR;
-  if (!encoder_read_parameters(job, &parameters) || parameters.hundredths > 6300 || request->plane_count != 1)
+  const bool is_gray = request->format == DECODER_PLANAR, is_deep = request->bit_depth > 8;
+  if (!encoder_read_parameters(job, &parameters) || parameters.hundredths > 6300 || request->plane_count != 1 ||
+      (is_deep && (is_gray || parameters.coded_bits != 10)))
     return DECODER_REASON_UNSUPPORTED;
   frame frame = {.channels = is_gray ? 1 : request->format == DECODER_RGBA ? 4 : 3,
                  .has_full_chroma = parameters.has_full_chroma};
   if (is_gray) {
-    frame.colors = gray_image(request->width, request->height);
+    frame.colors = gray_image(request->width, request->height, false);
   } else {
-    const aom_img_fmt_t format = frame.has_full_chroma ? AOM_IMG_FMT_I444 : AOM_IMG_FMT_I420;
+    const aom_img_fmt_t format = (frame.has_full_chroma ? AOM_IMG_FMT_I444 : AOM_IMG_FMT_I420) |
+                                 (is_deep ? AOM_IMG_FMT_HIGHBITDEPTH : 0);
     frame.colors = aom_img_alloc(NULL, format, request->width, request->height, 16);
     if (frame.colors) frame.colors->range = AOM_CR_FULL_RANGE;
+    if (frame.colors && is_deep) frame.colors->bit_depth = 10;
   }
-  if (frame.channels == 4) frame.alpha = gray_image(request->width, request->height);
+  if (frame.channels == 4) frame.alpha = gray_image(request->width, request->height, is_deep);
   if (!frame.colors || (frame.channels == 4 && !frame.alpha)) return DECODER_REASON_MEMORY;
-  encoder_take_rows(job, take, &frame);
+  encoder_take_rows(job, is_deep ? take_deep : take, &frame);
   const uint32_t quantizer = (parameters.hundredths + 50) / 100;
   int reason = encode_plane_set(frame.colors, 0, quantizer, &parameters, is_gray);
   aom_img_free(frame.colors);

@@ -1,7 +1,7 @@
 // photod-encoder-jxl: one JPEG XL by libjxl, from rows or from a JPEG.
 //
-// Rows: the payload is their ICC profile; without one they are sRGB. libjxl takes whole pictures, so all rows are held
-// first. The output is a codestream.
+// Rows: the payload is their ICC profile; without one they are sRGB, or BT.2100 PQ if they have 16 bits. libjxl takes
+// whole pictures, so all rows are held first. The output is a codestream.
 //
 // A JPEG: it is the payload, and its coefficients are coded again without loss. The output is a
 // codestream, or a file that also has what is needed to make the JPEG again (the box jbrd of ISO/IEC 18181-2).
@@ -28,6 +28,17 @@ static void take(void *context, uint32_t first, uint32_t count, const uint8_t *r
   const picture *const picture = context;
   for (uint32_t i = 0; i < count; i++)
     memcpy(picture->pixels + (first + i) * picture->row_bytes, rows + i * stride, picture->row_bytes);
+}
+
+// H.273's primaries 9 and curve 16; JxlPrimaries and JxlTransferFunction have the same numbers.
+static bool set_high_range(JxlEncoder *encoder, const encoder_parameters *parameters) {
+  if (parameters->primaries != JXL_PRIMARIES_2100 || parameters->transfer != JXL_TRANSFER_FUNCTION_PQ) return false;
+  JxlColorEncoding colors = {.color_space = JXL_COLOR_SPACE_RGB,
+                             .white_point = JXL_WHITE_POINT_D65,
+                             .primaries = JXL_PRIMARIES_2100,
+                             .transfer_function = JXL_TRANSFER_FUNCTION_PQ,
+                             .rendering_intent = JXL_RENDERING_INTENT_RELATIVE};
+  return JxlEncoderSetColorEncoding(encoder, &colors) == JXL_ENC_SUCCESS;
 }
 
 static bool set_colors(JxlEncoder *encoder, const decoder_job *job, bool is_gray) {
@@ -143,8 +154,10 @@ static int encode(decoder_job *job) {
   if (!encoder_read_parameters(job, &parameters) || request->plane_count != 1) return DECODER_REASON_UNSUPPORTED;
   if (parameters.is_transcoding) return transcode(job, &parameters);
   const bool is_gray = request->format == DECODER_PLANAR, has_alpha = request->format == DECODER_RGBA;
+  const bool is_deep = request->bit_depth > 8;
+  if (is_deep && (is_gray || parameters.coded_bits < 10 || parameters.coded_bits > 16)) return DECODER_REASON_UNSUPPORTED;
   const uint32_t channels = is_gray ? 1 : has_alpha ? 4 : 3;
-  picture picture = {.row_bytes = (size_t)request->width * channels};
+  picture picture = {.row_bytes = (size_t)request->width * decoder_sample_bytes(request)};
   const size_t pixel_bytes = picture.row_bytes * request->height;
   picture.pixels = malloc(pixel_bytes);
   if (!picture.pixels) return DECODER_REASON_MEMORY;
@@ -156,17 +169,21 @@ static int encode(decoder_job *job) {
   JxlEncoderInitBasicInfo(&info);
   info.xsize = request->width;
   info.ysize = request->height;
-  info.bits_per_sample = 8;
+  info.bits_per_sample = is_deep ? parameters.coded_bits : 8;
   info.num_color_channels = is_gray ? 1 : 3;
   info.num_extra_channels = has_alpha;
-  info.alpha_bits = has_alpha ? 8 : 0;
+  info.alpha_bits = has_alpha ? info.bits_per_sample : 0;
   info.uses_original_profile = JXL_FALSE;
+  // What the light of a sample of 1 is in the codestream: no more than the picture has keeps its numbers small.
+  if (is_deep) info.intensity_target = (float)parameters.peak_luminance;
   JxlEncoderFrameSettings *const settings = JxlEncoderFrameSettingsCreate(encoder, NULL);
-  if (JxlEncoderSetBasicInfo(encoder, &info) != JXL_ENC_SUCCESS || !set_colors(encoder, job, is_gray) || !settings ||
+  const bool has_colors = JxlEncoderSetBasicInfo(encoder, &info) == JXL_ENC_SUCCESS &&
+                          (is_deep ? set_high_range(encoder, &parameters) : set_colors(encoder, job, is_gray));
+  if (!has_colors || !settings ||
       JxlEncoderSetFrameDistance(settings, (float)parameters.hundredths / 100) != JXL_ENC_SUCCESS ||
       JxlEncoderFrameSettingsSetOption(settings, JXL_ENC_FRAME_SETTING_EFFORT, parameters.effort) != JXL_ENC_SUCCESS)
     return DECODER_REASON_UNSUPPORTED;
-  const JxlPixelFormat format = {channels, JXL_TYPE_UINT8, JXL_NATIVE_ENDIAN, 0};
+  const JxlPixelFormat format = {channels, is_deep ? JXL_TYPE_UINT16 : JXL_TYPE_UINT8, JXL_NATIVE_ENDIAN, 0};
   if (JxlEncoderAddImageFrame(settings, &format, picture.pixels, pixel_bytes) != JXL_ENC_SUCCESS)
     return DECODER_REASON_UNSUPPORTED;
   free(picture.pixels);

@@ -68,7 +68,7 @@ static int encode(decoder_job *job) {
   frame frame = {.has_alpha = request->format == DECODER_RGBA};
   WebPPicture *const picture = &frame.picture;
   if (!encoder_read_parameters(job, &parameters) || (request->format != DECODER_RGB && !frame.has_alpha) ||
-      request->width > WEBP_MAX_DIMENSION || request->height > WEBP_MAX_DIMENSION || !WebPConfigInit(&config) ||
+      request->bit_depth != 8 || request->width > WEBP_MAX_DIMENSION || request->height > WEBP_MAX_DIMENSION || !WebPConfigInit(&config) ||
       !WebPPictureInit(picture))
     return DECODER_REASON_UNSUPPORTED;
   config.quality = (float)parameters.hundredths / 100;

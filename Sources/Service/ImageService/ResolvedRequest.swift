@@ -1,3 +1,4 @@
+import ImageCodec
 import PhotoModel
 
 /// A request for one asset, with the values that follow from request and asset: the sizes and the key of the frame.
@@ -23,8 +24,11 @@ package struct ResolvedRequest: Sendable, Hashable {
     }
     self.asset = asset
     let sized = SizedRequest(request, upright: asset.pixelSize, adjustments: asset.adjustments).withoutUselessLight
-    // Equal to a request for the standard range if there is nothing to preserve: the two have one frame.
-    self.sized = sized.mayKeepGainMap && asset.mayHaveGainMap ? sized : sized.inStandardRange
+    // Equal to a request for the standard range if there is no more to show: the two have one frame.
+    let hasMore =
+      (sized.mayKeepGainMap && asset.mayHaveGainMap)
+      || (sized.mayHaveHighDynamicRange && asset.mayHaveHighDynamicRange)
+    self.sized = hasMore ? sized : sized.inStandardRange
     key = RenditionKey(asset.contentVersion, self.sized)
   }
 
@@ -35,6 +39,14 @@ extension Asset {
   /// Whether the original may have a gain map, as far as the catalogue knows: pictures that were merged from several
   /// exposures have the same subtype.
   package var mayHaveGainMap: Bool { mediaType == .image && mediaSubtypes.contains(.photoHDR) && !isRAW }
+
+  /// Whether the original may have high dynamic range, as far as the catalogue knows: by a gain map, or because its format
+  /// can have the curves PQ and HLG.
+  package var mayHaveHighDynamicRange: Bool {
+    let standard: [SourceFormat] = [.jpeg, .gif, .bmp, .tiff, .webp]
+    return mayHaveGainMap
+      || (!isRAW && !standard.contains { $0.uniformTypeIdentifier == uniformTypeIdentifier })
+  }
 }
 
 extension ImageRequest {

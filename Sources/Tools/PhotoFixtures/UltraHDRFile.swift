@@ -18,7 +18,7 @@ package struct UltraHDRFile: Sendable {
   }
 
   package var form = Form.ultraHDR
-  /// RGB.
+  /// RGB, or gray.
   package var picture: Pixels
   /// One or three channels.
   package var map: Pixels
@@ -75,6 +75,7 @@ package struct UltraHDRFile: Sendable {
     }.encoded(map)
     let picture = JPEGFile {
       $0.quality = pictureQuality
+      if self.picture.channels == 1 { $0.color = .gray }
       $0.profile = profile
       $0.exif = exif
       $0.leadingSegments = form == .apple ? [JPEGSegment(marker: 0xE1, content: Self.appleEXIF(orientation ?? 1))] : []

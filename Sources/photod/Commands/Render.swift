@@ -31,7 +31,7 @@ struct Render: AsyncParsableCommand {
   @Option(help: "preserve or srgb.")
   var colorSpace = ColorSpace.preserve
 
-  @Option(help: "preserve or standard: whether a JPEG keeps a gain map.")
+  @Option(help: "preserve: a JPEG keeps a gain map. standard: none. high: AVIF or JPEG XL in PQ with 10 bits.")
   var dynamicRange = DynamicRange.preserve
 
   @Option(help: "encoded or linear: whether the picture is scaled in the file's values or in linear light.")
@@ -57,6 +57,9 @@ struct Render: AsyncParsableCommand {
     request.bitDepth = bitDepth
     guard bitDepth == 8 || bitDepth == 16 && request.format == .png else {
       throw ValidationError("--bit-depth must be 8, or 16 with --format png")
+    }
+    guard dynamicRange != .high || request.format.carriesHighDynamicRange && colorSpace == .preserve else {
+      throw ValidationError("--dynamic-range high needs --format avif or jxl, and --color-space preserve")
     }
     if let quality, !(1...100).contains(quality) {
       throw ValidationError("--quality must be from 1 to 100, not \(quality)")

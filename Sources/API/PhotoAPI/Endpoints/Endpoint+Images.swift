@@ -146,7 +146,8 @@ extension Endpoint {
       "dynamicRange", DynamicRange.self, default: .preserve,
       """
       preserve: a JPEG keeps the gain map of its original, if its longer side has at least 256 pixels; Image-Result then \
-      has dynamic-range=high. standard: no gain map.
+      has dynamic-range=high. standard: no gain map. high: with format=avif or jxl, the frame itself has high dynamic \
+      range (BT.2020, PQ, 10 bits) if its original has a gain map or is coded in PQ or HLG; others are as with standard.
       """),
     .word(
       "resample", Resampling.self, default: .encoded,

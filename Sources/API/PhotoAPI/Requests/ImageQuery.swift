@@ -51,6 +51,7 @@ struct ImageQuery: PictureQuery {
       throw QueryReader.invalid("normalizedCropRect", "needs resizeMode=exact")
     }
     try Self.checkAnimated(isAnimated, format)
+    try Self.check(dynamicRange, format, colorSpace)
     var request = ImageRequest(
       targetSize: targetSize, contentMode: contentMode == .aspectFill ? .aspectFill : .aspectFit,
       resizeMode: resizeMode, deliveryMode: deliveryMode, version: imageVersion, normalizedCropRect: crop,
@@ -72,6 +73,20 @@ struct ImageQuery: PictureQuery {
     return number
   }
 
+  /// A frame of high dynamic range needs a format of more than 8 bits, and has its own colours.
+  private static func check(
+    _ range: DynamicRange, _ format: Format, _ colorSpace: ColorSpace
+  ) throws(Problem) {
+    guard range == .high else { return }
+    guard format == .avif || format == .jxl else {
+      throw QueryReader.invalid("dynamicRange", "high needs format=avif or format=jxl")
+    }
+    guard colorSpace == .preserve else {
+      throw QueryReader.invalid(
+        "dynamicRange", "high has the colours of BT.2020: it can't be combined with colorSpace=srgb")
+    }
+  }
+
   private static func checkAnimated(_ isAnimated: Bool, _ format: Format) throws(Problem) {
     guard !isAnimated || format == .auto || format == .webp else {
       throw QueryReader.invalid("animated", "needs format=webp or auto: animations are WebP")
@@ -88,6 +103,7 @@ struct ImageQuery: PictureQuery {
       throw QueryReader.invalid("normalizedCropRect", "needs resizeMode=exact")
     }
     try Self.checkAnimated(request.isAnimated, format)
+    try Self.check(request.dynamicRange, format, request.colorSpace)
     _ = try Self.bitDepth(request.bitDepth, format)
     self.format = format
     self.request = request

@@ -36,12 +36,15 @@ package enum ColorSpace: String, Sendable, Hashable, CaseIterable {
   case srgb
 }
 
-/// What happens to a gain map, which makes a picture brighter on a display of high dynamic range.
+/// What happens to light that is brighter than white: that of a gain map, or of a picture coded in PQ or HLG.
 package enum DynamicRange: String, Sendable, Hashable, CaseIterable {
   /// A JPEG keeps the gain map of its original, if the picture has one.
   case preserve
   /// No gain map.
   case standard
+  /// The frame itself has high dynamic range, if the original has: in ITU-R BT.2020 with the curve PQ and 10 bits. Only
+  /// in formats that carry it (``OutputFormat/carriesHighDynamicRange``).
+  case high
 }
 
 /// In which values a picture is scaled.
@@ -76,6 +79,9 @@ package enum OutputFormat: String, Sendable, Hashable, CaseIterable {
   }
 
   package var carriesAlpha: Bool { self != .jpeg }
+
+  /// Whether a frame can have more than 8 bits and the curve PQ.
+  package var carriesHighDynamicRange: Bool { self == .avif || self == .jxl }
 
   /// Whether the format has a quality.
   package var isLossy: Bool { self != .png }
@@ -150,5 +156,11 @@ package struct ImageRequest: Sendable, Hashable {
     self.colorSpace = colorSpace
     self.allowsSecondaryDegradedImage = allowsSecondaryDegradedImage
     self.posterTime = posterTime
+  }
+
+  /// Whether the frame has high dynamic range itself if the original has. Its colours are those of BT.2020, so none can be
+  /// chosen.
+  package var mayHaveHighDynamicRange: Bool {
+    dynamicRange == .high && format.carriesHighDynamicRange && colorSpace == .preserve && tone == .color && !isAnimated
   }
 }

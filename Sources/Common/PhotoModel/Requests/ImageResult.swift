@@ -14,7 +14,7 @@ package struct ImageResult: Sendable, Hashable {
   package var isIncomplete: Bool
   package var size: PixelSize
   package var source: Source
-  /// Whether the frame has a gain map.
+  /// Whether the frame has a gain map, or is a picture of high dynamic range itself.
   package var isHighDynamicRange: Bool
 
   package init(

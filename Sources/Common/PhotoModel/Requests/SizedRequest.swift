@@ -48,7 +48,10 @@ package struct SizedRequest: Sendable, Hashable {
       && max(sizes.output.width, sizes.output.height) >= Self.minimumGainMapSide
   }
 
-  /// The same picture without a gain map.
+  /// Whether the picture has high dynamic range itself if its original has, judging by the request.
+  package var mayHaveHighDynamicRange: Bool { request.mayHaveHighDynamicRange }
+
+  /// The same picture without a gain map, and of standard range.
   package var inStandardRange: SizedRequest {
     var copy = self
     copy.request.dynamicRange = .standard

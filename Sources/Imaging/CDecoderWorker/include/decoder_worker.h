@@ -62,7 +62,7 @@ unsigned decoder_wait_for_slot(decoder_job *job);
 // Sends a message to the daemon. Does not return if the daemon has gone.
 void decoder_send(const decoder_message *message);
 
-// Bytes of one sample, and the rows of a plane: chroma planes of 4:2:0 have half the rows, rounded up.
+// Bytes of one sample, or of an interleaved pixel, and the rows of a plane: chroma planes of 4:2:0 have half the rows, rounded up.
 unsigned decoder_sample_bytes(const decoder_request *request);
 uint32_t decoder_plane_rows(const decoder_request *request, unsigned plane, uint32_t rows);
 

@@ -22,7 +22,7 @@
 
 #include <stdint.h>
 
-#define DECODER_PROTOCOL_VERSION 5
+#define DECODER_PROTOCOL_VERSION 6
 
 // The descriptor of the zygote that requests arrive on.
 #define DECODER_CONTROL 3
@@ -61,9 +61,9 @@ enum {
 
 // The samples of the rows, in `format`.
 enum {
-  // 3 bytes a pixel, one plane.
+  // 3 samples a pixel, one plane. A sample has 1 byte, or 2 in native order if `bit_depth` is 16, to encoders only.
   DECODER_RGB = 1,
-  // 4 bytes a pixel, alpha not multiplied, one plane.
+  // 4 samples a pixel, alpha not multiplied, one plane; as for RGB.
   DECODER_RGBA = 2,
   // Luma, then both chroma planes of the size that `chroma` says, then the alpha plane if `has_alpha` is set. 1 byte a
   // sample, or 2 in native order if `bit_depth` is more than 8.
@@ -224,8 +224,10 @@ typedef struct {
   uint32_t effort;
   // AV1: chroma has the size of luma.
   uint32_t has_full_chroma;
-  // AV1: H.273 code points.
+  // H.273 code points: AV1's, and those of a JPEG XL whose samples have 2 bytes.
   uint32_t primaries, transfer, matrix;
+  // Samples of 2 bytes: the bits that are coded, 10 to 16, and for JPEG XL the brightest light in cd/m2.
+  uint32_t coded_bits, peak_luminance;
   // JPEG XL: the payload is a JPEG, whose coefficients are coded again without loss. There are no rows.
   uint32_t is_transcoding;
   // With is_transcoding: the JPEG XL also has what is needed to make the JPEG from it again.

@@ -8,7 +8,7 @@ import PhotoModel
 package struct AVIFFile {
   private static let alphaType = "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha"
 
-  private let size: PixelSize
+  private let encoding: WorkerEncoding
   private let profile: [UInt8]?
   private let colors: Item
   private let alpha: Item?
@@ -19,9 +19,10 @@ package struct AVIFFile {
     let profile: Int
     let level: Int
     let isMonochrome: Bool
+    let isDeep: Bool
 
     /// - Throws: `encodingFailed` unless the data begins with a reduced sequence header (AV1 §5.5.1).
-    init(_ coded: [UInt8], isMonochrome: Bool) throws(CodecError) {
+    init(_ coded: [UInt8], isMonochrome: Bool, isDeep: Bool) throws(CodecError) {
       var data = coded[...]
       // Temporal delimiters should be left out (AV1 Image File Format §2.1).
       while data.starts(with: [0x12, 0x00]) { data = data.dropFirst(2) }
@@ -37,31 +38,30 @@ package struct AVIFFile {
       profile = bits >> 13
       level = bits >> 6 & 31
       self.isMonochrome = isMonochrome
+      self.isDeep = isDeep
     }
 
     /// AV1 in ISO-BMFF §2.3.3.
     var configuration: [UInt8] {
       let isSubsampled = isMonochrome || profile == 0
+      // high_bitdepth without twelve_bit: 10 bits.
       return [
-        0x81, UInt8(profile << 5 | level), (isMonochrome ? 0x10 : 0) | (isSubsampled ? 0x0C : 0), 0,
+        0x81, UInt8(profile << 5 | level),
+        (isDeep ? 0x40 : 0) | (isMonochrome ? 0x10 : 0) | (isSubsampled ? 0x0C : 0), 0,
       ]
     }
   }
 
   /// - Parameters:
   ///   - parts: the coded colours, and the coded alpha if there is any.
-  ///   - profile: an ICC profile; `nil` for sRGB.
-  package init(_ parts: [[UInt8]], size: PixelSize, isGray: Bool, profile: [UInt8]?) throws(CodecError) {
+  ///   - profile: an ICC profile; `nil` for the colours of ``WorkerEncoding/codePoints``.
+  package init(_ parts: [[UInt8]], _ encoding: WorkerEncoding, profile: [UInt8]?) throws(CodecError) {
     guard let first = parts.first else { throw .encodingFailed("the AVIF encoder sent nothing") }
-    self.size = size
+    self.encoding = encoding
     self.profile = profile
-    colors = try Item(first, isMonochrome: isGray)
-    alpha = parts.count > 1 ? try Item(parts[1], isMonochrome: true) : nil
-  }
-
-  /// Code points of the colours (H.273): sRGB, or unspecified beside a profile. The matrix is that of BT.601.
-  package static func codePoints(hasProfile: Bool) -> (primaries: Int, transfer: Int, matrix: Int) {
-    hasProfile ? (2, 2, 6) : (1, 13, 6)
+    let isDeep = encoding.isHighDynamicRange
+    colors = try Item(first, isMonochrome: encoding.channels == 1, isDeep: isDeep)
+    alpha = parts.count > 1 ? try Item(parts[1], isMonochrome: true, isDeep: isDeep) : nil
   }
 
   package var bytes: [UInt8] {
@@ -95,7 +95,7 @@ package struct AVIFFile {
   }
 
   private var properties: [UInt8] {
-    let codes = Self.codePoints(hasProfile: profile != nil)
+    let (size, codes) = (encoding.size, encoding.codePoints)
     var properties = [
       fullBox("ispe", number(size.width, 4) + number(size.height, 4)), depths(colors.isMonochrome ? 1 : 3),
       box("av1C", colors.configuration),
@@ -104,6 +104,10 @@ package struct AVIFFile {
         ascii("nclx") + number(codes.primaries, 2) + number(codes.transfer, 2) + number(codes.matrix, 2) + [0x80]),
     ]
     if let profile { properties.append(box("colr", ascii("prof") + profile)) }
+    // ISO/IEC 14496-12 §12.1.6.
+    if let light = encoding.contentLight {
+      properties.append(box("clli", number(light.maximum, 2) + number(light.average, 2)))
+    }
     // The decoder's configuration is essential: bit 7.
     var associations = number(1, 2) + [UInt8(properties.count)]
     associations += (1...properties.count).map { UInt8($0 == 3 ? 0x80 | $0 : $0) }
@@ -120,7 +124,7 @@ package struct AVIFFile {
 
   /// Bits of each channel.
   private func depths(_ channels: Int) -> [UInt8] {
-    fullBox("pixi", [UInt8(channels)] + Array(repeating: 8, count: channels))
+    fullBox("pixi", [UInt8(channels)] + Array(repeating: UInt8(encoding.codedBits), count: channels))
   }
 
   private func box(_ type: String, _ content: [UInt8]) -> [UInt8] {

@@ -1,12 +1,30 @@
 import PhotoModel
 
+/// The light of a picture of high dynamic range in cd/m²: of each pixel, that of its brightest colour channel counts
+/// (CTA-861.3 annex A).
+package struct ContentLight: Sendable, Hashable {
+  /// Of the brightest pixel, 1...10,000.
+  package var maximum: Int
+  /// The mean of all pixels, 1...10,000.
+  package var average: Int
+
+  package init(maximum: Int, average: Int) {
+    self.maximum = maximum
+    self.average = average
+  }
+}
+
 /// How a picture is encoded by a process of its own: the settings of its codec, its price and its limits.
 package struct WorkerEncoding: Sendable, Hashable {
   /// One of the formats that ``OutputFormat/needsWorker``.
   package let format: OutputFormat
   package let size: PixelSize
-  /// Bytes of a pixel in the rows: 1 gray, 3 RGB, 4 RGBA with alpha that is not multiplied.
+  /// Samples of a pixel in the rows: 1 gray, 3 RGB, 4 RGBA with alpha that is not multiplied.
   package let channels: Int
+  /// Whether the rows have samples of 16 bits in native byte order, in BT.2020 with the curve PQ; else of 8 bits.
+  package let isHighDynamicRange: Bool
+  /// Of a picture of high dynamic range; `nil` until its rows are known.
+  package var contentLight: ContentLight?
   /// 1...100, the same for every format.
   package let quality: Int
   /// Bytes of the profile that the file will have.
@@ -15,10 +33,14 @@ package struct WorkerEncoding: Sendable, Hashable {
   package var hasProfile: Bool { profileBytes > 0 }
 
   /// - Parameter channels: of the picture, 1...4.
-  package init(_ format: OutputFormat, size: PixelSize, channels: Int, quality: Int, profileBytes: Int) {
+  package init(
+    _ format: OutputFormat, size: PixelSize, channels: Int, quality: Int, profileBytes: Int,
+    isHighDynamicRange: Bool = false
+  ) {
     self.format = format
     self.size = size
-    let isGray = channels == 1 && format != .webp
+    self.isHighDynamicRange = isHighDynamicRange
+    let isGray = channels == 1 && format != .webp && !isHighDynamicRange
     self.channels = channels % 2 == 0 ? 4 : isGray ? 1 : 3
     self.quality = quality
     self.profileBytes = profileBytes
@@ -40,6 +62,20 @@ package struct WorkerEncoding: Sendable, Hashable {
     format == .webp ? 16_383 : 65_535
   }
 
+  /// Bytes of a pixel in the rows.
+  package var pixelBytes: Int { channels * (isHighDynamicRange ? 2 : 1) }
+
+  /// Bits of a sample in the file.
+  package var codedBits: Int { isHighDynamicRange ? 10 : 8 }
+
+  /// Code points of the colours (H.273): sRGB, or unspecified beside a profile, with the matrix of BT.601; or BT.2020 with
+  /// PQ and its own matrix.
+  package var codePoints: CodePoints {
+    if isHighDynamicRange { return CodePoints(primaries: 9, transfer: 16, matrix: 9, isFullRange: true) }
+    return CodePoints(
+      primaries: hasProfile ? 2 : 1, transfer: hasProfile ? 2 : 13, matrix: 6, isFullRange: true)
+  }
+
   // MARK: The codec's own settings
 
   /// WebP's quality, the quantizer of AV1, the distance of JPEG XL.
@@ -58,9 +94,12 @@ package struct WorkerEncoding: Sendable, Hashable {
   /// As for JPEG, a high quality means full colour resolution.
   package var hasFullChroma: Bool { format == .avif && channels != 1 && JPEGEncoder.chromaStep(quality: quality) == 1 }
 
+  /// The brightest light that the file says it has, in cd/m²: at least white (ITU-R BT.2408).
+  package var peakLuminance: Int { max(203, contentLight?.maximum ?? 10_000) }
+
   // MARK: Memory
 
-  /// Bytes that the worker may allocate. Measured with libwebp 1.2.4, libaom 3.6.0 and libjxl 0.7.0 as the peak of an
+  /// Bytes that the worker may allocate. libaom takes half as much again for 10 bits. Measured with libwebp 1.2.4, libaom 3.6.0 and libjxl 0.7.0 as the peak of an
   /// encode of noise, at the highest qualities, and rounded up. Photographs take about two thirds of it.
   package var workerBytes: Int {
     let pixels = (size.width + 64) * (size.height + 64)
@@ -68,15 +107,16 @@ package struct WorkerEncoding: Sendable, Hashable {
       switch format {
       // Tokens take most of it, and for alpha lists of matches.
       case .webp: (8 << 20, channels == 4 ? 50 : quality <= 82 ? 28 : quality <= 90 ? 32 : 40)
+      case .avif where isHighDynamicRange: (16 << 20, (hasFullChroma ? 68 : 40) + (channels == 4 ? 6 : 0))
       case .avif: (16 << 20, (hasFullChroma ? 54 : 28) + (channels == 4 ? 3 : 0))
-      default: (24 << 20, channels == 1 ? 60 : channels == 3 ? 76 : 100)
+      default: (24 << 20, (channels == 1 ? 60 : channels == 3 ? 76 : 100) + pixelBytes - channels)
       }
     return fixed + pixels * perPixel + maximumBytes + profileBytes * 2
   }
 
   /// The longest coded data that is accepted: more than noise takes.
-  package var maximumBytes: Int { (64 << 10) + size.pixelCount * channels * 3 / 2 + profileBytes }
+  package var maximumBytes: Int { (64 << 10) + size.pixelCount * pixelBytes * 3 / 2 + profileBytes }
 
   /// Memory of an encode: the rows, the worker, the coded data, and the file.
-  package var peakBytes: Int { size.pixelCount * channels + workerBytes + maximumBytes + profileBytes * 2 }
+  package var peakBytes: Int { size.pixelCount * pixelBytes + workerBytes + maximumBytes + profileBytes * 2 }
 }

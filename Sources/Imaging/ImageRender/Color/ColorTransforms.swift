@@ -16,8 +16,12 @@ struct OutputColor: Sendable {
   var profile: [UInt8]?
   /// The light in which the picture is scaled; `nil` if it is scaled in its own values.
   var light: LinearLight?
+  /// The light of a frame of high dynamic range; `nil` for other frames.
+  var highRange: HighRangeLight?
   /// Why an embedded profile was ignored.
   var warning: String?
+  /// Why a frame of high dynamic range has not the gains of its map.
+  var gainWarning: CodecWarnings?
 
   var warnings: CodecWarnings? {
     warning.flatMap { CodecWarnings(library: CodecWarnings.colorLibrary, count: 1, first: $0) }

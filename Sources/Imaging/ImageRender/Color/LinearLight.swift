@@ -18,10 +18,19 @@ final class LinearLight: Sendable {
   private static let sRGB = LinearLight([ToneFunctions.decode], bitsPerChannel: 8)
 
   /// Light of a stored value, both 0...1.
-  private typealias Curve = (Double) -> Double
+  typealias Curve = (Double) -> Double
 
-  /// - Parameter color: of the picture. A profile without curves, such as that of a printer, is treated as sRGB.
-  static func of(_ color: SourceColor, _ rows: RowFormat) -> LinearLight {
+  /// - Parameters:
+  ///   - color: of the picture. A profile without curves, such as that of a printer, is treated as sRGB.
+  ///   - isHighDynamicRange: whether the light of PQ and HLG stays what it is.
+  static func of(_ color: SourceColor, _ rows: RowFormat, isHighDynamicRange: Bool = false) -> LinearLight {
+    if isHighDynamicRange, color.profile == nil, let transfer = color.calibration?.transfer {
+      switch transfer {
+      case .perceptualQuantizer: return LinearLight([{ BT2100.luminance(pq: $0) / BT2100.pqPeak }], rows)
+      case .hybridLogGamma: return LinearLight([BT2100.sceneLight(hlg:)], rows)
+      case .sRGB, .power: break
+      }
+    }
     do throws(ProfileError) {
       if let bytes = color.profile {
         return LinearLight(try curves(ICCProfile(bytes, for: rows.model, LCMSContext())), rows)
@@ -63,7 +72,7 @@ final class LinearLight: Sendable {
   }
 
   /// The curves of a profile of red, green and blue, or of gray; empty if it has none.
-  private static func curves(_ profile: ICCProfile) -> [Curve] {
+  static func curves(_ profile: ICCProfile) -> [Curve] {
     let isGray = cmsGetColorSpace(profile.handle) == cmsSigGrayData
     let tags = isGray ? [cmsSigGrayTRCTag] : [cmsSigRedTRCTag, cmsSigGreenTRCTag, cmsSigBlueTRCTag]
     let curves = tags.compactMap { cmsReadTag(profile.handle, $0) }

@@ -4,7 +4,8 @@ import ImageCodec
 import MediaMetadata
 import PhotoModel
 
-/// How the gain map of a frame is made. It is rendered after the picture, with the same renderer.
+/// How the gain map of a frame is made: after the picture, with the same renderer, if the frame keeps it; before the
+/// picture if the frame has its gains.
 package struct GainMapPlan: Sendable, Hashable {
   /// Of the map's JPEG, whatever the picture's quality: errors in the map are multiplied by its gains. Above 90, colours
   /// keep their full resolution.
@@ -31,6 +32,24 @@ package struct GainMapPlan: Sendable, Hashable {
     plan.peakBytes + pictureBytes + GainMapFile.addedBytes
       + JPEGEncoder.maximumBytes(
         plan.outputSize, channels: plan.outputChannels, quality: Self.quality, profileBytes: 0)
+  }
+
+  /// Peak memory of rendering the map for a frame of high dynamic range, and of its samples; an upper estimate.
+  var fieldPeakBytes: Int { plan.peakBytes + 2 * GainField.byteCount(plan.outputSize) }
+
+  /// Renders the map for a frame that has its gains.
+  ///
+  /// - Parameter source: the original.
+  /// - Returns: `nil` if the map ends early.
+  func field(
+    source: any ByteSource, workers: (any CodedPictureDecoder)?, limits: CodecLimits, stop: StopFlag
+  ) throws(CodecError) -> GainField? {
+    let collector = SampleCollector(plan)
+    let renderer = try Renderer(
+      plan, source: map.source(in: source), workers: workers, color: OutputColor(), encoder: collector, limits: limits,
+      stop: stop)
+    guard let image = try renderer.resume(), !image.isIncomplete else { return nil }
+    return GainField(map, samples: collector.samples, size: plan.outputSize)
   }
 
   /// Renders the map and joins it with its picture.

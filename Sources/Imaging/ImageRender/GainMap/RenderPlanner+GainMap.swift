@@ -3,14 +3,17 @@ import PhotoModel
 
 extension RenderPlanner {
   /// The plan of the gain map that a frame keeps: the part that the frame shows, at the map's ratio to the picture, and
-  /// never enlarged. `nil` if there is none, or the frame would not fit it.
+  /// never enlarged. For a frame of high dynamic range, which has its gains, it has the frame's size if it has the pixels.
+  /// `nil` if there is none, or the frame would not fit it.
   ///
   /// Pixel edits change the light that the gains were made for, and a straightened or rectified picture would need the
   /// same warp in the map: such frames have none.
   func gainMap(_ header: ImageHeader, _ geometry: RenderGeometry, _ request: ImageRequest) -> GainMapPlan? {
-    guard request.dynamicRange == .preserve, request.format == .jpeg, request.tone == .color, geometry.edit == nil,
-      max(geometry.output.width, geometry.output.height) >= SizedRequest.minimumGainMapSide, let map = header.gainMap
-    else { return nil }
+    let isKept =
+      request.dynamicRange == .preserve && request.format == .jpeg && request.tone == .color
+      && max(geometry.output.width, geometry.output.height) >= SizedRequest.minimumGainMapSide
+    let isApplied = request.mayHaveHighDynamicRange
+    guard isKept || isApplied, geometry.edit == nil, let map = header.gainMap else { return nil }
     let size = map.header.storedSize
     let across = Double(size.width) / Double(header.storedSize.width)
     let down = Double(size.height) / Double(header.storedSize.height)
@@ -21,16 +24,18 @@ extension RenderPlanner {
     part.region = PixelRegion(
       x: geometry.region.x * across, y: geometry.region.y * down, width: geometry.region.width * across,
       height: geometry.region.height * down)
-    func scaled(_ side: Int) -> Int { max(1, Int((Double(side) * map.ratio).rounded())) }
+    func scaled(_ side: Int) -> Int { isApplied ? side : max(1, Int((Double(side) * map.ratio).rounded())) }
     part.output = Self.shrunk(
       PixelSize(width: scaled(geometry.output.width), height: scaled(geometry.output.height)),
       into: (part.region.width, part.region.height))
     let reduction = min(part.region.width / Double(part.output.width), part.region.height / Double(part.output.height))
     part.eighths = Self.eighths(reduction: reduction, map.header.scalesDecodes)
     var own = ImageRequest(deliveryMode: request.deliveryMode)
-    own.format = .jpeg
+    own.format = isApplied ? .png : .jpeg
     return GainMapPlan(
       map,
-      plan(map.header, part, request: own, finalCoding: .tuned, isConverted: map.table != nil))
+      plan(
+        map.header, part, request: own, finalCoding: .tuned, isConverted: isKept && map.table != nil,
+        hasDeepRows: isApplied))
   }
 }

@@ -59,7 +59,7 @@ package struct DerivativeLadder: Sendable, Hashable {
   /// frame is a PNG.
   private static func oversampling(_ request: ImageRequest, hasAlpha: Bool) -> Double? {
     // Rungs have 8 bits, and were not scaled in linear light.
-    if request.resampling == .linear || request.bitDepth > 8 { return nil }
+    if request.resampling == .linear || request.bitDepth > 8 || request.dynamicRange == .high { return nil }
     if request.format == .png { return hasAlpha ? 2 : nil }
     let quality = request.quality ?? JPEGEncoder.defaultQuality
     if quality <= 82 { return 1.25 }

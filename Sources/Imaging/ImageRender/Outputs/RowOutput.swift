@@ -27,7 +27,7 @@ final class RowOutput: RenderOutput, RowConsumer {
       stages.map { StagedEncoder(encoder, rowBytes: width * plan.outputPixelBytes, start: $0) } ?? encoder
     }
     var encoder: any RowEncoder =
-      if let encoder { encoder } else { try Self.encoder(plan, profile: color.profile, workers, stop) }
+      if let encoder { encoder } else { try Self.encoder(plan, color, workers, stop) }
     encoder = staged(encoder, width: size.width)
     if let edit = plan.edit {
       if !edit.tones.isEmpty {
@@ -57,10 +57,14 @@ final class RowOutput: RenderOutput, RowConsumer {
   func finish() throws(CodecError) -> [UInt8] { try writer.finish() }
 
   private static func encoder(
-    _ plan: RenderPlan, profile: [UInt8]?, _ workers: (any CodedPictureDecoder)?, _ stop: StopFlag
+    _ plan: RenderPlan, _ color: OutputColor, _ workers: (any CodedPictureDecoder)?, _ stop: StopFlag
   ) throws(CodecError) -> any RowEncoder {
+    if plan.isHighDynamicRange {
+      guard let light = color.highRange else { preconditionFailure("a frame of high dynamic range without light") }
+      return try HighRangeEncoder(plan, light, workers, stop: stop)
+    }
     guard plan.tone != .color else {
-      return try encoder(plan, channels: plan.outputChannels, profile: profile, workers, stop)
+      return try encoder(plan, channels: plan.outputChannels, profile: color.profile, workers, stop)
     }
     let tones = ToneEncoder.channels(of: plan.outputChannels)
     return ToneEncoder(
@@ -86,7 +90,7 @@ final class RowOutput: RenderOutput, RowConsumer {
   private static func consumer(
     _ plan: RenderPlan, _ layout: RowLayout, _ light: LinearLight?, _ writer: RowWriter
   ) -> any RowResampler {
-    let isPlain = layout.bitsPerChannel == 8 && layout.channels == writer.channels
+    let isPlain = layout.bitsPerChannel == 8 && writer.bitsPerChannel == 8 && layout.channels == writer.channels
     if isPlain && plan.horizontal.isIdentity && plan.vertical.isIdentity {
       return IdentityResampler(
         layout: layout, columns: plan.horizontal.inputRange, rows: plan.vertical.inputRange, writer: writer)

@@ -24,12 +24,14 @@ package struct RenderPlan: Sendable, Hashable {
   package let tone: Tone
   /// Whether rows are scaled in linear light.
   let isLinear: Bool
-  /// Bits of each output channel: 8, or 16 in a PNG.
+  /// Bits of each channel of the rows that are encoded: 8, or 16 for a PNG or a frame of high dynamic range.
   let outputBits: Int
   /// The adjustments that change pixels; `nil` if there are none.
   let edit: PixelAdjustments?
-  /// The gain map that the frame keeps; `nil` for none.
+  /// The gain map that the frame keeps, or whose gains it has if it ``isHighDynamicRange``; `nil` for none.
   package let gainMap: GainMapPlan?
+  /// Whether the frame itself has high dynamic range.
+  package let isHighDynamicRange: Bool
   let price: RenderPrice
 
   /// Peak memory of the render; an upper estimate.
@@ -90,6 +92,9 @@ package struct PlaneAxes: Sendable, Hashable {
 }
 
 extension ImageHeader {
+  /// Whether the samples have high dynamic range, judging by the header. A profile comes first.
+  var isCodedInHighRange: Bool { calibration?.hasHighDynamicRange == true && embeddedProfile == nil }
+
   /// Whether the colours may need converting, judging by the header. Unusable profiles, and profiles that equal sRGB,
   /// are detected later.
   func mayConvert(to colorSpace: ColorSpace) -> Bool {

@@ -150,6 +150,8 @@ package struct RenderPlanner: Sendable {
   package func finalThumbnailPlan(_ header: ImageHeader, _ wanted: SizedRequest) -> RenderPlan? {
     // A thumbnail was scaled already, and often to 8 bits.
     guard wanted.request.resampling == .encoded, wanted.request.bitDepth == 8 else { return nil }
+    // Nor has it the gain map.
+    if wanted.mayHaveHighDynamicRange, header.gainMap != nil || header.isCodedInHighRange { return nil }
     let geometry = geometry(header, wanted, eighths: nil)
     let thumbnail = header.thumbnails.first {
       $0.storedSize.width >= Self.neededWidth(header, geometry) && $0.hasColors(of: header)
@@ -274,10 +276,12 @@ package struct RenderPlanner: Sendable {
     return part
   }
 
-  /// - Parameter isConverted: whether colours are converted although the header gives no reason.
+  /// - Parameters:
+  ///   - isConverted: whether colours are converted although the header gives no reason.
+  ///   - hasDeepRows: whether rows have 16 bits although the picture has 8.
   func plan(
     _ header: ImageHeader, _ geometry: RenderGeometry, firstScanOnly: Bool = false, bounds: PixelRect? = nil,
-    request: ImageRequest, finalCoding: JPEGCoding? = nil, isConverted: Bool = false
+    request: ImageRequest, finalCoding: JPEGCoding? = nil, isConverted: Bool = false, hasDeepRows: Bool = false
   ) -> RenderPlan {
     let (region, storedOutput, eighths) = (geometry.region, geometry.output, geometry.eighths)
     // libjpeg rounds a scaled side up (jdmaster.c), and its pixel i still covers exactly [8i/s, 8(i+1)/s); so do boxes.
@@ -308,16 +312,22 @@ package struct RenderPlanner: Sendable {
       request.bitDepth > 8 && header.bitsPerChannel == 16 && request.format == .png && request.tone == .color
       && geometry.edit == nil
     let gainMap = bounds == nil ? gainMap(header, geometry, request) : nil
+    let isHighDynamicRange =
+      request.mayHaveHighDynamicRange && bounds == nil && geometry.edit == nil
+      && (gainMap != nil || header.isCodedInHighRange)
+    let outputBits = isDeep || isHighDynamicRange || hasDeepRows ? 16 : 8
+    let readsColors = isHighDynamicRange && (header.embeddedProfile != nil || header.calibration != nil)
     return RenderPlan(
       header: header, region: region, storedOutput: storedOutput, orientation: geometry.orientation, eighths: eighths,
       firstScanOnly: firstScanOnly, horizontal: horizontal, vertical: vertical, planes: planes, format: request.format,
       quality: geometry.quality, jpegCoding: coding, colorSpace: colorSpace, tone: request.tone,
       isLinear: geometry.isLinear,
-      outputBits: isDeep ? 16 : 8, edit: geometry.edit, gainMap: gainMap,
+      outputBits: outputBits, edit: geometry.edit, gainMap: gainMap, isHighDynamicRange: isHighDynamicRange,
       price: RenderPrice(
-        header, geometry, horizontal, vertical, planes, format: request.format, outputBits: isDeep ? 16 : 8,
+        header, geometry, horizontal, vertical, planes, format: request.format, outputBits: outputBits,
         coding: coding,
-        isConverted: isConverted || header.mayConvert(to: colorSpace), gainMap))
+        isConverted: isConverted || readsColors || header.mayConvert(to: colorSpace), gainMap,
+        isHighDynamicRange: isHighDynamicRange))
   }
 
   /// How many decoded pixels, in each direction, one output pixel needs. A scaled decode cuts off frequencies above its

@@ -14,7 +14,8 @@ struct RenderPrice: Sendable, Hashable {
   init(
     _ header: ImageHeader, _ geometry: RenderGeometry, _ horizontal: ResampleAxis, _ vertical: ResampleAxis,
     _ planes: [PlaneAxes],
-    format: OutputFormat, outputBits: Int, coding: JPEGCoding, isConverted: Bool, _ gainMap: GainMapPlan? = nil
+    format: OutputFormat, outputBits: Int, coding: JPEGCoding, isConverted: Bool, _ gainMap: GainMapPlan? = nil,
+    isHighDynamicRange: Bool = false
   ) {
     let isPlanar = !planes.isEmpty
     let decoder = header.decoderBytes(eighths: geometry.eighths, inPlanes: isPlanar && !isConverted)
@@ -24,7 +25,10 @@ struct RenderPrice: Sendable, Hashable {
     if isPlanar { bytes = Self.planeBytes(planes, header, geometry) }
     if !isPlanar || isConverted {
       let pixelBytes = Self.outputChannels(header, format) * outputBits / 8
-      bytes = max(bytes, Self.rowBytes(header, geometry, horizontal, vertical, pixelBytes: pixelBytes, isConverted))
+      bytes = max(
+        bytes,
+        Self.rowBytes(
+          header, geometry, horizontal, vertical, pixelBytes: pixelBytes, isConverted, isDeep: outputBits == 16))
     }
     let size = geometry.finishedSize
     let channels = Self.outputChannels(header, format)
@@ -46,10 +50,14 @@ struct RenderPrice: Sendable, Hashable {
     case .webp, .avif, .jxl:
       bytes +=
         WorkerEncoding(
-          format, size: size, channels: channels, quality: geometry.quality, profileBytes: header.profileBytes
+          format, size: size,
+          channels: isHighDynamicRange ? HighRangeEncoder.workerChannels(of: channels) : channels,
+          quality: geometry.quality, profileBytes: header.profileBytes, isHighDynamicRange: isHighDynamicRange
         ).peakBytes
     }
-    if let gainMap {
+    if isHighDynamicRange {
+      bytes += HighRangeEncoder.byteCount(size) + (gainMap?.fieldPeakBytes ?? 0)
+    } else if let gainMap {
       bytes += gainMap.peakBytes(
         pictureBytes: JPEGEncoder.maximumBytes(
           size, channels: channels, quality: geometry.quality, profileBytes: header.profileBytes))
@@ -86,12 +94,12 @@ struct RenderPrice: Sendable, Hashable {
 
   private static func rowBytes(
     _ header: ImageHeader, _ geometry: RenderGeometry, _ horizontal: ResampleAxis, _ vertical: ResampleAxis,
-    pixelBytes: Int, _ isConverted: Bool
+    pixelBytes: Int, _ isConverted: Bool, isDeep: Bool
   ) -> Int {
     // A JPEG decode starts at an MCU boundary; an MCU has at most 32 pixels.
     let width = min(horizontal.inputLength, horizontal.inputRange.count + 2 * 32)
     let channels = header.colorChannels + (header.hasAlpha ? 1 : 0)
-    let isFloat = header.hasAlpha || header.bitsPerChannel == 16 || geometry.isLinear
+    let isFloat = header.hasAlpha || header.bitsPerChannel == 16 || isDeep || geometry.isLinear
     let resampler =
       isFloat
       ? FloatResampler.byteCount(

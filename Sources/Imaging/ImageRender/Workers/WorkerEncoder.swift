@@ -9,13 +9,13 @@ import PhotoModel
 
 /// Implements ``RowEncoder`` with a worker: WebP, AVIF and JPEG XL.
 final class WorkerEncoder: RowEncoder {
-  private let encoding: WorkerEncoding
+  private var encoding: WorkerEncoding
   /// Channels of arriving rows.
   private let channels: Int
   private let profile: [UInt8]?
   private let workers: any CodedPictureDecoder
   private let stop: StopFlag
-  /// Row y at `y * size.width * encoding.channels`.
+  /// Row y at `y * size.width * encoding.pixelBytes`.
   private let pixels: RowBuffer<UInt8>
   private var row = 0
   let warnings: CodecWarnings? = nil
@@ -29,17 +29,24 @@ final class WorkerEncoder: RowEncoder {
     let (longer, limit) = (max(size.width, size.height), WorkerEncoding.maximumSide(format))
     guard longer <= limit else { throw .outputTooLarge(format, limit: limit, found: longer) }
     encoding = WorkerEncoding(
-      format, size: size, channels: channels, quality: plan.quality, profileBytes: profile?.count ?? 0)
+      format, size: size, channels: channels, quality: plan.quality, profileBytes: profile?.count ?? 0,
+      isHighDynamicRange: plan.isHighDynamicRange)
     self.channels = channels
     self.profile = profile
     self.workers = workers
     self.stop = stop
-    pixels = RowBuffer(count: size.pixelCount * encoding.channels, zero: 0)
+    pixels = RowBuffer(count: size.pixelCount * encoding.pixelBytes, zero: 0)
+  }
+
+  /// Of a picture of high dynamic range: set before it is finished.
+  var contentLight: ContentLight? {
+    get { encoding.contentLight }
+    set { encoding.contentLight = newValue }
   }
 
   func write(_ rows: UnsafeRawPointer, strideBytes: Int, count: Int) {
     let width = encoding.size.width
-    let rowBytes = width * encoding.channels
+    let rowBytes = width * encoding.pixelBytes
     for y in 0..<count {
       let from = (rows + y * strideBytes).assumingMemoryBound(to: UInt8.self)
       let to = pixels.pointer + row * rowBytes
@@ -58,13 +65,13 @@ final class WorkerEncoder: RowEncoder {
   }
 
   func finish() throws(CodecError) -> [UInt8] {
-    let rows = UnsafeRawBufferPointer(start: pixels.pointer, count: encoding.size.pixelCount * encoding.channels)
+    let rows = UnsafeRawBufferPointer(start: pixels.pointer, count: encoding.size.pixelCount * encoding.pixelBytes)
     let parts = try workers.encode(
       encoding, profile: encoding.format == .jxl ? profile ?? [] : [], rows: rows, stop: stop)
     guard let first = parts.first else { throw .encodingFailed("the encoder sent nothing") }
     switch encoding.format {
     case .avif:
-      return try AVIFFile(parts, size: encoding.size, isGray: encoding.channels == 1, profile: profile).bytes
+      return try AVIFFile(parts, encoding, profile: profile).bytes
     case .webp:
       guard let profile else { return first }
       return try WebPProfile.insert(profile, into: first, size: encoding.size, hasAlpha: encoding.channels == 4)

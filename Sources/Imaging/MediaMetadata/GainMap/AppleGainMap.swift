@@ -44,17 +44,22 @@ package enum AppleGainMap {
 
   /// The sample of a standard map, 0...255, for each sample of Apple's.
   ///
+  /// - Parameter headroom: linear; above 1.
+  package static func standardSamples(headroom: Double) -> [UInt8] {
+    (0...255).map { sample in
+      UInt8((standardSample(Double(sample) / 255, headroom: headroom) * 255).rounded())
+    }
+  }
+
+  /// The sample of a standard map for one of Apple's, both 0...1.
+  ///
   /// Apple's samples have the curve of Rec. 709, and brighten by `1 + (headroom - 1) * light`. The standard's samples are
   /// proportional to the logarithm of the gain.
   ///
   /// - Parameter headroom: linear; above 1.
-  package static func standardSamples(headroom: Double) -> [UInt8] {
-    (0...255).map { sample in
-      let value = Double(sample) / 255
-      // ITU-R BT.709-6, item 1.2, the other way round.
-      let light = value < 0.081 ? value / 4.5 : pow((value + 0.099) / 1.099, 1 / 0.45)
-      let share = log2(1 + (headroom - 1) * light) / log2(headroom)
-      return UInt8((min(1, max(0, share)) * 255).rounded())
-    }
+  package static func standardSample(_ value: Double, headroom: Double) -> Double {
+    // ITU-R BT.709-6, item 1.2, the other way round.
+    let light = value < 0.081 ? value / 4.5 : pow((value + 0.099) / 1.099, 1 / 0.45)
+    return min(1, max(0, log2(1 + (headroom - 1) * light) / log2(headroom)))
   }
 }

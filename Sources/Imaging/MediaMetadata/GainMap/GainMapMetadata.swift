@@ -34,6 +34,11 @@ package struct GainMapMetadata: Sendable, Hashable {
       self.alternateOffset = alternateOffset
     }
 
+    /// The factor of light for a sample of the map, 0...1.
+    package func factor(ofSample sample: Double) -> Double {
+      exp2(minimum + (maximum - minimum) * pow(sample, 1 / gamma))
+    }
+
     /// No standard has limits; no picture needs more than these.
     fileprivate var isSound: Bool {
       let isFinite = [minimum, maximum, gamma, baseOffset, alternateOffset].allSatisfy(\.isFinite)

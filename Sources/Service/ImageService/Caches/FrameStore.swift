@@ -44,12 +44,14 @@ package struct FrameStore: Sendable {
       bytes: entry.bytes, format: info.format,
       result: ImageResult(
         requestID: "", isDegraded: false, size: info.size, source: .disk,
-        isHighDynamicRange: info.format == .jpeg && GainMapFile.isOne(entry.bytes)),
+        isHighDynamicRange: info.isHighDynamicRange || info.format == .jpeg && GainMapFile.isOne(entry.bytes)),
       timings: .init(), derivation: info.derivation)
   }
 
   func store(_ frame: ImageFrame, for key: RenditionKey) {
-    let info = StoredFrameHeader(format: frame.format, size: frame.result.size, derivation: frame.derivation)
+    var info = StoredFrameHeader(format: frame.format, size: frame.result.size, derivation: frame.derivation)
+    // A JPEG's gain map is seen in its bytes.
+    info.isHighDynamicRange = frame.result.isHighDynamicRange && frame.format != .jpeg
     disk?.store(frame.bytes, info: info.bytes, for: Self.diskKey(key), .frame)
   }
 
@@ -110,12 +112,14 @@ package struct FrameStore: Sendable {
   }
 }
 
-/// The stored facts about a frame in addition to its bytes: format and derivation (2 bytes each), width and height (4
-/// bytes each).
+/// The stored facts about a frame in addition to its bytes: flags and format (a byte each), derivation (2 bytes), width
+/// and height (4 bytes each).
 struct StoredFrameHeader {
   let format: OutputFormat
   let size: PixelSize
   let derivation: Derivation
+  /// Whether the picture itself has high dynamic range: bit 0 of the flags.
+  var isHighDynamicRange = false
 
   init(format: OutputFormat, size: PixelSize, derivation: Derivation) {
     self.format = format
@@ -127,10 +131,11 @@ struct StoredFrameHeader {
   init?(_ bytes: [UInt8]) {
     guard bytes.count == 12 else { return nil }
     func number(_ range: Range<Int>) -> Int { bytes[range].reduce(0) { $0 << 8 | Int($1) } }
-    let (format, derivation) = (number(0..<2), number(2..<4))
-    guard OutputFormat.allCases.indices.contains(format), Derivation.all.indices.contains(derivation) else {
+    let (flags, format, derivation) = (number(0..<1), number(1..<2), number(2..<4))
+    guard flags <= 1, OutputFormat.allCases.indices.contains(format), Derivation.all.indices.contains(derivation) else {
       return nil
     }
+    isHighDynamicRange = flags == 1
     self.format = OutputFormat.allCases[format]
     self.derivation = Derivation.all[derivation]
     size = PixelSize(width: number(4..<8), height: number(8..<12))
@@ -140,7 +145,7 @@ struct StoredFrameHeader {
     func bytes(_ value: Int, _ count: Int) -> [UInt8] {
       (0..<count).reversed().map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
     }
-    return bytes(OutputFormat.allCases.firstIndex(of: format) ?? 0, 2)
+    return bytes(isHighDynamicRange ? 1 : 0, 1) + bytes(OutputFormat.allCases.firstIndex(of: format) ?? 0, 1)
       + bytes(Derivation.all.firstIndex(of: derivation) ?? 0, 2) + bytes(size.width, 4) + bytes(size.height, 4)
   }
 }

@@ -49,6 +49,7 @@ package struct RenditionKey: Sendable, Hashable {
       + "|\(text(sizes.outputRect))|\(format.rawValue)|\(quality.map(String.init) ?? "")|\(colorSpace.rawValue)"
       + (turn == .topLeft && tone == .color ? "" : "|\(turn.rawValue)|\(tone.rawValue)")
       + (isAnimated ? "|animated" : "") + (dynamicRange == .preserve ? "|gain map" : "")
+      + (dynamicRange == .high ? "|high" : "")
       + (resampling == .linear ? "|linear" : "") + (bitDepth == 8 ? "" : "|\(bitDepth) bit")
   }
 

@@ -70,7 +70,8 @@ extension ImagePipeline {
 
   private func cachedJPEG(_ key: RenditionKey, _ wanted: SizedRequest, of asset: Asset) -> FinishedJPEG? {
     // A JPEG has lost the picture's alpha.
-    guard wanted.request.format == .jxl, !asset.hasAlpha, let frame = cache.frame(for: key.inFormat(.jpeg)),
+    guard wanted.request.format == .jxl, wanted.request.dynamicRange != .high, !asset.hasAlpha,
+      let frame = cache.frame(for: key.inFormat(.jpeg)),
       frame.format == .jpeg
     else { return nil }
     return FinishedJPEG(frame)
@@ -115,7 +116,8 @@ extension SizedRequest {
   /// stated quality asks for an encoding.
   fileprivate func showsWholeJPEG(of asset: Asset) -> Bool {
     let whole = SizeRules(ImageRequest(), upright: upright)
-    return request.format == .jxl && request.quality == nil && sizes == whole && request.colorSpace == .preserve
+    return request.format == .jxl && request.dynamicRange != .high && request.quality == nil && sizes == whole
+      && request.colorSpace == .preserve
       && request.turn == .topLeft && request.tone == .color && adjustments == nil && request.posterTime == nil
       && asset.orientation == .topLeft && asset.uniformTypeIdentifier == SourceFormat.jpeg.uniformTypeIdentifier
   }

@@ -1,0 +1,164 @@
+// How the samples of a picture become light for a frame of high dynamic range:
+//
+//     sample -> curve -> light of the picture's primaries -> gain, if there is a map -> BT.2020 -> cd/m² -> PQ
+//
+// A picture of standard range has its white at 203 cd/m² (ITU-R BT.2408). PQ has its own light. HLG gets that of a display
+// of 1,000 cd/m².
+
+import CLCMS2
+import ImageCodec
+import PhotoModel
+
+/// The light of a picture's samples.
+struct HighRangeLight: Sendable {
+  /// What light of 1 is, after the curve.
+  enum Scale: Sendable, Hashable {
+    /// The white of a picture of standard range.
+    case white
+    /// 10,000 cd/m².
+    case absolute
+    /// The brightest light of an HLG scene.
+    case scene
+  }
+
+  /// For red, green and blue: light of samples 0...65535. Gray has the same three times.
+  let curves: [SampleTable]
+  /// Light of the picture's primaries to that of BT.2020: three rows.
+  let matrix: [Float]
+  let scale: Scale
+  /// Whether light is that of the primaries that the picture was stored with, to which gains for red, green and blue
+  /// apply.
+  let hasOwnPrimaries: Bool
+  /// The gains of a frame whose picture has a gain map.
+  var gains: GainField?
+
+  /// Light in shares of 10,000 cd/m², from that of ``scale``; of a scene without its system gamma.
+  var unit: Float {
+    switch scale {
+    case .white: Float(BT2100.white / BT2100.pqPeak)
+    case .absolute: 1
+    case .scene: Float(BT2100.hlgPeak / BT2100.pqPeak)
+    }
+  }
+
+  /// - Parameter curves: for each colour channel, or one for all; light 0...1 of samples 0...1.
+  private init(_ curves: [(Double) -> Double], _ matrix: [Double], _ scale: Scale, hasOwnPrimaries: Bool) {
+    let tables = curves.map { SampleTable($0) }
+    self.curves = tables.count == 3 ? tables : Array(repeating: tables[0], count: 3)
+    self.matrix = matrix.map { Float($0) }
+    self.scale = scale
+    self.hasOwnPrimaries = hasOwnPrimaries
+  }
+
+  // MARK: Sources
+
+  /// How a picture's rows become light; they are converted first if only a table describes their colours. Never fails: an
+  /// unusable profile is ignored, with a warning.
+  ///
+  /// - Parameters:
+  ///   - isCoded: whether the samples themselves have high dynamic range.
+  ///   - rows: of the plan, before the conversion.
+  static func outputColor(
+    of color: SourceColor, isCoded: Bool, _ rows: RowFormat, _ transforms: ColorTransforms
+  ) -> OutputColor {
+    var output = OutputColor(warning: color.warning)
+    do throws(ProfileError) {
+      if isCoded, let calibration = color.calibration {
+        output.highRange = try HighRangeLight(coded: calibration)
+      } else if let bytes = color.profile {
+        let profile = try ICCProfile(bytes, for: rows.model, LCMSContext())
+        output.highRange = try HighRangeLight(profile)
+        if output.highRange == nil {
+          output = transforms.outputColor(of: color, rows, as: .srgb)
+          output.profile = nil
+          output.highRange = try sRGB(hasOwnPrimaries: false)
+        }
+      } else if let calibration = color.calibration {
+        output.highRange = try HighRangeLight(ICCProfile(calibration, for: rows.model, LCMSContext()))
+      }
+    } catch {
+      output = OutputColor(warning: color.warning ?? error.reason)
+    }
+    if output.highRange == nil { output.highRange = plain }
+    return output
+  }
+
+  /// For pictures without a description of their colours.
+  private static let plain: HighRangeLight = {
+    do throws(ProfileError) {
+      return try sRGB(hasOwnPrimaries: true)
+    } catch {
+      preconditionFailure("sRGB can't be described: \(error.reason)")
+    }
+  }()
+
+  private static func sRGB(hasOwnPrimaries: Bool) throws(ProfileError) -> HighRangeLight {
+    HighRangeLight(
+      [ToneFunctions.decode], try matrix(colorants(.bt709)), .white, hasOwnPrimaries: hasOwnPrimaries)
+  }
+
+  /// A picture in PQ or HLG.
+  private init(coded calibration: ColorCalibration) throws(ProfileError) {
+    let isHLG = calibration.transfer == .hybridLogGamma
+    let curve: (Double) -> Double =
+      isHLG ? { BT2100.sceneLight(hlg: $0) } : { BT2100.luminance(pq: $0) / BT2100.pqPeak }
+    self.init(
+      [curve], try Self.matrix(Self.colorants(calibration.primaries)), isHLG ? .scene : .absolute, hasOwnPrimaries: true
+    )
+  }
+
+  /// `nil` for a profile that has tables of colours instead of curves and primaries.
+  private init?(_ profile: ICCProfile) throws(ProfileError) {
+    let curves = LinearLight.curves(profile)
+    let intent = cmsUInt32Number(INTENT_RELATIVE_COLORIMETRIC)
+    let hasTables = cmsIsCLUT(profile.handle, intent, cmsUInt32Number(LCMS_USED_AS_INPUT)) != 0
+    guard !hasTables, !curves.isEmpty else { return nil }
+    if curves.count == 1 {
+      self.init(curves, [1, 0, 0, 0, 1, 0, 0, 0, 1], .white, hasOwnPrimaries: true)
+      return
+    }
+    guard let colorants = profile.colorants else { return nil }
+    self.init(curves, try Self.matrix(colorants), .white, hasOwnPrimaries: true)
+  }
+
+  // MARK: Primaries
+
+  private static func colorants(_ primaries: ColorCalibration.Primaries) throws(ProfileError) -> [Double] {
+    let profile = try ICCProfile(ColorCalibration(transfer: .power(1), primaries: primaries), for: .rgb, LCMSContext())
+    guard let colorants = profile.colorants else { throw ProfileError(reason: "no such primaries") }
+    return colorants
+  }
+
+  /// From light of these colorants to light of BT.2020. Both are relative to the white of profiles.
+  private static func matrix(_ colorants: [Double]) throws(ProfileError) -> [Double] {
+    let inverse = try inverse(colorants: self.colorants(.bt2020))
+    var product = [Double](repeating: 0, count: 9)
+    for row in 0..<3 {
+      for column in 0..<3 {
+        for k in 0..<3 { product[row * 3 + column] += inverse[row * 3 + k] * colorants[k * 3 + column] }
+      }
+    }
+    return product
+  }
+
+  private static func inverse(colorants m: [Double]) throws(ProfileError) -> [Double] {
+    func minor(_ a: Int, _ b: Int, _ c: Int, _ d: Int) -> Double { m[a] * m[d] - m[b] * m[c] }
+    let adjugate = [
+      minor(4, 5, 7, 8), minor(2, 1, 8, 7), minor(1, 2, 4, 5), minor(5, 3, 8, 6), minor(0, 2, 6, 8),
+      minor(2, 0, 5, 3), minor(3, 4, 6, 7), minor(1, 0, 7, 6), minor(0, 1, 3, 4),
+    ]
+    let determinant = m[0] * adjugate[0] + m[1] * adjugate[3] + m[2] * adjugate[6]
+    guard abs(determinant) > 1e-6 else { throw ProfileError(reason: "no such primaries") }
+    return adjugate.map { $0 / determinant }
+  }
+}
+
+extension ICCProfile {
+  /// XYZ of red, green and blue in the columns (ICC.1 §9.2.44 and others); `nil` if the profile has none.
+  fileprivate var colorants: [Double]? {
+    let tags = [cmsSigRedColorantTag, cmsSigGreenColorantTag, cmsSigBlueColorantTag]
+    let columns = tags.compactMap { cmsReadTag(handle, $0)?.load(as: cmsCIEXYZ.self) }
+    guard columns.count == 3 else { return nil }
+    return columns.map(\.X) + columns.map(\.Y) + columns.map(\.Z)
+  }
+}
