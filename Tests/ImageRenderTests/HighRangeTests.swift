@@ -139,7 +139,7 @@ struct HighRangeTests {
       }
     }
     let level = try #require(found.encoding.contentLight)
-    #expect(brightest > 400)
+    #expect(brightest > 300)
     #expect(abs(Double(level.maximum) - brightest) < 0.01 * brightest + 1)
     #expect(abs(Double(level.average) - sum / 19_200) < 2)
   }
