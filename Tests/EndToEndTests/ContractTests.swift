@@ -77,8 +77,11 @@ struct ContractTests {
         let name = try #require(parameter["name"] as? String)
         let with = (parameter["x-requires"] as? String).map { $0 + "&" } ?? ""
         for value in try Self.values(parameter, identifier: identifier, daemon) {
+          // Only AVIF and JPEG XL carry it.
+          let isHigh = name == "dynamicRange" && value == "high"
+          if isHigh, !EncodedFormatTests.isBuilt { continue }
           let escaped = try #require(value.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
-          let answer = try daemon.get(url("\(with)\(name)=\(escaped)"))
+          let answer = try daemon.get(url("\(isHigh ? "format=avif&" : with)\(name)=\(escaped)"))
           #expect(answer.status == 200, "\(path) \(name)=\(value)")
         }
         let refused = try daemon.get(url("\(with)\(name)=%00"))

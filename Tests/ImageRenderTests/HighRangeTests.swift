@@ -89,6 +89,11 @@ struct HighRangeTests {
     ) { sample, channel in exp2(Double(channel + 1) * sample) },
   ]
 
+  /// Where the map's JPEG begins, the last one of the file.
+  private static func mapStart(_ file: [UInt8]) throws -> Int {
+    try #require((1..<file.count - 3).last { Array(file[$0..<$0 + 3]) == [0xFF, 0xD8, 0xFF] })
+  }
+
   /// A small picture with a map of its size, whose three channels differ.
   private static func file(_ base: Base) -> UltraHDRFile {
     let gray = UltraHDRFile.glow(width: 160, height: 120)
@@ -109,7 +114,7 @@ struct HighRangeTests {
     let file = Self.file(base)
     let encoded = file.encoded
     let picture = try #require(Pixels.decoded(encoded)).pixels
-    let map = try #require(UltraHDRFile.parts(encoded)?.mapPixels)
+    let map = try #require(Pixels.decoded(Array(encoded[try Self.mapStart(encoded)...]))).pixels
     let (image, capture) = try Self.frame(encoded, Self.request(160, 120))
     let found = try #require(capture)
     #expect(image.isHighDynamicRange && !image.hasGainMap && image.format == .avif && found.encoding.channels == 3)
@@ -134,7 +139,7 @@ struct HighRangeTests {
       }
     }
     let level = try #require(found.encoding.contentLight)
-    #expect(brightest > 400)
+    #expect(brightest > 300)
     #expect(abs(Double(level.maximum) - brightest) < 0.01 * brightest + 1)
     #expect(abs(Double(level.average) - sum / 19_200) < 2)
   }
@@ -186,7 +191,11 @@ struct HighRangeTests {
     let small = try #require(try Self.frame(file, Self.request(100, 100)).capture)
     let white = ReferenceLight.pq(203) * 65_535
     #expect(Double(small.samples.max() ?? 0) > white + 3000)
-    let (image, capture) = try Self.frame(Array(file[..<(file.count - 1500)]), Self.request(100, 100))
+    // The map's picture ends early.
+    var damaged = file
+    let middle = (try Self.mapStart(file) + file.count) / 2
+    damaged.replaceSubrange(middle..<middle + 2, with: [0xFF, 0xD9])
+    let (image, capture) = try Self.frame(damaged, Self.request(100, 100))
     let cut = try #require(capture)
     #expect(!image.isHighDynamicRange && cut.encoding.isHighDynamicRange)
     #expect(Double(cut.samples.max() ?? 0) < white + 300)
@@ -336,7 +345,8 @@ struct HighRangeTests {
       let file = Self.deep([9, 16], channels: channels, Self.ramp)
       let (image, capture) = try Self.frame(file, Self.request(64, 48))
       let level = try #require(capture?.encoding.contentLight)
-      #expect(level.maximum == 10_000 && level.average > 10)
+      let brightest = ReferenceLight.luminance(Double(Self.ramp(63, 47, 2)) / 65_535)
+      #expect(abs(Double(level.maximum) - brightest) < 10 && level.average > 10)
       let bytes = image.bytes
       func contains(_ part: [UInt8]) -> Bool { bytes.indices.contains { bytes[$0...].starts(with: part) } }
       #expect(contains(Array("colrnclx".utf8) + [0, 9, 0, 16, 0, 9, 0x80]))
