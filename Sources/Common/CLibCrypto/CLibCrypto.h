@@ -1,6 +1,12 @@
-// OpenSSL's libcrypto.
+// OpenSSL's libcrypto. A parameter keeps pointers to its name and its value, which Swift's strings don't give.
 #pragma once
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/params.h>
+
+static inline int photod_hmac_sha256_init(EVP_MAC_CTX *context, const unsigned char *key, size_t length) {
+  OSSL_PARAM parameters[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)"SHA2-256", 0),
+                             OSSL_PARAM_construct_end()};
+  return EVP_MAC_init(context, key, length, parameters);
+}

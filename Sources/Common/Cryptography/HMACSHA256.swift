@@ -22,13 +22,7 @@ package struct HMACSHA256: Sendable {
 
   /// - Parameter key: of any length. Copies of this value share it, which is quicker than one value for each message.
   package init(key: some Collection<UInt8>) {
-    var name = Array("SHA2-256".utf8CString)
-    name.withUnsafeMutableBufferPointer { name in
-      var parameters = [
-        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name.baseAddress, 0), OSSL_PARAM_construct_end(),
-      ]
-      key.withBytes { LibCrypto.check(EVP_MAC_init(state.context, $0, $1, &parameters), "EVP_MAC_init") }
-    }
+    key.withBytes { LibCrypto.check(photod_hmac_sha256_init(state.context, $0, $1), "EVP_MAC_init") }
   }
 
   package mutating func update(_ bytes: some Collection<UInt8>) {
