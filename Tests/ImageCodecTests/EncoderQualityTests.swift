@@ -5,10 +5,12 @@ import Testing
 @Suite("The settings of each codec for a quality")
 struct EncoderQualityTests {
   /// One setting for each quality of 1...100.
-  private func settings(_ format: OutputFormat) -> [Double] {
+  private func settings(_ format: OutputFormat, isHighDynamicRange: Bool = false) -> [Double] {
     (1...100).map {
-      WorkerEncoding(format, size: PixelSize(width: 100, height: 100), channels: 3, quality: $0, profileBytes: 0)
-        .setting
+      WorkerEncoding(
+        format, size: PixelSize(width: 100, height: 100), channels: 3, quality: $0, profileBytes: 0,
+        isHighDynamicRange: isHighDynamicRange
+      ).setting
     }
   }
 
@@ -29,5 +31,16 @@ struct EncoderQualityTests {
     }
     // From one end to the other, the setting changes with nearly every step of the quality.
     #expect(Set(settings).count > 60, "\(format)")
+  }
+
+  @Test("a picture of high dynamic range has AV1's steps of 0.58 of the size, and the distance of JPEG XL as it is")
+  func highDynamicRange() {
+    let (standard, high) = (settings(.avif), settings(.avif, isHighDynamicRange: true))
+    // The step of an index is about the index plus 8, and a level is four indices.
+    for (low, fine) in zip(standard, high) where fine > 1 {
+      #expect(abs((fine * 4 + 8) / (low * 4 + 8) - 0.58) < 1e-9)
+    }
+    #expect(high.allSatisfy { (1.0...63.0).contains($0) } && high.last == 1)
+    #expect(settings(.jxl, isHighDynamicRange: true) == settings(.jxl))
   }
 }

@@ -178,6 +178,18 @@ struct BadTIFFTests {
     #expect(throws: error, "\(name)") { try render(file.bytes, TIFFTests.whole) }
   }
 
+  @Test("the warnings of a strip's JPEG are those of the picture")
+  func warnings() throws {
+    var file = Self.file { ($0.compression, $0.interpretation, $0.sharesTables) = (.jpeg, 6, false) }
+    #expect(try render(file.bytes, TIFFTests.whole).image.warnings.isEmpty)
+    // A byte that belongs to no segment.
+    var jpeg = try #require(file.jpegs.first)
+    jpeg.insert(0, at: try #require(jpeg.firstRange(of: [0xFF, 0xC4])).lowerBound)
+    file.data = [jpeg]
+    let warnings = try render(file.bytes, TIFFTests.whole).image.warnings
+    #expect(warnings.map(\.library) == ["libjpeg"] && warnings.map(\.count) == [1])
+  }
+
   static let intactFiles: [CodedTIFFFile] = {
     var files: [CodedTIFFFile] = CodedTIFFFile.Compression.allCases.flatMap { compression in
       [false, true].map { isTiled in

@@ -103,8 +103,9 @@ struct PlaneTests {
     let scene = Scene(seed: 3, grain: 1).pixels(width: 331, height: 217)
     let file = JPEGFile { $0.quality = 90 }.encoded(scene)
     let whole = try #require(Pixels.decoded(file)).pixels
-    let (_, same, _) = try render(file, ImageRequest(format: .jpeg, quality: 90))
-    #expect(try #require(same.meanDifference(from: whole)) < 0.4)
+    // With the file's own tables: those of final frames round other coefficients.
+    let (_, same, _) = try render(file, ImageRequest(deliveryMode: .fastFormat, format: .jpeg, quality: 90))
+    #expect(try #require(same.meanDifference(from: whole)) < 0.1)
   }
 
   @Test("a source that delivers few bytes at a time gives the same picture", arguments: [false, true])

@@ -79,7 +79,17 @@ package struct WorkerEncoding: Sendable, Hashable {
   // MARK: The codec's own settings
 
   /// WebP's quality, the quantizer of AV1, the distance of JPEG XL.
-  package var setting: Double { EncoderQuality.setting(format, quality) }
+  package var setting: Double {
+    let setting = EncoderQuality.setting(format, quality)
+    // JPEG XL measures light, AV1 the values that code it.
+    guard isHighDynamicRange, format == .avif else { return setting }
+    // AV1 §7.12.2: a level is four indices of Ac_Qlookup, whose steps for small indices are the index plus 8.
+    return max(1, ((4 * setting + 8) * Self.shareBelowWhite - 8) / 4)
+  }
+
+  /// The share of PQ's values for light up to white, 203 cd/m² (ITU-R BT.2408): what a picture of standard range uses all
+  /// of its values for. Steps have to be smaller by as much.
+  private static let shareBelowWhite = 0.58
 
   /// WebP's method, the speed of AV1, the effort of JPEG XL: those with the most saved bytes for their time. AV1 at
   /// speed 8 takes three times as long as at 9, and WebP's method 4 twice as long as 2 for 3% of the bytes.
@@ -99,8 +109,9 @@ package struct WorkerEncoding: Sendable, Hashable {
 
   // MARK: Memory
 
-  /// Bytes that the worker may allocate. libaom takes half as much again for 10 bits. Measured with libwebp 1.2.4, libaom 3.6.0 and libjxl 0.7.0 as the peak of an
-  /// encode of noise, at the highest qualities, and rounded up. Photographs take about two thirds of it.
+  /// Bytes that the worker may allocate. libaom takes half as much again for 10 bits. Measured with libwebp 1.2.4, libaom
+  /// 3.6.0 and libjxl 0.7.0 as the peak of an encode of noise, at the highest qualities, and rounded up. Photographs take
+  /// about two thirds of it.
   package var workerBytes: Int {
     let pixels = (size.width + 64) * (size.height + 64)
     let (fixed, perPixel) =

@@ -5,7 +5,6 @@ import PhotoModel
 /// column of them. Otherwise the region's pixels of one row of tiles are held. Used once, by one thread.
 package final class TIFFDecoder: RowDecoder {
   package let layout: RowLayout
-  package let warnings: CodecWarnings? = nil
 
   private let page: TIFFPage
   private let region: PixelRect
@@ -48,6 +47,7 @@ package final class TIFFDecoder: RowDecoder {
   }
 
   package var isTruncated: Bool { planes.contains(where: \.isTruncated) }
+  package var warnings: CodecWarnings? { .joined(planes.compactMap(\.warnings)) }
 
   package var readTime: Duration {
     planes.reduce((colorMap?.readTime ?? .zero) + (jpegTables?.readTime ?? .zero)) { $0 + $1.readTime }

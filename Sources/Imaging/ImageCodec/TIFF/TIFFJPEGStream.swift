@@ -1,3 +1,4 @@
+import MediaMetadata
 import PhotoModel
 
 /// Strips or tiles that are JPEGs, most of them without the tables that they share (TIFF Technical Note 2).
@@ -24,9 +25,10 @@ final class TIFFJPEGStream: TIFFStream {
   private var decoder: JPEGDecoder?
   private var row = OneRow()
   private var height = 0
-  /// The time of tiles that are done, and whether one of them ended early.
+  /// The time of tiles that are done, whether one of them ended early, and their warnings.
   private var pastReadTime = Duration.zero
   private var wasTruncated = false
+  private var pastWarnings: CodecWarnings?
 
   /// - Parameter tables: the page's JPEGTables; empty if there are none.
   init(_ page: TIFFPage, tables: [UInt8], _ source: any ByteSource, limits: CodecLimits, _ stop: StopFlag) {
@@ -48,9 +50,10 @@ final class TIFFJPEGStream: TIFFStream {
 
   var readTime: Duration { pastReadTime + head.readTime + (decoder?.readTime ?? .zero) }
   var isTruncated: Bool { wasTruncated || decoder?.isTruncated == true }
+  var warnings: CodecWarnings? { .joined([pastWarnings, decoder?.warnings].compactMap(\.self)) }
 
   func begin(_ range: ByteRange, skippedBytes: Int) -> Int {
-    (pastReadTime, wasTruncated) = (readTime, isTruncated)
+    (pastReadTime, wasTruncated, pastWarnings) = (readTime, isTruncated, warnings)
     decoder = nil
     self.range = range
     head = SourcePart(

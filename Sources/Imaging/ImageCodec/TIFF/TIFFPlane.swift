@@ -1,3 +1,4 @@
+import MediaMetadata
 import PhotoModel
 
 /// The rows of strips or tiles as samples: of all samples of a pixel, or of one if each has tiles of its own.
@@ -40,6 +41,7 @@ final class TIFFPlane {
 
   var readTime: Duration { stream.readTime + table.readTime }
   var isTruncated: Bool { stream.isTruncated }
+  var warnings: CodecWarnings? { stream.warnings }
 
   /// The samples of the row: `streamSamples` for each pixel of the tile, of 8 bits, or 16 in native byte order. Those of
   /// subsampled chroma are as stored (TIFF 6.0 §21). Valid until the next row is decoded.

@@ -1,3 +1,4 @@
+import MediaMetadata
 import PhotoModel
 
 /// The data of strips or tiles, one after the other, as the bytes of their rows. One thread at a time.
@@ -6,6 +7,8 @@ protocol TIFFStream: AnyObject {
   var readTime: Duration { get }
   /// Whether data ended before their picture, and the rest of it is gray.
   var isTruncated: Bool { get }
+  /// Those of the tiles so far.
+  var warnings: CodecWarnings? { get }
 
   /// Begins with the data of a tile.
   ///
@@ -23,6 +26,7 @@ protocol TIFFStream: AnyObject {
 
 extension TIFFStream {
   var isTruncated: Bool { false }
+  var warnings: CodecWarnings? { nil }
 }
 
 /// Rows that are not compressed.
@@ -144,5 +148,14 @@ final class TIFFPackBitsStream: TIFFStream {
       }
     }
     return position
+  }
+}
+
+extension CodecWarnings {
+  /// The warnings of several readers of one picture: their number, and the first of them. `nil` without any.
+  static func joined(_ all: [CodecWarnings]) -> CodecWarnings? {
+    all.first.flatMap { first in
+      CodecWarnings(library: first.library, count: all.reduce(0) { $0 + $1.count }, first: first.first)
+    }
   }
 }
