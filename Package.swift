@@ -25,10 +25,9 @@ enum Wing: String {
   func path(_ name: String) -> String { "Sources/\(rawValue)/\(name)" }
 
   func module(
-    _ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = [], settings: [SwiftSetting] = []
+    _ name: String, _ dependencies: [Target.Dependency] = [], settings: [SwiftSetting] = []
   ) -> Target {
-    .target(
-      name: name, dependencies: dependencies, path: path(name), resources: resources, swiftSettings: strict + settings)
+    .target(name: name, dependencies: dependencies, path: path(name), swiftSettings: strict + settings)
   }
 
   func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -36,9 +35,12 @@ enum Wing: String {
   }
 
   /// A module written in C.
-  func c(_ name: String, _ linked: [String] = [], settings: [CSetting] = []) -> Target {
+  func c(
+    _ name: String, _ linked: [String] = [], excluding excluded: [String] = [], settings: [CSetting] = []
+  ) -> Target {
     .target(
-      name: name, path: path(name), cSettings: settings, linkerSettings: linked.map { .linkedLibrary($0) })
+      name: name, path: path(name), exclude: excluded, cSettings: settings,
+      linkerSettings: linked.map { .linkedLibrary($0) })
   }
 
   /// The module map of a library of the system.
@@ -81,7 +83,6 @@ let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let orderedCollections: Target.Dependency = .product(name: "OrderedCollections", package: "swift-collections")
-let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 // SQLite's own functions, for what GRDB does not wrap.
 let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
@@ -96,7 +97,6 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.2.0"),
-    .package(url: "https://github.com/apple/swift-configuration", from: "1.0.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.7.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.8.0"),
@@ -179,20 +179,14 @@ let package = Package(
     Wing.service.module("SharedDerivatives", ["PhotoModel", "ObjectStores", "ImageService", logging]),
 
     Wing.api.module("AccessControl", ["Primitives", "PhotoModel", "HTTPCore", grdb, "Cryptography", logging]),
+    Wing.api.c("CEmbeddedFiles", excluding: ["gallery", "components.json"]),
     Wing.api.module(
       "PhotoAPI",
       [
         "Primitives", "PhotoModel", "PhotoPredicate", "Telemetry", "HTTPCore", "HTTPServer", "MediaMetadata",
-        "ImageCodec", "AccessControl", "LibraryCatalogue", "LibraryFiles", "ImageService", "ZipFormat", deque,
-        orderedCollections, logging,
-      ],
-      resources: ["components.json"].map { .embedInCode("Resources/\($0)") }
-        + [
-          "index.html", "icon.svg", "gallery.css", "viewer.css", "api.js", "app.js", "assets.js", "details.js",
-          "dialogs.js", "dom.js", "edit.js", "fetchresult.js", "layout.js", "panel.js", "scrubber.js",
-          "search.js", "selection.js", "sidebar.js", "strings.js", "thumbhash.js", "timeline.js", "uploads.js",
-          "viewer.js", "zoom.js",
-        ].map { .embedInCode("Resources/gallery/\($0)") }),
+        "ImageCodec", "AccessControl", "LibraryCatalogue", "LibraryFiles", "ImageService", "ZipFormat",
+        "CEmbeddedFiles", deque, orderedCollections, logging,
+      ]),
 
     .executableTarget(
       name: "photod",
@@ -201,7 +195,7 @@ let package = Package(
         "LibraryFiles", "LibraryFolder", "LibraryImport", "ImageService", "PhotoAPI", "DiskCache", "CPhotodSystem",
         "ImageCodec",
         "ImageRender", "MediaMetadata", "PhotoPredicate", "DecoderWorkers", "ObjectStores", "RemoteScan",
-        "OriginalDownloads", "SharedDerivatives", argumentParser, configuration, "Cryptography", logging,
+        "OriginalDownloads", "SharedDerivatives", argumentParser, "Cryptography", logging,
       ],
       swiftSettings: strict),
 
@@ -317,3 +311,12 @@ let package = Package(
   ] + decoders.map { decoderProgram($0.name, Wing.imaging.path($0.name), $0.libraries) },
   swiftLanguageModes: [.v6]
 )
+
+// scripts/lib.sh asks for the programs only: the targets of contributors would take a tenth of a release build.
+if Context.environment["PHOTOD_ONLY_PROGRAMS"] != nil {
+  let tools: Set = [
+    "photod-bench", "CPhotodBench", "photod-fuzz", "CPhotodFuzz", "photod-decoder-test", "LibraryFixtures",
+    "StoreFixtures", "disk-cache-writer", "image-storm", "AllocationCounter", "CAllocationCounter",
+  ]
+  package.targets.removeAll { $0.type == .test || tools.contains($0.name) }
+}

@@ -23,22 +23,11 @@ struct GalleryFile: Sendable {
     "html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml",
   ]
 
-  static let page = GalleryFile("index.html", PackageResources.index_html)
+  private static let files = EmbeddedFiles.all(in: "gallery/").map { GalleryFile($0, $1) }
 
-  /// By name.
+  static let page = files.first { $0.name == "index.html" }!
+
+  /// The files that the page loads, by name.
   static let all: [String: GalleryFile] = Dictionary(
-    uniqueKeysWithValues: [
-      ("api.js", PackageResources.api_js), ("app.js", PackageResources.app_js),
-      ("assets.js", PackageResources.assets_js), ("details.js", PackageResources.details_js),
-      ("dialogs.js", PackageResources.dialogs_js), ("dom.js", PackageResources.dom_js),
-      ("edit.js", PackageResources.edit_js), ("fetchresult.js", PackageResources.fetchresult_js),
-      ("gallery.css", PackageResources.gallery_css), ("icon.svg", PackageResources.icon_svg),
-      ("layout.js", PackageResources.layout_js),
-      ("panel.js", PackageResources.panel_js), ("scrubber.js", PackageResources.scrubber_js),
-      ("search.js", PackageResources.search_js), ("selection.js", PackageResources.selection_js),
-      ("sidebar.js", PackageResources.sidebar_js), ("strings.js", PackageResources.strings_js),
-      ("thumbhash.js", PackageResources.thumbhash_js), ("timeline.js", PackageResources.timeline_js),
-      ("uploads.js", PackageResources.uploads_js), ("viewer.css", PackageResources.viewer_css),
-      ("viewer.js", PackageResources.viewer_js), ("zoom.js", PackageResources.zoom_js),
-    ].map { ($0, GalleryFile($0, $1)) })
+    uniqueKeysWithValues: files.filter { $0.name != "index.html" }.map { ($0.name, $0) })
 }

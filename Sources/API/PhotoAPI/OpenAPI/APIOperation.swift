@@ -1,7 +1,7 @@
 /// An endpoint's part of the OpenAPI document. Method, path, path parameters and the problems that follow from the
 /// endpoint's requirement and body are added by ``OpenAPIDocument``.
 struct APIOperation: Sendable {
-  /// A security scheme of Resources/components.json.
+  /// A security scheme of CEmbeddedFiles/components.json.
   enum SecurityScheme: String, Sendable {
     case none, token, session, signedURL
   }
@@ -9,7 +9,7 @@ struct APIOperation: Sendable {
   let summary: String
   let description: String?
   let query: [QueryParameter]
-  /// The request body, as an entry of Resources/components.json. `nil`: a body is ignored.
+  /// The request body, as an entry of CEmbeddedFiles/components.json. `nil`: a body is ignored.
   let body: String?
   /// The accepted credentials. `nil`: those of the whole document.
   let credentials: [SecurityScheme]?
@@ -18,7 +18,7 @@ struct APIOperation: Sendable {
   let responses: [APIResponse]
   /// The statuses of further problems.
   let problems: [Int]
-  /// The response for `problems`, as an entry of Resources/components.json.
+  /// The response for `problems`, as an entry of CEmbeddedFiles/components.json.
   let problemComponent: String?
 
   init(

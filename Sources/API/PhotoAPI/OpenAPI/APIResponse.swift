@@ -2,7 +2,7 @@ import PhotoModel
 
 /// A response of an operation in the OpenAPI document.
 struct APIResponse: Sendable {
-  /// The fields that a client acts on. Resources/components.json describes them.
+  /// The fields that a client acts on. CEmbeddedFiles/components.json describes them.
   enum Header: String, Sendable {
     case acceptRanges = "Accept-Ranges"
     case cacheControl = "Cache-Control"
@@ -25,7 +25,7 @@ struct APIResponse: Sendable {
 
   enum Content: Sendable {
     case none
-    /// JSON of one of these schemas of Resources/components.json.
+    /// JSON of one of these schemas of CEmbeddedFiles/components.json.
     case json([String])
     case problem
     /// Any of these media types.
@@ -46,7 +46,7 @@ struct APIResponse: Sendable {
     form = .own(description, content, headers)
   }
 
-  /// A response of Resources/components.json.
+  /// A response of CEmbeddedFiles/components.json.
   init(_ status: Int, component: String) {
     self.status = status
     form = .component(component)
@@ -110,7 +110,7 @@ extension APIResponse.Content {
 }
 
 extension JSONValue {
-  /// A reference to an entry of Resources/components.json.
+  /// A reference to an entry of CEmbeddedFiles/components.json.
   static func reference(_ section: String, _ name: String) -> JSONValue {
     ["$ref": .string("#/components/\(section)/\(name)")]
   }

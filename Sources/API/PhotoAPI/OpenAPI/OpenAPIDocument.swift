@@ -1,4 +1,4 @@
-// GET /openapi.json: the OpenAPI 3.1 document, made once from the endpoint table and Resources/components.json. The
+// GET /openapi.json: the OpenAPI 3.1 document, made once from the endpoint table and CEmbeddedFiles/components.json. The
 // table has the operations; the file has schemas, headers and request bodies. The keys of the operations are sorted, so
 // the bytes are the same in every run.
 
@@ -17,7 +17,7 @@ enum OpenAPIDocument {
       "security": security([.token, .session, .signedURL, .none]), "paths": paths,
     ]
     // The components are copied as they are; parsing them would take longer than all the rest.
-    var bytes = Array("{\"components\":".utf8) + PackageResources.components_json
+    var bytes = Array("{\"components\":".utf8) + EmbeddedFiles.file("components.json")
     bytes.append(UInt8(ascii: ","))
     bytes += JSONBody.encode(members).dropFirst()
     return bytes
