@@ -146,13 +146,18 @@ struct SettingsTests {
     }
   }
 
-  @Test("an unknown setting in the file is refused with the name of the file")
-  func unknownKey() throws {
+  @Test("an unknown setting and a value of another type are refused with the name of the file")
+  func invalidFile() throws {
     let path = FileManager.default.temporaryDirectory.path + "/photod-settings-\(UUID().uuidString).json"
     defer { try? FileManager.default.removeItem(atPath: path) }
     for (content, words) in [
       (#"{"http": {"nonsense": 1}}"#, "no setting http.nonsense"), (#"{"http": 1}"#, "no setting http"),
-      (#"{"http": {"#, "not valid JSON"), (#"{"listen": [1, "a"]}"#, "listen"),
+      (#"{"http": {"#, "not valid JSON"), ("[1]", "not a JSON object"),
+      (#"{"listen": [1, "a"]}"#, "listen is not a list of strings"), (#"{"listen": "a"}"#, "listen is not a list"),
+      (#"{"allowAnonymous": 1}"#, "allowAnonymous is not true or false"),
+      (#"{"accessLog": null}"#, "accessLog is not true or false"), (#"{"library": 1}"#, "library is not a string"),
+      (#"{"http": {"connections": true}}"#, "http.connections is not a whole number"),
+      (#"{"http": {"connections": 1.5}}"#, "http.connections is not a whole number"),
     ] {
       try Data(content.utf8).write(to: URL(filePath: path))
       let run = try TestDaemon.run(["settings", "--config", path])

@@ -55,10 +55,9 @@ struct Setting: Sendable {
 
   /// The environment variable: `scan.intervalSeconds` is PHOTOD_SCAN_INTERVAL_SECONDS, and
   /// `access.signedURLLifetimeSeconds` is PHOTOD_ACCESS_SIGNED_URL_LIFETIME_SECONDS.
-  var environmentVariable: String { environmentWords.joined(separator: "_").uppercased() }
-
-  /// The words of the environment variable, in lower case.
-  var environmentWords: [String] { ["photod"] + key.split(separator: ".").flatMap { Self.words(String($0)) } }
+  var environmentVariable: String {
+    (["photod"] + key.split(separator: ".").flatMap { Self.words(String($0)) }).joined(separator: "_").uppercased()
+  }
 
   /// The words of a name, in lower case. A word begins at a capital that follows a lower-case letter, and at the last
   /// of several capitals if a lower-case letter follows it.

@@ -1,4 +1,4 @@
-import Configuration
+import Foundation
 
 /// The value of a setting.
 enum SettingValue: Sendable, Hashable {
@@ -37,9 +37,31 @@ enum SettingValue: Sendable, Hashable {
     "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
   }
 
-  /// A table as `--set` and environment variables write it: `NAME?TEXT`. `nil` if an item has no question mark, or a name
-  /// occurs twice.
-  init?(tableItems items: [String]) {
+  /// A value as `--set` and environment variables write it; `nil` if it has another type. Lists have commas between their
+  /// items; an empty text is an empty list.
+  init?(_ text: String, as field: Setting.Field) {
+    switch field {
+    case .flag:
+      switch text.lowercased() {
+      case "true", "yes", "1": self = .flag(true)
+      case "false", "no", "0": self = .flag(false)
+      default: return nil
+      }
+    case .number:
+      guard let number = Int(text) else { return nil }
+      self = .number(number)
+    case .text, .choice: self = .text(text)
+    case .list: self = .list(Self.items(of: text))
+    case .table: self.init(tableItems: Self.items(of: text))
+    }
+  }
+
+  private static func items(of text: String) -> [String] {
+    text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+  }
+
+  /// A table whose items are `NAME?TEXT`. `nil` if an item has no question mark, or a name occurs twice.
+  private init?(tableItems items: [String]) {
     var table: [String: String] = [:]
     for item in items {
       guard let mark = item.firstIndex(of: "?") else { return nil }
@@ -50,37 +72,41 @@ enum SettingValue: Sendable, Hashable {
     self = .table(table)
   }
 
-  /// `nil` for types that settings don't have.
-  init?(_ content: ConfigContent) {
-    switch content {
-    case .bool(let flag): self = .flag(flag)
-    case .string(let text): self = .text(text)
-    // An empty variable is an empty list.
-    case .stringArray(let list): self = .list(list.filter { !$0.isEmpty })
-    case .int(let number): self = .number(number)
+  /// A value as the settings file writes it; `nil` if it has another type. Members of a table whose names begin with `//`
+  /// are comments.
+  init?(_ value: FileValue, as field: Setting.Field) {
+    switch (field, value) {
+    case (.flag, .flag(let flag)): self = .flag(flag)
+    case (.number, .number(let number)): self = .number(number)
+    case (.text, .text(let text)), (.choice, .text(let text)): self = .text(text)
+    case (.list, .list(let values)):
+      let items = values.compactMap(\.text)
+      guard items.count == values.count else { return nil }
+      self = .list(items.filter { !$0.isEmpty })
+    case (.table, .object(let members)):
+      let written = members.filter { !$0.key.hasPrefix("//") }
+      let table = written.compactMapValues(\.text)
+      guard table.count == written.count else { return nil }
+      self = .table(table)
     default: return nil
     }
   }
 }
 
 extension Setting.Field {
-  var type: ConfigType {
-    switch self {
-    case .flag: .bool
-    case .text, .choice: .string
-    case .list, .table: .stringArray
-    case .number: .int
-    }
-  }
-
   /// The required kind of value, for error messages.
   var typeName: String {
     switch self {
     case .flag: "true or false"
     case .text, .choice: "a string"
     case .list: "a list of strings"
-    case .table: "a table of strings (NAME?TEXT,NAME?TEXT on the command line)"
+    case .table: "a table of strings (NAME?TEXT,NAME?TEXT)"
     case .number: "a whole number"
     }
+  }
+
+  /// The same in the settings file.
+  var fileTypeName: String {
+    if case .table = self { "an object of strings" } else { typeName }
   }
 }

@@ -49,10 +49,8 @@ extension Settings {
     } else {
       throw CommandFailure(description: "no data folder: set --data or PHOTOD_DATA")
     }
-    let digest = Digest.sha256(library.utf8).prefix(4).map {
-      String($0 >> 4, radix: 16) + String($0 & 15, radix: 16)
-    }
+    let digest = Digest.sha256(library.utf8).prefix(4).hexadecimal
     let name = library.split(separator: "/").last.map(String.init) ?? "root"
-    return "\(base)/photod/\(name)-\(digest.joined())"
+    return "\(base)/photod/\(name)-\(digest)"
   }
 }

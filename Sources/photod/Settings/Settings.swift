@@ -84,7 +84,9 @@ struct Settings: Sendable {
       variables[setting.environmentVariable] = text
     }
     var sources: [SettingsSource] = [.variables(.commandLine, variables), .variables(.environment, environment)]
-    if let file = file ?? environment[EnvironmentNames.settingsFile] { sources.append(try .file(file)) }
+    if let file = file ?? environment[EnvironmentNames.settingsFile] {
+      sources.append(.file(try SettingsFile(path: file)))
+    }
     var settings = Settings()
     for setting in table {
       for source in sources {
