@@ -20,6 +20,9 @@ struct CryptographyTests {
     ("message digest", .md5, "f96b697d7cb7938d525a2f31aaf161d0"),
   ]
 
+  @Test("bytes are written as two lower-case digits each")
+  func hexadecimal() { #expect([0, 9, 10, 171, 255].hexadecimal == "00090aabff" && [UInt8]().hexadecimal.isEmpty) }
+
   @Test("digests of published messages, whole and in two parts of every length", arguments: digests.indices)
   func digest(_ i: Int) {
     let (message, algorithm, digest) = Self.digests[i]

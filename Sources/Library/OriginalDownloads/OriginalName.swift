@@ -14,9 +14,7 @@ struct OriginalName: Sendable, Hashable {
     }
     withUnsafeBytes(of: identity.modified.littleEndian) { hash.update($0) }
     hash.update(key.bytes)
-    let digits = Array("0123456789abcdef".utf8)
-    let bytes = hash.finalize().prefix(16).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
-    text = String(decoding: bytes, as: UTF8.self)
+    text = hash.finalize().prefix(16).hexadecimal
   }
 
   /// `nil` if the names of a folder and of a file in it are no such name.

@@ -9,9 +9,6 @@ extension Catalogue {
     let key = try read { db in
       try Data.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'contentKey'") ?? Data()
     }
-    let code = HMACSHA256.code(of: "the name of a catalogue".utf8, key: key)
-    let digits = Array("0123456789abcdef".utf8)
-    return String(
-      decoding: code.prefix(8).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    return HMACSHA256.code(of: "the name of a catalogue".utf8, key: key).prefix(8).hexadecimal
   }
 }

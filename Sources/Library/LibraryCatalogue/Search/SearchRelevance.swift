@@ -40,16 +40,19 @@ enum SearchRelevance {
 
   static func relevance(of text: [UInt8], _ terms: [UInt8]) -> Int {
     let fields = fields(of: text)
-    return terms.split(separator: termSeparator).reduce(0) { sum, term in
-      sum
-        + (term.split(separator: alternativeSeparator).flatMap { part in
-          fields.compactMap { field -> Int? in
-            guard let end = text[field.range].end(of: part) else { return nil }
-            let isWhole = part.last == UInt8(ascii: " ") || end < text.count && text[end] == UInt8(ascii: " ")
-            return field.weight + (isWhole ? wholeWordBonus : 0)
-          }
-        }.max() ?? 0)
+    var sum = 0
+    for term in terms.split(separator: termSeparator) {
+      var best = 0
+      for part in term.split(separator: alternativeSeparator) {
+        for field in fields {
+          guard let end = text[field.range].end(of: part) else { continue }
+          let isWhole = part.last == UInt8(ascii: " ") || end < text.count && text[end] == UInt8(ascii: " ")
+          best = max(best, field.weight + (isWhole ? wholeWordBonus : 0))
+        }
+      }
+      sum += best
     }
+    return sum
   }
 
   /// The fields of a document's text. Each has the spaces around its words.

@@ -12,7 +12,7 @@ struct S3Signer: Sendable {
   let region: String
 
   /// SHA-256 in hexadecimal.
-  static func payloadHash(_ bytes: [UInt8]) -> String { hexadecimal(Digest.sha256(bytes)) }
+  static func payloadHash(_ bytes: [UInt8]) -> String { Digest.sha256(bytes).hexadecimal }
 
   /// A query from its parameters, in the order of a signature.
   static func query(_ parameters: [(name: String, value: String)]) -> String {
@@ -47,7 +47,7 @@ struct S3Signer: Sendable {
     for part in [day, region, "s3", "aws4_request"] {
       key = HMACSHA256.code(of: part.utf8, key: key)
     }
-    let signature = Self.hexadecimal(HMACSHA256.code(of: text.utf8, key: key))
+    let signature = HMACSHA256.code(of: text.utf8, key: key).hexadecimal
     fields.append(
       (
         "Authorization",
@@ -65,9 +65,4 @@ struct S3Signer: Sendable {
 
   /// A field's value without spaces around it, and with single spaces inside.
   private static func trimmed(_ value: String) -> String { value.split(separator: " ").joined(separator: " ") }
-
-  static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-  }
 }

@@ -32,8 +32,6 @@ package struct ObjectFile: Sendable {
   package func hasBytes(of object: ObjectDescription) -> Bool {
     guard object.identity.size == size else { return false }
     if let found = object.sha256 { return found == sha256 }
-    let digits = Array("0123456789abcdef".utf8)
-    let text = String(decoding: md5.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    return object.identity.version == .entityTag("\"\(text)\"")
+    return object.identity.version == .entityTag("\"\(md5.hexadecimal)\"")
   }
 }

@@ -1,3 +1,4 @@
+import Cryptography
 import PhotoModel
 
 /// The body of a request.
@@ -17,7 +18,7 @@ enum TransferBody: Sendable {
   var payloadHash: String {
     switch self {
     case .bytes(let bytes): S3Signer.payloadHash(bytes)
-    case .file(let file): S3Signer.hexadecimal(file.sha256)
+    case .file(let file): file.sha256.hexadecimal
     }
   }
 

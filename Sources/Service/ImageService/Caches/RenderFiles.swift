@@ -110,12 +110,7 @@ package final class RenderFiles: Sendable {
     for call in waiting { call() }
   }
 
-  private static func name(_ key: String) -> String {
-    Digest.sha256(key.utf8).map { byte in
-      let digits = String(byte, radix: 16)
-      return digits.count == 1 ? "0" + digits : digits
-    }.joined()
-  }
+  private static func name(_ key: String) -> String { Digest.sha256(key.utf8).hexadecimal }
 
   private func path(_ name: String) -> String { folder + "/" + name }
 
