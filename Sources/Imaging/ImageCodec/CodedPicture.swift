@@ -2,7 +2,7 @@ import MediaMetadata
 import PhotoModel
 
 /// How a picture is coded, for decoders that run in a process of their own or that do not parse the file again.
-package enum CodedPicture: Sendable, Hashable {
+package indirect enum CodedPicture: Sendable, Hashable {
   case heif(HEIFPicture)
   case webP(WebPPicture)
   case jxl(JXLPicture)

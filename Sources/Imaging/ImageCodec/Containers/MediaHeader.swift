@@ -32,7 +32,7 @@ package struct MediaHeader: Sendable, Hashable {
   package var thumbnail: ByteRange?
   /// The positions of metadata blocks that are in one piece; a TIFF's directories are not.
   package var blocks: [MetadataBlock] = []
-  package var facts = MediaFacts()
+  @Boxed package var facts = MediaFacts()
   /// EXIF that is stored in pieces, assembled: the requested values.
   private(set) var assembledEXIF: TIFFMetadata?
   /// Warnings about the metadata.

@@ -1,6 +1,7 @@
 // Reads the chunks of a PNG that define the colours of its samples, and applies their precedence: cICP before iCCP
 // before sRGB before gAMA and cHRM (PNG third edition §4.3, table "Color space chunks").
 
+import CZlib
 import PhotoModel
 
 struct PNGColorChunks {
@@ -93,9 +94,8 @@ struct PNGColorChunks {
     _ type: String, _ content: Int64, _ length: Int, _ reader: inout HeaderReader
   ) throws(CodecError) -> ArraySlice<UInt8>? {
     let bytes = try reader.wholeBytes(at: content, count: length + 4)
-    let sum = (Array(type.utf8) + bytes.dropLast(4)).reduce(~UInt32(0)) { sum, byte in
-      (0..<8).reduce(sum ^ UInt32(byte)) { value, _ in value & 1 == 1 ? value >> 1 ^ 0xEDB8_8320 : value >> 1 }
-    }
-    return UInt32(bytes.bigEndian(at: length, bytes: 4)) == ~sum ? bytes.dropLast(4) : nil
+    let covered = Array(type.utf8) + bytes.dropLast(4)
+    let sum = covered.withUnsafeBufferPointer { crc32_z(0, $0.baseAddress, $0.count) }
+    return UInt(bytes.bigEndian(at: length, bytes: 4)) == sum ? bytes.dropLast(4) : nil
   }
 }
