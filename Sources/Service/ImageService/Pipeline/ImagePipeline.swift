@@ -2,12 +2,13 @@
 //
 //     start -> JobTable: the task joins a job, or begins one
 //     openAndPlan, on the quick lane
+//         the camera's thumbnail is all that is wanted, and has the pixels: done (ImagePipeline+SmallPictures)
 //         a derivative is good enough -> the final frame: done; in the render lane if its encoder is a worker
 //         the derivative may be in the shared store: ImagePipeline+SharedDerivatives, then the first step again
 //         a JPEG XL of a finished JPEG -> transcoded in the render lane (ImagePipeline+Transcoding)
 //         open the original, read its header; if it is in the cloud: ImagePipeline+Downloads, then on from here;
 //             meanwhile ImagePipeline+EarlyFrames makes frames of the bytes that are here
-//         a derivative or a thumbnail -> degraded frame
+//         a derivative or a thumbnail -> degraded frame (ImagePipeline+SmallPictures)
 //         a RAW file whose previews are too small: develop the sensor data, in the render lane (ImagePipeline+Development)
 //         plan, estimate memory -> 422, or into the render lane
 //     render, on the render lane with its memory
@@ -141,22 +142,6 @@ package final class ImagePipeline: Sendable {
     try planEncoding(job, stepBegan: began)
   }
 
-  /// Delivers the camera's thumbnail to tasks that take the first frame, if it has the pixels that they need: a frame
-  /// from a derivative costs two to five times as much. Returns true if the job has ended with it.
-  private func deliverThumbnail(of job: RenderJob, stepBegan began: ContinuousClock.Instant) -> Bool {
-    guard quickFrames.mayServeThumbnail(job), jobs.wantsOnlyFirstFrame(job) else { return false }
-    do throws(ImageServiceError) {
-      guard let original = try open(job),
-        let frame = quickFrames.sufficientThumbnail(of: job, original, stepBegan: began)
-      else { return false }
-      delivery.deliver(degraded: frame, job)
-      return job.stop.isRaised
-    } catch {
-      // Without its original, the picture may still have derivatives.
-      return false
-    }
-  }
-
   /// The rest of the first step, if no finished frame gives the picture.
   private func planEncoding(
     _ job: RenderJob, stepBegan began: ContinuousClock.Instant
@@ -199,7 +184,7 @@ package final class ImagePipeline: Sendable {
   var renderCapacityBytes: Int { renderLane.capacityBytes }
 
   /// The original that another job of the same content has opened, or a newly opened one. `nil` if it is in the cloud.
-  private func open(_ job: RenderJob) throws(ImageServiceError) -> OpenedOriginal? {
+  func open(_ job: RenderJob) throws(ImageServiceError) -> OpenedOriginal? {
     if let shared = jobs.sharedOriginal(for: job) { return shared }
     let source: any ByteSource
     do throws(OriginalStoreError) {
@@ -218,20 +203,6 @@ package final class ImagePipeline: Sendable {
     return OpenedOriginal(source: source, header: header)
   }
 
-  /// Delivers a degraded frame from a small source, if there is one. Returns an embedded preview that is too large for
-  /// the quick lane.
-  private func preview(
-    _ job: RenderJob, _ original: OpenedOriginal, stepBegan: ContinuousClock.Instant
-  ) -> EmbeddedThumbnail? {
-    switch quickFrames.preview(of: job, original, stepBegan: stepBegan) {
-    case .frame(let frame):
-      delivery.deliver(degraded: frame, job)
-      return nil
-    case .needsReservation(let thumbnail): return thumbnail
-    case .unavailable: return nil
-    }
-  }
-
   func queueRender(
     _ job: RenderJob, _ header: ImageHeader, preview: EmbeddedThumbnail?
   ) throws(ImageServiceError) {
@@ -241,26 +212,6 @@ package final class ImagePipeline: Sendable {
     }
     queue(job, bytes: plans.peakBytes) { [self] reservation throws(ImageServiceError) in
       try render(job, plans, reservation)
-    }
-  }
-
-  /// Queues the render of a final frame from a thumbnail of the picture's own codec. If the thumbnail is damaged, the
-  /// picture itself may be sound: then it is rendered.
-  private func queueThumbnail(
-    _ job: RenderJob, _ plan: RenderPlan, _ original: OpenedOriginal, preview: EmbeddedThumbnail?
-  ) {
-    queue(job, bytes: plan.peakBytes) { [self] reservation throws(ImageServiceError) in
-      let began = now()
-      let attributes = FrameAttributes(job, .preview, isDegraded: false, stepBegan: began)
-      do throws(ImageServiceError) {
-        let frame = try renderer.frame(plan, from: original.source, attributes, stop: job.stop)
-        if !original.source.isUnchanged { throw .originalChanged }
-        finish(job, frame) { reservation.split(off: $0) }
-      } catch {
-        guard case .codec(let reason) = error, reason.isOfFile else { throw error }
-        job.addWorkTime(began.duration(to: now()))
-        try queueRender(job, original.header, preview: preview)
-      }
     }
   }
 
@@ -275,26 +226,6 @@ package final class ImagePipeline: Sendable {
       let frame = try renderer.frame(plan, from: original.source, attributes, stop: job.stop)
       if !original.source.isUnchanged { throw .originalChanged }
       finish(job, frame) { reservation.split(off: $0) }
-    }
-  }
-
-  /// Queues the render of a final frame from a derivative, for formats whose encoder needs more memory than a quick
-  /// worker has. If the derivative is damaged, the original is rendered.
-  private func queueDerivative(_ job: RenderJob, _ derivative: QuickFrames.DerivativePlan) {
-    queue(job, bytes: derivative.peakBytes) { [self] reservation throws(ImageServiceError) in
-      let began = now()
-      let attributes = FrameAttributes(
-        job, .derivative, derivation: derivative.derivation, isDegraded: false, stepBegan: began)
-      do throws(ImageServiceError) {
-        let frame = try renderer.frame(derivative.plan, from: derivative.source, attributes, stop: job.stop)
-        finish(job, frame) { reservation.split(off: $0) }
-      } catch {
-        guard case .codec(let reason) = error, reason.isOfFile else { throw error }
-        job.addWorkTime(began.duration(to: now()))
-        guard let original = try open(job) else { return try waitForOriginal(job, stepBegan: now()) }
-        _ = jobs.originalOpened(job, original)
-        try queueOriginal(job, original, preview: nil)
-      }
     }
   }
 
