@@ -119,7 +119,11 @@ package struct JPEGFile: Sendable {
 
   /// RGB as inks in Adobe's form: the complement of cyan, magenta and yellow, and no black.
   private static func inks(_ pixels: Pixels) -> [UInt8] {
-    (0..<pixels.width * pixels.height).flatMap { i in pixels.bytes[i * 3..<i * 3 + 3] + [255] }
+    var inks = [UInt8](repeating: 255, count: pixels.width * pixels.height * 4)
+    for pixel in 0..<pixels.width * pixels.height {
+      for channel in 0..<3 { inks[pixel * 4 + channel] = pixels.bytes[pixel * 3 + channel] }
+    }
+    return inks
   }
 }
 

@@ -1,3 +1,5 @@
+import Dispatch
+
 #if canImport(Glibc)
   import Glibc
 #endif
@@ -24,11 +26,14 @@ package struct Scene: Sendable {
   /// The picture at a size: 8-bit RGB. The scene's height is 1, whatever the size.
   package func pixels(width: Int, height: Int) -> Pixels {
     let channels = 3
+    let ridges = (0..<width).map { self.ridges(Double($0) / Double(height)) }
     let bytes = [UInt8](unsafeUninitializedCapacity: width * height * channels) { buffer, filled in
-      for y in 0..<height {
+      // Because each row is written by one thread.
+      nonisolated(unsafe) let buffer = buffer
+      DispatchQueue.concurrentPerform(iterations: height) { y in
         for x in 0..<width {
           let color = color(
-            Double(x) / Double(height), Double(y) / Double(height), aspect: Double(width) / Double(height))
+            Double(x) / Double(height), Double(y) / Double(height), aspect: Double(width) / Double(height), ridges[x])
           let noise = (Self.hash(UInt32(x) ^ seed, UInt32(y)) - 0.5) * grain
           let i = (y * width + x) * channels
           buffer[i] = Self.byte(color.r * 255 + noise)
@@ -43,28 +48,37 @@ package struct Scene: Sendable {
 
   private typealias Color = (r: Double, g: Double, b: Double)
 
-  private func color(_ x: Double, _ y: Double, aspect: Double) -> Color {
+  /// - Parameter ridges: those at `x`.
+  private func color(_ x: Double, _ y: Double, aspect: Double, _ ridges: SIMD4<Double>) -> Color {
     let lake = horizon + 0.22
     if y > lake {
       // The lake mirrors the sky, darker and with ripples.
       let depth = y - lake
       let ripple = (noise(x * 40, depth * 260) - 0.5) * 0.05 * (1 + depth * 6)
-      let mirrored = above(x + ripple, lake - depth * 1.4 + ripple, aspect: aspect)
+      let mirrored = above(
+        x + ripple, lake - depth * 1.4 + ripple, aspect: aspect, self.ridges(x + ripple))
       let shade = 0.82 - depth * 0.6
       return (mirrored.r * shade, mirrored.g * shade, mirrored.b * shade + 0.04)
     }
-    return above(x, y, aspect: aspect)
+    return above(x, y, aspect: aspect, ridges)
+  }
+
+  /// The heights at which the four ranges of hills begin, the farthest one first.
+  private func ridges(_ x: Double) -> SIMD4<Double> {
+    var ridges = SIMD4<Double>()
+    for range in 0..<4 {
+      let near = Double(range) / 3
+      let height = fractal(x * (1.6 + near * 2.5) + near * 17, 3.7 + near, octaves: 6)
+      ridges[range] = horizon + near * 0.16 - 0.2 * (1 - near * 0.6) * height
+    }
+    return ridges
   }
 
   /// Sky and four ranges of hills; nearer ones are darker.
-  private func above(_ x: Double, _ y: Double, aspect: Double) -> Color {
+  private func above(_ x: Double, _ y: Double, aspect: Double, _ ridges: SIMD4<Double>) -> Color {
     var color = sky(x, y, aspect: aspect)
-    for range in 0..<4 {
+    for range in 0..<4 where y > ridges[range] {
       let near = Double(range) / 3
-      let ridge =
-        horizon + near * 0.16 - 0.2 * (1 - near * 0.6)
-        * fractal(x * (1.6 + near * 2.5) + near * 17, 3.7 + near, octaves: 6)
-      guard y > ridge else { continue }
       let texture = 0.75 + 0.5 * fractal(x * 30 + near * 5, y * 45, octaves: 3)
       let haze = (1 - near) * 0.55
       let green = (0.10 + 0.05 * warmth, 0.22 - 0.05 * near, 0.12)
