@@ -12,7 +12,7 @@ RUN bash -c '. scripts/lib.sh && set_up'
 COPY Package.swift LICENSE ./
 COPY Sources Sources
 COPY Tests Tests
-RUN bash -c '. scripts/lib.sh && build_photod --static-swift-stdlib' \
+RUN bash -c '. scripts/lib.sh && build_programs --static-swift-stdlib' \
     && install -D -s -t /out .build/release/photod $(find .build/release/ -maxdepth 1 -name "photod-*coder-*" -type f -perm -u+x)
 
 FROM debian:bookworm-slim

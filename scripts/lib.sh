@@ -66,12 +66,15 @@ set_up() {
   install_missing $build_packages $decoder_packages "$@"
 }
 
-# Builds photod and the decoder and encoder programs in the release configuration. Arguments are options of swift build.
-build_photod() {
-  local program
+# Builds the programs in the release configuration, without debug information: photod, the decoder and encoder programs and
+# photod-demo. It is one command, so that both cores have work until the end. Arguments are options of swift build.
+build_programs() {
   [ -e "$root/.build/release/photod" ] || say "building photod and its dependencies; the first build takes several minutes, and shows each module as it is compiled"
-  swift build -c release --product photod "$@"
-  for program in $(swift package --package-path "$root" dump-package | grep -oE '"photod-(de|en)coder-[a-z0-9]+"' | tr -d '"' | sort -u); do
-    [ "$program" = photod-decoder-test ] || swift build -c release --product "$program" "$@"
-  done
+  PHOTOD_ONLY_PROGRAMS=1 swift build --package-path "$root" -c release -debug-info-format none "$@"
+}
+
+# Builds photod-bench too.
+build_benchmarks() {
+  build_programs
+  swift build --package-path "$root" -c release -debug-info-format none --product photod-bench
 }

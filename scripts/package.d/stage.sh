@@ -11,7 +11,7 @@ source_version() {
 # functions of libraries are bound at start, and the table of them is read-only from then on.
 release_binaries() {
   set_up >&2
-  build_photod --package-path "$root" --static-swift-stdlib -Xcc "-ffile-prefix-map=$root=." \
+  build_programs --static-swift-stdlib -Xcc "-ffile-prefix-map=$root=." \
     -Xcxx "-ffile-prefix-map=$root=." -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now >&2
   swift build --package-path "$root" -c release --show-bin-path
 }
