@@ -155,7 +155,7 @@ struct JPEGMarkerTests {
       let odd = Self.inserting([0xFF, segment.marker, 0, length] + segment.content, at: 2, into: file)
       #expect(JPEGFacts(odd) != nil)
       let found = try Found(odd)
-      #expect(found.header.metadata == expected.header.metadata && found.header.facts == expected.header.facts)
+      #expect(found.header.metadata == expected.header.metadata && found.facts == expected.facts)
       #expect(found.blocks == expected.blocks && found.color == expected.color && found.all == expected.all)
     }
   }
@@ -163,6 +163,7 @@ struct JPEGMarkerTests {
   /// The metadata of a file.
   private struct Found {
     let header: ImageHeader
+    let facts: MediaFacts
     let color: SourceColor
     /// The bytes that the header's blocks point at.
     let blocks: [[UInt8]]
@@ -171,6 +172,7 @@ struct JPEGMarkerTests {
     init(_ file: [UInt8]) throws {
       let source = MemoryByteSource(file)
       header = try JPEGMarkerTests.header(file)
+      facts = try MediaHeader.read(from: source, limits: CodecLimits()).facts
       color = try SourceColor(header, in: source, limits: CodecLimits())
       blocks = header.blocks.map { Array(file[Int($0.range.offset)..<Int($0.range.offset) + $0.range.length]) }
       all = try FileMetadata.read(from: source, limits: CodecLimits(), includesLocations: true)

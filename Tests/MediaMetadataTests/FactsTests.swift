@@ -198,7 +198,7 @@ struct FactsTests {
     for (file, kinds) in [(jpeg, [.exif, .xmp, .iptc, .iptc]), (png, [.exif, .xmp])]
       as [([UInt8], [MetadataBlock.Kind])]
     {
-      let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+      let header = try MediaHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
       #expect(header.blocks.map(\.kind) == kinds)
       #expect(header.facts.rating == 4)
       var pieces: [MetadataBlock.Kind: [UInt8]] = [:]
@@ -221,8 +221,8 @@ struct FactsTests {
     let picture = JPEGFile { _ in }.encoded(scene)
     for (type, expected) in [(isTyped ? 0x05_0000 : 0, MediaSubtypes.photoHDR), (0x01_0001, [])] {
       let file = MultiPictureFile(previews: [(type: type, bytes: map)]).encoded(picture)
+      #expect(try MediaHeader.read(from: MemoryByteSource(file), limits: CodecLimits()).facts.subtypes == expected)
       let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
-      #expect(header.facts.subtypes == expected)
       #expect(header.previews.count == (expected.isEmpty ? 1 : 0))
     }
   }
@@ -234,7 +234,7 @@ struct FactsTests {
     let map = JPEGFile { $0.segments = [.xmp(packet)] }.encoded(scene)
     let odd = Array(map[..<2]) + [0xFF, 0xEB, 0, 0, 0x55, 0xFF] + Array(map[2...])
     let file = MultiPictureFile(previews: [(type: 0, bytes: odd)]).encoded(JPEGFile { _ in }.encoded(scene))
-    let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+    let header = try MediaHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
     #expect(header.facts.subtypes == .photoHDR)
   }
 }

@@ -19,7 +19,7 @@ extension ImageHeader {
     self.init(
       format: configuration.format, storedSize: picture.crop.size, colorChannels: configuration.chroma == .none ? 1 : 3,
       hasAlpha: picture.alpha != nil, bitsPerChannel: picture.isDeep ? 16 : 8, isProgressive: false, isBuffered: false,
-      metadata: media.exif, blocks: media.blocks, facts: media.facts, embeddedThumbnail: media.thumbnail,
+      metadata: media.exif, blocks: media.blocks, embeddedThumbnail: media.thumbnail,
       warnings: media.warnings, embeddedProfile: picture.embeddedProfile,
       profileBytes: picture.embeddedProfile?.maximumBytes(CodecLimits()) ?? 0, calibration: picture.calibration)
     coded = .heif(picture)
@@ -29,7 +29,7 @@ extension ImageHeader {
   init(_ picture: WebPPicture, _ media: MediaHeader) {
     self.init(
       format: .webp, storedSize: picture.canvas, colorChannels: 3, hasAlpha: picture.hasAlpha, bitsPerChannel: 8,
-      isProgressive: false, isBuffered: false, metadata: media.exif, blocks: media.blocks, facts: media.facts,
+      isProgressive: false, isBuffered: false, metadata: media.exif, blocks: media.blocks,
       embeddedThumbnail: media.thumbnail, warnings: media.warnings, embeddedProfile: picture.embeddedProfile,
       profileBytes: picture.embeddedProfile?.maximumBytes(CodecLimits()) ?? 0, calibration: nil)
     coded = .webP(picture)
@@ -41,7 +41,7 @@ extension ImageHeader {
     self.init(
       format: .jxl, storedSize: picture.header.size, colorChannels: picture.header.isGray ? 1 : 3,
       hasAlpha: picture.header.hasAlpha, bitsPerChannel: picture.header.isDeep ? 16 : 8, isProgressive: false,
-      isBuffered: false, metadata: media.exif, blocks: media.blocks, facts: media.facts,
+      isBuffered: false, metadata: media.exif, blocks: media.blocks,
       embeddedThumbnail: media.thumbnail, warnings: media.warnings, embeddedProfile: profile,
       profileBytes: profile?.maximumBytes(CodecLimits()) ?? 0, calibration: picture.calibration)
     coded = .jxl(picture)
@@ -52,7 +52,7 @@ extension ImageHeader {
     self.init(
       format: .gif, storedSize: picture.canvas, colorChannels: 3, hasAlpha: picture.hasAlpha, bitsPerChannel: 8,
       isProgressive: picture.isInterlaced, isBuffered: picture.isInterlaced, metadata: media.exif,
-      blocks: media.blocks, facts: media.facts, warnings: media.warnings, profileBytes: 0)
+      blocks: media.blocks, warnings: media.warnings, profileBytes: 0)
     coded = .gif(picture)
   }
 
@@ -69,7 +69,7 @@ extension ImageHeader {
     self.init(
       format: .tiff, storedSize: page.size, colorChannels: page.colorChannels, hasAlpha: page.hasAlpha,
       bitsPerChannel: page.bitsPerChannel, isProgressive: false, isBuffered: false, metadata: media.exif,
-      blocks: media.blocks, facts: media.facts, embeddedThumbnail: media.thumbnail, warnings: media.warnings,
+      blocks: media.blocks, embeddedThumbnail: media.thumbnail, warnings: media.warnings,
       embeddedProfile: page.embeddedProfile, profileBytes: page.embeddedProfile?.maximumBytes(limits) ?? 0,
       calibration: media.exif.isAdobeRGB && page.colors == .rgb ? .adobeRGB : nil)
     coded = .tiff(page)

@@ -62,8 +62,6 @@ package struct ImageHeader: Sendable, Hashable {
   package var metadata: EXIFSummary
   /// The positions of the metadata blocks, in the order of the file.
   package var blocks: [MetadataBlock] = []
-  /// Facts from the metadata beyond its summary.
-  @Boxed package var facts = MediaFacts()
   /// The position of the EXIF thumbnail's JPEG in the file.
   package var embeddedThumbnail: ByteRange?
   /// The positions of further, larger previews of the picture in the file, each a complete JPEG, according to the

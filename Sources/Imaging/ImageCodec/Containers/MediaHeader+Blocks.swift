@@ -24,19 +24,19 @@ extension MediaHeader {
   }
 
   /// Takes the metadata of a JPEG in the file, for a RAW file that has no metadata of its own.
-  mutating func take(_ jpeg: RAWPreview) {
-    exif = jpeg.header.metadata
-    orientation = exif.orientation
-    facts = jpeg.header.facts
-    warnings = jpeg.header.warnings
-    let start = jpeg.range.offset
-    blocks = jpeg.header.blocks.map { block in
-      MetadataBlock(
-        block.kind, ByteRange(offset: start + block.range.offset, length: block.range.length))
+  mutating func take(
+    metadataOf jpeg: ByteRange, in source: any ByteSource, limits: CodecLimits
+  ) throws(CodecError) {
+    let header = try MediaHeader.read(from: ByteSourceSlice(source, jpeg), limits: limits)
+    exif = header.exif
+    orientation = header.orientation
+    facts = header.facts
+    warnings = header.warnings
+    func inFile(_ range: ByteRange) -> ByteRange {
+      ByteRange(offset: jpeg.offset + range.offset, length: range.length)
     }
-    thumbnail = jpeg.header.embeddedThumbnail.map {
-      ByteRange(offset: start + $0.offset, length: $0.length)
-    }
+    blocks = header.blocks.map { MetadataBlock($0.kind, inFile($0.range)) }
+    thumbnail = header.thumbnail.map(inFile)
   }
 
   /// Records an EXIF block of the file, and extracts the catalogue's values from it.

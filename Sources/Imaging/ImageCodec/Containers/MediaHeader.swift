@@ -64,8 +64,8 @@ package struct MediaHeader: Sendable, Hashable {
     guard let format = MediaFormat(firstBytes: start) else { throw .unsupported(unknown) }
     let header: MediaHeader
     switch format {
-    case .jpeg: header = MediaHeader(try JPEGHeader.read(&reader, limits: limits), format)
-    case .png: header = MediaHeader(try PNGHeader.read(&reader, limits: limits), format)
+    case .jpeg: header = MediaHeader(try JPEGHeader.readWithFacts(&reader, limits: limits), format)
+    case .png: header = MediaHeader(try PNGHeader.readWithFacts(&reader, limits: limits), format)
     default:
       reader.windowBytes = ContainerLimits.windowBytes
       header = try contained(&reader, source, format, start, limits, selection)
@@ -91,7 +91,7 @@ package struct MediaHeader: Sendable, Hashable {
         let jpeg = try RAWPreviews.find(in: source, limits: limits.headerOnly)
           .last(where: { $0.header.metadata.date != nil })
       {
-        header.take(jpeg)
+        try header.take(metadataOf: jpeg.range, in: source, limits: limits)
       }
       return header
     case .raf: return try RAFHeader.read(&reader, source, limits: limits)
@@ -127,7 +127,8 @@ package struct MediaHeader: Sendable, Hashable {
   private static let unknown = "no kind of file that is known"
 
   /// The header of a picture that can be decoded.
-  private init(_ header: ImageHeader, _ format: MediaFormat) {
+  private init(_ read: (header: ImageHeader, facts: MediaFacts), _ format: MediaFormat) {
+    let header = read.header
     self.format = format
     storedSize = header.storedSize
     orientation = header.orientation
@@ -135,7 +136,7 @@ package struct MediaHeader: Sendable, Hashable {
     exif = header.metadata
     thumbnail = header.embeddedThumbnail
     blocks = header.blocks
-    facts = header.facts
+    facts = read.facts
     warnings = header.warnings
   }
 }

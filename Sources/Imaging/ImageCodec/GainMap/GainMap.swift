@@ -53,7 +53,6 @@ package struct GainMap: Sendable, Hashable {
     map.calibration = nil
     map.containerOrientation = .topLeft
     map.metadata = EXIFSummary()
-    map.facts = MediaFacts()
     map.blocks = []
     map.previews = []
     map.embeddedThumbnail = nil
@@ -98,8 +97,8 @@ extension ImageHeader {
       if let map = try jpegGainMap(at: range, in: source, limits) { return map }
     }
     // Without an index, Google's directory says where the map is.
-    guard let packet = try block(.xmp, in: source), let place = MotionPhotoXMP(packet[...]).gainMap,
-      place.distance <= source.size
+    guard let packet = try block(.xmp, in: source), MotionPhotoXMP.mayNameGainMap(packet),
+      let place = MotionPhotoXMP(packet[...]).gainMap, place.distance <= source.size
     else { return nil }
     let range = ByteRange(offset: source.size - Int64(place.distance), length: place.length)
     return gainMapCandidates.contains(range) ? nil : try jpegGainMap(at: range, in: source, limits)

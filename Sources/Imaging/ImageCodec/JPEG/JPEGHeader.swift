@@ -6,7 +6,33 @@ enum JPEGHeader {
   /// How many bytes of each picture after the first are read to find its kind.
   private static let auxiliaryBytes = 8192
 
+  /// A header, and the metadata blocks from which its facts are read.
+  private struct Parsed {
+    let header: ImageHeader
+    let exifBlock: ArraySlice<UInt8>?
+    let xmpPacket: ArraySlice<UInt8>?
+    /// IPTC.
+    let datasets: [UInt8]
+    let pictures: [MultiPictureIndex.Picture]
+  }
+
   static func read(_ reader: inout HeaderReader, limits: CodecLimits) throws(CodecError) -> ImageHeader {
+    try parse(&reader, limits).header
+  }
+
+  /// Also reads facts from the metadata beyond its summary, which a render does not need.
+  static func readWithFacts(
+    _ reader: inout HeaderReader, limits: CodecLimits
+  ) throws(CodecError) -> (header: ImageHeader, facts: MediaFacts) {
+    let parsed = try parse(&reader, limits)
+    var facts = MediaFacts(exifBlock: parsed.exifBlock, xmpPacket: parsed.xmpPacket)
+    if !parsed.datasets.isEmpty { facts.readDescription(iptc: parsed.datasets[...]) }
+    try read(parsed.pictures, &facts, &reader, limits)
+    if parsed.header.gainMapBlock != nil { facts.subtypes.insert(.photoHDR) }
+    return (parsed.header, facts)
+  }
+
+  private static func parse(_ reader: inout HeaderReader, _ limits: CodecLimits) throws(CodecError) -> Parsed {
     var frame: JPEGFrame?
     var markers = ColorMarkers()
     var metadata = EXIFSummary()
@@ -30,23 +56,20 @@ enum JPEGHeader {
         // T.81 §B.2.3: a scan that does not hold all components is one of several.
         let scanComponents = try reader.wholeBytes(at: content, count: 1).bigEndian(at: 0, bytes: 1)
         let previews = pictures.filter(\.isPreview).prefix(MultiPictureIndex.maximumPreviews).map(\.range)
-        var facts = MediaFacts(exifBlock: exifBlock, xmpPacket: xmpPacket)
-        if !datasets.isEmpty { facts.readDescription(iptc: datasets[...]) }
-        try read(pictures, &facts, &reader, limits)
-        if gainMapBlock != nil { facts.subtypes.insert(.photoHDR) }
         let isBuffered = frame.isProgressive || scanComponents < frame.sampling.count
         var header = ImageHeader(
           format: .jpeg, storedSize: frame.size, colorChannels: frame.sampling.count, hasAlpha: false,
           bitsPerChannel: 8,
           isProgressive: frame.isProgressive, isBuffered: isBuffered,
           jpegComponents: JPEGComponents(sampling: frame.sampling, isYCbCr: frame.isYCbCr(markers)), metadata: metadata,
-          blocks: blocks + resources.blocks, facts: facts,
+          blocks: blocks + resources.blocks,
           embeddedThumbnail: thumbnail, previews: previews, warnings: warnings,
           embeddedProfile: profile.embeddedProfile, profileBytes: profile.bytes,
           calibration: metadata.isAdobeRGB ? .adobeRGB : nil, isWidelyDecodable: frame.isWidelyDecodable)
         header.gainMapBlock = gainMapBlock
         header.gainMapCandidates = pictures.filter { $0.isGainMap || $0.isUndefined }.map(\.range)
-        return header
+        return Parsed(
+          header: header, exifBlock: exifBlock, xmpPacket: xmpPacket, datasets: datasets, pictures: pictures)
       }
       switch segment.marker {
       case 0xC0...0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF:

@@ -3,7 +3,29 @@ import PhotoModel
 
 /// Reads the chunks of a PNG up to its first IDAT (PNG third edition §5).
 enum PNGHeader {
+  /// A header, and what its facts are read from.
+  private struct Parsed {
+    let header: ImageHeader
+    let exifBlock: ArraySlice<UInt8>?
+    let xmpPacket: ArraySlice<UInt8>?
+    let isAnimated: Bool
+  }
+
   static func read(_ reader: inout HeaderReader, limits: CodecLimits) throws(CodecError) -> ImageHeader {
+    try parse(&reader, limits).header
+  }
+
+  /// Also reads facts from the metadata beyond its summary, which a render does not need.
+  static func readWithFacts(
+    _ reader: inout HeaderReader, limits: CodecLimits
+  ) throws(CodecError) -> (header: ImageHeader, facts: MediaFacts) {
+    let parsed = try parse(&reader, limits)
+    var facts = MediaFacts(exifBlock: parsed.exifBlock, xmpPacket: parsed.xmpPacket)
+    facts.isAnimated = parsed.isAnimated
+    return (parsed.header, facts)
+  }
+
+  private static func parse(_ reader: inout HeaderReader, _ limits: CodecLimits) throws(CodecError) -> Parsed {
     // §11.2.1: IHDR comes first, 13 bytes.
     let start = try reader.wholeBytes(at: 8, count: 8 + 13)
     guard start.bigEndian(at: 0, bytes: 4) == 13, Array(start.dropFirst(4).prefix(4)) == Array("IHDR".utf8) else {
@@ -36,16 +58,15 @@ enum PNGHeader {
       let type = String(decoding: head.dropFirst(4), as: UTF8.self)
       switch type {
       case "IDAT":
-        var facts = MediaFacts(exifBlock: exifBlock, xmpPacket: xmpPacket)
-        facts.isAnimated = isAnimated
-        return ImageHeader(
+        let header = ImageHeader(
           format: .png, storedSize: PixelSize(width: width, height: height),
           colorChannels: colorType == 0 || colorType == 4 ? 1 : 3, hasAlpha: hasAlpha,
           bitsPerChannel: depth == 16 ? 16 : 8, isProgressive: interlace != 0, isBuffered: interlace != 0,
-          metadata: metadata, blocks: blocks, facts: facts,
+          metadata: metadata, blocks: blocks,
           embeddedThumbnail: thumbnail, warnings: warnings,
           embeddedProfile: colors.embeddedProfile,
           profileBytes: colors.embeddedProfile?.maximumBytes(limits) ?? 0, calibration: colors.calibration)
+        return Parsed(header: header, exifBlock: exifBlock, xmpPacket: xmpPacket, isAnimated: isAnimated)
       case "tRNS": hasAlpha = true
       // §11.3.6.1: the number of frames, then that of repetitions.
       case "acTL" where length == 8:

@@ -79,7 +79,6 @@ extension ImageHeader {
     if !preview.describesColors, isAdobeRGB { calibration = .adobeRGB }
     metadata = media.exif
     blocks = media.blocks
-    facts = media.facts
     warnings = media.warnings
     // Other previews of the RAW file are found in it, not in the preview.
     embeddedThumbnail = nil

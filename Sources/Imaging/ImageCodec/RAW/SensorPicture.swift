@@ -28,7 +28,7 @@ extension ImageHeader {
   init(_ sensor: SensorPicture, _ media: MediaHeader) {
     self.init(
       format: .raw, storedSize: sensor.size, colorChannels: 3, hasAlpha: false, bitsPerChannel: 8,
-      isProgressive: false, isBuffered: false, metadata: media.exif, blocks: media.blocks, facts: media.facts,
+      isProgressive: false, isBuffered: false, metadata: media.exif, blocks: media.blocks,
       warnings: media.warnings, profileBytes: 0)
     coded = .raw(sensor)
     containerOrientation = media.orientation
@@ -40,7 +40,7 @@ extension ImageHeader {
     guard let sensor = raw?.sensor else { return nil }
     var header = ImageHeader(
       format: .raw, storedSize: sensor.size, colorChannels: 3, hasAlpha: false, bitsPerChannel: 8,
-      isProgressive: false, isBuffered: false, metadata: metadata, blocks: blocks, facts: facts, warnings: warnings,
+      isProgressive: false, isBuffered: false, metadata: metadata, blocks: blocks, warnings: warnings,
       profileBytes: 0)
     header.coded = .raw(sensor)
     header.containerOrientation = containerOrientation

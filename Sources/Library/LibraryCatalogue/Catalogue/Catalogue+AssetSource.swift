@@ -4,22 +4,27 @@ import PhotoModel
 
 extension Catalogue: AssetSource {
   package func asset(_ identifier: LocalIdentifier, for principal: Principal) throws(AssetSourceError) -> Asset? {
-    try assets(named: [identifier], for: principal)[0]
+    guard principal.visibility.grantedDigest == nil else { return try assets(named: [identifier], for: principal)[0] }
+    return try readOnce { db in try Self.assets(named: [identifier], in: .whole, for: principal, db)[0] }
   }
 
   package func assets(
     named identifiers: [LocalIdentifier], for principal: Principal
   ) throws(AssetSourceError) -> [Asset?] {
-    try read(for: principal) { db, library in
-      // An asset outside the library must take the same path as one that never existed: same key, same index, no row.
-      // So timing does not reveal which of the two it is.
-      let found = try db.cachedStatement(
-        sql: """
-          SELECT \(AssetRow.columns) FROM \(LibraryAssetIndex.byIdentifier.source) \(AssetRow.joins)
-          WHERE libraryAsset.library = ? AND libraryAsset.localIdentifier = ?
-          """)
-      return try identifiers.map { try found.fetchAsset([library.row, $0.rawValue], for: principal) }
-    }
+    try read(for: principal) { db, library in try Self.assets(named: identifiers, in: library, for: principal, db) }
+  }
+
+  private static func assets(
+    named identifiers: [LocalIdentifier], in library: LibraryID, for principal: Principal, _ db: Database
+  ) throws -> [Asset?] {
+    // An asset outside the library must take the same path as one that never existed: same key, same index, no row.
+    // So timing does not reveal which of the two it is.
+    let found = try db.cachedStatement(
+      sql: """
+        SELECT \(AssetRow.columns) FROM \(LibraryAssetIndex.byIdentifier.source) \(AssetRow.joins)
+        WHERE libraryAsset.library = ? AND libraryAsset.localIdentifier = ?
+        """)
+    return try identifiers.map { try found.fetchAsset([library.row, $0.rawValue], for: principal) }
   }
 
   package func assets(_ query: AssetQuery, for principal: Principal) throws(AssetSourceError) -> AssetPage {

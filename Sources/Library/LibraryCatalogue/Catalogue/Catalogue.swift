@@ -155,6 +155,11 @@ package final class Catalogue: Sendable {
     do { return try pool.read(body) } catch { throw Self.translated(error) }
   }
 
+  /// Reads with one statement, which needs no transaction around it, and translates errors.
+  func readOnce<Value>(_ body: (Database) throws -> Value) throws(AssetSourceError) -> Value {
+    do { return try pool.unsafeRead(body) } catch { throw Self.translated(error) }
+  }
+
   static func translated(_ error: any Error) -> AssetSourceError {
     if let error = error as? AssetSourceError { return error }
     return StorageFault(error).map { .storageFailed($0, "\(error)") } ?? .catalogueFailed("\(error)")
