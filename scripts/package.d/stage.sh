@@ -28,7 +28,7 @@ stage_programs() {
   for program in "$binaries/photod" "$binaries"/photod-decoder-* "$binaries"/photod-encoder-*; do
     # The patterns also match folders of build products.
     [ -f "$program" ] && [ -x "$program" ] || continue
-    case $program in *-test | *.*) continue ;; esac
+    case ${program##*/} in *-test | *.*) continue ;; esac
     install -m 755 "$program" "$folder/"
     strip --strip-unneeded "$folder/${program##*/}"
     "$root/scripts/package.d/normalize" "$folder/${program##*/}"

@@ -25,6 +25,8 @@ struct RenderBench: ParsableCommand {
     try options.withWorkFolder { workspace in
       let vips = try workspace.vipsServer()
       let photod = try workspace.photodServer()
+      // Derivatives and placeholders that are made after the scan would count as the first pictures'.
+      try photod.waitUntilIdle()
       try workspace.printTitle(
         "Cold renders: CPU ms a picture, medians of \(rounds) rounds, all contestants in turn", vips: vips)
       let table = Table(
