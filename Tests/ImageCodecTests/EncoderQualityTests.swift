@@ -33,7 +33,7 @@ struct EncoderQualityTests {
     #expect(Set(settings).count > 60, "\(format)")
   }
 
-  @Test("a picture of high dynamic range has AV1's steps of 0.58 of the size, and the distance of JPEG XL as it is")
+  @Test("high dynamic range multiplies AV1's quantizer step by 0.58, and does not change JPEG XL's distance")
   func highDynamicRange() {
     let (standard, high) = (settings(.avif), settings(.avif, isHighDynamicRange: true))
     // The step of an index is about the index plus 8, and a level is four indices.

@@ -57,7 +57,7 @@ enum SettingValue: Sendable, Hashable {
   }
 
   private static func items(of text: String) -> [String] {
-    text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+    text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }.filter { !$0.isEmpty }
   }
 
   /// A table whose items are `NAME?TEXT`. `nil` if an item has no question mark, or a name occurs twice.

@@ -48,19 +48,7 @@ extension ForeignEdit {
   /// Whether a packet may state an edit: a search of a few microseconds.
   static func mayHaveEdit(_ packet: ArraySlice<UInt8>, isSidecar: Bool) -> Bool {
     let terms = searchTerms + (isSidecar ? [orientationTerm] : [])
-    return packet.withUnsafeBytes { bytes in
-      terms.contains { term in
-        guard let start = bytes.baseAddress else { return false }
-        var position = 0
-        while position < bytes.count, let found = memchr(start + position, Int32(term[0]), bytes.count - position) {
-          position = UnsafeRawPointer(found) - start
-          guard position + term.count <= bytes.count else { return false }
-          if memcmp(start + position, term, term.count) == 0 { return true }
-          position += 1
-        }
-        return false
-      }
-    }
+    return terms.contains { XMPPacket.contains($0, in: packet) }
   }
 }
 

@@ -1,10 +1,6 @@
 // Reads where an XMP packet says that the video of a motion photo and the gain map are: Google's Container:Directory
 // (Motion Photo format 1.0, Ultra HDR Image Format 1.1), or the older GCamera:MicroVideoOffset.
 
-#if canImport(Glibc)
-  import Glibc
-#endif
-
 /// The positions of further parts of a photo's file according to its XMP packet.
 package struct MotionPhotoXMP: Sendable, Hashable {
   /// A stated position, counted from the end of the file.
@@ -35,20 +31,9 @@ package struct MotionPhotoXMP: Sendable, Hashable {
 
   private static let gainMapSemantic = "GainMap"
 
-  /// Whether the semantic of a gain map occurs in a packet: a search costs a hundredth of parsing the packet. UTF-8 only;
-  /// no program writes the word with character references.
+  /// Whether a packet may say where a gain map is. No program writes the word with character references.
   package static func mayNameGainMap(_ packet: [UInt8]) -> Bool {
-    let word = Array(gainMapSemantic.utf8)
-    return packet.withUnsafeBytes { bytes in
-      guard var position = bytes.baseAddress else { return false }
-      let end = position + bytes.count
-      while end - position >= word.count {
-        guard let found = memchr(position, Int32(word[0]), end - position - word.count + 1) else { return false }
-        if memcmp(found, word, word.count) == 0 { return true }
-        position = UnsafeRawPointer(found) + 1
-      }
-      return false
-    }
+    XMPPacket.contains(Array(gainMapSemantic.utf8), in: packet[...])
   }
 }
 

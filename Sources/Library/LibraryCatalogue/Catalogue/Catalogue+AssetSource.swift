@@ -5,7 +5,7 @@ import PhotoModel
 extension Catalogue: AssetSource {
   package func asset(_ identifier: LocalIdentifier, for principal: Principal) throws(AssetSourceError) -> Asset? {
     guard principal.visibility.grantedDigest == nil else { return try assets(named: [identifier], for: principal)[0] }
-    return try readOnce { db in try Self.assets(named: [identifier], in: .whole, for: principal, db)[0] }
+    return try readSingleStatement { db in try Self.assets(named: [identifier], in: .whole, for: principal, db)[0] }
   }
 
   package func assets(

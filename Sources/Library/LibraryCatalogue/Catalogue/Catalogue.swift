@@ -155,8 +155,8 @@ package final class Catalogue: Sendable {
     do { return try pool.read(body) } catch { throw Self.translated(error) }
   }
 
-  /// Reads with one statement, which needs no transaction around it, and translates errors.
-  func readOnce<Value>(_ body: (Database) throws -> Value) throws(AssetSourceError) -> Value {
+  /// Reads without a transaction, which a single statement does not need, and translates errors.
+  func readSingleStatement<Value>(_ body: (Database) throws -> Value) throws(AssetSourceError) -> Value {
     do { return try pool.unsafeRead(body) } catch { throw Self.translated(error) }
   }
 
