@@ -4,10 +4,6 @@
 
 import PhotoModel
 
-#if canImport(Glibc)
-  import Glibc
-#endif
-
 extension ForeignEdit {
   static let cameraRaw = "http://ns.adobe.com/camera-raw-settings/1.0/"
   static let apple = "http://ns.apple.com/adjustment-settings/1.0/"
