@@ -19,26 +19,28 @@ struct JPEGCodingTests {
     return (image.bytes, try #require(pixels.channels(3).psnr(against: Self.scene.averaged(width: side, height: side))))
   }
 
-  @Test("final frames from 300 x 300 pixels on are progressive, smaller and quick ones are baseline")
+  @Test(
+    "final frames from 4 megapixels on are progressive; smaller ones, quick ones and those of a fast size are baseline")
   func scans() throws {
-    // A JPEG stays in planes, a PNG comes as rows.
-    for file in [Self.jpeg, Self.png] {
-      for (side, delivery, isProgressive) in [
-        (299, DeliveryMode.highQualityFormat, false), (300, .highQualityFormat, true), (300, .fastFormat, false),
-      ] {
-        let facts = try #require(JPEGFacts(try rendered(file, side, delivery).bytes))
-        #expect(facts.isProgressive == isProgressive && facts.warningCount == 0, "\(side) \(delivery)")
-      }
-    }
-  }
-
-  @Test("a frame of a fast size is baseline, so that it is quicker than an exact one although it has more pixels")
-  func fastSize() throws {
-    for (resizeMode, isProgressive) in [(ResizeMode.fast, false), (.exact, true)] {
-      let request = ImageRequest(
-        targetSize: .size(PixelSize(width: 310, height: 310)), resizeMode: resizeMode, format: .jpeg)
-      let facts = try #require(JPEGFacts(try render(Self.jpeg, request).image.bytes))
-      #expect(facts.isProgressive == isProgressive, "\(resizeMode)")
+    #expect(JPEGCoding.minimumProgressivePixels == 2000 * 2000)
+    let strip = Scene(seed: 9, grain: 4).pixels(width: 2100, height: 100)
+    let large = Pixels(
+      width: 2100, height: 2100, channels: 3, bytes: Array(repeatElement(strip.bytes, count: 21).joined()))
+    let file = JPEGFile { $0.quality = 95 }.encoded(large)
+    // Colours stay in planes; gray comes as rows.
+    for (side, delivery, resizeMode, tone, isProgressive) in [
+      (1999, DeliveryMode.highQualityFormat, ResizeMode.exact, Tone.color, false),
+      (2000, .highQualityFormat, .exact, .color, true), (2000, .highQualityFormat, .exact, .gray, true),
+      (2000, .fastFormat, .exact, .color, false), (2000, .highQualityFormat, .fast, .color, false),
+    ] {
+      var request = ImageRequest(
+        targetSize: .size(PixelSize(width: side, height: side)), resizeMode: resizeMode, deliveryMode: delivery,
+        format: .jpeg)
+      request.tone = tone
+      let facts = try #require(
+        JPEGFacts(try render(file, request).image.bytes, maximumPixels: large.width * large.height))
+      #expect(facts.isProgressive == isProgressive, "\(side) \(delivery) \(resizeMode) \(tone)")
+      #expect(facts.warningCount == 0 && facts.width >= side && facts.components == (tone == .color ? 3 : 1))
     }
   }
 

@@ -111,13 +111,14 @@ package struct SizeRules: Sendable, Hashable {
 
   /// The smallest of the scales 1/8, 1/4, 1/2 and 1 that is not smaller than `wanted`.
   private static func eighths(of size: PixelSize, notBelow wanted: PixelSize) -> PixelSize {
-    for eighths in [1, 2, 4] {
-      let candidate = PixelSize(
-        width: max(1, divided(size.width * eighths, by: 8)),
-        height: max(1, divided(size.height * eighths, by: 8)))
-      if candidate.width >= wanted.width && candidate.height >= wanted.height { return candidate }
-    }
-    return size
+    [1, 2, 4].lazy.map { scaled(size, byEighths: $0) }
+      .first { $0.width >= wanted.width && $0.height >= wanted.height } ?? size
+  }
+
+  /// The size of a picture at 1/8, 1/4, 1/2 or 1 of its sides.
+  package static func scaled(_ size: PixelSize, byEighths eighths: Int) -> PixelSize {
+    PixelSize(
+      width: max(1, divided(size.width * eighths, by: 8)), height: max(1, divided(size.height * eighths, by: 8)))
   }
 
   /// Division that rounds half up.

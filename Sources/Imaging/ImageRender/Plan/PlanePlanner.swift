@@ -20,6 +20,13 @@ struct RenderGeometry {
     return edit?.outputSize(upright) ?? upright
   }
 
+  /// Makes each output pixel one decoded pixel. A decoder rounds a scaled side up and the size rules round it to the
+  /// nearest, so the last decoded pixel, which covers less than the others, is shown or is left out.
+  mutating func showsDecodedPixels() {
+    let covered = 8 / Double(eighths)
+    region = PixelRegion(x: 0, y: 0, width: Double(output.width) * covered, height: Double(output.height) * covered)
+  }
+
   /// Whether no decoded pixel is enlarged in the output.
   var shrinks: Bool {
     let scale = Double(eighths) / 8

@@ -4,7 +4,7 @@ import PhotoModel
 /// Makes render plans. A pure function of header and request, so that equal requests get equal pictures.
 package struct RenderPlanner: Sendable {
   /// Increased whenever the same request would give different bytes: the epoch is part of every key and entity tag.
-  package static let epoch = 12
+  package static let epoch = 13
 
   private let axes: ResampleAxes
 
@@ -49,12 +49,26 @@ package struct RenderPlanner: Sendable {
     }
     let sizes = wanted.sizes(of: upright)
     let isLinear = Self.isLinear(header, wanted)
-    return RenderGeometry(
+    let scalesDecodes = header.scalesDecodes && !isLinear
+    let fastEighths = scalesDecodes ? Self.fastEighths(header, wanted.request, sizes) : nil
+    var geometry = RenderGeometry(
       region: header.orientation.stored(sizes.region, ofUpright: upright),
       output: header.orientation.apply(to: sizes.output),
       orientation: header.orientation.followed(by: wanted.request.turn),
-      eighths: eighths ?? Self.eighths(sizes, scalesDecodes: header.scalesDecodes && !isLinear),
+      eighths: eighths ?? fastEighths ?? Self.eighths(sizes, scalesDecodes: scalesDecodes),
       quality: wanted.request.quality ?? JPEGEncoder.defaultQuality, isLinear: isLinear)
+    if geometry.eighths == fastEighths { geometry.showsDecodedPixels() }
+    return geometry
+  }
+
+  /// The scale at which a decoder gives a picture of a fast size, which then needs no resampling. `nil` for other sizes.
+  private static func fastEighths(_ header: ImageHeader, _ request: ImageRequest, _ sizes: SizeRules) -> Int? {
+    // The pixels of libwebp cover other parts of the picture, unless nothing was rounded. Sizes of a RAW file are not
+    // those of its preview, nor sizes of a video those of its frames.
+    guard request.resizeMode == .fast, header.format != .webp, header.requestedSize == header.uprightSize else {
+      return nil
+    }
+    return [8, 4, 2, 1].first { SizeRules.scaled(header.uprightSize, byEighths: $0) == sizes.scaled }
   }
 
   /// Inks have no light of their own.
@@ -304,10 +318,11 @@ package struct RenderPlanner: Sendable {
     let colorSpace = isGrayAsRGB ? .srgb : request.colorSpace
     let staysInPlanes = bounds == nil && request.format == .jpeg && request.tone == .color
     let planes = staysInPlanes ? PlanePlanner.planes(header, geometry, axes) : []
-    // Fast delivery needs the quickest encoding. So does a fast size, which has more pixels than the exact one.
-    let coding =
-      request.deliveryMode == .fastFormat || request.resizeMode == .fast
-      ? JPEGCoding.quick : finalCoding ?? JPEGCoding(finalFrameOf: geometry.orientation.apply(to: storedOutput))
+    // A fast size has more pixels than the exact one, and is for clients in a hurry.
+    let finalCoding =
+      request.resizeMode == .fast
+      ? .tuned : finalCoding ?? JPEGCoding(finalFrameOf: geometry.orientation.apply(to: storedOutput))
+    let coding = request.deliveryMode == .fastFormat ? .quick : finalCoding
     let isDeep =
       request.bitDepth > 8 && header.bitsPerChannel == 16 && request.format == .png && request.tone == .color
       && geometry.edit == nil
