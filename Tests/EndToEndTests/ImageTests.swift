@@ -249,6 +249,26 @@ struct ImageTests {
     }
   }
 
+  @Test("a frame of a fast size is another frame than that of the same exact size")
+  func fastSize() throws {
+    let daemon = try TestDaemon { files in
+      try files.put(JPEGFile { _ in }.encoded(Scene(seed: 4, grain: 6).pixels(width: 800, height: 600)), "a.jpg")
+    }
+    let url = "/v1/assets/\(try daemon.identifier("a.jpg"))/image?"
+    // Both have a quarter of the original's sides.
+    let exact = try daemon.get(url + "targetSize=200x150")
+    let fast = try daemon.get(url + "targetSize=180x180&resizeMode=fast")
+    for frame in [exact, fast] { #expect(frame.result("width") == "200" && frame.result("height") == "150") }
+    #expect(exact.body != fast.body && exact["ETag"] != fast["ETag"])
+    for (query, first) in [("targetSize=200x150", exact), ("targetSize=200x150&resizeMode=fast", fast)] {
+      let again = try daemon.get(url + query)
+      #expect(again["ETag"] == first["ETag"] && again.body == first.body && again.result("source") == "memory")
+    }
+    // The full size is the same in every mode.
+    let whole = try ["exact", "fast", "none"].map { try daemon.get(url + "targetSize=max&resizeMode=\($0)")["ETag"] }
+    #expect(Set(whole).count == 1)
+  }
+
   @Test("a file beyond a limit is an asset, and its image is refused with the name of the limit")
   func limits() throws {
     let card = Pixels.orientationCard(width: 64, height: 48)

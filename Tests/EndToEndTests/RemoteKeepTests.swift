@@ -97,7 +97,7 @@ struct RemoteKeepTests {
       try daemon.metric("photod_kept_originals{state=\"local\"}") == 2
         && daemon.metric("photod_kept_originals{state=\"left_out\"}") == 2
     }
-    #expect(remote.log.contains("not all originals to keep fit into the store"))
+    #expect(remote.log.contains("originals to keep exceed originals.keptPercent"))
     for name in Self.names {
       #expect(
         try daemon.get("\(Self.path(daemon, name))/data?networkAccessAllowed=true").status == 200, "there is room")

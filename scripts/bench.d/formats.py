@@ -4,7 +4,7 @@
 
 Measures what `quality` gives in each format: SSIMULACRA2 against the same frame as PNG, and bytes. The reference is a
 JPEG of libjpeg-turbo (cjpeg) with the tables of T.81 at the same number, 4:2:0 up to 90 and 4:4:4 above. Like photod's
-quick JPEGs, it has T.81's Huffman tables.
+JPEGs of less than 4 megapixels, it has T.81's Huffman tables.
 
 For each quality it prints the mean score of each format, its difference from the reference, and the bytes beside the
 reference; then the codec's own setting with which the mean would equal the reference's, which is a row of the table in

@@ -7,8 +7,8 @@ package struct RenderedImage: Sendable {
   package let bytes: [UInt8]
   package let size: PixelSize
   package let format: OutputFormat
-  /// The DCT scale at which the picture was decoded; 8 for anything that is not a JPEG. A shared decode may use a
-  /// larger scale than an unshared one (``RenderPlanner/eighths(_:of:)``), and then gives other bytes.
+  /// The scale at which the picture was decoded, in eighths; 8 if the decoder can't scale. A shared decode may use a
+  /// larger scale than an unshared one (``RenderPlanner/eighths(_:_:)``), and then gives other bytes.
   package let decodedEighths: Int
   /// The original ended early; the decoded part is shown.
   package let isIncomplete: Bool

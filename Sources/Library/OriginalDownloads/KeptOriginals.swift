@@ -127,7 +127,7 @@ package final class KeptOriginals: ChangeObserver {
     let missing = originals.filter { !downloads.isLocal($0.key, $0.identity) }
     if list.leftOut > 0, list.leftOut != leftOutBefore {
       logger.warning(
-        "not all originals to keep fit into the store; raise originals.diskBytes or originals.keptPercent",
+        "originals to keep exceed originals.keptPercent; raise it or originals.diskBytes",
         metadata: ["files": "\(list.leftOut)", "bytes": "\(list.leftOutBytes)"])
     }
     state.withLock { state in state.missing = missing.filter { state.running[$0] == nil }[...] }

@@ -33,8 +33,9 @@ extension Settings {
     Setting(
       "decoders.folder", .text(\.decoders.folder),
       """
-      Folder of the decoder programs (photod-decoder-NAME), which decode formats other than JPEG and PNG in processes \
-      of their own. Default: the folder of the photod program.
+      Folder of the decoder and encoder programs (photod-decoder-NAME, photod-encoder-NAME), which work in processes of \
+      their own: HEIC, AVIF, WebP, JPEG XL, videos and the sensor data of RAW files. Default: the folder of the photod \
+      program.
       """,
       advice: "Set it if the decoder programs are installed elsewhere, such as in /usr/libexec/photod."),
     Setting(

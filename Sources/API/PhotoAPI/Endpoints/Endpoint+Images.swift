@@ -16,7 +16,7 @@ extension Endpoint {
     Endpoint(
       .post, "/v1/images", "getImages", needs: .scope([.read]),
       APIOperation(
-        "Many renditions in one response, in the order in which they become ready.", body: "ImageBatch",
+        "Many frames in one response, in the order in which they become ready.", body: "ImageBatch",
         responses: [
           APIResponse(
             200,
@@ -57,8 +57,8 @@ extension Endpoint {
       .delete, "/v1/requests/{requestID}", "cancelRequest", needs: .scope([.read, .admin]),
       APIOperation(
         """
-        Cancels an active request. Its response is 409, or ends with a part with cancelled=?1. For a request for \
-        many images, each missing image becomes such a part. Work that no other request needs stops.
+        Cancels an active request. Its response is 409, or ends with a part with cancelled=?1. In a batch, each missing \
+        frame becomes such a part. Work that no other request needs stops.
         """,
         responses: [APIResponse(204, "The request was cancelled.", .none, [.cacheControl])], problems: [404]),
       handler: .immediate { api, exchange throws(Problem) in
@@ -99,8 +99,8 @@ extension Endpoint {
     .word(
       "resizeMode", ResizeMode.self, default: .exact,
       """
-      exact: the requested size. fast: the nearest of the scales 1/8, 1/4, 1/2, 1 above it, never cropped. none: full \
-      size.
+      exact: the requested size. fast: the smallest of the scales 1/8, 1/4, 1/2 and 1 that is not smaller, never \
+      cropped, for the client to scale down. none: full size.
       """),
     .word(
       "deliveryMode", DeliveryMode.self, default: .highQualityFormat,

@@ -120,6 +120,9 @@ package struct ImageRequest: Sendable, Hashable {
   /// Whether the picture fills the target size without keeping its aspect ratio; neither side is enlarged. Only with
   /// `resizeMode` exact; `contentMode` is ignored.
   package var fillsTarget = false
+  /// Whether the size is one of the original's scales 1/8, 1/4, 1/2 and 1, for a client that prefers less work to the
+  /// exact size.
+  package var hasFastSize: Bool { targetSize != .maximum && resizeMode == .fast }
   /// Turns and mirrors the finished picture, after the size rules.
   package var turn = Orientation.topLeft
   /// `gray` and `bitonal` need the colour space `srgb`.

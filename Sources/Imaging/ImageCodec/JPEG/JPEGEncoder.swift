@@ -4,17 +4,17 @@ import PhotoModel
 
 /// How a JPEG is coded: the same visible quality in each way.
 package enum JPEGCoding: Sendable, Hashable {
-  /// Baseline, with the tables of T.81: as quick to make and to decode as a JPEG can be. For degraded frames and
-  /// derivatives.
+  /// One scan, with the tables of T.81, as most programs write them. For degraded frames, derivatives and previews.
   case quick
-  /// With Robidoux's table: fewer bytes at no cost. With full colour resolution the tables of T.81 take fewer, because
-  /// Robidoux's codes colours as finely as brightness.
+  /// One scan, with Robidoux's table: fewer bytes at no cost. With full colour resolution the tables of T.81 take fewer,
+  /// because Robidoux's codes colours as finely as brightness. For final frames of less than 4 megapixels, of a fast
+  /// size or from derivatives, and for gain maps.
   case tuned
-  /// The same in several scans, which clients show gradually: 4 to 5% fewer bytes, for about three times the time of
-  /// encoding, and two bytes of memory a sample.
+  /// The same in five scans, which clients show gradually: 4 to 5% fewer bytes, for about three times the time of
+  /// encoding, and two bytes of memory a sample. For all other final frames.
   case progressive
 
-  /// Several scans save about a kilobyte for each millisecond of CPU, at any size, so a client waits longer for them
+  /// Several scans save about a kilobyte for each millisecond of CPU, so a client waits longer for them
   /// unless its link is slower than about 8 Mbit/s. On such a link, it is good to see a large picture gradually.
   package static let minimumProgressivePixels = 4_000_000
 

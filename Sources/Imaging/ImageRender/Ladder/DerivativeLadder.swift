@@ -88,7 +88,7 @@ package struct DerivativeLadder: Sendable, Hashable {
   package func request(for rung: Rung, of upright: PixelSize, hasAlpha: Bool) -> ImageRequest {
     var request = ImageRequest(
       targetSize: .size(rung.box(of: upright)), contentMode: .aspectFit, resizeMode: .exact,
-      // Baseline, because a derivative is decoded many times.
+      // One scan at any size, because a derivative is decoded many times.
       deliveryMode: .fastFormat, format: format(hasAlpha: hasAlpha), quality: quality, colorSpace: .preserve)
     // Frames with a gain map are made from derivatives that have one.
     request.dynamicRange = .preserve

@@ -9,7 +9,7 @@ package struct RenderPlan: Sendable, Hashable {
   /// The size of the output before it is turned upright.
   package let storedOutput: PixelSize
   package let orientation: Orientation
-  /// For JPEG, the DCT scale in eighths; 8 for everything else.
+  /// The scale of the decode in eighths; 8 if the decoder can't scale.
   package let eighths: Int
   package let firstScanOnly: Bool
   package let horizontal: ResampleAxis

@@ -65,7 +65,7 @@ package struct RenderPlanner: Sendable {
   private static func fastEighths(_ header: ImageHeader, _ request: ImageRequest, _ sizes: SizeRules) -> Int? {
     // The pixels of libwebp cover other parts of the picture, unless nothing was rounded. Sizes of a RAW file are not
     // those of its preview, nor sizes of a video those of its frames.
-    guard request.resizeMode == .fast, header.format != .webp, header.requestedSize == header.uprightSize else {
+    guard request.hasFastSize, header.format != .webp, header.requestedSize == header.uprightSize else {
       return nil
     }
     return [8, 4, 2, 1].first { SizeRules.scaled(header.uprightSize, byEighths: $0) == sizes.scaled }
@@ -242,8 +242,8 @@ package struct RenderPlanner: Sendable {
       request: ImageRequest(format: .png, colorSpace: .srgb))
   }
 
-  /// The plan of a frame from a derivative, which is the complete upright picture: not progressive, because it is made
-  /// on a quick worker. If the derivative has fewer pixels than the request asks for, the frame has the derivative's
+  /// The plan of a frame from a derivative, which is the complete upright picture: coded in one scan at any size,
+  /// because a quick worker has no memory for coefficients. If the derivative has fewer pixels than the request asks for, the frame has the derivative's
   /// pixels.
   ///
   /// - Parameters:
@@ -320,7 +320,7 @@ package struct RenderPlanner: Sendable {
     let planes = staysInPlanes ? PlanePlanner.planes(header, geometry, axes) : []
     // A fast size has more pixels than the exact one, and is for clients in a hurry.
     let finalCoding =
-      request.resizeMode == .fast
+      request.hasFastSize
       ? .tuned : finalCoding ?? JPEGCoding(finalFrameOf: geometry.orientation.apply(to: storedOutput))
     let coding = request.deliveryMode == .fastFormat ? .quick : finalCoding
     let isDeep =
@@ -351,8 +351,8 @@ package struct RenderPlanner: Sendable {
   /// is slightly lower because sizes are whole pixels.
   private static let oversampling = 1.49
 
-  /// The scale, in eighths, at which a picture is decoded when its decode is not shared; 8 for anything that is not
-  /// scaled while it is decoded. A frame from a shared decode may use a larger scale, so every name of a frame must
+  /// The scale, in eighths, at which a picture of an exact size is decoded when its decode is not shared; 8 if the
+  /// decoder can't scale. A frame from a shared decode may use a larger scale, so every name of a frame must
   /// include the scale.
   ///
   /// - Parameter scalesDecodes: ``ImageHeader/scalesDecodes``.

@@ -11,6 +11,8 @@ package struct RenditionKey: Sendable, Hashable {
   /// Without the digest of regions that a user set: a crop to these regions is already part of `sizes`.
   let contentVersion: ContentVersion
   private let sizes: SizeRules
+  /// A frame of a fast size has other pixels than one whose exact size is the same, and may be coded in another way.
+  private let hasFastSize: Bool
   private var format: OutputFormat
   private let quality: Int?
   private let colorSpace: ColorSpace
@@ -24,6 +26,7 @@ package struct RenditionKey: Sendable, Hashable {
   init(_ contentVersion: ContentVersion, _ wanted: SizedRequest) {
     self.contentVersion = contentVersion.pixels
     sizes = wanted.sizes
+    hasFastSize = wanted.request.hasFastSize
     format = wanted.request.format
     quality = wanted.request.format.isLossy ? wanted.request.quality ?? JPEGEncoder.defaultQuality : nil
     colorSpace = wanted.request.colorSpace
@@ -47,6 +50,7 @@ package struct RenditionKey: Sendable, Hashable {
     func text(_ rect: PixelRect) -> String { "\(rect.x),\(rect.y),\(rect.width),\(rect.height)" }
     return "\(RenderPlanner.epoch)|\(contentVersion)|\(text(sizes.crop))|\(sizes.scaled.width)x\(sizes.scaled.height)"
       + "|\(text(sizes.outputRect))|\(format.rawValue)|\(quality.map(String.init) ?? "")|\(colorSpace.rawValue)"
+      + (hasFastSize ? "|fast" : "")
       + (turn == .topLeft && tone == .color ? "" : "|\(turn.rawValue)|\(tone.rawValue)")
       + (isAnimated ? "|animated" : "") + (dynamicRange == .preserve ? "|gain map" : "")
       + (dynamicRange == .high ? "|high" : "")

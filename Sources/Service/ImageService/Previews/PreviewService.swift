@@ -201,7 +201,7 @@ package final class PreviewService: Sendable {
   }
 
   private func submit(_ request: PreviewRequest, _ task: PreviewTask, _ proxy: Proxy) throws(ImageServiceError) {
-    // Coded in the quickest way: a progressive file would take as long as all other steps together.
+    // Coded in the quickest way, at any size: in one scan.
     let imageRequest = ImageRequest(targetSize: request.targetSize, deliveryMode: .fastFormat, format: .jpeg)
     let plan = RenderPlanner().plan(proxy.header, proxy.header.sized(imageRequest, request.adjustments))
     // On several cores: a client waits for this picture, and has one preview at a time.

@@ -10,7 +10,7 @@ struct TokenCreate: AsyncParsableCommand {
 
   @OptionGroup var common: CommonOptions
 
-  @Option(help: "Scopes of the token: read, add, write, location, admin, separated by commas. Repeatable.")
+  @Option(help: "Scopes of the token: read, add, write, location, people, admin, separated by commas. Repeatable.")
   var scope: [String] = ["read"]
 
   @Option(
