@@ -22,7 +22,7 @@ struct RenderGeometry {
 
   /// Makes each output pixel one decoded pixel. A decoder rounds a scaled side up and the size rules round it to the
   /// nearest, so the last decoded pixel, which covers less than the others, is shown or is left out.
-  mutating func showsDecodedPixels() {
+  mutating func alignToDecodedPixels() {
     let covered = 8 / Double(eighths)
     region = PixelRegion(x: 0, y: 0, width: Double(output.width) * covered, height: Double(output.height) * covered)
   }

@@ -57,17 +57,15 @@ package struct RenderPlanner: Sendable {
       orientation: header.orientation.followed(by: wanted.request.turn),
       eighths: eighths ?? fastEighths ?? Self.eighths(sizes, scalesDecodes: scalesDecodes),
       quality: wanted.request.quality ?? JPEGEncoder.defaultQuality, isLinear: isLinear)
-    if geometry.eighths == fastEighths { geometry.showsDecodedPixels() }
+    if geometry.eighths == fastEighths { geometry.alignToDecodedPixels() }
     return geometry
   }
 
   /// The scale at which a decoder gives a picture of a fast size, which then needs no resampling. `nil` for other sizes.
   private static func fastEighths(_ header: ImageHeader, _ request: ImageRequest, _ sizes: SizeRules) -> Int? {
-    // The pixels of libwebp cover other parts of the picture, unless nothing was rounded. Sizes of a RAW file are not
-    // those of its preview, nor sizes of a video those of its frames.
-    guard request.hasFastSize, header.format != .webp, header.requestedSize == header.uprightSize else {
-      return nil
-    }
+    // The pixels of libwebp cover other parts of the picture, unless nothing was rounded. Sizes of a RAW file and of a
+    // video need not be those of its previews and frames.
+    guard request.hasFastSize, header.format != .webp, header.raw == nil, header.displaySize == nil else { return nil }
     return [8, 4, 2, 1].first { SizeRules.scaled(header.uprightSize, byEighths: $0) == sizes.scaled }
   }
 
