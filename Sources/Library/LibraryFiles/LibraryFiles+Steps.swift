@@ -35,10 +35,19 @@ extension LibraryFiles {
     }
   }
 
-  /// Whether this path exists, even as a broken link.
+  /// Whether this path exists, even as a broken link. A path that is invalid or leaves the library does not. Throws if
+  /// the disk can't say.
   func exists(_ path: [UInt8]) throws(LibraryFilesError) -> Bool {
     if let bucket { return try bucket.head(path) != nil }
-    return (try? root.open(LibraryPath.folder(of: path), isFolder: true).entry(LibraryPath.name(of: path))) != nil
+    do throws(SystemError) {
+      _ = try root.open(LibraryPath.folder(of: path), isFolder: true).entry(LibraryPath.name(of: path))
+      return true
+    } catch {
+      switch error.code {
+      case ENOENT, ENOTDIR, ELOOP, EXDEV, EINVAL, ENAMETOOLONG: return false
+      default: throw LibraryFilesError(error, at: path)
+      }
+    }
   }
 
   /// This path, or a free name next to it. If it is taken before it is used, that use fails.

@@ -8,6 +8,10 @@ import Logging
 import PhotoModel
 import Primitives
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 extension LibraryFiles: FileChangePreparing {
   package func prepare(
     _ changes: [FileChange], for principal: Principal
@@ -162,6 +166,8 @@ extension LibraryFiles: FileChangePreparing {
     for var file in record.files {
       guard try exists(file.trashPath) else {
         if file.number == 0 { throw .noSuchFile(file.trashPath) }
+        // The record of a file is dropped only if the file does not exist.
+        guard try isMounted(file.trashPath) else { throw .failed(path: file.trashPath, SystemError(code: ENOENT)) }
         continue
       }
       file.path = try availablePath(like: file.path)

@@ -40,8 +40,14 @@ extension LibraryFiles {
     }
   }
 
-  /// Ends an uncommitted intent, whichever of its files were moved.
+  /// Ends an uncommitted intent, whichever of its files were moved. If one of them may be on a disk that is not mounted,
+  /// the intent remains, and a later recovery ends it: without its record, the file would stay in the trash for good.
   func recover(_ record: TrashRecord) throws(LibraryFilesError) {
+    guard try canLocateFiles(of: record) else {
+      logger.warning(
+        "recovery postponed: a disk of the asset can't be read", metadata: ["asset": "\(record.identifier)"])
+      return
+    }
     switch record.state {
     case .deleting: try revertDeletion(record)
     case .restoring: try revertRestoration(record)

@@ -32,8 +32,9 @@ extension LibraryFiles {
   package func purge(
     now: Timestamp = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)), stop: StopFlag = StopFlag()
   ) throws(LibraryFilesError) -> Int {
-    // A change list whose store failed has left its intents: they end with the first scan after it.
-    if bucket != nil, !isReadOnly {
+    // A change list whose store failed has left its intents, and so has a start without one of the disks: they end with
+    // the first scan after the store or the disk is back.
+    if !isReadOnly {
       let lock = try acquireLock()
       defer { lock.unlock() }
       try recoverUnfinished()

@@ -27,6 +27,25 @@ struct TrashFolder: Sendable {
     return LibraryPath.join(top, Self.name)
   }
 
+  /// Whether the disk of a file in the trash seems to be mounted: its trash folder exists, or the folder that has the
+  /// trash folder is at the top of a mount.
+  func isMounted(for trashPath: [UInt8]) -> Bool {
+    let folder = LibraryPath.folder(of: LibraryPath.folder(of: trashPath))
+    let top = LibraryPath.folder(of: folder)
+    if top.isEmpty { return true }
+    do throws(SystemError) {
+      _ = try root.open(folder, isFolder: true)
+      return true
+    } catch {
+      // Before the first deletion on a disk, or after the user removed the folder.
+    }
+    do throws(SystemError) {
+      return try Mount(root.open(top, isFolder: true)) != Mount(root.open(LibraryPath.folder(of: top), isFolder: true))
+    } catch {
+      return false
+    }
+  }
+
   private struct Mount: Equatable {
     let device: UInt64
     let mount: UInt64

@@ -11,7 +11,7 @@ import LibraryCatalogue
 import LibraryFolder
 import PhotoModel
 
-struct MountCheck {
+package struct MountCheck {
   /// Number of known files that are looked up before a file system counts as missing.
   static let sampleFileCount = 8
   /// Maximum number of recorded file systems, in walk order.
@@ -23,7 +23,7 @@ struct MountCheck {
   /// The file systems that the last scan recorded.
   let recorded: [KnownMount]
 
-  init(
+  package init(
     catalogue: Catalogue, root: LibraryFolder, environment: LibraryEnvironment
   ) throws(AssetSourceError) {
     self.catalogue = catalogue
@@ -37,6 +37,17 @@ struct MountCheck {
     var absent: [KnownMount] = []
     for mount in recorded where try !isMounted(mount) { absent.append(mount) }
     return absent
+  }
+
+  /// Whether the recorded file system of a path is mounted, so that a file that is not found there does not exist.
+  /// Before the first complete scan, nothing is recorded, and this is true.
+  ///
+  /// Stricter than a scan: another file system without known files is not accepted, because all files of the recorded
+  /// one may be in its trash.
+  package func isMounted(at path: [UInt8]) throws(AssetSourceError) -> Bool {
+    let mount = recorded.filter { LibraryPath.isPath(path, below: $0.path) }.max { $0.path.count < $1.path.count }
+    guard let mount, Self.fileSystem(at: mount.path, in: root, environment) != mount.fileSystem else { return true }
+    return try catalogue.sampleFiles(below: mount.path, count: Self.sampleFileCount).contains { isPresent($0) }
   }
 
   /// The current file systems at the root and at every recorded path.

@@ -1,0 +1,42 @@
+// Whether a file that is not found does not exist. On a disk that is not mounted, or that fails, no file is found, and
+// each of them may come back.
+
+import LibraryCatalogue
+import LibraryFolder
+import LibraryScan
+import Logging
+import PhotoModel
+
+extension LibraryFiles {
+  /// Whether each file of a record is in the trash, or is certainly not there.
+  func canLocateFiles(of record: TrashRecord) throws(LibraryFilesError) -> Bool {
+    if bucket != nil { return true }
+    do throws(LibraryFilesError) {
+      for file in record.files {
+        if try exists(file.trashPath) { continue }
+        if try !isMounted(file.trashPath) { return false }
+      }
+      return true
+    } catch {
+      guard case .failed = error else { throw error }
+      logger.warning("the trash can't be read", metadata: ["error": "\(error)"])
+      return false
+    }
+  }
+
+  /// Whether the disk of a path in the trash is mounted. A trash folder is at the top of its disk, so this holds for
+  /// disks that no scan has recorded too.
+  func isMounted(_ trashPath: [UInt8]) throws(LibraryFilesError) -> Bool {
+    if bucket != nil { return true }
+    guard trash.isMounted(for: trashPath) else { return false }
+    return try isRecordedDiskMounted(at: trashPath)
+  }
+
+  /// Whether the file system that a scan has recorded for a path is mounted. True if none is recorded.
+  func isRecordedDiskMounted(at path: [UInt8]) throws(LibraryFilesError) -> Bool {
+    if bucket != nil { return true }
+    return try inCatalogue { catalogue throws(AssetSourceError) in
+      try MountCheck(catalogue: catalogue, root: root, environment: .system).isMounted(at: path)
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import GRDB
+import LibraryFixtures
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+@testable import LibraryCatalogue
+@testable import LibraryFiles
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// A library with the disk `disk2` below its root, which can be unmounted and mounted again with its files.
+private final class TwoDisks {
+  let library: TemporaryLibrary
+  let catalogue: Catalogue
+  /// Mounted beside the library; `disk2` is a second place of it.
+  private let disk: TemporaryFileSystem
+  private var mountPoint: String { library.root + "/disk2" }
+
+  /// Puts a picture at each path, and scans both disks.
+  init(_ names: [String] = ["here.jpg", "there.jpg", "disk2/a.jpg"]) throws {
+    library = try TemporaryLibrary()
+    disk = try TemporaryFileSystem(at: library.root + "/../disk", bytes: 1 << 20)
+    catalogue = try library.catalogue()
+    try FileManager.default.createDirectory(atPath: library.root + "/disk2", withIntermediateDirectories: true)
+    try mountAgain()
+    for (number, name) in names.enumerated() { try library.put(smallJPEG + [UInt8(number)], name) }
+    try library.scan(catalogue)
+  }
+
+  deinit {
+    umount2(mountPoint, Int32(MNT_DETACH))
+    disk.unmount()
+  }
+
+  func unmount() throws { try #require(umount2(mountPoint, Int32(MNT_DETACH)) == 0) }
+
+  func mountAgain() throws { try #require(mount(disk.path, mountPoint, nil, UInt(MS_BIND), nil) == 0) }
+
+  func identifier(_ path: String) throws -> LocalIdentifier {
+    try #require(try catalogue.everything()[path]).localIdentifier
+  }
+
+  /// All files of the second disk, mounted or not.
+  var diskFiles: Set<String> { library.allFiles(in: disk.path) }
+}
+
+@Suite("The trash of a disk that is not mounted", .enabled(if: TemporaryFileSystem.canMount))
+struct UnmountedTrashTests {
+  private static func states(_ catalogue: Catalogue) throws -> [String] {
+    try TrashTests.rows(catalogue, "trash").map { String.fromDatabaseValue($0["state"] ?? .null) ?? "" }
+  }
+
+  @Test("an interrupted deletion on a disk that is not mounted is reverted when it is mounted, by a start or a scan")
+  func deletion() throws {
+    for isRestarted in [true, false] {
+      let disks = try TwoDisks()
+      let photo = try disks.identifier("disk2/a.jpg")
+      let files = try disks.library.files(disks.catalogue)
+      try files.prepare([.delete(photo)], for: .local).end()
+      #expect(disks.diskFiles.allSatisfy { $0.hasPrefix(".photod-trash/") } && disks.diskFiles.count == 1)
+      try disks.unmount()
+      try files.recover()
+      #expect(try Self.states(disks.catalogue) == ["deleting"])
+      // Other disks are in use meanwhile.
+      try files.perform([.delete(try disks.identifier("here.jpg"))])
+      #expect(try Self.states(disks.catalogue) == ["deleting", "trashed"])
+      try disks.mountAgain()
+      if isRestarted {
+        try files.recover()
+      } else {
+        try disks.library.scan(disks.catalogue)
+        try files.purge()
+      }
+      #expect(disks.diskFiles == ["a.jpg"])
+      #expect(try Self.states(disks.catalogue) == ["trashed"])
+      #expect(try disks.identifier("disk2/a.jpg") == photo)
+    }
+  }
+
+  @Test("an interrupted restoration on a disk that is not mounted is reverted when it is mounted")
+  func restoration() throws {
+    let disks = try TwoDisks()
+    let photo = try disks.identifier("disk2/a.jpg")
+    let files = try disks.library.files(disks.catalogue)
+    try files.perform([.delete(photo)])
+    try files.prepare([.restore(photo)], for: .local).end()
+    try disks.unmount()
+    try files.recover()
+    #expect(try Self.states(disks.catalogue) == ["restoring"])
+    try disks.mountAgain()
+    try files.recover()
+    #expect(try Self.states(disks.catalogue) == ["trashed"])
+    try files.perform([.restore(photo)])
+    #expect(disks.diskFiles == ["a.jpg"])
+  }
+
+  @Test("a deletion whose file another program removed ends at the next start")
+  func removedFile() throws {
+    let disks = try TwoDisks()
+    let files = try disks.library.files(disks.catalogue)
+    let photo = try disks.identifier("disk2/a.jpg")
+    try files.prepare([.delete(photo)], for: .local).end()
+    try FileManager.default.removeItem(atPath: disks.library.root + "/disk2/.photod-trash")
+    try files.recover()
+    #expect(try Self.states(disks.catalogue).isEmpty)
+  }
+
+  @Test("an interrupted purge of a disk that is not mounted continues when it is mounted")
+  func interruptedPurge() throws {
+    let disks = try TwoDisks()
+    let files = try disks.library.files(disks.catalogue)
+    try files.perform([.delete(try disks.identifier("disk2/a.jpg"))])
+    try disks.catalogue.pool.write { try $0.execute(sql: "UPDATE trash SET state = 'purging'") }
+    try disks.unmount()
+    try files.recover()
+    #expect(try Self.states(disks.catalogue) == ["purging"] && disks.diskFiles.count == 1)
+    try disks.mountAgain()
+    try files.recover()
+    #expect(try Self.states(disks.catalogue).isEmpty && disks.diskFiles.isEmpty)
+  }
+
+  @Test("a file that can't be looked up is not dropped from an asset that is restored")
+  func unreadableFile() throws {
+    let disks = try TwoDisks(["here.jpg", "disk2/a.jpg"])
+    let photo = try disks.identifier("here.jpg")
+    // As a scan stores the video of a live photo.
+    try disks.library.put([1, 2, 3], "disk2/here.mov")
+    try disks.catalogue.pool.write { db in
+      try db.execute(
+        sql: """
+          INSERT INTO file (asset, role, path, inode, size, modified)
+          SELECT asset, 'pairedVideo', CAST('disk2/here.mov' AS BLOB), 1, 3, 1 FROM file
+          WHERE path = CAST('here.jpg' AS BLOB)
+          """)
+    }
+    let files = try disks.library.files(disks.catalogue)
+    try files.perform([.delete(photo)])
+    try disks.unmount()
+    #expect(throws: FileChangeFailure.self) { try files.perform([.restore(photo)]) }
+    try disks.mountAgain()
+    try files.perform([.restore(photo)])
+    #expect(disks.diskFiles == ["a.jpg", "here.mov"])
+  }
+}
