@@ -109,6 +109,23 @@ struct UnmountedTrashTests {
     #expect(try Self.states(disks.catalogue).isEmpty)
   }
 
+  @Test("a purge keeps the records of a disk that is not mounted, and removes its files when it is mounted")
+  func purge() throws {
+    let disks = try TwoDisks()
+    let files = try disks.library.files(disks.catalogue)
+    try files.perform([.delete(try disks.identifier("disk2/a.jpg")), .delete(try disks.identifier("here.jpg"))])
+    try disks.unmount()
+    // The disk has no known file now, so this scan no longer records it.
+    try disks.library.put(smallPNG, "other.png")
+    try disks.library.scan(disks.catalogue)
+    let later = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000) + 40 * 86_400_000)
+    #expect(try files.purge(now: later) == 1)
+    #expect(try Self.states(disks.catalogue) == ["trashed"] && disks.diskFiles.count == 1)
+    try disks.mountAgain()
+    #expect(try files.purge(now: later) == 1)
+    #expect(try Self.states(disks.catalogue).isEmpty && disks.diskFiles.isEmpty)
+  }
+
   @Test("an interrupted purge of a disk that is not mounted continues when it is mounted")
   func interruptedPurge() throws {
     let disks = try TwoDisks()

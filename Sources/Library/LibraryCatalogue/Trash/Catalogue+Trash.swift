@@ -44,13 +44,15 @@ extension Catalogue {
     }
   }
 
-  /// Records of assets that were deleted before a point in time, oldest first.
+  /// Records of assets that were deleted before a point in time, in the order of their rows.
   ///
-  /// - Parameter milliseconds: since 1970.
+  /// - Parameters:
+  ///   - milliseconds: since 1970.
+  ///   - row: the last one of the previous call, or 0.
   package func trashRecords(
-    deletedBefore milliseconds: Int64, limit: Int
+    deletedBefore milliseconds: Int64, after row: Int64, limit: Int
   ) throws(AssetSourceError) -> [TrashRecord] {
-    try read { try TrashRecord.deleted(before: milliseconds, limit: limit, $0) }
+    try read { try TrashRecord.deleted(before: milliseconds, after: row, limit: limit, $0) }
   }
 
   /// The files of an asset whose paths are known, the primary file first.

@@ -62,14 +62,16 @@ extension TrashRecord {
       .map { try TrashRecord($0, db) }
   }
 
-  /// Records deleted before a point in time, oldest first.
-  static func deleted(before milliseconds: Int64, limit: Int, _ db: Database) throws -> [TrashRecord] {
+  /// Records deleted before a point in time, in the order of their rows, from the one after `row`.
+  static func deleted(
+    before milliseconds: Int64, after row: Int64, limit: Int, _ db: Database
+  ) throws -> [TrashRecord] {
     try Row.fetchAll(
       db,
       sql: """
-        SELECT id, localIdentifier, state FROM trash WHERE deletedDate < ? AND state = 'trashed'
-        ORDER BY deletedDate LIMIT ?
-        """, arguments: [milliseconds, limit]
+        SELECT id, localIdentifier, state FROM trash WHERE deletedDate < ? AND state = 'trashed' AND id > ?
+        ORDER BY id LIMIT ?
+        """, arguments: [milliseconds, row, limit]
     ).map { try TrashRecord($0, db) }
   }
 

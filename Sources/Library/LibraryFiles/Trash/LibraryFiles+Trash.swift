@@ -25,7 +25,8 @@ extension LibraryFiles {
     try catalogue.trashedAssets(after: cursor, limit: limit, purgedAfter: trashLifetime, for: principal)
   }
 
-  /// Deletes assets permanently that were in the trash for longer than `trashDays`.
+  /// Deletes assets permanently that were in the trash for longer than `trashDays`. Those on a disk that is not mounted
+  /// are kept until a later purge.
   ///
   /// - Returns: the number of purged assets.
   @discardableResult
@@ -40,15 +41,23 @@ extension LibraryFiles {
       try recoverUnfinished()
     }
     let limit = now.milliseconds - trashLifetime
-    var count = 0
+    var (count, kept) = (0, 0)
+    var last: Int64 = 0
     while !stop.isRaised {
       if isReadOnly { return count }
       let lock = try acquireLock()
       defer { lock.unlock() }
-      let records = try inCatalogue { catalogue throws(AssetSourceError) in
-        try catalogue.trashRecords(deletedBefore: limit, limit: Self.purgeBatch)
+      let found = try inCatalogue { catalogue throws(AssetSourceError) in
+        try catalogue.trashRecords(deletedBefore: limit, after: last, limit: Self.purgeBatch)
       }
-      if records.isEmpty { break }
+      guard let end = found.last else { break }
+      last = end.id
+      var records: [TrashRecord] = []
+      for record in found {
+        // A file of an unmounted disk looks removed. Without its record, it would stay in its trash for good.
+        if try canLocateFiles(of: record) { records.append(record) } else { kept += 1 }
+      }
+      if records.isEmpty { continue }
       try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.setState(.purging, of: records) }
       for record in records {
         fault(.purging)
@@ -57,6 +66,7 @@ extension LibraryFiles {
       count += records.count
     }
     if let bucket, !isReadOnly { try sweepTrash(of: bucket, now: now, stop: stop) }
+    if kept > 0 { logger.notice("assets not purged: their disk can't be read", metadata: ["assets": "\(kept)"]) }
     if count > 0 { logger.info("trash purged", metadata: ["assets": "\(count)"]) }
     return count
   }

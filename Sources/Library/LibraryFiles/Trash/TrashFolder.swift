@@ -109,11 +109,17 @@ struct TrashFolder: Sendable {
   }
 
   /// Permanently removes a file in the trash, and the folder of the asset with its last file. A missing file is not an
-  /// error.
+  /// error. The removal is synced.
   func remove(_ trashPath: [UInt8]) throws(SystemError) {
     do throws(SystemError) {
       let folder = try root.open(LibraryPath.folder(of: trashPath), isFolder: true)
-      try folder.remove(LibraryPath.name(of: trashPath))
+      do throws(SystemError) {
+        try folder.remove(LibraryPath.name(of: trashPath))
+      } catch {
+        guard error.code == ENOENT else { throw error }
+      }
+      // Also if it was missing: an earlier process may have ended between these two steps.
+      try folder.sync()
     } catch {
       guard error.code == ENOENT || error.code == ENOTDIR else { throw error }
     }
