@@ -140,6 +140,30 @@ struct UnmountedTrashTests {
     #expect(try Self.states(disks.catalogue).isEmpty && disks.diskFiles.isEmpty)
   }
 
+  @Test(
+    "to delete an asset of a disk that is not mounted is refused, at the top of the disk and below",
+    arguments: ["disk2/a.jpg", "disk2/x/a.jpg"])
+  func refused(_ path: String) throws {
+    let disks = try TwoDisks(["here.jpg", path])
+    let files = try disks.library.files(disks.catalogue)
+    let photo = try disks.identifier(path)
+    try disks.unmount()
+    #expect {
+      try files.perform([.delete(try disks.identifier("here.jpg")), .delete(photo)])
+    } throws: {
+      guard case .failed(_, let cause)? = ($0 as? FileChangeFailure)?.reason else { return false }
+      return cause.code == ENOENT
+    }
+    #expect(try Self.states(disks.catalogue).isEmpty && disks.library.allFiles == ["here.jpg"])
+    try disks.mountAgain()
+    #expect(try disks.library.scan(disks.catalogue).probed == 0)
+    #expect(try disks.identifier(path) == photo)
+    // A file that another program removed counts as deleted.
+    unlink(disks.library.root + "/" + path)
+    try files.perform([.delete(photo)])
+    #expect(try disks.catalogue.everything().keys.contains(path) == false)
+  }
+
   @Test("a file that can't be looked up is not dropped from an asset that is restored")
   func unreadableFile() throws {
     let disks = try TwoDisks(["here.jpg", "disk2/a.jpg"])

@@ -215,8 +215,11 @@ extension LibraryFiles: FileChangePreparing {
     for file in record.files {
       switch step {
       case .delete:
-        // A file that is already gone counts as deleted.
+        // A file that is already gone counts as deleted. One of an unmounted disk comes back.
         if try !move(file.path, to: file.trashPath) {
+          guard try isRecordedDiskMounted(at: file.path) else {
+            throw .failed(path: file.path, SystemError(code: ENOENT))
+          }
           try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.delete(file, of: record) }
         }
       case .restore:
