@@ -343,4 +343,25 @@ struct StagedUploadTests {
     _ = try executor.perform(Self.album(of: [upload]), for: .local)
     #expect(library.allFiles(in: disk.path) == ["07/a.jpg"] && library.allFiles.isEmpty)
   }
+
+  @Test(
+    "the modification date of a staged upload is kept by a copy to another disk",
+    .enabled(if: TemporaryFileSystem.canMount))
+  func dateOnOtherDisk() throws {
+    let library = try TemporaryLibrary()
+    let disk = try TemporaryFileSystem(at: library.root + "/2021", bytes: 1 << 20)
+    defer { withExtendedLifetime(disk) {} }
+    let files = try library.files(try library.catalogue()) { $0.reserveBytes = 0 }
+    let date = Timestamp(milliseconds: 1_625_400_000_250)
+    let append = try files.stage(named: "a.jpg", length: nil, for: .local)
+    try append.write(smallJPEG)
+    try append.setModificationDate(date)
+    _ = try files.finish(append, isEnd: true)
+    #expect(try files.addStaged(append.upload.identifier, for: .local).asset.creationDate == date)
+    #expect(library.allFiles(in: disk.path) == ["07/a.jpg"])
+    // A catalogue that is made from the files alone has the same date.
+    let other = try Catalogue(dataFolder: library.data + "/other")
+    try library.scan(other)
+    #expect(try other.everything()["2021/07/a.jpg"]?.creationDate == date)
+  }
 }

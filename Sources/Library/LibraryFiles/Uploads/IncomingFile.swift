@@ -99,7 +99,7 @@ package final class IncomingFile: Sendable {
     try Self.copy(of: descriptor, to: folder, at: path, root: root, reserveBytes: reserveBytes)
   }
 
-  /// A synced copy of an open file, in a folder of another file system.
+  /// A synced copy of an open file with its modification time, in a folder of another file system.
   static func copy(
     of descriptor: Int32, to folder: LibraryFile, at path: [UInt8], root: LibraryFolder, reserveBytes: Int64
   ) throws(SystemError) -> IncomingFile {
@@ -118,8 +118,18 @@ package final class IncomingFile: Sendable {
       offset += Int64(count)
     }
     copy.written.store(offset, ordering: .relaxed)
+    try copyModificationDate(of: descriptor, to: copy.descriptor)
     try copy.sync()
     return copy
+  }
+
+  /// Gives a copy the modification time of its original: it is the creation date of a file without a date of its own.
+  private static func copyModificationDate(of descriptor: Int32, to copy: Int32) throws(SystemError) {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw SystemError(code: errno) }
+    guard futimens(copy, [status.st_mtim, status.st_mtim]) != 0 else { return }
+    // Some file systems let no program set times. A copy with its own time is better than none.
+    guard errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS else { throw SystemError(code: errno) }
   }
 
   /// Writes all bytes at the descriptor's position. If this throws, some of them may be written.
