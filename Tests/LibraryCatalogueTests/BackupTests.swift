@@ -252,6 +252,35 @@ struct BackupTests {
     #expect(throws: LibraryError.restoreUnderWay(path: library.data)) { try library.catalogue() }
   }
 
+  @Test("a restore over a catalogue that is damaged or lost uses no revision again", arguments: ["damaged", "lost"])
+  func revisions(_ what: String) throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallJPEG, "a.jpg")
+    let copy = library.data + "/../copy.sqlite"
+    let present = library.data + "/catalogue.sqlite"
+    var last: Int64 = 0
+    for _ in 0..<2 {
+      do {
+        let catalogue = try library.catalogue()
+        if last == 0 { try catalogue.backUp(to: copy) }
+        for number in 0..<5 {
+          try library.put(smallJPEG + [UInt8(number)], "\(UInt64.random(in: 0 ... .max)).jpg")
+          try library.scan(catalogue)
+        }
+        let now = try token(library)
+        #expect(now > last)
+        last = now
+      }
+      switch what {
+      case "damaged": try Data("no database at all".utf8).write(to: URL(filePath: present))
+      default: unlink(present)
+      }
+      _ = try CatalogueRestore(dataFolder: library.data).restore(from: copy)
+      #expect(try token(library) > last)
+      last = try token(library)
+    }
+  }
+
   @Test("a restore works without a catalogue, and keeps a damaged one with its write-ahead log")
   func withoutASoundOne() throws {
     let library = try TemporaryLibrary()

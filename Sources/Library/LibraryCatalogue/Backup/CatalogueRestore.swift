@@ -1,6 +1,7 @@
 // Replaces the current catalogue with a backup. A kill at any moment leaves one of them, complete; the current one is
 // kept under another name.
 
+import Foundation
 import GRDB
 import LibraryFolder
 import PhotoModel
@@ -36,12 +37,12 @@ package struct CatalogueRestore {
       throw .notACatalogue(path: path, CatalogueCopy.reason(error))
     }
     do {
-      let token = settle(present)
+      let token = settle(present) ?? Self.tokenAfterEveryOther()
       // The token counter continues from the higher of the two values, so a revision is never reused.
       let copy = try DatabaseQueue(path: incoming)
       try copy.write { db in
         // The history of the copy does not match the changes that clients saw after the backup.
-        try Self.beginHistory(after: token ?? 0, db)
+        try Self.beginHistory(after: token, db)
         // Files added since the backup are unknown to it: a scan is needed.
         try db.execute(sql: "UPDATE catalogueValue SET value = 0 WHERE name = 'isFirstScanComplete'")
         // A change that was unfinished at the time of the backup may have been committed since: its file is now in the
@@ -101,17 +102,23 @@ package struct CatalogueRestore {
     return source
   }
 
-  /// Checkpoints the log of the current catalogue into its file. `nil`: there is no catalogue, or it is unreadable;
-  /// then its log is moved with it.
+  /// Checkpoints the log of the current catalogue into its file; if that fails, the log is moved with it.
+  ///
+  /// - Returns: its token; `nil`: there is no catalogue, or it is unreadable.
   private func settle(_ present: String) -> Int64? {
     guard access(present, F_OK) == 0, let queue = try? DatabaseQueue(path: present) else { return nil }
-    let token = try? queue.writeWithoutTransaction { db in
-      try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
-      return try Int64.fetchOne(db, sql: "SELECT revision FROM library WHERE id = 0")
-    }
+    // Before the checkpoint: on a full or read-only disk the log can still be read.
+    let token = try? queue.read { try Int64.fetchOne($0, sql: "SELECT revision FROM library WHERE id = 0") }
+    try? queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
     try? queue.close()
-    return token ?? nil
+    return token
   }
+
+  /// A token above all that a lost or unreadable catalogue may have given to clients: the microseconds since 1970. No
+  /// catalogue has a change in each microsecond, so this holds for later restores too. Clients' tokens from before are
+  /// older than the new history, and are refused. A new `contentKey` would not do: cursors, versions and the trash of a
+  /// bucket depend on it.
+  private static func tokenAfterEveryOther() -> Int64 { Int64(Date().timeIntervalSince1970 * 1_000_000) }
 
   /// Keeps the current catalogue under a second, free name.
   private func setAside(_ present: String) throws -> String {
