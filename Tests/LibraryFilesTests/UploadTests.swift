@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import ImageCodec
 import LibraryFixtures
 import LibraryFolder
@@ -215,6 +216,28 @@ struct UploadTests {
     #expect(library.allFiles(in: disk.path).count == 1 && library.allFiles.isEmpty)
     try files.perform([.restore(asset.localIdentifier)])
     #expect(library.allFiles(in: disk.path) == ["07/a.jpg"])
+  }
+
+  /// Makes the assets of the catalogue unreadable after each commit.
+  private final class ReadFault: TransactionObserver {
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
+    func databaseDidChange(with event: DatabaseEvent) {}
+    func databaseDidRollback(_ db: Database) {}
+    func databaseDidCommit(_ db: Database) {
+      // The observer sees this commit too; then there is no row any more.
+      if db.changesCount > 0 { try? db.execute(sql: "DELETE FROM libraryAsset") }
+    }
+  }
+
+  @Test("an upload whose asset can't be read after its commit keeps its file")
+  func unreadableAsset() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    let files = try library.files(catalogue)
+    catalogue.pool.add(transactionObserver: ReadFault(), extent: .databaseLifetime)
+    #expect(throws: LibraryFilesError.self) { try files.upload(Self.dated, "a.jpg") }
+    #expect(library.allFiles == ["2021/07/a.jpg"])
+    #expect(try catalogue.knownFile(at: Array("2021/07/a.jpg".utf8)) != nil)
   }
 
   @Test("two concurrent uploads of the same content are one asset")

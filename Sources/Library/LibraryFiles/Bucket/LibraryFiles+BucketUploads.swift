@@ -46,7 +46,7 @@ extension LibraryFiles {
       return UploadedAsset(asset: asset, isNew: true)
     } catch {
       // The object has no asset. Remove it, because the sender would create a duplicate by retrying.
-      if isNew { removeWithoutAsset(path, in: bucket) }
+      if isNew, !mayBeRecorded(path) { removeWithoutAsset(path, in: bucket) }
       throw error
     }
   }

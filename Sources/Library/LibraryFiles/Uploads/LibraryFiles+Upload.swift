@@ -64,7 +64,7 @@ extension LibraryFiles {
       fault(.recorded)
       return UploadedAsset(asset: asset, isNew: true)
     } catch {
-      guard isOurs else { throw error }
+      guard isOurs, !mayBeRecorded(path) else { throw error }
       // The file has no asset. Remove it, because the sender would create a duplicate by retrying.
       do throws(SystemError) {
         try root.open(LibraryPath.folder(of: path), isFolder: true).remove(LibraryPath.name(of: path))
@@ -146,6 +146,22 @@ extension LibraryFiles {
     let asset = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.addUpload(file, for: principal) }
     refreshMoments()
     return asset
+  }
+
+  /// Whether the catalogue has the uploaded file at this path, or can't be read. A failed call may have failed after its
+  /// commit; then the file must stay. If it stays without a row, the next scan makes it an asset.
+  func mayBeRecorded(_ path: [UInt8]) -> Bool {
+    do throws(LibraryFilesError) {
+      let known = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.knownFile(at: path) }
+      // In a bucket, the path was checked to be unknown before. In a folder it may also have the row of a missing file.
+      guard let known, bucket == nil else { return known != nil }
+      return try inFileSystem { () throws(SystemError) in try root.open(path).identity } == known.identity
+    } catch {
+      logger.error(
+        "keeping an uploaded file that may have an asset",
+        metadata: ["path": "\(LibraryPath.display(path))", "error": "\(error)"])
+      return true
+    }
   }
 
   func refreshMoments() {
