@@ -95,6 +95,41 @@ extension TrashTests {
     #expect(try Self.lasting(catalogue, "asset").union(Self.lasting(catalogue, "member")) == kept)
   }
 
+  @Test("a file that has taken the path of a trashed one stays when an interrupted restoration is reverted")
+  func otherFile() throws {
+    let (library, catalogue, moving, _) = try Self.halted(.behindMoving, restoring: true)
+    // As after a catalogue was restored that was copied during the restoration.
+    unlink(library.root + "/x/a.jpg")
+    try library.put(smallPNG, "x/a.jpg")
+    let files = try library.files(catalogue)
+    try files.recover()
+    #expect(try Data(contentsOf: URL(filePath: library.root + "/x/a.jpg")) == Data(smallPNG))
+    #expect(Set(library.allFiles.filter { !$0.hasPrefix(".photod-trash/") }) == ["x/a.jpg", "x/c.jpg"])
+    #expect(try Self.rows(catalogue, "trash").allSatisfy { $0["state"] == "trashed".databaseValue })
+    try files.perform([.restore(moving[1])])
+    #expect(library.allFiles == ["x/a.jpg", "x/b.jpg", "x/c.jpg"])
+  }
+
+  @Test("an interrupted restoration in a moved library is reverted: each file has another inode")
+  func movedLibrary() throws {
+    let (library, catalogue, moving, _) = try Self.halted(.behindMoving, restoring: true)
+    for path in ["x/a.jpg", "x/b.jpg"].map({ library.root + "/" + $0 }) {
+      var status = stat()
+      try #require(stat(path, &status) == 0)
+      let bytes = try Data(contentsOf: URL(filePath: path))
+      #expect(rename(path, path + ".old") == 0)
+      try bytes.write(to: URL(filePath: path))
+      var times = [status.st_atim, status.st_mtim]
+      #expect(utimensat(AT_FDCWD, path, &times, 0) == 0)
+      unlink(path + ".old")
+    }
+    let files = try library.files(catalogue)
+    try files.recover()
+    #expect(Set(library.allFiles.filter { !$0.hasPrefix(".photod-trash/") }) == ["x/c.jpg"])
+    try files.perform(moving.map { .restore($0) })
+    #expect(library.allFiles == ["x/a.jpg", "x/b.jpg", "x/c.jpg"])
+  }
+
   @Test("an interrupted purge is completed at the next start")
   func recoveredPurge() throws {
     let library = try TemporaryLibrary()

@@ -87,10 +87,40 @@ extension LibraryFiles {
     for file in record.files {
       if try exists(file.trashPath) {
         try removeRestoredCopy(of: file)
-      } else {
+      } else if try isAtItsPath(file, of: record) {
         _ = try move(file.path, to: file.trashPath)
       }
     }
     try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.setState(.trashed, of: [record]) }
+  }
+
+  /// Whether the file at the library path of a trashed file is that file. Any other stays: the intent may be that of a
+  /// catalogue that was restored from a backup, and the path may have got another file since.
+  private func isAtItsPath(_ file: TrashRecord.File, of record: TrashRecord) throws(LibraryFilesError) -> Bool {
+    // A moved object has another identity, which is recorded only after the move.
+    if bucket != nil { return true }
+    guard try exists(file.path) else { return false }
+    let original = try inCatalogue { catalogue throws(AssetSourceError) in
+      try catalogue.original(of: file, in: record)
+    }
+    guard let original else { return false }
+    let found: LibraryFile
+    do throws(SystemError) {
+      let entry = try root.open(LibraryPath.folder(of: file.path), isFolder: true).entry(
+        LibraryPath.name(of: file.path))
+      if entry.identity == original.identity { return true }
+      guard entry.kind == .file else { return false }
+      found = try root.open(file.path)
+    } catch {
+      throw LibraryFilesError(error, at: file.path)
+    }
+    // The library may have been moved with its trash.
+    do throws(ByteSourceError) {
+      return try found.isCopy(of: original)
+    } catch {
+      switch error {
+      case .readFailed(let code): throw .failed(path: file.path, SystemError(code: code))
+      }
+    }
   }
 }
