@@ -43,6 +43,23 @@ struct RenderLaneTests {
     held?.release()
   }
 
+  @Test("withdrawn work that holds memory of the budget gives it to later work")
+  func withdrawnMemory() async {
+    let budget = ByteBudget(capacityBytes: 100)
+    let lane = RenderLane(label: "test", workers: 1, budget: budget)
+    let log = EventLog()
+    func holding(_ memory: ByteBudget.Reservation?) -> RenderLane.Work {
+      { _ in log.append("held \(memory?.bytes ?? 0)") }
+    }
+    let others = budget.tryReserve(30)
+    let holder = lane.submit(.normal, bytes: 60, holding(budget.tryReserve(50)))
+    lane.submit(.normal, bytes: 60, Self.work("next", log))
+    #expect(lane.withdraw(holder))
+    #expect(await log.lines(1) == ["next"])
+    others?.release()
+    await eventually { budget.bytesInUse == 0 }
+  }
+
   @Test("background work leaves one worker free")
   func background() async {
     let gate = Gate()

@@ -136,10 +136,12 @@ package final class RenderLane: Sendable {
   /// Removes work from the queue. Returns false if the work has started or was already withdrawn.
   @discardableResult
   package func withdraw(_ ticket: Ticket) -> Bool {
-    let isWithdrawn = state.withLock { $0.entries.removeValue(forKey: ticket.number) != nil }
+    // Released after the lock: what the work holds may be memory of the budget, whose release calls `admit`.
+    let withdrawn = state.withLock { $0.entries.removeValue(forKey: ticket.number) }
+    guard withdrawn != nil else { return false }
     // Later work may fit into memory where this work did not.
-    if isWithdrawn { admit() }
-    return isWithdrawn
+    admit()
+    return true
   }
 
   /// Starts threads for parts of one render. `nil` if the lane has a single worker, so that it uses a single core.
@@ -157,7 +159,13 @@ package final class RenderLane: Sendable {
   /// Calls `body` once, on the lane's queue, when the first entry of the queue waits for memory: so that memory which is
   /// not needed at once can be given back. Replaces an earlier body that was not called yet.
   package func onMemoryShortage(_ body: @escaping @Sendable () -> Void) {
-    state.withLock { $0.onMemoryShortage = body }
+    // Released after the lock.
+    let replaced = state.withLock { state in
+      let earlier = state.onMemoryShortage
+      state.onMemoryShortage = body
+      return earlier
+    }
+    withExtendedLifetime(replaced) {}
   }
 
   /// Starts all work that can start now.
