@@ -30,10 +30,28 @@ struct PreviewServiceTests {
       asset = originals.add(file)
     }
 
-    func request(_ operations: [AdjustmentOperation], _ client: String = "tab", side: Int = 200) -> PreviewRequest {
+    func request(
+      _ operations: [AdjustmentOperation], _ client: String = "tab", side: Int = 200, of other: Asset? = nil
+    ) -> PreviewRequest {
       PreviewRequest(
-        owner: "me", client: client, asset: asset, adjustments: Adjustments(operations),
+        owner: "me", client: client, asset: other ?? asset, adjustments: Adjustments(operations),
         targetSize: .size(PixelSize(width: side, height: side)))
+    }
+
+    /// An original whose decode `originals` can block.
+    func addLarge() -> Asset {
+      let pixels = Scene(seed: 5).pixels(width: 1200, height: 900)
+      return originals.add(JPEGFile { $0.quality = 98 }.encoded(pixels), named: "large")
+    }
+
+    /// Starts a preview and logs its end under a name.
+    func start(_ name: String, of asset: Asset, client: String = "tab", _ log: EventLog) -> PreviewTask {
+      service.render(request([.tone(.tint, 0.5)], client, of: asset)) { outcome in
+        switch outcome {
+        case .success(let image): log.append("\(name): \(image.size.width) pixels wide")
+        case .failure(let error): log.append("\(name): \(error)")
+        }
+      }
     }
 
     func outcome(_ operations: [AdjustmentOperation], _ client: String = "tab", side: Int = 200) async -> Outcome {
@@ -94,6 +112,47 @@ struct PreviewServiceTests {
     #expect(await log.lines(1) == ["first cancelled"])
     held.release()
     #expect(await Set(log.lines(2)) == ["second shown", "other shown"])
+  }
+
+  @Test("the picture is decoded once, whatever requests come meanwhile, and the latest is shown")
+  func decodedOnce() async {
+    let harness = Harness()
+    let large = harness.addLarge()
+    let log = EventLog()
+    harness.originals.blockReaders()
+    _ = harness.start("first", of: large, log)
+    await harness.originals.waitUntilReaderBlocks()
+    let second = harness.start("second", of: large, log)
+    second.cancel()
+    _ = harness.start("third", of: large, log)
+    _ = harness.start("fourth", of: large, log)
+    #expect(await log.lines(3) == ["first: cancelled", "second: cancelled", "third: cancelled"])
+    // The lease of a session does not end before it has its proxy.
+    harness.clock.advance(by: .seconds(61))
+    harness.service.expire()
+    harness.originals.resumeReaders()
+    #expect(await log.next() == "fourth: 200 pixels wide")
+    #expect(harness.originals.opened == 1 && harness.service.proxyCount == 1)
+    harness.service.expire()
+    #expect(harness.service.proxyCount == 1)
+  }
+
+  @Test("a request for another picture stops the decode of the earlier one, and so does the end of the session")
+  func stoppedDecode() async {
+    let harness = Harness { $0.sessions = 1 }
+    let large = harness.addLarge()
+    let log = EventLog()
+    for client in ["tab", "another"] {
+      harness.originals.blockReaders()
+      _ = harness.start("large", of: large, log)
+      await harness.originals.waitUntilReaderBlocks()
+      _ = harness.start("small", of: harness.asset, client: client, log)
+      #expect(await log.lines(2) == ["large: cancelled", "small: 200 pixels wide"], "\(client)")
+      harness.originals.resumeReaders()
+      // Less than the proxy of the large picture.
+      await eventually { harness.budget.bytesInUse < 1200 * 900 * 3 }
+      #expect(harness.service.proxyCount == 1, "\(client)")
+    }
   }
 
   @Test("a session that is not used gives its memory back, and one too many ends the oldest")

@@ -63,7 +63,7 @@ extension Endpoint {
         description: """
           For editors: the picture is decoded once, at most \(PreviewService.Limits().proxySide) pixels on its longer \
           side, and kept for the client while it asks for previews. A request cancels the client's earlier one, whose \
-          response is 409.
+          response is 409; the decode goes on, and the latest request is rendered from it.
           """,
         body: "Preview",
         responses: [APIResponse(200, "The preview.", .media(["image/jpeg"]), [.cacheControl, .imageResult])],

@@ -1,10 +1,12 @@
 // Live previews of adjustments: while a slider moves, each request renders other operations of one picture.
 //
 //     request -> the client's session; its earlier request is cancelled
-//             -> no proxy of this content yet: decode the picture once into a proxy, on the render lane
-//             -> render the operations from the proxy, on the render lane -> one JPEG
+//             -> no proxy of this content yet: wait for the session's decode of the picture into a proxy, which the first
+//                such request starts on the render lane
+//             -> render the operations of the latest request from the proxy, on the render lane -> one JPEG
 //
-// A session belongs to a client of a principal. Its proxy stays reserved in the memory budget until its lease ends.
+// A session belongs to a client of a principal. Its proxy stays reserved in the memory budget until its lease ends. The
+// decode belongs to the session too, not to a request: an editor sends requests more often than a decode ends.
 
 import ImageCodec
 import ImageRender
@@ -65,6 +67,8 @@ package final class PreviewService: Sendable {
   private struct Key: Hashable {
     let owner: String
     let client: String
+
+    init(_ request: PreviewRequest) { (owner, client) = (request.owner, request.client) }
   }
 
   private final class Proxy: Sendable {
@@ -87,8 +91,21 @@ package final class PreviewService: Sendable {
     deinit { reservation.release() }
   }
 
+  /// The decode of a picture into a proxy. Requests for the same content wait for it.
+  private final class Decode: Sendable {
+    let contentVersion: ContentVersion
+    /// Raised when its session ends or shows another content.
+    let stop = StopFlag()
+
+    init(_ contentVersion: ContentVersion) { self.contentVersion = contentVersion }
+  }
+
   private struct Session {
     var proxy: Proxy?
+    /// Makes the proxy, while there is none.
+    var decode: Decode?
+    /// The client's latest request, and the task that waits for its preview.
+    var request: PreviewRequest
     var task: PreviewTask
     var lastUse: ContinuousClock.Instant
   }
@@ -126,13 +143,16 @@ package final class PreviewService: Sendable {
     _ request: PreviewRequest, deliver: @escaping @Sendable (Result<RenderedImage, ImageServiceError>) -> Void
   ) -> PreviewTask {
     let task = PreviewTask(deliver)
-    let (proxy, ended) = begin(task, request)
+    let (session, startsDecode, ended) = begin(task, request)
     // Released and called without the lock.
-    for session in ended { session.task.cancel() }
-    do throws(ImageServiceError) {
-      if let proxy { try submit(request, task, proxy) } else { try makeProxy(request, task) }
-    } catch {
-      task.finish(.failure(error))
+    for earlier in ended {
+      earlier.task.cancel()
+      if let decode = earlier.decode, decode !== session.decode { decode.stop.raise() }
+    }
+    if let proxy = session.proxy {
+      submit(request, task, proxy)
+    } else if startsDecode, let decode = session.decode {
+      start(decode, request)
     }
     return task
   }
@@ -141,7 +161,8 @@ package final class PreviewService: Sendable {
   package func expire() {
     let oldest = now() - limits.lease
     let ended = sessions.withLock { sessions in
-      let ended = sessions.filter { $0.value.lastUse < oldest }
+      // A lease begins anew when the proxy is made.
+      let ended = sessions.filter { $0.value.lastUse < oldest && $0.value.decode == nil }
       for key in ended.keys { sessions[key] = nil }
       return ended
     }
@@ -149,32 +170,49 @@ package final class PreviewService: Sendable {
     withExtendedLifetime(ended) {}
   }
 
-  /// Notes a request as its client's latest. Returns the proxy if it is of the same content, and sessions to end: the
-  /// client's earlier one, and the oldest if there are too many.
-  private func begin(_ task: PreviewTask, _ request: PreviewRequest) -> (Proxy?, ended: [Session]) {
-    let key = Key(owner: request.owner, client: request.client)
-    let time = now()
+  /// Notes a request as its client's latest. Returns its session with the proxy or the decode of its content, whether the
+  /// decode is new, so that the caller must start it, and sessions to end: the client's earlier one, and the oldest if
+  /// there are too many.
+  private func begin(
+    _ task: PreviewTask, _ request: PreviewRequest
+  ) -> (session: Session, startsDecode: Bool, ended: [Session]) {
+    let key = Key(request)
+    let content = request.asset.contentVersion
+    var session = Session(request: request, task: task, lastUse: now())
     return sessions.withLock { sessions in
       var ended: [Session] = []
-      var proxy: Proxy?
       if let earlier = sessions[key] {
         ended.append(earlier)
-        if earlier.proxy?.contentVersion == request.asset.contentVersion { proxy = earlier.proxy }
+        if earlier.proxy?.contentVersion == content { session.proxy = earlier.proxy }
+        if earlier.decode?.contentVersion == content { session.decode = earlier.decode }
       } else if sessions.count >= limits.sessions,
         let oldest = sessions.min(by: { $0.value.lastUse < $1.value.lastUse })
       {
         ended.append(oldest.value)
         sessions[oldest.key] = nil
       }
-      sessions[key] = Session(proxy: proxy, task: task, lastUse: time)
-      return (proxy, ended)
+      let startsDecode = session.proxy == nil && session.decode == nil
+      if startsDecode { session.decode = Decode(content) }
+      sessions[key] = session
+      return (session, startsDecode, ended)
     }
   }
 
-  private func makeProxy(_ request: PreviewRequest, _ task: PreviewTask) throws(ImageServiceError) {
+  // MARK: The proxy
+
+  private func start(_ decode: Decode, _ request: PreviewRequest) {
+    let key = Key(request)
+    do throws(ImageServiceError) {
+      try queue(decode, request.asset, key)
+    } catch {
+      failed(decode, key, error)
+    }
+  }
+
+  private func queue(_ decode: Decode, _ asset: Asset, _ key: Key) throws(ImageServiceError) {
     let source: any ByteSource
     do throws(OriginalStoreError) {
-      source = try originals.open(request.asset.original)
+      source = try originals.open(asset.original)
     } catch {
       throw ImageServiceError(error)
     }
@@ -182,30 +220,51 @@ package final class PreviewService: Sendable {
     let header = try codec { () throws(CodecError) in try ImageHeader.read(from: source, limits: limits) }
     let plan = ProxyPicture.plan(header, side: self.limits.proxySide)
     let proxyBytes = ProxyPicture.byteCount(plan)
-    try submit(task, bytes: plan.peakBytes + proxyBytes) { [self] reservation throws(ImageServiceError) in
+    submit(bytes: plan.peakBytes + proxyBytes, stop: decode.stop) { [self] reservation throws(ImageServiceError) in
       let bytes = try codec { () throws(CodecError) in
         try ProxyPicture.render(
-          plan, source: source, workers: workers, transforms: transforms, limits: limits, stop: task.stop)
+          plan, source: source, workers: workers, transforms: transforms, limits: limits, stop: decode.stop)
       }
       if !source.isUnchanged { throw .originalChanged }
       let memory = MemoryByteSource(bytes)
       let header = try codec { () throws(CodecError) in try ImageHeader.read(from: memory, limits: limits) }
-      let proxy = Proxy(request.asset.contentVersion, memory, header, reservation.split(off: proxyBytes))
-      let key = Key(owner: request.owner, client: request.client)
-      sessions.withLock { sessions in
-        // A later request of the client may be about another picture.
-        if sessions[key]?.task === task { sessions[key]?.proxy = proxy }
-      }
-      try submit(request, task, proxy)
+      finished(decode, key, Proxy(asset.contentVersion, memory, header, reservation.split(off: proxyBytes)))
+    } orElse: { [self] error in
+      failed(decode, key, error)
     }
   }
 
-  private func submit(_ request: PreviewRequest, _ task: PreviewTask, _ proxy: Proxy) throws(ImageServiceError) {
+  /// The proxy is made: the latest request is rendered from it.
+  private func finished(_ decode: Decode, _ key: Key, _ proxy: Proxy) {
+    if let session = endDecode(decode, key, proxy) { submit(session.request, session.task, proxy) }
+  }
+
+  private func failed(_ decode: Decode, _ key: Key, _ error: ImageServiceError) {
+    endDecode(decode, key, nil)?.task.finish(.failure(error))
+  }
+
+  /// Records the end of a decode. Returns the session that has waited for it; `nil` if that has ended, or shows another
+  /// content now.
+  private func endDecode(_ decode: Decode, _ key: Key, _ proxy: Proxy?) -> Session? {
+    let time = now()
+    return sessions.withLock { sessions in
+      guard var session = sessions[key], session.decode === decode else { return nil }
+      session.decode = nil
+      session.proxy = proxy
+      session.lastUse = time
+      sessions[key] = session
+      return session
+    }
+  }
+
+  // MARK: The render lane
+
+  private func submit(_ request: PreviewRequest, _ task: PreviewTask, _ proxy: Proxy) {
     // Coded in the quickest way, at any size: in one scan.
     let imageRequest = ImageRequest(targetSize: request.targetSize, deliveryMode: .fastFormat, format: .jpeg)
     let plan = RenderPlanner().plan(proxy.header, proxy.header.sized(imageRequest, request.adjustments))
     // On several cores: a client waits for this picture, and has one preview at a time.
-    try submit(task, bytes: plan.stagedPeakBytes) { [self] _ throws(ImageServiceError) in
+    submit(bytes: plan.stagedPeakBytes, stop: task.stop) { [self] _ throws(ImageServiceError) in
       let image = try codec { () throws(CodecError) in
         let renderer = try Renderer(
           plan, source: proxy.source, transforms: transforms, stages: lane.stages, limits: codecLimits, stop: task.stop)
@@ -213,20 +272,26 @@ package final class PreviewService: Sendable {
         return image
       }
       task.finish(.success(image))
+    } orElse: { error in
+      task.finish(.failure(error))
     }
   }
 
+  /// Queues a step with its memory. Either it ends, or `failed` is called.
   private func submit(
-    _ task: PreviewTask, bytes: Int,
-    _ step: @escaping @Sendable (ByteBudget.Reservation) throws(ImageServiceError) -> Void
-  ) throws(ImageServiceError) {
-    guard bytes <= lane.capacityBytes else { throw .overBudget(needed: bytes, budget: lane.capacityBytes) }
+    bytes: Int, stop: StopFlag,
+    _ step: @escaping @Sendable (ByteBudget.Reservation) throws(ImageServiceError) -> Void,
+    orElse failed: @escaping @Sendable (ImageServiceError) -> Void
+  ) {
+    guard bytes <= lane.capacityBytes else {
+      return failed(.overBudget(needed: bytes, budget: lane.capacityBytes))
+    }
     lane.submit(.high, bytes: bytes) { reservation in
       do throws(ImageServiceError) {
-        if task.stop.isRaised { throw .cancelled }
+        if stop.isRaised { throw .cancelled }
         try step(reservation)
       } catch {
-        task.finish(.failure(error))
+        failed(error)
       }
     }
   }
