@@ -116,9 +116,10 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     if now >= machine.deadline { perform(machine.handle(.timerFired, now: now)) }
   }
 
+  /// The peer has stopped sending while a request is processed. What it has sent before is read after the response.
   private func peerHalfClosed() {
-    guard !machine.peerHasHalfClosed else { return }
     socket.ignore([.input, .halfClose])
+    guard !machine.peerHasHalfClosed else { return }
     perform(machine.handle(.peerHalfClosed, now: loop.now))
   }
 
@@ -184,7 +185,9 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
 
   /// Continues with the next request, of which a part may already be buffered.
   private func readNext() {
-    if !machine.peerHasHalfClosed { socket.watch([.input, .halfClose]) }
+    // Also after a half-close: requests that the peer has sent before it may still be in the kernel. Only the end of the
+    // input ends the connection.
+    socket.watch([.input, .halfClose])
     if parser.isInsideRequest { _ = machine.handle(.bytesReceived, now: loop.now) }
     processInput()
   }
@@ -197,7 +200,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     loop.queue.async { [self] in
       isYielding = false
       guard machine.isReading else { return }
-      if !machine.peerHasHalfClosed { socket.watch([.input, .halfClose]) }
+      socket.watch([.input, .halfClose])
       processInput()
     }
   }
@@ -208,11 +211,6 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     isParsing = true
     processRequests()
     isParsing = false
-    // After a half-close, the buffer could still contain complete requests. They are processed now, and nothing more
-    // will arrive.
-    if machine.peerHasHalfClosed && machine.isReading && !isYielding {
-      perform(machine.handle(.peerHalfClosed, now: loop.now))
-    }
   }
 
   private func processRequests() {
