@@ -6,13 +6,14 @@ import Testing
 
 @Suite("The last requests of a connection")
 struct ConnectionEndTests {
-  /// Answers with the path. `/held` is answered when the test says so.
+  /// Answers with the path. `/held` is answered when the test says so, `/dropped` never.
   private final class Handler: HTTPHandler {
     private let held = Mutex<Responder?>(nil)
 
     func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
       let path = "\(request.target.path)"
       if path == "/held" { return held.withLock { $0 = responder } }
+      if path == "/dropped" { return }
       responder.send(HTTPResponse(.ok, body: Array(path.utf8)))
     }
 
@@ -40,5 +41,18 @@ struct ConnectionEndTests {
     handler.answerHeld()
     let answers = try #require(client.readToEnd()).components(separatedBy: "HTTP/1.1 200 OK\r\n").dropFirst()
     #expect(answers.map { $0.components(separatedBy: "\r\n\r\n").last } == ["/held", "/1", "/2"])
+  }
+
+  @Test("a request that the handler drops gets an error, for HEAD without a body, and the next one its response")
+  func dropped() throws {
+    let server = try TestServer(handler: Handler())
+    for method in ["GET", "HEAD"] {
+      let client = try TestClient(port: server.port)
+      client.send(Self.request("/dropped", method: method) + Self.request("/next", "Connection: close\r\n"))
+      let parts = try #require(client.readToEnd()).components(separatedBy: "\r\n\r\n")
+      #expect(parts.count == 3 && parts[0].hasPrefix("HTTP/1.1 500 ") && parts[0].contains("Content-Length: 9"))
+      #expect(parts[1].hasPrefix(method == "GET" ? "no answerHTTP/1.1 200 " : "HTTP/1.1 200 "))
+      #expect(parts.last == "/next")
+    }
   }
 }

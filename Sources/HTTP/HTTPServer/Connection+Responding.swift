@@ -112,10 +112,10 @@ extension Connection {
   }
 
   /// A responder was released without a response.
-  func responderReleased() {
+  func responderReleased(isHead: Bool) {
     dispatchPrecondition(condition: .onQueue(loop.queue))
     guard isResponding, !machine.hasBegunResponse else { return }
-    sendServerResponse(handler.unansweredResponse())
+    sendServerResponse(handler.unansweredResponse(), isHead: isHead)
   }
 
   private func isCurrent(_ responder: Responder) -> Bool {
@@ -131,9 +131,11 @@ extension Connection {
   // MARK: Responses of the server
 
   /// Sends a response made by the server itself. Such a response is small and is not counted against the budget.
-  func sendServerResponse(_ response: HTTPResponse) {
+  ///
+  /// - Parameter isHead: it answers HEAD, so the body is omitted.
+  func sendServerResponse(_ response: HTTPResponse, isHead: Bool = false) {
     begin(response.head, framing: .length(response.body.count))
-    sender.appendBody(response.body)
+    if !isHead { sender.appendBody(response.body) }
     complete()
   }
 

@@ -146,7 +146,7 @@ package final class Responder: Sendable {
 
   deinit {
     guard !state.withLock({ $0.hasStarted || $0.isClosed }) else { return }
-    let connection = connection
-    loop.queue.async { connection.responderReleased() }
+    let (connection, isHead) = (connection, isHead)
+    loop.queue.async { connection.responderReleased(isHead: isHead) }
   }
 }
