@@ -6,12 +6,25 @@ import Testing
 
 @Suite("The last requests of a connection")
 struct ConnectionEndTests {
-  /// Answers with the path. `/held` is answered when the test says so, `/dropped` never.
+  /// Answers with the path. `/held` is answered when the test says so, `/dropped` never. `/blocking`
+  /// blocks the event loop until the test says so.
   private final class Handler: HTTPHandler {
     private let held = Mutex<Responder?>(nil)
+    private let found = Mutex<[String]>([])
+    let blocks = DispatchSemaphore(value: 0)
+    let mayContinue = DispatchSemaphore(value: 0)
+
+    /// The paths of the requests, and what the test has added.
+    var events: [String] { found.withLock { $0 } }
+    func append(_ event: String) { found.withLock { $0.append(event) } }
 
     func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
       let path = "\(request.target.path)"
+      append(path)
+      if path == "/blocking" {
+        blocks.signal()
+        mayContinue.wait()
+      }
       if path == "/held" { return held.withLock { $0 = responder } }
       if path == "/dropped" { return }
       responder.send(HTTPResponse(.ok, body: Array(path.utf8)))
@@ -54,5 +67,25 @@ struct ConnectionEndTests {
       #expect(parts[1].hasPrefix(method == "GET" ? "no answerHTTP/1.1 200 " : "HTTP/1.1 200 "))
       #expect(parts.last == "/next")
     }
+  }
+
+  @Test("a drain whose last connection closes at once still serves the clients in the accept queue")
+  func drained() throws {
+    let handler = Handler()
+    let server = try TestServer(handler: handler)
+    let first = try TestClient(port: server.port)
+    first.send(Self.request("/blocking", "Connection: close\r\n"))
+    handler.blocks.wait()
+    let queued = try TestClient(port: server.port)
+    queued.send(Self.request("/queued"))
+    let end = DispatchSemaphore(value: 0)
+    server.server.drain(deadline: .seconds(60)) {
+      handler.append("drained")
+      end.signal()
+    }
+    handler.mayContinue.signal()
+    end.wait()
+    #expect(handler.events == ["/blocking", "/queued", "drained"])
+    #expect(first.readToEnd()?.hasSuffix("/blocking") == true && queued.readToEnd()?.hasSuffix("/queued") == true)
   }
 }

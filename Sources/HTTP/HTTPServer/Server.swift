@@ -21,6 +21,8 @@ package final class Server: Sendable {
     /// A listener has paused and must be resumed when a connection closes.
     var isPaused = false
     var isDraining = false
+    /// The clients in the accept queues are accepted, and no more follow.
+    var hasClosedListeners = false
     var onDrained: (@Sendable () -> Void)?
     /// Socket files to remove at shutdown.
     var socketFiles: [String] = []
@@ -144,6 +146,7 @@ package final class Server: Sendable {
     loops[0].queue.async { [self] in
       for listener in listeners { listener.close() }
       listeners = []
+      state.withLock { $0.hasClosedListeners = true }
       // Enqueued after the last connection was accepted.
       for loop in loops {
         loop.queue.async { for case let connection as Connection in loop.registrants { connection.drain() } }
@@ -201,7 +204,7 @@ package final class Server: Sendable {
 
   private func finishIfDrained() {
     let finished = state.withLock { state in
-      state.isDraining && state.connectionCount == 0 ? state.onDrained.take() : nil
+      state.hasClosedListeners && state.connectionCount == 0 ? state.onDrained.take() : nil
     }
     guard let finished else { return }
     guard let accessLog else { return finished() }
