@@ -14,6 +14,8 @@ struct TranscodingTests {
     static let encoded: [UInt8] = [1]
     static let transcoded: [UInt8] = [2]
 
+    /// Passed before each transcoding.
+    let gate = Gate()
     private let canTranscode: Bool
     private let found = Mutex<[[UInt8]]>([])
 
@@ -34,6 +36,7 @@ struct TranscodingTests {
     func transcode(
       _ transcoding: JPEGTranscoding, from source: any ByteSource, stop: StopFlag
     ) throws(CodecError) -> [UInt8] {
+      gate.pass()
       let file = transcoding.file
       guard let bytes = try? source.bytes(at: file.offset, count: file.length) else { throw .readFailed(code: 5) }
       found.withLock { $0.append(bytes) }
@@ -141,6 +144,39 @@ struct TranscodingTests {
     // The same for an original.
     let whole = try await frame(harness, asset, Self.request(.jxl, side: nil))
     #expect(whole.bytes == Encoder.encoded && whole.derivation == .original && encoder.jpegs.count == 2)
+  }
+
+  @Test(
+    "the encoding after a failed transcoding waits like any render: it can be hurried and withdrawn"
+  )
+  func waitingAgain() async throws {
+    let encoder = Encoder(canTranscode: false)
+    let harness = Self.harness(encoder)
+    let asset = harness.originals.add(Self.photograph)
+    // At this quality the background transcodes too.
+    _ = try await frame(harness, asset, Self.request(.jpeg, quality: 100))
+    await harness.untilIdle()
+    encoder.gate.shut()
+    let wanted = ResolvedRequest(Self.request(.jxl, quality: 100), for: asset)
+    let preparation = harness.manager.prepare(wanted, owner: "", priority: .background, withoutOriginal: false) {
+      _, _ in
+    }
+    await encoder.gate.waitUntilBlocked()
+    // The encoding needs more memory than the transcoding, so it waits when that has ended.
+    let others = harness.budget.tryReserve(harness.budget.capacityBytes - harness.budget.bytesInUse)
+    encoder.gate.open()
+    await harness.untilQueued(1)
+    await harness.untilIdle()
+    let lane = harness.renderLane
+    #expect(lane.waitingCounts == (interactive: 0, background: 1) && harness.manager.waitingJobCount == 1)
+    let task = harness.request(asset, Self.request(.jxl, quality: 100)) { _ in }
+    #expect(lane.waitingCounts == (interactive: 1, background: 0))
+    harness.manager.cancel(task)
+    #expect(lane.waitingCounts == (interactive: 0, background: 1))
+    _ = harness.manager.cancel(preparation)
+    #expect(lane.waitingCounts == (interactive: 0, background: 0) && harness.manager.waitingJobCount == 0)
+    others?.release()
+    #expect(harness.budget.bytesInUse == 0)
   }
 
   @Test("an original that is shown whole is transcoded; one that must change is encoded")

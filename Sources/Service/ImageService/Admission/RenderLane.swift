@@ -107,20 +107,32 @@ package final class RenderLane: Sendable {
   /// Number of running renders.
   package var runningCount: Int { state.withLock { $0.running } }
 
+  /// A ticket for work that is submitted later, so that the caller can record it before the work may start. Its age
+  /// begins now.
+  package func makeTicket() -> Ticket {
+    state.withLock { state in
+      defer { state.nextNumber += 1 }
+      return Ticket(number: state.nextNumber)
+    }
+  }
+
   /// Adds work to the queue. `bytes` must be at most ``capacityBytes``. `work` is called once on a worker, unless it is
   /// withdrawn first.
   @discardableResult
   package func submit(_ priority: ImagePriority, bytes: Int, _ work: @escaping Work) -> Ticket {
+    let ticket = makeTicket()
+    submit(priority, bytes: bytes, as: ticket, work)
+    return ticket
+  }
+
+  /// Adds work to the queue, under a ticket of ``makeTicket()`` that no other work has.
+  package func submit(_ priority: ImagePriority, bytes: Int, as ticket: Ticket, _ work: @escaping Work) {
     precondition(bytes <= budget.capacityBytes, "work that can never fit")
-    let ticket = state.withLock { state in
-      let number = state.nextNumber
-      state.nextNumber += 1
-      state.entries[number] = Entry(priority: priority, bytes: bytes, work: work)
-      state.queue.insert(QueuePosition(priority: priority, number: number))
-      return Ticket(number: number)
+    state.withLock { state in
+      state.entries[ticket.number] = Entry(priority: priority, bytes: bytes, work: work)
+      state.queue.insert(QueuePosition(priority: priority, number: ticket.number))
     }
     admit()
-    return ticket
   }
 
   /// Changes the priority of waiting work; its age is kept. Has no effect on work that has started.

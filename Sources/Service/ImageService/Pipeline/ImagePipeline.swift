@@ -234,11 +234,13 @@ package final class ImagePipeline: Sendable {
     _ job: RenderJob, bytes: Int,
     _ step: @escaping @Sendable (ByteBudget.Reservation) throws(ImageServiceError) -> Void
   ) {
-    let priority = jobs.ticketAndPriority(of: job)?.priority ?? .normal
-    let ticket = renderLane.submit(priority, bytes: bytes) { [self] reservation in
+    let ticket = renderLane.makeTicket()
+    guard let priority = jobs.renderQueued(job, ticket) else { return }
+    renderLane.submit(priority, bytes: bytes, as: ticket) { [self] reservation in
       runStep(job) { () throws(ImageServiceError) in try step(reservation) }
     }
-    guard let current = jobs.renderQueued(job, ticket) else { return _ = renderLane.withdraw(ticket) }
+    // What happened to the job before the lane had the step has no effect there yet.
+    guard let current = jobs.ticketAndPriority(of: job)?.priority else { return _ = renderLane.withdraw(ticket) }
     if current != priority { renderLane.setPriority(current, of: ticket) }
   }
 

@@ -217,13 +217,11 @@ final class JobTable: Sendable {
     }
   }
 
-  /// Records that the job is in the render lane's queue. Returns its current priority; `nil` if the job was cancelled
-  /// meanwhile.
+  /// Records that a step of the job comes into the render lane's queue; a step that has failed may queue another one. Call
+  /// it before the step may start. Returns the job's current priority; `nil` if the job was cancelled.
   func renderQueued(_ job: RenderJob, _ ticket: RenderLane.Ticket) -> ImagePriority? {
     state.withLock { state in
       guard let record = state.record(of: job) else { return nil }
-      // The render may have begun before this call; the ticket is of no use then.
-      guard record.stage == .opening else { return record.priority }
       state.records[job.key]?.ticket = ticket
       state.setStage(.queued, of: job.key)
       return record.priority
