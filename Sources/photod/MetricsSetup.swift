@@ -62,7 +62,7 @@ enum MetricsSetup {
       "photod_upgrades_total", "Frames that smaller encodings have replaced.",
       read: { Double(upgrades.statistics.made) })
     registry.counter(
-      "photod_upgrades_refused_total", "Frames that were encoded again without becoming smaller, or could not be.",
+      "photod_upgrades_refused_total", "Attempts at a smaller encoding that failed or gave no smaller one.",
       read: { Double(upgrades.statistics.notSmaller + upgrades.statistics.failed) })
     registry.counter(
       "photod_upgrades_saved_bytes_total", "Bytes of replaced frames less those of the smaller ones.",

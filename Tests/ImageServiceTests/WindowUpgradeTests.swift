@@ -9,12 +9,16 @@ import Testing
 /// Smaller encodings of the frames that windows prepare, with an encoder of the test's.
 @Suite("Windows and smaller encodings")
 struct WindowUpgradeTests {
-  /// Encodes every picture as `length` bytes, and waits at a gate before.
+  /// Encodes every picture as `length` bytes, and waits at a gate before. The first ones may fail.
   private final class Encoder: CodedPictureDecoder {
     let gate = Gate()
     private let length: Int
+    private let failures: Mutex<[CodecError]>
 
-    init(length: Int = 1) { self.length = length }
+    init(length: Int = 1, failures: [CodecError] = []) {
+      self.length = length
+      self.failures = Mutex(failures)
+    }
 
     func decode(
       _ request: CodedPictureRequest, from source: any ByteSource, isOptional: Bool, stop: StopFlag,
@@ -25,6 +29,7 @@ struct WindowUpgradeTests {
       _ encoding: WorkerEncoding, profile: [UInt8], rows: UnsafeRawBufferPointer, stop: StopFlag
     ) throws(CodecError) -> [[UInt8]] {
       gate.pass()
+      if let failure = failures.withLock({ $0.popLast() }) { throw failure }
       return [[UInt8](repeating: 7, count: length)]
     }
   }
@@ -104,6 +109,27 @@ struct WindowUpgradeTests {
     }
     await harness.images.untilIdle()
     #expect(harness.upgrades?.statistics.notSmaller == 3)
+  }
+
+  @Test("a failure for a reason outside of the picture does not keep a frame from its smaller encoding later")
+  func failed() async throws {
+    for (failure, mayTryAgain) in [
+      (CodecError.encoderInterrupted, true), (.outOfMemory, true), (.encodingFailed("not this one"), false),
+    ] as [(CodecError, Bool)] {
+      let harness = Self.harness(Encoder(failures: [failure]))
+      let log = EventLog()
+      harness.upgrades?.observe { _ in log.append("responses are stale") }
+      try harness.move(0..<1, margin: 0, smallerFormats: SmallerFormats(opaque: .jxl))
+      await eventually { harness.upgrades?.statistics.failed == 1 }
+      if mayTryAgain { #expect(await log.next() == "responses are stale") }
+      for formats in [SmallerFormats(), SmallerFormats(opaque: .jxl)] {
+        try harness.move(0..<1, margin: 0, smallerFormats: formats)
+        await harness.untilQuiet()
+      }
+      if mayTryAgain { await eventually { harness.upgrades?.statistics.made == 1 } }
+      await harness.images.untilIdle()
+      #expect(smaller(harness) == (mayTryAgain ? [0] : []), "\(failure)")
+    }
   }
 
   @Test("a frame that leaves the window before its turn is not encoded again")

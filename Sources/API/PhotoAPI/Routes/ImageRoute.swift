@@ -160,7 +160,7 @@ struct ImageRoute: Sendable {
       guard storesResponse, let cached = frame.cached else { return }
       storeResponse(cached, form, headers, reply, request.head, caller, generation: generation)
       // The upgrade may have ended since the check above.
-      if let upgrade, upgrades.isMade(upgrade.key) { responseCache.framesWereEvicted([cached]) }
+      if let upgrade, !upgrades.isPendingOrRefused(upgrade.key) { responseCache.framesWereEvicted([cached]) }
     }
     let task = images.requestImage(wanted, context) { delivery.deliver($0) }
     reply.onClose { [images] in images.cancel(task) }

@@ -3,13 +3,15 @@
 //
 //     request, preparedFrame -> waiting (bounded) -> after the pause that the budget asks for -> ImageManager.prepare, in the background
 //       -> smaller: in the caches under a key of its own, and the observer gets the frame that it replaces
-//       -> not smaller: remembered, and not made again
+//       -> not smaller, or never possible: remembered, and not made again
+//       -> failed for another reason: the next request for the frame tries again
 //       -> its window has moved away before its turn: dropped
 //
 // An upgrade costs more CPU than the frame that it replaces, and only bytes are gained. So it runs when nothing else
 // wants the render lane, and takes at most a share of one core.
 
 import Dispatch
+import ImageCodec
 import PhotoModel
 import Synchronization
 
@@ -19,8 +21,8 @@ package final class EncodingUpgrades: Sendable {
     package var sharePercent = 10
     /// Maximum number of waiting upgrades. Further frames are upgraded when they are requested once more.
     package var waiting = 256
-    /// Maximum number of frames for which the service remembers that the other encoding was not smaller, and of files
-    /// that were sent.
+    /// Maximum number of frames for which the service remembers that the other encoding was not smaller or can't be
+    /// made, and of files that were sent.
     package var remembered = 16_384
     /// Maximum number of owners whose clients' formats are remembered.
     package var rememberedOwners = 256
@@ -51,7 +53,7 @@ package final class EncodingUpgrades: Sendable {
     var waiting: [Upgrade] = []
     /// Upgrades that wait or run.
     var pending: Set<RenditionKey> = []
-    /// Frames whose other encoding was not smaller, or could not be made.
+    /// Frames whose other encoding was not smaller, or can never be made.
     var refused: Set<RenditionKey> = []
     /// The formats of each owner's latest request that lists one.
     var ownerFormats: [String: SmallerFormats] = [:]
@@ -78,8 +80,9 @@ package final class EncodingUpgrades: Sendable {
 
   package var statistics: Statistics { state.withLock { $0.statistics } }
 
-  /// Calls `observer` with each frame that a smaller one replaces, on a worker and without a lock held. Called once,
-  /// before the first request.
+  /// Calls `observer` with each frame that a smaller one replaces, or whose upgrade has failed and may be requested again:
+  /// prepared responses must not answer for it any more. On a worker and without a lock held. Called once, before the first
+  /// request.
   package func observe(_ observer: @escaping @Sendable (CachedFrame) -> Void) {
     state.withLock { $0.observer = observer }
   }
@@ -92,6 +95,12 @@ package final class EncodingUpgrades: Sendable {
   /// Whether a smaller frame is in memory. Does not count as a use.
   package func isMade(_ key: RenditionKey) -> Bool {
     !state.withLock { $0.refused.contains(key) } && images.isInMemory(key)
+  }
+
+  /// Whether responses with the first frame may be prepared: its upgrade waits or runs, so that the observer is still
+  /// called, or there will be none.
+  package func isPendingOrRefused(_ key: RenditionKey) -> Bool {
+    state.withLock { $0.pending.contains(key) || $0.refused.contains(key) }
   }
 
   /// Requests an upgrade. Returns false if it can't be accepted now: the next request for the frame should try again.
@@ -217,10 +226,33 @@ package final class EncodingUpgrades: Sendable {
         return state.observer
       }
       if found == nil { state.statistics.failed += 1 } else { state.statistics.notSmaller += 1 }
+      guard found != nil || outcome.failsAlways else { return state.observer }
       if state.refused.count >= limits.remembered { state.refused = [] }
       state.refused.insert(upgrade.wanted.key)
       return nil
     }
     if let replaced = upgrade.replaced { observer?(replaced) }
+  }
+}
+
+extension Preparation.Outcome {
+  /// Whether another attempt to make the frame would fail too.
+  fileprivate var failsAlways: Bool {
+    switch self {
+    case .incomplete, .failed(.overBudget): true
+    case .failed(.codec(let error)): error.failsAlways
+    case .alreadyInMemory, .prepared, .noRoom, .needsOriginal, .failed: false
+    }
+  }
+}
+
+extension CodecError {
+  fileprivate var failsAlways: Bool {
+    switch self {
+    case .malformed, .unsupported, .limitExceeded, .truncated, .decoderFailed, .encodingFailed, .outputTooLarge,
+      .decoderUnavailable, .encoderUnavailable:
+      true
+    case .readFailed, .outOfMemory, .stopped, .decoderInterrupted, .encoderInterrupted: false
+    }
   }
 }
