@@ -160,6 +160,37 @@ struct JobTests {
     #expect(harness.originals.opened == 1)
   }
 
+  @Test("a job whose frame was cached before its first step does not make it again")
+  func keptMeanwhile() async throws {
+    let (gate, originals) = (Gate(), InMemoryOriginals())
+    let first = originals.add(Self.small, named: "first")
+    let asset = originals.add(Self.small, named: "second")
+    let opening = OriginalStore { original throws(OriginalStoreError) in
+      if original.path == first.original.path { gate.pass() }
+      return try originals.store.open(original)
+    }
+    guard case .final(let frame)? = await ImageManagerHarness({ $0.originals = originals.store }).deliveries(asset).last
+    else {
+      Issue.record("no frame")
+      return
+    }
+    let harness = ImageManagerHarness {
+      $0.originals = opening
+      $0.cacheBytes = 1 << 20
+    }
+    let log = EventLog()
+    gate.shut()
+    _ = harness.request(first, named: "1") { log.append(Self.name($0)) }
+    // The only quick worker is blocked, so the first step of the next job waits.
+    await gate.waitUntilBlocked()
+    _ = harness.request(asset, named: "2") { log.append(Self.name($0)) }
+    #expect(harness.cache.store(frame, for: ResolvedRequest(ImageRequest(), for: asset).key) != nil)
+    gate.open()
+    #expect(await Set(log.lines(2)) == ["final 64 for 1", "final 64 for 2"])
+    // Once for each harness.
+    #expect(originals.opened == 2)
+  }
+
   @Test("an error reaches every waiting task and is not cached")
   func failure() async throws {
     let harness = ImageManagerHarness { $0.cacheBytes = 1 << 20 }

@@ -2,6 +2,7 @@
 //
 //     start -> JobTable: the task joins a job, or begins one
 //     openAndPlan, on the quick lane
+//         the frame was cached since the request looked into the caches: done
 //         the camera's thumbnail is all that is wanted, and has the pixels: done (ImagePipeline+SmallPictures)
 //         a derivative is good enough -> the final frame: done; in the render lane if its encoder is a worker
 //         the derivative may be in the shared store: ImagePipeline+SharedDerivatives, then the first step again
@@ -132,6 +133,7 @@ package final class ImagePipeline: Sendable {
 
   private func openAndPlan(_ job: RenderJob) throws(ImageServiceError) {
     let began = now()
+    if let frame = frameInMemory(of: job) { return delivery.finish(job, frame) }
     if deliverThumbnail(of: job, stepBegan: began) { return }
     if let frame = quickFrames.finalFrame(of: job, stepBegan: began) { return delivery.finish(job, frame) }
     if let jpeg = cachedJPEG(of: job) {
@@ -140,6 +142,14 @@ package final class ImagePipeline: Sendable {
       }
     }
     try planEncoding(job, stepBegan: began)
+  }
+
+  /// A job's final frame, if an earlier job has ended with it after this job's request looked into the caches.
+  private func frameInMemory(of job: RenderJob) -> ImageFrame? {
+    guard !job.bypassesCaches, let cached = cache.memory.peekFrame(for: job.key.rendition) else { return nil }
+    // A preparation is not a use.
+    if jobs.ticketAndPriority(of: job)?.priority.isInteractive == true { cached.markUsed() }
+    return ImageFrame(cached)
   }
 
   /// The rest of the first step, if no finished frame gives the picture.
