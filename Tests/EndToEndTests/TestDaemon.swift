@@ -281,6 +281,8 @@ final class TestDaemon: @unchecked Sendable {
     while true {
       let count = recv(descriptor, &chunk, chunk.count, 0)
       if count < 0, errno == EAGAIN { throw Failure(call: "recv after \(answer.count) bytes") }
+      // With a timeout, recv is not restarted after a signal.
+      if count < 0, errno == EINTR { continue }
       guard count > 0 else { break }
       if closing == .afterTheFirstBytes && answer.isEmpty { shutdown(descriptor, Int32(SHUT_WR)) }
       answer += chunk[..<count]
