@@ -146,9 +146,7 @@ struct TranscodingTests {
     #expect(whole.bytes == Encoder.encoded && whole.derivation == .original && encoder.jpegs.count == 2)
   }
 
-  @Test(
-    "the encoding after a failed transcoding waits like any render: it can be hurried and withdrawn"
-  )
+  @Test("the encoding after a failed transcoding waits like any render: it can get a higher priority, or be withdrawn")
   func waitingAgain() async throws {
     let encoder = Encoder(canTranscode: false)
     let harness = Self.harness(encoder)

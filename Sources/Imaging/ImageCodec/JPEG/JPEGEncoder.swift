@@ -14,8 +14,8 @@ package enum JPEGCoding: Sendable, Hashable {
   /// encoding, and two bytes of memory a sample. For all other final frames.
   case progressive
 
-  /// Several scans save about a kilobyte for each millisecond of CPU, so a client waits longer for them
-  /// unless its link is slower than about 8 Mbit/s. On such a link, it is good to see a large picture gradually.
+  /// Several scans save about a kilobyte for each millisecond of CPU, so a client waits longer for them unless its link
+  /// is slower than about 8 Mbit/s. On such a link, a large picture should appear gradually.
   package static let minimumProgressivePixels = 4_000_000
 
   /// How a final frame of this size is coded.

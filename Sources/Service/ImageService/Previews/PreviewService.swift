@@ -161,7 +161,7 @@ package final class PreviewService: Sendable {
   package func expire() {
     let oldest = now() - limits.lease
     let ended = sessions.withLock { sessions in
-      // A lease begins anew when the proxy is made.
+      // A session whose decode is running is kept: its lease restarts when the proxy is made.
       let ended = sessions.filter { $0.value.lastUse < oldest && $0.value.decode == nil }
       for key in ended.keys { sessions[key] = nil }
       return ended
