@@ -57,14 +57,14 @@ package final class ScriptedServer: Sendable {
     Thread.detachNewThread { [self] in acceptConnections() }
   }
 
-  /// Ends the threads. Called by each test at its end.
+  /// Ends the threads. Later calls do nothing: the descriptors may be other files by then.
   package func stop() {
-    let connections = state.withLock { state in
+    state.withLock { state in
+      guard !state.hasStopped else { return }
       state.hasStopped = true
-      return state.connections
+      shutdown(listener, Int32(SHUT_RDWR))
+      for connection in state.connections { shutdown(connection, Int32(SHUT_RDWR)) }
     }
-    shutdown(listener, Int32(SHUT_RDWR))
-    for connection in connections { shutdown(connection, Int32(SHUT_RDWR)) }
   }
 
   package var requests: [Request] { state.withLock { $0.requests } }
@@ -73,19 +73,23 @@ package final class ScriptedServer: Sendable {
   private func acceptConnections() {
     while true {
       let connection = accept(listener, nil, nil)
-      guard connection >= 0 else { break }
       let isOpen = state.withLock { state in
-        if !state.hasStopped { state.connections.insert(connection) }
+        if !state.hasStopped, connection >= 0 { state.connections.insert(connection) }
         return !state.hasStopped
       }
       guard isOpen else {
-        close(connection)
-        continue
+        if connection >= 0 { close(connection) }
+        break
       }
+      // A signal arrived, or the client has left.
+      guard connection >= 0 else { continue }
       Thread.detachNewThread { [self] in
         serve(connection)
-        state.withLock { _ = $0.connections.remove(connection) }
-        close(connection)
+        // Under the lock, so that `stop` never shuts down another file with this number.
+        state.withLock { state in
+          state.connections.remove(connection)
+          close(connection)
+        }
       }
     }
     close(listener)
