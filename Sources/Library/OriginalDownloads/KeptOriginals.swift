@@ -47,6 +47,8 @@ package final class KeptOriginals: ChangeObserver {
     var kept: Set<Original> = []
     /// In the order of the list.
     var missing: ArraySlice<Original> = []
+    /// Taken from `missing`; their tickets are not here yet.
+    var starting: Set<Original> = []
     var running: [Original: OriginalDownloads.Ticket] = [:]
     var leftOut = 0
     var isUpdateScheduled = false
@@ -82,7 +84,7 @@ package final class KeptOriginals: ChangeObserver {
 
   package var counts: Counts {
     state.withLock { state in
-      let missing = state.missing.count + state.running.count
+      let missing = state.missing.count + state.running.count + state.starting.count(where: state.kept.contains)
       return Counts(local: state.kept.count - missing, missing: missing, leftOut: state.leftOut)
     }
   }
@@ -130,7 +132,9 @@ package final class KeptOriginals: ChangeObserver {
         "originals to keep exceed originals.keptPercent; raise it or originals.diskBytes",
         metadata: ["files": "\(list.leftOut)", "bytes": "\(list.leftOutBytes)"])
     }
-    state.withLock { state in state.missing = missing.filter { state.running[$0] == nil }[...] }
+    state.withLock { state in
+      state.missing = missing.filter { state.running[$0] == nil && !state.starting.contains($0) }[...]
+    }
     startNext()
   }
 
@@ -142,6 +146,7 @@ package final class KeptOriginals: ChangeObserver {
       let ticket = downloads.join(original.key, original.identity, priority: .kept, waiter)
       // The waiter is called later, on another queue, and may have ended before this.
       let isUnwanted = state.withLock { state in
+        state.starting.remove(original)
         guard state.kept.contains(original) else { return true }
         if !waiter.hasEnded { state.running[original] = ticket }
         return false
@@ -152,8 +157,11 @@ package final class KeptOriginals: ChangeObserver {
 
   private func nextMissing() -> Original? {
     state.withLock { state in
-      guard !state.isWaiting, state.running.count < limits.downloads else { return nil }
-      return state.missing.popFirst()
+      guard !state.isWaiting, state.starting.count + state.running.count < limits.downloads,
+        let original = state.missing.popFirst()
+      else { return nil }
+      state.starting.insert(original)
+      return original
     }
   }
 
