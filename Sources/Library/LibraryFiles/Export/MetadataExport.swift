@@ -157,7 +157,7 @@ package struct MetadataExport {
     let descriptor = try folder.create(temporary)
     do throws(SystemError) {
       defer { close(descriptor) }
-      try Self.write(bytes, to: descriptor)
+      try writeAll(bytes.span.bytes, to: descriptor)
     } catch {
       try? folder.remove(temporary)
       throw error
@@ -172,18 +172,5 @@ package struct MetadataExport {
       try? folder.remove(temporary)
       throw error
     }
-  }
-
-  private static func write(_ bytes: [UInt8], to descriptor: Int32) throws(SystemError) {
-    let code = bytes.withUnsafeBytes { bytes -> Int32 in
-      var rest = bytes[...]
-      while !rest.isEmpty {
-        let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-        if count < 0 && errno != EINTR { return errno }
-        if count > 0 { rest = rest.dropFirst(count) }
-      }
-      return 0
-    }
-    if code != 0 { throw SystemError(code: code) }
   }
 }

@@ -62,7 +62,7 @@ package final class IncomingFile: Sendable {
       try checkSpace(for: Int64(bytes.count))
     }
     do throws(SystemError) {
-      try Self.write(bytes, to: descriptor)
+      try writeAll(bytes.span.bytes, to: descriptor)
     } catch {
       throw LibraryFilesError(error)
     }
@@ -114,7 +114,7 @@ package final class IncomingFile: Sendable {
         throw SystemError(code: errno)
       }
       if count == 0 { break }
-      try write(Array(buffer[..<count]), to: copy.descriptor)
+      try writeAll(buffer.span.extracting(..<count).bytes, to: copy.descriptor)
       offset += Int64(count)
     }
     copy.written.store(offset, ordering: .relaxed)
@@ -130,20 +130,6 @@ package final class IncomingFile: Sendable {
     guard futimens(copy, [status.st_mtim, status.st_mtim]) != 0 else { return }
     // Some file systems let no program set times. A copy with its own time is better than none.
     guard errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS else { throw SystemError(code: errno) }
-  }
-
-  /// Writes all bytes at the descriptor's position. If this throws, some of them may be written.
-  static func write(_ bytes: [UInt8], to descriptor: Int32) throws(SystemError) {
-    let code = bytes.withUnsafeBytes { bytes -> Int32 in
-      var rest = bytes[...]
-      while !rest.isEmpty {
-        let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-        if count < 0 && errno != EINTR { return errno }
-        if count > 0 { rest = rest.dropFirst(count) }
-      }
-      return 0
-    }
-    if code != 0 { throw SystemError(code: code) }
   }
 
   /// Removes uploads that ended processes left behind.

@@ -67,7 +67,7 @@ package final class StagedAppend: Sendable {
         let isDue = state.offset / Self.bytesBetweenSyncs != end / Self.bytesBetweenSyncs
         if isDue { try file.checkSpace(for: Int64(bytes.count), leaving: reserveBytes) }
         do throws(SystemError) {
-          try IncomingFile.write(bytes, to: file.descriptor)
+          try writeAll(bytes.span.bytes, to: file.descriptor)
           state.offset = end
           if isDue { try file.sync() }
         } catch {

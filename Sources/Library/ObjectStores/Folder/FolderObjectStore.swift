@@ -58,7 +58,7 @@ package final class FolderObjectStore: ObjectStore {
   ) -> any ObjectOperation {
     run(completion) { store throws(ObjectStoreError) in
       try store.write(as: key, replaces: replaces) { descriptor throws(SystemError) in
-        try Self.write(bytes[...], to: descriptor)
+        try writeAll(bytes.span.bytes, to: descriptor)
       }
     }
   }
@@ -184,18 +184,6 @@ package final class FolderObjectStore: ObjectStore {
     guard result == 0 else { throw SystemError(code: errno) }
   }
 
-  private static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) throws(SystemError) {
-    var rest = bytes
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw SystemError(code: errno)
-      }
-      rest = rest.dropFirst(count)
-    }
-  }
-
   private static func copy(_ file: any ByteSource, to descriptor: Int32) throws(SystemError) {
     var offset: Int64 = 0
     while true {
@@ -208,7 +196,7 @@ package final class FolderObjectStore: ObjectStore {
         }
       }
       if bytes.isEmpty { return }
-      try write(bytes[...], to: descriptor)
+      try writeAll(bytes.span.bytes, to: descriptor)
       offset += Int64(bytes.count)
     }
   }

@@ -165,15 +165,7 @@ package final class RenderFiles: Sendable {
     let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw SystemError(code: errno) }
     defer { close(descriptor) }
-    var written = 0
-    while written < bytes.count {
-      let count = bytes.withUnsafeBytes {
-        Glibc.write(descriptor, $0.baseAddress?.advanced(by: written), bytes.count - written)
-      }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw SystemError(code: errno) }
-      written += count
-    }
+    try writeAll(bytes.span.bytes, to: descriptor)
     guard fsync(descriptor) == 0 else { throw SystemError(code: errno) }
   }
 
