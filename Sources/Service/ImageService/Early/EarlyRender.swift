@@ -156,17 +156,23 @@ final class EarlyRender: Sendable {
   }
 
   /// Drops the render: now, or with the next end of a turn if one runs or has jobs to return.
-  ///
-  /// - Parameter unlessNeeded: only if that gives memory back at once and the download is not complete.
-  /// - Returns: whether it is dropped.
-  func drop(unlessNeeded: Bool = false) -> Bool {
-    let mustEnd = state.withLock { state -> Bool? in
-      if unlessNeeded, !state.verified.isEmpty || state.memory == nil || state.phase == .running { return nil }
+  func drop() {
+    let endsNow = state.withLock { state in
       state.isDropped = true
       return state.phase != .running && state.verified.isEmpty
     }
-    if mustEnd == true { _ = end() }
-    return mustEnd != nil
+    if endsNow { _ = end() }
+  }
+
+  /// Drops the render if that gives memory back at once and the download is not complete. Returns whether it did.
+  func dropForMemory() -> Bool {
+    let isDropped = state.withLock { state in
+      guard state.verified.isEmpty, state.memory != nil, state.phase != .running else { return false }
+      state.isDropped = true
+      return true
+    }
+    if isDropped { _ = end() }
+    return isDropped
   }
 
   private func hasEnough(_ state: borrowing State) -> Bool {

@@ -42,7 +42,10 @@ final class EarlyRenders: Sendable {
 
   func finished(_ render: EarlyRender) { remove([render], .finished) }
 
-  func drop(_ render: EarlyRender) { remove(render.drop() ? [render] : [], .dropped) }
+  func drop(_ render: EarlyRender) {
+    render.drop()
+    remove([render], .dropped)
+  }
 
   /// Drops the render that makes a job's frame.
   func drop(of job: RenderJob) {
@@ -58,7 +61,7 @@ final class EarlyRenders: Sendable {
   func suspended() {
     renderLane.onMemoryShortage { [weak self] in
       guard let self else { return }
-      remove(state.withLock { $0 }.filter { $0.drop(unlessNeeded: true) }, .dropped)
+      remove(state.withLock { $0 }.filter { $0.dropForMemory() }, .dropped)
     }
   }
 

@@ -23,9 +23,10 @@ extension JobTable {
     }
   }
 
-  /// The width that a degraded frame must exceed for a task to want it: 0 if there was none yet. `nil` if no task wants
-  /// one.
-  func wantedDegradedWidth(_ job: RenderJob) -> Int? { state.withLock { $0.record(of: job)?.wantedDegradedWidth } }
+  /// Which degraded frame the tasks of a job want now.
+  func wantedDegraded(_ job: RenderJob) -> WantedDegradedFrame {
+    state.withLock { $0.record(of: job)?.wantedDegraded ?? .nothing }
+  }
 
   /// Records that a degraded frame of an original that arrives is in the render lane's queue. Returns false if the job
   /// does not wait for its download any more.

@@ -12,7 +12,7 @@
 //         a derivative or a thumbnail -> degraded frame (ImagePipeline+SmallPictures)
 //         a RAW file whose previews are too small: develop the sensor data, in the render lane (ImagePipeline+Development)
 //         plan, estimate memory -> 422, or into the render lane
-//     render, on the render lane with its memory
+//     render, on the render lane with its memory (ImagePipeline+Rendering)
 //         a degraded frame from the original's coefficients, if none was delivered yet and one is quicker
 //         one decode: the final frame, those of siblings that wait for the same original, derivatives for later
 //
@@ -138,10 +138,10 @@ package final class ImagePipeline: Sendable {
     if let frame = quickFrames.finalFrame(of: job, stepBegan: began) { return delivery.finish(job, frame) }
     if let jpeg = cachedJPEG(of: job) {
       return queueTranscoding(job, jpeg) { [self] () throws(ImageServiceError) in
-        try planEncoding(job, stepBegan: now())
+        try planDecode(job, stepBegan: now())
       }
     }
-    try planEncoding(job, stepBegan: began)
+    try planDecode(job, stepBegan: began)
   }
 
   /// A job's final frame, if an earlier job has ended with it after this job's request looked into the caches.
@@ -152,8 +152,8 @@ package final class ImagePipeline: Sendable {
     return ImageFrame(cached)
   }
 
-  /// The rest of the first step, if no finished frame gives the picture.
-  private func planEncoding(
+  /// The rest of the first step, if something must be decoded: a derivative or the original.
+  private func planDecode(
     _ job: RenderJob, stepBegan began: ContinuousClock.Instant
   ) throws(ImageServiceError) {
     if let derivative = quickFrames.derivativePlan(of: job), derivative.peakBytes <= renderLane.capacityBytes {
@@ -252,84 +252,6 @@ package final class ImagePipeline: Sendable {
     // What happened to the job before the lane had the step has no effect there yet.
     guard let current = jobs.ticketAndPriority(of: job)?.priority else { return _ = renderLane.withdraw(ticket) }
     if current != priority { renderLane.setPriority(current, of: ticket) }
-  }
-
-  // MARK: The render lane
-
-  private func render(
-    _ job: RenderJob, _ plans: RenderPlans, _ reservation: ByteBudget.Reservation
-  ) throws(ImageServiceError) {
-    guard let renderStart = jobs.renderBegan(job) else { return }
-    let began = now()
-    if let frame = try degradedFrame(job, plans, renderStart, stepBegan: began).flatMap(cache.reservingMemory) {
-      delivery.deliver(degraded: frame, job)
-      if job.stop.isRaised { return }
-    }
-    let source = renderStart.original.source
-    let shared = sharing.sharedRender(of: job, plans.final, renderStart.original.header, reservation)
-    do throws(ImageServiceError) {
-      // Several workers finish one picture sooner, but don't raise the throughput.
-      let isUrgent = jobs.ticketAndPriority(of: job)?.priority.isInteractive == true && !renderLane.hasOtherWork
-      try renderer.render(
-        shared.plan, from: source, of: job.asset, isUrgent: isUrgent, stops: shared.stops
-      ) { member, result in
-        pictureFinished(shared, member, result, source, stepBegan: began)
-      }
-    } catch {
-      for member in shared.members { delivery.fail(member, error) }
-    }
-  }
-
-  /// A degraded frame that needs a memory reservation. `nil` unless a task wants one that shows more than the degraded
-  /// frame it already has.
-  func degradedFrame(
-    _ job: RenderJob, _ plans: RenderPlans, _ renderStart: JobTable.RenderStart, stepBegan: ContinuousClock.Instant
-  ) throws(ImageServiceError) -> ImageFrame? {
-    guard let shown = renderStart.degradedWiderThan else { return nil }
-    if let preview = plans.preview {
-      let attributes = FrameAttributes(job, .embedded, isDegraded: true, stepBegan: stepBegan)
-      let frame = renderer.frame(preview, for: job.wantedDegraded, renderStart.original, attributes, stop: job.stop)
-      if let frame, frame.result.size.width > shown { return frame }
-    }
-    guard let plan = plans.degraded, plan.outputSize.width > shown else { return nil }
-    let source = renderStart.original.source
-    let isStandIn = plan.header.raw == nil && plan.header.storedSize != renderStart.original.header.storedSize
-    guard isStandIn else {
-      let attributes = FrameAttributes(job, plan.header.source, isDegraded: true, stepBegan: stepBegan)
-      return try renderer.frame(plan, from: source, attributes, stop: job.stop)
-    }
-    // A smaller picture in the file: if it is damaged, the picture itself may still be sound.
-    let attributes = FrameAttributes(job, .preview, isDegraded: true, stepBegan: stepBegan)
-    return renderer.optionalFrame(plan, from: source, attributes, stop: job.stop)
-  }
-
-  /// One picture of a shared render is finished or has failed: it is stored, and its job ends.
-  func pictureFinished(
-    _ shared: SharedRender, _ member: Int, _ result: Result<RenderedImage, ImageServiceError>,
-    _ source: any ByteSource, stepBegan: ContinuousClock.Instant
-  ) {
-    // The file may have been overwritten in place during the read, so its pixels may mix two pictures.
-    let isSound = source.isUnchanged
-    switch (shared.output(of: member), result) {
-    case (.derivative(let rung), .success(let image)) where isSound && !image.isIncomplete:
-      cache.store.store(image, as: rung, of: shared.jobs[0].asset)
-    case (.derivative, _): break
-    case (.frame(let job), .failure(let error)): delivery.fail(job, error)
-    case (.frame(let job), .success) where !isSound: delivery.fail(job, .originalChanged)
-    case (.frame(let job), .success(let image)):
-      finish(job, shared.frame(image, for: job, stepBegan: stepBegan)) { shared.splitReservation($0) }
-    }
-  }
-
-  /// Keeps a final frame in the caches and ends its job.
-  ///
-  /// - Parameter split: splits bytes off the render's reservation.
-  func finish(_ job: RenderJob, _ frame: ImageFrame, split: (Int) -> ByteBudget.Reservation?) {
-    var frame = frame
-    if !job.bypassesCaches && !frame.result.isIncomplete { frame = cache.keep(frame, for: job.key.rendition) }
-    // A frame in no cache keeps part of the render's reservation until it has been sent.
-    if frame.bytesOwner == nil { frame.bytesOwner = split(frame.bytes.capacity) }
-    delivery.finish(job, frame)
   }
 
   /// Runs one step of a job. The step is skipped if the job was cancelled; an error ends the job for all its tasks.

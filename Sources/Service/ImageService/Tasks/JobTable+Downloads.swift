@@ -1,4 +1,5 @@
-// Jobs that wait for a remote store: for the download of their original, or for derivatives. The same table and the same lock as JobTable.swift.
+// Jobs that wait for a remote store: for the download of their original, or for derivatives. The same table and the same
+// lock as JobTable.swift.
 
 import PhotoModel
 
@@ -90,13 +91,13 @@ extension JobTable {
 
   /// Records that the download or the read has ended. Returns false if the job did not wait for it any more.
   func fetchEnded(_ job: RenderJob, _ stage: JobStage) -> Bool {
-    // Released after the lock.
-    let fetch = state.withLock { state -> PendingFetch?? in
-      guard let record = state.record(of: job), record.stage == stage else { return nil }
+    let (isWaiting, fetch) = state.withLock { state -> (Bool, PendingFetch?) in
+      guard let record = state.record(of: job), record.stage == stage else { return (false, nil) }
       state.setStage(.opening, of: job.key)
       state.records[job.key]?.downloadProgress = nil
-      return .some(state.records[job.key]?.fetch.take())
+      return (true, state.records[job.key]?.fetch.take())
     }
-    return fetch != nil
+    // Releasing a fetch may run code of its own, so the lock is free by now.
+    return withExtendedLifetime(fetch) { isWaiting }
   }
 }

@@ -36,12 +36,28 @@ final class JobTable: Sendable {
 
     var priority: ImagePriority { tasks.lazy.map(\.priority).max() ?? .background }
 
-    /// The width that a degraded frame must exceed for a task to want it: 0 if there was no degraded frame yet. `nil`
-    /// if no task wants one.
-    var wantedDegradedWidth: Int? {
-      let shown = degraded?.result.size.width ?? 0
-      let isWanted = tasks.contains { $0.wantsDegraded && (shown == 0 || $0.request.allowsSecondaryDegradedImage) }
-      return isWanted ? shown : nil
+    var wantedDegraded: WantedDegradedFrame {
+      let waiting = tasks.lazy.filter(\.wantsDegraded)
+      guard let degraded else { return waiting.isEmpty ? .nothing : .any }
+      return waiting.contains(where: \.request.allowsSecondaryDegradedImage)
+        ? .wider(than: degraded.result.size.width) : .nothing
+    }
+  }
+
+  /// Which degraded frame the tasks of a job want.
+  enum WantedDegradedFrame {
+    case nothing
+    /// They have received none yet.
+    case any
+    /// They have received one of that width.
+    case wider(than: Int)
+
+    func includes(_ size: PixelSize) -> Bool {
+      switch self {
+      case .nothing: false
+      case .any: true
+      case .wider(let width): size.width > width
+      }
     }
   }
 
@@ -231,8 +247,7 @@ final class JobTable: Sendable {
   /// The state with which a render begins.
   struct RenderStart {
     let original: OpenedOriginal
-    /// ``Record/wantedDegradedWidth``.
-    let degradedWiderThan: Int?
+    let wantedDegraded: WantedDegradedFrame
   }
 
   /// Records that the job's render begins; `nil` if the job was cancelled.
@@ -240,7 +255,7 @@ final class JobTable: Sendable {
     state.withLock { state in
       guard let record = state.record(of: job), let original = record.original else { return nil }
       state.markRendering(job.key)
-      return RenderStart(original: original, degradedWiderThan: record.wantedDegradedWidth)
+      return RenderStart(original: original, wantedDegraded: record.wantedDegraded)
     }
   }
 
