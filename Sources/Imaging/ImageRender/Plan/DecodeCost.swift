@@ -25,7 +25,7 @@ struct DecodeCost {
   /// - Parameters:
   ///   - regions: the region that each picture shows, in pixels of the stored picture; at least one.
   ///   - eighths: the DCT scale.
-  func callAsFunction(_ regions: [PixelRegion], eighths: Int, inPlanes: Bool) -> Double {
+  func total(_ regions: [PixelRegion], eighths: Int, inPlanes: Bool) -> Double {
     let (width, height) = (Double(header.storedSize.width), Double(header.storedSize.height))
     let bottom = (regions.map { $0.y + $0.height }.max() ?? 0) / height
     let top = (regions.map(\.y).min() ?? 0) / height

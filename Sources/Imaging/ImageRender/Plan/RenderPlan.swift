@@ -75,11 +75,7 @@ package struct RenderPlan: Sendable, Hashable {
       outputBits: outputBits)
   }
 
-  /// Output channels: the source's channels, without those that the format can't store.
-  package var outputChannels: Int {
-    let color = header.colorChannels == 1 ? 1 : 3
-    return header.hasAlpha && format.carriesAlpha ? color + 1 : color
-  }
+  package var outputChannels: Int { header.outputChannels(in: format) }
 }
 
 /// How one plane is resampled between decoder and encoder.
@@ -92,6 +88,12 @@ package struct PlaneAxes: Sendable, Hashable {
 }
 
 extension ImageHeader {
+  /// The channels of a frame: those of the source, without those that the format can't store.
+  func outputChannels(in format: OutputFormat) -> Int {
+    let color = colorChannels == 1 ? 1 : 3
+    return hasAlpha && format.carriesAlpha ? color + 1 : color
+  }
+
   /// Whether the samples have high dynamic range, judging by the header. A profile comes first.
   var isCodedInHighRange: Bool { calibration?.hasHighDynamicRange == true && embeddedProfile == nil }
 

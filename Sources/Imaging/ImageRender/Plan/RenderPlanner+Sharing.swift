@@ -41,7 +41,7 @@ extension RenderPlanner {
     }
     let cost = DecodeCost(header)
     func total(_ group: [Candidate]) -> Double {
-      cost(
+      cost.total(
         group.map(\.region), eighths: group.map(\.eighths).max() ?? 8,
         inPlanes: group.allSatisfy { $0.pipelineKind != .rows })
     }

@@ -21,17 +21,17 @@ struct RenderPrice: Sendable, Hashable {
     let decoder = header.decoderBytes(eighths: geometry.eighths, inPlanes: isPlanar && !isConverted)
     sourceBytes = Self.fixedBytes + decoder + Self.colorBytes(header, isConverted: isConverted)
 
+    let channels = header.outputChannels(in: format)
     var bytes = 0
     if isPlanar { bytes = Self.planeBytes(planes, header, geometry) }
     if !isPlanar || isConverted {
-      let pixelBytes = Self.outputChannels(header, format) * outputBits / 8
+      let pixelBytes = channels * outputBits / 8
       bytes = max(
         bytes,
         Self.rowBytes(
           header, geometry, horizontal, vertical, pixelBytes: pixelBytes, isConverted, isDeep: outputBits == 16))
     }
     let size = geometry.finishedSize
-    let channels = Self.outputChannels(header, format)
     if let edit = geometry.edit {
       if !edit.tones.isEmpty { bytes += AdjustingEncoder.byteCount(edit, size: size, channels: channels) }
       if let warp = edit.warp {
@@ -76,11 +76,6 @@ struct RenderPrice: Sendable, Hashable {
     if header.profileBytes == 0 && header.calibration == nil { return 0 }
     let conversion = header.profileBytes * 2 + (header.colorChannels == 4 ? 1 << 20 : 256 << 10)
     return 64 * 1024 + header.profileBytes * 3 + (isConverted ? conversion : 0)
-  }
-
-  private static func outputChannels(_ header: ImageHeader, _ format: OutputFormat) -> Int {
-    let color = header.colorChannels == 1 ? 1 : 3
-    return header.hasAlpha && format.carriesAlpha ? color + 1 : color
   }
 
   private static func planeBytes(_ planes: [PlaneAxes], _ header: ImageHeader, _ geometry: RenderGeometry) -> Int {

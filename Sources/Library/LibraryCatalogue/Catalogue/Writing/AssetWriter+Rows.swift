@@ -1,0 +1,160 @@
+// The rows of files and assets that AssetWriter inserts and updates.
+
+import Foundation
+import GRDB
+import ImageCodec
+import PhotoModel
+import Primitives
+
+extension AssetWriter {
+  struct FileRow {
+    let id: Int64
+    let asset: Int64?
+    let role: FileRole?
+    let isPrimary: Bool
+    let identity: FileIdentity
+  }
+
+  func fileRow(at path: [UInt8]) throws -> FileRow? {
+    try Row.fetchOne(
+      db.cachedStatement(sql: "SELECT id, asset, role, isPrimary, inode, size, modified FROM file WHERE path = ?"),
+      arguments: [Data(path)]
+    ).map { row in
+      FileRow(
+        id: row[0], asset: row[1], role: (row[2] as String?).flatMap(FileRole.init), isPrimary: row[3],
+        identity: FileIdentity(inode: UInt64(bitPattern: row[4] as Int64), size: row[5], modified: row[6]))
+    }
+  }
+
+  func write(
+    _ file: ProbedFile, row: Int64?, asset: Int64?, role: FileRole?, isPrimary: Bool, media: ProbedMedia?,
+    _ unreadableReason: String? = nil
+  ) throws {
+    let values: StatementArguments = [
+      asset, role?.rawValue, isPrimary, Data(file.path), Int64(bitPattern: file.identity.inode), file.identity.size,
+      file.identity.modified, media?.fingerprint?.data, media?.uniformTypeIdentifier, media?.embeddedDate,
+      media?.contentIdentifier, media?.burst, media?.mediaSubtypes.contains(.photoLive) ?? false,
+      media?.thumbnail?.offset, media?.thumbnail?.length, media?.video?.offset, media?.video?.length,
+      try (media?.edit ?? file.sidecarEdit).map(ForeignEditWriter.json), unreadableReason,
+    ]
+    if let row {
+      try run(
+        """
+        UPDATE file SET asset = ?, role = ?, isPrimary = ?, path = ?, inode = ?, size = ?, modified = ?, fingerprint = ?,
+          type = ?, embeddedDate = ?, contentIdentifier = ?, burst = ?, isLive = ?, thumbnailOffset = ?,
+          thumbnailLength = ?, videoOffset = ?, videoLength = ?, edit = ?, unreadableReason = ?
+        WHERE id = ?
+        """, values + [row])
+    } else {
+      try run(
+        """
+        INSERT INTO file (asset, role, isPrimary, path, inode, size, modified, fingerprint, type, embeddedDate,
+          contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, edit,
+          unreadableReason)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """, values)
+    }
+  }
+
+  private static let properties = [
+    "revision", "mediaType", "mediaSubtypes", "uniformTypeIdentifier", "originalFilename", "fileSize", "pixelWidth",
+    "pixelHeight", "orientation", "hasAlpha", "duration", "creationDate", "creationDateSource", "utcOffset",
+    "zoneOffset", "modificationDate", "fileModificationDate", "latitude", "longitude", "altitude", "cameraMake",
+    "cameraModel", "lensModel", "placeCity", "placeRegion", "placeCountry", "rating", "title", "keywords", "people",
+    "regions", "rights", "license", "caption", "isSelfPortrait", "isAnimated", "isLongExposure", "hasDecoder",
+  ]
+  /// A failed insertion rolls the transaction back in any case. OR ROLLBACK makes that explicit, so SQLite need not
+  /// journal the pages of each insertion: see CatalogueSchema.
+  private static let insertSQL = """
+    INSERT OR ROLLBACK INTO asset (\(properties.joined(separator: ", ")), localIdentifier, addedDate, contentVersion, isRAW)
+    VALUES (\(properties.map { _ in "?" }.joined(separator: ", ")), ?, ?, ?, ?)
+    """
+  /// Changes nothing if the file (argument `n + 2`) and all values are as before: the first full scan and the first one
+  /// of another version probe every file again, and clients must not see each asset as changed. Arguments 1 to n are
+  /// the properties, n + 1 is the asset.
+  private static let updateSQL: String = {
+    let values = properties.enumerated().map { (name: $1, value: value(of: $1, from: "?\($0 + 1)")) }
+    let compared = values.filter { $0.name != "revision" && $0.name != "modificationDate" }
+    return """
+      UPDATE asset SET \(values.map { "\($0.name) = \($0.value)" }.joined(separator: ", "))
+      WHERE id = ?\(values.count + 1) AND (?\(values.count + 2)
+        OR (\(compared.map(\.name).joined(separator: ", "))) IS NOT (\(compared.map(\.value).joined(separator: ", "))))
+      """
+  }()
+
+  /// The new value of a property. Values that a user set take precedence over those of the file.
+  private static func value(of property: String, from argument: String) -> String {
+    func value(unless condition: String) -> String { "CASE WHEN \(condition) THEN \(property) ELSE \(argument) END" }
+    func value(unless field: UserFields) -> String { value(unless: "userFields & \(field.rawValue)") }
+    return switch property {
+    case "creationDate", "creationDateSource", "utcOffset", "zoneOffset":
+      value(unless: "creationDateSource = '\(DateSource.user.rawValue)'")
+    case "latitude", "longitude", "altitude", "placeCity", "placeRegion", "placeCountry":
+      value(unless: "hasUserLocation")
+    // The adjusted size is worked out again by `refresh`.
+    case "pixelWidth", "pixelHeight": value(unless: "adjustments IS NOT NULL")
+    case "title": value(unless: .title)
+    case "caption": value(unless: .caption)
+    case "keywords": value(unless: .keywords)
+    case "rating": value(unless: .rating)
+    case "people", "regions": value(unless: .regions)
+    // `refresh` sets the bit of live photos, which depends on the other files.
+    case "mediaSubtypes": "(\(argument) & ~\(live)) | (mediaSubtypes & \(live))"
+    default: argument
+    }
+  }
+
+  static let live = MediaSubtypes.photoLive.rawValue
+
+  private func arguments(_ media: ProbedMedia, _ file: ProbedFile) -> StatementArguments {
+    let descriptive = media.descriptive
+    return [
+      token, media.mediaType.number, media.mediaSubtypes.rawValue, media.uniformTypeIdentifier,
+      OriginalFile.displayName(file.path), file.identity.size, media.pixelSize.width, media.pixelSize.height,
+      media.orientation.rawValue, media.hasAlpha, media.durationSeconds, media.date.moment.milliseconds,
+      media.date.source.rawValue, media.date.utcOffset, calendar.zoneOffset(at: media.date.moment), now,
+      media.modificationDate.milliseconds, media.location?.latitude, media.location?.longitude,
+      media.location?.altitude, media.cameraMake, media.cameraModel, descriptive.lensModel,
+      descriptive.place.city, descriptive.place.region, descriptive.place.country, descriptive.rating,
+      descriptive.title, TextList.json(descriptive.keywords), TextList.json(descriptive.people),
+      RegionList.json(media.regions), descriptive.rights, descriptive.license, descriptive.caption,
+      media.isSelfPortrait, media.isAnimated, media.isLongExposure,
+      hasDecoder(media),
+    ]
+  }
+
+  private func hasDecoder(_ media: ProbedMedia) -> Bool {
+    let canDevelop = media.isRAW && renderableTypes.contains(SourceFormat.raw.uniformTypeIdentifier)
+    return renderableTypes.contains(media.uniformTypeIdentifier) && (media.hasPicture || canDevelop)
+  }
+
+  /// Inserts an asset with this one file.
+  mutating func insert(_ media: ProbedMedia, _ file: ProbedFile) throws -> Int64 {
+    try run(
+      Self.insertSQL,
+      arguments(media, file) + [
+        Base64URL.randomIdentifier(), now, contentVersion(of: [file.identity]), media.isRAW,
+      ])
+    let asset = db.lastInsertedRowID
+    // Grouping a burst changes all of its pictures, so it is skipped if no asset may be joined.
+    if joinable != .none { bursts.pictureChanged(asset, media, file.path) }
+    return asset
+  }
+
+  /// - Parameter isOtherFile: the asset's picture may have changed.
+  mutating func update(
+    _ asset: Int64, _ media: ProbedMedia, _ file: ProbedFile, isOtherFile: Bool = true
+  ) throws {
+    let mayRegroup = try bursts.needsRegrouping(by: media, of: asset)
+    try run(Self.updateSQL, arguments(media, file) + [asset, isOtherFile])
+    try run(
+      """
+      UPDATE asset SET unadjustedWidth = ?1, unadjustedHeight = ?2
+      WHERE id = ?3 AND adjustments IS NOT NULL AND (unadjustedWidth, unadjustedHeight) IS NOT (?1, ?2)
+      """,
+      [media.pixelSize.width, media.pixelSize.height, asset])
+    guard mayRegroup else { return }
+    try bursts.pictureRemoved(asset)
+    bursts.pictureChanged(asset, media, file.path)
+  }
+}

@@ -1,0 +1,127 @@
+// What happens on the queue of the downloads: which one starts next, and how each one ends.
+
+import Dispatch
+import ObjectStores
+import PhotoModel
+
+extension OriginalDownloads {
+  func rejoin(
+    _ key: ObjectKey, _ identity: FileIdentity, _ priority: Priority, _ ticket: Ticket, _ waiter: any OriginalWaiter
+  ) {
+    let removed = state.withLock { state -> [OriginalName]? in
+      if state.jobs[ticket.name] != nil {
+        state.jobs[ticket.name]?.waiters[ticket.number] = Waiter(receiver: waiter, priority: priority)
+        return []
+      }
+      guard let removed = state.index.reserve(identity.size) else { return nil }
+      state.jobs[ticket.name] = Job(
+        key: key, identity: identity, waiters: [ticket.number: Waiter(receiver: waiter, priority: priority)],
+        number: ticket.number)
+      return removed
+    }
+    guard let removed else { return waiter.downloadEnded(.failure(.noSpace)) }
+    for name in removed { folder.remove(name) }
+    startNext()
+  }
+
+  /// Starts downloads while there are places: requests before windows, older before newer ones. Called after every change
+  /// of who waits, which may also let paused downloads continue.
+  func startNext() {
+    dispatchPrecondition(condition: .onQueue(queue))
+    resumeWindows()
+    while let (name, job) = state.withLock({ state in next(state) }) {
+      do throws(SystemError) {
+        let partial = try folder.makePartial(job.number)
+        let download = Download(
+          name, job.key, job.identity, partial: partial, pendingLimit: limits.pendingBytes, queue: queue,
+          mayReceive: { [weak self] in self?.mayReceive($0, $1) ?? true },
+          progressed: { [weak self] in self?.progressed($0) }, ended: { [weak self] in self?.ended($0, $1) })
+        let isWanted = state.withLock { state in
+          guard state.jobs[name]?.number == job.number else { return false }
+          state.jobs[name]?.download = download
+          state.running += 1
+          return true
+        }
+        if isWanted { download.begin(from: store) } else { folder.discard(partial) }
+      } catch {
+        finish(name, job.number, .failure(.system(error)))
+      }
+    }
+  }
+
+  private func next(_ state: borrowing State) -> (OriginalName, Job)? {
+    let waiting = state.jobs.filter { $0.value.download == nil }
+    let first = waiting.min {
+      ($1.value.priority.rawValue, $0.value.number) < ($0.value.priority.rawValue, $1.value.number)
+    }
+    guard let first else { return nil }
+    guard first.value.priority < .request else {
+      return state.running < limits.downloads ? (first.key, first.value) : nil
+    }
+    let isOfWindows = state.jobs.values.count { $0.download != nil && $0.priority < .request } < limits.windowDownloads
+    return isOfWindows && state.running < max(1, limits.downloads - 1) ? (first.key, first.value) : nil
+  }
+
+  private func progressed(_ download: Download) {
+    let waiters = state.withLock { state in
+      state.jobs[download.name].flatMap { $0.download === download ? Array($0.waiters.values) : nil } ?? []
+    }
+    let original = ArrivingOriginal(download)
+    for waiter in waiters { waiter.receiver.downloadProgressed(original) }
+  }
+
+  private func ended(_ download: Download, _ result: Result<Void, OriginalDownloadError>) {
+    dispatchPrecondition(condition: .onQueue(queue))
+    let number = state.withLock { state in
+      state.jobs[download.name].flatMap { $0.download === download ? $0.number : nil }
+    }
+    guard let number else {
+      // All waiters have left.
+      return folder.discard(download.partial)
+    }
+    guard case .success = result else {
+      folder.discard(download.partial)
+      return finish(download.name, number, result)
+    }
+    do throws(SystemError) {
+      try folder.keep(download.partial, as: download.name)
+      finish(download.name, number, .success(()))
+    } catch {
+      folder.discard(download.partial)
+      finish(download.name, number, .failure(.system(error)))
+    }
+  }
+
+  private func finish(_ name: OriginalName, _ number: UInt64, _ result: Result<Void, OriginalDownloadError>) {
+    let job = state.withLock { state -> Job? in
+      guard let job = state.jobs[name], job.number == number else {
+        // All waiters left while the file got its name: it is complete, but not in the index.
+        return nil
+      }
+      Self.end(name, &state)
+      if case .success = result {
+        state.index.insert(name, size: job.identity.size)
+        state.ended.complete += 1
+        state.ended.completeBytes += job.identity.size
+      } else {
+        state.ended.failed += 1
+      }
+      return job
+    }
+    guard let job else { return folder.remove(name) }
+    let opened: Result<any FileByteSource, OriginalDownloadError> = result.flatMap {
+      if let file = folder.open(name, size: job.identity.size) {
+        .success(file)
+      } else {
+        .failure(.system(.missingFile))
+      }
+    }
+    for (_, waiter) in job.waiters.sorted(by: { $0.key < $1.key }) { waiter.receiver.downloadEnded(opened) }
+    startNext()
+  }
+}
+
+extension SystemError {
+  /// ENOENT.
+  fileprivate static let missingFile = SystemError(code: 2)
+}

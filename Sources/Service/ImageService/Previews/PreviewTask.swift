@@ -1,0 +1,41 @@
+import ImageCodec
+import ImageRender
+import PhotoModel
+import Synchronization
+
+/// A preview of a picture with given operations.
+package struct PreviewRequest: Sendable {
+  /// The principal's name, and the name that its client gives itself.
+  package var owner: String
+  package var client: String
+  /// Without its adjustments.
+  package var asset: Asset
+  package var adjustments: Adjustments
+  package var targetSize: TargetSize
+
+  package init(owner: String, client: String, asset: Asset, adjustments: Adjustments, targetSize: TargetSize) {
+    self.owner = owner
+    self.client = client
+    self.asset = asset.unadjusted
+    self.adjustments = adjustments
+    self.targetSize = targetSize
+  }
+}
+
+/// A request that waits for its preview.
+package final class PreviewTask: Sendable {
+  let stop = StopFlag()
+  private let deliver: Mutex<(@Sendable (Result<RenderedImage, ImageServiceError>) -> Void)?>
+
+  init(_ deliver: @escaping @Sendable (Result<RenderedImage, ImageServiceError>) -> Void) {
+    self.deliver = Mutex(deliver)
+  }
+
+  /// The first result is delivered, later ones are dropped.
+  func finish(_ result: Result<RenderedImage, ImageServiceError>) { deliver.withLock { $0.take() }?(result) }
+
+  package func cancel() {
+    stop.raise()
+    finish(.failure(.cancelled))
+  }
+}
