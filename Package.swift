@@ -107,6 +107,7 @@ let package = Package(
     Wing.common.system("CLibCrypto", "libcrypto", "libssl-dev"),
     // What both wings share, and nothing that belongs to one of them.
     Wing.common.module("Primitives"),
+    Wing.common.module("JSONText"),
     Wing.common.module("PhotoModel", ["Primitives"]),
     Wing.common.module("Cryptography", ["CLibCrypto"]),
     Wing.common.module("Telemetry", ["Primitives", coreMetrics, logging]),
@@ -183,8 +184,8 @@ let package = Package(
     Wing.api.module(
       "PhotoAPI",
       [
-        "Primitives", "PhotoModel", "PhotoPredicate", "Telemetry", "HTTPCore", "HTTPServer", "MediaMetadata",
-        "ImageCodec", "AccessControl", "LibraryCatalogue", "LibraryFiles", "ImageService", "ZipFormat",
+        "Primitives", "JSONText", "PhotoModel", "PhotoPredicate", "Telemetry", "HTTPCore", "HTTPServer",
+        "MediaMetadata", "ImageCodec", "AccessControl", "LibraryCatalogue", "LibraryFiles", "ImageService", "ZipFormat",
         "CEmbeddedFiles", deque, orderedCollections, logging,
       ]),
 
@@ -224,6 +225,7 @@ let package = Package(
     Wing.tools.module("AllocationCounter", ["CAllocationCounter"]),
 
     tests("PrimitivesTests", ["Primitives"]),
+    tests("JSONTextTests", ["JSONText"]),
     tests("PhotoModelTests", ["PhotoModel", "Primitives"]),
     tests("PhotoPredicateTests", ["PhotoPredicate", "PhotoModel", "PhotoFixtures", grdb]),
     tests("TelemetryTests", ["Primitives", "Telemetry", coreMetrics, logging]),

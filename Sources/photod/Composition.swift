@@ -104,7 +104,6 @@ struct Composition: Sendable {
           + "requests without a token.")
     }
     let shared = try SharedDerivatives(settings, logger: Logger(label: "derivatives"))
-    photod_configure_malloc()
     // Before any socket is opened, and while this process is small.
     let decoders = Decoders(settings)
     let catalogue = try Catalogue(dataFolder: dataFolder, renderableTypes: decoders.start())

@@ -79,6 +79,11 @@ struct LeakTests {
     .get("assets", "/v1/assets?limit=3"), .get("columns", "/v1/assets?layout=columns"),
     .get("buckets", "/v1/assets?layout=buckets&by=day"),
     .get("predicate", "/v1/assets?predicate=pixelWidth%20%3E%2033&sortDescriptors=-pixelWidth"),
+    // Each with a statement of its own.
+    Kind(name: "distinct predicates", isSlow: true) { number in
+      let terms = (0..<12).map { "pixelWidth%20\(number >> $0 & 1 == 0 ? "%3E" : "%3C")%20\($0)" }
+      return Kind.head("GET", "/v1/assets?predicate=\(terms.joined(separator: "%20OR%20"))")
+    },
     .get("asset", "/v1/assets/{}"), .get("metadata", "/v1/assets/{}/metadata"),
     .get("collections", "/v1/collections?type=smartAlbum"), .get("changes", "/v1/changes"),
     .get("requests", "/v1/requests"), .get("trash", "/v1/trash"),

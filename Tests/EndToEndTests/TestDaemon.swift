@@ -132,6 +132,13 @@ final class TestDaemon: @unchecked Sendable {
     }
   }
 
+  /// A line of proc_pid_status(5) in bytes, such as `VmRSS`.
+  func memory(_ name: String) throws -> Int {
+    let text = try String(contentsOfFile: "/proc/\(process.processIdentifier)/status", encoding: .utf8)
+    let line = try #require(text.split(separator: "\n").first { $0.hasPrefix(name + ":") })
+    return try #require(line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }) << 10
+  }
+
   func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
   /// Waits until it has ended; whether SIGKILL ended it.

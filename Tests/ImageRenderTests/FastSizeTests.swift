@@ -57,4 +57,24 @@ struct FastSizeTests {
     let plan = try #require(RenderPlanner().sharedPlan(header, wanted).members.first { $0.request == 0 }).plan
     #expect(plan == RenderPlanner().plan(header, wanted[0]))
   }
+
+  /// A preview of half the developed size, and frames of half the size at which the video is shown: a fast size of the
+  /// picture is the whole size of what is decoded.
+  static let previewFiles = [
+    CR3File {
+      ($0.width, $0.height) = (1800, 1200)
+      $0.sample = JPEGFile { _ in }.encoded(Scene(seed: 14).pixels(width: 900, height: 600))
+    }.bytes,
+    CodedMovieSamples.avc { ($0.width, $0.height) = (80, 48) }.bytes,
+  ]
+
+  @Test("a fast size of what a preview or a frame stands in for shows all of it", arguments: previewFiles)
+  func previewed(_ file: [UInt8]) throws {
+    let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+    let size = header.uprightSize
+    #expect(header.requestedSize == PixelSize(width: 2 * size.width, height: 2 * size.height))
+    let plan = RenderPlanner().plan(header, ImageRequest(targetSize: .size(size), resizeMode: .fast, format: .png))
+    let exact = RenderPlanner().plan(header, ImageRequest(targetSize: .size(size), format: .png))
+    #expect(plan == exact && plan.outputSize == size)
+  }
 }

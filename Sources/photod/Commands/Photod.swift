@@ -1,6 +1,15 @@
 import ArgumentParser
+import CPhotodSystem
 
 @main
+enum Program {
+  /// Runs on the main thread, while there is no other.
+  @MainActor static func main() async {
+    photod_configure_malloc()
+    await Photod.main()
+  }
+}
+
 struct Photod: AsyncParsableCommand {
   static let version = "0.1.0"
 

@@ -1,15 +1,13 @@
-import FoundationEssentials
 import HTTPCore
+import JSONText
 
 /// Encodes JSON bodies: UTF-8, with sorted keys so that equal responses have equal bytes.
 enum JSONBody {
   static let mediaType = "application/json"
 
   static func encode(_ value: some Encodable) -> [UInt8] {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     do {
-      return [UInt8](try encoder.encode(value))
+      return try JSONText.encode(value)
     } catch {
       // All our payload types can be encoded as JSON.
       preconditionFailure("a response that can't be encoded as JSON: \(error)")

@@ -81,13 +81,14 @@ typedef struct {
 
 int photod_file_system_of(int descriptor, photod_file_system_status *status);
 
-// Limits the arenas of glibc's malloc, and lets it keep freed memory for the next render: getting the pages for the
-// coefficients of a progressive picture from the kernel each time takes a tenth of the render.
+// Limits glibc's malloc to one arena, and lets it keep freed memory for the next render: getting the pages for the
+// coefficients of a progressive picture from the kernel each time takes a tenth of the render. To be called before there
+// is a second thread: one that has allocated memory before has an arena of its own.
 void photod_configure_malloc(void);
 // Returns freed memory to the kernel. Takes about a millisecond for each 100 MB.
 void photod_release_memory(void);
-// Bytes that are allocated and not freed, including malloc's overhead for each block: mallinfo(3). Locks each arena for
-// a moment.
+// Bytes that are allocated and not freed, including malloc's overhead for each block: mallinfo(3). Locks malloc for a
+// moment.
 size_t photod_allocated_bytes(void);
 
 // Fills `bytes` with random bytes from the kernel (getrandom(2)). Returns 0 when all bytes are filled, or -1 with

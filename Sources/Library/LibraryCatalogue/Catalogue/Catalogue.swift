@@ -30,6 +30,7 @@ package final class Catalogue: Sendable {
   /// Notifies observers of each change, from this or another process.
   package let feed: ChangeFeed
   let limitedUsage = LimitedLibraryUsage()
+  let statements = RecentStatements()
   private let dataVersion: DataVersionMonitor
   private let lock: DataFolderLock
 
@@ -47,7 +48,7 @@ package final class Catalogue: Sendable {
     self.dataFolder = dataFolder
     lock = try DataFolderLock.forUse(of: dataFolder)
     if let rejection = CatalogueSchema.rejection(at: path) { throw rejection }
-    var configuration = Self.configuration()
+    var configuration = Self.configuration(statements)
     configuration.prepareDatabase { db in
       try db.execute(sql: "PRAGMA journal_size_limit = 67108864")
       // MEMORY on the writer: the statement journal of a statement with triggers is a few pages, but in a file it cost
@@ -85,7 +86,7 @@ package final class Catalogue: Sendable {
     self.dataFolder = dataFolder
     lock = try DataFolderLock.forUse(of: dataFolder)
     if let rejection = CatalogueSchema.rejection(at: path) { throw rejection }
-    var configuration = Self.configuration()
+    var configuration = Self.configuration(statements)
     configuration.readonly = true
     do {
       pool = try DatabasePool(path: path, configuration: configuration)
@@ -113,7 +114,8 @@ package final class Catalogue: Sendable {
 
   static func path(in dataFolder: String) -> String { dataFolder + "/catalogue.sqlite" }
 
-  static func configuration() -> Configuration {
+  /// - Parameter statements: told of each connection.
+  static func configuration(_ statements: RecentStatements? = nil) -> Configuration {
     var configuration = Configuration()
     configuration.label = "catalogue"
     configuration.maximumReaderCount = readerCount
@@ -121,6 +123,7 @@ package final class Catalogue: Sendable {
     configuration.prepareDatabase { db in
       for function in SQLFunction.all { db.add(function: DatabaseFunction(function)) }
       db.add(function: SearchRelevance.function)
+      statements?.connectionOpened(db)
     }
     return configuration
   }

@@ -52,7 +52,7 @@ extension Catalogue {
       // A deleted collection is empty.
       fetch.scope = try CollectionReader(db, CollectionQuery(), principal, library).scope(of: collection) ?? .rows([])
     }
-    let touched = try Self.touched(since, in: fetch, library, atMost: Self.maximumTouchedAssets, for: principal, db)
+    let touched = try self.touched(since, in: fetch, library, atMost: Self.maximumTouchedAssets, for: principal, db)
     let isIncremental =
       try fetch.scope == result.fetch.scope && fetch.dependsOnlyOnTouchedAssets && library.isWhole
       && Self.dependsOnlyOnTouchedAssets(fetch.search, since, db)
@@ -74,7 +74,7 @@ extension Catalogue {
     }
     if rows == nil {
       guard mayReadAll || result.count <= Self.shortListLimit && !fetch.needsFullScan else { return nil }
-      rows = try Self.rows(fetch, library, atMost: limit, db)
+      rows = try self.rows(fetch, library, atMost: limit, db)
     }
     guard let rows else { return nil }
     let details = marked.flatMap { FetchResultChangeDetails(from: result.list.rows, to: rows, touched: $0) }
@@ -104,7 +104,7 @@ extension Catalogue {
           """), arguments: [token.number]) == nil
   }
 
-  private static func touched(
+  private func touched(
     _ token: ChangeToken, in fetch: AssetFetch, _ library: LibraryID, atMost limit: Int, for principal: Principal,
     _ db: Database
   ) throws -> TouchedAssets {
@@ -135,7 +135,7 @@ extension Catalogue {
     _ old: [UInt32], _ fetch: AssetFetch, _ touched: [UInt32], since token: ChangeToken, for principal: Principal,
     _ db: Database
   ) throws -> (rows: [UInt32], touched: TouchedRows)? {
-    var search = try PositionSearch(fetch, old, touched: touched, for: principal, db)
+    var search = try PositionSearch(fetch, old, touched: touched, for: principal, db, statements)
     guard let places = try search.positions() else { return nil }
     var rows: [UInt32] = []
     rows.reserveCapacity(search.kept.count + search.found.count)

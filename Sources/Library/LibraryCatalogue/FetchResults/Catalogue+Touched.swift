@@ -25,7 +25,7 @@ extension Catalogue {
   package func touched(
     since token: ChangeToken, album: Int64? = nil, atMost limit: Int, for principal: Principal
   ) throws(AssetSourceError) -> TouchedAssets {
-    try read(for: principal) { try Self.touched($0, $1, since: token, album: album, atMost: limit, for: principal) }
+    try read(for: principal) { try self.touched($0, $1, since: token, album: album, atMost: limit, for: principal) }
   }
 
   /// Above this many touched assets none is listed by identifier, and the caller checks each asset that it caches.
@@ -39,7 +39,7 @@ extension Catalogue {
       if now == changeToken { return TouchedIdentifiers(changeToken: now, identifiers: []) }
       // For a limited library this query does not return the assets that left it.
       guard library.isWhole, let since = changeToken,
-        case .rows(let rows) = try Self.touched(
+        case .rows(let rows) = try self.touched(
           db, library, since: since, album: nil, atMost: Self.maximumTouchedIdentifiers, for: principal)
       else { return TouchedIdentifiers(changeToken: now, identifiers: nil) }
       let names = try String.fetchCursor(
@@ -56,14 +56,14 @@ extension Catalogue {
     }
   }
 
-  static func touched(
+  func touched(
     _ db: Database, _ library: LibraryID, since token: ChangeToken, album: Int64?, atMost limit: Int,
     for principal: Principal
   ) throws -> TouchedAssets {
-    guard token >= (try oldestAvailableToken(db, library, principal)) else { return .expired }
+    guard token >= (try Self.oldestAvailableToken(db, library, principal)) else { return .expired }
     // A token newer than the library's comes from another library, or from the time before this one was restored from a
     // copy.
-    guard token <= (try changeToken(db)) else { return .expired }
+    guard token <= (try Self.changeToken(db)) else { return .expired }
     let placeless = principal.may(.location) ? "" : "AND isLocationOnly = 0"
     let listed =
       library.isWhole
@@ -71,10 +71,11 @@ extension Catalogue {
     let objects =
       "SELECT object AS asset FROM changedObject \(listed) WHERE token > ?1 AND kind = 0 \(placeless)"
     let members =
-      album.map { "UNION SELECT asset FROM changedMember WHERE token > ?1 AND collection = \($0)" } ?? ""
-    let statement = try db.makeStatement(
-      sql: "SELECT DISTINCT asset FROM (\(objects) \(members)) ORDER BY asset LIMIT ?2")
-    let rows = try UInt32.fetchCursor(statement, arguments: [token.number, limit + 1])
+      album == nil ? "" : "UNION SELECT asset FROM changedMember WHERE token > ?1 AND collection = ?3"
+    let statement = try statements.prepared(
+      "SELECT DISTINCT asset FROM (\(objects) \(members)) ORDER BY asset LIMIT ?2", db)
+    let arguments = [token.number, Int64(limit) + 1] + (album.map { [$0] } ?? [])
+    let rows = try UInt32.fetchCursor(statement, arguments: StatementArguments(arguments))
     var touched: [UInt32] = []
     while let row = try rows.next() {
       if touched.count == limit { return .tooMany }

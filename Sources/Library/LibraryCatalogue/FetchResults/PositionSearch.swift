@@ -50,14 +50,15 @@ struct PositionSearch {
   }
 
   init(
-    _ fetch: AssetFetch, _ old: [UInt32], touched: [UInt32], for principal: Principal, _ db: Database
+    _ fetch: AssetFetch, _ old: [UInt32], touched: [UInt32], for principal: Principal, _ db: Database,
+    _ statements: RecentStatements
   ) throws {
     let plan = FetchPlan(fetch, among: [], search: try SearchAccess(fetch, in: .whole, db))
     order = plan.order
     values = Array(plan.values.dropFirst())
     statement = try FetchStatement(
       plan, columns: "asset.id, \(AssetRow.revision(for: principal))", limit: nil
-    ).prepared(db)
+    ).prepared(db, in: statements)
     limit = Self.limit(fetch, old: old.count)
     let isTouched = TouchedRows(touched.map { ($0, false) })
     var former: [UInt32: Int] = [:]

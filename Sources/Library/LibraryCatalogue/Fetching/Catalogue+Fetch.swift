@@ -34,10 +34,10 @@ extension Catalogue {
       let start = try page.cursor.map { try FetchCursor($0, of: plan) }
       let limit = start.limit(page.limit, of: fetch)
       // One extra row shows whether another page follows.
-      let end = try Self.lastDocument(plan, after: start?.values, limit: limit + 1, db)
+      let end = try lastDocument(plan, after: start?.values, limit: limit + 1, db)
       let statement = FetchStatement(
         plan, columns: columns(plan.table), joins: joins, after: start?.values, through: end, limit: limit + 1)
-      let prepared = try statement.prepared(db)
+      let prepared = try statement.prepared(db, in: statements)
       let rows = try Row.fetchCursor(prepared)
       var taken = 0
       var last: Row?
@@ -56,12 +56,12 @@ extension Catalogue {
   }
 
   /// The document up to which a fetch along the search index must read for this many rows; `nil`: all.
-  private static func lastDocument(
+  private func lastDocument(
     _ plan: FetchPlan, after last: [SQLValue]?, limit: Int, _ db: Database
   ) throws -> Int64? {
     guard plan.dateStream != nil, limit > 0 else { return nil }
     let statement = FetchStatement(documentAt: limit - 1, of: plan, after: last)
-    return try Int64.fetchOne(statement.prepared(db))
+    return try Int64.fetchOne(statement.prepared(db, in: statements))
   }
 
   /// The number of assets of a fetch. Without a predicate it is read from a stored counter where the scope has one.
@@ -75,7 +75,7 @@ extension Catalogue {
       fetch.search?.isByRelevance = false
       let search = try SearchAccess(fetch, in: library, db)
       let statement = FetchStatement(counting: FetchPlan(fetch, in: library, search: search))
-      return try Int.fetchOne(statement.prepared(db)) ?? 0
+      return try Int.fetchOne(statement.prepared(db, in: statements)) ?? 0
     }
     return min(count, fetch.fetchLimit ?? .max)
   }
@@ -87,18 +87,18 @@ extension Catalogue {
     _ fetch: AssetFetch, atMost limit: Int, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> (rows: [UInt32], changeToken: ChangeToken) {
     try readBeforeDeadline(deadline, for: principal) { db, library in
-      (try Self.rows(fetch, library, atMost: limit, db), try Self.visibleToken(db, library, principal))
+      (try self.rows(fetch, library, atMost: limit, db), try Self.visibleToken(db, library, principal))
     }
   }
 
-  static func rows(_ fetch: AssetFetch, _ library: LibraryID, atMost limit: Int, _ db: Database) throws -> [UInt32] {
+  func rows(_ fetch: AssetFetch, _ library: LibraryID, atMost limit: Int, _ db: Database) throws -> [UInt32] {
     let plan = FetchPlan(fetch, in: library, search: try SearchAccess(fetch, in: library, db))
     let end = try fetch.fetchLimit.flatMap { try lastDocument(plan, after: nil, limit: min(limit + 1, $0), db) }
     let statement = FetchStatement(
       plan, columns: plan.row, through: end, limit: min(limit + 1, fetch.fetchLimit ?? .max))
-    let cursor = try UInt32.fetchCursor(statement.prepared(db))
+    let cursor = try UInt32.fetchCursor(statement.prepared(db, in: statements))
     var rows: [UInt32] = []
-    if fetch.isUnfiltered, let count = try storedCount(fetch, library, db) {
+    if fetch.isUnfiltered, let count = try Self.storedCount(fetch, library, db) {
       rows.reserveCapacity(min(count, limit, fetch.fetchLimit ?? .max))
     }
     while let row = try cursor.next() {
@@ -128,7 +128,7 @@ extension Catalogue {
       days = try readBeforeDeadline(deadline, for: principal) { db, library in
         let plan = FetchPlan(fetch, in: library, search: try SearchAccess(fetch, in: library, db))
         let statement = FetchStatement(countingDaysOf: plan, limit: fetch.fetchLimit)
-        return try Self.pairs(statement.prepared(db))
+        return try Self.pairs(statement.prepared(db, in: statements))
       }
     }
     var counts: [String: Int] = [:]

@@ -116,18 +116,16 @@ struct FetchPlan {
       let hint = scopeOrder == nil && sort.isByDate ? " INDEXED BY memberByDate" : ""
       path = AccessPath(
         source: "member\(hint)", row: "member.asset", table: "asset", columns: .member, key: "creationDate")
-      conditions.append("member.collection = \(row)")
       // The members of an album of a library are all in the library, so it is enough to check the album.
-      conditions.append(
-        "EXISTS (SELECT 1 FROM libraryCollection WHERE collection = \(row) AND library = \(library.row))")
+      conditions += ["member.collection = ?", Self.isCollection(of: library)]
+      values += [.integer(row), .integer(row)]
     case .folder(let row):
       // The alias gives the copies of columns the same names as in an album.
       path = AccessPath(
         source: "folderAsset AS member\(sort.isByDate ? " INDEXED BY folderAssetByDate" : "")", row: "member.asset",
         table: "asset", columns: .member, key: "creationDate")
-      conditions.append("member.folder = \(row)")
-      conditions.append(
-        "EXISTS (SELECT 1 FROM libraryCollection WHERE collection = \(row) AND library = \(library.row))")
+      conditions += ["member.folder = ?", Self.isCollection(of: library)]
+      values += [.integer(row), .integer(row)]
     case .rows(let rows):
       if fetch.sort == nil { scopeOrder = "listed.key" }
       path = Self.path(ofListIn: library)
@@ -158,14 +156,17 @@ struct FetchPlan {
       conditions.append("search MATCH ?")
       values.append(.text(expression))
       if let range = Self.documents(of: fetch.scope, predicate) {
-        conditions.append("search.rowid BETWEEN \(range.lowerBound) AND \(range.upperBound)")
+        conditions.append("search.rowid BETWEEN ? AND ?")
+        values += [.integer(range.lowerBound), .integer(range.upperBound)]
       }
     }
     if path.table == "libraryAsset" { conditions.append("libraryAsset.library = \(library.row)") }
     if case .dates(let range, let days) = fetch.scope {
-      conditions.append("\(path.table).creationDate BETWEEN \(range.lowerBound) AND \(range.upperBound)")
+      conditions.append("\(path.table).creationDate BETWEEN ? AND ?")
+      values += [.integer(range.lowerBound), .integer(range.upperBound)]
       if let days {
-        conditions.append("\(path.table).localDay BETWEEN \(days.lowerBound) AND \(days.upperBound)")
+        conditions.append("\(path.table).localDay BETWEEN ? AND ?")
+        values += [.integer(Int64(days.lowerBound)), .integer(Int64(days.upperBound))]
       }
     }
     if let album = path.album { conditions.append(album.condition(on: path.table)) }
@@ -239,6 +240,11 @@ struct FetchPlan {
       return AccessPath(source: allAssets, row: "asset.id", table: "asset", columns: .asset, key: "creationDate")
     }
     return AccessPath(source: LibraryAssetIndex.byDate.source, key: "creationDate")
+  }
+
+  /// A condition for a collection, whose row number is bound to its `?`.
+  private static func isCollection(of library: LibraryID) -> String {
+    "EXISTS (SELECT 1 FROM libraryCollection WHERE collection = ? AND library = \(library.row))"
   }
 
   private static func path(of album: SmartAlbum) -> AccessPath? {

@@ -8,9 +8,8 @@ struct FetchStatement {
   private let sql: String
   private let arguments: StatementArguments
 
-  /// Not cached, because clients choose predicates and sort orders, so the number of different statements is unlimited.
-  func prepared(_ db: Database) throws -> Statement {
-    let statement = try db.makeStatement(sql: sql)
+  func prepared(_ db: Database, in statements: RecentStatements) throws -> Statement {
+    let statement = try statements.prepared(sql, db)
     try statement.setArguments(arguments)
     return statement
   }
@@ -28,7 +27,11 @@ struct FetchStatement {
     var conditions = [plan.condition]
     var values = plan.values
     if let last { conditions.append(Self.rowsAfter(last, plan, &values)) }
-    if let end, let stream = plan.dateStream { conditions.append(Self.documents(through: end, stream)) }
+    if let end, let stream = plan.dateStream {
+      let range = SearchDocument.range(end >> 32)
+      conditions.append("search.rowid \(stream == .newestFirst ? "<=" : ">=") ?")
+      values.append(.integer(stream == .newestFirst ? range.upperBound : range.lowerBound))
+    }
     let order = plan.order.map { $0.expression + ($0.isAscending ? "" : " DESC") }.joined(separator: ", ")
     let keys = isOrdered ? plan.order.map { ", " + $0.expression }.joined() : ""
     let condition = conditions.joined(separator: " AND ")
@@ -79,11 +82,6 @@ struct FetchStatement {
   /// Whether SQL text names a column of `asset`. It contains no text of clients, because values are bound.
   static func namesAsset(_ sql: [String]) -> Bool { sql.contains { $0.contains("asset.") } }
 
-  private static func documents(through end: Int64, _ stream: FetchPlan.DateStream) -> String {
-    let range = SearchDocument.range(end >> 32)
-    return stream == .newestFirst ? "search.rowid <= \(range.upperBound)" : "search.rowid >= \(range.lowerBound)"
-  }
-
   /// A condition for the rows after the given one: after it in the first key, or equal there and after it in the next
   /// key, and so on. NULL sorts before all values.
   private static func rowsAfter(_ last: [SQLValue], _ plan: FetchPlan, _ values: inout [SQLValue]) -> String {
@@ -92,8 +90,8 @@ struct FetchStatement {
     var bound = ""
     if let stream = plan.dateStream, case .integer(let date) = last[0] {
       let range = SearchDocument.range(SearchDocument.period(date))
-      bound =
-        stream == .newestFirst ? "search.rowid >= \(range.lowerBound) AND " : "search.rowid <= \(range.upperBound) AND "
+      bound = "search.rowid \(stream == .newestFirst ? ">=" : "<=") ? AND "
+      values.append(.integer(stream == .newestFirst ? range.lowerBound : range.upperBound))
     }
     // Redundant with the alternatives, but gives SQLite a bound at which it can start in the index.
     if let first = order.first, !first.isNullable, last[0] != .null {

@@ -4,7 +4,9 @@
 // /proc/PID/clear_refs), it renders one picture, and the growth is the peak (VmHWM) minus the resident memory before
 // (VmRSS). For a process that makes only one picture, the whole peak is given.
 //
-// Mixed renders: one server makes many pictures of all photographs at random sizes.
+// Mixed renders: one server makes many pictures of all photographs at random sizes. After each hundred, resident memory
+// is read twice: at once, and when the server has been idle for two seconds. The second shows what it keeps; the first
+// depends on when photod last gave free memory back, which it does one second after a lane becomes idle.
 
 import ArgumentParser
 import Foundation
@@ -91,30 +93,34 @@ struct MemoryBench: ParsableCommand {
     let servers: [any ImageServer] = [try workspace.photodServer()] + (vips.map { [$0] } ?? [])
     let names = ["photod", "warm libvips"].prefix(servers.count)
     print("\n\(renders) mixed renders of all photographs, sides of 64 to 2000; photod makes up to 4 at once\n")
-    let columns = names.flatMap { ["\($0) resident", "\($0) peak"] }
+    let columns = names.flatMap { ["\($0) peak", "\($0) at once", "\($0) idle"] }
     let table = Table(["renders"] + columns, labels: 0)
-    func resident() throws -> [Double] {
-      try servers.map { try ProcessUsage.residentBytes(of: $0.identifier).mebibytes }
+    func idleMemory() throws -> [Double] {
+      Thread.sleep(forTimeInterval: 2)
+      return try servers.map { try ProcessUsage.residentBytes(of: $0.identifier).mebibytes }
     }
-    table.row(["0"] + (try resident()).flatMap { [$0.text(1), "–"] })
+    table.row(["0"] + (try idleMemory()).flatMap { ["–", "–", $0.text(1)] })
     var history: [[Double]] = []
     var highest = [Double](repeating: 0, count: servers.count)
     for start in stride(from: 0, to: renders, by: 100) {
       let batch = Array(benchPictures[start..<min(start + 100, renders)])
-      var cells = ["\(start + batch.count)"]
+      var busy: [(peak: Double, resident: Double)] = []
       for (i, server) in servers.enumerated() {
         try ProcessUsage.resetPeak(of: server.identifier)
         try server.make(batch, atOnce: server.width)
         let peak = try ProcessUsage.peakBytes(of: server.identifier).mebibytes
         highest[i] = max(highest[i], peak)
-        cells += [try ProcessUsage.residentBytes(of: server.identifier).mebibytes.text(1), peak.text(1)]
+        busy.append((peak, try ProcessUsage.residentBytes(of: server.identifier).mebibytes))
       }
-      history.append(try resident())
-      table.row(cells)
+      let idle = try idleMemory()
+      history.append(idle)
+      table.row(
+        ["\(start + batch.count)"]
+          + zip(busy, idle).flatMap { [$0.peak.text(1), $0.resident.text(1), $1.text(1)] })
     }
     for (i, name) in names.enumerated() {
       guard let first = history.first?[i], let last = history.last?[i] else { continue }
-      print("\n\(name): \((last - first).text(1)) from the first hundred to the last; peak \(highest[i].text(1))")
+      print("\n\(name): \((last - first).text(1)) from the first hundred to the last, idle; peak \(highest[i].text(1))")
     }
   }
 }
