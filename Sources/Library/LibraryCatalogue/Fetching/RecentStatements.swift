@@ -4,9 +4,9 @@ import Synchronization
 /// The prepared statements of recent fetches, for each connection of a pool.
 ///
 /// Clients choose predicates and sort orders, so the number of different statements is unlimited, and GRDB's own cache
-/// never removes one. To prepare the statement of a page takes about as long as to read a hundred assets with it.
+/// never removes one. To prepare the statement of a page takes half as long as to read a hundred assets with it.
 final class RecentStatements: Sendable {
-  /// The maximum number of statements of a connection. One takes 10 to 40 KB.
+  /// The maximum number of statements of a connection. One takes 20 to 60 KB.
   static let capacity = 32
 
   private let connections = Mutex<[ObjectIdentifier: Connection]>([:])
