@@ -1,4 +1,4 @@
-// The four protocols of the standard library's encoding. All are two or three words, so that none of them is allocated
+// The encoder and the containers that `Encodable` asks for. Each is two or three words long, so that none is allocated
 // when it is passed as `any`. Depth: the number of containers around a value.
 
 /// The text that all encoders of a value write. A box around a structure, because Swift checks at run time that no two

@@ -1,7 +1,7 @@
 /// Writes values as JSON (RFC 8259): UTF-8, without white space, with sorted keys, so that equal values have equal text.
 ///
-/// The text is that of Foundation's `JSONEncoder` with sorted keys and without escaped slashes. That encoder makes a tree
-/// of all values, with a dictionary for each object, before it writes. This one writes each value as it is encoded, and
+/// The text is that of Foundation's `JSONEncoder` with sorted keys and without escaped slashes. That encoder first
+/// collects all values in a tree, with a dictionary for each object. This one writes each value as it is encoded, and
 /// sorts the members of an object when the object ends: by their keys' bytes as they are written, with escapes.
 ///
 /// - A value must end a nested container before it writes to the enclosing one again. Anything else is a programming

@@ -114,7 +114,7 @@ package final class Catalogue: Sendable {
 
   static func path(in dataFolder: String) -> String { dataFolder + "/catalogue.sqlite" }
 
-  /// - Parameter statements: told of each connection.
+  /// - Parameter statements: those of the connections that are opened with this configuration.
   static func configuration(_ statements: RecentStatements? = nil) -> Configuration {
     var configuration = Configuration()
     configuration.label = "catalogue"

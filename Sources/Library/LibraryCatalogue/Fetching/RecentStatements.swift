@@ -14,9 +14,7 @@ final class RecentStatements: Sendable {
   /// To be called when a connection is opened: it may have the identity of one that was closed.
   func connectionOpened(_ db: Database) { connections.withLock { $0[ObjectIdentifier(db)] = Connection() } }
 
-  /// A statement, which keeps the arguments of its last use.
-  ///
-  /// It must not be requested again before its rows have been read.
+  /// A statement without arguments. It may be used until the next one of the same connection is requested.
   func prepared(_ sql: String, _ db: Database) throws -> Statement {
     let connection = connections.withLock { $0[ObjectIdentifier(db)] }
     return try connection?.prepared(sql, db) ?? db.makeStatement(sql: sql)
@@ -29,6 +27,8 @@ final class RecentStatements: Sendable {
     private var recent: [(sql: String, statement: Statement)] = []
 
     func prepared(_ sql: String, _ db: Database) throws -> Statement {
+      // Its arguments may be the row numbers of a long list, which a kept statement would keep.
+      recent.last?.statement.setUncheckedArguments([])
       if let index = recent.lastIndex(where: { $0.sql == sql }) {
         recent.append(recent.remove(at: index))
         return recent[recent.count - 1].statement
