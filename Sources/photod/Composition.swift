@@ -156,23 +156,23 @@ struct Composition: Sendable {
     if settings.watch.isEnabled { scans.watch(settings.watch.options) }
     let origins = OriginRules(
       allowedHosts: settings.allowedHosts, readers: settings.corsOrigins, writers: settings.corsWriteOrigins)
+    let renders = RenderFiles(
+      folder: dataFolder + "/renders", limits: settings.cache.renders, logger: Logger(label: "renders"))
     let api = PhotoAPI(
       library: catalogue, changeServices: changeServices, access: access, origins: origins, results: results,
       originals: originals, images: images.manager, previews: images.previews,
-      renders: RenderFiles(
-        folder: dataFolder + "/renders", limits: settings.cache.renders, logger: Logger(label: "renders")),
-      upgrades: upgrades, caching: caching,
-      lookups: lookups,
-      fetches: fetches,
+      renders: renders, upgrades: upgrades, caching: caching, lookups: lookups, fetches: fetches,
       batches: WorkQueue(label: "photod.batch", workers: cores, limit: .max, qos: .userInitiated),
       frameResponses: frameResponses, metrics: metrics,
       // Serial, with a higher priority than renders. A longer queue of scrapes would be useless.
       scrapes: WorkQueue(label: "photod.metrics", workers: 1, limit: 16, qos: .userInitiated),
       files: files,
-      // Workers up to the allowed concurrent uploads, but at most two per core: each one waits for the disk.
+      // Workers up to the allowed concurrent uploads, but at most two per core: each one waits for the disk. Without a
+      // limit, because each piece of a body is work of its own: an upload that was admitted is never refused halfway.
+      // Each connection has at most one piece or request in it.
       uploads: WorkQueue(
-        label: "photod.upload", workers: min(settings.uploads.limits.concurrent, 2 * cores),
-        limit: settings.uploads.limits.concurrent, qos: .userInitiated),
+        label: "photod.upload", workers: min(settings.uploads.limits.concurrent, 2 * cores), limit: .max,
+        qos: .userInitiated),
       // Each one may wait for the disk; a few disk reads at a time are enough to keep a disk busy.
       fileReads: WorkQueue(label: "photod.file", workers: max(4, 2 * cores), limit: .max, qos: .userInitiated),
       // Opens all files of an archive; one plan at a time leaves the disk to others.
@@ -201,7 +201,9 @@ struct Composition: Sendable {
       library: library.name, scans: scans,
       maintenance: Maintenance(
         catalogue: catalogue, images: images.manager, results: results, streams: streams, access: access,
-        caching: caching, history: settings.changes.history, files: files, api: api, stop: stop),
+        caching: caching, history: settings.changes.history, files: files,
+        formerPictures: FormerPictures(catalogue: catalogue, frames: images.frames, renders: renders, stop: stop),
+        api: api, stop: stop),
       images: images, streams: streams,
       reloader: reloader(of: scans, origins, load),
       heartbeat: Heartbeat(

@@ -15,6 +15,7 @@ struct ImageServices: Sendable {
   let manager: ImageManager
   let background: BackgroundRunner
   let previews: PreviewService
+  let frames: FrameStore
   private let disk: DiskStore?
   private let shared: SharedDerivatives?
 
@@ -40,9 +41,9 @@ struct ImageServices: Sendable {
       onIdle: release.schedule)
     disk = Self.diskStore(settings, dataFolder)
     self.shared = shared
-    let store = FrameStore(disk, shared: shared, isRemoteLibrary: originals.fetcher != nil)
+    frames = FrameStore(disk, shared: shared, isRemoteLibrary: originals.fetcher != nil)
     let pipeline = ImagePipeline(
-      originals: originals, memory: cache, store: store, quickLane: quickLane, renderLane: renderLane, budget: budget,
+      originals: originals, memory: cache, store: frames, quickLane: quickLane, renderLane: renderLane, budget: budget,
       maximumWaitingJobs: settings.render.queueLength, maximumEarlyRenders: settings.render.earlyRenders,
       limits: settings.codec, workers: workers, metrics: ImageMetrics(metrics),
       logger: Logger(label: "images"))
@@ -57,13 +58,13 @@ struct ImageServices: Sendable {
             limits: settings.codec, workers: workers,
             transforms: ColorTransforms(
               capacityBytes: min(Self.placeholderTransformBytes, settings.codec.colorTransformBytes))),
-          maximumBytes: renderLane.capacityBytes, derivative: store.derivative,
-          fetchDerivative: store.waitForSharedDerivatives, logger: Logger(label: "placeholders")))
+          maximumBytes: renderLane.capacityBytes, derivative: frames.derivative,
+          fetchDerivative: frames.waitForSharedDerivatives, logger: Logger(label: "placeholders")))
     ]
     if settings.cache.buildsDerivativesInBackground {
       works.append(
         DerivativeBackgroundWork(
-          library: catalogue, originals: originals, store: store, limits: settings.codec, workers: workers,
+          library: catalogue, originals: originals, store: frames, limits: settings.codec, workers: workers,
           logger: Logger(label: "ladder")))
     }
     background = BackgroundRunner(works, lane: renderLane, logger: Logger(label: "background"))

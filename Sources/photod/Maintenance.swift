@@ -17,6 +17,7 @@ struct Maintenance: Sendable {
   let caching: CachingManagerRegistry
   let history: HistoryLimits
   let files: LibraryFiles
+  let formerPictures: FormerPictures
   let api: PhotoAPI
   /// Stops pruning.
   let stop: StopFlag
@@ -25,6 +26,7 @@ struct Maintenance: Sendable {
 
   private static let historyPruneSeconds = 300
   private static let uploadExpirySeconds = 300
+  private static let formerPictureSeconds = 60
 
   /// Starts all timers. They run as long as the process.
   func start() {
@@ -40,6 +42,9 @@ struct Maintenance: Sendable {
     timers.repeatEvery(
       Self.uploadExpirySeconds, after: Self.uploadExpirySeconds, leeway: .seconds(10), on: .global(qos: .utility)
     ) { [self] in removeExpiredUploads() }
+    timers.repeatEvery(Self.formerPictureSeconds, after: 1, leeway: .seconds(1), on: .global(qos: .utility)) { [self] in
+      removeFormerPictures()
+    }
   }
 
   /// Once a second: picks up changes by other processes (`photod scan` changes the catalogue, `photod token` the
@@ -70,6 +75,15 @@ struct Maintenance: Sendable {
       try files.removeExpiredUploads()
     } catch {
       logger.error("removing expired staged uploads failed", metadata: ["error": "\(error)"])
+    }
+  }
+
+  /// Removes frames and derivatives of contents that no asset has any more.
+  private func removeFormerPictures() {
+    do {
+      try formerPictures.remove()
+    } catch {
+      logger.error("removing pictures of former contents failed", metadata: ["error": "\(error)"])
     }
   }
 

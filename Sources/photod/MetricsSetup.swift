@@ -129,7 +129,7 @@ enum MetricsSetup {
     }
     let counts: [(event: String, count: any KeyPath<DiskStoreStatistics, Int> & Sendable)] = [
       ("hit", \.hits), ("miss", \.misses), ("stored", \.stored), ("evicted", \.evicted), ("outdated", \.outdated),
-      ("dropped", \.dropped), ("corrupt", \.corrupt), ("failure", \.failures),
+      ("removed", \.removed), ("dropped", \.dropped), ("corrupt", \.corrupt), ("failure", \.failures),
     ]
     for (event, count) in counts {
       registry.counter(

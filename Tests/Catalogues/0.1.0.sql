@@ -281,6 +281,12 @@ CREATE TABLE folderCount (
   value INTEGER NOT NULL,
   PRIMARY KEY (folder, listing)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE formerContent (
+  -- See ContentVersion.content.
+  content TEXT PRIMARY KEY,
+  -- Milliseconds since 1970.
+  since INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
 CREATE TABLE library (
   -- 0 is the whole library. Never reused.
@@ -451,20 +457,20 @@ CREATE TABLE trashValue (
   value ANY,
   PRIMARY KEY (trash, file, name)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO asset (id, localIdentifier, contentVersion, revision, nonLocationRevision, mediaType, mediaSubtypes, sourceType, uniformTypeIdentifier, isRAW, isSelfPortrait, isAnimated, isLongExposure, hasDecoder, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha, duration, creationDate, creationDateSource, utcOffset, zoneOffset, modificationDate, nonLocationModificationDate, fileModificationDate, addedDate, latitude, longitude, altitude, hasUserLocation, cameraMake, cameraModel, lensModel, placeCity, placeRegion, placeCountry, isFavorite, isHidden, keepsOriginal, burstIdentifier, representsBurst, burstSelectionTypes, placeholder, placeholderVersion, saliency, rating, userFields, regionsVersion, title, keywords, people, regions, rights, license, caption, adjustments, adjustmentOrigin, adjustmentFormat, adjustmentFormatVersion, adjustmentData, unadjustedVersion, unadjustedWidth, unadjustedHeight, adjustmentDate) VALUES (1, 'asset-1', 'PSR87I0QaHAM3d0SvjZHyw', 1, NULL, 1, 0, 1, 'public.jpeg', 0, 0, 0, 0, 1, 'a.jpg', 826, 32, 24, 1, 0, 0.0, 1795691170645, 'file', NULL, 0, 1795691171031, NULL, 1795691170645, 1795691171031, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, 2, '', NULL, NULL, NULL, NULL, NULL, NULL, 'Words', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO asset (id, localIdentifier, contentVersion, revision, nonLocationRevision, mediaType, mediaSubtypes, sourceType, uniformTypeIdentifier, isRAW, isSelfPortrait, isAnimated, isLongExposure, hasDecoder, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha, duration, creationDate, creationDateSource, utcOffset, zoneOffset, modificationDate, nonLocationModificationDate, fileModificationDate, addedDate, latitude, longitude, altitude, hasUserLocation, cameraMake, cameraModel, lensModel, placeCity, placeRegion, placeCountry, isFavorite, isHidden, keepsOriginal, burstIdentifier, representsBurst, burstSelectionTypes, placeholder, placeholderVersion, saliency, rating, userFields, regionsVersion, title, keywords, people, regions, rights, license, caption, adjustments, adjustmentOrigin, adjustmentFormat, adjustmentFormatVersion, adjustmentData, unadjustedVersion, unadjustedWidth, unadjustedHeight, adjustmentDate) VALUES (2, 'asset-2', 'qGQjAOxDBY5SM7RGtlhHxA', 1, NULL, 1, 0, 1, 'public.jpeg', 0, 0, 0, 0, 1, 'c.jpg', 828, 32, 24, 1, 0, 0.0, 1795691170650, 'file', NULL, 0, 1795691171031, NULL, 1795691170650, 1795691171031, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 1, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO asset (id, localIdentifier, contentVersion, revision, nonLocationRevision, mediaType, mediaSubtypes, sourceType, uniformTypeIdentifier, isRAW, isSelfPortrait, isAnimated, isLongExposure, hasDecoder, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha, duration, creationDate, creationDateSource, utcOffset, zoneOffset, modificationDate, nonLocationModificationDate, fileModificationDate, addedDate, latitude, longitude, altitude, hasUserLocation, cameraMake, cameraModel, lensModel, placeCity, placeRegion, placeCountry, isFavorite, isHidden, keepsOriginal, burstIdentifier, representsBurst, burstSelectionTypes, placeholder, placeholderVersion, saliency, rating, userFields, regionsVersion, title, keywords, people, regions, rights, license, caption, adjustments, adjustmentOrigin, adjustmentFormat, adjustmentFormatVersion, adjustmentData, unadjustedVersion, unadjustedWidth, unadjustedHeight, adjustmentDate) VALUES (3, 'asset-3', '8B3NHDZd4Pf0VkYRyQxfUQ', 1, NULL, 1, 0, 1, 'public.png', 0, 0, 0, 0, 1, 'd.png', 132, 30, 20, 1, 1, 0.0, 1795691170656, 'file', NULL, 0, 1795691171031, NULL, 1795691170656, 1795691171031, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO asset (id, localIdentifier, contentVersion, revision, nonLocationRevision, mediaType, mediaSubtypes, sourceType, uniformTypeIdentifier, isRAW, isSelfPortrait, isAnimated, isLongExposure, hasDecoder, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha, duration, creationDate, creationDateSource, utcOffset, zoneOffset, modificationDate, nonLocationModificationDate, fileModificationDate, addedDate, latitude, longitude, altitude, hasUserLocation, cameraMake, cameraModel, lensModel, placeCity, placeRegion, placeCountry, isFavorite, isHidden, keepsOriginal, burstIdentifier, representsBurst, burstSelectionTypes, placeholder, placeholderVersion, saliency, rating, userFields, regionsVersion, title, keywords, people, regions, rights, license, caption, adjustments, adjustmentOrigin, adjustmentFormat, adjustmentFormatVersion, adjustmentData, unadjustedVersion, unadjustedWidth, unadjustedHeight, adjustmentDate) VALUES (1, 'asset-1', 'mv2VvKxIp6ZNMoUl3KsWBw', 1, NULL, 1, 0, 1, 'public.jpeg', 0, 0, 0, 0, 1, 'a.jpg', 826, 32, 24, 1, 0, 0.0, 1795768278938, 'file', NULL, 0, 1795768279027, NULL, 1795768278938, 1795768279027, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, 2, '', NULL, NULL, NULL, NULL, NULL, NULL, 'Words', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO asset (id, localIdentifier, contentVersion, revision, nonLocationRevision, mediaType, mediaSubtypes, sourceType, uniformTypeIdentifier, isRAW, isSelfPortrait, isAnimated, isLongExposure, hasDecoder, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha, duration, creationDate, creationDateSource, utcOffset, zoneOffset, modificationDate, nonLocationModificationDate, fileModificationDate, addedDate, latitude, longitude, altitude, hasUserLocation, cameraMake, cameraModel, lensModel, placeCity, placeRegion, placeCountry, isFavorite, isHidden, keepsOriginal, burstIdentifier, representsBurst, burstSelectionTypes, placeholder, placeholderVersion, saliency, rating, userFields, regionsVersion, title, keywords, people, regions, rights, license, caption, adjustments, adjustmentOrigin, adjustmentFormat, adjustmentFormatVersion, adjustmentData, unadjustedVersion, unadjustedWidth, unadjustedHeight, adjustmentDate) VALUES (2, 'asset-2', 'pcvl4rqdfFJparI9ORFLyA', 1, NULL, 1, 0, 1, 'public.jpeg', 0, 0, 0, 0, 1, 'c.jpg', 828, 32, 24, 1, 0, 0.0, 1795768278940, 'file', NULL, 0, 1795768279027, NULL, 1795768278940, 1795768279027, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 1, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO asset (id, localIdentifier, contentVersion, revision, nonLocationRevision, mediaType, mediaSubtypes, sourceType, uniformTypeIdentifier, isRAW, isSelfPortrait, isAnimated, isLongExposure, hasDecoder, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha, duration, creationDate, creationDateSource, utcOffset, zoneOffset, modificationDate, nonLocationModificationDate, fileModificationDate, addedDate, latitude, longitude, altitude, hasUserLocation, cameraMake, cameraModel, lensModel, placeCity, placeRegion, placeCountry, isFavorite, isHidden, keepsOriginal, burstIdentifier, representsBurst, burstSelectionTypes, placeholder, placeholderVersion, saliency, rating, userFields, regionsVersion, title, keywords, people, regions, rights, license, caption, adjustments, adjustmentOrigin, adjustmentFormat, adjustmentFormatVersion, adjustmentData, unadjustedVersion, unadjustedWidth, unadjustedHeight, adjustmentDate) VALUES (3, 'asset-3', 'ra9F8kruHaUclaQgbUZadw', 1, NULL, 1, 0, 1, 'public.png', 0, 0, 0, 0, 1, 'd.png', 132, 30, 20, 1, 1, 0.0, 1795768278942, 'file', NULL, 0, 1795768279027, NULL, 1795768278942, 1795768279027, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 INSERT INTO catalogueValue (name, value) VALUES ('contentKey', X'61206B6579206F66207468697274792D74776F2062797465732C206669786564');
 INSERT INTO catalogueValue (name, value) VALUES ('filedAsset', NULL);
 INSERT INTO catalogueValue (name, value) VALUES ('historyStart', 0);
 INSERT INTO catalogueValue (name, value) VALUES ('importsTones', 0);
 INSERT INTO catalogueValue (name, value) VALUES ('isFirstScanComplete', 1);
-INSERT INTO catalogueValue (name, value) VALUES ('mounts', '[{"fileSystem":{"type":61267,"inode":1064983,"identifier":6713934221353813731,"device":65024},"path":[]}]');
+INSERT INTO catalogueValue (name, value) VALUES ('mounts', '[{"path":[],"fileSystem":{"inode":16417220,"type":61267,"identifier":1121873630459745288,"device":65024}}]');
 INSERT INTO catalogueValue (name, value) VALUES ('placeholderMaker', '');
 INSERT INTO catalogueValue (name, value) VALUES ('probe', '13 GMT 4096');
 INSERT INTO catalogueValue (name, value) VALUES ('renderableTypes', 'com.adobe.raw-image com.canon.cr2-raw-image com.canon.cr3-raw-image com.compuserve.gif com.fuji.raw-image com.microsoft.bmp com.nikon.raw-image com.olympus.raw-image com.panasonic.rw2-raw-image com.pentax.raw-image com.sony.arw-raw-image public.jpeg public.png public.tiff');
 INSERT INTO catalogueValue (name, value) VALUES ('timeZone', 'GMT');
-INSERT INTO change (library, token, time, objects, isLocationOnly) VALUES (0, 1, 1795691171031, 3, 0);
+INSERT INTO change (library, token, time, objects, isLocationOnly) VALUES (0, 1, 1795768279027, 3, 0);
 INSERT INTO changedMember (token, collection, asset, event) VALUES (1, 22, 1, 0);
 INSERT INTO changedMember (token, collection, asset, event) VALUES (1, 22, 3, 0);
 INSERT INTO changedObject (token, kind, object, event, isContentChanged, isLocationOnly) VALUES (1, 0, 1, 0, 0, 0);
@@ -472,73 +478,73 @@ INSERT INTO changedObject (token, kind, object, event, isContentChanged, isLocat
 INSERT INTO changedObject (token, kind, object, event, isContentChanged, isLocationOnly) VALUES (1, 0, 3, 0, 0, 0);
 INSERT INTO changedObject (token, kind, object, event, isContentChanged, isLocationOnly) VALUES (1, 1, 21, 0, 0, 0);
 INSERT INTO changedObject (token, kind, object, event, isContentChanged, isLocationOnly) VALUES (1, 1, 22, 0, 0, 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (1, '3tWOvGSKfbEHIx5mSi7CXA', 'smartAlbum', 'smartAlbumUserLibrary', 'Library', NULL, 0, NULL, 0, 'TRUEPREDICATE', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (10, 'cwGXgh-I_tbbhfo9Wk9HQg', 'smartAlbum', 'smartAlbumLivePhotos', 'Live Photos', NULL, 0, NULL, 0, '(mediaSubtypes & photoLive) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (11, 'NGwG9hPE6CiBJ3Hy_wl9fw', 'smartAlbum', 'smartAlbumRAW', 'RAW', NULL, 0, NULL, 0, 'isRAW == YES', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (12, 'ZJ0xf-bHL8IcVkCVrkejIw', 'smartAlbum', 'smartAlbumSlomoVideos', 'Slo-mo', NULL, 0, NULL, 0, '(mediaSubtypes & videoHighFrameRate) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (13, 'UD-bgvfGTECINljUZXdygg', 'smartAlbum', 'smartAlbumTimelapses', 'Time-lapse', NULL, 0, NULL, 0, '(mediaSubtypes & videoTimelapse) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (14, 'c3sxi7U_oSnOWVOSG6AFaQ', 'smartAlbum', 'smartAlbumSelfPortraits', 'Selfies', NULL, 0, NULL, 0, 'isSelfPortrait == YES', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (15, 'FdHuaxdcKVBcnAILPUrXCg', 'smartAlbum', 'smartAlbumAnimated', 'Animated', NULL, 0, NULL, 0, 'isAnimated == YES', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (16, 'k6fZ3sJmA4KfhV0F2ychsw', 'smartAlbum', 'smartAlbumLongExposures', 'Long Exposure', NULL, 0, NULL, 0, 'isLongExposure == YES', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (17, 'UsmncCdbjq34Kq50Mvk-cQ', 'smartAlbum', 'smartAlbumCinematic', 'Cinematic', NULL, 0, NULL, 0, '(mediaSubtypes & videoCinematic) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (18, 'KL2rpx-4QjHdQpIE-3w0Dg', 'smartAlbum', 'smartAlbumSpatial', 'Spatial', NULL, 0, NULL, 0, '(mediaSubtypes & spatialMedia) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (19, 'j1WrF-12Vw8RHQ0d0jv5iQ', 'smartAlbum', 'smartAlbumScreenRecordings', 'Screen Recordings', NULL, 0, NULL, 0, '(mediaSubtypes & videoScreenRecording) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (2, 'U60fQaovKb8ehV6MopOLnA', 'smartAlbum', 'smartAlbumRecentlyAdded', 'Recently Added', NULL, 0, NULL, 0, 'TRUEPREDICATE', '-addedDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (20, 'k8d3w436pnWAdz4x_Nzyzg', 'smartAlbum', 'smartAlbumAllHidden', 'Hidden', NULL, 0, NULL, 0, 'isHidden == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (1, 'v9rE_cVCvgLbIN3V1VVdsA', 'smartAlbum', 'smartAlbumUserLibrary', 'Library', NULL, 0, NULL, 0, 'TRUEPREDICATE', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (10, 'ztUKlzT59BLH0qfgrssJMg', 'smartAlbum', 'smartAlbumLivePhotos', 'Live Photos', NULL, 0, NULL, 0, '(mediaSubtypes & photoLive) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (11, 'jpny7UTQbgSzoIJF6dXeDw', 'smartAlbum', 'smartAlbumRAW', 'RAW', NULL, 0, NULL, 0, 'isRAW == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (12, '7-VERN6axhyeVcz1kqSsUw', 'smartAlbum', 'smartAlbumSlomoVideos', 'Slo-mo', NULL, 0, NULL, 0, '(mediaSubtypes & videoHighFrameRate) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (13, '3Y5piw2fsperWsT2hSjrVA', 'smartAlbum', 'smartAlbumTimelapses', 'Time-lapse', NULL, 0, NULL, 0, '(mediaSubtypes & videoTimelapse) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (14, 'l1GW9C88nfP3gFa3f9NMvw', 'smartAlbum', 'smartAlbumSelfPortraits', 'Selfies', NULL, 0, NULL, 0, 'isSelfPortrait == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (15, 'ozvKb13geSqFQWjNnfU5CA', 'smartAlbum', 'smartAlbumAnimated', 'Animated', NULL, 0, NULL, 0, 'isAnimated == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (16, '_BKUYKIyfc3mUKvOFOrzNw', 'smartAlbum', 'smartAlbumLongExposures', 'Long Exposure', NULL, 0, NULL, 0, 'isLongExposure == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (17, 'YV8rGbKXJls9jGahZyY2JA', 'smartAlbum', 'smartAlbumCinematic', 'Cinematic', NULL, 0, NULL, 0, '(mediaSubtypes & videoCinematic) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (18, 'aCmk4K_scHvET4bmxWAwFA', 'smartAlbum', 'smartAlbumSpatial', 'Spatial', NULL, 0, NULL, 0, '(mediaSubtypes & spatialMedia) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (19, 'BU9koKTrDxBvRvQ9jgyDlA', 'smartAlbum', 'smartAlbumScreenRecordings', 'Screen Recordings', NULL, 0, NULL, 0, '(mediaSubtypes & videoScreenRecording) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (2, 'flfQMIONLdTMLVJEHnobnA', 'smartAlbum', 'smartAlbumRecentlyAdded', 'Recently Added', NULL, 0, NULL, 0, 'TRUEPREDICATE', '-addedDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (20, 'kZNTzQvLFm9OPjjD7YFYqQ', 'smartAlbum', 'smartAlbumAllHidden', 'Hidden', NULL, 0, NULL, 0, 'isHidden == YES', '-creationDate', 0);
 INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (21, 'folder', 'folder', 'regularFolder', 'Folder', NULL, 0, NULL, 0, NULL, NULL, 1);
 INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (22, 'album', 'album', 'albumRegular', 'Album', 21, 0, NULL, 0, NULL, NULL, 1);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (3, 'Un9cs3tXY8gFLT-C_uvk9A', 'smartAlbum', 'smartAlbumFavorites', 'Favorites', NULL, 0, NULL, 0, 'isFavorite == YES', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (4, 'bdcWeC3_-elWjPV1seWONQ', 'smartAlbum', 'smartAlbumVideos', 'Videos', NULL, 0, NULL, 0, 'mediaType == video', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (5, 'X-Z4nKojv3o8NNe4y0YSmA', 'smartAlbum', 'smartAlbumPanoramas', 'Panoramas', NULL, 0, NULL, 0, '(mediaSubtypes & photoPanorama) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (6, 'KRtWPPbxYAf0BQvx-3KCBA', 'smartAlbum', 'smartAlbumBursts', 'Bursts', NULL, 0, NULL, 0, 'representsBurst == YES', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (7, 'dvjRPU9wNbEkdE-W9UXoeA', 'smartAlbum', 'smartAlbumScreenshots', 'Screenshots', NULL, 0, NULL, 0, '(mediaSubtypes & photoScreenshot) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (8, 'OCbKM8i9z5_GwsEzivLD4g', 'smartAlbum', 'smartAlbumHDR', 'HDR', NULL, 0, NULL, 0, '(mediaSubtypes & photoHDR) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (9, 'uHvZOzPQm6MQMFH18a9ZxA', 'smartAlbum', 'smartAlbumDepthEffect', 'Portrait', NULL, 0, NULL, 0, '(mediaSubtypes & photoDepthEffect) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (3, 'HJLUXSNO27BcwRZyeolmww', 'smartAlbum', 'smartAlbumFavorites', 'Favorites', NULL, 0, NULL, 0, 'isFavorite == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (4, 'kB1TmWMeB9mNfqUcYA-Cdg', 'smartAlbum', 'smartAlbumVideos', 'Videos', NULL, 0, NULL, 0, 'mediaType == video', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (5, 'FO8-DtQXImQFfsJenTqUhw', 'smartAlbum', 'smartAlbumPanoramas', 'Panoramas', NULL, 0, NULL, 0, '(mediaSubtypes & photoPanorama) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (6, 'xB5iVWaN1LAcgMPmymKjcw', 'smartAlbum', 'smartAlbumBursts', 'Bursts', NULL, 0, NULL, 0, 'representsBurst == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (7, 'Of7-4oKEwfuv6WINmUPkAw', 'smartAlbum', 'smartAlbumScreenshots', 'Screenshots', NULL, 0, NULL, 0, '(mediaSubtypes & photoScreenshot) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (8, 'ivAyRzQFq4100cOYEm-UzA', 'smartAlbum', 'smartAlbumHDR', 'HDR', NULL, 0, NULL, 0, '(mediaSubtypes & photoHDR) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (9, 'oURVbN9UAPsTfFNLZ9VRnw', 'smartAlbum', 'smartAlbumDepthEffect', 'Portrait', NULL, 0, NULL, 0, '(mediaSubtypes & photoDepthEffect) != 0', '-creationDate', 0);
 INSERT INTO counter (library, listing, assets, favorites, videos, panoramas, bursts, screenshots, hdr, depthEffect, livePhotos, raw, hidden, images, slomos, timelapses, selfPortraits, animated, longExposures, cinematic, spatial, screenRecordings, renderable) VALUES (0, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 2);
 INSERT INTO counter (library, listing, assets, favorites, videos, panoramas, bursts, screenshots, hdr, depthEffect, livePhotos, raw, hidden, images, slomos, timelapses, selfPortraits, animated, longExposures, cinematic, spatial, screenRecordings, renderable) VALUES (0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 INSERT INTO counter (library, listing, assets, favorites, videos, panoramas, bursts, screenshots, hdr, depthEffect, livePhotos, raw, hidden, images, slomos, timelapses, selfPortraits, animated, longExposures, cinematic, spatial, screenRecordings, renderable) VALUES (0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1);
 INSERT INTO counter (library, listing, assets, favorites, videos, panoramas, bursts, screenshots, hdr, depthEffect, livePhotos, raw, hidden, images, slomos, timelapses, selfPortraits, animated, longExposures, cinematic, spatial, screenRecordings, renderable) VALUES (0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
-INSERT INTO dayCount (library, day, listing, value) VALUES (0, 20783, 0, 2);
-INSERT INTO dayCount (library, day, listing, value) VALUES (0, 20783, 2, 1);
-INSERT INTO file (id, asset, role, isPrimary, path, inode, size, modified, fingerprint, type, embeddedDate, contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, edit, unreadableReason) VALUES (1, 1, 'photo', 1, X'612E6A7067', 1064984, 826, 1795691170645232521, X'1D42AF959CBD2A6CAF48E9A9FBF4B1DB', 'public.jpeg', NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO file (id, asset, role, isPrimary, path, inode, size, modified, fingerprint, type, embeddedDate, contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, edit, unreadableReason) VALUES (2, 2, 'photo', 1, X'622F632E6A7067', 1064986, 828, 1795691170650995528, X'FDAC529E7F8D5F7A5E97B449A5FDC9F3', 'public.jpeg', NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO file (id, asset, role, isPrimary, path, inode, size, modified, fingerprint, type, embeddedDate, contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, edit, unreadableReason) VALUES (3, 3, 'photo', 1, X'642E706E67', 1064987, 132, 1795691170656093214, X'866AC8F97678F13BBFBF83AC9D5F68C6', 'public.png', NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO dayCount (library, day, listing, value) VALUES (0, 20784, 0, 2);
+INSERT INTO dayCount (library, day, listing, value) VALUES (0, 20784, 2, 1);
+INSERT INTO file (id, asset, role, isPrimary, path, inode, size, modified, fingerprint, type, embeddedDate, contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, edit, unreadableReason) VALUES (1, 1, 'photo', 1, X'612E6A7067', 16417287, 826, 1795768278938712218, X'1D42AF959CBD2A6CAF48E9A9FBF4B1DB', 'public.jpeg', NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO file (id, asset, role, isPrimary, path, inode, size, modified, fingerprint, type, embeddedDate, contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, edit, unreadableReason) VALUES (2, 2, 'photo', 1, X'622F632E6A7067', 16417288, 828, 1795768278940833105, X'FDAC529E7F8D5F7A5E97B449A5FDC9F3', 'public.jpeg', NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO file (id, asset, role, isPrimary, path, inode, size, modified, fingerprint, type, embeddedDate, contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, edit, unreadableReason) VALUES (3, 3, 'photo', 1, X'642E706E67', 16417177, 132, 1795768278942177536, X'866AC8F97678F13BBFBF83AC9D5F68C6', 'public.png', NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL);
 INSERT INTO folderAbove (collection, folder) VALUES (22, 21);
-INSERT INTO folderAsset (folder, asset, creationDate, listing, sources) VALUES (21, 1, 1795691170645, 0, 1);
-INSERT INTO folderAsset (folder, asset, creationDate, listing, sources) VALUES (21, 3, 1795691170656, 0, 1);
+INSERT INTO folderAsset (folder, asset, creationDate, listing, sources) VALUES (21, 1, 1795768278938, 0, 1);
+INSERT INTO folderAsset (folder, asset, creationDate, listing, sources) VALUES (21, 3, 1795768278942, 0, 1);
 INSERT INTO folderCount (folder, listing, value) VALUES (21, 0, 2);
 INSERT INTO grdb_migrations (identifier) VALUES ('0.1.0');
-INSERT INTO library (id, granted, revision, nonLocationRevision, changeDate, objects, createdRevision, usedDate) VALUES (0, NULL, 1, 1, 1795691171031, 0, 0, 0);
-INSERT INTO libraryAsset (library, creationDate, localIdentifier, listing, counted, asset, dimensions, grid, duration, contentVersion, placeholder, addedDate, burstIdentifier, localDay, sources, came) VALUES (0, 1795691170645, 'asset-1', 0, 1050627, 1, 137438953496, 5, 0.0, 'PSR87I0QaHAM3d0SvjZHyw', NULL, 1795691171031, NULL, 20783, 1, 1);
-INSERT INTO libraryAsset (library, creationDate, localIdentifier, listing, counted, asset, dimensions, grid, duration, contentVersion, placeholder, addedDate, burstIdentifier, localDay, sources, came) VALUES (0, 1795691170650, 'asset-2', 2, 1051649, 2, 137438953496, 1, 0.0, 'qGQjAOxDBY5SM7RGtlhHxA', NULL, 1795691171031, NULL, 20783, 1, 1);
-INSERT INTO libraryAsset (library, creationDate, localIdentifier, listing, counted, asset, dimensions, grid, duration, contentVersion, placeholder, addedDate, burstIdentifier, localDay, sources, came) VALUES (0, 1795691170656, 'asset-3', 0, 1050625, 3, 128849018900, 1, 0.0, '8B3NHDZd4Pf0VkYRyQxfUQ', NULL, 1795691171031, NULL, 20783, 1, 1);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (1, 0, 0, '3tWOvGSKfbEHIx5mSi7CXA', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (10, 0, 0, 'cwGXgh-I_tbbhfo9Wk9HQg', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (11, 0, 0, 'NGwG9hPE6CiBJ3Hy_wl9fw', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (12, 0, 0, 'ZJ0xf-bHL8IcVkCVrkejIw', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (13, 0, 0, 'UD-bgvfGTECINljUZXdygg', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (14, 0, 0, 'c3sxi7U_oSnOWVOSG6AFaQ', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (15, 0, 0, 'FdHuaxdcKVBcnAILPUrXCg', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (16, 0, 0, 'k6fZ3sJmA4KfhV0F2ychsw', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (17, 0, 0, 'UsmncCdbjq34Kq50Mvk-cQ', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (18, 0, 0, 'KL2rpx-4QjHdQpIE-3w0Dg', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (19, 0, 0, 'j1WrF-12Vw8RHQ0d0jv5iQ', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (2, 0, 0, 'U60fQaovKb8ehV6MopOLnA', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (20, 0, 0, 'k8d3w436pnWAdz4x_Nzyzg', 'smartAlbum', 0);
+INSERT INTO library (id, granted, revision, nonLocationRevision, changeDate, objects, createdRevision, usedDate) VALUES (0, NULL, 1, 1, 1795768279027, 0, 0, 0);
+INSERT INTO libraryAsset (library, creationDate, localIdentifier, listing, counted, asset, dimensions, grid, duration, contentVersion, placeholder, addedDate, burstIdentifier, localDay, sources, came) VALUES (0, 1795768278938, 'asset-1', 0, 1050627, 1, 137438953496, 5, 0.0, 'mv2VvKxIp6ZNMoUl3KsWBw', NULL, 1795768279027, NULL, 20784, 1, 1);
+INSERT INTO libraryAsset (library, creationDate, localIdentifier, listing, counted, asset, dimensions, grid, duration, contentVersion, placeholder, addedDate, burstIdentifier, localDay, sources, came) VALUES (0, 1795768278940, 'asset-2', 2, 1051649, 2, 137438953496, 1, 0.0, 'pcvl4rqdfFJparI9ORFLyA', NULL, 1795768279027, NULL, 20784, 1, 1);
+INSERT INTO libraryAsset (library, creationDate, localIdentifier, listing, counted, asset, dimensions, grid, duration, contentVersion, placeholder, addedDate, burstIdentifier, localDay, sources, came) VALUES (0, 1795768278942, 'asset-3', 0, 1050625, 3, 128849018900, 1, 0.0, 'ra9F8kruHaUclaQgbUZadw', NULL, 1795768279027, NULL, 20784, 1, 1);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (1, 0, 0, 'v9rE_cVCvgLbIN3V1VVdsA', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (10, 0, 0, 'ztUKlzT59BLH0qfgrssJMg', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (11, 0, 0, 'jpny7UTQbgSzoIJF6dXeDw', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (12, 0, 0, '7-VERN6axhyeVcz1kqSsUw', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (13, 0, 0, '3Y5piw2fsperWsT2hSjrVA', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (14, 0, 0, 'l1GW9C88nfP3gFa3f9NMvw', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (15, 0, 0, 'ozvKb13geSqFQWjNnfU5CA', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (16, 0, 0, '_BKUYKIyfc3mUKvOFOrzNw', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (17, 0, 0, 'YV8rGbKXJls9jGahZyY2JA', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (18, 0, 0, 'aCmk4K_scHvET4bmxWAwFA', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (19, 0, 0, 'BU9koKTrDxBvRvQ9jgyDlA', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (2, 0, 0, 'flfQMIONLdTMLVJEHnobnA', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (20, 0, 0, 'kZNTzQvLFm9OPjjD7YFYqQ', 'smartAlbum', 0);
 INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (21, 0, 1, 'folder', 'folder', 0);
 INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (22, 0, 1, 'album', 'album', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (3, 0, 0, 'Un9cs3tXY8gFLT-C_uvk9A', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (4, 0, 0, 'bdcWeC3_-elWjPV1seWONQ', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (5, 0, 0, 'X-Z4nKojv3o8NNe4y0YSmA', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (6, 0, 0, 'KRtWPPbxYAf0BQvx-3KCBA', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (7, 0, 0, 'dvjRPU9wNbEkdE-W9UXoeA', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (8, 0, 0, 'OCbKM8i9z5_GwsEzivLD4g', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (9, 0, 0, 'uHvZOzPQm6MQMFH18a9ZxA', 'smartAlbum', 0);
-INSERT INTO member (collection, position, asset, creationDate, listing) VALUES (22, 1, 1, 1795691170645, 0);
-INSERT INTO member (collection, position, asset, creationDate, listing) VALUES (22, 3, 3, 1795691170656, 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (3, 0, 0, 'HJLUXSNO27BcwRZyeolmww', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (4, 0, 0, 'kB1TmWMeB9mNfqUcYA-Cdg', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (5, 0, 0, 'FO8-DtQXImQFfsJenTqUhw', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (6, 0, 0, 'xB5iVWaN1LAcgMPmymKjcw', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (7, 0, 0, 'Of7-4oKEwfuv6WINmUPkAw', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (8, 0, 0, 'ivAyRzQFq4100cOYEm-UzA', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (9, 0, 0, 'oURVbN9UAPsTfFNLZ9VRnw', 'smartAlbum', 0);
+INSERT INTO member (collection, position, asset, creationDate, listing) VALUES (22, 1, 1, 1795768278938, 0);
+INSERT INTO member (collection, position, asset, creationDate, listing) VALUES (22, 3, 3, 1795768278942, 0);
 INSERT INTO memberCount (collection, listing, value) VALUES (22, 0, 2);
-INSERT INTO moment (id, library, localIdentifier, splitsByLocation, day, startDate, endDate, assetCount, title, revision) VALUES (1, 0, 'xAsMUc6i7PN2vwCfmSDwXA', 0, 20783, 1795691170645, 1795691170656, 2, NULL, 1);
-INSERT INTO moment (id, library, localIdentifier, splitsByLocation, day, startDate, endDate, assetCount, title, revision) VALUES (2, 0, 'Q35qc0jKiK_sSJM11hmxhQ', 1, 20783, 1795691170645, 1795691170656, 2, NULL, 1);
+INSERT INTO moment (id, library, localIdentifier, splitsByLocation, day, startDate, endDate, assetCount, title, revision) VALUES (1, 0, 'kwqw9o-0okVT8S0f07d4ZA', 0, 20784, 1795768278938, 1795768278942, 2, NULL, 1);
+INSERT INTO moment (id, library, localIdentifier, splitsByLocation, day, startDate, endDate, assetCount, title, revision) VALUES (2, 0, 'ehcNxi-eNgLnbyQ4HTCYcQ', 1, 20784, 1795768278938, 1795768278942, 2, NULL, 1);
 INSERT INTO searchTerm (term) VALUES ('a');
 INSERT INTO searchTerm (term) VALUES ('b');
 INSERT INTO searchTerm (term) VALUES ('c');
@@ -546,9 +552,9 @@ INSERT INTO searchTerm (term) VALUES ('d');
 INSERT INTO searchTerm (term) VALUES ('jpg');
 INSERT INTO searchTerm (term) VALUES ('png');
 INSERT INTO searchTerm (term) VALUES ('words');
-INSERT INTO searchText (document, text) VALUES (-1882918666203299837, ' d png  22 ');
-INSERT INTO searchText (document, text) VALUES (-1882918666203299838, ' b c jpg ');
-INSERT INTO searchText (document, text) VALUES (-1882918666203299839, ' a jpg  words  22 ');
+INSERT INTO searchText (document, text) VALUES (-1882999518962647037, ' d png  22 ');
+INSERT INTO searchText (document, text) VALUES (-1882999518962647038, ' b c jpg ');
+INSERT INTO searchText (document, text) VALUES (-1882999518962647039, ' a jpg  words  22 ');
 DELETE FROM sqlite_sequence;
 INSERT INTO sqlite_sequence VALUES ('library', 0);
 INSERT INTO sqlite_sequence VALUES ('collection', 22);
@@ -583,6 +589,7 @@ CREATE INDEX fileWithEdit ON file (id) WHERE edit IS NOT NULL;
 CREATE INDEX folderAboveByFolder ON folderAbove (folder, collection);
 CREATE UNIQUE INDEX folderAssetByAsset ON folderAsset (asset, folder);
 CREATE INDEX folderAssetByDate ON folderAsset (folder, creationDate, listing);
+CREATE INDEX formerContentByDate ON formerContent (since);
 CREATE INDEX hdrByDate ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
   WHERE (counted & 64) <> 0;
 CREATE INDEX hiddenByDate ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
@@ -862,12 +869,30 @@ CREATE TRIGGER noteDeletedCollection AFTER DELETE ON collection BEGIN
   DELETE FROM changedObject WHERE token = (SELECT revision FROM library WHERE id = 0) AND kind = 1 AND object = OLD.id AND event = 3;
   UPDATE collection SET revision = (SELECT revision FROM library WHERE id = 0) WHERE id = OLD.parent AND revision <> (SELECT revision FROM library WHERE id = 0);
 END;
+CREATE TRIGGER noteDeletedContent AFTER DELETE ON asset BEGIN
+  INSERT INTO formerContent
+    SELECT content, (SELECT changeDate FROM library WHERE id = 0)
+    FROM (SELECT substr(OLD.contentVersion, 1, 22) AS content UNION SELECT substr(OLD.unadjustedVersion, 1, 22))
+    WHERE content IS NOT NULL AND 1
+    ON CONFLICT DO UPDATE SET since = excluded.since;
+END;
 CREATE TRIGGER noteDeletedMember AFTER DELETE ON member BEGIN
   INSERT INTO changedMember VALUES ((SELECT revision FROM library WHERE id = 0), OLD.collection, OLD.asset, 2)
     ON CONFLICT DO UPDATE SET event = CASE event WHEN 0 THEN 3 ELSE 2 END;
   DELETE FROM changedMember
     WHERE token = (SELECT revision FROM library WHERE id = 0) AND collection = OLD.collection AND asset = OLD.asset AND event = 3;
   UPDATE collection SET revision = (SELECT revision FROM library WHERE id = 0) WHERE id = OLD.collection AND revision <> (SELECT revision FROM library WHERE id = 0);
+END;
+CREATE TRIGGER noteFormerContent AFTER UPDATE OF contentVersion, unadjustedVersion ON asset
+  WHEN NEW.contentVersion <> OLD.contentVersion OR NEW.unadjustedVersion IS NOT OLD.unadjustedVersion
+BEGIN
+  INSERT INTO formerContent
+    SELECT content, (SELECT changeDate FROM library WHERE id = 0)
+    FROM (SELECT substr(OLD.contentVersion, 1, 22) AS content UNION SELECT substr(OLD.unadjustedVersion, 1, 22))
+    WHERE content IS NOT NULL AND content NOT IN (substr(NEW.contentVersion, 1, 22), coalesce(substr(NEW.unadjustedVersion, 1, 22), ''))
+    ON CONFLICT DO UPDATE SET since = excluded.since;
+  DELETE FROM formerContent
+    WHERE content IN (substr(NEW.contentVersion, 1, 22), substr(NEW.unadjustedVersion, 1, 22));
 END;
 CREATE TRIGGER noteInsertedAsset AFTER INSERT ON asset BEGIN
   INSERT INTO changedObject VALUES ((SELECT revision FROM library WHERE id = 0), 0, NEW.id, 0, 0, 0) ON CONFLICT DO NOTHING;

@@ -94,7 +94,7 @@ struct RestartTests {
     case "text": try cache.put(Array(repeating: 0x20, count: 10_000), "index.sqlite")
     case "cut in half": try cache.put(Array(bytes.prefix(bytes.count / 2)), "index.sqlite")
     case "empty": try cache.put([], "index.sqlite")
-    case "newer": try cache.index { try $0.execute(sql: "PRAGMA user_version = 2") }
+    case "newer": try cache.index { try $0.execute(sql: "PRAGMA user_version = 3") }
     case "another's tables":
       try cache.index { try $0.execute(sql: "DROP TABLE total; CREATE TABLE total (kind TEXT)") }
     default: try FileManager.default.removeItem(atPath: cache.folder + "/index.sqlite")

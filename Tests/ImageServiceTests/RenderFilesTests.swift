@@ -23,9 +23,14 @@ struct RenderFilesTests {
     var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] }
   }
 
+  /// Two keys have the same content if they begin with the same letter.
+  private static func name(_ key: String) -> RenderFiles.Key {
+    RenderFiles.Key(ContentVersion(String(key.prefix(1))), key)
+  }
+
   private static func make(_ key: String, _ bytes: [UInt8]?, in files: RenderFiles) -> [UInt8]? {
     let result = Mutex<[UInt8]?>(nil)
-    files.make(key) {
+    files.make(name(key)) {
       bytes
     } completion: { file in
       result.withLock { $0 = file.flatMap { try? $0.bytes(at: 0, count: Int($0.size)) } }
@@ -34,7 +39,7 @@ struct RenderFilesTests {
   }
 
   private static func stored(_ key: String, in files: RenderFiles) -> [UInt8]? {
-    files.file(for: key).flatMap { try? $0.bytes(at: 0, count: Int($0.size)) }
+    files.file(for: name(key)).flatMap { try? $0.bytes(at: 0, count: Int($0.size)) }
   }
 
   @Test("a file is made once, found again, and survives a restart")
@@ -42,7 +47,7 @@ struct RenderFilesTests {
     let folder = Folder()
     do {
       let files = folder.open()
-      #expect(files.file(for: "a") == nil)
+      #expect(files.file(for: Self.name("a")) == nil)
       #expect(Self.make("a", [1, 2, 3], in: files) == [1, 2, 3])
       #expect(Self.make("a", [9], in: files) == [1, 2, 3], "it exists")
       #expect(folder.names.count == 1)
@@ -57,7 +62,7 @@ struct RenderFilesTests {
     let made = Atomic(0)
     let got = Atomic(0)
     DispatchQueue.concurrentPerform(iterations: 16) { _ in
-      files.make("a") {
+      files.make(Self.name("a")) {
         made.add(1, ordering: .relaxed)
         return [UInt8](repeating: 7, count: 100_000)
       } completion: { file in
@@ -87,13 +92,15 @@ struct RenderFilesTests {
         if byNumber { $0.files = 2 } else { $0.capacityBytes = 250 }
       }
       for key in ["a", "b"] { _ = Self.make(key, [UInt8](repeating: 1, count: 100), in: files) }
-      let held = files.file(for: "a")
+      let held = files.file(for: Self.name("a"))
       _ = Self.make("c", [UInt8](repeating: 1, count: 100), in: files)
-      #expect(files.file(for: "b") == nil && files.file(for: "a") != nil && files.file(for: "c") != nil)
+      #expect(
+        files.file(for: Self.name("b")) == nil && files.file(for: Self.name("a")) != nil
+          && files.file(for: Self.name("c")) != nil)
       #expect(folder.names.count == 2)
       _ = Self.make("d", [UInt8](repeating: 1, count: 100), in: files)
       _ = Self.make("e", [UInt8](repeating: 1, count: 100), in: files)
-      #expect(files.file(for: "a") == nil)
+      #expect(files.file(for: Self.name("a")) == nil)
       #expect((try? held?.bytes(at: 0, count: 100))?.count == 100, "an open file stays readable")
     }
   }
@@ -114,7 +121,20 @@ struct RenderFilesTests {
     let files = folder.open()
     _ = Self.make("a", [1], in: files)
     try FileManager.default.removeItem(atPath: "\(folder.path)/\(folder.names[0])")
-    #expect(files.file(for: "a") == nil)
+    #expect(files.file(for: Self.name("a")) == nil)
     #expect(Self.make("a", [1], in: files) == [1])
+  }
+
+  @Test("all files of a content are removed at once, also those of an earlier process")
+  func removal() {
+    let folder = Folder()
+    let files = folder.open()
+    for key in ["a", "a2", "b"] { _ = Self.make(key, [UInt8](repeating: 1, count: 100), in: files) }
+    folder.open().remove(contents: ["c"])
+    #expect(folder.names.count == 3)
+    let later = folder.open()
+    later.remove(contents: ["a", "c"])
+    #expect(folder.names.count == 1 && Self.stored("b", in: later) != nil)
+    #expect(Self.make("a", [2], in: later) == [2])
   }
 }

@@ -1,8 +1,8 @@
 import Cryptography
 
 extension DiskStore {
-  /// The key of an entry: 128 bits of a digest. The caller must include everything in the digest that distinguishes two
-  /// blobs.
+  /// The key of an entry: 128 bits of a digest, or 64 bits for its subject and 64 bits of a digest. The caller must
+  /// include everything in the digest that distinguishes two blobs.
   package struct Key: Sendable, Hashable {
     let high: UInt64
     let low: UInt64
@@ -28,6 +28,23 @@ extension DiskStore {
           low: UInt64(bigEndian: digest.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
       }
     }
+
+    /// The key of an entry of a subject.
+    ///
+    /// - Parameter bytes: include the subject.
+    package init(_ subject: Subject, digestOf bytes: [UInt8]) {
+      self.init(high: subject.number, low: Key(digestOf: bytes).low)
+    }
+  }
+
+  /// What an entry is about. All entries of a subject can be removed at once: their keys begin with the same 64 bits.
+  package struct Subject: Sendable, Hashable {
+    let number: UInt64
+
+    init(number: UInt64) { self.number = number }
+
+    /// - Parameter name: identifies the subject.
+    package init(_ name: String) { number = Key(digestOf: Array(name.utf8)).high }
   }
 
   /// The kind of an entry; each kind has its own keys. The numbers are stored on disk.

@@ -92,6 +92,12 @@ package final class DiskStore: Sendable {
     writer.store(DiskEntry(bytes: bytes, info: info), as: name(key, kind))
   }
 
+  /// Removes all entries of these subjects, including those that wait to be written. Blocks while their files are
+  /// removed, and while the writer ends its turn. An entry of them that is stored later stays.
+  ///
+  /// - Returns: false if the disk is not writable now, and some may still be there. A store that is off has no entries.
+  package func removeEntries(of subjects: some Sequence<Subject>) -> Bool { writer.remove(Set(subjects)) }
+
   /// The content of the store, and counters since it was opened. Takes one lock and does not touch the disk.
   package var statistics: DiskStoreStatistics { writer.buffer.withLock { $0.statistics } }
 

@@ -18,6 +18,8 @@ package struct DiskStoreStatistics: Sendable, Hashable {
   package var evicted = 0
   /// Entries removed because their epoch has ended.
   package var outdated = 0
+  /// Entries removed together with all others of their subject.
+  package var removed = 0
   /// Entries passed to `store` but not written: too large, too many waiting, or the disk is not writable.
   package var dropped = 0
   /// Files that were damaged, truncated, or belong to another entry.

@@ -51,7 +51,7 @@ struct FullSizePhotos: Sendable {
     let reply: Reply
 
     /// Equal for equal bytes.
-    var key: String { validators.entityTag ?? "" }
+    var key: RenderFiles.Key { RenderFiles.Key(asset.contentVersion, validators.entityTag ?? "") }
   }
 
   /// Sends the picture, or ranges of it, when it is ready.

@@ -27,6 +27,13 @@ package struct ContentVersion: Sendable, Hashable, CustomStringConvertible {
     return ContentVersion(String(whole.prefix { $0 != "." } + rawValue[whole.endIndex...]))
   }
 
+  /// The length of `content`: base64url of 128 bits.
+  package static let contentLength = 22
+
+  /// The part that all versions of the same pixels share: those with other regions, of the frames of a video, and of the
+  /// RAW file of a pair.
+  package var content: String { String(rawValue.prefix(Self.contentLength)) }
+
   package var description: String { rawValue }
 }
 

@@ -37,6 +37,11 @@ extension TrashRecord {
     let row = try insert(asset, into: "asset", db)
     // Clients must no longer see the asset as deleted.
     try db.execute(sql: "DELETE FROM removedObject WHERE library = 0 AND kind = 0 AND object = ?", arguments: [row])
+    for name in ["contentVersion", "unadjustedVersion"] {
+      guard let version = asset[name].flatMap(String.fromDatabaseValue) else { continue }
+      try db.execute(
+        sql: "DELETE FROM formerContent WHERE content = ?", arguments: [ContentVersion(version).content])
+    }
     for file in files {
       var values = try values(file.number, of: "file", db)
       // A new identifier: a running scan may list the old one as missing.

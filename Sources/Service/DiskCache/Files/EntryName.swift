@@ -11,6 +11,10 @@ struct EntryName: Sendable, Hashable {
   let key: DiskStore.Key
 }
 
+extension EntryName {
+  var subject: DiskStore.Subject { DiskStore.Subject(number: key.high) }
+}
+
 extension EntryGroup {
   var folderName: String {
     switch kind {

@@ -1,12 +1,12 @@
 /// The index's tables. There are no migrations: an index of another version is removed together with its entries.
 enum DiskIndexSchema {
-  static let version = 1
+  static let version = 2
 
   static let tables = """
     CREATE TABLE entry (
       kind INTEGER NOT NULL,
       epoch INTEGER NOT NULL,
-      -- The key, as two numbers whose bits are its halves.
+      -- The key, as two numbers whose bits are its halves. The first is that of the subject.
       high INTEGER NOT NULL,
       low INTEGER NOT NULL,
       -- As counted against the capacity.

@@ -57,6 +57,16 @@ struct DiskIndexTransaction {
     }
   }
 
+  /// All entries of a subject, of any kind and epoch.
+  func entries(of subject: DiskStore.Subject) throws -> [EntryName] {
+    try totals.keys.flatMap { group in
+      try db.integers(
+        "SELECT high, low FROM entry WHERE kind = ? AND epoch = ? AND high = ?",
+        columns(of: group) + [Int64(bitPattern: subject.number)]
+      ).map { EntryName(group: group, key: DiskStore.Key(row: $0)) }
+    }
+  }
+
   /// Up to `limit` entries of a group, ordered by folder.
   func entries(of group: EntryGroup, limit: Int) throws -> [EntryName] {
     let rows = try db.integers(

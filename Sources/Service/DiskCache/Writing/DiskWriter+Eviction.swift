@@ -62,6 +62,23 @@ extension DiskWriter {
     return needsEviction(index)
   }
 
+  /// Removes all entries of some subjects in one transaction.
+  func removeEntries(of subjects: Set<DiskStore.Subject>, _ index: DiskIndex) throws {
+    var count = 0
+    try index.transaction { transaction in
+      for subject in subjects {
+        let names = try transaction.entries(of: subject)
+        for name in names { try remove(name, from: &transaction) }
+        count += names.count
+      }
+      try environment.check(.commit)
+    }
+    buffer.withLock { buffer in
+      buffer.removed(count)
+      buffer.contentChanged(index.totals)
+    }
+  }
+
   func needsEviction(_ index: DiskIndex) -> Bool {
     index.totals.keys.contains(where: isOutdated) || index.totals.values.reduce(0) { $0 + $1.bytes } > capacityBytes
   }

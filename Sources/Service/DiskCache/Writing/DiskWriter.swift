@@ -90,6 +90,21 @@ final class DiskWriter: @unchecked Sendable {
     queue.sync {}
   }
 
+  /// Removes all entries of subjects. Returns false if that failed.
+  func remove(_ subjects: Set<DiskStore.Subject>) -> Bool {
+    queue.sync {
+      if buffer.withLock({ $0.statistics.isOff }) { return true }
+      buffer.withLock { buffer in buffer.drop { subjects.contains($0.subject) } }
+      do {
+        try removeEntries(of: subjects, openIndex())
+        return true
+      } catch {
+        fail(DiskFault(error))
+        return false
+      }
+    }
+  }
+
   private func enqueue() { queue.async { [self] in turn() } }
 
   // MARK: On the queue

@@ -148,6 +148,14 @@ struct WriteBuffer {
     return true
   }
 
+  /// Drops entries that wait and are not being written yet.
+  mutating func drop(where isDropped: (EntryName) -> Bool) {
+    for (name, entry) in waiting where isDropped(name) {
+      waiting[name] = nil
+      pendingBytes -= entry.cost
+    }
+  }
+
   // MARK: Writing
 
   /// Records that the index is open. Returns whether to schedule the writer, for entries that must be removed.
@@ -196,6 +204,9 @@ struct WriteBuffer {
     statistics.evicted += evicted
     statistics.outdated += outdated
   }
+
+  /// Records entries that were removed with their subject.
+  mutating func removed(_ count: Int) { statistics.removed += count }
 
   /// Records that these rows are in the index but their files are not in the folder.
   mutating func lost(_ names: some Sequence<EntryName>) {

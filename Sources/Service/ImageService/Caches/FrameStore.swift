@@ -33,6 +33,14 @@ package struct FrameStore: Sendable {
       && (statistics.frames.bytes + statistics.derivatives.bytes) < disk.capacityBytes / 4 * 3
   }
 
+  /// Removes all frames and derivatives that were made of these contents (``ContentVersion/content``). Blocks while
+  /// files are removed. Derivatives in the shared store stay: other daemons may have the same photographs.
+  ///
+  /// - Returns: false if some may still be on the disk.
+  package func remove(contents: [String]) -> Bool {
+    disk?.removeEntries(of: contents.map { DiskStore.Subject($0) }) ?? true
+  }
+
   // MARK: Frames
 
   /// A stored final frame. Reads one file.
@@ -55,7 +63,9 @@ package struct FrameStore: Sendable {
     disk?.store(frame.bytes, info: info.bytes, for: Self.diskKey(key), .frame)
   }
 
-  private static func diskKey(_ key: RenditionKey) -> DiskStore.Key { DiskStore.Key(digestOf: Array(key.text.utf8)) }
+  private static func diskKey(_ key: RenditionKey) -> DiskStore.Key {
+    DiskStore.Key(DiskStore.Subject(key.contentVersion.content), digestOf: Array(key.text.utf8))
+  }
 
   /// Whether a frame appears to be stored; its content is not checked. One system call.
   func hasFrame(for key: RenditionKey) -> Bool { disk?.contains(Self.diskKey(key), .frame) ?? false }
@@ -108,7 +118,9 @@ package struct FrameStore: Sendable {
   private static func diskKey(_ rung: DerivativeLadder.Rung, _ asset: Asset) -> DiskStore.Key {
     // Derivatives of earlier versions have no gain map.
     let kind = asset.mayHaveGainMap ? "|gain map" : ""
-    return DiskStore.Key(digestOf: Array("\(asset.contentVersion.pixels)|\(rung.side)\(kind)".utf8))
+    return DiskStore.Key(
+      DiskStore.Subject(asset.contentVersion.content),
+      digestOf: Array("\(asset.contentVersion.pixels)|\(rung.side)\(kind)".utf8))
   }
 }
 

@@ -28,6 +28,25 @@ package final class RenderFiles: Sendable {
     package init() {}
   }
 
+  /// Decides on the content of a file: equal keys, equal bytes.
+  package struct Key: Sendable, Hashable {
+    let name: String
+
+    /// - Parameters:
+    ///   - version: of the asset.
+    ///   - text: distinguishes all that is made of the version.
+    package init(_ version: ContentVersion, _ text: String) {
+      name = Self.prefix(of: version.content) + Digest.sha256(text.utf8).hexadecimal
+    }
+
+    static let prefixLength = 16
+
+    /// The beginning of the names of all that is made of a content.
+    static func prefix(of content: String) -> String {
+      String(Digest.sha256(content.utf8).hexadecimal.prefix(prefixLength))
+    }
+  }
+
   private struct Entry {
     var size: Int64
     /// The time of its last use, as a counter.
@@ -77,16 +96,15 @@ package final class RenderFiles: Sendable {
   /// Whether files are stored.
   package var isEnabled: Bool { limits.capacityBytes > 0 }
 
-  /// - Parameter key: decides on the content: equal keys, equal bytes.
-  package func file(for key: String) -> RenderFile? { open(Self.name(key)) }
+  package func file(for key: Key) -> RenderFile? { open(key.name) }
 
   /// Calls `completion` with the file, which is written first if it does not exist; with `nil` if it can't be stored, or
   /// has no content. Blocks while it writes. For concurrent calls with one key it is written once; `completion` of the
   /// others is called by the call that writes.
   package func make(
-    _ key: String, _ bytes: @Sendable () -> [UInt8]?, completion: @escaping @Sendable (RenderFile?) -> Void
+    _ key: Key, _ bytes: @Sendable () -> [UInt8]?, completion: @escaping @Sendable (RenderFile?) -> Void
   ) {
-    let name = Self.name(key)
+    let name = key.name
     let isFirst = state.withLock { state in
       if state.writing[name] != nil {
         state.writing[name]?.append { [weak self] in completion(self?.open(name)) }
@@ -110,7 +128,17 @@ package final class RenderFiles: Sendable {
     for call in waiting { call() }
   }
 
-  private static func name(_ key: String) -> String { Digest.sha256(key.utf8).hexadecimal }
+  /// Removes all files that were made of these contents (``ContentVersion/content``).
+  package func remove(contents: [String]) {
+    let prefixes = Set(contents.map { Key.prefix(of: $0) })
+    let removed = state.withLock { state in
+      state.entries.keys.filter { prefixes.contains(String($0.prefix(Key.prefixLength))) }
+    }
+    for name in removed {
+      unlink(path(name))
+      forget(name)
+    }
+  }
 
   private func path(_ name: String) -> String { folder + "/" + name }
 

@@ -7,6 +7,7 @@
 //     +Moments          moments of each library
 //     +Changes          the history of changes, and the token of each library
 //     +Trash            assets in the trash
+//     +FormerContents   contents that no asset has any more
 //     +Search           the words of assets, their index, and the queue of what must be indexed again
 //     +Uploads          staged uploads
 //
@@ -29,7 +30,7 @@ package enum CatalogueSchema {
       for subject in [libraries, assets, libraryAssets, collections, moments] { try db.execute(sql: subject) }
       // Before the triggers of the history exist, because the smart albums are not a change that clients see.
       try insertSmartAlbums(db)
-      for subject in [changes, trash, uploads, search] { try db.execute(sql: subject) }
+      for subject in [changes, trash, uploads, formerContents, search] { try db.execute(sql: subject) }
     }
     return migrator
   }

@@ -1,0 +1,23 @@
+import ImageService
+import LibraryCatalogue
+import PhotoModel
+
+/// Removes from the disk what was made of photographs that were deleted or edited.
+struct FormerPictures: Sendable {
+  let catalogue: Catalogue
+  let frames: FrameStore
+  let renders: RenderFiles
+  let stop: StopFlag
+
+  private static let contentsPerStep = 256
+
+  /// Removes everything that is due. What can't be removed now stays noted for the next call.
+  func remove() throws(AssetSourceError) {
+    while !stop.isRaised {
+      let contents = try catalogue.formerContents(limit: Self.contentsPerStep)
+      guard !contents.isEmpty, frames.remove(contents: contents) else { return }
+      renders.remove(contents: contents)
+      try catalogue.forgetFormerContents(contents)
+    }
+  }
+}
