@@ -144,6 +144,23 @@ struct AdjustmentTests {
     #expect(try daemon.get("/v1/assets?limit=1").json["changeToken"] as? String == token)
   }
 
+  @Test("the tag of either coding guards an edit")
+  func guardedByCodedTag() throws {
+    let (daemon, asset, _) = try Self.daemon()
+    let data = String(repeating: "AAAA", count: 500)
+    let edit =
+      #"{"operations": [], "formatIdentifier": "com.example", "formatVersion": "1", "data": "\#(data)"}"#
+    #expect(try Self.put(edit, asset, daemon).status == 200)
+    let plain = try #require(try daemon.get(asset + "/adjustments")["ETag"])
+    let coded = try daemon.get(asset + "/adjustments", ["Accept-Encoding: gzip"])
+    let tag = try #require(coded["ETag"])
+    #expect(coded["Content-Encoding"] == "gzip" && tag != plain)
+    #expect(try Self.put(edit, asset, daemon, ["If-None-Match: \(tag)"]).status == 412)
+    #expect(try Self.put(edit, asset, daemon, ["If-Match: \(tag)", "Accept-Encoding: gzip"]).status == 200)
+    #expect(try Self.put(Self.sepia, asset, daemon, ["If-Match: \(plain)"]).status == 200)
+    #expect(try Self.put(edit, asset, daemon, ["If-Match: \(tag)"]).status == 412, "another edit was made meanwhile")
+  }
+
   @Test("an edit is guarded by the tag of the adjustments, and copied to many assets in one list")
   func guardedAndCopied() throws {
     let (daemon, asset, identifier) = try Self.daemon()

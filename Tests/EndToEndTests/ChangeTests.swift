@@ -125,6 +125,25 @@ struct ChangeTests {
     }
   }
 
+  @Test("the history and the trash have entity tags, and are compressed if the client accepts that")
+  func coding() throws {
+    let daemon = try TestDaemon.ofCards()
+    let start = try #require(try daemon.get("/v1/assets?limit=1").json["changeToken"] as? String)
+    let folders = (0..<40).map { #"{"type": "createFolder", "title": "F\#($0)"}"# }.joined(separator: ",")
+    _ = try perform(folders + #", {"type": "deleteAsset", "asset": "\#(try daemon.identifier("0.jpg"))"}"#, daemon)
+    for path in ["/v1/changes?since=\(start)", "/v1/trash"] {
+      let plain = try daemon.get(path)
+      let tag = try #require(plain["ETag"], "\(path)")
+      #expect(try daemon.get(path, ["If-None-Match: \(tag)"]).status == 304)
+      let coded = try daemon.get(path, ["Accept-Encoding: gzip"])
+      let isLong = plain.body.count >= 1024
+      #expect((coded["Content-Encoding"] == "gzip") == isLong && (coded["ETag"] != tag) == isLong)
+      #expect(isLong == path.hasPrefix("/v1/changes"))
+    }
+    _ = try perform(#"{"type": "createFolder", "title": "last"}"#, daemon)
+    #expect(try daemon.get("/v1/changes?since=\(start)")["ETag"] != daemon.get("/v1/trash")["ETag"])
+  }
+
   @Test("a client that is too far behind is told to reload, and gets later changes")
   func reloading() throws {
     let daemon = try TestDaemon.ofCards(settings: "PHOTOD_CHANGES_STREAM_LAG_OBJECTS=3")

@@ -217,4 +217,19 @@ struct LimitedCallerTests {
     #expect(try daemon.get("/v1/requests/zreq2", [world.limited]).status == 404, "it sees only its own")
     #expect(try daemon.ask("DELETE", "/v1/fetchResults/\(handle)", [world.limited]).status == 204)
   }
+
+  @Test("does not learn from an upload which names exist outside its library")
+  func uploads() throws {
+    let world = try LimitedCallerFixture()
+    let writer = TestDaemon.bearer(try world.daemon.makeToken("read,write", ["--limit-to", "Mine"]))
+    for name in ["out.jpg", "free.jpg"] {
+      let picture = UploadTests.picture(name == "out.jpg" ? 1 : 2)
+      let answer = try world.daemon.upload(picture, "?filename=\(name)", [writer])
+      #expect(answer.status == 201 && Set(answer.json.keys) == ["localIdentifier", "contentVersion"], "\(answer.json)")
+    }
+    // A picture that it sees already is not stored again.
+    let inside = FileManager.default.contents(atPath: world.daemon.library + "/in.jpg") ?? Data()
+    let again = try world.daemon.upload([UInt8](inside), "?filename=again.jpg", [writer])
+    #expect(again.status == 200 && again.json["relativePath"] as? String == "in.jpg", "\(again.json)")
+  }
 }

@@ -81,4 +81,16 @@ struct NameScopeTests {
     let found = try daemon.get("/v1/assets?search=\(Self.name.lowercased())", [caller])
     #expect((found.json["assets"] as? [Any])?.count == 1)
   }
+
+  @Test("an anonymous caller can't sign URLs", arguments: [false, true])
+  func anonymousSignature(_ namesNeedScope: Bool) throws {
+    let daemon = try TestDaemon(
+      { try $0.put(JPEGFile().encoded(Pixels.orientationCard(width: 60, height: 40)), "a.jpg") },
+      arguments: ["--allow-anonymous"], launcher: "PHOTOD_NAMES_NEED_SCOPE=\(namesNeedScope) exec \"$@\"")
+    let body = #"{"path": "/v1/assets/\#(try daemon.identifier("a.jpg"))/image?targetSize=20x20"}"#
+    // A forwarded request does not come from this machine.
+    let refused = try daemon.post("/v1/signedURLs", body, ["X-Forwarded-For: 192.0.2.1"])
+    #expect(refused.status == 403 && refused.json["type"] as? String == "/problems/forbidden", "\(refused.json)")
+    #expect(try daemon.post("/v1/signedURLs", body).status == 201)
+  }
 }

@@ -90,6 +90,29 @@ struct OriginalTests {
     #expect(answer["Content-Type"] == "image/jpeg")
   }
 
+  @Test("a file from the future has no Last-Modified, which must not be later than Date")
+  func future() throws {
+    let daemon = try TestDaemon(unwatched: { files in
+      for (name, date) in [
+        ("future.jpg", Date.distantFuture), ("past.jpg", Date(timeIntervalSince1970: 1_000_000_000)),
+      ] {
+        try files.put(Self.picture + Array(name.utf8), name)
+        try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: "\(files.root)/\(name)")
+      }
+    })
+    for (name, expected) in [("future.jpg", nil), ("past.jpg", "Sun, 09 Sep 2001 01:46:40 GMT")] {
+      let asset = "/v1/assets/\(try daemon.identifier(name))"
+      for path in [asset + "/data", asset + "/image?targetSize=20x20"] {
+        let answer = try daemon.get(path)
+        let tag = try #require(answer["ETag"])
+        #expect(answer.status == 200 && answer["Last-Modified"] == expected, "\(path)")
+        let later = "If-Modified-Since: Fri, 01 Jan 2100 00:00:00 GMT"
+        #expect(try daemon.get(path, [later]).status == (expected == nil ? 200 : 304))
+        #expect(try daemon.get(path, ["If-None-Match: \(tag)"]).status == 304)
+      }
+    }
+  }
+
   @Test("several ranges are the parts of a multipart body")
   func severalRanges() throws {
     let bytes = Self.large(3 << 20)

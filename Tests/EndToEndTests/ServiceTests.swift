@@ -196,6 +196,26 @@ struct ServiceTests {
     #expect(refused.status != 0 && refused.error.contains("http.requestBufferBytes"))
   }
 
+  @Test("a body is not requested from a caller without the credential that the request needs")
+  func unauthenticatedBody() throws {
+    let daemon = try TestDaemon()
+    let secret = try daemon.makeToken("read")
+    func answer(_ fields: String) throws -> String {
+      let descriptor = try daemon.connection()
+      defer { close(descriptor) }
+      let request =
+        "POST /v1/fetchResults HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        + "Expect: 100-continue\r\nContent-Length: 1048576\r\n\(fields)\r\n"
+      send(descriptor, request, request.utf8.count, 0)
+      var bytes = [UInt8](repeating: 0, count: 12)
+      try #require(recv(descriptor, &bytes, bytes.count, Int32(MSG_WAITALL)) == bytes.count)
+      return String(decoding: bytes, as: UTF8.self)
+    }
+    #expect(try answer("") == "HTTP/1.1 401")
+    #expect(try answer("Authorization: Bearer wrong\r\n") == "HTTP/1.1 401")
+    #expect(try answer("Authorization: Bearer \(secret)\r\n") == "HTTP/1.1 100")
+  }
+
   @Test("a client that has shut down its sending side still gets its image", arguments: ["1.0", "1.1"])
   func halfClosed(_ version: String) throws {
     let identifier = try Self.shared.identifier("folder/1.jpg")

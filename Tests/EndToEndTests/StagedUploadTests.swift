@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import PhotoFixtures
+import Synchronization
 import Testing
 
 #if canImport(Glibc)
@@ -91,6 +92,29 @@ struct StagedUploadTests {
     #expect(FileManager.default.contents(atPath: daemon.library + "/2021/07/a.jpg") == Data(picture))
     #expect(TestDaemon.files(in: daemon.library) == ["2021/07/a.jpg"])
     #expect(try daemon.get(location, method: "HEAD").status == 404)
+  }
+
+  @Test("an upload that was admitted is not refused because others ask much")
+  func busy() throws {
+    let daemon = try TestDaemon(arguments: ["--set", "upload.concurrentRequests=1"])
+    let staged = try #require(try daemon.stage([1], "", ["Upload-Length: 100"])["Location"])
+    let isStopped = Atomic(false)
+    let clients = DispatchGroup()
+    for _ in 0..<8 {
+      clients.enter()
+      Thread.detachNewThread {
+        defer { clients.leave() }
+        while !isStopped.load(ordering: .relaxed) { _ = try? daemon.get(staged) }
+      }
+    }
+    defer {
+      isStopped.store(true, ordering: .relaxed)
+      clients.wait()
+    }
+    for number in 0..<3 {
+      let answer = try daemon.upload(UploadTests.picture(number, size: 4 << 20), "?filename=\(number).jpg")
+      #expect(answer.status == 201, "\(answer.json)")
+    }
   }
 
   @Test("a staged upload takes its name from Content-Disposition, and bodies of unknown length")

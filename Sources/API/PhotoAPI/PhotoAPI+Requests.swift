@@ -33,21 +33,29 @@ extension PhotoAPI: HTTPHandler {
   }
 
   package func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
-    handle(request, HeadCheck(request.head, from: peer, accessPolicy), nil, from: peer, responder)
+    handle(request, HeadCheck(request.head, from: peer, accessPolicy), nil, nil, from: peer, responder)
   }
 
-  /// Streamed are the bodies of uploads, and of requests that host and origin reject, so that the rejection is sent
-  /// before the body is requested.
+  /// Streamed are the bodies of uploads, and of requests that are rejected by their head, so that the rejection is sent
+  /// before the body is requested and takes memory.
   package func streamHandler(for head: RequestHead, from peer: Peer) -> StreamHandler? {
     let check = HeadCheck(head, from: peer, accessPolicy)
-    guard check.isRejected || check.route?.resource.endpoint(for: head.method)?.streamsBody == true else { return nil }
-    return { [self] body, responder in
-      handle(HTTPRequest(head: head, body: []), check, body, from: peer, responder)
+    let endpoint = check.route?.resource.endpoint(for: head.method)
+    var identity: AuthenticationResult?
+    if !check.isRejected, endpoint?.streamsBody != true {
+      guard endpoint?.requirement != .open else { return nil }
+      let found = accessPolicy.authenticate(head, check.target, check.route, from: peer)
+      if case .caller = found { return nil }
+      identity = found
+    }
+    return { [self, identity] body, responder in
+      handle(HTTPRequest(head: head, body: []), check, identity, body, from: peer, responder)
     }
   }
 
   private func handle(
-    _ request: HTTPRequest, _ check: HeadCheck, _ body: StreamedBody?, from peer: Peer, _ responder: Responder
+    _ request: HTTPRequest, _ check: HeadCheck, _ known: AuthenticationResult?, _ body: StreamedBody?, from peer: Peer,
+    _ responder: Responder
   ) {
     let (head, target) = (request.head, check.target)
     var reply = Reply(
@@ -58,7 +66,7 @@ extension PhotoAPI: HTTPHandler {
       let reach = try check.reach.get()
       // `OPTIONS *` is about the server as a whole (RFC 9110 §9.3.7).
       if target.isAsterisk { return reply.send(HTTPResponse(204, [("Allow", "GET, HEAD, OPTIONS")])) }
-      var identity = accessPolicy.authenticate(head, target, route, from: peer)
+      var identity = known ?? accessPolicy.authenticate(head, target, route, from: peer)
       guard let route else {
         _ = try accessPolicy.authorize(head, identity, .authenticated, from: peer)
         throw .noSuchResource

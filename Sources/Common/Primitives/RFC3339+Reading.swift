@@ -32,7 +32,10 @@ extension RFC3339 {
     let offset = try reader.offset()
     guard reader.isAtEnd else { throw reader.fault }
     let local = UTCDateTime(year: year, month: month, day: day, hour: hour, minute: minute, second: second)
-    return ((local.secondsSince1970 - Int64(offset ?? 0) * 60) * 1000 + Int64(fraction), offset)
+    let milliseconds = (local.secondsSince1970 - Int64(offset ?? 0) * 60) * 1000 + Int64(fraction)
+    // The offset may lead to another year.
+    guard millisecondsRange.contains(milliseconds) else { throw MalformedRFC3339(position: 0) }
+    return (milliseconds, offset)
   }
 
   private struct Reader {

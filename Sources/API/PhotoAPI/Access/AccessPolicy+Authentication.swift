@@ -82,7 +82,7 @@ extension AccessPolicy {
     case .albumAsset, .image: break
     case .album, nil: throw .wrongResource
     }
-    // The reader may choose the other query parameters, but an album's signature does not include hidden assets.
+    // The reader may choose the other query parameters, but an album's signature does not list hidden assets.
     if parameters.contains(where: { $0.name == "includeHiddenAssets" && $0.value != "false" }) { throw .wrongResource }
     return try access.grant(signature: signature, on: SignedTarget.subject(ofCollection: collection))
   }

@@ -16,6 +16,9 @@ struct Caller: Sendable {
   /// A check to do first: that the issuer of a signed URL still sees the signed collection.
   let condition: Grant.Condition?
 
+  /// Whether nothing is known of the caller.
+  var isAnonymous: Bool { credential == .none && principal.name == Principal.anonymous.name }
+
   /// A caller without a credential; only possible if no token was ever made.
   init(withoutCredential principal: Principal) {
     self.principal = principal

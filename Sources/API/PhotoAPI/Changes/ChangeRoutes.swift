@@ -53,7 +53,9 @@ struct ChangeRoutes: Sendable {
     } catch {
       throw problem(error, parameter: "since")
     }
-    return .json(body: ChangesJSON.encode(changes, queries.tokens))
+    let body = ChangesJSON.encode(changes, queries.tokens)
+    return JSONResponse(body, tag: EntityTag.strong(over: body), cacheControl: QueryService.cacheControl)
+      .response(to: request.head)
   }
 
   /// Executes a change list.

@@ -82,7 +82,7 @@ extension Endpoint {
           Needs the scope write. A change list can restore an asset; at purgeDate it is deleted permanently.
           """,
         query: [.number("limit", 1...1000, default: 100, "Assets per page."), .cursor],
-        responses: [.json(200, "A page.", "TrashPage")], problems: [500]),
+        responses: .validated("A page.", .json(["TrashPage"])), problems: [500]),
       handler: .lookup { api, exchange throws(Problem) in
         try api.trash.list(exchange.request, exchange.principal)
       }),

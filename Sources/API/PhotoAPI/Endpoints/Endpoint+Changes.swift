@@ -19,9 +19,8 @@ extension Endpoint {
             """),
           types, ofCollection, ofAsset,
         ],
-        responses: [
-          .json(200, "The changes. If more is true, continue from changeToken.", "Changes"),
-          APIResponse(410, "The token has expired: fetch again.", .problem, [.cacheControl]),
+        responses: .validated("The changes. If more is true, continue from changeToken.", .json(["Changes"])) + [
+          APIResponse(410, "The token has expired: fetch again.", .problem, [.cacheControl])
         ],
         problems: [404, 500]),
       handler: .lookup { api, exchange throws(Problem) in

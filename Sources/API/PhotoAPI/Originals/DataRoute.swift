@@ -265,7 +265,7 @@ struct DataRoute: Sendable {
     let identity = resource.file.identity
     let validators = Validators(
       entityTag: entityTag(of: resource, asset, includesLocation: includesLocation),
-      lastModified: identity.modified / 1_000_000_000)
+      changed: identity.modified / 1_000_000_000)
     var fields = Self.validatorFields(validators, isVersioned: isVersioned)
     switch Preconditions.evaluate(head, validators) {
     case .proceed: break
@@ -313,11 +313,8 @@ struct DataRoute: Sendable {
   private static func validatorFields(
     _ validators: Validators, isVersioned: Bool
   ) -> [(name: String, value: String)] {
-    [
-      ("ETag", validators.entityTag ?? ""),
-      ("Last-Modified", HTTPDate.string(secondsSince1970: validators.lastModified ?? 0)),
-      ("Cache-Control", isVersioned ? "private, \(lifetime)" : QueryService.cacheControl),
-    ]
+    [("ETag", validators.entityTag ?? "")] + validators.lastModifiedField
+      + [("Cache-Control", isVersioned ? "private, \(lifetime)" : QueryService.cacheControl)]
   }
 
   /// The facts that PhotoKit's requestImageDataAndOrientation returns with the data. Only the primary file has a known

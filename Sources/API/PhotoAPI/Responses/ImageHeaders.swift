@@ -65,7 +65,7 @@ struct ImageHeaders: Sendable {
 
   /// The validators of a frame.
   func validators(_ derivation: Derivation) -> Validators {
-    Validators(entityTag: key.entityTag(derivation), lastModified: modifiedSeconds)
+    Validators(entityTag: key.entityTag(derivation), changed: wanted.asset.pictureModificationSeconds)
   }
 
   /// The derivation named by the entity tags of a request's conditions. All derivations show the same picture, so a
@@ -86,11 +86,10 @@ struct ImageHeaders: Sendable {
 
   /// The fields that let caches store a final, complete frame; also the fields of a 304.
   func validatorFields(_ derivation: Derivation) -> [(name: String, value: String)] {
-    [
-      ("ETag", key.entityTag(derivation)),
-      ("Last-Modified", HTTPDate.string(secondsSince1970: modifiedSeconds)),
-      ("Cache-Control", isPublic ? "public, \(lifetime)" : "private, \(lifetime)"),
-    ] + vary + (links.map { [("Link", $0)] } ?? [])
+    let validators = validators(derivation)
+    return [("ETag", validators.entityTag ?? "")] + validators.lastModifiedField
+      + [("Cache-Control", isPublic ? "public, \(lifetime)" : "private, \(lifetime)")] + vary
+      + (links.map { [("Link", $0)] } ?? [])
   }
 
   /// The head of a response with one frame.
@@ -189,8 +188,6 @@ struct ImageHeaders: Sendable {
   private var lifetime: String { isVersioned ? "max-age=31536000, immutable" : "max-age=0, must-revalidate" }
 
   private var vary: [(name: String, value: String)] { isNegotiated ? [("Vary", "Accept")] : [] }
-
-  private var modifiedSeconds: Int64 { wanted.asset.pictureModificationSeconds }
 }
 
 /// A multipart boundary that does not occur in a picture by chance: 128 random bits.

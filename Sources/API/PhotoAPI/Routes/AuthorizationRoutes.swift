@@ -77,7 +77,7 @@ struct AuthorizationRoutes: Sendable {
     guard let path = sent else { throw QueryReader.invalid("path", "is missing") }
     // A signed URL grants what its issuer may see, so the issuer must be identified. A signed URL can't be used to
     // sign another one.
-    guard caller.credential != .signature, caller.principal != .anonymous else {
+    guard caller.credential != .signature, !caller.isAnonymous else {
       throw Problem(403, "forbidden", "Forbidden", detail: "Signing needs a token, or a request from this machine.")
     }
     let target = try SignedTarget(path, presets: presets)

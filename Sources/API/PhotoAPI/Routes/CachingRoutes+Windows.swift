@@ -127,7 +127,8 @@ extension CachingRoutes {
   private static func visible(_ body: inout JSONObjectReader) throws(Problem) -> Range<Int>? {
     guard let value = body.value("visible") else { return nil }
     if case .array(let ends) = value, ends.count == 2, case .integer(let first) = ends[0],
-      case .integer(let last) = ends[1], first >= 0, first <= last, last - first < maximumVisible
+      case .integer(let last) = ends[1], first >= 0, first <= last, last < .max,
+      last - first < maximumVisible
     {
       return first..<last + 1
     }

@@ -29,10 +29,10 @@ struct CachingRoutes: Sendable {
     struct Payload: Encodable {
       let cachingManagers: [CachingManagerJSON]
     }
-    let client = try ClientName(request)
-    // Creates the default manager, which every caller has, or the client's.
+    _ = try ClientName(request)
+    // Creates the default manager, which every caller has.
     _ = try mappingFailures { () throws(CachingManagerRegistry.CachingError) in
-      try managers.status(CachingManagerRegistry.defaultID, client: client.name, for: principal)
+      try managers.status(CachingManagerRegistry.defaultID, for: principal)
     }
     return .json(
       Payload(

@@ -1,4 +1,5 @@
 import HTTPCore
+import ImageService
 import LibraryCatalogue
 import LibraryFiles
 import PhotoModel
@@ -50,6 +51,8 @@ struct TrashRoute: Sendable {
       try files.trashed(after: cursor, limit: limit, for: principal)
     }
     let next = page.next.map { "/v1/trash?limit=\(limit)&cursor=\(queries.tokens.text(of: $0))" }
-    return .json(Payload(assets: page.assets.map(Payload.Item.init), next: next))
+    let body = JSONBody.encode(Payload(assets: page.assets.map(Payload.Item.init), next: next))
+    return JSONResponse(body, tag: EntityTag.strong(over: body), cacheControl: QueryService.cacheControl)
+      .response(to: request.head)
   }
 }

@@ -13,7 +13,7 @@ struct UploadResult: Encodable, Sendable {
   init(_ filename: String?, _ upload: UploadedAsset, _ tokens: TokenCodec, for principal: Principal) {
     self.filename = filename
     status = upload.isNew ? 201 : 200
-    asset = UploadedAssetJSON(upload.asset, tokens, for: principal)
+    asset = UploadedAssetJSON(upload, tokens, for: principal)
     problem = nil
   }
 
@@ -64,7 +64,7 @@ extension UploadedAsset {
   /// The response to an upload of one file.
   func response(_ tokens: TokenCodec, for principal: Principal) -> HTTPResponse {
     .json(
-      UploadedAssetJSON(asset, tokens, for: principal), status: isNew ? 201 : .ok,
+      UploadedAssetJSON(self, tokens, for: principal), status: isNew ? 201 : .ok,
       location: "/v1/assets/\(asset.localIdentifier.rawValue)")
   }
 }
@@ -108,14 +108,15 @@ private struct UploadFailureJSON: Encodable {
   }
 }
 
-/// The asset in the response to an upload. A sender without read access gets only its identifier and version, because
-/// the path would show which other paths exist.
+/// The asset in the response to an upload. A sender who does not see it gets only its identifier and version, because
+/// the path would show which other paths exist. A limited caller does not see a new asset, which is in none of its albums.
 fileprivate enum UploadedAssetJSON: Encodable, Sendable {
   case whole(AssetJSON)
   case name(Asset)
 
-  init(_ asset: Asset, _ tokens: TokenCodec, for principal: Principal) {
-    self = principal.may(.read) ? .whole(AssetJSON(asset, tokens)) : .name(asset)
+  init(_ upload: UploadedAsset, _ tokens: TokenCodec, for principal: Principal) {
+    let isSeen = principal.may(.read) && (principal.visibility == .everything || !upload.isNew)
+    self = isSeen ? .whole(AssetJSON(upload.asset, tokens)) : .name(upload.asset)
   }
 
   private enum Key: String, CodingKey { case localIdentifier, contentVersion }

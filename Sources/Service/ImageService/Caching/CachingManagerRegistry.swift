@@ -126,6 +126,13 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
   package func status(
     _ id: String, client: String? = nil, for owner: Principal, includingOtherOwners: Bool = false
   ) throws(CachingError) -> CachingStatus? {
+    // A `default` manager of a client's name exists once something is asked of it. Until then it is empty: reading must
+    // not make one, because any page can send a GET.
+    let key = ManagerKey(owner: owner, id: id, client: client)
+    if id == Self.defaultID, !key.isStandard, queue.sync(execute: { managers[key] == nil }) {
+      let state = CachingState(allowsHighQuality: true, maximumAssets: limits.assets, rules: limits.rules)
+      return CachingStatus(id: id, client: client, lease: min(limits.lease, limits.maximumLease), state)
+    }
     if let own = try withManager(id, client, owner, { status(of: $0) }) { return own }
     return includingOtherOwners ? queue.sync { managerOfAnyOwner(id).map { status(of: $0) } } : nil
   }
