@@ -145,4 +145,39 @@ extension TrashTests {
     #expect(library.allFiles.count == 1)
     #expect(try Self.rows(catalogue, "trash").count == 1)
   }
+
+  @Test("a restored backup that was made during a restoration moves no file, and keeps the trash for its whole time")
+  func backupDuringRestoration() throws {
+    let library = try TemporaryLibrary()
+    let copy = library.data + "/../copy.sqlite"
+    for name in ["a.jpg", "b.jpg"] { try library.put(smallJPEG + Array(name.utf8), name) }
+    do {
+      let catalogue = try library.catalogue()
+      try library.scan(catalogue)
+      let files = try library.files(catalogue)
+      let everything = try catalogue.everything()
+      let (a, b) = (everything["a.jpg"]!.localIdentifier, everything["b.jpg"]!.localIdentifier)
+      try files.perform([.delete(a), .delete(b)])
+      try catalogue.pool.write { try $0.execute(sql: "UPDATE trash SET deletedDate = 1") }
+      let prepared = try files.prepare([.restore(a)], for: .local)
+      try catalogue.backUp(to: copy)
+      try catalogue.change { db, token in
+        var writer = try AssetWriter(db, token: token)
+        _ = try prepared.commit(0, &writer)
+        try writer.finish()
+      }
+      prepared.end()
+    }
+    _ = try CatalogueRestore(dataFolder: library.data).restore(from: copy)
+    let catalogue = try library.catalogue()
+    let files = try library.files(catalogue)
+    try files.recover()
+    try library.scan(catalogue)
+    #expect(try files.purge() == 0)
+    #expect(try catalogue.everything().keys.sorted() == ["a.jpg"])
+    let trashed = library.allFiles.filter { $0.hasPrefix(".photod-trash/") }
+    #expect(trashed.count == 1 && trashed.allSatisfy { $0.hasSuffix("/b.jpg") })
+    #expect(
+      try Self.rows(catalogue, "trash").map { $0["state"] } == ["trashed".databaseValue, "trashed".databaseValue])
+  }
 }

@@ -40,6 +40,11 @@ private final class TwoDisks {
 
   func mountAgain() throws { try #require(mount(disk.path, mountPoint, nil, UInt(MS_BIND), nil) == 0) }
 
+  func makeReadOnly(_ isReadOnly: Bool) throws {
+    let flags = UInt(MS_BIND) | UInt(MS_REMOUNT) | (isReadOnly ? UInt(MS_RDONLY) : 0)
+    try #require(mount(disk.path, mountPoint, nil, flags, nil) == 0)
+  }
+
   func identifier(_ path: String) throws -> LocalIdentifier {
     try #require(try catalogue.everything()[path]).localIdentifier
   }
@@ -185,5 +190,46 @@ struct UnmountedTrashTests {
     try disks.mountAgain()
     try files.perform([.restore(photo)])
     #expect(disks.diskFiles == ["a.jpg", "here.mov"])
+  }
+
+  @Test("nothing is stored below the mount point of a missing disk, where it would count as a sign of the disk")
+  func uploads() throws {
+    let disks = try TwoDisks(["here.jpg", "disk2/2021/07/a.jpg"])
+    let photo = try disks.identifier("disk2/2021/07/a.jpg")
+    let template = try UploadTemplate("disk2/{year}/{month}/{name}")
+    let files = try disks.library.files(disks.catalogue) { $0.template = template }
+    try disks.unmount()
+    let target = Array("disk2/2021/07/new.jpg".utf8)
+    let refusal = LibraryFilesError.diskMissing(target)
+    #expect(throws: refusal) { try files.upload(UploadTests.dated, "new.jpg") }
+    let staged = try files.staged(UploadTests.dated, "new.jpg")
+    #expect(throws: refusal) { try files.addStaged(staged, for: .local) }
+    try disks.library.put(smallPNG, "disk2/put.png")
+    #expect(throws: FileChangeFailure(index: 0, reason: .diskMissing(Array("disk2/put.png".utf8)))) {
+      try files.prepare([.create(path: Array("disk2/put.png".utf8))], for: .local)
+    }
+    #expect(unlink(disks.library.root + "/disk2/put.png") == 0)
+    try disks.library.scan(disks.catalogue)
+    try disks.mountAgain()
+    #expect(try disks.identifier("disk2/2021/07/a.jpg") == photo)
+    #expect(try files.addStaged(staged, for: .local).asset.original.path == target)
+  }
+
+  @Test("a purge that fails for one asset does not stop those of other disks, and no change of them")
+  func failingPurge() throws {
+    let disks = try TwoDisks()
+    let files = try disks.library.files(disks.catalogue)
+    try files.perform([.delete(try disks.identifier("disk2/a.jpg")), .delete(try disks.identifier("here.jpg"))])
+    try disks.makeReadOnly(true)
+    let later = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000) + 40 * 86_400_000)
+    _ = try files.purge(now: later)
+    #expect(try Self.states(disks.catalogue) == ["purging"] && disks.diskFiles.count == 1)
+    let there = try disks.identifier("there.jpg")
+    try files.perform([.delete(there)])
+    try files.perform([.restore(there)])
+    try files.recover()
+    try disks.makeReadOnly(false)
+    _ = try files.purge(now: later)
+    #expect(try Self.states(disks.catalogue).isEmpty && disks.diskFiles.isEmpty)
   }
 }

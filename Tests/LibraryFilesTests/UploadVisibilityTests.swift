@@ -85,6 +85,38 @@ struct UploadVisibilityTests {
     #expect(try catalogue.asset(picture.localIdentifier, for: .local) == picture)
   }
 
+  @Test("an upload does not take over the asset of a file that was renamed, but brings a lost file back")
+  func knownPath() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    let files = try library.files(catalogue)
+    let (moved, lost) = (try files.upload(Self.jpeg(), "IMG.JPG").asset, try files.upload(smallJPEG, "lost.jpg").asset)
+    let folder = library.root + "/2024/05/"
+    #expect(rename(folder + "IMG.JPG", folder + "renamed.jpg") == 0)
+    let upload = try files.upload(Self.jpeg(width: 40), "IMG.JPG")
+    #expect(upload.isNew && upload.asset.localIdentifier != moved.localIdentifier)
+    #expect(unlink(library.root + "/" + lost.original.displayPath) == 0)
+    #expect(try files.upload(smallJPEG, "lost.jpg").asset.localIdentifier == lost.localIdentifier)
+    try library.scan(catalogue)
+    let after = try catalogue.everything()
+    #expect(after["2024/05/renamed.jpg"]?.localIdentifier == moved.localIdentifier && after.count == 3, "\(after.keys)")
+  }
+
+  @Test("an upload gets no edit from the sidecar of another file; the other parts of its photograph may share it")
+  func sidecar() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    let files = try library.files(catalogue)
+    try library.put(Array("<x/>".utf8), "2024/05/IMG.xmp")
+    let paths = try [("IMG.JPG", Self.jpeg()), ("IMG.JPEG", Self.jpeg(width: 40))].map {
+      try files.upload($0.1, $0.0).asset.original.displayPath
+    }
+    #expect(paths == ["2024/05/IMG-2.JPG", "2024/05/IMG-2.JPEG"])
+    try library.put(Array("<x/>".utf8), "2024/05/IMG-2.xmp")
+    #expect(try files.upload(Self.raw, "IMG-2.NEF").asset.resources(catalogue).contains("2024/05/IMG-2.NEF"))
+    #expect(try files.upload(Self.jpeg(width: 48), "IMG-2.jpeg").asset.original.displayPath == "2024/05/IMG-2-2.jpeg")
+  }
+
   @Test("an upload of an add-only sender does not turn existing pictures into a burst")
   func burst() throws {
     let library = try TemporaryLibrary()
@@ -108,5 +140,12 @@ struct UploadVisibilityTests {
     try library.put(Self.jpeg(), "2024/05/IMG.JPG")
     let upload = try files.upload(Self.jpeg(), "IMG.JPG", for: Principal(name: "sender", scopes: scopes))
     #expect(upload.isNew && upload.asset.original.displayPath == path)
+  }
+}
+
+extension Asset {
+  /// The paths of all its files.
+  fileprivate func resources(_ catalogue: Catalogue) throws -> [String] {
+    try catalogue.files(of: localIdentifier).map { String(decoding: $0.path, as: UTF8.self) }
   }
 }

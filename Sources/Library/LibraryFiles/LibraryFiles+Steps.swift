@@ -51,11 +51,13 @@ extension LibraryFiles {
   }
 
   /// This path, or a free name next to it. If it is taken before it is used, that use fails.
-  func availablePath(like path: [UInt8]) throws(LibraryFilesError) -> [UInt8] {
+  ///
+  /// - Parameter taken: paths that are not free either.
+  func availablePath(like path: [UInt8], beside taken: Set<[UInt8]> = []) throws(LibraryFilesError) -> [UInt8] {
     let folder = LibraryPath.folder(of: path)
     for attempt in 1...Self.maximumNameAttempts {
       let candidate = LibraryPath.join(folder, LibraryPath.alternative(attempt, to: LibraryPath.name(of: path)))
-      if try !exists(candidate) { return candidate }
+      if !taken.contains(candidate), try !exists(candidate) { return candidate }
     }
     throw .failed(path: path, SystemError(code: EEXIST))
   }

@@ -18,8 +18,8 @@ struct RemoteMerge {
   private var hasMoreRows = true
   private var lastKey: ObjectKey?
   private var waiting: [(entry: ObjectPage.Entry, isNew: Bool)] = []
-  /// Rows without an object.
-  private var missing: [Int64] = []
+  /// Rows without an object, as they were when the list had passed them.
+  private var missing: [KnownFile] = []
   /// Rows that this scan has given to an object.
   private var claimed: Set<Int64> = []
   private(set) var progress = RemoteScanProgress()
@@ -60,7 +60,7 @@ struct RemoteMerge {
       position = page.next
     } while position != nil && !stop.isRaised
     try flush()
-    while let row = try nextRow() { missing.append(row.id) }
+    while let row = try nextRow() { missing.append(row) }
   }
 
   private mutating func add(_ entry: ObjectPage.Entry) throws(RemoteScanError) {
@@ -71,7 +71,7 @@ struct RemoteMerge {
       if row.path == entry.key.bytes {
         known = row
       } else {
-        missing.append(row.id)
+        missing.append(row)
       }
     }
     if let known, known.identity == FileIdentity(entry), !reprobesAll { return }
@@ -167,7 +167,7 @@ struct RemoteMerge {
   // MARK: Missing rows
 
   mutating func removeMissing(acceptsAll: Bool) throws(RemoteScanError) {
-    let removable = missing.filter { !claimed.contains($0) }
+    let removable = missing.filter { !claimed.contains($0.id) }
     guard !removable.isEmpty else { return }
     let catalogue = catalogue
     let count = try scanner.source { () throws(AssetSourceError) in try catalogue.fileCount() }
@@ -179,7 +179,8 @@ struct RemoteMerge {
       }
     }
     for start in stride(from: 0, to: removable.count, by: RemoteScanner.pageSize) {
-      let ids = Array(removable[start..<min(start + RemoteScanner.pageSize, removable.count)])
+      let page = removable[start..<min(start + RemoteScanner.pageSize, removable.count)]
+      let ids = page.map(\.id)
       // Other objects of the same asset stay with it, and become its picture or video.
       let secondary = try scanner.source { () throws(AssetSourceError) in
         try catalogue.secondaryFiles(ofMissing: ids)
@@ -195,12 +196,19 @@ struct RemoteMerge {
         }
       }
       let files = try HeadReader(scanner, stop).read(entries).files.compactMap(\.self)
+      var removed = 0
       try scanner.source { () throws(AssetSourceError) in
         let lock = try Self.lock(catalogue)
         defer { lock.unlock() }
-        try catalogue.remove(ids, secondaryFiles: files)
+        // A row may have got an object meanwhile, for example by an upload or a restoration.
+        let listed = Dictionary(uniqueKeysWithValues: page.map { ($0.id, $0) })
+        let unchanged = try catalogue.knownFiles(ids).filter {
+          listed[$0.id]?.identity == $0.identity && listed[$0.id]?.path == $0.path
+        }
+        try catalogue.remove(unchanged.map(\.id), secondaryFiles: files)
+        removed = unchanged.count
       }
-      progress.removed += ids.count
+      progress.removed += removed
     }
   }
 

@@ -203,10 +203,14 @@ extension ChangeListBody.EntryReader {
     if let staged = upload.flatMap(UploadIdentifier.init) { return .createAssetFromStagedUpload(staged) }
     if let upload { return .createAssetFromUpload(try LocalIdentifier(parameter: upload, "upload")) }
     let bytes = Array((path ?? "").utf8)
-    guard (1...ChangeListBody.pathBytes).contains(bytes.count), bytes.first != UInt8(ascii: "/"), !bytes.contains(0)
+    let components = bytes.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    guard (1...ChangeListBody.pathBytes).contains(bytes.count), !bytes.contains(0),
+      !components.contains(where: { $0.isEmpty || $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) })
     else {
       throw QueryReader.invalid(
-        "path", "must be relative to the library folder and have at most \(ChangeListBody.pathBytes) bytes")
+        "path",
+        "must be relative to the library folder, without empty, . and .. components, and have at most "
+          + "\(ChangeListBody.pathBytes) bytes")
     }
     return .createAsset(path: bytes)
   }

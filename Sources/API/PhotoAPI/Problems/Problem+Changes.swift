@@ -105,11 +105,12 @@ extension Problem {
     if case .catalogue(let error) = error { return problem(error) }
     var problem = Problem(error)
     switch error {
-    case .noSuchAsset, .notInTrash: problem.parameter = "asset"
+    case .noSuchAsset, .notInTrash, .linkedFile: problem.parameter = "asset"
     case .noSuchFile, .notMedia, .damagedMedia: problem.parameter = "path"
     case .noSuchUpload, .uploadIncomplete, .uploadNamedTwice: problem.parameter = "upload"
     case .readOnly, .insufficientStorage, .storeFailed, .failed, .catalogue, .uploadComplete, .uploadOffsetMismatch,
-      .uploadLengthMismatch, .uploadSuperseded, .tooManyUploads, .stagedStorageFull:
+      .uploadLengthMismatch, .uploadSuperseded, .tooManyUploads, .stagedStorageFull,
+      .diskMissing:
       break
     }
     return problem

@@ -117,6 +117,17 @@ extension Problem {
       self.init(
         404, "not-in-trash", "Not in the trash",
         detail: "The trash contains no asset with that localIdentifier. It may have been purged.")
+    case .diskMissing:
+      self.init(
+        409, "disk-missing", "A disk is missing",
+        detail:
+          "The disk of that folder of the library is not mounted. What was stored there now would be hidden by it.")
+    case .linkedFile:
+      self.init(
+        409, "linked-file", "The file of another asset",
+        detail:
+          "The asset's path leads through a link to a file that is an asset of its own. Delete that asset, or the link."
+      )
     case .noSuchFile:
       self.init(
         404, "file-not-found", "No such file", detail: "The library contains no such file, or it was deleted."

@@ -47,6 +47,13 @@ package struct CatalogueRestore {
         try db.execute(sql: "UPDATE catalogueValue SET value = 0 WHERE name = 'isFirstScanComplete'")
         // A change that was unfinished at the time of the backup may have been committed since: its file is now in the
         // library, and must not be moved back. The deadline of staged uploads begins again.
+        // So may an unfinished restoration from the trash: its files stay where they are. Files that are still in the trash
+        // are kept as long as if they had been deleted now.
+        try db.execute(
+          sql: """
+            UPDATE trash SET state = iif(state = 'restoring', 'trashed', state),
+              deletedDate = max(deletedDate, CAST(strftime('%s', 'now') AS INTEGER) * 1000)
+            """)
         try db.execute(
           sql: """
             UPDATE stagedUpload

@@ -5,6 +5,11 @@ import GRDB
 import PhotoModel
 
 extension Catalogue {
+  /// Whether a file beside this path may be another part of the same photograph: see ``AssetPairing``.
+  package func hasCounterpart(of media: ProbedMedia, at path: [UInt8]) throws(AssetSourceError) -> Bool {
+    try read { try AssetPairing.hasCounterpart(of: media, at: path, $0) }
+  }
+
   /// Maximum number of assets with one fingerprint that an upload is compared with.
   private static let maximumUploadCandidates = 64
 

@@ -6,6 +6,11 @@ import GRDB
 import PhotoModel
 
 extension Catalogue {
+  /// The time of the last change, in milliseconds since 1970.
+  package func lastChangeDate() throws(AssetSourceError) -> Int64 {
+    try read { try Int64.fetchOne($0.cachedStatement(sql: "SELECT changeDate FROM library WHERE id = 0")) ?? 0 }
+  }
+
   // MARK: Reads
 
   /// The record in a row; `nil` if it was deleted meanwhile.

@@ -12,9 +12,14 @@ extension TrashRecord {
   func restore(_ writer: inout AssetWriter) throws -> Int64 {
     let db = writer.db
     for file in files {
-      // A scan may have indexed the file first. It belongs to this asset.
-      let found = try Int64.fetchOne(db, sql: "SELECT id FROM file WHERE path = ?", arguments: [Data(file.path)])
-      if let found { try writer.remove(row: found) }
+      guard let found = try writer.fileRow(at: file.path) else { continue }
+      if try original(of: file, db)?.identity == found.identity {
+        // A scan has indexed the file first. It belongs to this asset.
+        try writer.remove(row: found.id)
+      } else {
+        // Another file had the path and has left it: the next scan finds it by its identity.
+        try writer.clearPath(fromRow: found.id)
+      }
     }
     var asset = try values(Self.assetRow, of: "asset", db)
     asset["revision"] = writer.token.databaseValue

@@ -64,6 +64,24 @@ extension TrashRecord {
     try String.fetchAll(db, sql: "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", arguments: [table])
   }
 
+  /// The record, in which the first of its files is the primary one: if the primary file was missing when the asset was
+  /// deleted, another file takes its place. Its identity is cleared, so that the first scan after a restoration reads it:
+  /// a picture's properties differ from those of its RAW file or its video.
+  func promotingFirstFile(_ db: Database) throws -> TrashRecord {
+    guard let first = files.first, first.number != 0 else { return self }
+    for (table, column) in [("trashFile", "place"), ("trashValue", "file")] {
+      try db.execute(
+        sql: "UPDATE \(table) SET \(column) = 0 WHERE trash = ? AND \(column) = ?", arguments: [id, first.number])
+    }
+    try db.execute(
+      sql: """
+        UPDATE trashValue SET value = CASE name
+          WHEN 'isPrimary' THEN 1 WHEN 'role' THEN iif(value = 'pairedVideo', 'video', 'photo') ELSE 0 END
+        WHERE trash = ? AND file = 0 AND name IN ('isPrimary', 'role', 'inode', 'size', 'modified')
+        """, arguments: [id])
+    return try Self.find(id, db) ?? self
+  }
+
   func setState(_ state: State, _ db: Database) throws {
     try db.execute(sql: "UPDATE trash SET state = ? WHERE id = ?", arguments: [state.rawValue, id])
   }

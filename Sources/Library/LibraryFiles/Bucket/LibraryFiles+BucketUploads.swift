@@ -23,7 +23,8 @@ extension LibraryFiles {
   func add(
     _ file: LibraryFile, _ media: ProbedMedia, at wanted: [UInt8], in bucket: LibraryBucket, for principal: Principal
   ) throws(LibraryFilesError) -> UploadedAsset {
-    let path = try place(try object(file), at: wanted, in: bucket, for: principal)
+    let (path, isOurs) = try place(
+      try object(file), NewFile(media: media, size: file.size, principal: principal), at: wanted, in: bucket)
     let key = try bucket.key(path)
     fault(.placed)
     let lock = try acquireLock()
@@ -32,7 +33,7 @@ extension LibraryFiles {
     let isNew = try !isKnown(path)
     do throws(LibraryFilesError) {
       if isNew, let asset = try asset(like: file, media, for: principal) {
-        try bucket.remove(path)
+        if isOurs { try bucket.remove(path) }
         return UploadedAsset(asset: asset, isNew: false)
       }
       guard let identity = try bucket.identity(at: path) else { throw .noSuchFile(path) }
@@ -46,7 +47,7 @@ extension LibraryFiles {
       return UploadedAsset(asset: asset, isNew: true)
     } catch {
       // The object has no asset. Remove it, because the sender would create a duplicate by retrying.
-      if isNew, !mayBeRecorded(path) { removeWithoutAsset(path, in: bucket) }
+      if isOurs, isNew, !mayBeRecorded(path) { removeWithoutAsset(path, in: bucket) }
       throw error
     }
   }
@@ -64,22 +65,23 @@ extension LibraryFiles {
 
   /// Puts an object at this path or at a free name next to it. If an object of the same bytes and without an asset is
   /// there, that is the one: an upload that was interrupted has left it, or the store's answer to this one was lost.
+  ///
+  /// - Returns: the path, and whether this upload is certain to have put the object. Another one may be the original of a
+  ///   daemon that shares the bucket.
   private func place(
-    _ object: ObjectFile, at wanted: [UInt8], in bucket: LibraryBucket, for principal: Principal
-  ) throws(LibraryFilesError) -> [UInt8] {
-    let seesEverything = principal.may(.read) && principal.visibility == .everything
+    _ object: ObjectFile, _ new: NewFile, at wanted: [UInt8], in bucket: LibraryBucket
+  ) throws(LibraryFilesError) -> (path: [UInt8], isOurs: Bool) {
     let folder = LibraryPath.folder(of: wanted)
     for attempt in 1...Self.maximumNameAttempts {
       let path = LibraryPath.join(folder, LibraryPath.alternative(attempt, to: LibraryPath.name(of: wanted)))
-      // A missing object may still have a row: a new one at its path would join the asset of that row.
-      if !seesEverything, try isKnown(path) { continue }
+      if try isReserved(path, for: new) { continue }
       if let found = try bucket.head(path) {
-        if principal.may(.read), object.hasBytes(of: found), try !isKnown(path) { return path }
+        if new.principal.may(.read), object.hasBytes(of: found), try !isKnown(path) { return (path, false) }
         continue
       }
-      if try bucket.put(object, at: path) { return path }
+      if try bucket.put(object, at: path) { return (path, true) }
       // It was not there before: the store has written it and its answer was lost, or another program was quicker.
-      if let found = try bucket.head(path), object.hasBytes(of: found), try !isKnown(path) { return path }
+      if let found = try bucket.head(path), object.hasBytes(of: found), try !isKnown(path) { return (path, false) }
     }
     throw .failed(path: wanted, SystemError(code: EEXIST))
   }
@@ -104,7 +106,7 @@ extension LibraryFiles {
         return ProbedFile(path: path, identity: identity, finding: .media(plan.media))
       }
       // Another program has taken the path since.
-      path = try availablePath(like: path, except: [], for: principal)
+      path = try newPath(like: path, for: plan.newFile(for: principal))
       try setPlacement(StagedUpload.Placement(path: path, inode: plan.file.identity.inode), of: plan.upload)
     }
     throw .failed(path: wanted, SystemError(code: EEXIST))

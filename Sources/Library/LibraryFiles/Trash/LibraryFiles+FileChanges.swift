@@ -91,6 +91,7 @@ extension LibraryFiles: FileChangePreparing {
   ) throws(FileChangeFailure) -> [PreparedFileChanges.Step] {
     var steps: [PreparedFileChanges.Step] = []
     var intents: [(index: Int, intent: TrashIntent)] = []
+    var taken: Set<[UInt8]> = []
     for (index, change) in changes.enumerated() {
       do throws(LibraryFilesError) {
         // An intent gets its row when it is written.
@@ -100,7 +101,7 @@ extension LibraryFiles: FileChangePreparing {
           intents.append((index, try deletionIntent(identifier, for: principal)))
           steps.append(.delete(trash: 0))
         case .restore(let identifier):
-          intents.append((index, try restorationIntent(identifier, for: principal)))
+          intents.append((index, try restorationIntent(identifier, except: &taken, for: principal)))
           steps.append(.restore(trash: 0))
         case .createFromUpload:
           guard let upload = plans[index]?.upload else { preconditionFailure("every staged upload has a plan") }
@@ -140,6 +141,7 @@ extension LibraryFiles: FileChangePreparing {
     }
     guard asset != nil else { throw .noSuchAsset(identifier) }
     let files = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.files(of: identifier) }
+    for file in files { try checkOwnership(of: file.path) }
     let trashed: [TrashRecord.File]
     do throws(SystemError) {
       trashed = try TrashFolder.files(at: files.map(\.path), in: Array(Base64URL.randomIdentifier().utf8)) {
@@ -150,12 +152,41 @@ extension LibraryFiles: FileChangePreparing {
     } catch {
       throw LibraryFilesError(error, at: files.first?.path ?? [])
     }
-    let now = Int64(Date().timeIntervalSince1970 * 1000)
+    // A clock that was set back, as on a machine that starts without one, must not shorten the time in the trash.
+    let last = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.lastChangeDate() }
+    let now = max(Int64(Date().timeIntervalSince1970 * 1000), last)
     return .delete(identifier, rows: files.map(\.row), files: trashed, now: now)
   }
 
+  /// Throws if the path leads through a link to a file that another asset has at its own path: moving it would take the
+  /// original of that asset. A link in the place of the file itself is moved without its target.
+  private func checkOwnership(of path: [UInt8]) throws(LibraryFilesError) {
+    if bucket != nil { return }
+    guard let folder = linkTarget(ofFolder: LibraryPath.folder(of: path)) else { return }
+    let name = LibraryPath.name(of: path)
+    guard let identity = try? folder.entry(name).identity else { return }
+    let others = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.knownFiles(like: identity) }
+    for other in others where other.path != path && LibraryPath.name(of: other.path) == name {
+      let place = LibraryPath.folder(of: other.path)
+      guard linkTarget(ofFolder: place) == nil, let found = try? root.open(place, isFolder: true) else { continue }
+      if found.identity.inode == folder.identity.inode && found.device == folder.device { throw .linkedFile(path) }
+    }
+  }
+
+  /// The folder at a path, if the path leads through a link.
+  private func linkTarget(ofFolder path: [UInt8]) -> LibraryFile? {
+    var parent: [UInt8] = []
+    for component in path.split(separator: UInt8(ascii: "/")) {
+      let entry = try? root.open(parent, isFolder: true).entry(Array(component))
+      if entry?.kind == .link { return try? root.open(path, isFolder: true) }
+      parent = LibraryPath.join(parent, Array(component))
+    }
+    return nil
+  }
+
+  /// - Parameter taken: the paths of earlier restorations of the list, to which this one adds its own.
   private func restorationIntent(
-    _ identifier: LocalIdentifier, for principal: Principal
+    _ identifier: LocalIdentifier, except taken: inout Set<[UInt8]>, for principal: Principal
   ) throws(LibraryFilesError) -> TrashIntent {
     let found = try inCatalogue { catalogue throws(AssetSourceError) in
       try catalogue.trashRecord(of: identifier, for: principal)
@@ -170,7 +201,8 @@ extension LibraryFiles: FileChangePreparing {
         guard try isMounted(file.trashPath) else { throw .failed(path: file.trashPath, SystemError(code: ENOENT)) }
         continue
       }
-      file.path = try availablePath(like: file.path)
+      file.path = try availablePath(like: file.path, beside: taken)
+      taken.insert(file.path)
       files.append(file)
     }
     return .restore(record, files: files)
@@ -178,12 +210,15 @@ extension LibraryFiles: FileChangePreparing {
 
   /// Probes a file in the library that becomes an asset.
   private func file(at path: [UInt8]) throws(LibraryFilesError) -> ProbedFile {
-    // Scans skip hidden folders, and would remove the asset as missing.
-    let isHidden = LibraryPath.folder(of: path).split(separator: UInt8(ascii: "/")).contains {
-      $0.first == UInt8(ascii: ".")
+    let components = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    // Another way to write the path of a file would make a second asset of it.
+    if components.contains(where: { $0.isEmpty || $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) }) {
+      throw .noSuchFile(path)
     }
-    if isHidden { throw .noSuchFile(path) }
+    // Scans skip hidden folders, and would remove the asset as missing.
+    if components.dropLast().contains(where: { $0.first == UInt8(ascii: ".") }) { throw .noSuchFile(path) }
     guard try exists(path) else { throw .noSuchFile(path) }
+    try checkDisk(of: path)
     let file = if let bucket { try probe(path, in: bucket) } else { probe.probe(path) }
     if case .unreadable(let reason) = file.finding { throw .notMedia(reason) }
     return file

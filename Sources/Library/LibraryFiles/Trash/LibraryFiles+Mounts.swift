@@ -32,6 +32,16 @@ extension LibraryFiles {
     return try isRecordedDiskMounted(at: trashPath)
   }
 
+  /// Throws if something stored at a path would lie below the mount point of a missing disk: hidden once the disk is back,
+  /// and until then a sign that the disk is there, which would make all of its files count as deleted.
+  func checkDisk(of path: [UInt8]) throws(LibraryFilesError) {
+    if bucket != nil { return }
+    let isMissing = try inCatalogue { catalogue throws(AssetSourceError) in
+      try MountCheck(catalogue: catalogue, root: root, environment: .system).isMissing(at: path)
+    }
+    if isMissing { throw .diskMissing(path) }
+  }
+
   /// Whether the file system that a scan has recorded for a path is mounted. True if none is recorded.
   func isRecordedDiskMounted(at path: [UInt8]) throws(LibraryFilesError) -> Bool {
     if bucket != nil { return true }

@@ -61,7 +61,7 @@ extension LibraryFiles {
       try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.setState(.purging, of: records) }
       for record in records {
         fault(.purging)
-        try purge(record)
+        try withoutBlockingOthers(record.identifier) { () throws(LibraryFilesError) in try purge(record) }
       }
       count += records.count
     }

@@ -61,6 +61,10 @@ extension LibraryFiles {
     let file: LibraryFile
     let media: ProbedMedia
     var destination: Destination
+
+    func newFile(for principal: Principal) -> NewFile {
+      NewFile(media: media, size: file.size, principal: principal)
+    }
   }
 
   enum Destination: Sendable {
@@ -101,22 +105,23 @@ extension LibraryFiles {
     let wanted = options.template.path(
       for: name, day: LocalCalendar(timeZone: timeZone).day(of: media.date.moment, utcOffset: media.date.utcOffset),
       camera: media.cameraModel)
+    try checkDisk(of: wanted)
     let taken = Set(others.values.compactMap(\.destination.path))
-    return plan(.path(try availablePath(like: wanted, except: taken, for: principal)))
+    return plan(
+      .path(try newPath(like: wanted, for: NewFile(media: media, size: file.size, principal: principal), except: taken))
+    )
   }
 
-  /// This path, or a free name next to it. A path that a missing file has is not free to a principal who does not see
-  /// the whole library: a new file there would join the asset of the missing one.
-  func availablePath(
-    like wanted: [UInt8], except taken: Set<[UInt8]>, for principal: Principal
+  /// This path, or a free name next to it, for a new file.
+  func newPath(
+    like wanted: [UInt8], for file: NewFile, except taken: Set<[UInt8]> = []
   ) throws(LibraryFilesError) -> [UInt8] {
-    let seesEverything = principal.may(.read) && principal.visibility == .everything
     let folder = LibraryPath.folder(of: wanted)
     for attempt in 1...Self.maximumNameAttempts {
       let path = LibraryPath.join(folder, LibraryPath.alternative(attempt, to: LibraryPath.name(of: wanted)))
       if taken.contains(path) { continue }
       if try exists(path) { continue }
-      if !seesEverything, try isKnown(path) { continue }
+      if try isReserved(path, for: file) { continue }
       return path
     }
     throw .failed(path: wanted, SystemError(code: EEXIST))
@@ -149,7 +154,7 @@ extension LibraryFiles {
         guard error.code == EEXIST else { throw LibraryFilesError(error, at: path) }
       }
       // Another program has taken the path since.
-      path = try availablePath(like: path, except: [], for: principal)
+      path = try newPath(like: path, for: plan.newFile(for: principal))
       try setPlacement(StagedUpload.Placement(path: path, inode: plan.file.identity.inode), of: plan.upload)
     }
     throw .failed(path: path, SystemError(code: EEXIST))

@@ -21,6 +21,13 @@ package struct UploadedAsset: Sendable {
   package let isNew: Bool
 }
 
+/// A file that is about to get a path in the library.
+struct NewFile: Sendable {
+  let media: ProbedMedia
+  let size: Int64
+  let principal: Principal
+}
+
 extension LibraryFiles {
   /// Begins to receive a file.
   ///
@@ -54,11 +61,12 @@ extension LibraryFiles {
       day: LocalCalendar(timeZone: timeZone).day(of: media.date.moment, utcOffset: media.date.utcOffset),
       camera: media.cameraModel)
     if let bucket { return try add(opened, media, at: wanted, in: bucket, for: principal) }
+    try checkDisk(of: wanted)
     let lock = try acquireLock()
     defer { lock.unlock() }
     // A concurrent upload of the same content may have finished first.
     if let asset = try asset(like: opened, media, for: principal) { return UploadedAsset(asset: asset, isNew: false) }
-    let (path, isOurs) = try place(file, opened, at: wanted, for: principal)
+    let (path, isOurs) = try place(file, opened, media, at: wanted, for: principal)
     do throws(LibraryFilesError) {
       let asset = try record(media, at: path, for: principal)
       fault(.recorded)
@@ -92,17 +100,16 @@ extension LibraryFiles {
   /// upload. For a principal with the read scope it may be another file of the same content that has no asset: a
   /// process that ended before recording its upload leaves such a file.
   private func place(
-    _ file: IncomingFile, _ opened: LibraryFile, at wanted: [UInt8], for principal: Principal
+    _ file: IncomingFile, _ opened: LibraryFile, _ media: ProbedMedia, at wanted: [UInt8], for principal: Principal
   ) throws(LibraryFilesError) -> (path: [UInt8], isOurs: Bool) {
-    let seesEverything = principal.may(.read) && principal.visibility == .everything
     let folderPath = LibraryPath.folder(of: wanted)
     let folder = try inFileSystem { () throws(SystemError) in try root.openMakingFolders(folderPath) }
+    let new = NewFile(media: media, size: opened.size, principal: principal)
     var file = file
     for attempt in 1...Self.maximumNameAttempts {
       let name = LibraryPath.alternative(attempt, to: LibraryPath.name(of: wanted))
       let path = LibraryPath.join(folderPath, name)
-      // A missing file may still have a row: a new file at its path would join the asset of that row.
-      if !seesEverything, try isKnown(path) { continue }
+      if try isReserved(path, for: new) { continue }
       do throws(SystemError) {
         do throws(SystemError) {
           try file.place(in: folder, as: name)
@@ -122,6 +129,31 @@ extension LibraryFiles {
       }
     }
     throw .failed(path: wanted, SystemError(code: EEXIST))
+  }
+
+  /// Whether a new file at a free path would take over what belongs to another one: the row, and so the asset, of a file
+  /// that is missing or was moved and not found yet; or a sidecar with its edit, unless the new file may be the RAW file,
+  /// the picture or the video of the same photograph.
+  func isReserved(_ path: [UInt8], for file: NewFile) throws(LibraryFilesError) -> Bool {
+    if try isKnown(path) { return try !isLost(file, at: path) }
+    if bucket != nil { return false }
+    for sidecar in SidecarPaths.beside(path) where try exists(sidecar.path) {
+      return try inCatalogue { catalogue throws(AssetSourceError) in
+        try !catalogue.hasCounterpart(of: file.media, at: path)
+      }
+    }
+    return false
+  }
+
+  /// Whether the known file of a path is missing and had this content: then the upload brings it back. Only for a principal
+  /// who sees every asset.
+  private func isLost(_ file: NewFile, at path: [UInt8]) throws(LibraryFilesError) -> Bool {
+    guard file.principal.may(.read), file.principal.visibility == .everything,
+      let fingerprint = file.media.fingerprint
+    else { return false }
+    return try inCatalogue { catalogue throws(AssetSourceError) in
+      try catalogue.files(with: fingerprint, size: file.size)
+    }.contains { $0.path == path }
   }
 
   func isKnown(_ path: [UInt8]) throws(LibraryFilesError) -> Bool {

@@ -45,9 +45,21 @@ package struct MountCheck {
   /// Stricter than a scan: another file system without known files is not accepted, because all files of the recorded
   /// one may be in its trash.
   package func isMounted(at path: [UInt8]) throws(AssetSourceError) -> Bool {
-    let mount = recorded.filter { LibraryPath.isPath(path, below: $0.path) }.max { $0.path.count < $1.path.count }
-    guard let mount, Self.fileSystem(at: mount.path, in: root, environment) != mount.fileSystem else { return true }
+    guard let mount = mount(of: path), Self.fileSystem(at: mount.path, in: root, environment) != mount.fileSystem else {
+      return true
+    }
     return try catalogue.sampleFiles(below: mount.path, count: Self.sampleFileCount).contains { isPresent($0) }
+  }
+
+  /// Whether the recorded file system of a path has known files and is not mounted.
+  package func isMissing(at path: [UInt8]) throws(AssetSourceError) -> Bool {
+    guard let mount = mount(of: path) else { return false }
+    return try !isMounted(mount)
+  }
+
+  /// The innermost recorded file system of a path.
+  private func mount(of path: [UInt8]) -> KnownMount? {
+    recorded.filter { LibraryPath.isPath(path, below: $0.path) }.max { $0.path.count < $1.path.count }
   }
 
   /// The current file systems at the root and at every recorded path.

@@ -1,14 +1,14 @@
 import PhotoModel
 
 /// The names of sidecars: `IMG_1.jpg.xmp`, `IMG_1.xmp`, `IMG_1.aae`, `IMG_O1.aae`. A sidecar lies in its file's folder.
-enum SidecarPaths {
+package enum SidecarPaths {
   private static let extensions: [(suffix: String, type: AssetResourceType)] = [
     (".xmp", .sidecar), (".XMP", .sidecar), (".aae", .adjustmentData), (".AAE", .adjustmentData),
   ]
   private static let camera = Array("IMG_".utf8)
 
   /// Where the sidecars of a file may be, of both types.
-  static func beside(_ path: [UInt8]) -> [(path: [UInt8], type: AssetResourceType)] {
+  package static func beside(_ path: [UInt8]) -> [(path: [UInt8], type: AssetResourceType)] {
     let name = nameStart(of: path)
     let stem = Array(path[..<(dot(in: path) ?? path.count)])
     // Exports from an iPhone name the data of IMG_1234's adjustments IMG_O1234, O for original.

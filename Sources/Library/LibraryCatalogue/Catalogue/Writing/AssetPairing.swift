@@ -68,6 +68,18 @@ struct AssetPairing {
     return nil
   }
 
+  /// Whether there is a file of the same name or content identifier, in the same folder, of another kind: the RAW file,
+  /// the picture or the video of one photograph.
+  static func hasCounterpart(of media: ProbedMedia, at path: [UInt8], _ db: Database) throws -> Bool {
+    try candidates(for: media, at: path, db).contains { other in
+      switch (media.mediaType, other.mediaType) {
+      case (.image, .image): media.isRAW != isRAWType(other.uniformTypeIdentifier)
+      case (.image, .video), (.video, .image): true
+      default: false
+      }
+    }
+  }
+
   /// Primary files that may belong to the same asset: same path except for the extension, or same content identifier.
   private static func candidates(for media: ProbedMedia, at path: [UInt8], _ db: Database) throws -> [Candidate] {
     let columns = """

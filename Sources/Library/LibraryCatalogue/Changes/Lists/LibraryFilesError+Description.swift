@@ -10,6 +10,8 @@ extension LibraryFilesError: CustomStringConvertible {
     case .noSuchAsset(let asset): "no such asset: \(asset)"
     case .notInTrash(let asset): "not in the trash: \(asset)"
     case .noSuchFile(let path): "no such file: \(LibraryPath.display(path))"
+    case .diskMissing(let path): "the disk of \(LibraryPath.display(path)) is missing"
+    case .linkedFile(let path): "reached through a link, and the file of another asset: \(LibraryPath.display(path))"
     case .notMedia(let reason): "not a supported picture or video: \(reason)"
     case .damagedMedia(let reason): "a damaged picture or video: \(reason)"
     case .insufficientStorage: "the disk is full, a quota is used up, or less than upload.minimumFreeBytes is free"

@@ -11,6 +11,10 @@ package enum LibraryFilesError: Error, Sendable, Equatable {
   case notInTrash(LocalIdentifier)
   /// No such file in the library, or the path leaves the library.
   case noSuchFile([UInt8])
+  /// The disk of the path was recorded by a scan and is not mounted.
+  case diskMissing([UInt8])
+  /// The file is reached through a link, and is also the file of another asset, at its own path.
+  case linkedFile([UInt8])
   /// The upload or the named file is not a supported picture or video; the value is the reason.
   case notMedia(String)
   /// The file is a picture or video, but damaged.

@@ -15,7 +15,8 @@ extension PreparedFileChanges {
     let db = writer.db
     switch steps[index] {
     case .delete(let trash):
-      guard let record = try TrashRecord.find(trash, db) else { throw AssetSourceError.catalogueFailed("no intent") }
+      guard let found = try TrashRecord.find(trash, db) else { throw AssetSourceError.catalogueFailed("no intent") }
+      let record = try found.promotingFirstFile(db)
       if let asset = try LibraryID.whole.asset(record.identifier, db) {
         // Saves the current state: earlier entries of the list may have changed the asset.
         try TrashRecord.saveAsset(asset, in: trash, db)
