@@ -232,4 +232,22 @@ struct LimitedCallerTests {
     let again = try world.daemon.upload([UInt8](inside), "?filename=again.jpg", [writer])
     #expect(again.status == 200 && again.json["relativePath"] as? String == "in.jpg", "\(again.json)")
   }
+
+  @Test("can't use up what others need: handles, transient collections and streams have limits for each caller")
+  func shares() throws {
+    let daemon = try TestDaemon(
+      { _ in },
+      arguments: ["--set", "fetchResults.handlesPerCaller=2", "--set", "changes.streamsPerCaller=1"])
+    let callers = try ["one", "other"].map { TestDaemon.bearer(try daemon.makeToken("read", ["--name", $0])) }
+    for caller in callers {
+      for (path, body) in [("/v1/fetchResults", "{}"), ("/v1/transientCollections", #"{"assets": []}"#)] {
+        let statuses = try (0..<3).map { _ in try daemon.post(path, body, [caller]).status }
+        #expect(statuses == [201, 201, 429], "\(path)")
+      }
+    }
+    let streams = try callers.map { try EventStream(daemon, "", [$0]) }
+    #expect(streams.allSatisfy { $0.status == 200 })
+    let refused = try daemon.get("/v1/changes/stream", [callers[0]])
+    #expect(refused.status == 429 && refused.json["type"] as? String == "/problems/too-many-streams")
+  }
 }

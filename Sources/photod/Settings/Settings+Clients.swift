@@ -52,6 +52,10 @@ extension Settings {
       """,
       advice: "Raise it if many clients keep lists open at the same time."),
     Setting(
+      "fetchResults.handlesPerCaller", .number(\.fetch.results.handlesPerCaller, 0...1_000_000),
+      "Maximum number of fetch results of one caller, and separately of its transient collections; one more gets 429.",
+      advice: "Raise it if many browsers share a token; callers with tokens of their own then can't rely on a share."),
+    Setting(
       "fetchResults.memoryBytes", .number(\.fetch.results.bytes, 0...(1 << 40), .bytes),
       """
       Memory for all fetch results and transient collections together, in addition to memoryBudgetBytes. An asset \
@@ -147,6 +151,10 @@ extension Settings {
       "changes.streams", .number(\.changes.streams.streams, 0...1_000_000),
       "Maximum number of change streams (GET /v1/changes/stream) at a time; one more gets 429.",
       advice: "Raise it if more clients than this stay connected."),
+    Setting(
+      "changes.streamsPerCaller", .number(\.changes.streams.streamsPerCaller, 0...1_000_000),
+      "Maximum number of change streams of one caller at a time; one more gets 429.",
+      advice: "Raise it if many browsers share a token."),
     Setting(
       "changes.streamHeartbeatSeconds", .number(\.changes.streams.heartbeat.wholeSeconds, 1...3600, .seconds),
       """

@@ -129,7 +129,7 @@ struct ChangeRoutes: Sendable {
         isAdmitted: isAdmitted)
     }
     if request.method == .head { return reply.send(HTTPResponse(.ok, ChangeStreams.fields)) }
-    try streams.add(source, reply)
+    try streams.add(source, for: principal.name, reply)
   }
 
   /// The start of a stream: the given token if it is valid, otherwise now.

@@ -13,11 +13,14 @@ final class ChangeStream: Sendable {
   }
 
   let source: any ChangeStreamSource
+  /// The name of the principal.
+  let caller: String
   let reply: Reply
   private let state: Mutex<State>
 
-  init(source: any ChangeStreamSource, reply: Reply, now: ContinuousClock.Instant) {
+  init(source: any ChangeStreamSource, caller: String, reply: Reply, now: ContinuousClock.Instant) {
     self.source = source
+    self.caller = caller
     self.reply = reply
     state = Mutex(State(lastWrite: now))
   }

@@ -20,6 +20,8 @@ package final class ChangeStreams: ChangeObserver, Sendable {
   package struct Limits: Sendable, Hashable {
     /// Maximum number of open streams.
     package var streams = 256
+    /// Maximum number of open streams of one caller.
+    package var streamsPerCaller = 128
     /// Interval between the heartbeats of an idle stream. They keep proxies from closing it and detect dead
     /// connections.
     package var heartbeat = Duration.seconds(15)
@@ -39,6 +41,13 @@ package final class ChangeStreams: ChangeObserver, Sendable {
     /// The number of streams whose response has not begun yet.
     var startingCount = 0
     var isShuttingDown = false
+    /// The number of streams of each caller, starting and open.
+    var callers: [String: Int] = [:]
+
+    mutating func forget(_ caller: String) {
+      let count = (callers[caller] ?? 1) - 1
+      callers[caller] = count == 0 ? nil : count
+    }
   }
 
   private let limits: Limits
@@ -61,29 +70,32 @@ package final class ChangeStreams: ChangeObserver, Sendable {
   package var count: Int { state.withLock { $0.streams.count } }
 
   /// Opens a stream. Throws 429 if there are too many, and 503 during shutdown.
-  func add(_ source: any ChangeStreamSource, _ reply: Reply) throws(Problem) {
+  func add(_ source: any ChangeStreamSource, for caller: String, _ reply: Reply) throws(Problem) {
     let problem: Problem? = state.withLock { state in
       if state.isShuttingDown {
         return Problem(
           503, "shutting-down", "Shutting down", detail: "Retry after a moment.", fields: ["Retry-After": "5"])
       }
-      if state.streams.count + state.startingCount >= limits.streams {
+      let isCallersLimit = state.callers[caller, default: 0] >= limits.streamsPerCaller
+      if isCallersLimit || state.streams.count + state.startingCount >= limits.streams {
+        let limit = isCallersLimit ? limits.streamsPerCaller : limits.streams
         return Problem(
           429, "too-many-streams", "Too many streams",
-          detail: "The limit of \(limits.streams) streams is reached. Close some, or poll GET /v1/changes.",
+          detail: "The limit of \(limit) streams is reached. Close some, or poll GET /v1/changes.",
           fields: ["Retry-After": "30"])
       }
       state.startingCount += 1
+      state.callers[caller, default: 0] += 1
       return nil
     }
     if let problem { throw problem }
-    let stream = ChangeStream(source: source, reply: reply, now: now())
+    let stream = ChangeStream(source: source, caller: caller, reply: reply, now: now())
     reply.start(ResponseHead(.ok, Self.fields))
     reply.write([Array("retry: \(limits.retryMilliseconds)\n\(Self.line(source.eventID))\n".utf8)])
     // No other code writes to the response before this point.
     let isShuttingDown = state.withLock { state in
       state.startingCount -= 1
-      if !state.isShuttingDown { state.streams[ObjectIdentifier(stream)] = stream }
+      if state.isShuttingDown { state.forget(caller) } else { state.streams[ObjectIdentifier(stream)] = stream }
       return state.isShuttingDown
     }
     if isShuttingDown { return reply.finish() }
@@ -120,7 +132,9 @@ package final class ChangeStreams: ChangeObserver, Sendable {
   }
 
   private func remove(_ stream: ChangeStream) {
-    state.withLock { $0.streams[ObjectIdentifier(stream)] = nil }
+    state.withLock { state in
+      if state.streams.removeValue(forKey: ObjectIdentifier(stream)) != nil { state.forget(stream.caller) }
+    }
   }
 
   /// Gives a stream a turn, unless it has one already or its client has not read the last event.

@@ -8,6 +8,8 @@ package struct FetchResultStore: Sendable {
   package struct Limits: Sendable {
     /// The maximum number of fetch results, and separately of transient collections.
     package var handles = 1024
+    /// The same for one caller.
+    package var handlesPerCaller = 512
     /// The maximum bytes of both together; a fetch result takes ``FetchResult/bytesPerAsset`` for each asset.
     package var bytes = 128 << 20
     package var lease = Duration.seconds(300)
@@ -55,8 +57,10 @@ package struct FetchResultStore: Sendable {
   package init(limits: Limits, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
     self.limits = limits
     budget = ByteBudget(capacityBytes: limits.bytes)
-    handles = LeaseTable(limit: limits.handles, budget: budget, lease: limits.lease, now: now)
-    transientCollections = LeaseTable(limit: limits.handles, budget: budget, lease: limits.lease, now: now)
+    handles = LeaseTable(
+      limit: limits.handles, limitPerOwner: limits.handlesPerCaller, budget: budget, lease: limits.lease, now: now)
+    transientCollections = LeaseTable(
+      limit: limits.handles, limitPerOwner: limits.handlesPerCaller, budget: budget, lease: limits.lease, now: now)
   }
 
   /// The maximum number of assets that a new fetch result can have now.

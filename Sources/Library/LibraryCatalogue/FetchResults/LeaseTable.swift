@@ -3,8 +3,8 @@ import Primitives
 import Synchronization
 
 /// Leased objects that clients create and later refer to by name. Each is visible only to its owner, and each use
-/// renews its lease. The table is bounded in number and in bytes. When it is full, a new object is refused; no leased
-/// object is evicted for it.
+/// renews its lease. The table is bounded in number, in the number of each owner, and in bytes. When it is full, a new
+/// object is refused; no leased object is evicted for it.
 package final class LeaseTable<Value: Sendable>: Sendable {
   package enum Refusal: Error, Sendable, Equatable {
     /// The table already holds the maximum number of objects.
@@ -23,17 +23,20 @@ package final class LeaseTable<Value: Sendable>: Sendable {
 
   package let lease: Duration
   private let limit: Int
+  private let limitPerOwner: Int
   private let budget: ByteBudget
   private let now: @Sendable () -> ContinuousClock.Instant
   private let entries = Mutex<[String: Entry]>([:])
 
   /// - Parameters:
   ///   - limit: the maximum number of objects.
+  ///   - limitPerOwner: the maximum number of objects of one owner.
   ///   - budget: the memory for all objects, possibly shared with other tables.
   package init(
-    limit: Int, budget: ByteBudget, lease: Duration, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    limit: Int, limitPerOwner: Int = .max, budget: ByteBudget, lease: Duration,
+    now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
   ) {
-    self.limit = limit
+    (self.limit, self.limitPerOwner) = (limit, limitPerOwner)
     self.budget = budget
     self.lease = lease
     self.now = now
@@ -47,6 +50,10 @@ package final class LeaseTable<Value: Sendable>: Sendable {
     let instant = now()
     let refusalOrName: Result<String, Refusal> = entries.withLock { entries in
       Self.expire(&entries, instant)
+      // First, so that the answer does not depend on what others hold.
+      if entries.values.count(where: { $0.owner == owner.name }) >= limitPerOwner {
+        return .failure(.tooMany(limit: limitPerOwner))
+      }
       if entries.count >= limit { return .failure(.tooMany(limit: limit)) }
       guard let reservation = budget.tryReserve(bytes) else {
         return .failure(.tooLarge(limitBytes: budget.capacityBytes))
