@@ -130,6 +130,16 @@ struct RAWImageTests {
     #expect(batch.parts.count == 1)
     let isSame = batch.parts[0].body == original.body
     #expect(isSame)
+    // Regions are part of the content version, and must not hide which file is meant.
+    let regions =
+      #"{"changes": [{"type": "updateAsset", "asset": "\#(identifier)", "regions": [{"type": "face", "rect": [0.1, 0.1, 0.2, 0.2]}]}]}"#
+    let change = try daemon.post("/v1/changes", regions)
+    #expect(change.status == 200, "\(change.json)")
+    for (version, frame) in [("current", current), ("original", original), ("current", current)] {
+      let again = try daemon.get("\(path)&version=\(version)")
+      let isSame = again.body == frame.body
+      #expect(isSame, "\(version)")
+    }
   }
 
   @Test("a pair whose RAW file has no preview still shows its JPEG")

@@ -49,6 +49,31 @@ struct HostileContainerTests {
     return read
   }
 
+  @Test("a BigTIFF whose crop has sides of 64 bits is refused", arguments: [1 << 62, 1 << 33, Int(Int32.max) + 1])
+  func hugeCrop(_ side: Int) {
+    func little(_ value: Int, _ count: Int) -> [UInt8] { Array(Boxes.number(value, count).reversed()) }
+    let jpeg = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 64, height: 48))
+    // Tag, type, count and value; DNG 1.4 with a preview by JPEGInterchangeFormat.
+    var entries = [
+      (254, 4, 1, 0), (256, 4, 1, 64), (257, 4, 1, 48), (258, 3, 1, 8), (259, 3, 1, 7), (262, 3, 1, 34_892),
+      (277, 3, 1, 3), (50_706, 1, 4, 0x401),
+    ]
+    let crop = 16 + 8 + (entries.count + 3) * 20 + 8
+    entries += [(513, 16, 1, crop + 16), (514, 16, 1, jpeg.count), (50_720, 16, 2, crop)]
+    entries.sort { $0.0 < $1.0 }
+    var bytes = Array("II".utf8) + little(43, 2) + little(8, 2) + little(0, 2) + little(16, 8)
+    bytes += little(entries.count, 8)
+    for (tag, type, count, value) in entries {
+      bytes += little(tag, 2) + little(type, 2) + little(count, 8) + little(value, 8)
+    }
+    bytes += little(0, 8)
+    for (width, isRefused) in [(side, true), (64, false)] {
+      let file = bytes + little(width, 8) + little(48, 8) + jpeg
+      let header = Result { try MediaHeader.read(from: MemoryByteSource(file), limits: CodecLimits().headerOnly) }
+      #expect(((try? header.get()) == nil) == isRefused, "\(width): \(header)")
+    }
+  }
+
   private static let huge = Boxes.number(.max, 8)
   private static let start = Boxes.fileType("qt  ")
 
@@ -114,10 +139,10 @@ struct HostileContainerTests {
     #expect(throws: error, "\(name)") { try header(bytes) }
   }
 
-  @Test("a pixel count that overflows is refused, even without a limit")
+  @Test("a picture whose sides have more than 31 bits is refused, even without a limit")
   func pixels() {
     let file = HEIFFile { ($0.width, $0.height) = (0xFFFF_FFFF, 0xFFFF_FFFF) }
-    #expect(throws: CodecError.limitExceeded("the number of pixels", limit: .max, found: .max)) {
+    #expect(throws: CodecError.limitExceeded("the longer side", limit: 0x7FFF_FFFF, found: 0xFFFF_FFFF)) {
       try MediaHeader.read(from: MemoryByteSource(file.bytes), limits: CodecLimits().headerOnly)
     }
   }

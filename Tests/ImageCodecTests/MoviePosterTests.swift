@@ -370,6 +370,23 @@ struct MoviePosterTests {
     }
   }
 
+  @Test("tables whose numbers have products of 64 bits end nothing but their own reading")
+  func hugeProducts() {
+    let most = 0xFFFF_FFFF
+    for (name, numbers) in [
+      ("stts", [1, most, most]), ("stts", [2, most, most, most, most]), ("stts", [2, 1, most, most, most]),
+      ("stsc", [2, 1, most, 1, most, most, 1]), ("stsc", [1, 1, most, 1]), ("stsz", [most, most]),
+      ("ctts", [1, most, 0x7FFF_FFFF]),
+    ] {
+      let file = CodedMovieSamples.avc {
+        $0.replacedTables[name] = Boxes.fullBox(name, numbers.flatMap { Boxes.number($0, 4) })
+      }
+      // Any header or error will do.
+      _ = Result { try header(file) }
+      _ = Result { try header(file, at: 1e9) }
+    }
+  }
+
   @Test("a large picture in a small file is refused before its decode")
   func large() {
     let entry = File.entry("av01", 60_000, 60_000, CodedHEIFFile.av1C())

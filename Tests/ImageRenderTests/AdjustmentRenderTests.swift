@@ -10,7 +10,7 @@ import Testing
 @Suite("Rendering adjustments")
 struct AdjustmentRenderTests {
   private static func rendered(
-    _ file: [UInt8], _ request: ImageRequest, _ operations: [AdjustmentOperation]
+    _ file: [UInt8], _ request: ImageRequest, _ operations: [AdjustmentOperation], keepsAlpha: Bool = false
   ) throws -> (image: RenderedImage, pixels: Pixels) {
     let source = MemoryByteSource(file)
     let header = try ImageHeader.read(from: source, limits: CodecLimits())
@@ -20,7 +20,7 @@ struct AdjustmentRenderTests {
     let decoded = try #require(Pixels.decoded(image.bytes))
     #expect(image.size == PixelSize(width: decoded.pixels.width, height: decoded.pixels.height))
     #expect(image.size == plan.outputSize)
-    return (image, decoded.pixels.channels(3))
+    return (image, keepsAlpha ? decoded.pixels : decoded.pixels.channels(3))
   }
 
   private static func png(_ pixels: Pixels) -> [UInt8] { PNGFile(.rgb(depth: 8)).encoded(pixels) }
@@ -134,6 +134,40 @@ struct AdjustmentRenderTests {
         }
       }
       #expect(worst < 4, "\(degrees): \(worst)")
+    }
+  }
+
+  @Test("straightening mixes no colour of transparent pixels into opaque ones", arguments: [false, true])
+  func straightenedAlpha(_ isGray: Bool) throws {
+    var picture = Pixels(width: 120, height: 90, channels: 4)
+    for y in 30..<60 {
+      for x in 40..<80 {
+        for c in 0..<4 { picture.bytes[(y * 120 + x) * 4 + c] = c == 3 ? 255 : 200 }
+      }
+    }
+    let file = PNGFile(isGray ? .grayAlpha(depth: 8) : .rgba(depth: 8)).encoded(picture)
+    let pixels = try Self.rendered(file, Self.whole, [.straighten(degrees: 7)], keepsAlpha: true).pixels
+    let alpha = pixels.channels - 1
+    var counts = (edge: 0, opaque: 0)
+    for at in stride(from: 0, to: pixels.bytes.count, by: pixels.channels) where pixels.bytes[at + alpha] > 0 {
+      if pixels.bytes[at + alpha] == 255 { counts.opaque += 1 } else { counts.edge += 1 }
+      for c in 0..<alpha { #expect((199...201).contains(pixels.bytes[at + c]), "alpha \(pixels.bytes[at + alpha])") }
+    }
+    #expect(counts.edge > 60 && counts.opaque > 800, "\(counts)")
+  }
+
+  @Test(
+    "a very large reduction keeps the picture's colour and its opacity",
+    arguments: [(40_000, 1), (40_000, 2), (12_000, 2)])
+  func largeReduction(_ width: Int, _ side: Int) throws {
+    var picture = Pixels(width: width, height: 2, channels: 4)
+    for at in picture.bytes.indices { picture.bytes[at] = at % 4 == 3 ? 255 : 128 }
+    var request = Self.whole
+    request.targetSize = .size(PixelSize(width: side, height: side))
+    request.contentMode = .aspectFill
+    let pixels = try Self.rendered(PNGFile(.rgba(depth: 8)).encoded(picture), request, [], keepsAlpha: true).pixels
+    for (at, value) in pixels.bytes.enumerated() {
+      #expect(value == (pixels.channels == 4 && at % 4 == 3 ? 255 : 128), "\(pixels.bytes)")
     }
   }
 

@@ -290,13 +290,32 @@ struct SharedDecodeTests {
     func finish() -> [UInt8] { [] }
   }
 
+  @Test("outputs that may need a decoder worker leave after the decode, which occupies one")
+  func lateLeaving() throws {
+    let outputs = [CountingOutput(wants: 5), CountingOutput(wants: 9)]
+    let fanOut = DecodedRowDistributor(
+      outputs.enumerated().map {
+        DecodedRowDistributor<CountingOutput>.Branch(member: $0, output: $1, stop: StopFlag())
+      }, leavesEarly: false)
+    var (left, isDecoding): ([Int], Bool) = ([], true)
+    let outcome = fanOut.run({ member, _, failure in
+      #expect(!isDecoding && failure == nil)
+      left.append(member)
+    }) {
+      for _ in 0..<20 where !fanOut.advance({ $0.take() }) { break }
+      isDecoding = false
+      return .finished
+    }
+    #expect(outcome == .finished && left == [0, 1] && outputs.map(\.rows) == [5, 9])
+  }
+
   @Test("a failing encoder fails its own picture only")
   func failingEncoder() throws {
     let outputs = [CountingOutput(wants: 5), CountingOutput(wants: 9, failsAt: 3), CountingOutput(wants: 9)]
     let fanOut = DecodedRowDistributor(
       outputs.enumerated().map {
         DecodedRowDistributor<CountingOutput>.Branch(member: $0, output: $1, stop: StopFlag())
-      })
+      }, leavesEarly: true)
     var left: [(Int, CodecError?)] = []
     let outcome = fanOut.run({ left.append(($0, $2)) }) {
       for _ in 0..<20 where !fanOut.advance({ $0.take() }) { break }

@@ -188,6 +188,29 @@ ALWAYS_INLINE pixel spline_at_edge(const warped *picture, int left, int top, int
   return sum;
 }
 
+// The same of a picture with alpha: colours count as much as they are opaque, so transparent ones have no part in it.
+ALWAYS_INLINE pixel spline_with_alpha(const warped *picture, int left, int top, int channels, const float *across,
+                                      const float *down) {
+  const int alpha = channels - 1;
+  pixel sum = {0};
+  float opacity = 0;
+  for (int j = 0; j < 4; j++) {
+    const int y = limited(top - 1 + j, picture->height - 1) - picture->first;
+    const uint8_t *from = picture->rows[limited(y, picture->count - 1)];
+    for (int k = 0; k < 4; k++) {
+      const pixel at = load(from + limited(left - 1 + k, picture->width - 1) * channels);
+      const float weight = down[j] * across[k] * at[alpha];
+      sum += weight * at;
+      opacity += weight;
+    }
+  }
+  // Nothing that is opaque: colours are black there, as everywhere.
+  if (opacity < 0.5f) return (pixel){0};
+  sum /= opacity;
+  sum[alpha] = opacity;
+  return sum;
+}
+
 enum { WARP_BLOCK = 64 };
 
 // Where pixels are read: the sample to the left and above, and the phases between it and the next one.
@@ -227,7 +250,9 @@ ALWAYS_INLINE void warp(const warped *picture, int channels, const double *row, 
       const int left = points.left[i], top = points.top[i];
       const float *across = weights + 4 * points.across[i], *down = weights + 4 * points.down[i];
       pixel sum;
-      if (left > 0 && left <= last_left && top >= first_top && top <= last_top) {
+      if (channels == 2 || channels == 4) {
+        sum = spline_with_alpha(picture, left, top, channels, across, down);
+      } else if (left > 0 && left <= last_left && top >= first_top && top <= last_top) {
         const ptrdiff_t start = (ptrdiff_t)(left - 1) * channels;
         sum = spline(picture->rows + (top - 1 - picture->first), start, channels, across, down);
       } else {

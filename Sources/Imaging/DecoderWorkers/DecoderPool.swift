@@ -274,7 +274,10 @@ package final class DecoderPool: Sendable {
         results = converse(channels, used)
       }
       // Another worker must not share slots with one that may still write. They are dropped then.
-      for (slots, result) in zip(used, results) where result.hasEnded { self.slots.withLock { $0.append(slots) } }
+      for (slots, result) in zip(used, results) where result.hasEnded {
+        slots.clear(layout)
+        self.slots.withLock { $0.append(slots) }
+      }
       return results
     }
     for result in results { usages.add(result.usage, codec) }

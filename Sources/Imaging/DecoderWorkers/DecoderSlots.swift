@@ -48,6 +48,16 @@ final class DecoderSlots: @unchecked Sendable {
   /// The descriptors, for a request. Valid as long as this object.
   var descriptors: [Int32] { files }
 
+  /// Clears what a picture of this layout has left, before another worker, possibly for another user, gets the slots.
+  func clear(_ layout: BandLayout) {
+    for plane in layout.planes {
+      let bytes = plane.rowCount(layout.bandRows) * plane.strideBytes
+      for mapping in mappings {
+        mapping.advanced(by: plane.offset).initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
+      }
+    }
+  }
+
   /// Copies the rows of a band. Only the copy is used: the worker may still write into the slot.
   func copyBand(from slot: Int, rows: Int, _ layout: BandLayout) {
     for plane in layout.planes {

@@ -46,7 +46,8 @@ package struct CodecLimits: Sendable, Hashable {
   package var headerOnly: CodecLimits {
     var limits = self
     limits.sourcePixels = .max
-    limits.sourceSide = .max
+    // The product of two sides is a number.
+    limits.sourceSide = Int(Int32.max)
     limits.profileBytes = .max
     return limits
   }

@@ -199,7 +199,9 @@ package final class SharedRenderer {
         plan, layout: decoder.layout, color: colors[i], encoder: encoder, workers: workers, stages: stages,
         stop: stops[i])
     }
-    return (RowPipeline(decoder, made.branches), made.failed)
+    // The gain map of a picture that a worker decodes is decoded by a worker too.
+    let needsAnotherWorker = plan.header.format.needsWorker && plan.members.contains { $0.plan.gainMap != nil }
+    return (RowPipeline(decoder, made.branches, leavesEarly: !needsAnotherWorker), made.failed)
   }
 
   /// Outputs for the members whose encoder could be made, and the failures of the others.

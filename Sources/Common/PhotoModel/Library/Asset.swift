@@ -21,7 +21,8 @@ package struct ContentVersion: Sendable, Hashable, CustomStringConvertible {
     self.rawValue = rawValue
   }
 
-  /// The version without the digest of the regions. The time of a video's frame follows after an at sign.
+  /// The version without the digest of the regions. After an at sign follows what else is shown of the asset: the time of
+  /// a video's frame, or the RAW file of a pair.
   package var pixels: ContentVersion {
     let whole = rawValue.prefix { $0 != "@" }
     return ContentVersion(String(whole.prefix { $0 != "." } + rawValue[whole.endIndex...]))

@@ -7,7 +7,7 @@ final class PlanePipeline: DecodedRowDistributor<PlaneOutput>, RenderPipeline, P
 
   init(_ decoder: JPEGPlaneDecoder, _ branches: [Branch]) {
     planes = decoder
-    super.init(branches)
+    super.init(branches, leavesEarly: true)
   }
 
   var decoder: any PictureDecoder { planes }

@@ -37,10 +37,14 @@ class DecodedRowDistributor<Output: RenderOutput> {
   }
 
   private(set) var branches: [Branch]
+  private let leavesEarly: Bool
   private var outputFinished: RenderPipeline.OutputFinished?
 
-  init(_ branches: [Branch]) {
+  /// - Parameter leavesEarly: a complete output may leave during the decode. False if finishing it may need a decoder
+  ///   worker while this decode occupies one: renders that all wait for another worker would wait for each other.
+  init(_ branches: [Branch], leavesEarly: Bool) {
     self.branches = branches
+    self.leavesEarly = leavesEarly
   }
 
   var outputs: [any RenderOutput] { branches.map(\.output) }
@@ -68,7 +72,7 @@ class DecodedRowDistributor<Output: RenderOutput> {
     while i < branches.count {
       let branch = branches[i]
       if branch.isComplete {
-        leave(i, nil)
+        if leavesEarly { leave(i, nil) } else { i += 1 }
       } else if branch.stop.isRaised {
         leave(i, .stopped)
       } else {

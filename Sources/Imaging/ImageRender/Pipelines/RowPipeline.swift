@@ -5,9 +5,9 @@ import PhotoModel
 final class RowPipeline: DecodedRowDistributor<RowOutput>, RenderPipeline, RowConsumer {
   private let rows: any RowDecoder
 
-  init(_ decoder: any RowDecoder, _ branches: [Branch]) {
+  init(_ decoder: any RowDecoder, _ branches: [Branch], leavesEarly: Bool = true) {
     rows = decoder
-    super.init(branches)
+    super.init(branches, leavesEarly: leavesEarly)
   }
 
   var decoder: any PictureDecoder { rows }

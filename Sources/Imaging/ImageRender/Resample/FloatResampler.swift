@@ -122,9 +122,14 @@ final class FloatResampler: RowResampler {
     let colors = keepsAlpha ? channels - 1 : channels
     for x in 0..<horizontal.outputLength {
       let from = result.pointer + x * 4
-      let alpha = min(max(from[3], 0), 255)
+      // The kernel overshoots at the edges of opaque areas, and the colours with it.
+      let opacity = max(from[3], 0)
+      let alpha = min(opacity, 255)
       for c in 0..<colors {
-        let value = keepsAlpha ? (alpha > 0 ? from[c] * 255 / alpha : 0) : from[c] + (255 - alpha)
+        let value =
+          keepsAlpha
+          ? (opacity > 0 ? from[c] * 255 / opacity : 0)
+          : (opacity > 255 ? from[c] * 255 / opacity : from[c]) + (255 - alpha)
         store(x * channels + c, light.map { $0.stored(value, channel: c) } ?? value)
       }
       if keepsAlpha { store(x * channels + colors, alpha) }

@@ -195,8 +195,13 @@ private struct LanczosWindow {
       all[index + k] = weight
       sum += weight
     }
-    for k in 0..<count { all[index + k] /= sum }
-    let threshold = 1.0 / 32768
+    var largest = 0.0
+    for k in 0..<count {
+      all[index + k] /= sum
+      largest = max(largest, all[index + k])
+    }
+    // Relative to the others where all of them are small, as for thousands of samples.
+    let threshold = min(1.0 / 32768, largest / 64)
     while count > 1, abs(all[first + count - 1]) < threshold { count -= 1 }
     while count > 1, abs(all[first]) < threshold {
       first += 1

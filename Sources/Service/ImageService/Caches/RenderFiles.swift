@@ -8,6 +8,7 @@
 // recently used files are removed when the limit is reached; a response that still sends one keeps it open.
 
 import Cryptography
+import DiskCache
 import Logging
 import PhotoModel
 import Synchronization
@@ -166,7 +167,7 @@ package final class RenderFiles: Sendable {
     guard bytes.count <= limits.capacityBytes else { throw SystemError(code: EFBIG) }
     var status = statvfs()
     guard statvfs(folder, &status) == 0 else { throw SystemError(code: errno) }
-    guard Int64(status.f_bavail) * Int64(status.f_frsize) - Int64(bytes.count) >= limits.minimumFreeBytes else {
+    guard FreeSpace.bytes(status) - Int64(bytes.count) >= limits.minimumFreeBytes else {
       throw SystemError(code: ENOSPC)
     }
     let number = state.withLock { state in

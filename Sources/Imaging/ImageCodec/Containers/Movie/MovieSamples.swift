@@ -165,11 +165,11 @@ struct MovieSamples {
     var (sample, time) = (0, 0)
     for run in 0..<durations.count {
       let (count, delta) = (try entry(durations, run, 0, 4), try entry(durations, run, 4, 4))
-      // No product of numbers of 32 bits overflows.
-      if time + count * delta > tick {
+      let end = Self.sum(time, Self.product(count, delta))
+      if end > tick {
         return min(sizes.count - 1, sample + (delta > 0 ? max(0, tick - time) / delta : 0))
       }
-      time += count * delta
+      time = end
       sample += count
       if sample >= sizes.count { break }
     }
@@ -182,12 +182,13 @@ struct MovieSamples {
     for run in 0..<durations.count {
       let (count, delta) = (try entry(durations, run, 0, 4), try entry(durations, run, 4, 4))
       if sample < first + count {
-        time += (sample - first) * delta
+        time = Self.sum(time, Self.product(sample - first, delta))
         break
       }
-      time += count * delta
+      time = Self.sum(time, Self.product(count, delta))
       first += count
     }
+    time = min(time, Self.lastTick)
     guard let offsets else { return time }
     first = 0
     for run in 0..<offsets.count {
@@ -212,9 +213,9 @@ struct MovieSamples {
       guard firstChunk >= 1, nextChunk > firstChunk, perChunk >= 1 else {
         throw .malformed("chunks of samples that do not ascend", offset: runs.start)
       }
-      let samples = (nextChunk - firstChunk) * perChunk
-      if sample >= firstSample + samples {
-        firstSample += samples
+      let end = Self.sum(firstSample, Self.product(nextChunk - firstChunk, perChunk))
+      if sample >= end {
+        firstSample = end
         continue
       }
       let chunk = firstChunk - 1 + (sample - firstSample) / perChunk
@@ -222,7 +223,7 @@ struct MovieSamples {
       guard chunk < chunks.count else { break }
       var offset = try entry(chunks, chunk, 0, chunks.entryBytes)
       if sizes.equalSize > 0 {
-        offset = Self.sum(offset, before * sizes.equalSize)
+        offset = Self.sum(offset, Self.product(before, sizes.equalSize))
       } else {
         for i in sample - before..<sample { offset = Self.sum(offset, try size(of: i)) }
       }
@@ -277,6 +278,15 @@ struct MovieSamples {
     let (sum, overflow) = a.addingReportingOverflow(b)
     return overflow ? Int.max : sum
   }
+
+  /// The product of two numbers that are not negative, or `Int.max`: two numbers of 32 bits can have one of 64.
+  static func product(_ a: Int, _ b: Int) -> Int {
+    let (product, overflow) = a.multipliedReportingOverflow(by: b)
+    return overflow ? Int.max : product
+  }
+
+  /// Later than any real tick, and early enough to add and subtract others.
+  private static let lastTick = 1 << 60
 
   // MARK: Entries
 
