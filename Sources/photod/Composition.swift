@@ -75,9 +75,12 @@ struct Composition: Sendable {
   func importer(of folder: String, isDryRun: Bool, _ report: ImportReport) throws -> LibraryImporter {
     let libraryPath = try settings.libraryPath()
     let catalogue = try isDryRun ? Catalogue(reading: dataFolder) : Catalogue(dataFolder: dataFolder)
+    var options = settings.files
+    // These limits are for clients. An import stages one file at a time, and the disk's reserve holds for it too.
+    (options.stagedBytes, options.stagedPerCaller) = (.max, .max)
     let files = try LibraryFiles(
       catalogue: catalogue, directory: libraryPath, timeZone: settings.timeZone, limits: settings.codec,
-      options: settings.files, logger: Logger(label: "files"))
+      options: options, logger: Logger(label: "files"))
     guard let zone = TimeZone(identifier: settings.timeZone) else {
       throw LibraryError.unknownTimeZone(settings.timeZone)
     }

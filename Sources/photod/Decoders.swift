@@ -83,9 +83,11 @@ struct Decoders: Sendable {
           ["codec": codec.name, "reason": reason.rawValue],
           read: { [pool] in Double(pool.failures.count(codec, reason)) })
       }
-      for (part, name) in SandboxParts.names {
+      // Only of decoders that have started: an alert on this gauge must mean an incomplete sandbox.
+      for (part, name) in SandboxParts.names where pool.processIdentifier(of: codec) != nil {
         registry.gauge(
-          "photod_decoder_sandbox", "1 if the decoder's sandbox has this part; 0 if not, or if it does not run.",
+          "photod_decoder_sandbox",
+          "1 if the decoder's sandbox has this part; 0 if not. Only of decoders that are installed and started.",
           ["codec": codec.name, "part": name],
           read: { [pool] in pool.sandbox(of: codec).contains(part) ? 1 : 0 })
       }

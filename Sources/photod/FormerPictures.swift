@@ -14,10 +14,10 @@ struct FormerPictures: Sendable {
   /// Removes everything that is due. What can't be removed now stays noted for the next call.
   func remove() throws(AssetSourceError) {
     while !stop.isRaised {
-      let contents = try catalogue.formerContents(limit: Self.contentsPerStep)
-      guard !contents.isEmpty, frames.remove(contents: contents) else { return }
-      renders.remove(contents: contents)
-      try catalogue.forgetFormerContents(contents)
+      let former = try catalogue.formerContents(limit: Self.contentsPerStep)
+      let contents = former.map(\.content)
+      guard !contents.isEmpty, frames.remove(contents: contents), renders.remove(contents: contents) else { return }
+      try catalogue.forget(former)
     }
   }
 }

@@ -175,6 +175,27 @@ struct RemoteWriteTests {
     #expect(after.assets == ["0.jpg", "1.jpg", "new.jpg"] && after.isConsistent, "\(after)")
   }
 
+  @Test(arguments: ["<CopyObjectResult>", "", "  <Error><Code>InternalError</Code></Error>"])
+  func `An original is not deleted before its copy is there, whatever the store answers`(_ body: String) throws {
+    let remote = try RemoteFixture()
+    defer { remote.stop() }
+    for number in 0..<2 { remote.set("\(number).jpg", RemoteFixture.picture(number)) }
+    let daemon = try remote.daemon()
+    let before = try BucketState(daemon, remote)
+    let asset = try daemon.identifier("0.jpg")
+    // 200, and no copy.
+    remote.server.misbehave { $0.fields["x-amz-copy-source"] != nil ? [.answer(200, [:], body)] : nil }
+    #expect(try daemon.change(#"{"type": "deleteAsset", "asset": "\#(asset)"}"#).status == 502)
+    #expect(try BucketState(daemon, remote) == before)
+    remote.server.misbehave(nil)
+    #expect(try daemon.change(#"{"type": "deleteAsset", "asset": "\#(asset)"}"#).status == 200)
+    remote.server.misbehave { $0.fields["x-amz-copy-source"] != nil ? [.answer(200, [:], body)] : nil }
+    #expect(try daemon.change(#"{"type": "restoreAsset", "asset": "\#(asset)"}"#).status == 502)
+    remote.server.misbehave(nil)
+    #expect(try daemon.change(#"{"type": "restoreAsset", "asset": "\#(asset)"}"#).status == 200)
+    #expect(try BucketState(daemon, remote).assets == before.assets)
+  }
+
   @Test func `A put whose answer was lost is recognized`() throws {
     let remote = try RemoteFixture()
     defer { remote.stop() }

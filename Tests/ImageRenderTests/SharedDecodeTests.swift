@@ -309,6 +309,21 @@ struct SharedDecodeTests {
     #expect(outcome == .finished && left == [0, 1] && outputs.map(\.rows) == [5, 9])
   }
 
+  @Test("an output that waits for the end of the decode does not fail by an error after its rows")
+  func lateError() throws {
+    let outputs = [CountingOutput(wants: 5), CountingOutput(wants: 9)]
+    let fanOut = DecodedRowDistributor(
+      outputs.enumerated().map {
+        DecodedRowDistributor<CountingOutput>.Branch(member: $0, output: $1, stop: StopFlag())
+      }, leavesEarly: false)
+    var left: [CodecError?] = []
+    let outcome = fanOut.run({ left.append($2) }) { () throws(CodecError) in
+      for _ in 0..<7 where !fanOut.advance({ $0.take() }) { break }
+      throw .truncated(offset: 7)
+    }
+    #expect(outcome == .finished && left == [nil, .truncated(offset: 7)])
+  }
+
   @Test("a failing encoder fails its own picture only")
   func failingEncoder() throws {
     let outputs = [CountingOutput(wants: 5), CountingOutput(wants: 9, failsAt: 3), CountingOutput(wants: 9)]

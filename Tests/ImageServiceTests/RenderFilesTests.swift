@@ -79,8 +79,9 @@ struct RenderFilesTests {
     #expect(Self.make("a", [1], in: folder.open()) == [1])
     let name = try #require(folder.names.first)
     try Data([1, 2]).write(to: URL(filePath: "\(folder.path)/\(name).77.1.tmp"))
+    try Data([3]).write(to: URL(filePath: "\(folder.path)/\(name.dropFirst(16))"))
     let files = folder.open()
-    #expect(folder.names == [name])
+    #expect(folder.names == [name], "nor is what an earlier version made")
     #expect(Self.stored("a", in: files) == [1])
   }
 
@@ -130,10 +131,10 @@ struct RenderFilesTests {
     let folder = Folder()
     let files = folder.open()
     for key in ["a", "a2", "b"] { _ = Self.make(key, [UInt8](repeating: 1, count: 100), in: files) }
-    folder.open().remove(contents: ["c"])
+    #expect(folder.open().remove(contents: ["c"]))
     #expect(folder.names.count == 3)
     let later = folder.open()
-    later.remove(contents: ["a", "c"])
+    #expect(later.remove(contents: ["a", "c"]))
     #expect(folder.names.count == 1 && Self.stored("b", in: later) != nil)
     #expect(Self.make("a", [2], in: later) == [2])
   }

@@ -22,8 +22,12 @@ struct FormerContentTests {
   }
 
   /// All noted contents, as they are once the delay has passed.
+  private func all() throws -> [Catalogue.FormerContent] {
+    try catalogue.formerContents(limit: 100, now: Int64(Date().timeIntervalSince1970 * 1000) + 3_600_000)
+  }
+
   private func noted() throws -> Set<String> {
-    Set(try catalogue.formerContents(limit: 100, now: Int64(Date().timeIntervalSince1970 * 1000) + 3_600_000))
+    Set(try all().map(\.content))
   }
 
   private func asset(_ path: String) throws -> Asset { try #require(try catalogue.everything()[path]) }
@@ -38,7 +42,7 @@ struct FormerContentTests {
     let asset = try asset("a.jpg")
     try files.perform([.delete(asset.localIdentifier)])
     #expect(try noted() == [asset.contentVersion.content])
-    #expect(try catalogue.formerContents(limit: 100) == [], "not before the delay has passed")
+    #expect(try catalogue.formerContents(limit: 100).isEmpty, "not before the delay has passed")
     try files.perform([.restore(asset.localIdentifier)])
     #expect(try noted() == [])
   }
@@ -50,8 +54,14 @@ struct FormerContentTests {
     unlink(library.root + "/b.jpg")
     try library.scan(catalogue, acceptingRemovals: true)
     #expect(try noted() == Set(before))
-    try catalogue.forgetFormerContents([before[0]])
+    let first = try #require(try all().first { $0.content == before[0] })
+    try catalogue.forget([Catalogue.FormerContent(content: first.content, since: first.since - 1)])
+    #expect(try noted() == Set(before), "it was noted again meanwhile")
+    try catalogue.forget([first])
     #expect(try noted() == [before[1]])
+    // A clock that was ahead does not keep it.
+    let earlier = try catalogue.formerContents(limit: 100, now: first.since - 86_400_000)
+    #expect(earlier.map(\.content) == [before[1]])
     // Nothing has changed.
     try library.scan(catalogue)
     #expect(try noted() == [before[1]])

@@ -193,6 +193,9 @@ struct TrashTests {
     try files.perform([.delete(asset.localIdentifier)])
     #expect(library.allFiles.count == 1 && library.allFiles.allSatisfy { $0.hasSuffix("/a.nef") })
     #expect(try Self.rows(catalogue, "trash").map { $0["state"] } == ["trashed".databaseValue])
+    // A restoration that is reverted leaves it in the trash.
+    files.revert(try files.prepare([.restore(asset.localIdentifier)], for: .local))
+    #expect(library.allFiles.count == 1 && library.allFiles.allSatisfy { $0.hasPrefix(".photod-trash/") })
     try files.perform([.restore(asset.localIdentifier)])
     #expect(library.allFiles == ["a.nef"])
     try library.scan(catalogue)
@@ -233,18 +236,31 @@ struct TrashTests {
     #expect(try catalogue.everything().count == 1)
   }
 
-  @Test("a clock that was set back does not shorten the time in the trash")
+  @Test("a wrong clock does not end the time in the trash, at a purge or at the deletion")
   func clock() throws {
     let library = try TemporaryLibrary()
-    try library.put(smallJPEG, "a.jpg")
+    for name in ["a.jpg", "b.jpg"] { try library.put(smallJPEG + Array(name.utf8), name) }
     let catalogue = try library.catalogue()
     try library.scan(catalogue)
-    let future = Int64(Date().timeIntervalSince1970 * 1000) + 400 * 86_400_000
-    try catalogue.pool.write { try $0.execute(sql: "UPDATE library SET changeDate = ?", arguments: [future]) }
     let files = try library.files(catalogue)
-    try files.perform([.delete(try catalogue.everything()["a.jpg"]!.localIdentifier)])
-    #expect(try files.purge(now: Timestamp(milliseconds: future)) == 0)
-    #expect(try files.purge(now: Timestamp(milliseconds: future + 40 * 86_400_000)) == 1)
+    let everything = try catalogue.everything()
+    try files.perform([.delete(everything["a.jpg"]!.localIdentifier)])
+    let start = Int64(Date().timeIntervalSince1970 * 1000)
+    func purged(atDay day: Int64) throws -> Int {
+      try files.purge(now: Timestamp(milliseconds: start + day * 86_400_000))
+    }
+    #expect(try purged(atDay: 0) == 0)
+    // The clock jumps, and a quarter of the thirty days counts.
+    #expect(try [400, 407, 414, 421].map { try purged(atDay: $0) } == [0, 0, 0, 0])
+    #expect(try purged(atDay: 428) == 1)
+    // It is set back, and an asset is deleted then.
+    #expect(try purged(atDay: -10_000) == 0)
+    try files.perform([.delete(everything["b.jpg"]!.localIdentifier)])
+    try catalogue.pool.write {
+      try $0.execute(sql: "UPDATE trash SET deletedDate = ?", arguments: [start - 10_000 * 86_400_000])
+    }
+    #expect(try [429, 436, 443, 450].map { try purged(atDay: $0) } == [0, 0, 0, 0])
+    #expect(try purged(atDay: 457) == 1)
   }
 
   @Test("a change list that fails at one entry moves no file")

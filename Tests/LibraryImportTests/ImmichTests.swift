@@ -24,6 +24,24 @@ struct ImmichTests {
     try library.put([UInt8](JSONSerialization.data(withJSONObject: assets)), name)
   }
 
+  @Test("a live photo whose video is not beside it is a failure, because the video would be lost with the old system")
+  func missingVideo() throws {
+    let library = try ImportedLibrary()
+    let pictures = (0..<3).map { ImportedLibrary.picture($0) }
+    for (number, picture) in pictures.enumerated() { try library.put(picture, "library/admin/2020/\(number).jpg") }
+    try library.put("a video", "library/admin/2020/1.mov")
+    let video = ["livePhotoVideoId": "v"]
+    try put(
+      [
+        Self.asset(0, pictures[0], video), Self.asset(1, pictures[1], video),
+        Self.asset(2, pictures[2], ["livePhotoVideoId": NSNull()]),
+      ], in: library)
+    let outcome = try library.immich()
+    // The video of the second one is found, and can't be read.
+    #expect(outcome.report.failed == 2 && outcome.report.added == 3, "\(outcome.lines)")
+    #expect(outcome.lines.contains { $0.contains("the video of this live photo is not beside it") }, "\(outcome.lines)")
+  }
+
   @Test("files, dates, places, descriptions, favourites, archived assets, people and albums arrive")
   func everything() throws {
     let library = try ImportedLibrary()

@@ -36,8 +36,8 @@ extension PhotoAPI: HTTPHandler {
     handle(request, HeadCheck(request.head, from: peer, accessPolicy), nil, nil, from: peer, responder)
   }
 
-  /// Streamed are the bodies of uploads, and of requests that are rejected by their head, so that the rejection is sent
-  /// before the body is requested and takes memory.
+  /// Streamed are the bodies of uploads, and of requests that host, origin or a missing credential rejects: they are
+  /// refused without receiving the body.
   package func streamHandler(for head: RequestHead, from peer: Peer) -> StreamHandler? {
     let check = HeadCheck(head, from: peer, accessPolicy)
     let endpoint = check.route?.resource.endpoint(for: head.method)

@@ -201,7 +201,7 @@ struct RemoteMerge {
         let lock = try Self.lock(catalogue)
         defer { lock.unlock() }
         // A row may have got an object meanwhile, for example by an upload or a restoration.
-        let listed = Dictionary(uniqueKeysWithValues: page.map { ($0.id, $0) })
+        let listed = Dictionary(page.map { ($0.id, $0) }) { first, _ in first }
         let unchanged = try catalogue.knownFiles(ids).filter {
           listed[$0.id]?.identity == $0.identity && listed[$0.id]?.path == $0.path
         }

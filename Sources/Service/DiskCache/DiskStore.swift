@@ -95,7 +95,8 @@ package final class DiskStore: Sendable {
   /// Removes all entries of these subjects, including those that wait to be written. Blocks while their files are
   /// removed, and while the writer ends its turn. An entry of them that is stored later stays.
   ///
-  /// - Returns: false if the disk is not writable now, and some may still be there. A store that is off has no entries.
+  /// - Returns: false if some may still be there: the disk is not writable now, or the store is off although it has a
+  ///   capacity.
   package func removeEntries(of subjects: some Sequence<Subject>) -> Bool { writer.remove(Set(subjects)) }
 
   /// The content of the store, and counters since it was opened. Takes one lock and does not touch the disk.

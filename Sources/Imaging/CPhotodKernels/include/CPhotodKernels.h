@@ -108,6 +108,6 @@ enum { PHOTOD_WARP_PHASES = 256 };
 
 // Pixel x of the output is read at the point (row[0] x + row[1], row[2] x + row[3]) / (row[4] x + row[5]), in pixels of a
 // picture of width x height whose row y is at rows[y - first]; of rows that are not among the count rows the nearest one
-// is taken. Samples may be read 4 bytes beyond a row's end.
+// is taken. The last of 2 or 4 channels is alpha, by which colours count. Samples may be read 4 bytes beyond a row's end.
 void photod_warp_u8(const uint8_t *const *rows, int first, int count, int width, int height, int channels, const double *row,
                     const float *weights, uint8_t *out, size_t out_width);

@@ -28,6 +28,8 @@ class DecodedRowDistributor<Output: RenderOutput> {
     let stop: StopFlag
     /// The output wants no more rows.
     fileprivate(set) var isComplete = false
+    /// It was complete, and no error showed with the next row.
+    fileprivate(set) var isSettled = false
 
     init(member: Int, output: Output, stop: StopFlag) {
       self.member = member
@@ -62,7 +64,7 @@ class DecodedRowDistributor<Output: RenderOutput> {
     } catch {
       failure = error
     }
-    while let first = branches.first { leave(0, failure ?? first.output.failure) }
+    while let first = branches.first { leave(0, first.isSettled ? nil : failure ?? first.output.failure) }
     return .finished
   }
 
@@ -72,7 +74,12 @@ class DecodedRowDistributor<Output: RenderOutput> {
     while i < branches.count {
       let branch = branches[i]
       if branch.isComplete {
-        if leavesEarly { leave(i, nil) } else { i += 1 }
+        if leavesEarly {
+          leave(i, nil)
+        } else {
+          branches[i].isSettled = true
+          i += 1
+        }
       } else if branch.stop.isRaised {
         leave(i, .stopped)
       } else {

@@ -7,26 +7,36 @@ extension Catalogue {
   /// after the removal; and assets that come back soon, from the trash or by a restored edit, keep their pictures.
   package static let formerContentDelay = Duration.seconds(600)
 
-  /// Contents that no asset has had for `formerContentDelay`, oldest first: everything that was made of them may be
-  /// removed. They are returned again until `forgetFormerContents`.
+  /// A content that an asset has left, and when, in milliseconds since 1970.
+  package struct FormerContent: Sendable {
+    package let content: String
+    let since: Int64
+  }
+
+  /// Contents that an asset left at least `formerContentDelay` ago, oldest first: everything that was made of them may be
+  /// removed. Another asset may still have one of them, if two paths lead to the same file; then it is made again. They
+  /// are returned again until `forget`.
   ///
   /// - Parameter now: milliseconds since 1970.
   package func formerContents(
     limit: Int, now: Int64 = Int64(Date().timeIntervalSince1970 * 1000)
-  ) throws(AssetSourceError) -> [String] {
+  ) throws(AssetSourceError) -> [FormerContent] {
     let end = now - Self.formerContentDelay.components.seconds * 1000
+    // Those of the future are of a clock that was ahead.
     return try read { db in
-      try String.fetchAll(
-        db.cachedStatement(sql: "SELECT content FROM formerContent WHERE since <= ? ORDER BY since LIMIT ?"),
-        arguments: [end, limit])
+      try Row.fetchAll(
+        db.cachedStatement(
+          sql: "SELECT content, since FROM formerContent WHERE since <= ? OR since > ? ORDER BY since LIMIT ?"),
+        arguments: [end, now, limit]
+      ).map { FormerContent(content: $0[0], since: $0[1]) }
     }
   }
 
-  /// Removes contents from the table: nothing that was made of them is left.
-  package func forgetFormerContents(_ contents: [String]) throws(AssetSourceError) {
+  /// Removes contents from the table, except those that were noted again since: nothing that was made of them is left.
+  package func forget(_ contents: [FormerContent]) throws(AssetSourceError) {
     try writeMaintenance { db in
-      let statement = try db.cachedStatement(sql: "DELETE FROM formerContent WHERE content = ?")
-      for content in contents { try statement.execute(arguments: [content]) }
+      let statement = try db.cachedStatement(sql: "DELETE FROM formerContent WHERE content = ? AND since = ?")
+      for former in contents { try statement.execute(arguments: [former.content, former.since]) }
     }
   }
 }

@@ -58,6 +58,7 @@ package final class Catalogue: Sendable {
         db.trace { if case .statement(let statement) = $0 { traced(statement.sql) } }
       }
     }
+    Self.makePrivate(path)
     do {
       pool = try DatabasePool(path: path, configuration: configuration)
       // FULL: an acknowledged commit survives a power failure (https://www.sqlite.org/pragma.html#pragma_synchronous).
@@ -179,6 +180,8 @@ package final class Catalogue: Sendable {
     if !isNew {
       let copy = "\(dataFolder)/catalogue.before-\(migrator.migrations.count).sqlite"
       unlink(copy + ".part")
+      // SQLite writes into an empty file as into a new one.
+      makePrivate(copy + ".part")
       try pool.writeWithoutTransaction { try $0.execute(sql: "VACUUM INTO ?", arguments: [copy + ".part"]) }
       try DurableFile.rename(copy + ".part", to: copy)
     }
@@ -191,6 +194,16 @@ package final class Catalogue: Sendable {
     while try !pool.read(SearchIndex.isCurrent) {
       try pool.write { _ = try SearchIndex.update($0, atMost: queuedDocumentsATime) }
     }
+  }
+
+  /// Creates a database file that only this user may read, or takes the access of others from an existing one, with its
+  /// journal: the folder may be one that others can enter. SQLite gives a new journal the mode of the database. The file is
+  /// not opened if it exists, because closing it would end SQLite's locks of this process.
+  private static func makePrivate(_ path: String) {
+    let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    if descriptor >= 0 { close(descriptor) }
+    // A file of another user keeps its mode; whether it can be used shows next.
+    for suffix in ["", "-wal", "-shm"] { chmod(path + suffix, 0o600) }
   }
 
   /// Creates the folder and its missing parents, accessible only by this user.

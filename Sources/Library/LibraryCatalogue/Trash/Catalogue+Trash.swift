@@ -6,9 +6,22 @@ import GRDB
 import PhotoModel
 
 extension Catalogue {
-  /// The time of the last change, in milliseconds since 1970.
-  package func lastChangeDate() throws(AssetSourceError) -> Int64 {
-    try read { try Int64.fetchOne($0.cachedStatement(sql: "SELECT changeDate FROM library WHERE id = 0")) ?? 0 }
+  /// Counts at most `limit` milliseconds of the time since the last call toward the time in the trash: a clock that jumped,
+  /// as on a machine that starts without one, must not end it. The rest is added to the dates of deletion, up to now.
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  package func countTrashTime(until now: Int64, atMost limit: Int64) throws(AssetSourceError) {
+    try writeMaintenance { db in
+      let last = try Int64.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'trashTime'") ?? now
+      if now - last > limit {
+        try db.execute(
+          sql: "UPDATE trash SET deletedDate = min(deletedDate + ?1, max(deletedDate, ?2))",
+          arguments: [now - last - limit, now])
+      }
+      try db.execute(
+        sql: "INSERT INTO catalogueValue VALUES ('trashTime', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+        arguments: [now])
+    }
   }
 
   // MARK: Reads

@@ -53,6 +53,10 @@ extension TrashRecord {
       values["id"] = nil
       values["asset"] = row.databaseValue
       values["path"] = Data(file.path).databaseValue
+      if file.number == 0, try isPromoted(db) {
+        // The next scan reads it.
+        for name in ["inode", "size", "modified"] { values[name] = 0.databaseValue }
+      }
       _ = try insert(values, into: "file", db)
       if wasOfBurst, file.number == 0 {
         writer.bursts.pictureRestored(row, burst: values["burst"].flatMap(String.fromDatabaseValue), file.path)

@@ -65,21 +65,36 @@ extension TrashRecord {
   }
 
   /// The record, in which the first of its files is the primary one: if the primary file was missing when the asset was
-  /// deleted, another file takes its place. Its identity is cleared, so that the first scan after a restoration reads it:
-  /// a picture's properties differ from those of its RAW file or its video.
+  /// deleted, another file takes its place. It is marked, so that the first scan after a restoration reads it: a picture's
+  /// properties differ from those of its RAW file or its video.
   func promotingFirstFile(_ db: Database) throws -> TrashRecord {
-    guard let first = files.first, first.number != 0 else { return self }
-    for (table, column) in [("trashFile", "place"), ("trashValue", "file")] {
+    guard let first = files.first else { return self }
+    let isPrimary = try Bool.fetchOne(
+      db, sql: "SELECT value FROM trashValue WHERE trash = ? AND file = ? AND name = 'isPrimary'",
+      arguments: [id, first.number])
+    if isPrimary == true, first.number == 0 { return self }
+    for (table, column) in [("trashFile", "place"), ("trashValue", "file")] where first.number != 0 {
       try db.execute(
         sql: "UPDATE \(table) SET \(column) = 0 WHERE trash = ? AND \(column) = ?", arguments: [id, first.number])
     }
     try db.execute(
       sql: """
-        UPDATE trashValue SET value = CASE name
-          WHEN 'isPrimary' THEN 1 WHEN 'role' THEN iif(value = 'pairedVideo', 'video', 'photo') ELSE 0 END
-        WHERE trash = ? AND file = 0 AND name IN ('isPrimary', 'role', 'inode', 'size', 'modified')
+        UPDATE trashValue
+        SET value = CASE name WHEN 'isPrimary' THEN 1 ELSE iif(value = 'pairedVideo', 'video', 'photo') END
+        WHERE trash = ? AND file = 0 AND name IN ('isPrimary', 'role')
         """, arguments: [id])
+    try db.execute(
+      sql: "INSERT OR REPLACE INTO trashValue VALUES (?, 0, ?, 1)", arguments: [id, Self.promotionMark])
     return try Self.find(id, db) ?? self
+  }
+
+  /// A value of file 0 that is no column: it was not the primary file when its asset was deleted.
+  private static let promotionMark = "isPromoted"
+
+  func isPromoted(_ db: Database) throws -> Bool {
+    try Int.fetchOne(
+      db, sql: "SELECT 1 FROM trashValue WHERE trash = ? AND file = 0 AND name = ?",
+      arguments: [id, Self.promotionMark]) != nil
   }
 
   func setState(_ state: State, _ db: Database) throws {

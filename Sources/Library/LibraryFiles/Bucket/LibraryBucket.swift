@@ -75,6 +75,11 @@ package struct LibraryBucket: Sendable {
       } catch {
         throw LibraryFilesError(error, at: from)
       }
+      // A store may answer 200 before it copies, and end the answer early if it fails: the copy itself is the proof.
+      guard let copy = try head(to), copy.identity.size == source.identity.size else {
+        throw .storeFailed(
+          .failed("\(LibraryPath.display(to)): the store has no whole copy after it was asked for one"))
+      }
     }
     fault(.renamed)
     try remove(from)

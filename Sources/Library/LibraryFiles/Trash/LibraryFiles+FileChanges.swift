@@ -91,7 +91,7 @@ extension LibraryFiles: FileChangePreparing {
   ) throws(FileChangeFailure) -> [PreparedFileChanges.Step] {
     var steps: [PreparedFileChanges.Step] = []
     var intents: [(index: Int, intent: TrashIntent)] = []
-    var taken: Set<[UInt8]> = []
+    var taken = Set(plans.values.compactMap(\.destination.path))
     for (index, change) in changes.enumerated() {
       do throws(LibraryFilesError) {
         // An intent gets its row when it is written.
@@ -152,9 +152,7 @@ extension LibraryFiles: FileChangePreparing {
     } catch {
       throw LibraryFilesError(error, at: files.first?.path ?? [])
     }
-    // A clock that was set back, as on a machine that starts without one, must not shorten the time in the trash.
-    let last = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.lastChangeDate() }
-    let now = max(Int64(Date().timeIntervalSince1970 * 1000), last)
+    let now = Int64(Date().timeIntervalSince1970 * 1000)
     return .delete(identifier, rows: files.map(\.row), files: trashed, now: now)
   }
 
@@ -184,7 +182,7 @@ extension LibraryFiles: FileChangePreparing {
     return nil
   }
 
-  /// - Parameter taken: the paths of earlier restorations of the list, to which this one adds its own.
+  /// - Parameter taken: the paths of uploads and of earlier restorations of the list, to which this one adds its own.
   private func restorationIntent(
     _ identifier: LocalIdentifier, except taken: inout Set<[UInt8]>, for principal: Principal
   ) throws(LibraryFilesError) -> TrashIntent {

@@ -31,19 +31,19 @@ extension LibraryFiles {
         metadata: [
           "asset": "\(record.identifier)", "state": "\(record.state.rawValue)",
         ])
-      try withoutBlockingOthers(record.identifier) { () throws(LibraryFilesError) in try recover(record) }
+      try withoutBlockingOthers("\(record.identifier)") { () throws(LibraryFilesError) in try recover(record) }
     }
     let uploads = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.unfinishedStagedUploads() }
     for upload in uploads {
       logger.notice("recovering unfinished file change", metadata: ["upload": "\(upload.identifier)"])
-      try recover(upload)
+      try withoutBlockingOthers("\(upload.identifier)") { () throws(LibraryFilesError) in try recover(upload) }
     }
   }
 
-  /// Runs a step of one asset. If a file of it can't be moved or removed, its intent remains for a later attempt, and other
+  /// Runs a step of one asset or staged upload. If a file of it can't be moved or removed, its intent remains for a later attempt, and other
   /// assets, which may be on other disks, are not affected. Errors of the catalogue and of a bucket concern all of them.
   func withoutBlockingOthers(
-    _ asset: LocalIdentifier, _ step: () throws(LibraryFilesError) -> Void
+    _ name: String, _ step: () throws(LibraryFilesError) -> Void
   ) throws(LibraryFilesError) {
     do throws(LibraryFilesError) {
       try step()
@@ -52,7 +52,7 @@ extension LibraryFiles {
       case .failed, .readOnly, .insufficientStorage, .diskMissing, .noSuchFile: break
       default: throw error
       }
-      logger.error("a file change stays unfinished", metadata: ["asset": "\(asset)", "error": "\(error)"])
+      logger.error("a file change stays unfinished", metadata: ["of": "\(name)", "error": "\(error)"])
     }
   }
 

@@ -10,6 +10,8 @@ import Primitives
 extension LibraryFiles {
   /// Number of assets that a purge deletes before it lets other callers have the lock.
   private static let purgeBatch = 16
+  /// Of the time between two purges, at most a quarter of the lifetime counts.
+  private static let shareOfGap: Int64 = 4
 
   /// Milliseconds from the deletion of an asset until it is purged.
   private var trashLifetime: Int64 { Int64(options.trashDays) * CivilDate.millisecondsPerDay }
@@ -40,6 +42,11 @@ extension LibraryFiles {
       defer { lock.unlock() }
       try recoverUnfinished()
     }
+    if trashLifetime > 0 {
+      try inCatalogue { catalogue throws(AssetSourceError) in
+        try catalogue.countTrashTime(until: now.milliseconds, atMost: trashLifetime / Self.shareOfGap)
+      }
+    }
     let limit = now.milliseconds - trashLifetime
     var (count, kept) = (0, 0)
     var last: Int64 = 0
@@ -61,9 +68,11 @@ extension LibraryFiles {
       try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.setState(.purging, of: records) }
       for record in records {
         fault(.purging)
-        try withoutBlockingOthers(record.identifier) { () throws(LibraryFilesError) in try purge(record) }
+        try withoutBlockingOthers("\(record.identifier)") { () throws(LibraryFilesError) in
+          try purge(record)
+          count += 1
+        }
       }
-      count += records.count
     }
     if let bucket, !isReadOnly { try sweepTrash(of: bucket, now: now, stop: stop) }
     if kept > 0 { logger.notice("assets not purged: their disk can't be read", metadata: ["assets": "\(kept)"]) }

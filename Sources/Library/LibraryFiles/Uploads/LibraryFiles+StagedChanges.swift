@@ -189,6 +189,10 @@ extension LibraryFiles {
   func recover(_ upload: StagedUpload) throws(LibraryFilesError) {
     if let bucket { return try recover(upload, in: bucket) }
     guard let placement = upload.placement else { return }
+    guard try isRecordedDiskMounted(at: placement.path) else {
+      logger.warning("recovery postponed: a disk is missing", metadata: ["upload": "\(upload.identifier)"])
+      return
+    }
     let staged = Self.stagedPath(upload.identifier)
     // A file with another inode is another program's.
     if inode(at: placement.path) == placement.inode {

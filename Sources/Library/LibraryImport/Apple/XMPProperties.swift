@@ -46,11 +46,13 @@ struct XMPProperties {
       metadata.isFavorite = true
       rest["xmp:Label"] = nil
     }
-    if let date = text("photoshop:DateCreated", "exif:DateTimeOriginal"),
-      let (milliseconds, offset) = try? RFC3339.dateTime(date)
-    {
-      metadata.date = Timestamp(exportedMilliseconds: milliseconds)
-      metadata.utcOffset = offset
+    if let date = text("photoshop:DateCreated", "exif:DateTimeOriginal") {
+      if let (milliseconds, offset) = try? RFC3339.dateTime(date) {
+        metadata.date = Timestamp(exportedMilliseconds: milliseconds)
+        metadata.utcOffset = offset
+      } else {
+        report.noteUnmapped("XMP date without a time or an offset")
+      }
     }
     let altitude = text("exif:GPSAltitude").flatMap(Self.rational)
     metadata.location = Location(

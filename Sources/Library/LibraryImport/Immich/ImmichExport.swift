@@ -121,8 +121,11 @@ package struct ImmichExport: ImportSource {
     item.metadata = asset.metadata
     item.albums = albums
     try body(item)
-    if asset.hasVideo, let video = sibling(of: path) {
+    if asset.hasVideo {
       // Immich's search does not list the videos of live photos.
+      guard let video = sibling(of: path) else {
+        return report.noteFailure(stated, "the video of this live photo is not beside it, and was not imported")
+      }
       used.insert(video.hashValue)
       let fileExtension = TakeoutSidecars.pathExtension(LibraryPath.display(video))
       var item = ImportedItem(path: video, name: TakeoutSidecars.stem(asset.name) + fileExtension)

@@ -123,10 +123,15 @@ extension ObjectStore {
     _ key: ObjectKey, of identity: ObjectIdentity, to newKey: ObjectKey, _ completion: @escaping Completion<Void>
   ) -> any ObjectOperation {
     copy(key, of: identity, to: newKey) { result in
-      switch result {
-      // Not cancelled any more: the copy is there.
-      case .success: _ = delete(key, completion)
-      case .failure: completion(result)
+      if case .failure = result { return completion(result) }
+      // Not cancelled any more: the copy is there. It is looked at before the original is deleted: a store may answer
+      // 200 before it copies, and end the answer early if it fails.
+      _ = head(newKey) { found in
+        switch found {
+        case .success(let copy) where copy.identity.size == identity.size: _ = delete(key, completion)
+        case .success: completion(.failure(.changed))
+        case .failure(let error): completion(.failure(error))
+        }
       }
     }
   }

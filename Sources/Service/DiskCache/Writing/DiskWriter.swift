@@ -93,7 +93,8 @@ final class DiskWriter: @unchecked Sendable {
   /// Removes all entries of subjects. Returns false if that failed.
   func remove(_ subjects: Set<DiskStore.Subject>) -> Bool {
     queue.sync {
-      if buffer.withLock({ $0.statistics.isOff }) { return true }
+      // Without a capacity there is no folder of this store. Otherwise its entries are there, and may be found again.
+      if buffer.withLock({ $0.statistics.isOff }) { return capacityBytes == 0 }
       buffer.withLock { buffer in buffer.drop { subjects.contains($0.subject) } }
       do {
         try removeEntries(of: subjects, openIndex())

@@ -41,6 +41,7 @@ package final class RenderFiles: Sendable {
     }
 
     static let prefixLength = 16
+    static let length = prefixLength + 64
 
     /// The beginning of the names of all that is made of a content.
     static func prefix(of content: String) -> String {
@@ -130,15 +131,18 @@ package final class RenderFiles: Sendable {
   }
 
   /// Removes all files that were made of these contents (``ContentVersion/content``).
-  package func remove(contents: [String]) {
+  ///
+  /// - Returns: false if some are still there.
+  package func remove(contents: [String]) -> Bool {
     let prefixes = Set(contents.map { Key.prefix(of: $0) })
     let removed = state.withLock { state in
       state.entries.keys.filter { prefixes.contains(String($0.prefix(Key.prefixLength))) }
     }
+    var areGone = true
     for name in removed {
-      unlink(path(name))
-      forget(name)
+      if unlink(path(name)) == 0 || errno == ENOENT { forget(name) } else { areGone = false }
     }
+    return areGone
   }
 
   private func path(_ name: String) -> String { folder + "/" + name }
@@ -223,7 +227,8 @@ package final class RenderFiles: Sendable {
         String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
       if name.hasPrefix(".") { continue }
-      if name.hasSuffix(Self.temporarySuffix) {
+      // What a killed process left unfinished, or an earlier version made.
+      if name.hasSuffix(Self.temporarySuffix) || name.utf8.count != Key.length {
         unlink(path(name))
         continue
       }
