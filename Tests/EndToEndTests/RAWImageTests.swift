@@ -130,7 +130,26 @@ struct RAWImageTests {
     #expect(batch.parts.count == 1)
     let isSame = batch.parts[0].body == original.body
     #expect(isSame)
-    // Regions are part of the content version, and must not hide which file is meant.
+  }
+
+  @Test("of a pair with regions, which are part of the content version, neither file is taken for the other")
+  func pairWithRegions() throws {
+    let size = RAWSamples.developedSize("rw2")
+    let exif = EXIFBlock { ($0.dateTimeOriginal, $0.offsetTimeOriginal) = ("2024:05:06 07:08:09", "-03:30") }
+    let card = Pixels.orientationCard(width: size.width / 10, height: size.height / 10)
+    let raw = RAWSamples.file("rw2", .init { $0.orientation = 1 }, previews: [JPEGFile { _ in }.encoded(card)])
+    // Of the same size, so that only the content version tells them apart.
+    let gray = Pixels(
+      width: size.width, height: size.height, channels: 3,
+      bytes: [UInt8](repeating: 128, count: size.width * size.height * 3))
+    let daemon = try TestDaemon { files in
+      try files.put(JPEGFile { $0.exif = exif }.encoded(gray), "IMG.JPG")
+      try files.put(raw, "IMG.RW2")
+    }
+    let identifier = try daemon.identifier("IMG.JPG")
+    let path = "/v1/assets/\(identifier)/image?format=png&targetSize=150x150"
+    let (current, original) = (try daemon.get(path), try daemon.get("\(path)&version=original"))
+    #expect(current.result("width") == original.result("width") && current.body != original.body)
     let regions =
       #"{"changes": [{"type": "updateAsset", "asset": "\#(identifier)", "regions": [{"type": "face", "rect": [0.1, 0.1, 0.2, 0.2]}]}]}"#
     let change = try daemon.post("/v1/changes", regions)
@@ -138,7 +157,7 @@ struct RAWImageTests {
     for (version, frame) in [("current", current), ("original", original), ("current", current)] {
       let again = try daemon.get("\(path)&version=\(version)")
       let isSame = again.body == frame.body
-      #expect(isSame, "\(version)")
+      #expect(isSame, "of \(version)")
     }
   }
 
