@@ -164,7 +164,6 @@ struct AdjustmentRenderTests {
     for at in picture.bytes.indices { picture.bytes[at] = at % 4 == 3 ? 255 : 128 }
     var request = Self.whole
     request.targetSize = .size(PixelSize(width: side, height: side))
-    request.contentMode = .aspectFill
     let pixels = try Self.rendered(PNGFile(.rgba(depth: 8)).encoded(picture), request, [], keepsAlpha: true).pixels
     for (at, value) in pixels.bytes.enumerated() {
       #expect(value == (pixels.channels == 4 && at % 4 == 3 ? 255 : 128), "\(pixels.bytes)")
