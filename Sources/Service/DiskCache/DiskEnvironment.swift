@@ -42,7 +42,9 @@ package struct DiskEnvironment: Sendable {
     freeBytes: { path in
       var status = statvfs()
       guard statvfs(path, &status) == 0 else { return nil }
-      return FreeSpace.bytes(status)
+      // A file system without a limit may report any number of blocks.
+      let (bytes, overflows) = status.f_bavail.multipliedReportingOverflow(by: status.f_frsize)
+      return overflows ? .max : Int64(clamping: bytes)
     },
     // random(4): boot_id.
     bootIdentifier: {
@@ -59,14 +61,5 @@ package struct DiskEnvironment: Sendable {
   func check(_ step: DiskStep) throws(DiskFault) {
     let code = injectedError(step)
     if code != 0 { throw .systemCallFailed(step, code: code) }
-  }
-}
-
-/// The free space of a file system.
-package enum FreeSpace {
-  /// Bytes that an unprivileged process may still write. A file system without a limit may report any number of blocks.
-  package static func bytes(_ status: statvfs) -> Int64 {
-    let (bytes, overflows) = status.f_bavail.multipliedReportingOverflow(by: status.f_frsize)
-    return overflows ? .max : Int64(clamping: bytes)
   }
 }

@@ -102,8 +102,8 @@ package final class DiskStore: Sendable {
   /// The content of the store, and counters since it was opened. Takes one lock and does not touch the disk.
   package var statistics: DiskStoreStatistics { writer.buffer.withLock { $0.statistics } }
 
-  /// Writes all waiting entries, at most `limits.pendingBytes`, and releases the folder; the store is then off. A
-  /// process that ends without `close` loses only the waiting entries.
+  /// Writes all waiting entries, at most `limits.pendingBytes`, unless a sweep is in progress, and releases the folder; the
+  /// store is then off. A process that ends without `close` loses only the waiting entries.
   package func close() { writer.close() }
 
   /// Waits until nothing is left to write or remove, or the disk is not writable. For tests and benchmarks.

@@ -169,7 +169,7 @@ extension ChangeListBody.EntryReader {
       return number
     }
     let (latitude, longitude) = (try number("latitude", 90), try number("longitude", 180))
-    let altitude = try number("altitude", ChangeListBody.maximumAltitude)
+    let altitude = try number("altitude", Location.altitudes.upperBound)
     do throws(Problem) { try place.finish() } catch {
       throw QueryReader.invalid("location", "must have no members except latitude, longitude and altitude")
     }
@@ -203,9 +203,7 @@ extension ChangeListBody.EntryReader {
     if let staged = upload.flatMap(UploadIdentifier.init) { return .createAssetFromStagedUpload(staged) }
     if let upload { return .createAssetFromUpload(try LocalIdentifier(parameter: upload, "upload")) }
     let bytes = Array((path ?? "").utf8)
-    let components = bytes.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-    guard (1...ChangeListBody.pathBytes).contains(bytes.count), !bytes.contains(0),
-      !components.contains(where: { $0.isEmpty || $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) })
+    guard (1...ChangeListBody.pathBytes).contains(bytes.count), !bytes.contains(0), FileChange.isCanonical(bytes)
     else {
       throw QueryReader.invalid(
         "path",

@@ -10,7 +10,6 @@ import Primitives
 struct ChangeListBody: Sendable {
   let requests: [ChangeRequest]
 
-  static let maximumAltitude = 1_000_000.0
   static let pathBytes = 4096
 
   init(

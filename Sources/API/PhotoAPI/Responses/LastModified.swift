@@ -3,7 +3,8 @@ import HTTPCore
 
 extension Validators {
   /// Validators of a file or a picture that was last changed at that time, in seconds since 1970. A time in the future is
-  /// left out: RFC 9110 §8.8.2.1 forbids it, and with it a client would not see a later, earlier dated content.
+  /// left out: RFC 9110 §8.8.2.1 forbids it, and a client that has it would not notice a file with an earlier date in its
+  /// place.
   init(entityTag: String?, changed seconds: Int64) {
     self.init(entityTag: entityTag, lastModified: seconds <= SystemTime.now ? seconds : nil)
   }

@@ -208,13 +208,12 @@ extension LibraryFiles: FileChangePreparing {
 
   /// Probes a file in the library that becomes an asset.
   private func file(at path: [UInt8]) throws(LibraryFilesError) -> ProbedFile {
-    let components = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-    // Another way to write the path of a file would make a second asset of it.
-    if components.contains(where: { $0.isEmpty || $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) }) {
-      throw .noSuchFile(path)
-    }
+    guard FileChange.isCanonical(path) else { throw .noSuchFile(path) }
     // Scans skip hidden folders, and would remove the asset as missing.
-    if components.dropLast().contains(where: { $0.first == UInt8(ascii: ".") }) { throw .noSuchFile(path) }
+    let isHidden = LibraryPath.folder(of: path).split(separator: UInt8(ascii: "/")).contains {
+      $0.first == UInt8(ascii: ".")
+    }
+    if isHidden { throw .noSuchFile(path) }
     guard try exists(path) else { throw .noSuchFile(path) }
     try checkDisk(of: path)
     let file = if let bucket { try probe(path, in: bucket) } else { probe.probe(path) }

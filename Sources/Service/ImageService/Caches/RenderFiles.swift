@@ -169,9 +169,8 @@ package final class RenderFiles: Sendable {
 
   private func write(_ bytes: [UInt8], _ name: String) throws(SystemError) {
     guard bytes.count <= limits.capacityBytes else { throw SystemError(code: EFBIG) }
-    var status = statvfs()
-    guard statvfs(folder, &status) == 0 else { throw SystemError(code: errno) }
-    guard FreeSpace.bytes(status) - Int64(bytes.count) >= limits.minimumFreeBytes else {
+    guard let free = DiskEnvironment.system.freeBytes(folder) else { throw SystemError(code: errno) }
+    guard free - Int64(bytes.count) >= limits.minimumFreeBytes else {
       throw SystemError(code: ENOSPC)
     }
     let number = state.withLock { state in

@@ -129,7 +129,11 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
     // A `default` manager of a client's name exists once something is asked of it. Until then it is empty: reading must
     // not make one, because any page can send a GET.
     let key = ManagerKey(owner: owner, id: id, client: client)
-    if id == Self.defaultID, !key.isStandard, queue.sync(execute: { managers[key] == nil }) {
+    let isMissing = queue.sync {
+      expire()
+      return managers[key] == nil
+    }
+    if id == Self.defaultID, !key.isStandard, isMissing {
       let state = CachingState(allowsHighQuality: true, maximumAssets: limits.assets, rules: limits.rules)
       return CachingStatus(id: id, client: client, lease: min(limits.lease, limits.maximumLease), state)
     }

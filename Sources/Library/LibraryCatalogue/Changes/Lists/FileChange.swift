@@ -21,6 +21,14 @@ package enum FileChange: Sendable, Hashable {
   /// Makes an asset of a complete staged upload of the principal. If the principal may see an asset with the same
   /// content, that asset is used instead. In both cases the staged upload is used up.
   case createFromUpload(UploadIdentifier)
+
+  /// Whether a path below the root has no empty, `.` or `..` component. Another way to write the path of a file would make
+  /// a second asset of it.
+  package static func isCanonical(_ path: [UInt8]) -> Bool {
+    path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy {
+      !$0.isEmpty && !$0.elementsEqual(".".utf8) && !$0.elementsEqual("..".utf8)
+    }
+  }
 }
 
 /// Which entry could not be prepared, and why. Nothing was changed.

@@ -1,0 +1,143 @@
+import Foundation
+import GRDB
+import LibraryFixtures
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+@testable import LibraryCatalogue
+@testable import LibraryFiles
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// What could take the original or the asset of another file, or end the time in the trash too early.
+extension TrashTests {
+  @Test("two assets that had the same path are restored in one list")
+  func samePath() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    let files = try library.files(catalogue)
+    var deleted: [LocalIdentifier] = []
+    for number in 0..<2 {
+      try library.put(smallJPEG + [UInt8(number)], "a.jpg")
+      try library.scan(catalogue)
+      deleted.append(try catalogue.everything()["a.jpg"]!.localIdentifier)
+      try files.perform([.delete(deleted[number])])
+    }
+    try files.perform(deleted.map { .restore($0) })
+    #expect(Set(try catalogue.everything().values.map(\.localIdentifier)) == Set(deleted))
+    #expect(library.allFiles == ["a.jpg", "a-2.jpg"])
+  }
+
+  @Test("a restored asset takes its path from the row of a file that has left it, and that file keeps its asset")
+  func renamedFile() throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallJPEG, "a.jpg")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let a = try catalogue.everything()["a.jpg"]!.localIdentifier
+    let files = try library.files(catalogue)
+    try files.perform([.delete(a)])
+    try library.put(smallPNG, "a.jpg")
+    try library.scan(catalogue)
+    let b = try catalogue.everything()["a.jpg"]!.localIdentifier
+    #expect(rename(library.root + "/a.jpg", library.root + "/renamed.jpg") == 0)
+    try files.perform([.restore(a)])
+    try library.scan(catalogue)
+    let after = try catalogue.everything()
+    #expect(after["a.jpg"]?.localIdentifier == a && after["renamed.jpg"]?.localIdentifier == b && after.count == 2)
+  }
+
+  @Test("an asset whose primary file is gone goes to the trash with its other file, which becomes the primary one")
+  func lostPrimaryFile() throws {
+    let library = try TemporaryLibrary()
+    let raw = TIFFPicture.nef(
+      TIFFPicture.Details {
+        $0.make = "NIKON"
+        ($0.dateTimeOriginal, $0.offsetTimeOriginal) = ("2024:05:06 07:08:09", "+00:00")
+      }
+    ).bytes
+    let exif = EXIFBlock { ($0.dateTimeOriginal, $0.offsetTimeOriginal) = ("2024:05:06 07:08:09", "+00:00") }
+    try library.put(JPEGFile { $0.exif = exif }.encoded(Pixels.orientationCard(width: 32, height: 24)), "a.jpg")
+    try library.put(raw, "a.nef")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let asset = try #require(try catalogue.everything()["a.jpg"])
+    #expect(try catalogue.files(of: asset.localIdentifier).count == 2)
+    let files = try library.files(catalogue)
+    #expect(unlink(library.root + "/a.jpg") == 0)
+    try files.perform([.delete(asset.localIdentifier)])
+    #expect(library.allFiles.count == 1 && library.allFiles.allSatisfy { $0.hasSuffix("/a.nef") })
+    #expect(try Self.rows(catalogue, "trash").map { $0["state"] } == ["trashed".databaseValue])
+    // A restoration that is reverted leaves it in the trash.
+    files.revert(try files.prepare([.restore(asset.localIdentifier)], for: .local))
+    #expect(library.allFiles.count == 1 && library.allFiles.allSatisfy { $0.hasPrefix(".photod-trash/") })
+    try files.perform([.restore(asset.localIdentifier)])
+    #expect(library.allFiles == ["a.nef"])
+    try library.scan(catalogue)
+    let restored = try #require(try catalogue.everything()["a.nef"])
+    #expect(restored.localIdentifier == asset.localIdentifier && restored.isRAW)
+  }
+
+  @Test("a file that a link shows twice is not deleted by the link's path")
+  func linkedFolder() throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallJPEG, "2024/a.jpg")
+    #expect(symlink("2024", library.root + "/album") == 0)
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let everything = try catalogue.everything()
+    let (real, linked) = (everything["2024/a.jpg"]!.localIdentifier, everything["album/a.jpg"]!.localIdentifier)
+    let files = try library.files(catalogue)
+    #expect(throws: FileChangeFailure(index: 0, reason: .linkedFile(Array("album/a.jpg".utf8)))) {
+      try files.prepare([.delete(linked)], for: .local)
+    }
+    #expect(library.allFiles.contains("2024/a.jpg"))
+    try files.perform([.delete(real)])
+    #expect(library.allFiles.filter { $0.hasSuffix(".jpg") }.allSatisfy { $0.hasPrefix(".photod-trash/") })
+  }
+
+  @Test(
+    "a path that is written in another way makes no second asset",
+    arguments: ["x//a.jpg", "./x/a.jpg", "x/./a.jpg", "x/../x/a.jpg", "x/a.jpg/"])
+  func otherSpelling(_ path: String) throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallJPEG, "x/a.jpg")
+    let catalogue = try library.catalogue()
+    let files = try library.files(catalogue)
+    #expect(throws: FileChangeFailure(index: 0, reason: .noSuchFile(Array(path.utf8)))) {
+      try files.prepare([.create(path: Array(path.utf8))], for: .local)
+    }
+    try files.perform([.create(path: Array("x/a.jpg".utf8))])
+    #expect(try catalogue.everything().count == 1)
+  }
+
+  @Test("a wrong clock does not end the time in the trash, at a purge or at the deletion")
+  func clock() throws {
+    let library = try TemporaryLibrary()
+    for name in ["a.jpg", "b.jpg"] { try library.put(smallJPEG + Array(name.utf8), name) }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let files = try library.files(catalogue)
+    let everything = try catalogue.everything()
+    try files.perform([.delete(everything["a.jpg"]!.localIdentifier)])
+    let start = Int64(Date().timeIntervalSince1970 * 1000)
+    func purged(atDay day: Int64) throws -> Int {
+      try files.purge(now: Timestamp(milliseconds: start + day * 86_400_000))
+    }
+    #expect(try purged(atDay: 0) == 0)
+    // The clock jumps, and a quarter of the thirty days counts.
+    #expect(try [400, 407, 414, 421].map { try purged(atDay: $0) } == [0, 0, 0, 0])
+    #expect(try purged(atDay: 428) == 1)
+    // It is set back, and an asset is deleted then.
+    #expect(try purged(atDay: -10_000) == 0)
+    try files.perform([.delete(everything["b.jpg"]!.localIdentifier)])
+    try catalogue.pool.write {
+      try $0.execute(sql: "UPDATE trash SET deletedDate = ?", arguments: [start - 10_000 * 86_400_000])
+    }
+    #expect(try [429, 436, 443, 450].map { try purged(atDay: $0) } == [0, 0, 0, 0])
+    #expect(try purged(atDay: 457) == 1)
+  }
+}
