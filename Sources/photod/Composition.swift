@@ -81,12 +81,17 @@ struct Composition: Sendable {
     let files = try LibraryFiles(
       catalogue: catalogue, directory: libraryPath, timeZone: settings.timeZone, limits: settings.codec,
       options: options, logger: Logger(label: "files"))
+    return try LibraryImporter(
+      catalogue: catalogue, files: files, folder: folder, libraryPath: libraryPath, timeZone: try timeZone(),
+      limits: settings.codec, isDryRun: isDryRun, report: report)
+  }
+
+  /// The zone of dates without an offset.
+  func timeZone() throws -> TimeZone {
     guard let zone = TimeZone(identifier: settings.timeZone) else {
       throw LibraryError.unknownTimeZone(settings.timeZone)
     }
-    return try LibraryImporter(
-      catalogue: catalogue, files: files, folder: folder, libraryPath: libraryPath, timeZone: zone,
-      limits: settings.codec, isDryRun: isDryRun, report: report)
+    return zone
   }
 
   /// - Parameter load: reads the settings again, on SIGHUP.

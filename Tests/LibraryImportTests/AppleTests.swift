@@ -52,7 +52,9 @@ struct AppleTests {
     #expect(outcome.report.added == 4, "\(outcome.lines)")
     #expect(
       outcome.lines == [
-        "failed top.xmp: it is no XMP packet; it is kept beside the picture",
+        "failed top.xmp: it is not an XMP packet; it is kept beside the picture",
+        "undated top.jpg: it gets the modification time of the file",
+        "undated 2019-05/IMG_2.JPG: it gets the modification time of the file",
         "skipped 2019-05/IMG_9.AAE: its picture is not in the same folder",
       ])
     let assets = try library.assets()
@@ -83,5 +85,73 @@ struct AppleTests {
     ])
   func coordinates(_ text: String, _ expected: Double?) {
     #expect(XMPProperties.degrees(text) == expected)
+  }
+
+  private static func xmp(_ properties: String) -> String {
+    """
+    <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
+    <rdf:Description rdf:about="" xmlns:dc="http://purl.org/dc/elements/1.1/"
+    xmlns:exif="http://ns.adobe.com/exif/1.0/" xmlns:photoshop="http://ns.adobe.com/photoshop/1.0/"
+    xmlns:xmp="http://ns.adobe.com/xap/1.0/">\(properties)</rdf:Description></rdf:RDF></x:xmpmeta>
+    """
+  }
+
+  @Test("directions beside numbers without a sign are those of the place")
+  func directions() throws {
+    let library = try ImportedLibrary()
+    try library.put(ImportedLibrary.picture(1), "1.JPG")
+    try library.put(
+      Self.xmp(
+        """
+        <exif:GPSLongitude>122.51</exif:GPSLongitude><exif:GPSLongitudeRef>W</exif:GPSLongitudeRef>
+        <exif:GPSLatitude>37.75</exif:GPSLatitude><exif:GPSLatitudeRef>S</exif:GPSLatitudeRef>
+        <exif:GPSAltitude>30/10</exif:GPSAltitude><exif:GPSAltitudeRef>1</exif:GPSAltitudeRef>
+        <photoshop:DateCreated>2020-07-01T12:00:00</photoshop:DateCreated>
+        """), "1.xmp")
+    let outcome = try library.apple(zone: try #require(TimeZone(identifier: "Europe/Berlin")))
+    let asset = try #require(try library.assets().values.first)
+    #expect(asset.location == Location(latitude: -37.75, longitude: -122.51, altitude: -3))
+    #expect(asset.creationDate.rfc3339 == "2020-07-01T10:00:00Z")
+    #expect(outcome.report.unmappedFields.isEmpty && outcome.report.undated == 0)
+  }
+
+  @Test("each file gets its own sidecars, in the form of their names, and none disappears")
+  func sidecars() throws {
+    let library = try ImportedLibrary()
+    func title(_ text: String) -> String { Self.xmp("<dc:title>\(text)</dc:title>") }
+    func caption(_ text: String) -> String { Self.xmp("<dc:description>\(text)</dc:description>") }
+    let picture = ImportedLibrary.picture(1)
+    try library.put(picture, "IMG_1.JPG")
+    try library.put(title("own"), "IMG_1.JPG.xmp")
+    try library.put(caption("of the stem"), "IMG_1.xmp")
+    try library.put(Self.adjustments, "IMG_O1.AAE")
+    // Too long for a live photo.
+    let movie = MovieFile { $0.duration = 9 * 600 }.bytes
+    try library.put(movie, "IMG_1.MOV")
+    try library.put(title("movie"), "IMG_1.MOV.xmp")
+    // Two names that differ in case.
+    let pictures = [ImportedLibrary.picture(2), ImportedLibrary.picture(3)]
+    try library.put(pictures[0], "IMG_2.JPG")
+    try library.put(title("large"), "IMG_2.xmp")
+    try library.put(pictures[1], "img_2.jpg")
+    try library.put(title("small"), "img_2.xmp")
+    let outcome = try library.apple()
+    #expect(outcome.lines.filter { !$0.hasPrefix("undated") }.isEmpty, "\(outcome.lines)")
+    let assets = try library.assets()
+    let first = try #require(assets[ImportedLibrary.digest(picture)])
+    #expect(first.descriptive.title == "own" && first.descriptive.caption == "of the stem")
+    #expect(assets[ImportedLibrary.digest(movie)]?.descriptive.title == "movie")
+    #expect(assets[ImportedLibrary.digest(pictures[0])]?.descriptive.title == "large")
+    #expect(assets[ImportedLibrary.digest(pictures[1])]?.descriptive.title == "small")
+    let names = Set(library.folder.allFiles.map { ($0 as NSString).lastPathComponent })
+    #expect(names.isSuperset(of: ["IMG_1.JPG.xmp", "IMG_1.xmp", "IMG_O1.AAE", "IMG_1.MOV.xmp"]), "\(names)")
+  }
+
+  @Test("a Google Takeout is refused, because its pictures would lose their dates")
+  func takeout() throws {
+    let library = try ImportedLibrary()
+    try library.put(ImportedLibrary.picture(1), "a/1.jpg")
+    try library.put(["title": "1.jpg", "photoTakenTime": ["timestamp": "1"]], "a/1.jpg.json")
+    #expect { try library.apple() } throws: { "\($0)".contains("photod import takeout") }
   }
 }

@@ -57,12 +57,14 @@ final class ImportedLibrary {
     var list: [ImportReport.Notice] = []
   }
 
-  func run<Source: ImportSource>(isDryRun: Bool = false, _ source: (String) throws -> Source) throws -> Outcome {
+  func run<Source: ImportSource>(
+    isDryRun: Bool = false, zone: TimeZone = .gmt, _ source: (String) throws -> Source
+  ) throws -> Outcome {
     let notices = Notices()
     let report = ImportReport { notices.list.append($0) }
     let importer = try LibraryImporter(
       catalogue: catalogue, files: try folderFiles(), folder: export, libraryPath: folder.root,
-      timeZone: try #require(TimeZone(identifier: "UTC")), limits: CodecLimits(), isDryRun: isDryRun, report: report)
+      timeZone: zone, limits: CodecLimits(), isDryRun: isDryRun, report: report)
     try importer.run(try source(export))
     return Outcome(report: report, notices: notices.list)
   }
@@ -72,7 +74,9 @@ final class ImportedLibrary {
   }
 
   func immich() throws -> Outcome { try run { try ImmichExport(folder: $0, includesTrash: false) } }
-  func apple() throws -> Outcome { try run { try AppleExport(folder: $0, makesAlbums: true) } }
+  func apple(zone: TimeZone = .gmt) throws -> Outcome {
+    try run(zone: zone) { try AppleExport(folder: $0, makesAlbums: true, timeZone: zone) }
+  }
 
   private func folderFiles() throws -> LibraryFiles {
     var options = LibraryFiles.Options()

@@ -55,6 +55,21 @@ struct TakeoutSidecarTests {
     Case(
       testDescription: "a video with its own description", files: ["A.HEIC", "A.HEIC.json", "A.MP4", "A.MP4.json"],
       file: "A.MP4", expected: "A.MP4.json"),
+    Case(
+      testDescription: "an edited picture in Catalan, in another's words", files: ["a.jpg", "a.jpg.json"],
+      file: "a-ha editat.jpg", expected: "a.jpg.json"),
+    Case(
+      testDescription: "no edited picture but a number", files: ["a.jpg", "a.jpg.json"], file: "a-2.jpg", expected: nil),
+    Case(
+      testDescription: "the video of a Pixel", files: ["P.MP.jpg", "P.MP.jpg.json", "P.MP"], file: "P.MP",
+      expected: "P.MP.jpg.json", isShared: true),
+    Case(
+      testDescription: "a second video of a Pixel", files: ["P.MP~2.jpg", "P.MP~2.jpg.json", "P.MP~2"], file: "P.MP~2",
+      expected: "P.MP~2.jpg.json", isShared: true),
+    Case(
+      testDescription: "a name cut in UTF-16 units", files: [String(repeating: "😀", count: 23) + ".json"],
+      file: String(repeating: "😀", count: 24) + ".jpg", expected: String(repeating: "😀", count: 23) + ".json"),
+    Case(testDescription: "not another picture's", files: ["a.jpg", "a.jpg.json"], file: "a.png", expected: nil),
     Case(testDescription: "a title without an extension", files: ["a.json"], file: "a.jpg", expected: "a.json"),
     Case(testDescription: "another file's", files: ["b.jpg.json"], file: "a.jpg", expected: nil),
     Case(
@@ -67,5 +82,17 @@ struct TakeoutSidecarTests {
     let found = TakeoutSidecars(example.files).sidecar(of: example.file)
     #expect(found?.name == example.expected)
     if found != nil { #expect(found?.isShared == example.isShared) }
+  }
+
+  @Test("titles tell apart pictures whose descriptions have the same cut name")
+  func sameCut() {
+    let base = String(repeating: "x", count: 46)
+    let titles = ["\(base).json": "\(base)b long.jpg", "\(base)(1).json": "\(base)a long.jpg"]
+    let sidecars = TakeoutSidecars(["\(base)a.jpg", "\(base)b.jpg", "\(base)c.jpg"] + titles.keys) { titles[$0] }
+    #expect(sidecars.sidecar(of: "\(base)a.jpg")?.name == "\(base)(1).json")
+    #expect(sidecars.sidecar(of: "\(base)b.jpg")?.name == "\(base).json")
+    #expect(sidecars.sidecar(of: "\(base)c.jpg") == nil)
+    let one = TakeoutSidecars(["\(base)a.jpg", "\(base)b.jpg", "\(base).json"]) { titles[$0] }
+    #expect(one.sidecar(of: "\(base)a.jpg") == nil && one.sidecar(of: "\(base)b.jpg") != nil)
   }
 }

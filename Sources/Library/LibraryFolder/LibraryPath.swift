@@ -23,13 +23,17 @@ package enum LibraryPath {
   /// A variant of a name that is taken: with -2, -3 and so on before the extension, within the maximum length.
   package static func alternative(_ number: Int, to name: [UInt8]) -> [UInt8] {
     if number < 2 { return name }
+    let (stem, fileExtension) = split(name)
+    let suffix = Array("-\(number)".utf8)
+    return truncated(stem, to: maximumNameBytes - suffix.count - fileExtension.count) + suffix + fileExtension
+  }
+
+  /// The name without its extension, and the extension with its dot.
+  package static func split(_ name: [UInt8]) -> (stem: ArraySlice<UInt8>, fileExtension: ArraySlice<UInt8>) {
     let dot = name.lastIndex(of: UInt8(ascii: ".")).flatMap {
       $0 > 0 && name.count - $0 <= maximumExtensionBytes ? $0 : nil
     }
-    let fileExtension = dot.map { name[$0...] } ?? []
-    let suffix = Array("-\(number)".utf8)
-    let stem = name[..<(dot ?? name.count)]
-    return truncated(stem, to: maximumNameBytes - suffix.count - fileExtension.count) + suffix + fileExtension
+    return (name[..<(dot ?? name.count)], name[(dot ?? name.count)...])
   }
 
   /// The limit of common file systems (NAME_MAX).

@@ -7,6 +7,8 @@ package enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   case folderUnreadable(path: String, SystemError)
   /// The export is inside of the library, or the library inside of the export.
   case insideLibrary(path: String)
+  /// The library has files, and was never scanned.
+  case notScanned(path: String)
   /// The folder has no export of the named kind.
   case notAnExport(String)
   /// A file that describes the whole export is damaged.
@@ -19,6 +21,8 @@ package enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
     case .folderUnreadable(let path, let error): "\(path) can't be read (\(error))"
     case .insideLibrary(let path):
       "\(path) and the library contain one another; move the export out of the library, and start again"
+    case .notScanned(let path):
+      "\(path) has files that photod does not know; start photod scan first, so that none of them is imported again"
     case .notAnExport(let reason): reason
     case .malformed(let path, let reason): "\(path) can't be read: \(reason)"
     case .library(.insufficientStorage):

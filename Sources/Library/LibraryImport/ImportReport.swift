@@ -10,12 +10,15 @@ package final class ImportReport {
     case failed(path: [UInt8], reason: String)
     /// Something was left out by a rule.
     case skipped(path: [UInt8], reason: String)
+    /// Neither the export nor the file has a date; the modification time of the copy in the export is one.
+    case undated(path: [UInt8])
 
     /// One line, whatever bytes a path has.
     package var line: String {
       switch self {
       case .failed(let path, let reason): "failed \(LibraryPath.escaped(path)): \(reason)"
       case .skipped(let path, let reason): "skipped \(LibraryPath.escaped(path)): \(reason)"
+      case .undated(let path): "undated \(LibraryPath.escaped(path)): it gets the modification time of the file"
       }
     }
   }
@@ -31,6 +34,8 @@ package final class ImportReport {
   package private(set) var existing = 0
   package private(set) var failed = 0
   package private(set) var skipped = 0
+  /// Imported files without a date.
+  package private(set) var undated = 0
   package private(set) var albumsMade = 0
   package private(set) var sidecarsAdded = 0
   /// Properties that photod has no place for, by name: the number of items that have them.
@@ -51,6 +56,11 @@ package final class ImportReport {
   func noteSkip(_ path: [UInt8], _ reason: String) {
     skipped += 1
     notify(.skipped(path: path, reason: reason))
+  }
+
+  func noteUndated(_ path: [UInt8]) {
+    undated += 1
+    notify(.undated(path: path))
   }
 
   func noteAsset(isNew: Bool) {

@@ -1,42 +1,58 @@
 import LibraryCatalogue
 import PhotoModel
 
-/// The albums of the library's top level, by their titles, and those that an import adds to.
+/// The albums that an import adds to. An album of the export is the one that an earlier import has made of it, wherever it
+/// is now; otherwise the album at the top level with its title that no import has made; otherwise a new one.
 struct ImportedAlbums {
   private static let pageSize = 1000
 
-  private var identifiers: [String: LocalIdentifier] = [:]
-  /// The titles of this import's albums, by their keys.
-  private var titles: [[UInt8]: String] = [:]
+  /// By their keys.
+  private var imported: [String: LocalIdentifier]
+  /// Albums at the top level that users have made, by their titles.
+  private var others: [String: LocalIdentifier] = [:]
+  /// The titles of the albums that this import has made or found by their title.
   private var taken: Set<String> = []
 
   init(_ catalogue: Catalogue, _ principal: Principal) throws(AssetSourceError) {
+    imported = try catalogue.importedAlbums()
+    let made = Set(imported.values)
     var query = CollectionQuery(type: .album, parent: .topLevel, limit: Self.pageSize)
     repeat {
       let page = try catalogue.collections(query, for: principal)
       for album in page.collections where album.type == .album {
-        if let title = album.title, identifiers[title] == nil { identifiers[title] = album.localIdentifier }
+        guard let title = album.title else { continue }
+        if made.contains(album.localIdentifier) {
+          taken.insert(title)
+        } else if others[title] == nil {
+          others[title] = album.localIdentifier
+        }
       }
       query.cursor = page.nextCursor
     } while query.cursor != nil
   }
 
-  /// The title that an album gets. Two albums of the export with one title stay two: the second is `Title (2)`. Sources
-  /// name albums in the same order each time, so the next import finds the same titles.
-  mutating func title(of album: ImportedAlbum) -> String {
-    if let title = titles[album.key] { return title }
+  /// The library's album for one of the export.
+  mutating func identifier(of album: ImportedAlbum) -> LocalIdentifier? {
+    if let identifier = imported[album.key] { return identifier }
+    guard !taken.contains(album.title), let identifier = others[album.title] else { return nil }
+    taken.insert(album.title)
+    imported[album.key] = identifier
+    return identifier
+  }
+
+  /// The title of a new album: the second one with a title gets `Title (2)`.
+  func title(of album: ImportedAlbum) -> String {
     var title = album.title
     var number = 2
-    while !taken.insert(title).inserted {
+    while taken.contains(title) || others[title] != nil && number > 2 {
       title = "\(album.title) (\(number))"
       number += 1
     }
-    titles[album.key] = title
     return title
   }
 
-  /// The library's album with a title, if it has one.
-  func identifier(titled title: String) -> LocalIdentifier? { identifiers[title] }
-
-  mutating func made(_ identifier: LocalIdentifier, titled title: String) { identifiers[title] = identifier }
+  mutating func made(_ identifier: LocalIdentifier, of album: ImportedAlbum, titled title: String) {
+    imported[album.key] = identifier
+    taken.insert(title)
+  }
 }

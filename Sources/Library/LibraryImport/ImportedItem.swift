@@ -1,5 +1,6 @@
 // What a source finds in an export, and the importer adds to the library.
 
+import LibraryFiles
 import PhotoModel
 
 /// A file of an export, with everything that the export says about it and that photod can keep.
@@ -9,11 +10,11 @@ package struct ImportedItem: Sendable {
   /// The filename that it gets in the library, where that is free.
   package var name: String
   package var metadata = ImportedMetadata()
-  /// The modification time that its copy gets, unless the metadata has a date: for the videos of live photos, whose
-  /// properties are those of their pictures.
-  package var fileDate: Timestamp?
   package var albums: [ImportedAlbum] = []
   package var sidecars: [ImportedSidecar] = []
+  /// The video of a live photo, or the RAW file of a picture: they get the folder and the stem of this file, and join its
+  /// asset. Their own metadata and albums count only if they can't join it. They have no companions.
+  package var companions: [ImportedItem] = []
 
   package init(path: [UInt8], name: String) {
     self.path = path
@@ -25,22 +26,22 @@ package struct ImportedItem: Sendable {
 package struct ImportedSidecar: Sendable, Hashable {
   /// Below the export's folder.
   package var path: [UInt8]
+  package var form: SidecarForm
   /// Without the dot.
   package var fileExtension: String
 }
 
 /// An album of an export.
 package struct ImportedAlbum: Sendable, Hashable {
-  /// Distinguishes albums with the same title.
-  package var key: [UInt8]
+  /// Distinguishes albums with the same title, and stays the same when the export is made again. Starts with the kind of
+  /// the export.
+  package var key: String
   package var title: String
 }
 
 /// Properties that an export states. `nil`, empty and `false` state nothing.
 package struct ImportedMetadata: Sendable, Hashable {
-  package var date: Timestamp?
-  /// The offset of `date`, in minutes east of UTC.
-  package var utcOffset: Int?
+  package var date: ImportedDate?
   package var location: Location?
   package var title: String?
   package var caption: String?
@@ -50,12 +51,24 @@ package struct ImportedMetadata: Sendable, Hashable {
   package var isHidden = false
 
   package init() {}
+
+  /// Adds what another description of the same photograph states and this one does not.
+  mutating func add(_ other: ImportedMetadata) {
+    date = date ?? other.date
+    location = location ?? other.location
+    title = title ?? other.title
+    caption = caption ?? other.caption
+    rating = rating ?? other.rating
+    keywords += other.keywords.filter { !keywords.contains($0) }
+    isFavorite = isFavorite || other.isFavorite
+    isHidden = isHidden || other.isHidden
+  }
 }
 
 /// Finds the items of an export.
 package protocol ImportSource {
   /// Calls `body` with each item, and reports what it can't map. Holds the names of one folder and one description in
-  /// memory, whatever the size of the export.
+  /// memory, whatever the size of the export, and what the source's own comment says.
   func forEachItem(
     _ report: ImportReport, _ body: (ImportedItem) throws(ImportError) -> Void
   ) throws(ImportError)

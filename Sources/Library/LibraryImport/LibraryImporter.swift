@@ -6,6 +6,8 @@
 //       one change list                    the asset, its properties and its albums: all of them, or nothing
 //       sidecars, beside the original
 //
+// The companions of an item follow: they are copied beside its file.
+//
 // Uploads and change lists are those of the daemon, so a daemon may run meanwhile: both take the lock of the library's
 // files, and the daemon announces the commits of this process within a second. A kill at any moment leaves each asset
 // complete or absent, and at most one staged upload, which the daemon removes when it expires. Running the import again
@@ -27,13 +29,22 @@ package final class LibraryImporter {
   /// Attempts for a staged upload that the expiry of another process removes before its record is written.
   private static let attempts = 3
 
+  /// Why a file is not imported.
+  private struct ItemFailure: Error {
+    let reason: String
+    init(_ reason: String) { self.reason = reason }
+  }
+
   /// Owns the staged uploads of imports.
   static let principal = Principal(name: "import", scopes: Set(Scope.allCases))
 
+  private let catalogue: Catalogue
+  private let libraryPath: String
   private let files: LibraryFiles
   private let lists: ChangeListExecutor
   private let root: LibraryFolder
   private let probe: FileProbe
+  private let timeZone: TimeZone
   private let report: ImportReport
   private var albums: ImportedAlbums
   private let isDryRun: Bool
@@ -52,8 +63,11 @@ package final class LibraryImporter {
     let export = try ExportFolder(folder)
     try Self.checkPlaces(folder, libraryPath)
     self.files = files
+    self.catalogue = catalogue
+    self.libraryPath = libraryPath
     root = export.root
     self.report = report
+    self.timeZone = timeZone
     self.isDryRun = isDryRun
     lists = ChangeListExecutor(catalogue: catalogue, files: files, limits: ChangeLimits())
     probe = FileProbe(root: root, limits: limits, timeZone: timeZone)
@@ -67,7 +81,20 @@ package final class LibraryImporter {
   /// Imports everything that a source finds.
   package func run(_ source: some ImportSource) throws(ImportError) {
     if !isDryRun && files.isReadOnly { throw .library(.readOnly) }
+    try checkScan()
     try source.forEachItem(report) { item throws(ImportError) in try add(item) }
+  }
+
+  /// Refuses a library whose files the catalogue does not know: each of them would be added a second time.
+  private func checkScan() throws(ImportError) {
+    do throws(AssetSourceError) {
+      let state = try catalogue.scanState(for: Self.principal)
+      if state.isFirstScanComplete || state.indexedCount > 0 { return }
+    } catch {
+      throw .library(.catalogue(error))
+    }
+    let listing = try? FileManager.default.contentsOfDirectory(atPath: libraryPath)
+    if listing?.contains(where: { !$0.hasPrefix(".") }) == true { throw .notScanned(path: libraryPath) }
   }
 
   /// Refuses an export in the library, whose files a scan may find at the same time.
@@ -80,55 +107,111 @@ package final class LibraryImporter {
   // MARK: One item
 
   private func add(_ item: ImportedItem) throws(ImportError) {
+    let asset = try addFile(item, beside: nil)
+    for companion in item.companions { _ = try addFile(companion, beside: asset) }
+  }
+
+  /// - Parameter partner: the asset whose companion the file is.
+  /// - Returns: the asset that the file is a part of now; `nil` in a dry run and after a failure, which is reported.
+  private func addFile(_ item: ImportedItem, beside partner: LocalIdentifier?) throws(ImportError) -> LocalIdentifier? {
     let file: LibraryFile
     let media: ProbedMedia
     do {
       file = try root.open(item.path)
-      guard file.isRegularFile else { return report.noteFailure(item.path, "not a regular file") }
-      if file.size == 0 { return report.noteFailure(item.path, "it is empty") }
+      guard file.isRegularFile else { throw ItemFailure("not a regular file") }
+      if file.size == 0 { throw ItemFailure("it is empty") }
       media = try probe.media(of: file, at: Array(item.name.utf8))
     } catch let error as CodecError {
-      return report.noteFailure(item.path, error.description)
+      report.noteFailure(item.path, error.description)
+      return nil
+    } catch let error as ItemFailure {
+      report.noteFailure(item.path, error.reason)
+      return nil
     } catch {
-      return report.noteFailure(item.path, "it can't be read (\(error))")
+      report.noteFailure(item.path, "it can't be read (\(error))")
+      return nil
     }
     for _ in 1..<Self.attempts {
       do throws(LibraryFilesError) {
-        return try add(item, file, media)
+        return try add(item, file, media, beside: partner)
       } catch {
         // Another process removed the staged upload between the creation of its file and that of its record.
         if case .noSuchUpload = error { continue }
         throw .library(error)
       }
     }
-    do throws(LibraryFilesError) { try add(item, file, media) } catch { throw .library(error) }
+    do throws(LibraryFilesError) { return try add(item, file, media, beside: partner) } catch { throw .library(error) }
   }
 
   /// Throws errors that concern the whole library. Those of the item are reported.
-  private func add(_ item: ImportedItem, _ file: LibraryFile, _ media: ProbedMedia) throws(LibraryFilesError) {
+  private func add(
+    _ item: ImportedItem, _ file: LibraryFile, _ media: ProbedMedia, beside partner: LocalIdentifier?
+  ) throws(LibraryFilesError) -> LocalIdentifier? {
     if let asset = try files.asset(like: file, media, for: Self.principal) {
       report.noteAsset(isNew: false)
-      if isDryRun { return countAlbums(of: item) }
-      let update = item.metadata.update(of: KnownProperties(asset))
-      _ = try perform(item, on: .existing(asset.localIdentifier), creating: nil, update)
-      return try addSidecars(of: item, to: asset)
+      if isDryRun {
+        countAlbums(of: item)
+        return nil
+      }
+      if asset.localIdentifier == partner { try addSidecars(of: item, to: asset) } else { try describe(asset, item) }
+      return asset.localIdentifier
     }
+    if item.metadata.date == nil, partner == nil, media.date.source == .file { report.noteUndated(item.path) }
     if isDryRun {
       let isNew = media.fingerprint.map { seen.insert($0).inserted } ?? true
       report.noteAsset(isNew: isNew)
-      return countAlbums(of: item)
+      countAlbums(of: item)
+      return nil
     }
-    guard let upload = try stage(item, file) else { return }
+    guard let upload = try stage(item, file) else { return nil }
+    let created: LocalIdentifier?
     do throws(LibraryFilesError) {
-      let update = item.metadata.update(of: KnownProperties(media))
-      guard try perform(item, on: .placeholder("$asset"), creating: upload, update) else { return discard(upload) }
+      created = try create(item, media, upload, beside: partner)
     } catch {
       discard(upload)
       throw error
     }
+    guard let created else {
+      discard(upload)
+      return nil
+    }
     report.noteAsset(isNew: true)
-    if item.sidecars.isEmpty { return }
-    if let asset = try files.asset(like: file, media, for: Self.principal) { try addSidecars(of: item, to: asset) }
+    let hasJoined = created == partner
+    if hasJoined || partner == nil, item.sidecars.isEmpty { return created }
+    guard let asset = try files.asset(like: file, media, for: Self.principal) else { return created }
+    if partner == nil || hasJoined {
+      try addSidecars(of: item, to: asset)
+    } else {
+      try describe(asset, item)
+    }
+    return created
+  }
+
+  /// Creates the asset of a staged upload, with its properties and albums unless it is a companion.
+  private func create(
+    _ item: ImportedItem, _ media: ProbedMedia, _ upload: UploadIdentifier, beside partner: LocalIdentifier?
+  ) throws(LibraryFilesError) -> LocalIdentifier? {
+    let target = ChangeTarget.placeholder("$asset")
+    var changes = Changes(target: target)
+    changes.requests.append(
+      ChangeRequest(.createAssetFromStagedUpload(upload, beside: partner), placeholder: target.description))
+    if partner == nil {
+      changes.update(item.metadata.update(of: KnownProperties(media), in: timeZone))
+      addToAlbums(item, &changes)
+    } else if item.metadata.isHidden {
+      // From the first moment, also if it can't join. The asset that it joins is hidden for the same reason.
+      changes.update(AssetUpdate(isHidden: true))
+    }
+    return try perform(changes, of: item)?.created[target.description]
+  }
+
+  /// Adds what an asset lacks: properties, albums and sidecars.
+  private func describe(_ asset: Asset, _ item: ImportedItem) throws(LibraryFilesError) {
+    var changes = Changes(target: .existing(asset.localIdentifier))
+    changes.update(item.metadata.update(of: KnownProperties(asset), in: timeZone))
+    addToAlbums(item, &changes)
+    if !changes.requests.isEmpty { _ = try perform(changes, of: item) }
+    try addSidecars(of: item, to: asset)
   }
 
   /// Copies a file into a staged upload; `nil` if it can't be read.
@@ -143,7 +226,7 @@ package final class LibraryImporter {
       }
       // The date of an asset without one of its own, and the one that decides on its path.
       try append.setModificationDate(
-        item.metadata.date ?? item.fileDate ?? Timestamp(milliseconds: file.identity.modified / 1_000_000))
+        item.metadata.date?.moment ?? Timestamp(milliseconds: file.identity.modified / 1_000_000))
       _ = try files.finish(append, isEnd: true)
       return upload
     } catch {
@@ -182,37 +265,42 @@ package final class LibraryImporter {
 
   // MARK: Changes
 
-  /// Carries out the change list of an item. Returns false if the item is at fault, which is reported.
-  private func perform(
-    _ item: ImportedItem, on target: ChangeTarget, creating upload: UploadIdentifier?, _ update: AssetUpdate?
-  ) throws(LibraryFilesError) -> Bool {
+  /// A change list that concerns one asset.
+  private struct Changes {
+    let target: ChangeTarget
     var requests: [ChangeRequest] = []
-    if let upload {
-      requests.append(ChangeRequest(.createAssetFromStagedUpload(upload), placeholder: target.description))
+    var newAlbums: [(placeholder: String, album: ImportedAlbum, title: String)] = []
+
+    mutating func update(_ update: AssetUpdate?) {
+      if let update { requests.append(ChangeRequest(.updateAsset(target, update))) }
     }
-    if let update { requests.append(ChangeRequest(.updateAsset(target, update))) }
-    var created: [(placeholder: String, title: String)] = []
+  }
+
+  private func addToAlbums(_ item: ImportedItem, _ changes: inout Changes) {
     for album in item.albums {
-      let title = albums.title(of: album)
-      if let identifier = albums.identifier(titled: title) {
-        requests.append(ChangeRequest(.addAssets(.existing(identifier), [target])))
-      } else {
-        let placeholder = "$album\(created.count)"
-        created.append((placeholder, title))
-        requests.append(
-          ChangeRequest(.createCollection(NewCollection(isFolder: false, title: title)), placeholder: placeholder))
-        requests.append(ChangeRequest(.addAssets(.placeholder(placeholder), [target])))
+      if let identifier = albums.identifier(of: album) {
+        changes.requests.append(ChangeRequest(.addAssets(.existing(identifier), [changes.target])))
+        continue
       }
+      let placeholder = "$album\(changes.newAlbums.count)"
+      let title = albums.title(of: album)
+      changes.newAlbums.append((placeholder, album, title))
+      let new = NewCollection(isFolder: false, title: title, importKey: album.key)
+      changes.requests.append(ChangeRequest(.createCollection(new), placeholder: placeholder))
+      changes.requests.append(ChangeRequest(.addAssets(.placeholder(placeholder), [changes.target])))
     }
-    if requests.isEmpty { return true }
+  }
+
+  /// Carries out a change list. Returns `nil` if the item is at fault, which is reported.
+  private func perform(_ changes: Changes, of item: ImportedItem) throws(LibraryFilesError) -> ChangeOutcome? {
     do throws(ChangeListError) {
-      let outcome = try lists.perform(requests, for: Self.principal)
-      for (placeholder, title) in created {
+      let outcome = try lists.perform(changes.requests, for: Self.principal)
+      for (placeholder, album, title) in changes.newAlbums {
         guard let identifier = outcome.created[placeholder] else { continue }
-        albums.made(identifier, titled: title)
+        albums.made(identifier, of: album, titled: title)
         report.noteAlbum()
       }
-      return true
+      return outcome
     } catch {
       switch error.reason {
       case .source(let failure): throw .catalogue(failure)
@@ -220,15 +308,13 @@ package final class LibraryImporter {
       case .files(let failure): throw failure
       default: report.noteFailure(item.path, "the change was refused (\(error.reason))")
       }
-      return false
+      return nil
     }
   }
 
   private func countAlbums(of item: ImportedItem) {
-    for album in item.albums {
-      let title = albums.title(of: album)
-      if albums.identifier(titled: title) != nil { continue }
-      albums.made(LocalIdentifier("new"), titled: title)
+    for album in item.albums where albums.identifier(of: album) == nil {
+      albums.made(LocalIdentifier("new"), of: album, titled: albums.title(of: album))
       report.noteAlbum()
     }
   }
@@ -236,6 +322,11 @@ package final class LibraryImporter {
   // MARK: Sidecars
 
   private func addSidecars(of item: ImportedItem, to asset: Asset) throws(LibraryFilesError) {
+    let original = asset.original.path
+    // A companion has the stem of the original.
+    let (stem, fileExtension) = (
+      LibraryPath.split(original).stem, LibraryPath.split(Array(item.name.utf8)).fileExtension
+    )
     for sidecar in item.sidecars {
       let bytes: [UInt8]
       do throws(SystemError) {
@@ -244,7 +335,8 @@ package final class LibraryImporter {
         report.noteFailure(sidecar.path, "the sidecar can't be read (\(error))")
         continue
       }
-      let result = try files.addSidecar(bytes, extension: sidecar.fileExtension, beside: asset.original.path)
+      let result = try files.addSidecar(
+        bytes, sidecar.form, extension: sidecar.fileExtension, beside: Array(stem + fileExtension))
       switch result {
       case .added: report.noteSidecar()
       case .unchanged: break

@@ -1,14 +1,16 @@
 // Decides which properties of an export an asset gets. A value that a user has set in photod is never replaced, and a
 // value that the file states as well is not stored again.
 
+import Foundation
 import LibraryCatalogue
 import PhotoModel
-import Primitives
 
 /// The properties that an asset has: of a probed file, or in the catalogue.
 struct KnownProperties {
   var date: Timestamp
   var dateSource: DateSource
+  /// In minutes east of UTC.
+  var utcOffset: Int?
   var location: Location?
   var hasUserLocation = false
   var descriptive: DescriptiveMetadata
@@ -19,6 +21,7 @@ struct KnownProperties {
   init(_ media: ProbedMedia) {
     date = media.date.moment
     dateSource = media.date.source
+    utcOffset = media.date.utcOffset
     location = media.location
     descriptive = media.descriptive
   }
@@ -26,6 +29,7 @@ struct KnownProperties {
   init(_ asset: Asset) {
     date = asset.creationDate
     dateSource = asset.creationDateSource
+    utcOffset = asset.utcOffset
     location = asset.location
     hasUserLocation = asset.hasUserLocation
     descriptive = asset.descriptive
@@ -36,22 +40,19 @@ struct KnownProperties {
 }
 
 extension ImportedMetadata {
-  /// The maximum distance of two times that one clock shows in two time zones.
-  private static let maximumZoneDifference: Int64 = 26 * 3_600_000
-  /// All offsets are multiples of a quarter of an hour.
-  private static let quarterHour: Int64 = 900_000
-  private static let dateTolerance: Int64 = 5000
   /// About ten metres.
   private static let sameDegrees = 1e-4
 
-  /// What must change for an asset to have these properties too; `nil`: nothing.
-  func update(of known: KnownProperties) -> AssetUpdate? {
+  /// What must change for an asset to have these properties too; `nil`: nothing. The change only adds, because the file
+  /// may join an asset that a user has described.
+  ///
+  /// - Parameter zone: the library's.
+  func update(of known: KnownProperties, in zone: TimeZone) -> AssetUpdate? {
     var update = AssetUpdate()
     if isFavorite && !known.isFavorite { update.isFavorite = true }
     if isHidden && !known.isHidden { update.isHidden = true }
-    if let date, known.dateSource != .user, !isSame(date, known) {
-      update.creationDate = date
-      update.utcOffset = utcOffset
+    if let (date, utcOffset) = date?.replacement(of: known, in: zone) {
+      (update.creationDate, update.utcOffset) = (date, utcOffset)
     }
     if let location, !known.hasUserLocation, !isSame(location, known.location) { update.location = location }
     if let title, title != known.descriptive.title, !known.userFields.contains(.title) { update.title = title }
@@ -61,19 +62,10 @@ extension ImportedMetadata {
     if let rating, rating != known.descriptive.rating, !known.userFields.contains(.rating) { update.rating = rating }
     let words = known.descriptive.keywords
     let more = keywords.filter { !words.contains($0) }
-    if !more.isEmpty, !known.userFields.contains(.keywords) {
-      update.keywords = Array((words + more).prefix(DescriptiveLimits.keywords))
-    }
-    return update == AssetUpdate() ? nil : update
-  }
-
-  /// Whether a file's own date is the exported one: cameras write local times, and exports moments. The file's date is
-  /// then the better one, because it has the local time.
-  private func isSame(_ date: Timestamp, _ known: KnownProperties) -> Bool {
-    if known.dateSource == .file { return false }
-    let difference = abs(date.milliseconds - known.date.milliseconds)
-    let rest = difference % Self.quarterHour
-    return difference <= Self.maximumZoneDifference && min(rest, Self.quarterHour - rest) <= Self.dateTolerance
+    if !more.isEmpty, !known.userFields.contains(.keywords) { update.keywords = more }
+    if update == AssetUpdate() { return nil }
+    update.onlyAdds = true
+    return update
   }
 
   private func isSame(_ location: Location, _ known: Location?) -> Bool {
@@ -89,13 +81,5 @@ extension Location {
     guard let latitude, let longitude, abs(latitude) <= 90, abs(longitude) <= 180, latitude != 0 || longitude != 0
     else { return nil }
     self.init(latitude: latitude, longitude: longitude, altitude: altitude.flatMap { $0 == 0 ? nil : $0 })
-  }
-}
-
-extension Timestamp {
-  /// `nil` outside of the years that photod can write.
-  init?(exportedMilliseconds milliseconds: Int64) {
-    guard RFC3339.millisecondsRange.contains(milliseconds) else { return nil }
-    self.init(milliseconds: milliseconds)
   }
 }

@@ -21,7 +21,7 @@ struct Import: AsyncParsableCommand {
       Never changes the export. A file whose content the library has is not added again, so an import that was \
       interrupted continues when it is run again. Safe while a daemon runs.
 
-      Prints one line for each file that was not imported, then a summary with everything that photod has no place \
+      Prints one line for each file that was not imported or has no date, then a summary with everything that photod has no place \
       for. Exits with 1 if a picture or video could not be imported, and with 2 if the import ended early.
       """)
 
@@ -55,7 +55,8 @@ struct Import: AsyncParsableCommand {
       switch kind {
       case .takeout: try add(TakeoutExport(folder: folder, includesTrash: includeTrashed))
       case .immich: try add(ImmichExport(folder: folder, includesTrash: includeTrashed))
-      case .apple: try add(AppleExport(folder: folder, makesAlbums: !noFolderAlbums))
+      case .apple:
+        try add(AppleExport(folder: folder, makesAlbums: !noFolderAlbums, timeZone: try composition.timeZone()))
       }
     } catch let error as ImportError {
       progress.clear()
@@ -66,6 +67,11 @@ struct Import: AsyncParsableCommand {
     }
     progress.clear()
     for line in ImportSummary(report, isDryRun: dryRun).lines { print(line) }
+    if report.added + report.existing + report.failed == 0 {
+      fflush(nil)
+      CommandFailure(description: "\(folder) has no pictures or videos of this kind of export").report()
+      throw ExitCode(2)
+    }
     if report.failed > 0 { throw ExitCode(1) }
   }
 }

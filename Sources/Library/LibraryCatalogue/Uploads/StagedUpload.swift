@@ -99,11 +99,16 @@ package struct StagedUploadChange: Sendable {
   package var content: Content
   /// The new file may join assets that this principal may see.
   package let principal: Principal
+  /// The asset that it belongs to, as the sender knows.
+  package let partner: LocalIdentifier?
 
-  package init(upload: StagedUpload, content: Content, principal: Principal) {
+  package init(
+    upload: StagedUpload, content: Content, principal: Principal, partner: LocalIdentifier? = nil
+  ) {
     self.upload = upload
     self.content = content
     self.principal = principal
+    self.partner = partner
   }
 
   /// Creates the asset, and deletes the record.
@@ -117,8 +122,9 @@ package struct StagedUploadChange: Sendable {
       return (row, identifier)
     case .placed(let file):
       let joinable = writer.joinable
-      defer { writer.joinable = joinable }
+      defer { (writer.joinable, writer.partner) = (joinable, nil) }
       writer.joinable = try JoinableAssets(visibleTo: principal, writer.db)
+      writer.partner = try partner.flatMap { try LibraryID.whole.asset($0, writer.db) }
       return try writer.asset(of: file)
     }
   }

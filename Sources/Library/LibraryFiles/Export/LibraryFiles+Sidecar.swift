@@ -15,16 +15,34 @@ package enum AddedSidecar: Sendable, Hashable {
   case kept
 }
 
+/// How the name of a sidecar is made of its original's.
+package enum SidecarForm: Sendable, Hashable {
+  /// `IMG_1.xmp`
+  case stem
+  /// `IMG_1.jpg.xmp`
+  case wholeName
+  /// `IMG_O1.aae`, the adjustment data of IMG_1; as `stem` for names that don't start with `IMG_`.
+  case appleOriginal
+}
+
 extension LibraryFiles {
-  /// Writes a sidecar beside an original, durably: `a/b.jpg` and the extension `xmp` give `a/b.xmp`. Never replaces a
-  /// file.
+  /// Writes a sidecar beside an original, durably: `a/b.jpg` and the extension `xmp` give `a/b.xmp` or `a/b.jpg.xmp`.
+  /// Never replaces a file.
   package func addSidecar(
-    _ bytes: [UInt8], extension fileExtension: String, beside original: [UInt8]
+    _ bytes: [UInt8], _ form: SidecarForm, extension fileExtension: String, beside original: [UInt8]
   ) throws(LibraryFilesError) -> AddedSidecar {
     if isReadOnly || bucket != nil { throw .readOnly }
     let name = LibraryPath.name(of: original)
-    let dot = name.lastIndex(of: UInt8(ascii: ".")) ?? name.endIndex
-    let sidecar = Array(name[..<dot]) + Array(".\(fileExtension)".utf8)
+    let stem = LibraryPath.split(name).stem
+    let camera = Array("IMG_".utf8)
+    let base =
+      switch form {
+      case .stem: Array(stem)
+      case .wholeName: name
+      case .appleOriginal:
+        stem.starts(with: camera) ? camera + Array("O".utf8) + stem.dropFirst(camera.count) : Array(stem)
+      }
+    let sidecar = base + Array(".\(fileExtension)".utf8)
     let folderPath = LibraryPath.folder(of: original)
     var incoming = try receive(length: Int64(bytes.count))
     try incoming.write(bytes)

@@ -75,9 +75,9 @@ extension LibraryFiles: FileChangePreparing {
   ) throws(FileChangeFailure) -> [Int: StagedPlan] {
     var plans: [Int: StagedPlan] = [:]
     for (index, change) in changes.enumerated() {
-      guard case .createFromUpload(let identifier) = change else { continue }
+      guard case .createFromUpload(let identifier, let asset) = change else { continue }
       do throws(LibraryFilesError) {
-        plans[index] = try plan(identifier, after: plans, for: principal)
+        plans[index] = try plan(identifier, beside: asset, after: plans, for: principal)
       } catch {
         throw FileChangeFailure(index: index, reason: error)
       }
@@ -239,7 +239,7 @@ extension LibraryFiles: FileChangePreparing {
       }
       content = earlier.content
     }
-    return StagedUploadChange(upload: plan.upload, content: content, principal: principal)
+    return StagedUploadChange(upload: plan.upload, content: content, principal: principal, partner: plan.partner)
   }
 
   private func moveFiles(of step: PreparedFileChanges.Step) throws(LibraryFilesError) {

@@ -61,6 +61,8 @@ extension LibraryFiles {
     let file: LibraryFile
     let media: ProbedMedia
     var destination: Destination
+    /// The asset that it belongs to, as the sender knows.
+    var partner: LocalIdentifier?
 
     func newFile(for principal: Principal) -> NewFile {
       NewFile(media: media, size: file.size, principal: principal)
@@ -83,9 +85,12 @@ extension LibraryFiles {
 
   /// Checks a staged upload and finds its path.
   ///
-  /// - Parameter others: the staged uploads of earlier entries of the list, by their index.
+  /// - Parameters:
+  ///   - partner: the asset that it belongs to, as the sender knows.
+  ///   - others: the staged uploads of earlier entries of the list, by their index.
   func plan(
-    _ identifier: UploadIdentifier, after others: [Int: StagedPlan], for principal: Principal
+    _ identifier: UploadIdentifier, beside partner: LocalIdentifier?, after others: [Int: StagedPlan],
+    for principal: Principal
   ) throws(LibraryFilesError) -> StagedPlan {
     if others.values.contains(where: { $0.upload.identifier == identifier }) { throw .uploadNamedTwice(identifier) }
     let upload = try stagedUpload(identifier, for: principal)
@@ -94,7 +99,7 @@ extension LibraryFiles {
     if file.size == 0 { throw .damagedMedia("it is empty") }
     let (media, name) = try probe(file, named: upload.filename)
     func plan(_ destination: Destination) -> StagedPlan {
-      StagedPlan(upload: upload, file: file, media: media, destination: destination)
+      StagedPlan(upload: upload, file: file, media: media, destination: destination, partner: partner)
     }
     if let asset = try asset(like: file, media, for: principal) { return plan(.existing(asset.localIdentifier)) }
     for (index, other) in others where principal.may(.read) && other.destination.path != nil {
@@ -102,14 +107,27 @@ extension LibraryFiles {
         return plan(.likeEntry(index))
       }
     }
-    let wanted = options.template.path(
-      for: name, day: LocalCalendar(timeZone: timeZone).day(of: media.date.moment, utcOffset: media.date.utcOffset),
-      camera: media.cameraModel)
+    let wanted =
+      try path(beside: partner, named: name, for: principal)
+      ?? options.template.path(
+        for: name, day: LocalCalendar(timeZone: timeZone).day(of: media.date.moment, utcOffset: media.date.utcOffset),
+        camera: media.cameraModel)
     try checkDisk(of: wanted)
     let taken = Set(others.values.compactMap(\.destination.path))
     return plan(
       .path(try newPath(like: wanted, for: NewFile(media: media, size: file.size, principal: principal), except: taken))
     )
+  }
+
+  /// The folder and the stem of an asset's original, with the extension of a name; `nil` if there is no such asset.
+  private func path(
+    beside asset: LocalIdentifier?, named name: [UInt8], for principal: Principal
+  ) throws(LibraryFilesError) -> [UInt8]? {
+    guard let asset else { return nil }
+    let found = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.asset(asset, for: principal) }
+    guard let original = found?.original.path else { return nil }
+    let (stem, _) = LibraryPath.split(LibraryPath.name(of: original))
+    return LibraryPath.join(LibraryPath.folder(of: original), Array(stem + LibraryPath.split(name).fileExtension))
   }
 
   /// This path, or a free name next to it, for a new file.

@@ -4,11 +4,11 @@
 // edits in them.
 
 import Foundation
+import LibraryFiles
 import LibraryFolder
 import PhotoModel
 
 package struct AppleExport: ImportSource {
-  private static let videoExtensions: Set<String> = [".mov", ".mp4", ".m4v"]
   private static let sidecarExtensions: Set<String> = [".xmp", ".aae"]
   private static let notMedia: Set<String> = [".json", ".plist", ".txt", ".csv", ".db", ".ini", ".html"]
   /// Longer names are albums, whatever they have.
@@ -16,18 +16,53 @@ package struct AppleExport: ImportSource {
 
   private let folder: ExportFolder
   private let makesAlbums: Bool
+  private let timeZone: TimeZone
 
-  /// - Parameter makesAlbums: folders are albums.
-  package init(folder path: String, makesAlbums: Bool) throws(ImportError) {
+  /// - Parameters:
+  ///   - makesAlbums: folders are albums.
+  ///   - timeZone: the zone of dates without an offset.
+  package init(folder path: String, makesAlbums: Bool, timeZone: TimeZone) throws(ImportError) {
     folder = try ExportFolder(path)
     self.makesAlbums = makesAlbums
+    self.timeZone = timeZone
   }
 
   package func forEachItem(
     _ report: ImportReport, _ body: (ImportedItem) throws(ImportError) -> Void
   ) throws(ImportError) {
+    var isChecked = false
     try folder.walk(report) { path, listing throws(ImportError) in
+      if !isChecked, let name = listing.files.first(where: { TakeoutSidecars.isJSON(LibraryPath.display($0)) }) {
+        isChecked = true
+        try checkKind(LibraryPath.join(path, name))
+      }
       try items(in: path, listing.files, report, body)
+    }
+  }
+
+  /// Throws if a JSON file is one of a Google Takeout: its pictures would lose their dates.
+  private func checkKind(_ path: [UInt8]) throws(ImportError) {
+    guard let bytes = try? folder.read(path, limit: TakeoutExport.maximumJSONBytes),
+      JSONFields(parsing: bytes)?.has("photoTakenTime") == true
+    else { return }
+    throw .notAnExport("\(folder.path) is a Google Takeout: photod import takeout")
+  }
+
+  /// The names of a folder: exact ones first, then without regard to case.
+  private struct Names {
+    private var exact: Set<[UInt8]>
+    private var folded: [String: [[UInt8]]] = [:]
+
+    init(_ files: [[UInt8]]) {
+      exact = Set(files)
+      for file in files { folded[LibraryPath.display(file).lowercased(), default: []].append(file) }
+    }
+
+    /// The file with this name; with another case only if there is no doubt.
+    func find(_ name: String) -> [UInt8]? {
+      if exact.contains(Array(name.utf8)) { return Array(name.utf8) }
+      let others = folded[name.lowercased()] ?? []
+      return others.count == 1 ? others[0] : nil
     }
   }
 
@@ -35,60 +70,78 @@ package struct AppleExport: ImportSource {
     in path: [UInt8], _ files: [[UInt8]], _ report: ImportReport,
     _ body: (ImportedItem) throws(ImportError) -> Void
   ) throws(ImportError) {
-    var names: [String: [UInt8]] = [:]
-    var pictureStems: Set<String> = []
-    for file in files {
-      let name = LibraryPath.display(file)
-      names[name.lowercased()] = file
-      let fileExtension = TakeoutSidecars.pathExtension(name).lowercased()
-      if Self.videoExtensions.contains(fileExtension) || Self.sidecarExtensions.contains(fileExtension) { continue }
-      pictureStems.insert(TakeoutSidecars.stem(name).lowercased())
-    }
+    let names = Names(files)
+    let sidecars = files.filter { Self.isSidecar(LibraryPath.display($0)) }
+    var unused = Set(sidecars)
     let album = album(of: path, report)
-    var unused = Set(
-      names.keys.filter { Self.sidecarExtensions.contains(TakeoutSidecars.pathExtension($0)) })
-    for file in files {
+    let media = files.filter { file in
       let name = LibraryPath.display(file)
-      let fileExtension = TakeoutSidecars.pathExtension(name).lowercased()
-      if Self.sidecarExtensions.contains(fileExtension) { continue }
-      let filePath = LibraryPath.join(path, file)
-      if Self.notMedia.contains(fileExtension) || name.hasPrefix(".") {
-        report.noteSkip(filePath, "not a picture or video")
-        continue
-      }
-      var item = ImportedItem(path: filePath, name: name)
-      item.albums = album.map { [$0] } ?? []
-      let isCompanion =
-        Self.videoExtensions.contains(fileExtension)
-        && pictureStems.contains(TakeoutSidecars.stem(name).lowercased())
-      for candidate in Self.sidecarNames(of: name) {
-        guard let bytes = names[candidate] else { continue }
-        unused.remove(candidate)
-        // The video of a live photo joins its picture, which has the sidecars.
-        if isCompanion { continue }
-        let sidecarPath = LibraryPath.join(path, bytes)
-        let kind = TakeoutSidecars.pathExtension(LibraryPath.display(bytes)).dropFirst()
-        item.sidecars.append(ImportedSidecar(path: sidecarPath, fileExtension: String(kind)))
-        if kind.lowercased() == "xmp" {
-          read(sidecarPath, into: &item.metadata, report)
-        } else {
-          report.noteRemark("edited pictures: crops and turns are rendered, other adjustments are kept")
-        }
+      if Self.isSidecar(name) { return false }
+      let isMedia = !Self.notMedia.contains(TakeoutSidecars.pathExtension(name).lowercased()) && !name.hasPrefix(".")
+      if !isMedia { report.noteSkip(LibraryPath.join(path, file), "not a picture or video") }
+      return isMedia
+    }
+    var pictures: [String: [UInt8]] = [:]
+    for file in media {
+      let name = LibraryPath.display(file)
+      if TakeoutSidecars.isVideo(name) || TakeoutSidecars.isRAW(name) { continue }
+      pictures[TakeoutSidecars.stem(name)] = file
+    }
+    /// Videos and RAW files, by their pictures.
+    var companions: [[UInt8]: [[UInt8]]] = [:]
+    for file in media where pictures[TakeoutSidecars.stem(LibraryPath.display(file))] != file {
+      let name = LibraryPath.display(file)
+      guard TakeoutSidecars.isVideo(name) || TakeoutSidecars.isRAW(name),
+        let picture = pictures[TakeoutSidecars.stem(name)]
+      else { continue }
+      companions[picture, default: []].append(file)
+    }
+    let joined = Set(companions.values.joined())
+    for file in media where !joined.contains(file) {
+      var item = item(file, in: path, names, album, report, &unused)
+      for companion in companions[file] ?? [] {
+        item.companions.append(self.item(companion, in: path, names, album, report, &unused, of: file))
       }
       try body(item)
     }
-    for name in unused.sorted() {
-      guard let bytes = names[name] else { continue }
-      report.noteSkip(LibraryPath.join(path, bytes), "its picture is not in the same folder")
+    for name in unused.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+      report.noteSkip(LibraryPath.join(path, name), "its picture is not in the same folder")
     }
   }
 
-  /// The names of sidecars that a file may have, in lower case. Image Capture names the adjustments of IMG_1 IMG_O1.
-  private static func sidecarNames(of file: String) -> [String] {
-    let name = file.lowercased()
+  private static func isSidecar(_ name: String) -> Bool {
+    sidecarExtensions.contains(TakeoutSidecars.pathExtension(name).lowercased())
+  }
+
+  /// - Parameter picture: the file whose companion it is: sidecars of the stem are that file's.
+  private func item(
+    _ file: [UInt8], in path: [UInt8], _ names: Names, _ album: ImportedAlbum?, _ report: ImportReport,
+    _ unused: inout Set<[UInt8]>, of picture: [UInt8]? = nil
+  ) -> ImportedItem {
+    let name = LibraryPath.display(file)
+    var item = ImportedItem(path: LibraryPath.join(path, file), name: name)
+    item.albums = album.map { [$0] } ?? []
+    for (candidate, form) in Self.sidecars(of: name) where picture == nil || form == .wholeName {
+      guard let found = names.find(candidate) else { continue }
+      unused.remove(found)
+      let sidecarPath = LibraryPath.join(path, found)
+      let kind = TakeoutSidecars.pathExtension(LibraryPath.display(found)).dropFirst()
+      item.sidecars.append(ImportedSidecar(path: sidecarPath, form: form, fileExtension: String(kind)))
+      if kind.lowercased() == "xmp" {
+        // The file's own sidecar is before that of its stem.
+        if let metadata = read(sidecarPath, report) { item.metadata.add(metadata) }
+      } else {
+        report.noteRemark("edited pictures: crops and turns are rendered, other adjustments are kept")
+      }
+    }
+    return item
+  }
+
+  /// The names of sidecars that a file may have. Image Capture names the adjustments of IMG_1 IMG_O1.
+  private static func sidecars(of name: String) -> [(name: String, form: SidecarForm)] {
     let stem = TakeoutSidecars.stem(name)
-    var names = ["\(name).xmp", "\(stem).xmp", "\(stem).aae"]
-    if stem.hasPrefix("img_") { names.append("img_o\(stem.dropFirst(4)).aae") }
+    var names: [(String, SidecarForm)] = [("\(name).xmp", .wholeName), ("\(stem).xmp", .stem), ("\(stem).AAE", .stem)]
+    if stem.hasPrefix("IMG_") { names.append(("IMG_O\(stem.dropFirst(4)).AAE", .appleOriginal)) }
     return names
   }
 
@@ -97,18 +150,17 @@ package struct AppleExport: ImportSource {
     let name = LibraryPath.display(LibraryPath.name(of: path))
     let isDate = name.count <= Self.maximumDateCharacters && name.allSatisfy { $0.isNumber || "-_. ".contains($0) }
     guard !isDate, let title = ImportedText.line(name, limit: ImportedText.titleBytes, report) else { return nil }
-    return ImportedAlbum(key: path, title: title)
+    return ImportedAlbum(key: "apple:" + LibraryPath.display(path), title: title)
   }
 
-  private func read(_ path: [UInt8], into metadata: inout ImportedMetadata, _ report: ImportReport) {
+  private func read(_ path: [UInt8], _ report: ImportReport) -> ImportedMetadata? {
     do throws(SystemError) {
       let bytes = try folder.read(path, limit: LibraryImporter.maximumSidecarBytes)
-      guard let properties = XMPProperties(bytes) else {
-        return report.noteFailure(path, "it is no XMP packet; it is kept beside the picture")
-      }
-      metadata = properties.metadata(report)
+      if let properties = XMPProperties(bytes) { return properties.metadata(in: timeZone, report) }
+      report.noteFailure(path, "it is not an XMP packet; it is kept beside the picture")
     } catch {
       report.noteFailure(path, "the sidecar can't be read (\(error))")
     }
+    return nil
   }
 }

@@ -1,5 +1,6 @@
 // The properties of an XMP sidecar (ISO 16684-1) that assets of photod have.
 
+import Foundation
 import MediaMetadata
 import PhotoModel
 import Primitives
@@ -10,8 +11,7 @@ struct XMPProperties {
   /// Properties that say nothing about the picture, or repeat what its file says.
   private static let ignored: Set<String> = [
     "x:xmptk", "xmp:CreatorTool", "xmp:MetadataDate", "xmp:ModifyDate", "xmp:CreateDate", "tiff:Orientation",
-    "exif:GPSAltitudeRef", "exif:GPSLatitudeRef", "exif:GPSLongitudeRef", "exif:GPSMapDatum", "exif:GPSVersionID",
-    "exif:GPSTimeStamp",
+    "exif:GPSMapDatum", "exif:GPSVersionID", "exif:GPSTimeStamp",
   ]
 
   private var properties: [String: MetadataValue]
@@ -25,7 +25,8 @@ struct XMPProperties {
     descriptive = DescriptiveMetadata(xmp: packet[...]) ?? DescriptiveMetadata()
   }
 
-  func metadata(_ report: ImportReport) -> ImportedMetadata {
+  /// - Parameter zone: the zone of dates without an offset.
+  func metadata(in zone: TimeZone, _ report: ImportReport) -> ImportedMetadata {
     var rest = properties
     func text(_ names: String...) -> String? {
       var found: String?
@@ -47,24 +48,28 @@ struct XMPProperties {
       rest["xmp:Label"] = nil
     }
     if let date = text("photoshop:DateCreated", "exif:DateTimeOriginal") {
-      if let (milliseconds, offset) = try? RFC3339.dateTime(date) {
-        metadata.date = Timestamp(exportedMilliseconds: milliseconds)
-        metadata.utcOffset = offset
-      } else {
-        report.noteUnmapped("XMP date without a time or an offset")
-      }
+      metadata.date = ImportedDate(xmp: date, in: zone)
+      if metadata.date == nil { report.noteUnmapped("XMP date that can't be read") }
     }
-    let altitude = text("exif:GPSAltitude").flatMap(Self.rational)
+    // Apple Photos writes numbers without a sign, and the direction beside them.
+    let (northOrSouth, eastOrWest) = (text("exif:GPSLatitudeRef"), text("exif:GPSLongitudeRef"))
+    let isBelowSea = text("exif:GPSAltitudeRef") == "1"
+    let altitude = text("exif:GPSAltitude").flatMap(Self.rational).map { isBelowSea ? -abs($0) : $0 }
     metadata.location = Location(
-      exported: text("exif:GPSLatitude").flatMap { Self.degrees($0) },
-      text("exif:GPSLongitude").flatMap { Self.degrees($0) }, altitude: altitude)
+      exported: text("exif:GPSLatitude").flatMap { Self.degrees($0, northOrSouth) },
+      text("exif:GPSLongitude").flatMap { Self.degrees($0, eastOrWest) }, altitude: altitude)
     for name in rest.keys where !Self.ignored.contains(name) { report.noteUnmapped("XMP \(name)") }
     return metadata
   }
 
   /// `52,31.2N`, `52,31,12N` (XMP specification part 2 §1.2.7.4), or decimal degrees, which Apple Photos writes.
-  static func degrees(_ text: String) -> Double? {
-    if let number = Double(text) { return number }
+  ///
+  /// - Parameter direction: N, S, E or W, for a number without a sign.
+  static func degrees(_ text: String, _ direction: String? = nil) -> Double? {
+    if let number = Double(text) {
+      let isNegative = ["S", "W"].contains(direction?.prefix(1).uppercased())
+      return isNegative ? -abs(number) : number
+    }
     guard let last = text.last, let sign = ["N": 1.0, "E": 1, "S": -1, "W": -1][String(last).uppercased()] else {
       return nil
     }

@@ -12,8 +12,9 @@ struct ImmichAsset {
   var checksum: [UInt8]?
   var metadata = ImportedMetadata()
   var isTrashed: Bool
-  /// The asset is a live photo, whose video is an asset of its own.
-  var hasVideo: Bool
+  /// The asset is a live photo, and this asset is its video.
+  var videoIdentifier: String?
+  var isVideo: Bool
 
   /// `nil` without an identifier or a path.
   init?(_ json: JSONFields, _ report: ImportReport) {
@@ -28,17 +29,21 @@ struct ImmichAsset {
     let visibility = json.text("visibility")
     metadata.isHidden = isArchived || visibility == "archive" || visibility == "locked"
     isTrashed = json.flag("isTrashed")
-    hasVideo = json.text("livePhotoVideoId") != nil
+    videoIdentifier = json.text("livePhotoVideoId")
+    isVideo = json.text("type") == "VIDEO"
 
     let created = Self.date(json.text("fileCreatedAt"))
     let local = Self.date(json.text("localDateTime"))
     var exif = json.object("exifInfo")
     let taken = Self.date(exif?.text("dateTimeOriginal"))
-    metadata.date = (taken ?? created).flatMap { Timestamp(exportedMilliseconds: $0) }
-    if let local, let moment = taken ?? created {
-      // Immich writes the local time as if it were in UTC.
-      let minutes = (local - moment) / 60_000
-      if (local - moment) % 60_000 == 0, abs(minutes) <= 14 * 60 { metadata.utcOffset = Int(minutes) }
+    let hasZone = exif?.text("timeZone") != nil
+    if let moment = taken ?? created {
+      var utcOffset: Int?
+      // Immich writes the local time as if it were in UTC. Without a zone, a difference of 0 says nothing.
+      if let local, (local - moment) % 60_000 == 0, abs(local - moment) <= 14 * 3_600_000, hasZone || local != moment {
+        utcOffset = Int((local - moment) / 60_000)
+      }
+      metadata.date = ImportedDate(exported: moment, utcOffset: utcOffset)
     }
     metadata.location = Location(exported: exif?.number("latitude"), exif?.number("longitude"))
     metadata.caption = ImportedText.caption(exif?.text("description"), report)
@@ -51,11 +56,11 @@ struct ImmichAsset {
 
     // Facts that Immich reads from the file, as photod does, and its own bookkeeping.
     exif?.ignore(
-      "make", "model", "exifImageWidth", "exifImageHeight", "fileSizeInByte", "orientation", "modifyDate", "timeZone",
+      "make", "model", "exifImageWidth", "exifImageHeight", "fileSizeInByte", "orientation", "modifyDate",
       "lensModel", "fNumber", "focalLength", "iso", "exposureTime", "city", "state", "country", "projectionType")
     json.ignore(
-      "type", "ownerId", "deviceId", "deviceAssetId", "libraryId", "originalMimeType", "thumbhash", "fileModifiedAt",
-      "updatedAt", "createdAt", "hasMetadata", "isOffline", "duration", "resized", "width", "height", "isEdited")
+      "ownerId", "deviceId", "deviceAssetId", "libraryId", "originalMimeType", "thumbhash", "fileModifiedAt",
+      "updatedAt", "createdAt", "hasMetadata", "isOffline", "duration", "resized", "width", "height")
     exif?.reportRest(to: report)
     json.reportRest(to: report)
   }

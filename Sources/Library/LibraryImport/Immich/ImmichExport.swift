@@ -3,10 +3,14 @@
 //
 //     assets*.json, assets*.jsonl     objects of POST /api/search/metadata with "withExif": true: an array, JSON Lines,
 //                                     or its whole answers ({"assets": {"items": [...]}}), one after the other
-//     albums*.json, albums*.jsonl     objects of GET /api/albums/{id}, or {"id", "albumName", "assetIds"}
+//     albums*.json, albums*.jsonl     {"id", "albumName", "assetCount", "assetIds"}, or objects of GET /api/albums/{id}
+//     tags*.json, tags*.jsonl         {"value", "assetIds"}
 //
 // and at any depth the files. A file is found by the end of `originalPath`, or as {id}.{extension}, and its SHA-1 must
-// be the `checksum` of the asset.
+// be the `checksum` of the asset; in external libraries that is the SHA-1 of the path.
+//
+// The documents are read twice: the videos of live photos are assets of their own, anywhere among the others. In memory
+// are the identifiers and paths of all videos, and the identifiers of the members of albums and tags.
 
 import Cryptography
 import Foundation
@@ -18,6 +22,7 @@ package struct ImmichExport: ImportSource {
   static let maximumObjectBytes = 64 << 20
   private static let hashBytes = 1 << 20
   private static let videoExtensions = ["MOV", "mov", "MP4", "mp4"]
+  private static let notMedia: Set<String> = [".xmp", ".json", ".jsonl", ".txt", ".gz", ".sql", ".html"]
   /// Folders of pictures that Immich has made.
   private static let derivedFolders: Set<String> = ["thumbs", "encoded-video", "profile", "backups"]
 
@@ -37,37 +42,81 @@ package struct ImmichExport: ImportSource {
     let files = try folder.list([], ImportReport()).files
     let assetFiles = files.filter { Self.isDocument($0, "assets") }
     let albumFiles = files.filter { Self.isDocument($0, "albums") }
+    let tagFiles = files.filter { Self.isDocument($0, "tags") }
     if assetFiles.isEmpty {
       throw .notAnExport(
         "\(folder.path) has no assets.json; photod needs the answers of Immich's API, as the guide Import describes")
     }
-    var albums = ImmichAlbums()
+    var run = Run()
     for file in albumFiles {
       try forEachObject(file) { bytes throws(ImportError) in
-        if !albums.add(bytes, report) { report.noteFailure(file, "an object is no album of Immich's API") }
+        if !run.albums.addAlbum(bytes, report) { report.noteFailure(file, "an object is not an album of Immich's API") }
       }
     }
-    /// Digests of the paths that are imported.
-    var used: Set<Int> = []
-    for file in assetFiles {
+    for album in run.albums.incomplete {
+      report.noteFailure(
+        albumFiles.first ?? [],
+        "the album \(album.title) has \(album.stated) assets, of which \(album.members) are listed")
+    }
+    if albumFiles.isEmpty { report.noteRemark("missing albums.json: no albums are made") }
+    for file in tagFiles {
       try forEachObject(file) { bytes throws(ImportError) in
-        guard var page = JSONFields(parsing: bytes) else {
-          return report.noteFailure(file, "an object can't be read")
-        }
-        if page.has("originalPath") || page.has("id") {
-          return try item(page, in: file, &albums, &used, report, body)
-        }
-        var list = page.object("assets")
-        guard let items = list?.list("items") else {
-          return report.noteFailure(file, "an object is no asset and no page")
-        }
-        for case .object(let members) in items {
-          try item(JSONFields(members), in: file, &albums, &used, report, body)
-        }
+        if !run.albums.addTag(bytes) { report.noteFailure(file, "an object is not a tag with assetIds") }
       }
     }
-    for _ in 0..<albums.rest { report.noteRemark("members of albums that assets.json does not have") }
-    try reportUnused(Set(assetFiles + albumFiles), used, report)
+    for file in assetFiles {
+      try forEachAsset(file, ImportReport()) { fields throws(ImportError) in
+        guard let asset = ImmichAsset(fields, ImportReport()) else { return }
+        if asset.isVideo { run.videos[asset.identifier] = AssetFile(asset) }
+        if let video = asset.videoIdentifier { run.videosOfPictures.insert(video) }
+      }
+    }
+    for file in assetFiles {
+      try forEachAsset(file, report) { fields throws(ImportError) in try item(fields, in: file, &run, report, body) }
+    }
+    for _ in 0..<run.albums.rest { report.noteRemark("members of albums that assets.json does not have") }
+    try reportUnused(Set(assetFiles + albumFiles + tagFiles), run.used, report)
+  }
+
+  /// What is needed to find the file of an asset.
+  private struct AssetFile {
+    let identifier: String
+    let originalPath: String
+    let name: String
+    let checksum: [UInt8]?
+
+    init(_ asset: ImmichAsset) {
+      (identifier, originalPath) = (asset.identifier, asset.originalPath)
+      (name, checksum) = (asset.name, asset.checksum)
+    }
+  }
+
+  /// What one run of an import knows of the documents.
+  private struct Run {
+    var albums = ImmichAlbums()
+    /// By their identifiers.
+    var videos: [String: AssetFile] = [:]
+    /// The identifiers of the videos of live photos.
+    var videosOfPictures: Set<String> = []
+    /// Digests of the paths that are imported or left out by a rule.
+    var used: Set<Int> = []
+  }
+
+  /// Calls `body` with each asset of a document.
+  private func forEachAsset(
+    _ file: [UInt8], _ report: ImportReport, _ body: (JSONFields) throws(ImportError) -> Void
+  ) throws(ImportError) {
+    try forEachObject(file) { bytes throws(ImportError) in
+      guard var page = JSONFields(parsing: bytes) else {
+        return report.noteFailure(file, "an object can't be read")
+      }
+      if page.has("originalPath") || page.has("id") { return try body(page) }
+      var list = page.object("assets")
+      guard let items = list?.list("items") else {
+        return report.noteFailure(file, "an object is neither an asset nor a page")
+      }
+      for case .object(let members) in items { try body(JSONFields(members)) }
+    }
   }
 
   private static func isDocument(_ name: [UInt8], _ stem: String) -> Bool {
@@ -101,41 +150,49 @@ package struct ImmichExport: ImportSource {
   // MARK: Assets
 
   private func item(
-    _ json: JSONFields, in document: [UInt8], _ albums: inout ImmichAlbums, _ used: inout Set<Int>,
-    _ report: ImportReport, _ body: (ImportedItem) throws(ImportError) -> Void
+    _ json: JSONFields, in document: [UInt8], _ run: inout Run, _ report: ImportReport,
+    _ body: (ImportedItem) throws(ImportError) -> Void
   ) throws(ImportError) {
-    guard let asset = ImmichAsset(json, report) else {
+    guard var asset = ImmichAsset(json, report) else {
       return report.noteFailure(document, "an asset has no id or no originalPath")
     }
-    let albums = albums.take(asset.identifier)
+    // It comes with its picture.
+    if run.videosOfPictures.contains(asset.identifier) { return }
     let stated = Array(asset.originalPath.utf8)
-    guard let path = find(asset) else {
+    var item = ImportedItem(path: [], name: asset.name)
+    item.albums = run.albums.take(asset.identifier)
+    let tags = ImportedText.words(run.albums.tags(of: asset.identifier), report)
+    asset.metadata.keywords += tags.filter { !asset.metadata.keywords.contains($0) }
+    item.metadata = asset.metadata
+    guard let path = find(AssetFile(asset)) else {
       return report.noteFailure(
         stated, "the folder has no such file with the checksum of the asset \(asset.identifier)")
     }
-    used.insert(path.hashValue)
+    item.path = path
+    run.used.insert(path.hashValue)
+    let video = asset.videoIdentifier.map { identifier in
+      run.videos[identifier].flatMap(find) ?? sibling(of: path) ?? []
+    }
+    if let video { run.used.insert(video.hashValue) }
     if asset.isTrashed && !includesTrash {
       return report.noteSkip(stated, "in Immich's trash; --include-trashed imports it")
     }
-    var item = ImportedItem(path: path, name: asset.name)
-    item.metadata = asset.metadata
-    item.albums = albums
-    try body(item)
-    if asset.hasVideo {
-      // Immich's search does not list the videos of live photos.
-      guard let video = sibling(of: path) else {
-        return report.noteFailure(stated, "the video of this live photo is not beside it, and was not imported")
-      }
-      used.insert(video.hashValue)
+    if let video, !video.isEmpty {
       let fileExtension = TakeoutSidecars.pathExtension(LibraryPath.display(video))
-      var item = ImportedItem(path: video, name: TakeoutSidecars.stem(asset.name) + fileExtension)
-      item.fileDate = asset.metadata.date
-      try body(item)
+      var companion = ImportedItem(path: video, name: TakeoutSidecars.stem(asset.name) + fileExtension)
+      companion.metadata = item.metadata
+      item.companions = [companion]
+    }
+    try body(item)
+    if video == [] {
+      report.noteFailure(
+        stated,
+        "the video of this live photo was not found, and was not imported; assets.json must have hidden assets too")
     }
   }
 
   /// The file of an asset, if its content is the one that Immich has.
-  private func find(_ asset: ImmichAsset) -> [UInt8]? {
+  private func find(_ asset: AssetFile) -> [UInt8]? {
     var parts = asset.originalPath.split(separator: "/")[...]
     while !parts.isEmpty {
       let path = Array(parts.joined(separator: "/").utf8)
@@ -146,9 +203,11 @@ package struct ImmichExport: ImportSource {
     return isFile(Array(name.utf8), of: asset) ? Array(name.utf8) : nil
   }
 
-  private func isFile(_ path: [UInt8], of asset: ImmichAsset) -> Bool {
+  private func isFile(_ path: [UInt8], of asset: AssetFile) -> Bool {
     guard !path.contains(0), let file = try? folder.root.open(path), file.isRegularFile else { return false }
     guard let checksum = asset.checksum else { return true }
+    // Immich does not read the files of external libraries for this.
+    if Digest.digest(Array("path:\(asset.originalPath)".utf8), .sha1).elementsEqual(checksum) { return true }
     var hash = Digest(.sha1)
     var offset: Int64 = 0
     while offset < file.size {
@@ -182,7 +241,12 @@ package struct ImmichExport: ImportSource {
         if isDerived {
           report.noteRemark("files that Immich has made, such as thumbnails")
         } else {
-          report.noteSkip(whole, "no asset of assets.json has this file")
+          let fileExtension = TakeoutSidecars.pathExtension(LibraryPath.display(file)).lowercased()
+          if Self.notMedia.contains(fileExtension) || file.first == UInt8(ascii: ".") {
+            report.noteSkip(whole, "not a picture or video")
+          } else {
+            report.noteFailure(whole, "no asset of assets.json has this file; is its visibility missing there?")
+          }
         }
       }
     }

@@ -98,7 +98,7 @@ extension JSONElements.Failure: CustomStringConvertible {
   var description: String {
     switch self {
     case .tooLong(let offset): "an object is too long, at byte \(offset)"
-    case .malformed(let offset): "it is no list of JSON objects, at byte \(offset)"
+    case .malformed(let offset): "it is not a list of JSON objects, at byte \(offset)"
     case .truncated: "it ends within an object"
     case .readFailed(let error): "\(error)"
     }

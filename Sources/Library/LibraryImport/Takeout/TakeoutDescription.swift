@@ -12,8 +12,9 @@ struct TakeoutDescription {
     title = json.text("title")
     metadata.caption = ImportedText.caption(json.text("description"), report)
     if var taken = json.object("photoTakenTime") {
-      metadata.date = taken.number("timestamp")
-        .flatMap { Int64(exactly: ($0 * 1000).rounded()) }.flatMap { Timestamp(exportedMilliseconds: $0) }
+      // 0 stands for an unknown time.
+      metadata.date = taken.number("timestamp").flatMap { Int64(exactly: ($0 * 1000).rounded()) }
+        .flatMap { $0 == 0 ? nil : ImportedDate(exported: $0) }
     }
     // The place that Google shows; without one, the place in the file.
     let places = ["geoData", "geoDataExif"].compactMap { name in

@@ -1,6 +1,9 @@
 // An unpacked Google Takeout: folders of pictures, each picture with a JSON file beside it. A folder is an album if it
 // has a JSON file with a title and without a time. Pictures of albums are a second time in the folder of their year;
 // the importer recognises that by their content.
+//
+// The parts of a Takeout may be unpacked into one folder, or each into its own: folders with the same path below
+// `Takeout` are one. The paths of all folders are held in memory.
 
 import LibraryFolder
 import PhotoModel
@@ -13,8 +16,10 @@ package struct TakeoutExport: ImportSource {
     "Photos from ", "Fotos von ", "Photos de ", "Photos de l'année ", "Fotos de ", "Fotos del ", "Foto del ",
     "Foto's uit ", "Foton från ", "Bilder fra ", "Billeder fra ", "Kuvat vuodelta ", "Zdjęcia z ", "Фото за ",
   ]
-  private static let videoExtensions: Set<String> = [".mp4", ".mov", ".mp", ".mv", ".m4v"]
   private static let notMedia: Set<String> = [".html", ".htm", ".csv", ".txt", ".pdf", ".xml", ".ini", ".db"]
+  private static let archives: Set<String> = [".zip", ".tgz", ".gz", ".tar"]
+  /// The folder at the top of each part.
+  private static let top = Array("Takeout".utf8)
 
   private let folder: ExportFolder
   private let includesTrash: Bool
@@ -28,78 +33,143 @@ package struct TakeoutExport: ImportSource {
   package func forEachItem(
     _ report: ImportReport, _ body: (ImportedItem) throws(ImportError) -> Void
   ) throws(ImportError) {
-    try folder.walk(report) { path, listing throws(ImportError) in
-      try items(in: path, listing.files, report, body)
+    var order: [[UInt8]] = []
+    var folders: [[UInt8]: [[UInt8]]] = [:]
+    // What can't be read is reported when the files are listed.
+    try folder.walk(ImportReport()) { path, _ in
+      let whole = Self.wholePath(path)
+      if folders[whole] == nil { order.append(whole) }
+      folders[whole, default: []].append(path)
+    }
+    for whole in order {
+      let files = try FolderFiles(folders[whole] ?? [], in: folder, report)
+      try items(in: whole, files, report, body)
     }
   }
 
+  /// The path of a folder as it is when all parts are unpacked into one folder.
+  private static func wholePath(_ path: [UInt8]) -> [UInt8] {
+    let components = path.split(separator: UInt8(ascii: "/"))
+    guard let first = components.firstIndex(where: { $0.elementsEqual(top) }) else { return path }
+    return Array(components[first...].joined(separator: [UInt8(ascii: "/")]))
+  }
+
+  /// The files of the folders that are one.
+  private struct FolderFiles {
+    /// Paths below the export's folder, sorted in each folder.
+    var paths: [[UInt8]] = []
+    /// The path of each name. Of several files with one name, the first.
+    private var byName: [String: [UInt8]] = [:]
+
+    init(_ folders: [[UInt8]], in export: ExportFolder, _ report: ImportReport) throws(ImportError) {
+      for folder in folders {
+        paths += try export.list(folder, report).files.map { LibraryPath.join(folder, $0) }
+      }
+      for path in paths {
+        let name = TakeoutExport.name(path)
+        if byName[name] == nil { byName[name] = path }
+      }
+    }
+
+    var names: [String] { byName.keys.sorted() }
+    func path(of name: String) -> [UInt8]? { byName[name] }
+  }
+
+  private static func name(_ path: [UInt8]) -> String { LibraryPath.display(LibraryPath.name(of: path)) }
+
   private func items(
-    in path: [UInt8], _ files: [[UInt8]], _ report: ImportReport,
+    in path: [UInt8], _ files: FolderFiles, _ report: ImportReport,
     _ body: (ImportedItem) throws(ImportError) -> Void
   ) throws(ImportError) {
-    var names: [String: [UInt8]] = [:]
-    for file in files { names[LibraryPath.display(file)] = file }
-    let sidecars = TakeoutSidecars(names.keys.sorted())
-    var unused = Set(names.keys.filter(TakeoutSidecars.isJSON))
-    for name in names.keys where !TakeoutSidecars.isJSON(name) {
-      if let found = sidecars.sidecar(of: name) { unused.remove(found.name) }
+    let sidecars = TakeoutSidecars(files.names) { name in
+      var json = files.path(of: name).flatMap { parse($0) }
+      return json?.text("title")
     }
-    let album = album(of: path, others: unused.sorted(), names, report)
-    for file in files {
-      let name = LibraryPath.display(file)
+    var unused = Set(files.names.filter(TakeoutSidecars.isJSON))
+    /// The pictures that videos and RAW files belong to.
+    var companions: [String: [[UInt8]]] = [:]
+    var described: Set<[UInt8]> = []
+    for file in files.paths {
+      let name = Self.name(file)
       if TakeoutSidecars.isJSON(name) { continue }
-      let filePath = LibraryPath.join(path, file)
-      if Self.notMedia.contains(TakeoutSidecars.pathExtension(name).lowercased()) || name.hasPrefix(".") {
-        report.noteSkip(filePath, "not a picture or video")
-        continue
+      let found = sidecars.sidecar(of: name)
+      if let found { unused.remove(found.name) }
+      if let picture = sidecars.picture(of: name), found?.isShared ?? true || TakeoutSidecars.isRAW(name) {
+        companions[picture, default: []].append(file)
+        described.insert(file)
       }
-      var item = ImportedItem(path: filePath, name: name)
-      item.albums = album.map { [$0] } ?? []
-      if let found = sidecars.sidecar(of: name), let bytes = names[found.name] {
-        guard let json = parse(LibraryPath.join(path, bytes), report) else {
-          // Without its description the picture would lose its date; the user decides.
-          report.noteFailure(filePath, "its description \(found.name) can't be read")
-          continue
-        }
+    }
+    let album = album(of: path, others: unused.sorted(), files, report)
+    for file in files.paths where !described.contains(file) && !TakeoutSidecars.isJSON(Self.name(file)) {
+      guard var item = item(file, sidecars, files, album, report) else { continue }
+      for companion in companions.removeValue(forKey: Self.name(file)) ?? [] {
         // The properties of a shared description count once.
-        let description = TakeoutDescription(json, found.isShared ? ImportReport() : report)
-        if description.isTrashed && !includesTrash {
-          report.noteSkip(filePath, "in Google's trash; --include-trashed imports it")
-          continue
-        }
-        item.name = description.name(of: name)
-        item.metadata = description.metadata
-        if found.isShared, Self.videoExtensions.contains(TakeoutSidecars.pathExtension(name).lowercased()) {
-          // The video of a live photo joins its picture, which has the properties already.
-          (item.metadata, item.fileDate) = (ImportedMetadata(), description.metadata.date)
-        }
-      } else {
-        report.noteRemark("pictures and videos without a description")
+        guard let companion = self.item(companion, sidecars, files, album, report, isCompanion: true) else { continue }
+        if sidecars.sidecar(of: Self.name(companion.path))?.isShared == false { item.metadata.add(companion.metadata) }
+        item.companions.append(companion)
       }
       try body(item)
     }
+    // Their pictures were left out.
+    for file in companions.sorted(by: { $0.key < $1.key }).flatMap(\.value) {
+      if let item = item(file, sidecars, files, album, report) { try body(item) }
+    }
+  }
+
+  /// `nil` if the file is not imported, which is reported.
+  private func item(
+    _ file: [UInt8], _ sidecars: TakeoutSidecars, _ files: FolderFiles, _ album: ImportedAlbum?,
+    _ report: ImportReport, isCompanion: Bool = false
+  ) -> ImportedItem? {
+    let name = Self.name(file)
+    let fileExtension = TakeoutSidecars.pathExtension(name).lowercased()
+    if Self.archives.contains(fileExtension) {
+      report.noteFailure(file, "an archive; unpack it first")
+      return nil
+    }
+    if Self.notMedia.contains(fileExtension) || name.hasPrefix(".") {
+      report.noteSkip(file, "not a picture or video")
+      return nil
+    }
+    var item = ImportedItem(path: file, name: name)
+    item.albums = album.map { [$0] } ?? []
+    guard let found = sidecars.sidecar(of: name), let path = files.path(of: found.name) else {
+      report.noteRemark("pictures and videos without a description")
+      return item
+    }
+    guard let json = parse(path) else {
+      // Without its description the picture would lose its date; the user decides.
+      report.noteFailure(file, "its description \(found.name) can't be read")
+      return nil
+    }
+    let description = TakeoutDescription(json, found.isShared ? ImportReport() : report)
+    if description.isTrashed && !includesTrash {
+      report.noteSkip(file, "in Google's trash; --include-trashed imports it")
+      return nil
+    }
+    if !isCompanion { item.name = description.name(of: name) }
+    item.metadata = description.metadata
+    return item
   }
 
   /// The album that a folder is. Reports all JSON files that describe no picture of the folder.
   private func album(
-    of path: [UInt8], others: [String], _ names: [String: [UInt8]], _ report: ImportReport
+    of path: [UInt8], others: [String], _ files: FolderFiles, _ report: ImportReport
   ) -> ImportedAlbum? {
-    let folderName = LibraryPath.display(LibraryPath.name(of: path))
+    let folderName = Self.name(path)
     var album: ImportedAlbum?
     for name in others {
-      guard let bytes = names[name] else { continue }
-      let filePath = LibraryPath.join(path, bytes)
-      guard var json = parse(filePath, report) else {
-        report.noteFailure(filePath, "it is no JSON object of at most \(Self.maximumJSONBytes) bytes")
+      guard let filePath = files.path(of: name) else { continue }
+      guard var json = parse(filePath) else {
+        report.noteFailure(filePath, "it is not a JSON object of at most \(Self.maximumJSONBytes) bytes")
         continue
       }
       if json.has("photoTakenTime") {
-        report.noteSkip(
-          filePath, "its picture is not in the same folder; unpack all parts of the export into one folder")
+        report.noteFailure(filePath, "its picture is not in the same folder; a part of the export may be missing")
       } else if json.has("title"), album == nil, !path.isEmpty {
         let title = ImportedText.line(json.text("title"), limit: ImportedText.titleBytes, report)
         if Self.isYear(folderName) { continue }
-        album = ImportedAlbum(key: path, title: title ?? folderName)
+        album = ImportedAlbum(key: "takeout:" + LibraryPath.display(path), title: title ?? folderName)
         reportAlbum(&json, report)
       } else {
         report.noteSkip(filePath, "a JSON file that describes no picture")
@@ -121,7 +191,7 @@ package struct TakeoutExport: ImportSource {
     return year.count == 4 && year.allSatisfy(\.isNumber) && yearFolders.contains { $0 + year == name }
   }
 
-  private func parse(_ path: [UInt8], _ report: ImportReport) -> JSONFields? {
+  private func parse(_ path: [UInt8]) -> JSONFields? {
     do throws(SystemError) {
       return JSONFields(parsing: try folder.read(path, limit: Self.maximumJSONBytes))
     } catch {

@@ -2,11 +2,13 @@
 // that exports of the years 2015 to 2025 follow:
 //
 //     IMG_1.jpg                       IMG_1.jpg.json, since 2024 IMG_1.jpg.supplemental-metadata.json
-//     long names                      the JSON's name is cut to 46 characters before `.json`, anywhere in it:
+//     long names                      the JSON's name is cut to 46 UTF-16 units before `.json`, anywhere in it:
 //                                     `IMG_1.jpg.supplemental-me.json`, `IMG_1.jpg..json`, `A very long na.json`
 //     IMG_1(1).jpg                    IMG_1.jpg(1).json, IMG_1.jpg.supplemental-metadata(1).json
-//     IMG_1-edited.jpg                that of IMG_1.jpg; the word is in the user's language
+//     two names with the same cut     `A very long na.json` and `A very long na(1).json`: their titles tell them apart
+//     IMG_1-edited.jpg                that of IMG_1.jpg; the word is in the user's language, and cut in long names
 //     IMG_1.mp4 of a live photo       that of IMG_1.heic
+//     PXL_1.MP, PXL_1.MP~2            that of PXL_1.MP.jpg, PXL_1.MP~2.jpg
 //     no extension in the title       IMG_1.json
 
 import Foundation
@@ -21,25 +23,30 @@ struct TakeoutSidecars {
 
   static let fileExtension = ".json"
   private static let suffix = ".supplemental-metadata"
-  /// Shorter names are never cut. The limit is 46; some exports count other units.
+  /// Shorter names are never cut. The limit is 46 UTF-16 units; some exports count other units.
   private static let shortestCut = 40
-  /// What is appended to the name of an edited picture.
-  private static let editedSuffixes = [
-    "-edited", "-bearbeitet", "-modifié", "-editado", "-editada", "-modificato", "-bewerkt", "-edytowane",
-    "-redigerad", "-redigeret", "-redigert", "-muokattu", "-upraveno", "-düzenlendi", "-измененный", "-編集済み",
-    "-已修改", "-수정됨", "-effects", "-edit",
+  static let videoExtensions: Set<String> = [".mp4", ".mov", ".mp", ".mv", ".m4v"]
+  static let rawExtensions: Set<String> = [
+    ".dng", ".cr2", ".cr3", ".nef", ".nrw", ".arw", ".raf", ".rw2", ".orf", ".pef", ".srw",
   ]
 
   private var names: [Key: String] = [:]
+  /// The counters of the JSON files of each base.
+  private var counters: [String: [Int?]] = [:]
   /// The names of the other files by their stem in lower case.
   private var siblings: [String: [String]] = [:]
+  private let title: (String) -> String?
 
-  /// - Parameter files: all names of one folder.
-  init(_ files: [String]) {
+  /// - Parameters:
+  ///   - files: all names of one folder.
+  ///   - title: the title that a JSON file states.
+  init(_ files: [String], title: @escaping (String) -> String? = { _ in nil }) {
+    self.title = title
     for file in files {
       if Self.isJSON(file) {
         let (base, counter) = Self.parts(String(file.dropLast(Self.fileExtension.count)))
         names[Key(base: base, counter: counter)] = file
+        counters[base, default: []].append(counter)
       } else {
         siblings[Self.stem(file).lowercased(), default: []].append(file)
       }
@@ -48,38 +55,88 @@ struct TakeoutSidecars {
 
   static func isJSON(_ name: String) -> Bool { name.lowercased().hasSuffix(fileExtension) }
 
-  /// The JSON file of a picture or video, and whether it is that of another file with the same stem.
-  func sidecar(of file: String) -> (name: String, isShared: Bool)? {
-    if let own = own(file) { return (own, false) }
-    let (stem, fileExtension) = (Self.stem(file), Self.pathExtension(file))
-    let (plain, counter) = Self.parts(stem)
-    for edited in Self.editedSuffixes where plain.hasSuffix(edited) {
-      let original = String(plain.dropLast(edited.count)) + (counter.map { "(\($0))" } ?? "")
-      if let found = own(original + fileExtension) ?? shared(original, except: file) { return (found, false) }
-    }
-    if let found = shared(stem, except: file) { return (found, true) }
-    return names[Key(base: stem, counter: nil)].map { ($0, false) }
+  static func isVideo(_ name: String) -> Bool {
+    let fileExtension = pathExtension(name).lowercased()
+    return videoExtensions.contains(fileExtension) || fileExtension.hasPrefix(".mp~")
   }
 
-  private func shared(_ stem: String, except file: String) -> String? {
-    (siblings[stem.lowercased()] ?? []).lazy.filter { $0 != file }.compactMap { own($0) }.first
+  static func isRAW(_ name: String) -> Bool { rawExtensions.contains(pathExtension(name).lowercased()) }
+
+  /// The JSON file of a picture or video, and whether it is that of another file, whose edited version, video or RAW file
+  /// this one is.
+  func sidecar(of file: String) -> (name: String, isShared: Bool)? {
+    if let own = own(file) { return (own, false) }
+    if let picture = picture(of: file), let found = own(picture) { return (found, true) }
+    if let found = original(of: file) { return (found, false) }
+    return names[Key(base: Self.stem(file), counter: nil)].map { ($0, false) }
+  }
+
+  /// The picture that a video or a RAW file belongs to, by its name.
+  func picture(of file: String) -> String? {
+    guard Self.isVideo(file) || Self.isRAW(file) else { return nil }
+    let candidates = (siblings[Self.stem(file).lowercased()] ?? []) + (siblings[file.lowercased()] ?? [])
+    return candidates.first { $0 != file && !Self.isVideo($0) && !Self.isRAW($0) }
+  }
+
+  /// The JSON file of the picture that this one was edited from: the name has a hyphen and words more.
+  private func original(of file: String) -> String? {
+    let (stem, counter) = Self.parts(Self.stem(file))
+    let number = counter.map { "(\($0))" } ?? ""
+    var end = stem.endIndex
+    while let hyphen = stem[..<end].lastIndex(of: "-"), hyphen > stem.startIndex {
+      end = hyphen
+      let words = stem[stem.index(after: hyphen)...]
+      guard !words.isEmpty, words.allSatisfy({ $0.isLetter || $0 == " " || $0 == "-" }) else { return nil }
+      let base = String(stem[..<hyphen]) + number
+      if let found = own(base + Self.pathExtension(file)) { return found }
+      let others = (siblings[base.lowercased()] ?? []).filter { $0 != file && !Self.isVideo($0) }
+      if let found = others.lazy.compactMap({ own($0) }).first { return found }
+    }
+    return nil
   }
 
   private func own(_ file: String) -> String? {
     let (stem, counter) = Self.parts(Self.stem(file))
-    if counter != nil, let found = name(stem + Self.pathExtension(file), counter) { return found }
-    return name(file, nil)
+    if counter != nil, let found = name(stem + Self.pathExtension(file), counter, of: file) { return found }
+    return name(file, nil, of: file)
   }
 
   /// The JSON file whose name is this one, with the suffix or a part of it, possibly cut.
-  private func name(_ full: String, _ counter: Int?) -> String? {
-    var base = full + Self.suffix
-    let shortest = min(full.count, Self.shortestCut)
-    while base.count >= shortest {
-      if let found = names[Key(base: base, counter: counter)] { return found }
-      base.removeLast()
+  private func name(_ full: String, _ counter: Int?, of file: String) -> String? {
+    var base = (full + Self.suffix).unicodeScalars
+    var length = full.utf16.count + Self.suffix.utf16.count
+    let whole = full.utf16.count
+    while length >= min(whole, Self.shortestCut) {
+      let text = String(base)
+      if length >= whole {
+        if let found = names[Key(base: text, counter: counter)] { return found }
+      } else if let found = cut(text, counter, of: file) {
+        return found
+      }
+      guard let last = base.popLast() else { return nil }
+      length -= UTF16.width(last)
     }
     return nil
+  }
+
+  /// The JSON file of a cut name: several pictures may have the same one.
+  private func cut(_ base: String, _ counter: Int?, of file: String) -> String? {
+    guard let counters = counters[base] else { return nil }
+    let candidates = counters.compactMap { names[Key(base: base, counter: $0)] }
+    let titled = candidates.filter { title($0).map { Self.isTitle($0, of: file) } ?? false }
+    if let found = titled.first { return found }
+    // Google has changed the name in another way, or the title can't be read.
+    let files = siblings.values.joined().count { $0.hasPrefix(base) }
+    return candidates.count == 1 && files <= 1 || candidates.allSatisfy({ title($0) == nil })
+      ? names[Key(base: base, counter: counter)] : nil
+  }
+
+  /// Whether a file's name is that of a title, possibly cut. Google replaces some characters by underscores.
+  private static func isTitle(_ title: String, of file: String) -> Bool {
+    func plain(_ text: String) -> String { String(text.map { $0.isLetter || $0.isNumber ? $0 : "_" }).lowercased() }
+    let stem = parts(stem(file)).base
+    return pathExtension(title).lowercased() == pathExtension(file).lowercased()
+      && plain(self.stem(title)).hasPrefix(plain(stem))
   }
 
   // MARK: Names

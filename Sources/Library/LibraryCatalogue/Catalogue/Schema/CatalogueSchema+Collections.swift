@@ -35,6 +35,12 @@ extension CatalogueSchema {
       CHECK ((type = 'smartAlbum') = (rule IS NOT NULL))
     ) STRICT;
     CREATE INDEX collectionByParent ON collection (parent, position);
+    -- The album that an import has made of an album of an export, however it is called now.
+    CREATE TABLE importedAlbum (
+      key TEXT PRIMARY KEY,
+      collection INTEGER NOT NULL REFERENCES collection (id) ON DELETE CASCADE
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX importedAlbumByCollection ON importedAlbum (collection);
     CREATE INDEX collectionByKeyAsset ON collection (keyAsset) WHERE keyAsset IS NOT NULL;
 
     -- The collections of each library.

@@ -38,15 +38,19 @@ struct AssetPairing {
   /// - Parameters:
   ///   - row: the file's own row, if it has one.
   ///   - joinable: the assets that the file may join.
+  ///   - partner: the asset that it is known to belong to: dates need not show it.
   static func find(
-    for media: ProbedMedia, at path: [UInt8], excluding row: Int64?, among joinable: JoinableAssets, _ db: Database
+    for media: ProbedMedia, at path: [UInt8], excluding row: Int64?, among joinable: JoinableAssets,
+    known partner: Int64?, _ db: Database
   ) throws -> AssetPairing? {
     for other in try candidates(for: media, at: path, db) where other.file != row {
       guard try joinable.contains(other.asset, db) else { continue }
       let isOtherRAW = isRAWType(other.uniformTypeIdentifier)
+      let isKnown = other.asset == partner
       switch (media.mediaType, other.mediaType) {
       case (.image, .image) where media.isRAW != isOtherRAW:
-        guard isSameStem(path, other.path), isSameTime(media, other), try hasNoFile(.alternatePhoto, other.asset, db)
+        guard isSameStem(path, other.path), isKnown || isSameTime(media, other),
+          try hasNoFile(.alternatePhoto, other.asset, db)
         else {
           continue
         }
@@ -54,10 +58,10 @@ struct AssetPairing {
           asset: other.asset, file: other.file, newFileRole: media.isRAW ? .alternatePhoto : nil,
           existingFileRole: .alternatePhoto)
       case (.image, .video) where !media.isRAW:
-        guard isLivePhotoPair(media, path, other, duration: other.duration) else { continue }
+        guard isLivePhotoPair(media, path, other, duration: other.duration, isKnown) else { continue }
         return AssetPairing(asset: other.asset, file: other.file, newFileRole: nil, existingFileRole: .pairedVideo)
       case (.video, .image) where !isOtherRAW:
-        guard isLivePhotoPair(media, path, other, duration: media.durationSeconds),
+        guard isLivePhotoPair(media, path, other, duration: media.durationSeconds, isKnown),
           try hasNoFile(.pairedVideo, other.asset, db)
         else { continue }
         return AssetPairing(
@@ -122,12 +126,12 @@ struct AssetPairing {
   }
 
   private static func isLivePhotoPair(
-    _ media: ProbedMedia, _ path: [UInt8], _ other: Candidate, duration: Double
+    _ media: ProbedMedia, _ path: [UInt8], _ other: Candidate, duration: Double, _ isKnown: Bool
   ) -> Bool {
     if let one = media.contentIdentifier, let another = other.contentIdentifier { return one == another }
-    guard isSameStem(path, other.path), duration <= maximumPairedVideoSeconds, let date = media.embeddedDate,
-      let otherDate = other.creationDate
-    else { return false }
+    guard isSameStem(path, other.path), duration <= maximumPairedVideoSeconds else { return false }
+    if isKnown { return true }
+    guard let date = media.embeddedDate, let otherDate = other.creationDate else { return false }
     let difference = abs(date - otherDate)
     if difference <= videoToleranceMilliseconds { return true }
     // If at least one date has no time zone, their difference may include a zone offset; so compare modulo a quarter of

@@ -29,6 +29,8 @@ struct AssetWriter {
   var edits = ForeignEditWriter()
   /// The assets that a new file may join.
   var joinable = JoinableAssets.of(.whole)
+  /// The asset that a new file is known to belong to.
+  var partner: Int64?
 
   init(_ db: Database, token: Int64) throws {
     self.db = db
@@ -127,7 +129,9 @@ struct AssetWriter {
       try touch(asset)
       try refresh(asset)
     }
-    if let partner = try AssetPairing.find(for: media, at: file.path, excluding: row?.id, among: joinable, db) {
+    let pairing = try AssetPairing.find(
+      for: media, at: file.path, excluding: row?.id, among: joinable, known: partner, db)
+    if let partner = pairing {
       if let role = partner.newFileRole {
         try write(file, row: row?.id, asset: partner.asset, role: role, isPrimary: false, media: media)
         try touch(partner.asset)

@@ -150,7 +150,7 @@ extension ChangeRequest.Action {
     case .deleteAsset(.existing(let identifier)): .delete(identifier)
     case .restoreAsset(let identifier): .restore(identifier)
     case .createAsset(let path): .create(path: path)
-    case .createAssetFromStagedUpload(let identifier): .createFromUpload(identifier)
+    case .createAssetFromStagedUpload(let identifier, let asset): .createFromUpload(identifier, beside: asset)
     default: nil
     }
   }

@@ -18,6 +18,11 @@ extension ChangeListWriter {
         identifier, new.isFolder ? CollectionType.folder.rawValue : CollectionType.album.rawValue,
         new.isFolder ? "regularFolder" : "albumRegular", new.title, parent, token,
       ])
+    if let key = new.importKey {
+      try run(
+        "INSERT OR REPLACE INTO importedAlbum (key, collection) SELECT ?, id FROM collection WHERE localIdentifier = ?",
+        [key, identifier])
+    }
     return LocalIdentifier(identifier)
   }
 

@@ -3,6 +3,29 @@ import PhotoModel
 
 /// The change list entries that describe an asset: titles, captions, keywords, ratings and picks of bursts.
 extension ChangeListWriter {
+  /// What an update may do that only adds: see ``AssetUpdate/onlyAdds``.
+  func additions(of update: AssetUpdate, to asset: Int64) throws -> AssetUpdate {
+    let row = try Row.fetchOne(
+      db.cachedStatement(
+        sql: "SELECT creationDateSource, hasUserLocation, userFields, keywords FROM asset WHERE id = ?"),
+      arguments: [asset])
+    guard let row else { return update }
+    var update = update
+    if row[0] == DateSource.user.rawValue { (update.creationDate, update.utcOffset) = (nil, nil) }
+    if row[1] { update.location = nil }
+    let userFields = UserFields(rawValue: row[2])
+    if userFields.contains(.title) { update.title = nil }
+    if userFields.contains(.caption) { update.caption = nil }
+    if userFields.contains(.rating) { update.rating = nil }
+    if let keywords = update.keywords {
+      let words = TextList.strings(row[3])
+      let more = keywords.filter { !words.contains($0) }
+      let isUsers = userFields.contains(.keywords)
+      update.keywords = more.isEmpty || isUsers ? nil : Array((words + more).prefix(limits.keywords))
+    }
+    return update
+  }
+
   func updateDescription(of asset: Int64, _ update: AssetUpdate) throws {
     if let title = update.title { try set(.title, "title", title, asset) }
     if let caption = update.caption { try set(.caption, "caption", caption, asset) }

@@ -163,6 +163,7 @@ struct ChangeListWriter {
   /// The statements set `revision` and `modificationDate` themselves, which saves the triggers a second update of the
   /// row. The location statement does not, because confirming the file's own location is not a visible change.
   private func update(_ asset: Int64, _ name: ChangeTarget, _ update: AssetUpdate) throws {
+    let update = update.onlyAdds ? try additions(of: update, to: asset) : update
     if let isFavorite = update.isFavorite {
       try run(
         """

@@ -30,7 +30,9 @@ package struct ChangeRequest: Sendable, Hashable {
     /// Gives a placeholder to an upload that is already an asset.
     case createAssetFromUpload(LocalIdentifier)
     /// Creates an asset from a staged upload, and removes the staged upload.
-    case createAssetFromStagedUpload(UploadIdentifier)
+    ///
+    /// - Parameter beside: the asset whose RAW file, picture or video the upload is: see ``FileChange``.
+    case createAssetFromStagedUpload(UploadIdentifier, beside: LocalIdentifier? = nil)
     case createCollection(NewCollection)
     case updateCollection(ChangeTarget, CollectionUpdate)
     case deleteCollection(ChangeTarget)
@@ -103,6 +105,9 @@ package struct AssetUpdate: Sendable, Hashable {
   package var regions: [PictureRegion]?
   /// Whether the user picked this picture of its burst.
   package var isUserPick: Bool?
+  /// Only adds to the asset: a date, a place, a title, a caption and a rating that a user has set stay, and `keywords` are
+  /// added to those of the asset, unless a user has set these.
+  package var onlyAdds = false
 
   package init(
     isFavorite: Bool? = nil, isHidden: Bool? = nil, creationDate: Timestamp? = nil, utcOffset: Int? = nil,
@@ -121,11 +126,15 @@ package struct NewCollection: Sendable, Hashable {
   package var title: String
   /// The parent folder; `nil` for the top level.
   package var parent: ChangeTarget?
+  /// Of an album of an import: its name in the export, by which the next import finds it. See
+  /// ``Catalogue/importedAlbums()``.
+  package var importKey: String?
 
-  package init(isFolder: Bool, title: String, parent: ChangeTarget? = nil) {
+  package init(isFolder: Bool, title: String, parent: ChangeTarget? = nil, importKey: String? = nil) {
     self.isFolder = isFolder
     self.title = title
     self.parent = parent
+    self.importKey = importKey
   }
 }
 

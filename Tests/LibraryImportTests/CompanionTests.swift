@@ -1,0 +1,161 @@
+import Foundation
+import LibraryFixtures
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+@testable import LibraryCatalogue
+@testable import LibraryFiles
+@testable import LibraryImport
+
+@Suite("Import of pictures with videos and RAW files")
+struct CompanionTests {
+  private static func json(_ title: String, _ more: [String: Any] = [:]) -> [String: Any] {
+    ["title": title, "photoTakenTime": ["timestamp": "1688169590"]].merging(more) { $1 }
+  }
+
+  /// A short movie without a date.
+  private static func movie(_ number: Int, seconds: Int = 2) -> [UInt8] {
+    MovieFile {
+      $0.duration = seconds * 600
+      $0.keys = [("com.apple.quicktime.title", "\(number)")]
+    }.bytes
+  }
+
+  private static let raw = RAWSamples.file(
+    "dng",
+    .init {
+      $0.dateTimeOriginal = "2023:07:01 00:59:50"
+      $0.offsetTimeOriginal = nil
+      $0.hasLocation = false
+    }, previews: [])
+
+  @Test("the video and the RAW file of a picture get its folder and stem, and join it without dates that show it")
+  func joined() throws {
+    let library = try ImportedLibrary()
+    // Another picture has the name, in the folder of the month.
+    try library.folder.put(ImportedLibrary.picture(99), "2023/06/IMG_1.jpg")
+    try library.folder.put(ImportedLibrary.picture(98), "2023/06/IMG_1.dng.jpg")
+    try library.folder.scan(library.catalogue)
+    let picture = ImportedLibrary.picture(1)
+    try library.put(picture, "Photos from 2023/IMG_1.jpg")
+    try library.put(Self.json("IMG_1.jpg", ["description": "Words"]), "Photos from 2023/IMG_1.jpg.json")
+    try library.put(Self.movie(1), "Photos from 2023/IMG_1.MP4")
+    try library.put(Self.raw, "Photos from 2023/IMG_1.dng")
+    let outcome = try library.takeout()
+    #expect(outcome.report.added == 3 && outcome.report.failed == 0, "\(outcome.lines)")
+    let asset = try #require(try library.assets()[ImportedLibrary.digest(picture)])
+    #expect(asset.original.displayPath == "2023/06/IMG_1-2.jpg")
+    #expect(asset.mediaSubtypes.contains(.photoLive) && asset.descriptive.caption == "Words")
+    #expect(library.folder.allFiles.isSuperset(of: ["2023/06/IMG_1-2.MP4", "2023/06/IMG_1-2.dng"]))
+    #expect(try library.assets().count == 3)
+    let token = try library.catalogue.changeToken()
+    try library.folder.scan(library.catalogue)
+    #expect(try library.takeout().report.existing == 3)
+    #expect(try library.catalogue.changeToken() == token)
+  }
+
+  @Test("a video that is too long for a live photo is an asset of its own, with the properties of the description")
+  func notJoined() throws {
+    let library = try ImportedLibrary()
+    try library.put(ImportedLibrary.picture(1), "Sea/IMG_1.jpg")
+    try library.put(["title": "Sea"], "Sea/metadata.json")
+    try library.put(
+      Self.json("IMG_1.jpg", ["description": "Words", "archived": true]), "Sea/IMG_1.jpg.supplemental-metadata.json")
+    let movie = Self.movie(1, seconds: 20)
+    try library.put(movie, "Sea/IMG_1.MP4")
+    let outcome = try library.takeout()
+    #expect(outcome.report.added == 2 && outcome.report.failed == 0, "\(outcome.lines)")
+    let video = try #require(try library.assets()[ImportedLibrary.digest(movie)])
+    #expect(video.mediaType == .video && video.isHidden && video.descriptive.caption == "Words")
+    #expect(video.creationDate.milliseconds == 1_688_169_590_000)
+    #expect(try library.albums()["Sea"]?.count == 2)
+  }
+
+  @Test("a RAW file that joins a picture of the library keeps what a user has set, and adds the rest")
+  func joinsExisting() throws {
+    let library = try ImportedLibrary()
+    let exif = EXIFBlock { $0.dateTimeOriginal = "2023:07:01 00:59:50" }
+    let picture = ImportedLibrary.picture(1, exif: exif)
+    try library.folder.put(picture, "2023/07/IMG_1.jpg")
+    try library.folder.scan(library.catalogue)
+    let asset = try #require(try library.assets().values.first)
+    var update = AssetUpdate()
+    update.caption = "mine"
+    update.creationDate = Timestamp(milliseconds: 1_000_000)
+    update.location = Location(latitude: 1, longitude: 2)
+    _ = try ChangeListExecutor(
+      catalogue: library.catalogue, files: try library.folder.files(library.catalogue), limits: ChangeLimits()
+    ).perform([ChangeRequest(.updateAsset(.existing(asset.localIdentifier), update))], for: .local)
+    try library.put(Self.raw, "IMG_1.dng")
+    try library.put(
+      Self.json(
+        "IMG_1.dng",
+        [
+          "description": "theirs", "favorited": true, "people": [["name": "Ada"]],
+          "geoData": ["latitude": 3, "longitude": 4, "altitude": 0],
+        ]), "IMG_1.dng.json")
+    let outcome = try library.takeout()
+    #expect(outcome.report.added == 1 && outcome.report.failed == 0, "\(outcome.lines)")
+    let after = try #require(try library.assets().values.first)
+    #expect(try library.assets().count == 1 && after.localIdentifier == asset.localIdentifier)
+    #expect(after.descriptive.caption == "mine" && after.creationDate.milliseconds == 1_000_000)
+    #expect(after.location == Location(latitude: 1, longitude: 2))
+    #expect(after.isFavorite && after.descriptive.keywords == ["Ada"])
+  }
+
+  @Test("parts of a Takeout that are each in a folder of their own are one export")
+  func parts() throws {
+    let library = try ImportedLibrary()
+    let pictures = (0..<3).map { ImportedLibrary.picture($0) }
+    try library.put(pictures[0], "takeout-001/Takeout/Google Photos/Sea/0.jpg")
+    try library.put(["title": "Sea"], "takeout-001/Takeout/Google Photos/Sea/metadata.json")
+    try library.put(Self.json("0.jpg", ["favorited": true]), "takeout-002/Takeout/Google Photos/Sea/0.jpg.json")
+    try library.put(pictures[1], "takeout-002/Takeout/Google Photos/Sea/1.jpg")
+    try library.put(Self.json("1.jpg"), "takeout-001/Takeout/Google Photos/Sea/1.jpg.json")
+    try library.put(pictures[2], "takeout-002/Takeout/Google Photos/Photos from 2020/2.jpg")
+    try library.put("PK", "takeout-003.zip")
+    let outcome = try library.takeout()
+    #expect(outcome.report.added == 3 && outcome.report.failed == 1, "\(outcome.lines)")
+    #expect(outcome.lines.contains("failed takeout-003.zip: an archive; unpack it first"))
+    #expect(outcome.lines.contains { $0.hasPrefix("undated ") && $0.contains("2.jpg") }, "\(outcome.lines)")
+    #expect(
+      try library.albums() == ["Sea": [ImportedLibrary.digest(pictures[0]), ImportedLibrary.digest(pictures[1])]])
+    #expect(try library.assets()[ImportedLibrary.digest(pictures[0])]?.isFavorite == true)
+  }
+
+  @Test("an album that was renamed since, or that comes in another order, is found again")
+  func albums() throws {
+    let library = try ImportedLibrary()
+    func put(_ folder: String, _ number: Int) throws {
+      try library.put(ImportedLibrary.picture(number), "\(folder)/\(number).jpg")
+      try library.put(["title": "Sea"], "\(folder)/metadata.json")
+    }
+    try put("b", 1)
+    _ = try library.takeout()
+    try put("a", 0)
+    _ = try library.takeout()
+    let expected: [String: Set<Data>] = [
+      "Sea": [ImportedLibrary.digest(ImportedLibrary.picture(1))],
+      "Sea (2)": [ImportedLibrary.digest(ImportedLibrary.picture(0))],
+    ]
+    #expect(try library.albums() == expected)
+    let made = try #require(try library.catalogue.importedAlbums()["takeout:b"])
+    _ = try ChangeListExecutor(
+      catalogue: library.catalogue, files: try library.folder.files(library.catalogue), limits: ChangeLimits()
+    ).perform([ChangeRequest(.updateCollection(.existing(made), CollectionUpdate(title: "Lake")))], for: .local)
+    try put("b", 2)
+    #expect(try library.takeout().report.albumsMade == 0)
+    #expect(try library.albums()["Lake"]?.count == 2 && library.albums().count == 2)
+  }
+
+  @Test("a library that was never scanned is refused, because each of its files would be added again")
+  func unscanned() throws {
+    let library = try ImportedLibrary()
+    try library.folder.put(ImportedLibrary.picture(1), "1.jpg")
+    try library.put(ImportedLibrary.picture(1), "1.jpg")
+    #expect(throws: ImportError.notScanned(path: library.folder.root)) { try library.takeout() }
+    try library.folder.scan(library.catalogue)
+    #expect(try library.takeout().report.existing == 1)
+  }
+}
