@@ -10,8 +10,8 @@ import Testing
 /// With a disk that can't be written, the cache stores nothing, logs one line and counts the entries.
 @Suite("Disk cache: full, read-only and broken disks")
 struct OutageTests {
-  private static let error = "error the disk cache can't be written: pictures are rendered instead"
-  private static let recovery = "info the disk cache can be written again"
+  private static let error = "error disk cache write failed"
+  private static let recovery = "info disk cache writable again"
 
   @Test(
     "after a failed write the store pauses, then works again",
@@ -171,7 +171,7 @@ struct OutageTests {
     first.keep(1)
     let second = cache.open()
     #expect(second.statistics.isOff)
-    #expect(cache.lines == ["error the disk cache is off: another process has its folder"])
+    #expect(cache.lines == ["error disk cache disabled"])
     second.keep(2)
     #expect(!second.finds(1) && !second.contains(Sample.key(1), .frame) && !first.finds(2))
     first.close()

@@ -106,7 +106,7 @@ struct ProcessTests {
     #expect(writer.number() == 19)
     let store = cache.open(capacityBytes: 1_000_000)
     #expect(store.statistics.isOff && !store.finds(19))
-    #expect(cache.lines == ["error the disk cache is off: another process has its folder"])
+    #expect(cache.lines == ["error disk cache disabled"])
     writer.kill()
     writer.process.waitUntilExit()
     let later = cache.open(capacityBytes: 1_000_000)

@@ -85,7 +85,7 @@ struct BadTIFFTests {
   func samples() {
     for (text, entry) in [
       ("whose samples differ in their number of bits", Entry(258, type: 3, [8, 8, 4])),
-      ("whose samples are no unsigned integers", Entry(339, type: 3, [2, 2, 2])),
+      ("whose samples are not unsigned integers", Entry(339, type: 3, [2, 2, 2])),
     ] {
       #expect(throws: CodecError.unsupported("a TIFF picture \(text)")) {
         try render(Self.file { $0.entries = [entry] }.bytes, TIFFTests.whole)

@@ -89,7 +89,7 @@ struct DegradedFrameTests {
     let file = Self.photograph(Array(Self.thumbnail.dropLast(Self.thumbnail.count / 3)))
     let (deliveries, lines) = try await deliveries(file, .fastFormat)
     #expect(frames(deliveries).map(\.result.source) == [.original])
-    #expect(lines.all.contains { $0.message == "a thumbnail was not used" && $0.fields["reason"]?.isEmpty == false })
+    #expect(lines.all.contains { $0.message == "thumbnail not used" && $0.fields["reason"]?.isEmpty == false })
   }
 
   @Test("warnings of C libraries are log fields: library, number, first text")
@@ -100,7 +100,7 @@ struct DegradedFrameTests {
     }
     let (deliveries, lines) = try await deliveries(broken, .highQualityFormat)
     #expect(frames(deliveries).count == 1)
-    let line = try #require(lines.all.first { $0.message == "a codec warned" })
+    let line = try #require(lines.all.first { $0.message == "codec warning" })
     #expect(line.fields["library"] == "libjpeg" && line.fields["asset"] == "a")
     #expect((line.fields["warnings"].flatMap { Int($0) } ?? 0) > 0 && line.fields["first"]?.isEmpty == false)
   }

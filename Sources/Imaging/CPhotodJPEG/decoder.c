@@ -205,7 +205,7 @@ photod_jpeg_status photod_jpeg_prepare(photod_jpeg_decoder *decoder, photod_jpeg
   if (options.planar) {
     if (info->jpeg_color_space != JCS_YCbCr || info->num_components != PHOTOD_JPEG_PLANES) {
       decoder->errors.status = PHOTOD_JPEG_FAILED;
-      strcpy(decoder->errors.message, "not the YCbCr that its header told of");
+      strcpy(decoder->errors.message, "not YCbCr, which its header announced");
       return PHOTOD_JPEG_FAILED;
     }
     info->raw_data_out = TRUE;

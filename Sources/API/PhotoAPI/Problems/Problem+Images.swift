@@ -48,8 +48,8 @@ extension Problem {
     case .inCloud:
       self.init(
         404, "image-is-in-cloud", "The original is in the cloud",
-        detail: "The original is in a remote store, and nothing on this machine can stand in for it. A request for the "
-          + "image or its data with networkAccessAllowed=true fetches it.", fields: ["Image-Result": "in-cloud=?1"])
+        detail: "The original is in a remote store, and nothing on this machine can be sent instead. To download it, "
+          + "request the image or its data with networkAccessAllowed=true.", fields: ["Image-Result": "in-cloud=?1"])
     case .fetchFailed(let error): self.init(error)
     case .codec(let error): self.init(error)
     case .overBudget(let needed, let budget):
@@ -94,13 +94,14 @@ extension Problem {
         detail: "The remote store did not send the original in time. Retry later.")
     case .suspended(let retryAfter):
       self.init(
-        503, "original-store-unavailable", "The remote store does not work",
-        detail: "The remote store failed repeatedly, and is not asked for a while. Local pictures are not affected.",
+        503, "original-store-unavailable", "The remote store is unavailable",
+        detail: "The remote store failed repeatedly. Retry after the time in Retry-After. Local pictures are not "
+          + "affected.",
         fields: ["Retry-After": "\(max(1, retryAfter.components.seconds))"])
     case .failed:
       self.init(
         502, "original-fetch-failed", "The original could not be fetched",
-        detail: "The remote store failed or refused. See the daemon's log.")
+        detail: "The remote store failed, or refused the request. See the daemon's log.")
     }
   }
 

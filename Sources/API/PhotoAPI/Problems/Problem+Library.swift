@@ -121,7 +121,8 @@ extension Problem {
       self.init(
         409, "disk-missing", "A disk is missing",
         detail:
-          "The disk of that folder of the library is not mounted. What was stored there now would be hidden by it.")
+          "The disk of this folder is not mounted. A file stored there now would be hidden when the disk is mounted "
+          + "again. Mount the disk, then retry.")
     case .linkedFile:
       self.init(
         409, "linked-file", "The file of another asset",
@@ -159,8 +160,8 @@ extension Problem {
         detail: "Nothing was changed in the library. Try again later.")
     case .suspended(let retryAfter):
       self.init(
-        503, "original-store-unavailable", "The store is not available",
-        detail: "The remote store failed repeatedly, and is not asked for a while. Nothing was changed.",
+        503, "original-store-unavailable", "The remote store is unavailable",
+        detail: "The remote store failed repeatedly. Retry after the time in Retry-After. Nothing was changed.",
         fields: ["Retry-After": "\(max(1, retryAfter.components.seconds))"])
     case .fileTooLarge(let limit):
       self.init(
@@ -169,7 +170,8 @@ extension Problem {
     case .failed:
       self.init(
         502, "library-store-failed", "The library's store failed",
-        detail: "The remote store failed or refused, and nothing was changed in the library. See the daemon's log.")
+        detail: "The remote store failed, or refused the request, and nothing was changed in the library. See the "
+          + "daemon's log.")
     }
   }
 }

@@ -66,7 +66,7 @@ package final class JPEGPlaneDecoder: PictureDecoder {
     groupCount = (Int(output.height) + lines - 1) / lines
     let expected = header.jpegComponents?.planes(of: header.storedSize, eighths: eighths)
     guard planes.map(\.size) == expected?.map(\.size) else {
-      throw .malformed("components that its header did not have", offset: nil)
+      throw .malformed("components that differ from the header's", offset: nil)
     }
   }
 

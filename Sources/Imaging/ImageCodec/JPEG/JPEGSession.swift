@@ -35,7 +35,7 @@ final class JPEGSession {
       try JPEGMarkers.checkScanCount(source, range: range, maximumScans: limits.jpegScans, stop: stop)
     }
     guard PixelSize(width: Int(header.width), height: Int(header.height)) == size else {
-      throw .malformed("a size that its header did not have", offset: nil)
+      throw .malformed("a size that differs from the header's", offset: nil)
     }
   }
 
@@ -72,7 +72,7 @@ final class JPEGSession {
     case PHOTOD_JPEG_NO_MEMORY: throw .outOfMemory
     case PHOTOD_JPEG_TOO_MANY_SCANS:
       throw .limitExceeded("the number of scans", limit: maximumScans, found: maximumScans + 1)
-    case PHOTOD_JPEG_NEEDS_INPUT: throw .malformed("the header is not there yet", offset: cursor.position)
+    case PHOTOD_JPEG_NEEDS_INPUT: throw .malformed("the header is incomplete", offset: cursor.position)
     default:
       let report = report
       if report.read_failed { throw .readFailed(code: cursor.failure ?? 0) }

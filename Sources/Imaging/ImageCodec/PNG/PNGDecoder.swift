@@ -67,7 +67,7 @@ package final class PNGDecoder: RowDecoder {
     }
     guard PixelSize(width: Int(header.width), height: Int(header.height)) == size else {
       photod_png_decoder_destroy(handle)
-      throw .malformed("a size that its header did not have", offset: nil)
+      throw .malformed("a size that differs from the header's", offset: nil)
     }
     self.handle = handle
     self.context = context
@@ -110,7 +110,7 @@ package final class PNGDecoder: RowDecoder {
     case PHOTOD_PNG_STOPPED: return .stopped
     case PHOTOD_PNG_NO_MEMORY: return .outOfMemory
     case PHOTOD_PNG_TRUNCATED: return .truncated(offset: cursor.position)
-    case PHOTOD_PNG_NEEDS_INPUT: return .malformed("the header is not there yet", offset: cursor.position)
+    case PHOTOD_PNG_NEEDS_INPUT: return .malformed("the header is incomplete", offset: cursor.position)
     default:
       var report = photod_png_report()
       photod_png_decoder_report(handle, &report)

@@ -27,7 +27,7 @@ struct TIFFPageFields {
     // Both chroma samples of L*a*b* are signed.
     let isLab = try number(.photometricInterpretation) == 8
     guard formats.allSatisfy({ $0 == 1 || $0 == 4 || ($0 == 2 && isLab) }) else {
-      throw .unsupported("a TIFF picture whose samples are no unsigned integers")
+      throw .unsupported("a TIFF picture whose samples are not unsigned integers")
     }
     guard [1, 2, 4, 8, 16].contains(bits) else { throw .unsupported("a TIFF picture with \(bits) bits a sample") }
     return bits

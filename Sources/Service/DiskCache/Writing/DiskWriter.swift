@@ -65,9 +65,9 @@ final class DiskWriter: @unchecked Sendable {
     switch reading {
     case .entry, .missing: break
     case .damaged(let damage):
-      logger.warning("a damaged cache entry is removed", metadata: ["damage": "\(damage.rawValue)"])
+      logger.warning("damaged cache entry removed", metadata: ["damage": "\(damage.rawValue)"])
     case .failed(let code):
-      logger.warning("a cache entry can't be read", metadata: ["errno": "\(code)"])
+      logger.warning("cache entry unreadable", metadata: ["errno": "\(code)"])
     }
   }
 
@@ -142,7 +142,7 @@ final class DiskWriter: @unchecked Sendable {
     let index: DiskIndex
     do { index = try folder.openIndex() } catch {
       guard case .indexDamaged(let reason) = DiskFault(error) else { throw error }
-      logger.warning("the disk cache's index can't be used: the cache is emptied", metadata: ["reason": "\(reason)"])
+      logger.warning("disk cache emptied", metadata: ["reason": "index unusable: \(reason)"])
       folder.removeIndex()
       index = try folder.openIndex()
     }
@@ -191,7 +191,7 @@ final class DiskWriter: @unchecked Sendable {
     let entries = batch.entries.sorted { $0.value.lastUse < $1.value.lastUse }
     for piece in entries.pieces(of: Self.entriesPerTransaction) { try write(piece, index) }
     try environment.check(.batchDone)
-    if buffer.withLock({ $0.recovered() }) { logger.info("the disk cache can be written again") }
+    if buffer.withLock({ $0.recovered() }) { logger.info("disk cache writable again") }
   }
 
   private func write(_ entries: ArraySlice<(key: EntryName, value: WriteBuffer.Waiting)>, _ index: DiskIndex) throws {
@@ -246,7 +246,9 @@ final class DiskWriter: @unchecked Sendable {
     lock = nil
     if case .folderInUse = fault {
       if buffer.withLock({ $0.turnOff() }) {
-        logger.error("the disk cache is off: another process has its folder", metadata: ["folder": "\(folder.path)"])
+        logger.error(
+          "disk cache disabled",
+          metadata: ["reason": "folder used by another process", "folder": "\(folder.path)"])
       }
       _ = buffer.withLock { $0.batchFinished(hasMore: false) }
       return
@@ -255,8 +257,7 @@ final class DiskWriter: @unchecked Sendable {
     let now = environment.now()
     if buffer.withLock({ $0.failed(now: now) }) {
       logger.error(
-        "the disk cache can't be written: pictures are rendered instead",
-        metadata: ["reason": "\(fault)", "retry": "\(limits.retryDelay)"])
+        "disk cache write failed", metadata: ["reason": "\(fault)", "retry": "\(limits.retryDelay)"])
     }
   }
 
@@ -270,7 +271,7 @@ final class DiskWriter: @unchecked Sendable {
         }
         try index.close(isClean: sweep == nil)
       } catch {
-        logger.warning("the disk cache was not closed properly", metadata: ["reason": "\(DiskFault(error))"])
+        logger.warning("disk cache not closed cleanly", metadata: ["reason": "\(DiskFault(error))"])
         try? index.close(isClean: false)
       }
     }

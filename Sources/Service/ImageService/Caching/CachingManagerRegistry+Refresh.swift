@@ -134,7 +134,7 @@ extension CachingManagerRegistry {
     do throws(CachingError) {
       return try body()
     } catch {
-      logger.error("a preheat window can't be looked up", metadata: ["error": "\(error)"])
+      logger.error("preheat window lookup failed", metadata: ["error": "\(error)"])
       return nil
     }
   }

@@ -80,7 +80,7 @@ struct FrameRenderer: Sendable {
       return try frame(plan, from: source, attributes, stop: stop)
     } catch {
       logger.debug(
-        "a thumbnail was not used", metadata: ["asset": "\(attributes.asset.localIdentifier)", "reason": "\(error)"])
+        "thumbnail not used", metadata: ["asset": "\(attributes.asset.localIdentifier)", "reason": "\(error)"])
       return nil
     }
   }
@@ -97,7 +97,7 @@ struct FrameRenderer: Sendable {
       ).map(attributes.frame)
     } catch {
       logger.debug(
-        "a thumbnail was not used", metadata: ["asset": "\(attributes.asset.localIdentifier)", "reason": "\(error)"])
+        "thumbnail not used", metadata: ["asset": "\(attributes.asset.localIdentifier)", "reason": "\(error)"])
       return nil
     }
   }
@@ -161,7 +161,7 @@ struct FrameRenderer: Sendable {
   func log(_ warnings: CodecWarnings?, of asset: Asset) {
     guard let warnings else { return }
     logger.info(
-      "a codec warned",
+      "codec warning",
       metadata: [
         "asset": "\(asset.localIdentifier)", "library": "\(warnings.library)", "warnings": "\(warnings.count)",
         "first": "\(warnings.first)",

@@ -130,7 +130,7 @@ struct MovieSamples {
     guard let keys else { return index }
     let number = try entry(keys, index, 0, 4)
     guard number >= 1, number <= sizes.count else {
-      throw .malformed("a key frame that is no sample", offset: keys.start)
+      throw .malformed("a key frame that is not a sample", offset: keys.start)
     }
     return number - 1
   }

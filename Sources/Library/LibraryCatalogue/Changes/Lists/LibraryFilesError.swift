@@ -39,7 +39,7 @@ package enum LibraryFilesError: Error, Sendable, Equatable {
   case tooManyUploads(limit: Int)
   /// All staged uploads together would have more bytes than the limit.
   case stagedStorageFull(limit: Int64)
-  /// The store of a library that is a bucket failed or refused.
+  /// The store of a library that is a bucket failed, or refused the request.
   case storeFailed(LibraryStoreFailure)
   /// A system call failed on this path below the root.
   case failed(path: [UInt8], SystemError)
