@@ -1,4 +1,5 @@
-// Composes the decoder workers: programs beside photod that decode formats other than JPEG and PNG.
+// Composes the decoder workers: programs beside photod that decode HEIC, AVIF, WebP, JPEG XL, videos and RAW files, and
+// encode AVIF, WebP and JPEG XL.
 
 import DecoderWorkers
 import Foundation

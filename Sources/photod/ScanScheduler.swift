@@ -1,5 +1,6 @@
 // Runs the scans of the library: at start, at intervals, on request, and of changed paths while the library is watched.
-// After each full scan, expired files in the trash are deleted. Scans that change the catalogue start background work, as uploads do.
+// After each full scan, expired files in the trash are deleted. Scans that change the catalogue start background work,
+// as uploads do.
 //
 // Everything here runs on the serial queue photod.scan, except that the watcher receives events on its own queue.
 

@@ -36,8 +36,8 @@ extension PhotoAPI: HTTPHandler {
     handle(request, HeadCheck(request.head, from: peer, accessPolicy), nil, nil, from: peer, responder)
   }
 
-  /// Streamed are the bodies of uploads, and of requests that host, origin or a missing credential rejects: they are
-  /// refused without receiving the body.
+  /// Streams the bodies of uploads. A request that is refused because of its host, its origin or a missing credential
+  /// is streamed too, so that its body is never received.
   package func streamHandler(for head: RequestHead, from peer: Peer) -> StreamHandler? {
     let check = HeadCheck(head, from: peer, accessPolicy)
     let endpoint = check.route?.resource.endpoint(for: head.method)

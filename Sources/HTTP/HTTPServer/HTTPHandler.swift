@@ -9,8 +9,8 @@ package typealias StreamHandler = (_ body: StreamedBody, _ responder: Responder)
 package protocol HTTPHandler: Sendable {
   /// The response to a request that can be served from memory; `nil` for every other request.
   ///
-  /// Called on a connection's queue, before `handle`, for every request without `Range`. It holds a lock no longer than a look-up takes
-  /// and makes no call-outs. For HEAD it returns the response to GET; the server omits the body.
+  /// Called on a connection's queue, before `handle`, for every request without `Range`. It holds a lock no longer than
+  /// a lookup takes and makes no call-outs. For HEAD it returns the response to GET; the server omits the body.
   func preparedResponse(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedResponse?
 
   /// The response to a GET request with `Range` that can be sent from an open file; `nil` for every other request. It is

@@ -6,8 +6,8 @@ package struct ServerLimits: Sendable {
   /// Bytes of requests that all connections together may hold, in addition to ``RequestParser/uncountedBytes`` each:
   /// large heads, and bodies from the moment they are announced. A request that exceeds it gets 503.
   package var requestBufferBytes: Int
-  /// Bytes of responses without an owner that may wait for their clients, over all connections. Counted are complete
-  /// bodies of more than two kilobytes until their last byte was handed to the kernel. A response that does not fit is
+  /// Bytes of responses without an owner that may wait for their clients, over all connections. A complete body of more
+  /// than two kilobytes counts until its last byte has been handed to the kernel. A response that does not fit is
   /// replaced by 503, so a body larger than this limit is never sent.
   package var responseBufferBytes: Int
   /// Total of open connections. At the limit, accepting pauses until a connection closes.

@@ -116,7 +116,8 @@ package struct DecodeRequest: Sendable, Hashable {
     return bytes
   }
 
-  /// The tiles of an AVIF picture that have the size `tileSize`, as in ``hevc(by:parameterSets:nalLengthBytes:tileSize:chroma:bitDepth:tiles:)``.
+  /// The tiles of an AVIF picture that have the size `tileSize`, as in
+  /// ``hevc(by:parameterSets:nalLengthBytes:tileSize:chroma:bitDepth:tiles:)``.
   ///
   /// - Parameter units: bitstream units that come before those of each tile.
   package static func av1(

@@ -1,12 +1,12 @@
-// The door of this module: decodes pictures in worker processes.
+// The entry point of this module: decodes pictures in worker processes.
 //
 //   decode -> DecoderFailures (failed before?) -> DecoderZygote (start it) -> DecoderSlots (wait for a pair)
 //     -> DecodeGroup of DecodeSessions: requests to the zygote, which forks a worker in a sandbox for each; bands of rows
 //        to the caller
 //     -> the worker has ended -> its slots are free again
 //
-// An encode is the same with an EncodeSession. It has places of its own: a render may wait for an encoder while it holds
-// a decoder's place, and encoders never wait for decoders.
+// An encode is the same with an EncodeSession. Encoders have their own permits: a render may wait for an encoder while
+// it holds a decoder permit, and encoders never wait for decoders.
 
 import CPhotodDecoder
 import Dispatch
@@ -44,9 +44,9 @@ package final class DecoderPool: Sendable {
   /// Slots that no worker uses.
   private let slots = Mutex<[DecoderSlots]>([])
   /// One for each decoder that may run.
-  private let places: DispatchSemaphore
+  private let permits: DispatchSemaphore
   /// One for each encoder that may run.
-  private let encoderPlaces: DispatchSemaphore
+  private let encoderPermits: DispatchSemaphore
   private let running = Atomic<Int>(0)
 
   /// Starts nothing yet.
@@ -61,8 +61,8 @@ package final class DecoderPool: Sendable {
     self.codecs = codecs
     self.limits = limits
     failures = DecoderFailures(limit: limits.rememberedFailures, logger: logger)
-    places = DispatchSemaphore(value: limits.workers)
-    encoderPlaces = DispatchSemaphore(value: limits.workers)
+    permits = DispatchSemaphore(value: limits.workers)
+    encoderPermits = DispatchSemaphore(value: limits.workers)
     zygotes = Dictionary(
       uniqueKeysWithValues: codecs.map { codec in
         let zygote = DecoderZygote(
@@ -106,7 +106,7 @@ package final class DecoderPool: Sendable {
   ///
   /// - Parameters:
   ///   - payload: the file, or the bytes, that the request's ranges are of.
-  ///   - file: remembers a failure, and fails at once if one is remembered; `nil` for what is no file.
+  ///   - file: remembers a failure, and fails at once if one is remembered; `nil` for bytes that are not a file.
   ///   - fallback: a request for another codec, which is decoded if the first codec can't be used here or does not
   ///     support the picture.
   ///   - workers: how many may decode the picture, if it has several tiles and they are idle.
@@ -142,16 +142,16 @@ package final class DecoderPool: Sendable {
     guard let zygote = zygotes[request.codec] else { throw .unavailable(request.codec, .notInstalled) }
     try request.validate()
     let layout = try BandLayout(request.samples, request.size, slotBytes: limits.slotBytes)
-    try Self.take(places, cancellation)
-    var places = 1
-    if !request.areAlternatives { places += takeIdlePlaces(min(workers, request.tiles.count) - 1) }
-    running.add(places, ordering: .relaxed)
+    try Self.take(permits, cancellation)
+    var permits = 1
+    if !request.areAlternatives { permits += takeIdlePermits(min(workers, request.tiles.count) - 1) }
+    running.add(permits, ordering: .relaxed)
     defer {
-      running.subtract(places, ordering: .relaxed)
-      for _ in 0..<places { self.places.signal() }
+      running.subtract(permits, ordering: .relaxed)
+      for _ in 0..<permits { self.permits.signal() }
     }
     var hasRows = false
-    try attempts(request, workers: places, layout, payload, zygote, cancellation) { channels, slots in
+    try attempts(request, workers: permits, layout, payload, zygote, cancellation) { channels, slots in
       let sessions = zip(channels, slots).map { DecodeSession($0, layout, $1) }
       var group = DecodeGroup(sessions, of: request)
       return group.run { band, bytes in
@@ -195,11 +195,11 @@ package final class DecoderPool: Sendable {
     guard let zygote = zygotes[request.codec] else { throw .unavailable(request.codec, .notInstalled) }
     try request.validate()
     let layout = try BandLayout(request.samples, request.size, slotBytes: limits.slotBytes)
-    try Self.take(encoderPlaces, cancellation)
+    try Self.take(encoderPermits, cancellation)
     running.add(1, ordering: .relaxed)
     defer {
       running.subtract(1, ordering: .relaxed)
-      encoderPlaces.signal()
+      encoderPermits.signal()
     }
     var parts: [[UInt8]] = []
     do throws(DecoderError) {
@@ -287,16 +287,16 @@ package final class DecoderPool: Sendable {
     if let error = errors.first(where: { if case .failed = $0 { true } else { false } }) ?? errors.first { throw error }
   }
 
-  private static func take(_ places: DispatchSemaphore, _ cancellation: DecodeCancellation) throws(DecoderError) {
-    while places.wait(timeout: .now() + .milliseconds(20)) == .timedOut {
+  private static func take(_ permits: DispatchSemaphore, _ cancellation: DecodeCancellation) throws(DecoderError) {
+    while permits.wait(timeout: .now() + .milliseconds(20)) == .timedOut {
       if cancellation.isCancelled { throw .cancelled }
     }
   }
 
-  /// Takes idle places, at most `wanted`, and returns their number. Does not wait.
-  private func takeIdlePlaces(_ wanted: Int) -> Int {
+  /// Takes idle permits, at most `wanted`, and returns their number. Does not wait.
+  private func takeIdlePermits(_ wanted: Int) -> Int {
     var taken = 0
-    while taken < wanted, places.wait(timeout: .now()) == .success { taken += 1 }
+    while taken < wanted, permits.wait(timeout: .now()) == .success { taken += 1 }
     return taken
   }
 

@@ -30,7 +30,7 @@ package final class LibraryFiles: Sendable {
 
   let catalogue: Catalogue
   let directory: String
-  /// Of a library that is a bucket: an empty folder of this machine, which has only uploads on their way.
+  /// For a library in a bucket: a local folder that holds only uploads in progress.
   let root: LibraryFolder
   /// `nil`: the library is the folder.
   let bucket: LibraryBucket?

@@ -185,7 +185,7 @@ final class Download: ObjectReceiver {
   }
 }
 
-/// An original of which the first bytes are here.
+/// An original of which the first bytes have been received.
 package final class ArrivingOriginal: ArrivingSource {
   private let download: Download
 

@@ -1,4 +1,4 @@
-// Originals that users want to have on this machine, whether they look at them or not.
+// Originals that users keep on this machine (`keepOriginal`), whether or not they are requested.
 //
 //     update     reads the list, pins what is new in it, unpins what is no longer in it
 //     download   the missing ones, newest photographs first, after all that requests and windows want
@@ -47,7 +47,7 @@ package final class KeptOriginals: ChangeObserver {
     var kept: Set<Original> = []
     /// In the order of the list.
     var missing: ArraySlice<Original> = []
-    /// Taken from `missing`; their tickets are not here yet.
+    /// Taken from `missing`; their tickets are not in `running` yet.
     var starting: Set<Original> = []
     var running: [Original: OriginalDownloads.Ticket] = [:]
     var leftOut = 0

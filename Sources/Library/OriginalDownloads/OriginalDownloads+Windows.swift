@@ -1,12 +1,12 @@
-// Downloads that only windows wait for, or that are to be kept. They take what requests leave: none of the connection while a request waits for
-// another original, and no more than the rate of all windows.
+// Downloads that only windows wait for, or that are to be kept. They pause while a request waits for another original,
+// and share one maximum rate.
 //
 //     mayReceive     bytes have come: they are taken, or the download is noted as paused
 //     resumeWindows  after every change of who waits, and when the rate allows more: paused downloads ask again
 
 extension OriginalDownloads {
-  /// Whether a download may take so many bytes now. One for a window may not while a request waits for another original, or
-  /// beyond the rate of all windows. It is then in `paused`, and is asked to continue later.
+  /// Whether a download may receive `count` bytes now. One for a window may not while a request waits for another
+  /// original, nor above the common rate of all windows. A refused download is added to `paused` and continued later.
   func mayReceive(_ download: Download, _ count: Int) -> Bool {
     enum Answer {
       case yes

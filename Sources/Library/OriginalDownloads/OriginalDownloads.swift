@@ -1,12 +1,13 @@
-// Originals of a remote store on the local disk, within a limit: the ones used last, and the pinned ones.
+// Originals of a remote store on the local disk, within a limit: the most recently used ones, and the
+// pinned ones.
 //
-//     open      an original that is here
-//     join      waits for one, with all others who want it: the first starts the download, the last who leaves ends it
+//     open      an original on the local disk
+//     join      waits for a download: the first caller starts it, and it ends when the last caller leaves
 //     pin       keeps one, wherever it is in the order of use
 //
-// An original is asked for by its path and its identity in the catalogue, so what is here is found without the store. Its
-// name is made of both, so a stored file is never out of date. Files that are no longer requested
-// are evicted.
+// An original is identified by its path and its identity in the catalogue, so a local one is found without the store.
+// Its file name is made of both, so a stored file is never out of date. Originals that are no longer requested are
+// evicted.
 
 import Dispatch
 import ObjectStores
@@ -15,7 +16,7 @@ import Synchronization
 
 /// Waits for an original. Called on a queue of the downloads, one call at a time; must return quickly.
 package protocol OriginalWaiter: AnyObject, Sendable {
-  /// More bytes are here.
+  /// More bytes have been received.
   func downloadProgressed(_ original: ArrivingOriginal)
   /// The last call. The file is complete, and stays readable when it is evicted.
   func downloadEnded(_ result: Result<any FileByteSource, OriginalDownloadError>)
@@ -23,26 +24,26 @@ package protocol OriginalWaiter: AnyObject, Sendable {
 
 package final class OriginalDownloads: Sendable {
   package struct Limits: Sendable, Hashable {
-    /// Of all originals, those on their way included.
+    /// Maximum bytes of all originals, including those being downloaded.
     package var diskBytes: Int64 = 10 << 30
-    /// Downloads at a time.
+    /// Maximum number of downloads at the same time.
     package var downloads = 4
-    /// Downloads that wait for one of these places.
+    /// Maximum number of downloads that wait for a permit.
     package var waiting = 256
-    /// Of all downloads for windows together; 0: no limit.
+    /// Maximum bytes per second of all downloads for windows together; 0: no limit.
     package var windowBytesPerSecond = 8 << 20
-    /// Downloads at a time that no request waits for.
+    /// Maximum number of downloads at the same time that no request waits for.
     package var windowDownloads = 2
-    /// Bytes of one download that have come and are not written yet.
+    /// Maximum bytes of one download that have been received and not yet written.
     package var pendingBytes = 1 << 20
 
     package init() {}
   }
 
   package enum Priority: Int, Sendable, Comparable {
-    /// Of an original that is to be kept. Like one for a window, and after all of these.
+    /// For an original that is to be kept; after all windows.
     case kept
-    /// Of a window that looks ahead. Leaves one place free, and pauses while a caller waits for another original.
+    /// For a window that looks ahead. Leaves one permit free, and pauses while a caller waits for another original.
     case window
     /// A caller waits.
     case request
@@ -68,7 +69,7 @@ package final class OriginalDownloads: Sendable {
     var waiters: [UInt64: Waiter]
     /// Orders jobs of equal priority.
     let number: UInt64
-    /// `nil` while it waits for a place.
+    /// `nil` while it waits for a permit.
     var download: Download?
 
     var priority: Priority { waiters.values.lazy.map(\.priority).max() ?? .kept }
@@ -141,15 +142,15 @@ package final class OriginalDownloads: Sendable {
     }
   }
 
-  // MARK: Originals that are here
+  // MARK: Local originals
 
-  /// Whether an original is here, by the index alone.
+  /// Whether an original is local, according to the index in memory.
   package func isLocal(_ key: ObjectKey, _ identity: FileIdentity) -> Bool {
     let name = OriginalName(key, identity)
     return state.withLock { $0.index.contains(name) }
   }
 
-  /// Opens an original that is here, and makes it the one used last. Waits for the disk.
+  /// Opens a local original, and marks it as the most recently used. Waits for the disk.
   package func open(_ key: ObjectKey, _ identity: FileIdentity) -> (any FileByteSource)? {
     let name = OriginalName(key, identity)
     let isLocal = state.withLock { state in
@@ -163,7 +164,7 @@ package final class OriginalDownloads: Sendable {
     return nil
   }
 
-  /// Keeps an original from being evicted, now or once it is here, until ``unpin(_:_:)`` is called as often.
+  /// Keeps an original from being evicted, now or once it is downloaded, until ``unpin(_:_:)`` is called as often.
   package func pin(_ key: ObjectKey, _ identity: FileIdentity) {
     let name = OriginalName(key, identity)
     state.withLock { $0.index.pin(name) }
@@ -174,7 +175,7 @@ package final class OriginalDownloads: Sendable {
     state.withLock { $0.index.unpin(name) }
   }
 
-  /// Keeps an original longer than others, now or once it is here, until ``endHold(_:_:)`` is called as often.
+  /// Keeps an original longer than others, now or once it is downloaded, until ``endHold(_:_:)`` is called as often.
   package func hold(_ key: ObjectKey, _ identity: FileIdentity) {
     let name = OriginalName(key, identity)
     state.withLock { $0.index.hold(name) }
@@ -228,7 +229,7 @@ package final class OriginalDownloads: Sendable {
     return ticket
   }
 
-  /// The beginning of an original that is being downloaded; `nil` if nothing of it is here.
+  /// The beginning of an original that is being downloaded; `nil` if no byte of it has been received.
   package func arriving(_ ticket: Ticket) -> ArrivingOriginal? {
     state.withLock { $0.jobs[ticket.name]?.download.map(ArrivingOriginal.init) }
   }

@@ -20,7 +20,7 @@ package final class OriginalHeads: Sendable {
   private let folder: OriginalFolder
   private let index: Mutex<OriginalIndex>
 
-  /// Reads the names in the folder, and removes heads that are over the limit, the ones used longest ago first.
+  /// Reads the names in the folder, and removes heads that are over the limit, the least recently used ones first.
   ///
   /// - Parameters:
   ///   - path: made if its parent folder exists.
@@ -120,7 +120,7 @@ package final class OriginalHeads: Sendable {
   }
 }
 
-/// An object of which some parts are here. Anywhere else it reads as if the file had been cut off there: readers of
+/// An object of which some parts are local. Anywhere else it reads as if the file had been cut off there: readers of
 /// headers ask for more than they need.
 private final class HeadSource: ByteSource {
   struct Part: Sendable {

@@ -2,7 +2,7 @@ import ObjectStores
 import PhotoModel
 import Synchronization
 
-/// The originals of a remote library, as the image service and the API see them: those that are here are opened, the
+/// The originals of a remote library, as the image service and the API see them: local ones are opened, the
 /// others are fetched.
 package struct RemoteOriginals: OriginalFetcher {
   private let downloads: OriginalDownloads

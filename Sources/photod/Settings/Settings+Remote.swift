@@ -101,7 +101,7 @@ extension Settings {
       "originals.diskBytes", .number(\.originals.diskBytes.asInt, (1 << 20)...(1 << 50), .bytes),
       """
       Maximum size of the originals of a remote library that are kept in the data folder, those on their way included. \
-      The ones used longest ago make room. An original that is larger than this gets 507.
+      The least recently used ones are evicted first. An original that is larger than this gets 507.
       """,
       advice: "Raise it so that it holds the originals that are used in a week, and at least the longest video."),
     Setting(
@@ -115,7 +115,8 @@ extension Settings {
       "originals.headBytes", .number(\.remote.headBytes.asInt, 0...(1 << 50), .bytes),
       """
       Maximum size of the heads of originals that scans keep in the data folder: about 50 KiB for each picture with an \
-      embedded thumbnail, which can then be shown without a download. The ones used longest ago make room. 0: none.
+      embedded thumbnail, which can then be shown without a download. The least recently used ones are evicted first. \
+      0: none.
       """,
       advice: "Raise it to 50 KiB for each picture of the library."),
     Setting(

@@ -21,8 +21,8 @@ struct AccessPolicy: Sendable {
   let namesNeedScope: Bool
 
   /// - Parameters:
-  ///   - proxies: reverse proxies. Their forwarding headers are trusted, and no request gets local-admin rights any
-  ///     more.
+  ///   - proxies: reverse proxies. Their forwarding headers are trusted, and no request gets the rights of the
+  ///     local administrator any more.
   ///   - allowsAnonymous: whether the daemon was started to serve callers without a credential.
   ///   - namesNeedScope: whether the library hides the names of people from callers without the scope `people`.
   init(
@@ -38,7 +38,7 @@ struct AccessPolicy: Sendable {
   }
 
   /// Whether the request comes directly from this machine: a loopback peer, no configured proxy, no forwarding
-  /// headers. Such a request gets local-admin rights.
+  /// headers. Such a request gets the rights of the local administrator.
   func isLocal(_ head: RequestHead, from peer: Peer) -> Bool {
     peer.isLoopback && proxies.isEmpty && head.names.isDisjoint(with: Self.forwardedFields)
   }

@@ -13,12 +13,12 @@ struct OriginalSender: Sendable {
   let files: WorkQueue
   let maximumRanges: Int
 
+  /// Reads the file: call it on a queue that may wait for the disk.
+  ///
   /// - Parameters:
   ///   - slice: the bytes of the file that are the representation.
   ///   - type: the media type of the representation.
   ///   - fields: those of the response, without `Content-Type`, `Content-Range` and `Content-Length`.
-  /// Reads the file: call it on a queue that may wait for the disk.
-  ///
   /// - Throws: 416 with the size; 503 if the file has changed.
   func send(
     _ original: ServableOriginal, _ slice: Range<Int64>, type: String, _ fields: [(name: String, value: String)],

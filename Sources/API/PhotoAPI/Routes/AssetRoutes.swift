@@ -120,8 +120,8 @@ struct AssetRoutes: Sendable {
     try QueryReader(request.target).finish()
     let asset = try queries.asset(identifier, principal)
     let answer = queries.json(asset)
-    // The representation of a revision also depends on the scopes for places and names, on whether the placeholder exists, and on
-    // whether a picture can be made, and on whether the original is here.
+    // The representation of a revision also depends on the scopes for places and names, and on whether the placeholder
+    // exists, a picture can be made, and the original is local.
     var tag = queries.tokens.text(of: asset.revision)
     if principal.may(.location) { tag += "-l" }
     if !principal.mayReadNames { tag += "-n" }

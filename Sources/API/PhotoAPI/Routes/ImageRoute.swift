@@ -100,7 +100,7 @@ struct ImageRoute: Sendable {
     let isConditional = isCacheable && !request.head.names.isDisjoint(with: Self.conditions)
     var upgrade = isFromCaches ? smaller(formats, imageRequest, for: asset, replacing: wanted) : nil
     if let smaller = upgrade, headers.isReplaced(for: request.head), let frame = upgrades.frame(smaller.key),
-      // In place of the original only its own pixels.
+      // Only a transcoded file with the same pixels may replace the original file.
       !FullResolutionFiles.mayServe(wanted) || frame.derivation == .transcoded(.file)
     {
       wanted = smaller
@@ -135,7 +135,7 @@ struct ImageRoute: Sendable {
     if mayBeFile, query.allowsNetwork, !hasFetched, request.method == .get,
       queries.originals.isInCloud(wanted.asset.original), images.cachedFrame(wanted.key) == nil
     {
-      // The file is probably the answer, and must be read to know.
+      // The response is probably the file itself, but only its bytes can tell: download it first.
       return fetches.fetch(wanted.asset.original, for: reply, then: queries.lookups) { () throws(Problem) in
         try answer(identifier, query, request, caller, reply, hasFetched: true)
       }
@@ -170,7 +170,7 @@ struct ImageRoute: Sendable {
   private func smaller(
     _ formats: FormatChoice, _ request: ImageRequest, for asset: Asset, replacing wanted: ResolvedRequest
   ) -> ResolvedRequest? {
-    // Of the original's own bytes only a transcoded JPEG loses nothing that is seen.
+    // If the response would be the original file, only a losslessly transcoded JPEG may replace it.
     guard let format = formats.smaller, !mayLoseGainMap(wanted),
       !FullResolutionFiles.mayServe(wanted) || wanted.request.format == .jpeg && format == .jxl
     else { return nil }

@@ -84,7 +84,7 @@ private struct RequestJSON: Encodable {
   let priority: String
   /// Seconds from the start of the request until now, or until its end.
   let age: Double
-  /// The share of the original that is here, 0 to 1, while it is downloaded.
+  /// The share of the original that has been received, 0 to 1, while it is downloaded.
   let progress: Double?
   /// The frames delivered so far.
   let frames: [Frame]

@@ -46,8 +46,8 @@ package protocol OriginalFetcher: Sendable {
   /// - Parameters:
   ///   - isUrgent: a caller waits, so it comes before originals that are fetched in advance. One that is fetched in
   ///     advance is held until the fetch is cancelled: others make room before it.
-  ///   - arrived: called each time more bytes are here, on any queue; must return quickly. Nothing that was made of these
-  ///     bytes may be kept or called final before `ended` has succeeded: only then are they verified.
+  ///   - arrived: called each time more bytes have been received, on any queue; must return quickly. Nothing that was
+  ///     made of these bytes may be kept or called final before `ended` has succeeded: only then are they verified.
   ///   - ended: called once, later and on any queue, unless the fetch is cancelled before; must return quickly. The
   ///     source stays readable when the original is evicted.
   func fetch(
@@ -76,6 +76,6 @@ package enum OriginalFetchError: Error, Sendable, Hashable {
   case timedOut
   /// The store failed repeatedly, and is not asked before this time has passed.
   case suspended(retryAfter: Duration)
-  /// The store failed or refused; the text is for the log.
+  /// The store failed, or refused the request; the text is for the log.
   case failed(String)
 }

@@ -135,7 +135,8 @@ package enum MediaFormat: String, Sendable, Hashable, CaseIterable {
   }
 
   /// The formats of decoders that may show a file; none if there is no decoder: the file is indexed but can't be shown.
-  /// A RAW file is shown by a JPEG that the camera has stored in it, or else developed from its sensor data; a video by a frame, whose codec is in its header.
+  /// A RAW file is shown by a JPEG that the camera has stored in it, or else developed from its sensor data; a video by
+  /// a frame, whose codec is in its header.
   package var decoders: [SourceFormat] {
     switch self {
     case .jpeg: [.jpeg]

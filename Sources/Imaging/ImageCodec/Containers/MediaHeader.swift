@@ -1,6 +1,5 @@
 // The header of any indexed file: its size and orientation, when, where and with which device it was taken, and its
-// duration. The folders beside this file read the containers for which there is no decoder yet, one folder for each
-// family.
+// duration. The folders beside this file read the containers that photod parses itself, one folder for each family.
 //
 // These readers are our own because the catalogue needs only a few hundred bytes near a file's start or end, at
 // positions that each format's specification defines early on. libheif, libraw, libtiff or libav would add megabytes of

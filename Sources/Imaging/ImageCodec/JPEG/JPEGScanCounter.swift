@@ -12,7 +12,7 @@ package struct JPEGScanCounter: Sendable {
 
   package init() {}
 
-  /// Scans that are here from their first byte to their last one.
+  /// Scans that have been received from their first byte to their last one.
   package var completeScans: Int { markers.ended ? Int(markers.scans) : max(0, Int(markers.scans) - 1) }
 
   /// Follows the bytes that have arrived since the last call.

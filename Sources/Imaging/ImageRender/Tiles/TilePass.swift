@@ -1,5 +1,6 @@
-// Makes all tiles of a large picture in one decode. To decode a tile near the bottom of a JPEG or PNG, everything above
-// it must be decoded too, so a viewer that requests tiles one by one would make photod decode the picture many times.
+// Makes all tiles of a large picture in one decode. To decode a tile near the bottom of a JPEG, PNG, BMP or WebP,
+// everything above it must be decoded too, so a viewer that requests tiles one by one would make photod decode the
+// picture many times.
 //
 //     decoder -> strip of 512 rows -> its tiles
 //                  | means of 2x2 pixels
@@ -33,7 +34,7 @@ package struct TilePass: Sendable {
   /// `nil` for a picture whose tiles can be decoded one by one, and for a picture that is small, has more than 8
   /// bits a channel, or has alpha.
   ///
-  /// - Parameter minimumPixels: of a picture for which a pass is worth while.
+  /// - Parameter minimumPixels: the fewest pixels of a picture for which a pass is worthwhile.
   package init?(_ header: ImageHeader, minimumPixels: Int = Self.minimumPixels) {
     let format = header.format
     let isSequential = format == .jpeg || format == .png || format == .bmp || format == .webp

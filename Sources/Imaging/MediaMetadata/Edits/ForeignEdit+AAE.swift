@@ -4,8 +4,9 @@
 //     adjustmentFormatIdentifier, adjustmentFormatVersion    text
 //     adjustmentData                                         bytes
 //
-// Apple documents no part of the JSON. Read are the two adjustments whose meaning is evident from files of cameras and
-// phones: Crop, a rectangle in pixels of the stored picture with Core Image's origin at the bottom left, and Orientation.
+// Apple documents no part of the JSON. Only two adjustments are read, because their meaning is evident from files of
+// cameras and phones: Crop, a rectangle in pixels of the stored picture with Core Image's origin at the bottom left,
+// and Orientation.
 
 import FoundationEssentials
 import PhotoModel

@@ -1,8 +1,9 @@
 // Finds the places of an XMP packet as ranges of its bytes. Expat reads the packet and reports where each tag begins and
 // ends; the attributes of a tag are then found in the tag's own bytes, which Expat has found to be well-formed.
 
-/// Removes places, and names if asked, from an XMP packet: their attributes and elements become spaces, so the packet stays well-formed and
-/// as long as it was. A packet that can't be read (malformed, or with a document type) becomes spaces as a whole.
+/// Removes places, and names if asked, from an XMP packet: their attributes and elements become spaces, so the packet
+/// stays well-formed and as long as it was. A packet that can't be read (malformed, or with a document type) becomes
+/// spaces as a whole.
 enum XMPLocations {
   static func patches(_ packet: ArraySlice<UInt8>, removing facts: PrivateFacts) -> [BlockPatch] {
     BlockPatch.differences(from: packet, to: edited(packet, removing: facts))

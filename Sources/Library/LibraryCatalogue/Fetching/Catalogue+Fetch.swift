@@ -21,8 +21,8 @@ extension Catalogue {
     return AssetPage(assets: assets, nextCursor: end.nextCursor, changeToken: end.changeToken)
   }
 
-  /// Passes the rows of one page to `take`, with the statement that is at that row. Returns the cursor of the next page and the change token of the state that
-  /// was read.
+  /// Passes the rows of one page to `take`, with the statement that is at that row. Returns the cursor of the next page
+  /// and the change token of the state that was read.
   ///
   /// - Parameter columns: the columns to read, given the table of those that grids read.
   func readPage(

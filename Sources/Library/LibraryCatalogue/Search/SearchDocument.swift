@@ -5,9 +5,9 @@
 //
 // The marks in brackets are characters of Unicode's private use area, which no word contains. A mark begins each field
 // after the path, and each value of a field with several, so no phrase extends over two of them. Each word of a place,
-// and of a person's name, begins with a mark, which makes it another word. A search without the scope for it does not look
-// for such words, so its results and its time don't depend on them. An album is there by its row number, because its title
-// may change.
+// and of a person's name, begins with a mark, which makes it another word. A search without the scope for it does not
+// look for such words, so its results and its time don't depend on them. An album is there by its row number, because
+// its title may change.
 
 import Foundation
 import GRDB

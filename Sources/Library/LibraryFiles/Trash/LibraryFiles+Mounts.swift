@@ -1,5 +1,5 @@
-// Whether a file that is not found does not exist. On a disk that is not mounted, or that fails, no file is found, and
-// each of them may come back.
+// Distinguishes a deleted file from one on a disk that is not mounted or fails: neither is found, but the latter may
+// come back.
 
 import LibraryCatalogue
 import LibraryFolder
@@ -19,7 +19,7 @@ extension LibraryFiles {
       return true
     } catch {
       guard case .failed = error else { throw error }
-      logger.warning("the trash can't be read", metadata: ["error": "\(error)"])
+      logger.warning("reading the trash failed", metadata: ["error": "\(error)"])
       return false
     }
   }

@@ -40,8 +40,9 @@ extension LibraryFiles {
     }
   }
 
-  /// Runs a step of one asset or staged upload. If a file of it can't be moved or removed, its intent remains for a later attempt, and other
-  /// assets, which may be on other disks, are not affected. Errors of the catalogue and of a bucket concern all of them.
+  /// Runs a step of one asset or staged upload. If a file of it can't be moved or removed, its intent remains for a
+  /// later attempt, and other assets, which may be on other disks, are not affected. Errors of the catalogue and of a
+  /// bucket concern all of them.
   func withoutBlockingOthers(
     _ name: String, _ step: () throws(LibraryFilesError) -> Void
   ) throws(LibraryFilesError) {
@@ -52,7 +53,7 @@ extension LibraryFiles {
       case .failed, .readOnly, .insufficientStorage, .diskMissing, .noSuchFile: break
       default: throw error
       }
-      logger.error("a file change stays unfinished", metadata: ["of": "\(name)", "error": "\(error)"])
+      logger.error("file change unfinished", metadata: ["of": "\(name)", "error": "\(error)"])
     }
   }
 

@@ -10,7 +10,7 @@ import Primitives
 extension LibraryFiles {
   /// Number of assets that a purge deletes before it lets other callers have the lock.
   private static let purgeBatch = 16
-  /// Of the time between two purges, at most a quarter of the lifetime counts.
+  /// An asset ages by at most 1/4 of the lifetime between two purges.
   private static let shareOfGap: Int64 = 4
 
   /// Milliseconds from the deletion of an asset until it is purged.

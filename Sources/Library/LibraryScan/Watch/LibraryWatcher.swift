@@ -55,8 +55,7 @@ package final class LibraryWatcher: Sendable {
   ///   - stop: no further scan starts after it is raised.
   ///   - scanned: called on the scan queue with the progress of each scan of changed paths.
   ///   - requestFullScan: called on the scan queue when a full scan is needed; the receiver calls `runFullScan`.
-  ///
-  /// Throws ``SystemError`` if no folder can be watched.
+  /// - Throws: ``SystemError`` if no folder can be watched.
   package init(
     scanner: LibraryScanner, scanQueue: DispatchQueue, options: Options = Options(), clock: WatchClock = .system,
     stop: StopFlag = StopFlag(), logger: Logger, scanned: @escaping @Sendable (ScanProgress) -> Void,

@@ -8,7 +8,7 @@ package enum Manifest {
     let etag: String
   }
 
-  /// The objects in the order of their keys. Rows that are no object are skipped: a bad path, a negative size, a weak
+  /// The objects in the order of their keys. Rows that are not objects are skipped: a bad path, a negative size, a weak
   /// entity tag, a path that came before.
   package static func page(_ bytes: [UInt8]) throws(ObjectStoreError) -> ObjectPage {
     let rows: [Row]

@@ -135,7 +135,7 @@ final class RemoteExchange: ObjectOperation, TransferHandler, @unchecked Sendabl
     origin.loop.assertOnQueue()
     transfer = nil
     let outcome = outcome(of: failure)
-    // A store that sends bytes and breaks off is no dead one.
+    // A store that sent bytes before the connection broke is alive: this does not count as its failure.
     origin.report(current.hasReceivedBytes && outcome?.isTransient == true ? nil : outcome)
     guard let outcome else { return end(.success(())) }
     guard outcome.isTransient else { return end(.failure(outcome)) }

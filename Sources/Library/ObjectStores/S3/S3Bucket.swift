@@ -41,14 +41,14 @@ package struct S3Bucket: Sendable, Hashable {
   /// The host that requests go to.
   package var host: String { address.host }
 
-  /// The key in the bucket. `nil` if it is no UTF-8, which S3 requires, or too long with the prefix.
+  /// The key in the bucket. `nil` if it is not UTF-8, which S3 requires, or too long with the prefix.
   func key(_ key: ObjectKey) -> String? {
     guard let text = key.text else { return nil }
     let whole = prefix.isEmpty ? text : "\(prefix)/\(text)"
     return whole.utf8.count <= ObjectKey.maximumBytes ? whole : nil
   }
 
-  /// The key below the prefix; `nil` if it is no key of this store.
+  /// The key below the prefix; `nil` if it is not a key of this store.
   func key(inBucket bytes: [UInt8]) -> ObjectKey? {
     if prefix.isEmpty { return ObjectKey(bytes) }
     let start = Array("\(prefix)/".utf8)

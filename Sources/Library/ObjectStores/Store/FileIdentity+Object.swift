@@ -1,4 +1,4 @@
-// How the catalogue, which knows files, knows objects.
+// Maps the identity of an object to the file identity that the catalogue stores.
 
 import Cryptography
 import PhotoModel

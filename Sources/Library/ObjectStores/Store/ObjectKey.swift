@@ -6,7 +6,7 @@ package struct ObjectKey: Sendable, Hashable, Comparable, CustomStringConvertibl
 
   package let bytes: [UInt8]
 
-  /// `nil` if the bytes are no key: empty, too long, with a NUL, or with a component that is empty, `.` or `..`. An
+  /// `nil` if the bytes are not a key: empty, too long, with a NUL, or with a component that is empty, `.` or `..`. An
   /// object with such a name can't be a file of a folder.
   package init?(_ bytes: [UInt8]) {
     guard !bytes.isEmpty, bytes.count <= Self.maximumBytes, !bytes.contains(0) else { return nil }

@@ -53,8 +53,8 @@ package protocol ObjectStore: Sendable {
     _ key: ObjectKey, _ range: ObjectRange?, of identity: ObjectIdentity, into receiver: any ObjectReceiver
   ) -> any ObjectOperation
 
-  /// Reads a small object whole, in whatever state it is: for objects that show themselves whether they are the expected
-  /// ones. `.limitExceeded(.objectBytes)` if it has more bytes.
+  /// Reads a small object whole, in whatever state it is: for objects that contain their own key and checksum.
+  /// `.limitExceeded(.objectBytes)` if it has more bytes.
   func get(
     _ key: ObjectKey, maximumBytes: Int, _ completion: @escaping Completion<[UInt8]>
   ) -> any ObjectOperation

@@ -82,7 +82,7 @@ package final class RangedObject: ByteSource {
     return .bytes(count)
   }
 
-  /// The piece with a byte. Fetches it if it is missing: not beyond the next piece, which is here already.
+  /// The piece with a byte. Fetches it if it is missing, up to the next piece that has already been fetched.
   private func piece(
     at offset: Int64, _ wanted: Int64, _ state: inout State
   ) throws(ObjectStoreError) -> Piece {

@@ -75,7 +75,7 @@ final class Transfer {
     func set(_ option: CURLoption, _ value: Int) { photod_curl_set_long(easy, option, value) }
     photod_curl_set_string(easy, CURLOPT_URL, request.address.text)
     photod_curl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https")
-    // Not the proxies of the environment: through one the check of addresses would be for nothing.
+    // Ignore the proxies of the environment: through a proxy, the check of addresses has no effect.
     photod_curl_set_string(easy, CURLOPT_PROXY, "")
     set(CURLOPT_FOLLOWLOCATION, 0)
     set(CURLOPT_PATH_AS_IS, 1)

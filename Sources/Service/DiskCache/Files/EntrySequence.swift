@@ -1,6 +1,6 @@
 // Entries of one kind as one piece of bytes, for a store on another machine: their files, one after the other
-// (EntryFile.swift has the layout). Each file has its key, its epoch and a checksum, so what comes back shows itself
-// whether it is what was stored.
+// (EntryFile.swift has the layout). Each file has its key, its epoch and a checksum, so a reader can check
+// that the bytes are those that were stored.
 
 package enum EntrySequence {
   /// The entries' files.

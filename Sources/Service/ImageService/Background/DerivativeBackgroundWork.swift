@@ -1,6 +1,7 @@
 // Makes missing derivatives, newest assets first, so that small pictures never have to be made from originals.
 // Derivatives that a render has already produced are not made again, and neither are those in the shared store, from
-// which requests read them. What is here and not there is written to it.
+// which requests read them. Derivatives that only the local disk has are written to the
+// shared store.
 
 import ImageCodec
 import ImageRender

@@ -15,7 +15,7 @@ package final class CachedFrame: Sendable {
   package let format: OutputFormat
   package let size: PixelSize
   package let derivation: Derivation
-  /// Whether the frame has a gain map.
+  /// Whether the frame has a gain map, or is a picture of high dynamic range itself.
   package let isHighDynamicRange: Bool
   let key: RenditionKey
   private let total: ByteCounter

@@ -43,8 +43,8 @@ extension FrameStore {
     return shared.waitForPresence(of: name.text) ?? false
   }
 
-  /// Writes the derivatives of an asset if the shared store is known to lack them and all sizes are here. Waits for the
-  /// store: for background work only.
+  /// Writes the derivatives of an asset if the shared store is known to lack them and the local disk has all sizes.
+  /// Waits for the store: for background work only.
   func completeSharedStore(_ asset: Asset) {
     guard let shared, let name = sharedName(of: asset), isComplete(name, asset),
       shared.waitForPresence(of: name.text) == false, let content = content(name, asset)

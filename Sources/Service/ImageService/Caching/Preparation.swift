@@ -81,7 +81,7 @@ extension ImageManager {
   /// Downloads an original that is in the cloud before a request needs it, after all originals that requests wait for.
   /// Others make room before it until the fetch is cancelled, also after its end.
   ///
-  /// - Parameter ended: called once, later and on any queue, with whether the original is here, unless the fetch is
+  /// - Parameter ended: called once, later and on any queue, with whether the original is local, unless the fetch is
   ///   cancelled before.
   package func fetch(_ original: OriginalFile, ended: @escaping @Sendable (Bool) -> Void) -> PendingFetch {
     guard let fetcher = pipeline.originals.fetcher else {

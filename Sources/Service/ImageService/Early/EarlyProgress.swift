@@ -1,7 +1,7 @@
 import ImageCodec
 
-/// How far a job is with the frames that it makes of its original while the original arrives, and how many bytes the next
-/// step needs. A value of ``JobTable``.
+/// The progress of a job that makes frames from an original while it is being downloaded, and the number of bytes that
+/// the next step needs. A value of ``JobTable``.
 struct EarlyProgress: Sendable {
   /// The header of most files is within that many bytes.
   static let headBytes: Int64 = 64 << 10
@@ -10,11 +10,11 @@ struct EarlyProgress: Sendable {
   /// Bytes that are searched for the end of a scan at a time.
   static let scanStepBytes: Int64 = 64 << 10
 
-  /// The next step begins when that many bytes are here, or all of them; `nil`: there is none.
+  /// The next step begins when that many bytes have been received, or all of them; `nil`: there is none.
   private(set) var neededBytes: Int64? = headBytes
   /// A step is in the quick lane.
   var isStepping = false
-  /// Read from the bytes that were here.
+  /// Read from the bytes that had been received.
   private(set) var header: ImageHeader?
   var scans = JPEGScanCounter()
   /// Scans of a progressive JPEG that have the DC coefficients of all components, as far as is known.
@@ -26,7 +26,7 @@ struct EarlyProgress: Sendable {
     return availableBytes >= min(neededBytes, size)
   }
 
-  /// The header is not complete: it is read again when twice as many bytes are here.
+  /// The header is not complete: it is read again when twice as many bytes have been received.
   mutating func headerIncomplete() {
     neededBytes = neededBytes.flatMap { $0 < Self.maximumHeadBytes ? 2 * $0 : nil }
   }
@@ -36,14 +36,14 @@ struct EarlyProgress: Sendable {
     neededBytes = header.format == .jpeg && header.raw == nil && header.isProgressive ? 0 : nil
   }
 
-  /// The scans that are needed are not within the bytes that are here.
+  /// The scans that are needed are not within the bytes that have been received.
   mutating func scansIncomplete(_ availableBytes: Int64, of size: Int64) {
     neededBytes = availableBytes < size ? availableBytes + Self.scanStepBytes : nil
   }
 
-  /// A frame is made of the scans that are here. The first scan has the DC coefficients of all components, as encoders
-  /// usually write it, or there is one scan for each (T.81 §G.1.1.1.1): then the frame fails, and once more scans are
-  /// here another is made.
+  /// A frame is made of the scans that have been received. The first scan has the DC coefficients of all components, as
+  /// encoders usually write it, or there is one scan for each (T.81 §G.1.1.1.1): then the frame fails, and another is
+  /// made once more scans have been received.
   mutating func scansUsed() {
     let components = header?.colorChannels ?? 1
     (neededScans, neededBytes) = neededScans < components ? (components, 0) : (.max, nil)

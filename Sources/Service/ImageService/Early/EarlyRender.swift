@@ -1,12 +1,12 @@
-// A render of final frames that begins while its original arrives. It runs in turns on render workers. A turn ends when the
-// decoder has used the bytes that are here, and gives the worker back:
+// A render of final frames that begins while its original arrives. It runs in turns on render workers. A turn ends when
+// the decoder has used the bytes that have been received, and gives the worker back:
 //
 //     queued -> running -> suspended -> (enough more bytes) -> queued -> ...
 //                       -> decoded   -> (the download is verified) -> finished
 //
-// The pictures are kept here until the download has been verified, because no client may get a picture of unverified bytes.
-// An error before that only drops the render: its jobs are then rendered from their complete originals, and that render
-// reports the error.
+// The render keeps the pictures until the download has been verified, because no client may get a picture of unverified
+// bytes. An error before that only drops the render: its jobs are then rendered from their complete originals, and that
+// render reports the error.
 //
 // This is a state machine: events go in, and what is to be done next comes out. ImagePipeline+EarlyFrames does it.
 
@@ -17,7 +17,7 @@ import Primitives
 import Synchronization
 
 final class EarlyRender: Sendable {
-  /// A turn begins when so many more bytes are here: a few milliseconds of work.
+  /// A turn begins when so many more bytes have been received: a few milliseconds of work.
   static let turnBytes: Int64 = 256 << 10
 
   /// A job and its complete, verified original.
@@ -48,7 +48,7 @@ final class EarlyRender: Sendable {
     }
 
     var phase = Phase.queued
-    /// Bytes that were here when the last turn began.
+    /// Bytes that had been received when the last turn began.
     var seenBytes: Int64 = 0
     /// Of the whole render: from the first turn to the end.
     var memory: ByteBudget.Reservation?
@@ -120,7 +120,7 @@ final class EarlyRender: Sendable {
     }
   }
 
-  /// Decodes what is here, and ends the turn.
+  /// Decodes the bytes that have been received, and ends the turn.
   func runTurn(_ frameRenderer: FrameRenderer) -> Next {
     if state.withLock({ $0.isDropped }) { return end() }
     let stops = shared([]).stops

@@ -3,8 +3,8 @@
 import PhotoModel
 
 extension JobTable {
-  /// Whether a step of a job that waits for its download can begin with the bytes that are here. The step then belongs to
-  /// the caller, which ends it with ``earlyStepEnded(_:_:)``.
+  /// Whether a step of a job that waits for its download can begin with the bytes that have been received. The step
+  /// then belongs to the caller, which ends it with ``earlyStepEnded(_:_:)``.
   func earlyStepBegins(_ job: RenderJob, _ source: any ArrivingSource) -> EarlyProgress? {
     let (available, size) = (source.availableBytes, source.size)
     return state.withLock { state in

@@ -1,9 +1,10 @@
 // Frames from an original that is still being downloaded, so that work and network overlap. Nothing here waits for bytes:
 //
 //     bytesArrived, on the downloads' queue, again and again
-//       on photod.quick, when enough is here: the header
+//       on photod.quick, when enough bytes have been received: the header
 //         an embedded thumbnail -> degraded frame, if there is none yet
-//         a progressive JPEG, when the scans with the DC coefficients are here -> degraded frame, on photod.render
+//         a progressive JPEG, when its scans with the DC coefficients have been received -> degraded frame, on
+//             photod.render
 //         a JPEG: an EarlyRender begins -> its turns, on photod.render
 //     continueEarlyRender, when the download is verified: the last turn -> final frames
 //
@@ -15,10 +16,10 @@ import ImageRender
 import PhotoModel
 
 extension ImagePipeline {
-  /// An original that is smaller is here soon.
+  /// Smaller originals arrive too quickly to be worth an early frame.
   private static let minimumOriginalBytes: Int64 = 256 << 10
 
-  /// More bytes of a job's original are here. Returns quickly.
+  /// More bytes of a job's original have been received. Returns quickly.
   func bytesArrived(_ source: any ArrivingSource, _ job: RenderJob) {
     let share = source.availableShare
     for task in jobs.downloadProgressed(job, share) { task.receive(progress: share) }
@@ -66,7 +67,7 @@ extension ImagePipeline {
     queueEarlyFrame(job, plan, source)
   }
 
-  /// Queues a degraded frame from the DC coefficients that are here. It needs the memory of all coefficients.
+  /// Queues a degraded frame from the DC coefficients that have been received. It needs the memory of all coefficients.
   private func queueEarlyFrame(_ job: RenderJob, _ plan: RenderPlan, _ source: any ArrivingSource) {
     let priority = jobs.ticketAndPriority(of: job)?.priority ?? .normal
     let ticket = renderLane.submit(priority, bytes: plan.peakBytes) { [self] _ in

@@ -1,9 +1,10 @@
 // Derivatives that another daemon has made. A job whose derivative is not on the local disk waits for the shared store
 // without a worker, as jobs wait for downloads:
 //
-//     waitForSharedDerivatives -> FrameStore.readShared: one read for all who wait -> disk cache -> quick lane: the first step again
+//     waitForSharedDerivatives -> FrameStore.readShared: one read for all who wait -> disk cache
+//       -> quick lane: the first step again
 //
-// The second time the job goes on without the shared store, whatever came of the read.
+// After the read, the job continues without the shared store, whatever the result.
 
 import PhotoModel
 
@@ -11,7 +12,7 @@ extension ImagePipeline {
   /// Starts to read the derivatives of a job's asset from the shared store, if one of them is missing here and would serve
   /// the job.
   ///
-  /// - Returns: whether the job waits. Otherwise it goes on with its original.
+  /// - Returns: whether the job waits. Otherwise it continues with its original.
   func waitForSharedDerivatives(_ job: RenderJob, stepBegan: ContinuousClock.Instant) -> Bool {
     guard cache.store.shared != nil, !job.hasAskedSharedStore.load(ordering: .relaxed),
       quickFrames.lacksDerivative(job, orDegraded: originals.isInCloud(job.asset.original) && jobs.wantsLocalFrame(job))
@@ -23,7 +24,7 @@ extension ImagePipeline {
       let isAccepted = quickLane.submit { [self] in runFirstStep(of: job) }
       if !isAccepted { delivery.fail(job, .queueFull) }
     }
-    // Not asked: the job goes on, unless it was cancelled meanwhile.
+    // Not asked: the job continues, unless it was cancelled meanwhile.
     guard let read else { return !jobs.fetchEnded(job, .awaitingDerivatives) }
     job.addWorkTime(stepBegan.duration(to: now()))
     jobs.fetchBegan(job, read, .awaitingDerivatives)?.cancel()

@@ -8,7 +8,7 @@
 //         the derivative may be in the shared store: ImagePipeline+SharedDerivatives, then the first step again
 //         a JPEG XL of a finished JPEG -> transcoded in the render lane (ImagePipeline+Transcoding)
 //         open the original, read its header; if it is in the cloud: ImagePipeline+Downloads, then on from here;
-//             meanwhile ImagePipeline+EarlyFrames makes frames of the bytes that are here
+//             meanwhile ImagePipeline+EarlyFrames makes frames of the bytes that have been received
 //         a derivative or a thumbnail -> degraded frame (ImagePipeline+SmallPictures)
 //         a RAW file whose previews are too small: develop the sensor data, in the render lane (ImagePipeline+Development)
 //         plan, estimate memory -> 422, or into the render lane
@@ -249,7 +249,7 @@ package final class ImagePipeline: Sendable {
     renderLane.submit(priority, bytes: bytes, as: ticket) { [self] reservation in
       runStep(job) { () throws(ImageServiceError) in try step(reservation) }
     }
-    // What happened to the job before the lane had the step has no effect there yet.
+    // The job may have been cancelled or may have changed its priority before `submit`: apply that now.
     guard let current = jobs.ticketAndPriority(of: job)?.priority else { return _ = renderLane.withdraw(ticket) }
     if current != priority { renderLane.setPriority(current, of: ticket) }
   }

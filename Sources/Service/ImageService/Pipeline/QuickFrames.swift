@@ -147,9 +147,9 @@ struct QuickFrames: Sendable {
   }
 
   /// A degraded frame for an original that is in the cloud: from the best stored derivative, or from the embedded
-  /// thumbnail. `nil` if neither is here.
+  /// thumbnail. `nil` if neither is local.
   ///
-  /// - Parameter head: opens the parts of the original that are here.
+  /// - Parameter head: opens the parts of the original that are local or have been received.
   func localFrame(
     of job: RenderJob, head: () -> (any ByteSource)?, stepBegan: ContinuousClock.Instant
   ) -> ImageFrame? {
@@ -169,7 +169,7 @@ struct QuickFrames: Sendable {
       return renderer.frame(thumbnail, for: wanted, original, attributes, stop: job.stop)
         .flatMap(cache.reservingMemory)?.inCloud
     } catch {
-      // The header needs parts of the file that are not here.
+      // The header needs parts of the file that are missing.
       return nil
     }
   }
@@ -202,7 +202,7 @@ struct QuickFrames: Sendable {
       return try renderer.frame(plan, from: source, attributes, stop: job.stop)
     } catch {
       logger.debug(
-        "a derivative was not used",
+        "derivative not used",
         metadata: [
           "asset": "\(job.asset.localIdentifier)", "side": "\(rung.side)", "reason": "\(error)",
         ])

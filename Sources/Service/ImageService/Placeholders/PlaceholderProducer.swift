@@ -5,10 +5,10 @@
 //                                        ^                            |
 //                                        +-- the next best source ----+
 //
-// Sources in order: the camera's thumbnail, a derivative, the original. Each costs many times as much as the one
-// before. This file does not decide when a step runs, or which steps run at the same time. A permanent failure is
-// reported to the sink, once for each content. After a temporary failure (the file changed, the disk failed, no memory)
-// the asset is skipped and comes again after `restart`.
+// Sources in order: the camera's thumbnail, a derivative, a larger embedded preview, the original. Each costs many
+// times as much as the one before. This file does not decide when a step runs, or which steps run at the same time. A
+// permanent failure is reported to `placeholders`, once for each content. After a temporary failure (the file changed,
+// the disk failed, no memory) the asset is skipped and comes again after `restart`.
 
 import ImageCodec
 import Logging
@@ -196,7 +196,7 @@ package final class PlaceholderProducer: Sendable {
     }
   }
 
-  /// The original, or the parts of it that are here.
+  /// The original, or the parts of it that are local.
   private func openForThumbnail(_ asset: Asset) -> (any ByteSource)? {
     store.isInCloud(asset.original) ? store.fetcher?.head(of: asset.original) : open(asset)
   }

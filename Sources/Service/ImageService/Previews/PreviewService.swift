@@ -17,7 +17,7 @@ import Synchronization
 
 package final class PreviewService: Sendable {
   package struct Limits: Sendable, Hashable {
-    /// The maximum number of clients with a session; the one that was used longest ago loses its session.
+    /// The maximum number of clients with a session. The least recently used session ends when one more begins.
     package var sessions = 8
     /// The maximum of the longer side of a proxy.
     package var proxySide = 2048

@@ -80,7 +80,7 @@ extension JobTable {
     }
   }
 
-  /// Records the share of the original that is here, and returns the job's tasks.
+  /// Records the share of the original that has been received, and returns the job's tasks.
   func downloadProgressed(_ job: RenderJob, _ progress: Double) -> [ImageTask] {
     state.withLock { state in
       guard let record = state.record(of: job), record.stage == .downloading else { return [] }

@@ -107,7 +107,7 @@ final class JobTable: Sendable {
     }
   }
 
-  /// Of jobs that wait for a render, and of jobs that wait for a remote store.
+  /// Maximum number of jobs that wait for a render, and of jobs that wait for a remote store, counted separately.
   let maximumWaiting: Int
   /// Used by the extensions too.
   let state = Mutex(State())
@@ -182,7 +182,7 @@ final class JobTable: Sendable {
   /// A job's stage; `nil` if the job has ended.
   func stage(_ key: JobKey) -> JobStage? { stageAndProgress(key).stage }
 
-  /// A job's stage, and the share of its original that is here while it waits for the download.
+  /// A job's stage, and the share of its original that has been received while it waits for the download.
   func stageAndProgress(_ key: JobKey) -> (stage: JobStage?, progress: Double?) {
     state.withLock { ($0.records[key]?.stage, $0.records[key]?.downloadProgress) }
   }

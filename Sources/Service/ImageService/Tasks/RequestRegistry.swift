@@ -23,7 +23,7 @@ package struct RequestState: Sendable {
   package fileprivate(set) var phase: Phase
   /// The stage of the request's job, while the request is active.
   package var stage: JobStage?
-  /// The share of the original that is here, 0 to 1, while the request waits for a download.
+  /// The share of the original that has been received, 0 to 1, while the request waits for a download.
   package var downloadProgress: Double?
   /// The delivered frames, in order.
   package fileprivate(set) var frames: [ImageResult]

@@ -1,7 +1,8 @@
 // Upgrades: smaller encodings of frames that are requested again, or that a preheat window has prepared: WebP, AVIF or
 // JPEG XL instead of JPEG or PNG.
 //
-//     request, preparedFrame -> waiting (bounded) -> after the pause that the budget asks for -> ImageManager.prepare, in the background
+//     request, preparedFrame -> waiting (bounded) -> after the pause that the budget asks for
+//         -> ImageManager.prepare, in the background
 //       -> smaller: in the caches under a key of its own, and the observer gets the frame that it replaces
 //       -> not smaller, or never possible: remembered, and not made again
 //       -> failed for another reason: the next request for the frame tries again

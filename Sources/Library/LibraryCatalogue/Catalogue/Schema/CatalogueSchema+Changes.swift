@@ -158,7 +158,7 @@ extension CatalogueSchema {
       UPDATE collection SET revision = \(token) WHERE id = OLD.collection AND revision <> \(token);
     END;
 
-    -- Objects that leave a library. If the library itself is being deleted, nobody asks for them.
+    -- Objects that leave a library. If the library itself is being deleted, no reader needs them.
     CREATE TRIGGER noteRemovedAsset AFTER DELETE ON libraryAsset
       WHEN EXISTS (SELECT 1 FROM library WHERE id = OLD.library)
     BEGIN

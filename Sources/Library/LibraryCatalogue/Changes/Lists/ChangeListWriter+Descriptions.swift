@@ -34,8 +34,8 @@ extension ChangeListWriter {
     if let regions = update.regions { try set(regions, of: asset) }
   }
 
-  /// Sets the regions, given in the current picture, and the names of the people in them. Pictures that are cropped to regions change, so the content
-  /// version does; the placeholder is still that of the picture.
+  /// Sets the regions, given in the current picture, and the names of the people in them. Pictures that are cropped to
+  /// regions change, so the content version does; the placeholder is still that of the picture.
   private func set(_ regions: [PictureRegion], of asset: Int64) throws {
     let row = try Row.fetchOne(
       db.cachedStatement(
