@@ -53,7 +53,7 @@ struct ImageServices: Sendable {
     var works: [any BackgroundWork] = [
       PlaceholderBackgroundWork(
         PlaceholderProducer(
-          sink: catalogue, store: originals,
+          placeholders: catalogue, originals: originals,
           renderer: PlaceholderRenderer(
             limits: settings.codec, workers: workers,
             transforms: ColorTransforms(

@@ -90,7 +90,7 @@ struct PlaceholderWorkTests {
 
     func work(maximumBytes: Int = 64 << 20) -> PlaceholderProducer {
       PlaceholderProducer(
-        sink: sink, store: OriginalStore(folder: library),
+        placeholders: sink, originals: OriginalStore(folder: library),
         renderer: PlaceholderRenderer(limits: CodecLimits(), transforms: ColorTransforms(capacityBytes: 0)),
         maximumBytes: maximumBytes,
         derivative: { [self] asset in

@@ -19,8 +19,6 @@ package struct Digest: Sendable {
     }
   }
 
-  /// The length of a SHA-256.
-  package static let sha256Bytes = 32
   private static let maximumBytes = 64
 
   /// Frees its context.

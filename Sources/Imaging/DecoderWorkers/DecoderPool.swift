@@ -31,9 +31,6 @@ package final class DecoderPool: Sendable {
     package var rememberedFailures = 4096
 
     package init(workers: Int) { self.workers = max(1, workers) }
-
-    /// Memory of the slots of all workers in this process, including the pages that it shares with them.
-    package var memoryBytes: Int { 2 * workers * 3 * slotBytes }
   }
 
   package let failures: DecoderFailures

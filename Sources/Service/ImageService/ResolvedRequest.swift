@@ -23,7 +23,7 @@ package struct ResolvedRequest: Sendable, Hashable {
       request.cropAnchor = .automatic(asset.regions, saliency: asset.saliency)
     }
     self.asset = asset
-    let sized = SizedRequest(request, upright: asset.pixelSize, adjustments: asset.adjustments).withoutUselessLight
+    let sized = SizedRequest(request, upright: asset.pixelSize, adjustments: asset.adjustments).encodedIfUnscaled
     // Equal to a request for the standard range if there is no more to show: the two have one frame.
     let hasMore =
       (sized.mayKeepGainMap && asset.mayHaveGainMap)

@@ -64,9 +64,6 @@ struct Settings: Sendable {
 
   static let keys = Set(table.map(\.key))
 
-  /// The keys of the settings that are tables: their members have names that the operator chooses.
-  static let tableKeys = Set(table.filter { if case .table = $0.field { true } else { false } }.map(\.key))
-
   /// Reads all sources. An unknown key in the file or in `flags`, an unknown PHOTOD_* variable, a value of the wrong type
   /// and a value out of range are errors that name the key.
   ///

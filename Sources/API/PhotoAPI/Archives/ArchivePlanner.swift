@@ -1,5 +1,4 @@
 import ImageCodec
-import ImageService
 import LibraryCatalogue
 import PhotoModel
 import Primitives
@@ -129,7 +128,7 @@ struct ArchivePlanner: Sendable {
   private func reserve(_ listing: ArchiveListing) throws(Problem) {
     let needed = 4 * listing.bytes
     guard needed <= budget.capacityBytes else { throw Problem.archiveTooLarge(limits) }
-    guard listing.reservation.grow(to: needed) else { throw Problem(ImageServiceError.queueFull) }
+    guard listing.reservation.grow(to: needed) else { throw Problem.overloaded }
   }
 
   // MARK: The plan

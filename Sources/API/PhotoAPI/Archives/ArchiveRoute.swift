@@ -44,7 +44,7 @@ struct ArchiveRoute: Sendable {
     try query.finish()
     let name = try Self.name(filename)
     try planner.files.checkScopes(includesLocation: includesLocation, principal)
-    guard let slot = slots.take() else { throw Problem(ImageServiceError.queueFull) }
+    guard let slot = slots.take() else { throw Problem.overloaded }
     let end = queries.deadline
     try exchange.run(on: queries.fetches) { () throws(Problem) in
       let (listing, key) = try planner.listing(

@@ -54,6 +54,6 @@ struct RoutedRequest: Sendable {
     let isAccepted = queue.submit { [reply] in
       do throws(Problem) { try work() } catch { reply.send(error.response) }
     }
-    if !isAccepted { throw Problem(ImageServiceError.queueFull) }
+    if !isAccepted { throw Problem.overloaded }
   }
 }

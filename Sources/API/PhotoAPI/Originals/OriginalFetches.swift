@@ -32,7 +32,7 @@ struct OriginalFetches: Sendable {
             reply.send((error.isInCloud ? Problem(ImageServiceError.fetchFailed(.noSpace)) : error).response)
           }
         }
-        if !isAccepted { reply.send(Problem(ImageServiceError.queueFull).response) }
+        if !isAccepted { reply.send(Problem.overloaded.response) }
       }
     }
     reply.onClose { fetch.cancel() }

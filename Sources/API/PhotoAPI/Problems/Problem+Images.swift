@@ -57,10 +57,7 @@ extension Problem {
         422, "image-too-large", "The image is too large",
         detail: "Rendering it would take \(needed) bytes of memory; the budget is \(budget). Ask for a smaller size, "
           + "or raise memoryBudgetBytes.")
-    case .queueFull:
-      self.init(
-        503, "overloaded", "Too many requests are waiting", detail: "Retry after a moment.",
-        fields: ["Retry-After": "1"])
+    case .queueFull: self = .overloaded
     case .deadlineExceeded:
       self.init(
         503, "deadline-exceeded", "The picture took too long",

@@ -38,6 +38,10 @@ extension Problem {
     500, "internal-error", "Internal error",
     detail: "The daemon did not produce a response. This is a bug in photod.")
 
+  /// A queue, or memory that requests share, is full.
+  static let overloaded = Problem(
+    503, "overloaded", "Too many requests are waiting", detail: "Retry after a moment.", fields: ["Retry-After": "1"])
+
   static let responseBufferFull = Problem(
     503, "overloaded", "Too many responses are pending",
     detail: "Other clients read their responses too slowly, and their buffers are full. Retry after a moment.",

@@ -26,6 +26,6 @@ struct MetricsRoute: Sendable {
           .ok, [("Content-Type", MetricsRegistry.mediaType), ("Cache-Control", "no-store")],
           body: registry.exposition()))
     }
-    if !isAccepted { throw Problem(ImageServiceError.queueFull) }
+    if !isAccepted { throw Problem.overloaded }
   }
 }

@@ -3,7 +3,6 @@
 
 import HTTPCore
 import HTTPServer
-import ImageService
 import LibraryCatalogue
 import LibraryFiles
 import Synchronization
@@ -94,7 +93,7 @@ final class StagedUploadReceiver: Sendable {
         finish(with: response(to: error))
       }
     }
-    if !isAccepted { finish(with: Problem(ImageServiceError.queueFull).response) }
+    if !isAccepted { finish(with: Problem.overloaded.response) }
   }
 
   /// The problem also names the staged upload, so that a client that has no identifier yet can continue.

@@ -3,7 +3,6 @@
 
 import HTTPCore
 import HTTPServer
-import ImageService
 import LibraryCatalogue
 import LibraryFiles
 import Logging
@@ -90,7 +89,7 @@ final class UploadReceiver: Sendable {
       if hasAdded.load(ordering: .relaxed) { route.picturesAdded() }
       reply.send(response)
     }
-    if !isAccepted { reply.send(Problem(ImageServiceError.queueFull).response) }
+    if !isAccepted { reply.send(Problem.overloaded.response) }
   }
 
   // MARK: Steps

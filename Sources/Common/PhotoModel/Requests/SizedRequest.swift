@@ -59,7 +59,7 @@ package struct SizedRequest: Sendable, Hashable {
   }
 
   /// The same picture, scaled in the file's own values if it is not scaled at all.
-  package var withoutUselessLight: SizedRequest {
+  package var encodedIfUnscaled: SizedRequest {
     guard adjustments == nil, sizes.scaled == sizes.crop.size else { return self }
     var copy = self
     copy.request.resampling = .encoded

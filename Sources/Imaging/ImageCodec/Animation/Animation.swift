@@ -31,9 +31,6 @@ package struct Animation: Sendable, Hashable {
     package let isBlended: Bool
   }
 
-  /// The longest duration that a WebP can state.
-  static let maximumMilliseconds = 1 << 24 - 1
-
   package let canvas: PixelSize
   /// At least one.
   package let frames: [Frame]

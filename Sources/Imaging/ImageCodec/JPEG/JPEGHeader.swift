@@ -84,7 +84,7 @@ enum JPEGHeader {
         if block.starts(with: EXIFSummary.signature) {
           // The first one wins.
           guard metadata.isEmpty else { break }
-          blocks.append(Self.block(.exif, at: content, contentLength, behind: EXIFSummary.signature))
+          blocks.append(Self.block(.exif, at: content, contentLength, after: EXIFSummary.signature))
           let exif = block.dropFirst(EXIFSummary.signature.count)
           exifBlock = exif
           let parsed = EXIFSummary.parse(exif)
@@ -95,10 +95,10 @@ enum JPEGHeader {
           }
         } else if block.starts(with: XMPPacket.signature) {
           guard xmpPacket == nil else { break }
-          blocks.append(Self.block(.xmp, at: content, contentLength, behind: XMPPacket.signature))
+          blocks.append(Self.block(.xmp, at: content, contentLength, after: XMPPacket.signature))
           xmpPacket = block.dropFirst(XMPPacket.signature.count)
         } else if block.starts(with: XMPPacket.extensionSignature) {
-          blocks.append(Self.block(.extendedXMP, at: content, contentLength, behind: XMPPacket.extensionSignature))
+          blocks.append(Self.block(.extendedXMP, at: content, contentLength, after: XMPPacket.extensionSignature))
         }
       case 0xED:
         let block = try reader.bytes(at: content, count: contentLength)
@@ -134,7 +134,7 @@ enum JPEGHeader {
     let block = try reader.bytes(at: content, count: length)
     guard block.starts(with: MultiPictureIndex.signature) else { return false }
     let start = MultiPictureIndex.signature.count
-    blocks.append(Self.block(.multiPicture, at: content, length, behind: MultiPictureIndex.signature))
+    blocks.append(Self.block(.multiPicture, at: content, length, after: MultiPictureIndex.signature))
     pictures = MultiPictureIndex.pictures(
       block.dropFirst(start), at: content + Int64(start), fileSize: reader.size)
     return true
@@ -175,7 +175,7 @@ enum JPEGHeader {
   }
 
   private static func block(
-    _ kind: MetadataBlock.Kind, at content: Int64, _ length: Int, behind signature: [UInt8]
+    _ kind: MetadataBlock.Kind, at content: Int64, _ length: Int, after signature: [UInt8]
   ) -> MetadataBlock {
     MetadataBlock(
       kind, ByteRange(offset: content + Int64(signature.count), length: length - signature.count))

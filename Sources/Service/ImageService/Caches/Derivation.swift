@@ -20,9 +20,9 @@ package enum Derivation: Sendable, Hashable {
 
   /// - Parameters:
   ///   - decodedEighths: the scale at which the frame was decoded.
-  ///   - alone: the scale that the frame would have needed without sharing.
-  init(decodedEighths: Int, alone: Int) {
-    self = decodedEighths == alone ? .original : .sharedDecode(eighths: decodedEighths)
+  ///   - unsharedEighths: the scale that the frame would have needed without sharing.
+  init(decodedEighths: Int, unsharedEighths: Int) {
+    self = decodedEighths == unsharedEighths ? .original : .sharedDecode(eighths: decodedEighths)
   }
 
   var text: String {

@@ -26,8 +26,8 @@ struct DecodeSharing: Sendable {
   func sharedRender(
     of job: RenderJob, _ plan: RenderPlan, _ header: ImageHeader, _ reservation: ByteBudget.Reservation
   ) -> SharedRender {
-    let alone = SharedRender(plan: SharedPlan(plan), jobs: [job], rungs: [], reservations: [reservation])
-    guard !job.bypassesCaches else { return alone }
+    let unshared = SharedRender(plan: SharedPlan(plan), jobs: [job], rungs: [], reservations: [reservation])
+    guard !job.bypassesCaches else { return unshared }
     // A frame that is usually made from a thumbnail, or from sensor data, must never be made from the picture: its bytes
     // would differ under the same entity tag.
     let siblings = jobs.siblings(of: job).filter {
@@ -40,7 +40,7 @@ struct DecodeSharing: Sendable {
     let wished = renderer.planner.sharedPlan(
       header, candidates.map(\.wanted), extras: rungs.map { renderer.ladder.sizedRequest(for: $0, of: job.asset) })
     guard wished.members.count > 1, let more = budget.tryReserve(max(0, wished.peakBytes - reservation.bytes)) else {
-      return alone
+      return unshared
     }
     // A sibling that another worker has just started is rendered there.
     let kept = wished.keeping { member in
@@ -62,14 +62,14 @@ struct DecodeSharing: Sendable {
   func earlyRender(
     of job: RenderJob, with siblings: [RenderJob], _ header: ImageHeader, maximumBytes: Int
   ) -> (plan: SharedPlan, jobs: [RenderJob], rungs: [DerivativeLadder.Rung])? {
-    let alone = SharedPlan(renderer.planner.plan(header, job.wanted))
-    guard alone.peakBytes <= maximumBytes else { return nil }
-    guard !job.bypassesCaches else { return (alone, [job], []) }
+    let unshared = SharedPlan(renderer.planner.plan(header, job.wanted))
+    guard unshared.peakBytes <= maximumBytes else { return nil }
+    guard !job.bypassesCaches else { return (unshared, [job], []) }
     let candidates = [job] + siblings
     let rungs = missingRungs(of: job.asset, header)
     let shared = renderer.planner.sharedPlan(
       header, candidates.map(\.wanted), extras: rungs.map { renderer.ladder.sizedRequest(for: $0, of: job.asset) })
-    return shared.peakBytes <= maximumBytes ? (shared, candidates, rungs) : (alone, [job], [])
+    return shared.peakBytes <= maximumBytes ? (shared, candidates, rungs) : (unshared, [job], [])
   }
 
   /// Adds missing derivatives to the development of a RAW file's sensor data: those that its previews can't give. No other
@@ -81,8 +81,8 @@ struct DecodeSharing: Sendable {
   func development(
     of job: RenderJob, _ plan: RenderPlan, _ header: ImageHeader, _ reservation: ByteBudget.Reservation
   ) -> SharedRender {
-    let alone = SharedRender(plan: SharedPlan(plan), jobs: [job], rungs: [], reservations: [reservation])
-    guard !job.bypassesCaches, cache.store.isEnabled, let developed = header.developed else { return alone }
+    let unshared = SharedRender(plan: SharedPlan(plan), jobs: [job], rungs: [], reservations: [reservation])
+    guard !job.bypassesCaches, cache.store.isEnabled, let developed = header.developed else { return unshared }
     let rungs = renderer.ladder.rungs(of: job.asset.pixelSize).filter {
       renderer.planner.needsDevelopment(header, renderer.ladder.sizedRequest(for: $0, of: job.asset))
         && !cache.store.hasDerivative($0, of: job.asset)
@@ -90,7 +90,7 @@ struct DecodeSharing: Sendable {
     let wished = renderer.planner.sharedPlan(
       developed, [job.wanted], extras: rungs.map { renderer.ladder.sizedRequest(for: $0, of: job.asset) })
     guard wished.members.count > 1, let more = budget.tryReserve(max(0, wished.peakBytes - reservation.bytes)) else {
-      return alone
+      return unshared
     }
     return SharedRender(plan: wished, jobs: [job], rungs: rungs, reservations: [reservation, more])
   }
@@ -141,8 +141,8 @@ struct SharedRender: Sendable {
 
   /// The final frame of one of the jobs.
   func frame(_ image: RenderedImage, for job: RenderJob, stepBegan: ContinuousClock.Instant) -> ImageFrame {
-    let alone = RenderPlanner().eighths(plan.header, job.wanted)
-    let derivation = Derivation(decodedEighths: image.decodedEighths, alone: alone)
+    let unsharedEighths = RenderPlanner().eighths(plan.header, job.wanted)
+    let derivation = Derivation(decodedEighths: image.decodedEighths, unsharedEighths: unsharedEighths)
     return FrameAttributes(job, plan.header.source, derivation: derivation, isDegraded: false, stepBegan: stepBegan)
       .frame(image)
   }

@@ -1,9 +1,9 @@
 // Makes placeholders in the background: chooses the next asset and the source of its placeholder, and stores the
 // result.
 //
-//     sink -> page of assets -> next -> step -> (memory for it) -> run -> batch of results -> sink
-//                                        ^                            |
-//                                        +-- the next best source ----+
+//     placeholders -> page of assets -> next -> step -> (memory for it) -> run -> batch of results -> placeholders
+//                                                ^                            |
+//                                                +-- the next best source ----+
 //
 // Sources in order: the camera's thumbnail, a derivative, a larger embedded preview, the original. Each costs many
 // times as much as the one before. This file does not decide when a step runs, or which steps run at the same time. A
@@ -49,8 +49,8 @@ package final class PlaceholderProducer: Sendable {
   private static let batchSize = 64
   private static let batchDelay = Duration.seconds(1)
 
-  private let sink: any PlaceholderStore
-  private let store: OriginalStore
+  private let placeholders: any PlaceholderStore
+  private let originals: OriginalStore
   private let renderer: PlaceholderRenderer
   private let maximumBytes: Int
   private let derivative: @Sendable (Asset) -> (any ByteSource)?
@@ -66,13 +66,13 @@ package final class PlaceholderProducer: Sendable {
   ///     may wait for a network.
   ///   - now: the clock for the batches.
   package init(
-    sink: any PlaceholderStore, store: OriginalStore, renderer: PlaceholderRenderer, maximumBytes: Int,
+    placeholders: any PlaceholderStore, originals: OriginalStore, renderer: PlaceholderRenderer, maximumBytes: Int,
     derivative: @escaping @Sendable (Asset) -> (any ByteSource)? = { _ in nil },
     fetchDerivative: @escaping @Sendable (Asset) -> Void = { _ in },
     now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, logger: Logger
   ) {
-    self.sink = sink
-    self.store = store
+    self.placeholders = placeholders
+    self.originals = originals
     self.renderer = renderer
     self.maximumBytes = maximumBytes
     self.derivative = derivative
@@ -92,7 +92,7 @@ package final class PlaceholderProducer: Sendable {
   }
 
   /// The next asset's first step: its file opened and its header read, nothing decoded. `nil` if every asset without a
-  /// placeholder was visited since `restart`, and all results are in the sink.
+  /// placeholder was visited since `restart`, and all results are stored.
   ///
   /// One caller at a time, as for `run`.
   package func next() throws(AssetSourceError) -> Step? {
@@ -120,7 +120,7 @@ package final class PlaceholderProducer: Sendable {
     return nil
   }
 
-  /// Passes waiting results to the sink. Call it when stopping before `next` has returned `nil`.
+  /// Stores waiting results. Call it when stopping before `next` has returned `nil`.
   package func flush() throws(AssetSourceError) {
     let results = state.withLock { state in
       defer {
@@ -129,7 +129,7 @@ package final class PlaceholderProducer: Sendable {
       }
       return state.results
     }
-    try sink.store(results)
+    try placeholders.store(results)
   }
 
   private func nextAsset() throws(AssetSourceError) -> Asset? {
@@ -139,10 +139,10 @@ package final class PlaceholderProducer: Sendable {
       }
       if let asset { return asset }
       if setsGeneratorVersion {
-        try sink.setPlaceholderMaker(version: "\(renderer.generatorVersion) \(maximumBytes)")
+        try placeholders.setPlaceholderMaker(version: "\(renderer.generatorVersion) \(maximumBytes)")
         state.withLock { $0.hasSetGeneratorVersion = true }
       }
-      let page = try sink.assetsWithoutPlaceholder(after: last, limit: Self.pageSize)
+      let page = try placeholders.assetsWithoutPlaceholder(after: last, limit: Self.pageSize)
       let isCurrent = state.withLock { state in
         guard state.restartCount == restartCount else { return false }
         state.page = page[...]
@@ -160,7 +160,7 @@ package final class PlaceholderProducer: Sendable {
   }
 
   /// The step for the first available source, starting with `first`. `nil` if no source is available now, or if none
-  /// will ever be, which is recorded in the sink.
+  /// will ever be, which is recorded in `placeholders`.
   private func step(for asset: Asset, from first: Input) throws(AssetSourceError) -> Step? {
     for input in Input.allCases[first.rawValue...] {
       do throws(CodecError) {
@@ -198,13 +198,13 @@ package final class PlaceholderProducer: Sendable {
 
   /// The original, or the parts of it that are local.
   private func openForThumbnail(_ asset: Asset) -> (any ByteSource)? {
-    store.isInCloud(asset.original) ? store.fetcher?.head(of: asset.original) : open(asset)
+    originals.isInCloud(asset.original) ? originals.fetcher?.head(of: asset.original) : open(asset)
   }
 
   /// `nil` if the original can't be opened now.
   private func open(_ asset: Asset) -> (any ByteSource)? {
     do throws(OriginalStoreError) {
-      return try store.open(asset.original)
+      return try originals.open(asset.original)
     } catch {
       logger.debug("no placeholder for now", metadata: ["asset": "\(asset.localIdentifier)", "reason": "\(error)"])
       return nil
@@ -212,7 +212,7 @@ package final class PlaceholderProducer: Sendable {
   }
 
   /// Handles an error: a temporary one ends the asset's turn; after any other error the next source is tried. A
-  /// permanent failure of the original is recorded in the sink.
+  /// permanent failure of the original is recorded in `placeholders`.
   private func failed(_ error: CodecError, _ input: Input, _ asset: Asset) throws(AssetSourceError) -> Step? {
     switch error {
     case .stopped, .outOfMemory, .readFailed, .decoderUnavailable, .decoderInterrupted: return nil
