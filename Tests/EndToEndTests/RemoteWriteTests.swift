@@ -196,7 +196,7 @@ struct RemoteWriteTests {
     #expect(try BucketState(daemon, remote).assets == before.assets)
   }
 
-  @Test func `A put whose answer was lost is recognized`() throws {
+  @Test func `A put whose answer was lost is recognised`() throws {
     let remote = try RemoteFixture()
     defer { remote.stop() }
     let daemon = try remote.daemon(["--set", "upload.template={name}"])

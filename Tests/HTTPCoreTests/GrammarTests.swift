@@ -17,7 +17,7 @@ struct GrammarTests {
     }
   }
 
-  @Test("every known field name is recognized in any case, and similar names are not")
+  @Test("every known field name is recognised in any case, and similar names are not")
   func names() throws {
     func head(_ field: String) throws -> RequestHead {
       var parser = RequestParser(limits: ParserLimits())

@@ -84,7 +84,7 @@ final class EditableLibrary: AssetSource {
     return assets
   }
 
-  /// Calls a closure after the next look-up, before the caller has its result.
+  /// Calls a closure after the next lookup, before the caller has its result.
   func afterLookup(_ work: @escaping @Sendable () -> Void) { interruption.withLock { $0 = work } }
 
   /// Records a change that touches no asset.
@@ -263,21 +263,21 @@ final class CachingHarness: Sendable {
     images.clock.advance(by: max(.zero, images.clock.now.duration(to: end)))
   }
 
-  /// Returns when no look-up or preparation is running or waiting.
+  /// Returns when no lookup or preparation is running or waiting.
   func untilQuiet() async {
     await eventually { (0..<4).allSatisfy { _ in isQuiet() } }
   }
 
-  /// One observation. It may miss a look-up that began and ended within it, whose result the next one waits for; a
-  /// look-up leads to two others at most.
+  /// One observation. It may miss a lookup that began and ended within it, whose result the next one waits for; a
+  /// lookup leads to two others at most.
   private func isQuiet() -> Bool {
-    // A look-up that runs twice moves from one queue to the other.
+    // A lookup that runs twice moves from one queue to the other.
     guard lookups.depth == (0, 0) && fetches.depth == (0, 0) && lookups.depth == (0, 0) else { return false }
     managers.sync()
     return managers.counts.pending == 0 && lookups.depth == (0, 0) && fetches.depth == (0, 0)
   }
 
-  /// Returns when no look-up is running or waiting; blocks.
+  /// Returns when no lookup is running or waiting; blocks.
   func untilLookedUp() {
     while lookups.depth != (0, 0) || fetches.depth != (0, 0) {
       managers.sync()

@@ -154,7 +154,7 @@ extension CachingManagerTests {
       await harness.untilQuiet()
       return harness.library.lookedUp - before
     }
-    // The first look-up has no change token.
+    // The first lookup has no change token.
     #expect(await after { harness.library.edit(99) } == 41)
     #expect(await after { harness.library.edit(98) } == 0)
     #expect(await after { for index in 80..<88 { harness.library.edit(index) } } == 0)
@@ -177,7 +177,7 @@ extension CachingManagerTests {
     }
     harness.library.edit(99)
     await changed()
-    // The asset changes while a look-up of it is running, so all assets are looked up again.
+    // The asset changes while a lookup of it is running, so all assets are looked up again.
     harness.library.afterLookup {
       harness.library.edit(5)
       harness.managers.libraryDidChange()
@@ -276,7 +276,7 @@ extension CachingManagerTests {
   }
 
   @Test(
-    "a move during a look-up wins over the look-up's result",
+    "a move during a lookup wins over the lookup's result",
     arguments: ["the same list", "another list", "another list, which it does not know of"])
   func meanwhile(_ kind: String) async throws {
     let harness = CachingHarness(100, Self.steady)

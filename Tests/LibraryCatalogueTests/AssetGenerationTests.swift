@@ -55,7 +55,7 @@ struct AssetGenerationTests {
         if !isSame { #expect(!catalogue.isCurrent(generation), "\(change): \(asset.original.displayPath)") }
         if !catalogue.isCurrent(generation) { dropped += 1 }
       }
-      // Two assets of one group are rare, and only cost a look-up.
+      // Two assets of one group are rare, and only cost a lookup.
       #expect(dropped <= (change == "add" ? 0 : 2), "\(change)")
       #expect(dropped > 0 || change == "add")
     }

@@ -3,7 +3,7 @@
 //     access.sqlite -> refresh (once a second, if another process has changed the file)
 //       -> SigningKeyRing, TokenRegistry, SessionRegistry
 //     token or session -> grant(bearer:) | grant(session:) -> Grant -> GrantCache
-//     next request with the same bytes -> cachedGrant: one look-up
+//     next request with the same bytes -> cachedGrant: one lookup
 //     signed URL -> grant(signature:) -> Grant, not cached here
 //
 // Each part has its own lock, and none is held while another part or SQLite works. When the tokens or keys change, the
@@ -100,7 +100,7 @@ package final class AccessRegistry: Sendable {
     let session = sessions.start(for: tokenGrant, at: now)
     cache.removeInvalid(at: now)
     guard let session else { throw .tooManySessions }
-    // A reload that revoked the token after the first look-up did not find this session, so look again.
+    // A reload that revoked the token after the first lookup did not find this session, so look again.
     do throws(SignInError) {
       _ = try signInGrant(text)
     } catch {

@@ -3,7 +3,7 @@
 
 import CLibCrypto
 
-/// The algorithms, looked up once: a look-up takes longer than a short digest.
+/// The algorithms, looked up once: a lookup takes longer than a short digest.
 ///
 /// Immutable after its initialization, and OpenSSL allows any number of threads to use what was looked up (`man
 /// OSSL_LIB_CTX`, `man EVP_MD_fetch`).

@@ -21,7 +21,7 @@ final class EventLoop: @unchecked Sendable {
   }
 
   private struct Slot {
-    /// Counts the registrants of this slot, so that an event for an earlier registrant is recognized and ignored.
+    /// Counts the registrants of this slot, so that an event for an earlier registrant is recognised and ignored.
     var generation: UInt32 = 0
     var registrant: (any Registrant)?
   }

@@ -21,7 +21,7 @@ package protocol HTTPHandler: Sendable {
 
   /// Handles a request and responds through `responder`, now or later, from any thread.
   ///
-  /// Called on a connection's queue, so the handler must move blocking work, and work that takes longer than a look-up,
+  /// Called on a connection's queue, so the handler must move blocking work, and work that takes longer than a lookup,
   /// to another queue. The client gets 500 if the responder is released without a response.
   func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder)
 

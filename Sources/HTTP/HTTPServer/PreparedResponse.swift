@@ -31,7 +31,7 @@ package final class PreparedResponse: Sendable {
   ///     the memory.
   ///   - makeMemoryOwner: called on a connection's queue each time a send is incomplete. The returned owner accounts
   ///     for the waiting bytes and is held until the last byte was handed to the kernel or the connection ended. The
-  ///     closure must hold a lock no longer than a look-up takes.
+  ///     closure must hold a lock no longer than a lookup takes.
   package convenience init?(_ response: HTTPResponse, makeMemoryOwner: (@Sendable () -> (any MemoryOwner)?)? = nil) {
     let framing = response.head.status.forbidsBody ? BodyFraming.none : .length(response.body.count)
     self.init(response.head, framing, [], response.body, [], makeMemoryOwner)

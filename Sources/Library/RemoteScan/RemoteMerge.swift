@@ -121,7 +121,7 @@ struct RemoteMerge {
         scanner.logger.info(
           "object not indexed", metadata: ["key": "\(waiting[index].entry.key)", "reason": "\(reason)"])
       }
-      if waiting[index].isNew { try recognize(&head) }
+      if waiting[index].isNew { try recognise(&head) }
       found.append(head)
     }
     let (catalogue, files) = (catalogue, found)
@@ -135,7 +135,7 @@ struct RemoteMerge {
 
   /// Matches a new object to the row of one that is gone: the same first and last bytes and the same metadata, and the
   /// same name or time.
-  private mutating func recognize(_ file: inout ProbedFile) throws(RemoteScanError) {
+  private mutating func recognise(_ file: inout ProbedFile) throws(RemoteScanError) {
     guard case .media(let media) = file.finding else { return }
     let (catalogue, last) = (catalogue, lastID)
     let candidates = try scanner.source { () throws(AssetSourceError) in

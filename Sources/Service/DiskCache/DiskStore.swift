@@ -6,7 +6,7 @@
 //
 // Only the checksum decides whether a file is valid. Files are therefore never flushed: the first reader detects a file
 // that a kill or a power failure cut off. The index (SQLite) answers what a folder can't answer quickly: the total
-// size, and which entry was unused for longest. Look-ups never query it.
+// size, and which entry was unused for longest. Lookups never query it.
 //
 // No method throws. If the disk is full, read-only or broken, the cache stores nothing, counts the failures and writes
 // one log line.

@@ -65,7 +65,7 @@ extension Settings {
       advice: "Lower it if the store limits them; raise it, together with originals.downloads, for a distant store."),
     Setting(
       "remote.connectSeconds", .number(\.remote.limits.transfers.connectTimeout.wholeSeconds, 1...3600, .seconds),
-      "Maximum time until a connection to the remote store is open, including the look-up of its name and TLS.",
+      "Maximum time until a connection to the remote store is open, including the lookup of its name and TLS.",
       advice: "Raise it for a store behind a slow network."),
     Setting(
       "remote.stallSeconds", .number(\.remote.limits.transfers.stallTimeout.wholeSeconds, 1...3600, .seconds),

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Finds the grant of an accepted credential by the credential's bytes: the only look-up of most requests.
+/// Finds the grant of an accepted credential by the credential's bytes: the only lookup of most requests.
 ///
 /// The cache only refers to grants. A grant that has ended or expired is not valid here either, also if it is inserted
 /// after its end, so the cache needs no invalidation; ``removeInvalid(at:)`` frees memory. There are about as many
@@ -15,7 +15,7 @@ final class GrantCache: Sendable {
   /// Entries by the hash of the credential.
   private let entries = Mutex<[Int: Entry]>([:])
 
-  /// The grant of a credential, valid or not. Costs one hash with this process's random seed, one look-up under the
+  /// The grant of a credential, valid or not. Costs one hash with this process's random seed, one lookup under the
   /// lock, and a comparison in constant time.
   func grant(_ kind: Secret.Kind, _ secret: UnsafeRawBufferPointer) -> Grant? {
     guard !secret.isEmpty, secret.count <= Secret.maximumBytes else { return nil }

@@ -1,6 +1,6 @@
 // The fast path for originals that are read again. A player that seeks in a video asks for one range after another on one
 // connection. The first of them takes the normal path and leaves here what the others need: the open file, the overlay
-// that removes its places, and the fields of the head. The others are answered without a look-up in the catalogue:
+// that removes its places, and the fields of the head. The others are answered without a lookup in the catalogue:
 //
 //     request -> key (access class, target, Host, Accept) -> entry -> is it still valid?
 //       one short range -> PreparedRange, on the connection's own queue

@@ -1,4 +1,4 @@
-/// The names of all fields that photod reads (RFC 9110 §5.1). The parser classifies each field once, so later look-ups
+/// The names of all fields that photod reads (RFC 9110 §5.1). The parser classifies each field once, so later lookups
 /// need no text search. Fields with other names are kept but not looked up.
 package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
   case other

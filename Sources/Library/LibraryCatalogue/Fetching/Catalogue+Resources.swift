@@ -8,7 +8,7 @@ import PhotoModel
 extension Catalogue {
   /// An asset and its files, by one read. `nil` if the principal may not see the asset.
   ///
-  /// - Parameter includesSidecars: whether to look for sidecars, which takes some look-ups more.
+  /// - Parameter includesSidecars: whether to look for sidecars, which takes some lookups more.
   package func assetFiles(
     of identifier: LocalIdentifier, includesSidecars: Bool, for principal: Principal
   ) throws(AssetSourceError) -> AssetFiles? {

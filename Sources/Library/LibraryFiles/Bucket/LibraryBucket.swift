@@ -100,7 +100,7 @@ package struct LibraryBucket: Sendable {
 
 extension ObjectDescription {
   /// Whether this is a copy of an object, or the object is one of this. A copy of an object that was written in several
-  /// pieces may have another entity tag, and is then not recognized.
+  /// pieces may have another entity tag, and is then not recognised.
   func isCopy(of other: ObjectDescription) -> Bool {
     guard identity.size == other.identity.size else { return false }
     if let sha256, let theirs = other.sha256 { return sha256 == theirs }

@@ -51,7 +51,7 @@ extension LibraryMerge {
     let arrived = arrivals()
     let top = try? root.open([], isFolder: true)
     let inodes = arrived.isPartialList ? [] : Set(arrived.files.compactMap { try? top?.entry($0).identity.inode })
-    // A file that was renamed again during the look-up raised another event, which changes the count.
+    // A file that was renamed again during the lookup raised another event, which changes the count.
     let mayBeAny = arrived.isPartialList || arrivals().count != arrived.count
     if inodes.isEmpty && !mayBeAny { return [] }
     var arriving: [KnownFile] = []

@@ -108,7 +108,7 @@ struct ScanBatch {
     let lock = try DataFolderLock.forBatch(into: catalogue)
     defer { lock.unlock() }
     var probed = probe.probe(all: waiting)
-    for index in probed.indices { try recognize(&probed[index]) }
+    for index in probed.indices { try recognise(&probed[index]) }
     let findings = found + probed
     for file in findings {
       guard case .unreadable(let reason) = file.finding else { continue }
@@ -122,7 +122,7 @@ struct ScanBatch {
 
   /// Matches a probed file without a row to a missing row. A file that was moved to another disk has another inode, so
   /// the match requires the same fingerprint and the same metadata, and the same modification time or file name.
-  private mutating func recognize(_ file: inout ProbedFile) throws(AssetSourceError) {
+  private mutating func recognise(_ file: inout ProbedFile) throws(AssetSourceError) {
     guard case .media(let media) = file.finding, newPaths.contains(file.path) else { return }
     for candidate in try catalogue.knownFiles(like: media, upTo: lastID)
     where !claimedIDs.contains(candidate.id) {

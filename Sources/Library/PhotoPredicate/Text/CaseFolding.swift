@@ -4,7 +4,7 @@
 /// `İ`, and accents are kept. The table belongs to this module, not to the runtime, so that indexes and earlier results
 /// stay valid with another toolchain. Characters that were assigned after the table was made fold to themselves.
 package enum CaseFolding {
-  /// Linear in the text, with a logarithmic look-up for non-ASCII characters.
+  /// Linear in the text, with a logarithmic lookup for non-ASCII characters.
   package static func folded(_ text: String) -> String {
     if text.utf8.allSatisfy({ $0 < 0x80 }) {
       return String(unsafeUninitializedCapacity: text.utf8.count) { buffer in

@@ -36,7 +36,7 @@ struct WriteBuffer {
   /// One entry may take at most 1/4 of the capacity, so that a single entry does not evict all others, and evicting
   /// always makes enough room.
   private static let capacityDivisor: Int64 = 4
-  /// A failed look-up is logged at most this often; the counters record every one.
+  /// A failed lookup is logged at most this often; the counters record every one.
   private static let logInterval: Duration = .seconds(3600)
 
   private(set) var statistics = DiskStoreStatistics()
@@ -52,7 +52,7 @@ struct WriteBuffer {
   private(set) var isScheduled = false
   /// After a failure: when to write again.
   private var retryAt: ContinuousClock.Instant?
-  /// When a failed or damaged look-up may be logged again.
+  /// When a failed or damaged lookup may be logged again.
   private var nextLogTime: ContinuousClock.Instant?
 
   init(capacityBytes: Int64, limits: DiskStoreLimits) {
@@ -182,7 +182,7 @@ struct WriteBuffer {
     }
   }
 
-  /// Takes everything that waits. Look-ups still find an entry until it is `written`.
+  /// Takes everything that waits. Lookups still find an entry until it is `written`.
   mutating func take() -> Batch {
     defer {
       writing = waiting

@@ -1,7 +1,7 @@
 import PhotoModel
 
 /// The counterpart of PHCachingImageManager: one client's ``CachingState``, and the facts about it that no event
-/// changes or that concern its look-ups. Used only on the queue of ``CachingManagerRegistry``.
+/// changes or that concern its lookups. Used only on the queue of ``CachingManagerRegistry``.
 final class CachingManager {
   /// Never reused.
   let instanceID: UInt64

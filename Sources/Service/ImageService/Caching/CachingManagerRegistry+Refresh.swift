@@ -1,7 +1,7 @@
 // Keeps managers up to date with the library: after a change, their assets are looked up again, and windows move with
 // their lists.
 //
-//     commit -> 200 ms later, for each manager, on the look-up queue: the touched assets, from the library's history
+//     commit -> 200 ms later, for each manager, on the lookup queue: the touched assets, from the library's history
 //                 -> those that the manager keeps; the current list of its window; the touched part of the window
 //               a long list that must be read again: the same steps on the queue of fetches
 //     -> on the managers' queue: entries and window are updated
@@ -27,7 +27,7 @@ extension CachingManagerRegistry {
     }
   }
 
-  /// The data that a look-up needs about a manager.
+  /// The data that a lookup needs about a manager.
   private struct RefreshRequest: Sendable {
     let instanceID: UInt64
     let managerKey: ManagerKey
@@ -40,7 +40,7 @@ extension CachingManagerRegistry {
     let now: ContinuousClock.Instant
   }
 
-  /// The result of a look-up.
+  /// The result of a lookup.
   private struct RefreshResult: Sendable {
     /// The touched assets; `nil` for an asset that is gone or not visible to the owner.
     var assets: [LocalIdentifier: Asset?]
@@ -62,7 +62,7 @@ extension CachingManagerRegistry {
     submitLookUp(request, on: lookups, mayReadAll: false)
   }
 
-  /// Performs a look-up on a queue. The first attempt reads no long list, which is enough for almost all changes.
+  /// Performs a lookup on a queue. The first attempt reads no long list, which is enough for almost all changes.
   private func submitLookUp(_ request: RefreshRequest, on workQueue: WorkQueue, mayReadAll: Bool) {
     let isAccepted = workQueue.submit { [self] in
       let found = loggingFailure { () throws(CachingError) -> RefreshResult? in

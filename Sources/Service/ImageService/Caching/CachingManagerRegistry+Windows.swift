@@ -26,7 +26,7 @@ extension CachingManagerRegistry {
     }
   }
 
-  /// The list of a manager's window, as of its latest look-up.
+  /// The list of a manager's window, as of its latest lookup.
   package func currentSource(id: String, client: String? = nil, for owner: Principal) -> (any PreheatSource)? {
     queue.sync { managers[ManagerKey(owner: owner, id: id, client: client)]?.state.window?.source }
   }

@@ -1,7 +1,7 @@
 // All caching managers: who owns them, how long they live, and whose entries are prepared next.
 //
-//     caller, on a look-up queue -> assets by identifier or position -> managers, on their own queue -> status
-//     timer, change of the library -> look-up queue -> the same
+//     caller, on a lookup queue -> assets by identifier or position -> managers, on their own queue -> status
+//     timer, change of the library -> lookup queue -> the same
 //     waiting entries, one manager after the other, a few at a time -> ImageManager.prepare -> ended
 //
 // CachingState decides what a manager keeps and what follows from an event; the registry performs these effects. All
@@ -75,7 +75,7 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
   /// - Parameters:
   ///   - cache: has room for pinned frames.
   ///   - upgrades: makes smaller encodings of prepared frames; `nil` for none.
-  ///   - lookups: queue for look-ups of assets for windows when no caller is waiting.
+  ///   - lookups: queue for lookups of assets for windows when no caller is waiting.
   ///   - fetches: queue for reading long lists.
   ///   - maximumPreparations: maximum number of simultaneous preparations; more than a few bring no more throughput.
   ///   - schedule: calls a closure after a delay; tests pass their own.
@@ -209,7 +209,7 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
 
   // MARK: Leases
 
-  /// Call about once a second: ends expired leases, counts uses of frames, and repeats missed look-ups.
+  /// Call about once a second: ends expired leases, counts uses of frames, and repeats missed lookups.
   package func tick() {
     queue.async { [self] in
       expire()

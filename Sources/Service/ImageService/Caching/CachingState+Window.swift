@@ -61,7 +61,7 @@ extension CachingState {
   ///
   /// - Parameters:
   ///   - found: the updated window; `nil` if its list is gone.
-  ///   - asked: the window when the look-up began.
+  ///   - asked: the window when the lookup began.
   mutating func windowRefreshed(_ found: Window?, hasListChanged: Bool, asked: Window) {
     guard let current = window, current.hasSameList(as: asked.source) else { return }
     guard let found else { return endWindow() }

@@ -225,7 +225,7 @@ private final class ReadMeasurement {
       return found.rows.count
     }
     guard let result = made, let first = result.rows(in: 0..<1).first else { return }
-    // Builds the table that later look-ups use.
+    // Builds the table that later lookups use.
     _ = result.index(ofRow: first)
     report.residentBytesWithHandle = Self.residentBytes
     try measure("handle, 100 at an index") { random in
