@@ -129,7 +129,7 @@ enum MetricsSetup {
     }
     let counts: [(event: String, count: any KeyPath<DiskStoreStatistics, Int> & Sendable)] = [
       ("hit", \.hits), ("miss", \.misses), ("stored", \.stored), ("evicted", \.evicted), ("outdated", \.outdated),
-      ("removed", \.removed), ("dropped", \.dropped), ("corrupt", \.corrupt), ("failure", \.failures),
+      ("removed", \.removed), ("dropped", \.dropped), ("damaged", \.corrupt), ("failed", \.failures),
     ]
     for (event, count) in counts {
       registry.counter(
@@ -147,7 +147,7 @@ enum MetricsSetup {
     typealias Counts = SharedDerivatives.Counts
     let counts: [(event: String, count: any KeyPath<Counts, Int> & Sendable)] = [
       ("hit", \.hits), ("miss", \.misses), ("damaged", \.damaged), ("failed", \.failedReads),
-      ("suspended", \.suspendedReads), ("written", \.written), ("writeFailed", \.failedWrites),
+      ("suspended", \.suspendedReads), ("stored", \.written), ("write_failed", \.failedWrites),
       ("dropped", \.droppedWrites),
     ]
     for (event, count) in counts {

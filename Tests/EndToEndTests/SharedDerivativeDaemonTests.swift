@@ -53,7 +53,7 @@ private final class SharedFixture {
   /// Has a daemon make the derivatives of all pictures in the background.
   func fill() throws {
     let first = try daemon(folders())
-    try first.until("all are written") { try first.shared("written") == Double(Self.names.count) }
+    try first.until("all are written") { try first.shared("stored") == Double(Self.names.count) }
     #expect(first.terminate() == 0)
     #expect(objects.count == Self.names.count)
   }
@@ -101,7 +101,7 @@ struct SharedDerivativeDaemonTests {
     #expect(try second.framesFromOriginals == 0)
     #expect(try second.frames(from: "derivative") == 6)
     #expect(try (second.shared("hit") ?? 0) >= 6)
-    #expect(try second.shared("written") == 0 && second.shared("damaged") == 0)
+    #expect(try second.shared("stored") == 0 && second.shared("damaged") == 0)
     #expect(fixture.lastLog.contains("derivatives are shared"), "\(fixture.lastLog)")
     // Now they are on the local disk.
     fixture.server.stop()
@@ -116,7 +116,7 @@ struct SharedDerivativeDaemonTests {
     let sharing = ["--set", "cache.derivatives=s3://photos/small"]
     let first = try remote.daemon(sharing)
     #expect(try first.image("a.jpg", "targetSize=900x900&networkAccessAllowed=true").status == 200)
-    try first.until("it is written") { try first.shared("written") == 1 }
+    try first.until("it is written") { try first.shared("stored") == 1 }
     #expect(first.terminate() == 0)
     let second = try RemoteFixture(sharing: remote)
     let daemon = try second.daemon(sharing)
@@ -143,7 +143,7 @@ struct SharedDerivativeDaemonTests {
     #expect(try second.shared("damaged") == 3 && second.framesFromOriginals == 3)
     // A larger frame makes all sizes.
     try fixture.expectGrid(second, "targetSize=1000x1000")
-    try second.until("they are made again") { try second.shared("written") == 3 }
+    try second.until("they are made again") { try second.shared("stored") == 3 }
     #expect(objects.map { fixture.server.bytes(of: $0) ?? [] } == whole)
     #expect(fixture.lastLog.contains("damaged shared derivatives"))
   }

@@ -265,7 +265,7 @@ def grid(options):
                 first.get(image(asset, 1000))
             # Pictures with less than twice the pixels of a derivative have none.
             expected = sum(min(a["pixelWidth"], a["pixelHeight"]) >= 500 for a in assets.values())
-            first.wait(lambda: first.metric('photod_shared_derivatives_events_total{event="written"}') >= expected)
+            first.wait(lambda: first.metric('photod_shared_derivatives_events_total{event="stored"}') >= expected)
         second = Daemon(options, origin.address, *shared)
         second.scan()
         with second:
