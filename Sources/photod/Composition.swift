@@ -33,7 +33,8 @@ struct Composition: Sendable {
     self.settings = settings
     addresses = try settings.listen.map { text in
       guard let address = ListenAddress(text) else {
-        throw CommandFailure(description: "\(text) is not a listen address; use ADDRESS:PORT or unix:PATH")
+        throw CommandFailure(
+          description: "\(text) is not a listen address; use ADDRESS:PORT, [ADDRESS]:PORT or unix:PATH")
       }
       return address
     }

@@ -11,11 +11,16 @@ struct CommonOptions: ParsableArguments {
   @Option(help: "A JSON file with settings; config/photod.json documents every key.")
   var config: String?
 
-  @Option(help: "The library: the folder with the photographs.")
+  @Option(
+    help: "The library: the folder with the photographs, or the s3:// or https:// address of a remote library.")
   var library: String?
 
   @Option(
-    help: "The data folder, which holds the catalogue. Default: one folder per library, below ~/.local/share/photod.")
+    help:
+      """
+      The data folder, which holds the catalogue. Default: one folder per library, below $XDG_DATA_HOME/photod or \
+      ~/.local/share/photod.
+      """)
   var data: String?
 
   @Option(help: "The log level: \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")).")

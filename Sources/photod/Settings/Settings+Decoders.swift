@@ -41,10 +41,10 @@ extension Settings {
     Setting(
       "decoders.workers", .number(\.decoders.workers, 0...DecoderPool.Limits.maximumWorkers),
       """
-      Maximum number of decoder processes that decode at the same time. 0: one for each core that the process may use. \
-      Each process may use the memory that is reserved for its picture, and shares three times decoders.slotBytes with \
-      photod. Up to four processes decode one HEIC or AVIF picture of several tiles while a client waits for it and \
-      nothing else waits.
+      Maximum number of decoder processes that work at the same time, and separately of encoder processes. 0: one for \
+      each core that the process may use. Each process may use the memory that is reserved for its picture. For each, \
+      photod holds three times decoders.slotBytes: two slots that are shared with the process, and a copy. Up to four \
+      processes decode one HEIC or AVIF picture of several tiles while a client waits for it and nothing else waits.
       """,
       advice: "Lower it to leave CPU and memory to other services."),
     Setting(

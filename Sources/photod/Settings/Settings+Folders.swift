@@ -17,7 +17,9 @@ extension Settings {
   /// ``CommandFailure`` if none is set or it does not exist.
   func libraryPath() throws -> String {
     guard !library.isEmpty else {
-      throw CommandFailure(description: "no library folder given; set --library or PHOTOD_LIBRARY")
+      throw CommandFailure(
+        description: "no library given; set --library, PHOTOD_LIBRARY, or library in the settings file, to a folder, "
+          + "s3://BUCKET/PREFIX or https://HOST/PREFIX")
     }
     guard !RemoteLocation.isRemote(library) else {
       throw CommandFailure(description: "this command needs a library in a folder; \(library) is a remote one")

@@ -42,10 +42,11 @@ extension Settings {
     Setting(
       "library", .text(\.library),
       """
-      The folder with the photographs. photod writes into it only when a client uploads, deletes or restores; readOnly \
-      forbids that. Or a remote library: s3://BUCKET/PREFIX, a bucket of Amazon S3 or of another store with its API \
-      (s3.*), for which the same holds; or https://HOST/PREFIX, a web server that lists the files in \
-      PREFIX/manifest.json, which photod only reads. Originals of a remote library are downloaded when they are needed (originals.*).
+      The folder with the photographs. photod writes into it only when files are uploaded, imported, deleted or \
+      restored; readOnly forbids that. photod export-metadata writes into it if it is the given folder. Or a remote \
+      library: s3://BUCKET/PREFIX, a bucket of Amazon S3 or of another store with its API (s3.*), for which the same \
+      holds; or https://HOST/PREFIX, a web server that lists the files in PREFIX/manifest.json, which photod only \
+      reads. Originals of a remote library are downloaded when they are needed (originals.*).
       """,
       advice: "Required: set it here, with PHOTOD_LIBRARY or with --library."),
     Setting(

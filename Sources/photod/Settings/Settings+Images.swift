@@ -106,7 +106,10 @@ extension Settings {
       advice: "Lower it to leave CPU to other services."),
     Setting(
       "render.queueLength", .number(\.render.queueLength, 0...1_000_000),
-      "Maximum number of requests that may wait for a render worker; one more gets 503 with Retry-After.",
+      """
+      Maximum number of renders that may wait for a worker; several requests for the same picture are one render. One \
+      more gets 503 with Retry-After. Four times as many lookups in the catalogue may wait, but at least 64.
+      """,
       advice: "Lower it if clients give up before their picture is ready."),
     Setting(
       "render.earlyRenders", .number(\.render.earlyRenders, 0...1000),

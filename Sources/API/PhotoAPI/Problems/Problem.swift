@@ -1,10 +1,12 @@
-// The problems that clients get. This folder is the only place where an error becomes a status and a text:
+// The problems that clients get. This folder is the only place where an error of another module becomes a status and a
+// text:
 //
 //     Problem+Messages   malformed messages, routing, conditions, ranges
 //     Problem+Access     credentials and scopes
 //     Problem+Library    the catalogue, fetch results, caching managers, library files
 //     Problem+Changes    change tokens and change lists
 //     Problem+Uploads    staged uploads
+//     Problem+Originals  files of assets, archives
 //     Problem+Images     images that can't be rendered
 //
 // A handler throws a `Problem`; `PhotoAPI` sends it. Causes go to the log, not to the client. A rule that only one
