@@ -211,7 +211,9 @@ struct Composition: Sendable {
       maintenance: Maintenance(
         catalogue: catalogue, images: images.manager, results: results, streams: streams, access: access,
         caching: caching, history: settings.changes.history, files: files,
-        formerPictures: FormerPictures(catalogue: catalogue, frames: images.frames, renders: renders, stop: stop),
+        formerPictures: FormerPictures(
+          catalogue: catalogue, frames: images.frames, renders: renders, stop: stop,
+          deadline: settings.render.limits.deadline),
         api: api, stop: stop),
       images: images, streams: streams,
       reloader: reloader(of: scans, origins, load),

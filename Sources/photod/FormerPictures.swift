@@ -8,13 +8,16 @@ struct FormerPictures: Sendable {
   let frames: FrameStore
   let renders: RenderFiles
   let stop: StopFlag
+  /// How long a request may take.
+  let deadline: Duration
 
   private static let contentsPerStep = 256
 
   /// Removes everything that is due. What can't be removed now stays noted for the next call.
   func remove() throws(AssetSourceError) {
     while !stop.isRaised {
-      let former = try catalogue.formerContents(limit: Self.contentsPerStep)
+      let former = try catalogue.formerContents(
+        limit: Self.contentsPerStep, delay: max(Catalogue.formerContentDelay, deadline * 2))
       let contents = former.map(\.content)
       guard !contents.isEmpty, frames.remove(contents: contents), renders.remove(contents: contents) else { return }
       try catalogue.forget(former)

@@ -194,6 +194,11 @@ struct AnimationTests {
       try files.put(JPEGFile { _ in }.encoded(Self.shown[0].channels(3)), "still.jpg")
     }
     let moving = try image(daemon, "a.gif", "animated=true")
+    let path = "/v1/assets/\(try daemon.identifier("a.gif"))/image?animated=true"
+    for accept in ["image/png", "image/webp;q=0, */*"] {
+      let refused = try daemon.get(path, ["Accept: \(accept)"])
+      #expect(refused.status == 200 && refused["Content-Type"] == "image/png", "\(accept): \(refused.status)")
+    }
     let still = try image(daemon, "a.gif", "format=webp")
     #expect(try TakenApart(moving.body).frames.count == 4 && still.body.count < moving.body.count)
     #expect(moving["ETag"] != still["ETag"] && moving["ETag"] != nil)

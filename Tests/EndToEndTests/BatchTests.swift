@@ -157,6 +157,19 @@ struct BatchTests {
   }
 
   @Test(
+    "a client that accepts only WebP gets it in a batch as in a single image",
+    .enabled(if: EncodedFormatTests.isBuilt))
+  func onlyWebP() throws {
+    let identifier = try Self.identifiers(0..<1)[0]
+    let fields = ["Accept: multipart/mixed, image/webp"]
+    let single = try Self.shared.get("/v1/assets/\(identifier)/image?targetSize=61x61", fields)
+    let batch = try Self.shared.post(
+      "/v1/images", #"{"assets": ["\#(identifier)"], "targetSize": "61x61"}"#, fields)
+    let part = try #require(try Multipart(batch).parts.first)
+    #expect(single["Content-Type"] == "image/webp" && part.fields["content-type"] == "image/webp")
+  }
+
+  @Test(
     "an invalid parameter is refused by name",
     arguments: [
       (#"{}"#, "assets"), (#"{"assets": []}"#, "assets"), (#"{"assets": "a"}"#, "assets"),

@@ -43,6 +43,9 @@ struct FetchingTests {
     let all = whole.json["assets"] as? [[String: Any]] ?? []
     #expect(whole.status == 200 && all.count == 16 && whole.json["count"] as? Int == 16)
     #expect(whole.json["next"] is NSNull && whole["Link"] == nil)
+    // `//v1` would name a host.
+    let next = try daemon.get("//v1//assets?\(query)&limit=1").json["next"] as? String
+    #expect(next?.hasPrefix("/v1/assets?") == true)
     let dates = all.compactMap { $0["creationDate"] as? String }
     #expect(dates == dates.sorted() && all.allSatisfy { $0["isFavorite"] as? Bool == false })
     for path in ["/v1/assets", "/v1/collections/album/assets"] {

@@ -110,4 +110,46 @@ struct FullSizePhotoTests {
     let fromFile = try data([])
     #expect(fromMemory.body == fromFile.body && fromMemory["ETag"] == fromFile["ETag"])
   }
+
+  @Test("a render that is larger than the response buffer is sent from memory too")
+  func large() throws {
+    var noise = Pixels(width: 2000, height: 1600, channels: 3)
+    var random = SystemRandomNumberGenerator()
+    for i in noise.bytes.indices { noise.bytes[i] = UInt8.random(in: 0...255, using: &random) }
+    let daemon = try TestDaemon(
+      { try $0.put(JPEGFile { $0.quality = 95 }.encoded(noise), "a.jpg") },
+      arguments: ["--set", "cache.renderBytes=0", "--set", "http.responseBufferBytes=4194304"])
+    let asset = "/v1/assets/\(try daemon.identifier("a.jpg"))"
+    _ = try daemon.post(asset + "/adjustments", Self.turn, method: "PUT")
+    let data = try daemon.get(asset + "/data")
+    #expect(data.status == 200 && data.body.count > 4 << 20, "\(data.status) \(data.body.count)")
+  }
+
+  @Test("a damaged original has no render: a file with a strong tag must show the whole picture")
+  func damaged() throws {
+    let folders = try TestDaemon.Folders()
+    try TestDaemon.Files(root: folders.library).put(Array(Self.original.prefix(Self.original.count / 2)), "a.jpg")
+    try TestDaemon.succeed(["scan", "--library", folders.library, "--data", folders.data])
+    let daemon = try TestDaemon(serving: folders)
+    let asset = "/v1/assets/\(try daemon.identifier("a.jpg"))"
+    _ = try daemon.post(asset + "/adjustments", Self.turn, method: "PUT")
+    #expect(try daemon.get(asset + "/image").result("incomplete") == "?1")
+    let data = try daemon.get(asset + "/data")
+    #expect(data.status == 422 && data["ETag"] == nil && Self.renders(folders).isEmpty)
+  }
+
+  @Test("after adjustments are removed, a client that has the edited picture gets the original")
+  func reverted() throws {
+    let daemon = try TestDaemon(serving: try Self.library())
+    let asset = "/v1/assets/\(try daemon.identifier("IMG_1.jpg"))"
+    _ = try daemon.post(asset + "/adjustments", Self.turn, method: "PUT")
+    let edited = try #require(try daemon.get(asset + "/data")["Last-Modified"])
+    #expect(try daemon.get(asset + "/data", ["If-Modified-Since: \(edited)"]).status == 304)
+    // The tag of the original is another one anyway; a date says it only from the next second on.
+    try daemon.until("the clock shows the next second") { try daemon.get("/healthz")["Date"] != edited }
+    #expect(try daemon.get(asset + "/adjustments", method: "DELETE").status < 300)
+    let original = try daemon.get(asset + "/data", ["If-Modified-Since: \(edited)"])
+    // Its place is blanked.
+    #expect(original.status == 200 && original.body.count == Self.original.count)
+  }
 }

@@ -123,7 +123,13 @@ struct RemoteLibraryTests {
       let image = try daemon.image("a.jpg", "targetSize=400x400&deliveryMode=\(delivery)")
       #expect(image.status == 200 && image.result("source") == "embedded", "\(image.json)")
       #expect(image.result("in-cloud") == "?1" && image.result("degraded") == "?1" && image["ETag"] == nil)
+      let path = "/v1/assets/\(try daemon.identifier("a.jpg"))/image?targetSize=400x400&deliveryMode=\(delivery)"
+      let head = try daemon.get(path, method: "HEAD")
+      #expect(head.status == 200 && head["ETag"] == nil && head["Cache-Control"] == image["Cache-Control"])
+      #expect(head.result("in-cloud") == "?1" && head.body.isEmpty)
     }
+    let missing = "/v1/assets/\(try daemon.identifier("b.jpg"))/image?targetSize=50x50"
+    #expect(try daemon.get(missing, method: "HEAD").status == 404)
     let both = try daemon.image(
       "a.jpg", "targetSize=400x400&deliveryMode=opportunistic&multipart=mixed&networkAccessAllowed=true")
     let pictures = try Multipart(both).parts.filter { $0.fields["content-type"] == "image/jpeg" }

@@ -50,9 +50,11 @@ struct VideoPosterTests {
     let black = try pixels("plain.mp4", "&posterTime=0", daemon)
     #expect(black.bytes.allSatisfy { $0 == 16 })
     #expect(isClose(try pixels("turned.mov", "", daemon).stored(orientation: 6), left))
-    // Its pixels are not square, and no picture is enlarged.
-    let wide = try pixels("wide.mp4", "", daemon)
-    #expect(wide.width == 40 && wide.height == 12)
+    // Its pixels are not square: the picture has the size of the display.
+    for (size, width, height) in [("max", 80, 24), ("60x60", 60, 18), ("40x40", 40, 12)] {
+      let wide = try pixels("wide.mp4", "&targetSize=\(size)", daemon)
+      #expect(wide.width == width && wide.height == height, "\(size): \(wide.width)x\(wide.height)")
+    }
 
     let path = "/v1/assets/\(try daemon.identifier("plain.mp4"))"
     let asset = try daemon.get(path).json

@@ -13,20 +13,43 @@ struct RenderLaneTests {
     }
   }
 
-  @Test("nothing overtakes the first entry while that waits for memory, however small")
+  @Test("nothing overtakes the first entry while that waits for the memory of running work, however small")
   func noOvertaking() async {
     let budget = ByteBudget(capacityBytes: 100)
     let lane = RenderLane(label: "test", workers: 4, budget: budget)
     let log = EventLog()
-    let held = budget.tryReserve(50)
+    let gate = Gate()
+    gate.shut()
+    lane.submit(.normal, bytes: 50, Self.work("running", log, gate))
+    #expect(await log.lines(1) == ["running"])
     lane.submit(.normal, bytes: 80, Self.work("large", log))
     lane.submit(.normal, bytes: 1, Self.work("small", log))
     // Higher priority is not behind it.
     lane.submit(.high, bytes: 2, Self.work("urgent", log))
     #expect(await log.lines(1) == ["urgent"])
     #expect(lane.waitingCounts.interactive == 2)
-    held?.release()
+    gate.open()
     #expect(Set(await log.lines(2)) == ["large", "small"])
+  }
+
+  @Test("while nothing runs and others hold the memory, later entries that fit start, by their order")
+  func overtaking() async {
+    let budget = ByteBudget(capacityBytes: 100)
+    let lane = RenderLane(label: "test", workers: 4, budget: budget)
+    let log = EventLog()
+    let gate = Gate()
+    gate.shut()
+    let held = budget.tryReserve(50)
+    lane.submit(.normal, bytes: 80, Self.work("large", log))
+    lane.submit(.normal, bytes: 90, Self.work("larger", log))
+    lane.submit(.normal, bytes: 10, Self.work("small", log, gate))
+    lane.submit(.normal, bytes: 5, Self.work("second", log))
+    #expect(await log.lines(1) == ["small"])
+    #expect(lane.waitingCounts.interactive == 3, "one at a time")
+    gate.open()
+    #expect(await log.lines(1) == ["second"])
+    held?.release()
+    #expect(await log.lines(2) == ["large", "larger"])
   }
 
   @Test("withdrawing the first entry lets later ones start; started work can't be withdrawn")
@@ -34,13 +57,16 @@ struct RenderLaneTests {
     let budget = ByteBudget(capacityBytes: 100)
     let lane = RenderLane(label: "test", workers: 4, budget: budget)
     let log = EventLog()
-    let held = budget.tryReserve(50)
+    let gate = Gate()
+    gate.shut()
+    lane.submit(.normal, bytes: 50, Self.work("running", log, gate))
+    #expect(await log.lines(1) == ["running"])
     let large = lane.submit(.normal, bytes: 80, Self.work("large", log))
     let small = lane.submit(.normal, bytes: 1, Self.work("small", log))
     #expect(lane.withdraw(large))
     #expect(await log.lines(1) == ["small"])
     #expect(!lane.withdraw(small) && !lane.withdraw(large))
-    held?.release()
+    gate.open()
   }
 
   @Test("withdrawn work that holds memory of the budget gives it to later work")

@@ -104,7 +104,8 @@ package final class PhotoAPI: Sendable {
       logger: logger)
     let originalFetches = OriginalFetches(originals: originals, logger: logger)
     metadata = MetadataRoute(
-      queries: queries, originals: originals, fetches: originalFetches, limits: options.codec, logger: logger)
+      queries: queries, originals: originals, fetches: originalFetches, reads: fileReads, limits: options.codec,
+      logger: logger)
     let openFiles = OpenOriginals()
     self.openFiles = openFiles
     let originalFiles = OriginalFiles(
@@ -136,7 +137,9 @@ package final class PhotoAPI: Sendable {
       accessPolicy: accessPolicy)
     presentation = PresentationRoutes(queries: queries, limits: iiif.limits, accessPolicy: accessPolicy)
     batch = BatchRoute(
-      queries: queries, images: images, presets: options.presets, raws: raws, queue: batches, logger: logger)
+      queries: queries, images: images, presets: options.presets, raws: raws, encoders: upgrades.formats,
+      queue: batches,
+      logger: logger)
     upgrades.observe { [cache = frameResponses.cache] replaced in cache.framesWereEvicted([replaced]) }
     requests = RequestRoutes(images: images)
     collections = CollectionRoutes(queries: queries)
@@ -148,7 +151,7 @@ package final class PhotoAPI: Sendable {
       picturesAdded: picturesAdded, picturesEdited: picturesEdited, logger: logger)
     adjustments = AdjustmentRoutes(queries: queries, changes: changes)
     keepOriginal = KeepOriginalRoutes(changes: changes)
-    preview = PreviewRoute(queries: queries, previews: previews)
+    preview = PreviewRoute(queries: queries, previews: previews, reads: fileReads)
     caching = CachingRoutes(
       managers: managers, queries: queries, presets: options.presets, encoders: upgrades.formats)
     self.requestScan = requestScan

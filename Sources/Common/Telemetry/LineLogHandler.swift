@@ -1,9 +1,5 @@
 import Logging
 
-#if canImport(Glibc)
-  import Glibc
-#endif
-
 /// A swift-log handler for standard error: one line for each event, in the form of ``LogLines``.
 package struct LineLogHandler: LogHandler {
   /// The members that each line has already.
@@ -43,7 +39,6 @@ package struct LineLogHandler: LogHandler {
       line.add(Self.reservedKeys.contains(key) ? key + "_" : key, value.description)
     }
     line.end()
-    // One write per line, so that lines of different threads do not mix.
-    line.bytes.withUnsafeBytes { bytes in _ = write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
+    StandardErrorLines.shared.write(line.bytes, format)
   }
 }

@@ -241,6 +241,13 @@ package final class AccessLog: Sendable {
     }
   }
 
-  /// Waits until every submitted batch is written.
-  package func flush() { queue.sync {} }
+  /// How long `flush` waits for standard error, which may be a pipe that nobody reads.
+  private static let flushTimeout = DispatchTimeInterval.seconds(2)
+
+  /// Waits until every submitted batch is written, if that is soon.
+  package func flush() {
+    let written = DispatchSemaphore(value: 0)
+    queue.async { written.signal() }
+    _ = written.wait(timeout: .now() + Self.flushTimeout)
+  }
 }

@@ -17,6 +17,10 @@ import PhotoModel
 struct FullSizePhotos: Sendable {
   /// Higher than for a picture on a screen, because this one may be edited again.
   private static let quality = 95
+  /// Of a picture whose longest file at `quality`, with colours in full resolution, may exceed the budget of renders.
+  private static let largeQuality = 90
+  /// Of a render at `quality`, for each pixel. An upper estimate.
+  private static let renderBytes = 12
   /// Changes when the same render gets other metadata.
   private static let epoch = 1
 
@@ -38,6 +42,10 @@ struct FullSizePhotos: Sendable {
     let name = asset.original.displayName
     let stem = name.lastIndex(of: ".").map { name[..<$0] } ?? name[...]
     return (stem.isEmpty ? name : String(stem)) + (format(of: asset) == .png ? ".png" : ".jpg")
+  }
+
+  private func quality(of asset: Asset) -> Int {
+    asset.pixelSize.pixelCount * Self.renderBytes > images.renderCapacityBytes ? Self.largeQuality : Self.quality
   }
 
   /// One response.
@@ -62,7 +70,7 @@ struct FullSizePhotos: Sendable {
   ) throws(Problem) {
     if let problem = Problem(unrenderable: asset) { throw problem }
     let format = Self.format(of: asset)
-    var imageRequest = ImageRequest(format: format, quality: format == .jpeg ? Self.quality : nil)
+    var imageRequest = ImageRequest(format: format, quality: format == .jpeg ? quality(of: asset) : nil)
     imageRequest.dynamicRange = .preserve
     let wanted = ResolvedRequest(imageRequest, for: asset)
     let headers = ImageHeaders(
@@ -114,6 +122,9 @@ struct FullSizePhotos: Sendable {
       // A smaller picture stands in for an image, not for data.
       case .final(let frame) where frame.result.isInCloud:
         answer.reply.send(Problem(ImageServiceError.inCloud).response)
+      // A file with a strong tag must show the whole picture.
+      case .final(let frame) where frame.result.isIncomplete:
+        answer.reply.send(Problem(ImageServiceError.codec(.malformed("the original is damaged", offset: nil))).response)
       case .final(let frame):
         // The queue has no limit; each connection has at most one step in it.
         _ = sender.files.submit { [self] in store(frame, answer) }
@@ -128,7 +139,7 @@ struct FullSizePhotos: Sendable {
       try? bytes(of: frame, answer)
     } completion: { [self] file in
       do throws(Problem) {
-        if let file { try send(file, answer) } else { try send(bytes(of: frame, answer), answer) }
+        if let file { try send(file, answer) } else { try send(bytes(of: frame, answer), frame.bytesOwner, answer) }
       } catch {
         answer.reply.send(error.response)
       }
@@ -143,8 +154,13 @@ struct FullSizePhotos: Sendable {
   }
 
   /// From memory, where no file can be stored.
-  private func send(_ bytes: [UInt8], _ answer: Answer) throws(Problem) {
-    let whole = HTTPResponse(.ok, answer.fields + [("Content-Type", answer.format.mediaType)], body: bytes)
+  ///
+  /// - Parameter owner: holds the memory of the frame in the budget of renders; the EXIF that was added is little.
+  private func send(
+    _ bytes: [UInt8], _ owner: (any AnyObject & Sendable)?, _ answer: Answer
+  ) throws(Problem) {
+    let whole = HTTPResponse(
+      .ok, answer.fields + [("Content-Type", answer.format.mediaType)], body: bytes, owner: owner)
     answer.reply.send(
       whole.applyingByteRanges(
         for: answer.head, validators: answer.validators, limit: sender.maximumRanges, boundary: Boundary.make,

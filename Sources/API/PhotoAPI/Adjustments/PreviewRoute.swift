@@ -6,6 +6,8 @@ import PhotoModel
 struct PreviewRoute: Sendable {
   let queries: QueryService
   let previews: PreviewService
+  /// Reads of the library: the first preview opens the original.
+  let reads: WorkQueue
 
   func answer(_ identifier: LocalIdentifier, _ exchange: RoutedRequest) throws(Problem) {
     let principal = try exchange.principal
@@ -22,28 +24,31 @@ struct PreviewRoute: Sendable {
       throw Problem(error)
     }
     let (name, reply) = (client.name ?? "default", exchange.reply)
-    try exchange.run(on: queries.lookups) { [queries, previews] () throws(Problem) in
+    try exchange.run(on: queries.lookups) { () throws(Problem) in
       let asset = try queries.asset(identifier, principal)
       if let problem = Problem(unrenderable: asset) { throw problem }
       guard asset.mediaType == .image else { throw .notAdjustable(asset.localIdentifier.rawValue) }
-      let task = previews.render(
-        PreviewRequest(
-          owner: principal.name, client: name, asset: asset, adjustments: adjustments, targetSize: targetSize)
-      ) { result in
-        switch result {
-        case .failure(let error): reply.send(Problem(error).response)
-        case .success(let image):
-          let facts = ImageResult(requestID: reply.requestID, isDegraded: false, size: image.size, source: .memory)
-          reply.send(
-            HTTPResponse(
-              .ok,
-              [
-                ("Content-Type", image.format.mediaType), ("Cache-Control", "no-store"),
-                ("Image-Result", facts.fieldValue), ("X-Content-Type-Options", "nosniff"),
-              ], body: image.bytes))
-        }
-      }
-      reply.onClose { task.cancel() }
+      let wanted = PreviewRequest(
+        owner: principal.name, client: name, asset: asset, adjustments: adjustments, targetSize: targetSize)
+      try exchange.run(on: reads) { render(wanted, reply) }
     }
+  }
+
+  private func render(_ wanted: PreviewRequest, _ reply: Reply) {
+    let task = previews.render(wanted) { result in
+      switch result {
+      case .failure(let error): reply.send(Problem(error).response)
+      case .success(let image):
+        let facts = ImageResult(requestID: reply.requestID, isDegraded: false, size: image.size, source: .memory)
+        reply.send(
+          HTTPResponse(
+            .ok,
+            [
+              ("Content-Type", image.format.mediaType), ("Cache-Control", "no-store"),
+              ("Image-Result", facts.fieldValue), ("X-Content-Type-Options", "nosniff"),
+            ], body: image.bytes))
+      }
+    }
+    reply.onClose { task.cancel() }
   }
 }

@@ -210,19 +210,22 @@ struct DataRoute: Sendable {
           adjustmentData: data.bytes, type: data.type, isDownload: isDownload, exchange.request.head, exchange.reply)
       }
       let resource = try Self.resource(choice, version, of: found.resources, isAdjusted: asset.hasAdjustments)
-      try fetches.run(
-        resource.file, allowsNetwork: allowsNetwork, for: exchange.reply, on: queries.lookups
-      ) { () throws(Problem) in
-        try send(
-          resource, of: asset, includesLocation: includesLocation, isDownload: isDownload,
-          // A sidecar, or the video of a live photo, can change while the pixels stay the same.
-          isVersioned: contentVersion != nil && resource.hasPixels, exchange.request.head, exchange.reply
-        ) { answer in
-          // The access class does not include the scope for places, and a signed URL expires.
-          guard !includesLocation, let access else { return }
-          prepared.store(
-            answer, commonFields: exchange.reply.commonFields, for: exchange.request.head, access: access,
-            generation: generation)
+      // The disk of the library may be slow, and the lookup queue must not wait for it.
+      try exchange.run(on: sender.files) { () throws(Problem) in
+        try fetches.run(
+          resource.file, allowsNetwork: allowsNetwork, for: exchange.reply, on: sender.files
+        ) { () throws(Problem) in
+          try send(
+            resource, of: asset, includesLocation: includesLocation, isDownload: isDownload,
+            // A sidecar, or the video of a live photo, can change while the pixels stay the same.
+            isVersioned: contentVersion != nil && resource.hasPixels, exchange.request.head, exchange.reply
+          ) { answer in
+            // The access class does not include the scope for places, and a signed URL expires.
+            guard !includesLocation, let access else { return }
+            prepared.store(
+              answer, commonFields: exchange.reply.commonFields, for: exchange.request.head, access: access,
+              generation: generation)
+          }
         }
       }
     }
@@ -265,7 +268,8 @@ struct DataRoute: Sendable {
     let identity = resource.file.identity
     let validators = Validators(
       entityTag: entityTag(of: resource, asset, includesLocation: includesLocation),
-      changed: identity.modified / 1_000_000_000)
+      // After adjustments were removed, the original is newer than its file.
+      changed: max(identity.modified / 1_000_000_000, resource.isPrimary ? asset.pictureModificationSeconds : 0))
     var fields = Self.validatorFields(validators, isVersioned: isVersioned)
     switch Preconditions.evaluate(head, validators) {
     case .proceed: break

@@ -21,11 +21,13 @@ enum DeliveryForm: Sendable, Hashable {
     case .mixed: self = .mixed
     case .replace: self = .replace
     case nil:
-      if accept.namesExplicitly("multipart/mixed") {
+      let (mixed, replace) = ("multipart/mixed", "multipart/x-mixed-replace")
+      func names(_ type: String) -> Bool { accept.namesExplicitly(type) && accept.quality(of: type) > 0 }
+      if names(mixed) {
         self = .mixed
-      } else if accept.namesExplicitly("multipart/x-mixed-replace") || accept.namesType("image") {
+      } else if names(replace) || accept.namesType("image") && !accept.refuses(replace) {
         self = .replace
-      } else if !hasAccept || accept.isOnlyWildcard {
+      } else if !hasAccept || accept.isOnlyWildcard || accept.namesType("multipart") && accept.quality(of: mixed) > 0 {
         self = .mixed
       } else {
         self = .single

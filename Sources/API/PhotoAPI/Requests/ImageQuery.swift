@@ -135,7 +135,8 @@ struct ImageQuery: PictureQuery {
   }
 
   func formats(for asset: Asset, accept: Accept, encoders: Set<OutputFormat>) throws(Problem) -> FormatChoice {
-    if request.isAnimated && asset.isAnimated { return FormatChoice(.webp) }
+    let mayBeWebP = format == .webp || accept.quality(of: OutputFormat.webp.mediaType) > 0
+    if request.isAnimated && asset.isAnimated && mayBeWebP { return FormatChoice(.webp) }
     if let named = OutputFormat(rawValue: format.rawValue) { return FormatChoice(named) }
     return try FormatChoice(accept, hasAlpha: asset.hasAlpha, encoders: encoders)
   }
@@ -143,6 +144,8 @@ struct ImageQuery: PictureQuery {
   func request(for asset: Asset, as format: OutputFormat) -> ImageRequest {
     var request = request
     request.format = format
+    // Only WebP has animations: a client that refuses it gets the first frame.
+    if format != .webp { request.isAnimated = false }
     return request
   }
 

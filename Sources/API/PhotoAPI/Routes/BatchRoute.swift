@@ -16,6 +16,8 @@ struct BatchRoute: Sendable {
   let presets: ImagePresets
   let raws: RAWOriginals
   /// Queue that assembles responses that wait for images or for the client.
+  /// The formats with an encoder in a process of its own, for clients that accept no other.
+  let encoders: Set<OutputFormat>
   let queue: WorkQueue
   let logger: Logger
 
@@ -74,7 +76,7 @@ struct BatchRoute: Sendable {
     do throws(Problem) {
       let asset = try raws.asset(asset, query.imageVersion, principal)
       if let reason = Problem(unrenderable: asset) { return problem(reason) }
-      let format = try query.formats(for: asset, accept: accept, encoders: []).first
+      let format = try query.formats(for: asset, accept: accept, encoders: encoders).first
       let request = query.request(for: asset, as: format)
       let headers = ImageHeaders(
         ResolvedRequest(request, for: asset), isNegotiated: query.isNegotiated,

@@ -30,21 +30,26 @@ struct ImageRoute: Sendable {
     try answer(identifier, ImageQuery(exchange.target, presets: presets), exchange)
   }
 
-  /// Looks the asset up and responds on the lookup queue.
+  /// Looks the asset up and responds on the lookup queue, or where the response may be a file, on the queue that waits
+  /// for the disk.
   func answer(_ identifier: LocalIdentifier, _ query: some PictureQuery, _ exchange: RoutedRequest) throws(Problem) {
     let caller = try exchange.authorizedCaller
-    try exchange.run(on: queries.lookups) { () throws(Problem) in
-      try answer(identifier, query, exchange.request, caller, exchange.reply)
+    let opensFiles = query.imageVersion == .original
+    try exchange.run(on: opensFiles ? sender.files : queries.lookups) { () throws(Problem) in
+      try answer(identifier, query, exchange, caller, mayWaitForDisk: opensFiles)
     }
   }
 
   /// Asset, version, conditions, then the image manager.
   ///
-  /// - Parameter hasFetched: this runs again, after a file that had to be read was fetched from the remote store.
+  /// - Parameters:
+  ///   - mayWaitForDisk: runs on the queue for that. Otherwise this runs again there, if the response may be a file.
+  ///   - hasFetched: this runs again, after a file that had to be read was fetched from the remote store.
   private func answer(
-    _ identifier: LocalIdentifier, _ query: some PictureQuery, _ request: HTTPRequest, _ caller: Caller,
-    _ reply: Reply, hasFetched: Bool = false
+    _ identifier: LocalIdentifier, _ query: some PictureQuery, _ exchange: RoutedRequest, _ caller: Caller,
+    mayWaitForDisk: Bool, hasFetched: Bool = false
   ) throws(Problem) {
+    let (request, reply) = (exchange.request, exchange.reply)
     // Read before the asset is looked up: a later change of the library then makes the stored response invalid.
     let principal = caller.principal
     // A signed URL also depends on its issuer's collections, and `original` on the other files of the asset. An asset
@@ -65,8 +70,8 @@ struct ImageRoute: Sendable {
       guard error.isInCloud, query.allowsNetwork, !hasFetched, let file = try raws.file(of: found, principal) else {
         throw error
       }
-      return fetches.fetch(file, for: reply, then: queries.lookups) { () throws(Problem) in
-        try answer(identifier, query, request, caller, reply, hasFetched: true)
+      return fetches.fetch(file, for: reply, then: sender.files) { () throws(Problem) in
+        try answer(identifier, query, exchange, caller, mayWaitForDisk: true, hasFetched: true)
       }
     }
     if let problem = Problem(unrenderable: asset) { throw problem }
@@ -113,6 +118,11 @@ struct ImageRoute: Sendable {
     let mayBeFile =
       isFromCaches && query.requestID == nil && caller.credential != .signature
       && FullResolutionFiles.mayServe(wanted)
+    if mayBeFile && !mayWaitForDisk {
+      return try exchange.run(on: sender.files) { () throws(Problem) in
+        try answer(identifier, query, exchange, caller, mayWaitForDisk: true, hasFetched: hasFetched)
+      }
+    }
     var original = mayBeFile && matching == nil ? fullResolution.file(for: wanted) : nil
     if isConditional {
       let derivation = matching ?? (original == nil ? images.expectedDerivation(of: wanted) : .file)
@@ -136,11 +146,13 @@ struct ImageRoute: Sendable {
       queries.originals.isInCloud(wanted.asset.original), images.cachedFrame(wanted.key) == nil
     {
       // The response is probably the file itself, but only its bytes can tell: download it first.
-      return fetches.fetch(wanted.asset.original, for: reply, then: queries.lookups) { () throws(Problem) in
-        try answer(identifier, query, request, caller, reply, hasFetched: true)
+      return fetches.fetch(wanted.asset.original, for: reply, then: sender.files) { () throws(Problem) in
+        try answer(identifier, query, exchange, caller, mayWaitForDisk: true, hasFetched: true)
       }
     }
-    if request.method == .head {
+    // What stands in for an original in the cloud is not known before it is made: so this HEAD is answered as a GET.
+    let mayBeStandIn = !query.allowsNetwork && queries.originals.isInCloud(wanted.asset.original)
+    if request.method == .head && !mayBeStandIn {
       if isFromCaches, let frame = images.cachedFrame(headers.key)?.withRequestID(context.requestID) {
         return reply.send(HTTPResponse(.ok, headers.single(frame), body: frame.bytes))
       }

@@ -15,10 +15,12 @@ struct MetadataRoute: Sendable {
   let queries: QueryService
   let originals: OriginalStore
   let fetches: OriginalFetches
+  /// Reads of the library. The disk may be slow, and the lookup queue must not wait for it.
+  let reads: WorkQueue
   let limits: CodecLimits
   let logger: Logger
 
-  /// Reads the catalogue and the file on the lookup queue.
+  /// Reads the catalogue on the lookup queue, and the file on the queue of reads.
   func answer(_ identifier: LocalIdentifier, _ exchange: RoutedRequest) throws(Problem) {
     let principal = try exchange.principal
     var query = try QueryReader(exchange.target)
@@ -26,10 +28,12 @@ struct MetadataRoute: Sendable {
     try query.finish()
     try exchange.run(on: queries.lookups) { () throws(Problem) in
       let asset = try queries.asset(identifier, principal)
-      try fetches.run(
-        asset.original, allowsNetwork: allowsNetwork, for: exchange.reply, on: queries.lookups
-      ) { () throws(Problem) in
-        exchange.reply.send(try answer(asset, exchange.request, principal))
+      try exchange.run(on: reads) { () throws(Problem) in
+        try fetches.run(
+          asset.original, allowsNetwork: allowsNetwork, for: exchange.reply, on: reads
+        ) { () throws(Problem) in
+          exchange.reply.send(try answer(asset, exchange.request, principal))
+        }
       }
     }
   }

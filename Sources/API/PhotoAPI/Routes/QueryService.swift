@@ -121,11 +121,12 @@ struct QueryService: Sendable {
     return scope
   }
 
-  /// The path of the next page: the same request with a new cursor.
+  /// The path of the next page: the same request with a new cursor. It has one slash between components: `//v1` would
+  /// name a host (RFC 3986 §4.2).
   func nextPagePath(_ path: String, _ parameters: [String: String], cursor: PageCursor) -> String {
     var parameters = parameters
     parameters["cursor"] = tokens.text(of: cursor)
-    return path + "?"
+    return "/" + path.split(separator: "/").joined(separator: "/") + "?"
       + parameters.sorted { $0.key < $1.key }
       .map { "\(RequestTarget.percentEncoded($0.key))=\(RequestTarget.percentEncoded($0.value))" }.joined(
         separator: "&")

@@ -104,13 +104,15 @@ extension RenderPlanner {
     return plan(standIn, part, bounds: trimmed, request: request, finalCoding: finalCoding)
   }
 
-  /// The region and the size to render of a smaller picture that stands in for the full one. Never enlarges.
+  /// The region and the size to render of a smaller picture that stands in for the full one.
   ///
   /// - Parameters:
   ///   - trimmed: the part of the smaller picture that shows the full one; `nil` if all of it does.
   ///   - size: of the full picture, as stored.
+  ///   - mayEnlarge: whether the result has the size of the full picture's, even if that needs more pixels.
   func standIn(
-    _ standIn: ImageHeader, content trimmed: PixelRect?, for geometry: RenderGeometry, of size: PixelSize
+    _ standIn: ImageHeader, content trimmed: PixelRect?, for geometry: RenderGeometry, of size: PixelSize,
+    mayEnlarge: Bool = false
   ) -> RenderGeometry {
     let content = trimmed ?? PixelRect(standIn.storedSize)
     let across = Double(content.width) / Double(size.width)
@@ -119,7 +121,7 @@ extension RenderPlanner {
     part.region = PixelRegion(
       x: Double(content.x) + geometry.region.x * across, y: Double(content.y) + geometry.region.y * down,
       width: geometry.region.width * across, height: geometry.region.height * down)
-    part.output = Self.shrunk(geometry.output, into: (part.region.width, part.region.height))
+    if !mayEnlarge { part.output = Self.shrunk(geometry.output, into: (part.region.width, part.region.height)) }
     let reduction = min(
       part.region.width / Double(part.output.width), part.region.height / Double(part.output.height))
     // A bar can end at any pixel, but a scaled decode handles only whole blocks.

@@ -4,7 +4,7 @@ import PhotoModel
 /// Makes render plans. A pure function of header and request, so that equal requests get equal pictures.
 package struct RenderPlanner: Sendable {
   /// Increased whenever the same request would give different bytes: the epoch is part of every key and entity tag.
-  package static let epoch = 14
+  package static let epoch = 15
 
   private let axes: ResampleAxes
 
@@ -35,8 +35,14 @@ package struct RenderPlanner: Sendable {
   /// - Parameter eighths: `nil` for the scale that the picture needs.
   func geometry(_ header: ImageHeader, _ wanted: SizedRequest, eighths: Int?) -> RenderGeometry {
     var geometry = wholeGeometry(header, wanted, eighths: eighths)
-    guard let whole = header.raw?.developedSize ?? header.displaySize else { return geometry }
-    geometry = standIn(header, content: header.raw?.content(of: header.storedSize), for: geometry, of: whole)
+    if let raw = header.raw {
+      geometry = standIn(header, content: raw.content(of: header.storedSize), for: geometry, of: raw.developedSize)
+    } else if let displaySize = header.displaySize {
+      // The pixels of a video need not be square: its picture has the size of its display.
+      geometry = standIn(header, content: nil, for: geometry, of: displaySize, mayEnlarge: true)
+    } else {
+      return geometry
+    }
     if let eighths { geometry.eighths = eighths }
     return geometry
   }
@@ -107,9 +113,9 @@ package struct RenderPlanner: Sendable {
   }
 
   /// Whether the final frame of a request has the requested size. False for a RAW file whose preview has fewer pixels
-  /// or another aspect ratio, and for a video whose frames have fewer pixels than its display.
+  /// or another aspect ratio.
   package func hasPixels(_ header: ImageHeader, _ wanted: SizedRequest) -> Bool {
-    guard header.raw != nil || header.displaySize != nil else { return true }
+    guard header.raw != nil else { return true }
     return finishedSize(header, wanted) == wanted.sizes.output
   }
 

@@ -3,8 +3,8 @@ import GRDB
 import PhotoModel
 
 extension Catalogue {
-  /// How long a content stays noted. A task that began before a change has ended by then, so it can't store a picture
-  /// after the removal; and assets that come back soon, from the trash or by a restored edit, keep their pictures.
+  /// How long a content stays noted, unless requests may take longer. A task that began before a change has ended by then,
+  /// so it can't store a picture after the removal; and assets that come back soon, from the trash or by a restored edit, keep their pictures.
   package static let formerContentDelay = Duration.seconds(600)
 
   /// A content that an asset has left, and when, in milliseconds since 1970.
@@ -13,15 +13,15 @@ extension Catalogue {
     let since: Int64
   }
 
-  /// Contents that an asset left at least `formerContentDelay` ago, oldest first: everything that was made of them may be
+  /// Contents that an asset left at least `delay` ago, oldest first: everything that was made of them may be
   /// removed. Another asset may still have one of them, if two paths lead to the same file; then it is made again. They
   /// are returned again until `forget`.
   ///
   /// - Parameter now: milliseconds since 1970.
   package func formerContents(
-    limit: Int, now: Int64 = Int64(Date().timeIntervalSince1970 * 1000)
+    limit: Int, delay: Duration = formerContentDelay, now: Int64 = Int64(Date().timeIntervalSince1970 * 1000)
   ) throws(AssetSourceError) -> [FormerContent] {
-    let end = now - Self.formerContentDelay.components.seconds * 1000
+    let end = now - delay.components.seconds * 1000
     // Those of the future are of a clock that was ahead.
     return try read { db in
       try Row.fetchAll(

@@ -1,9 +1,10 @@
 // The lane of heavy work: renders. Each takes one core and an amount of memory that is known before it starts.
 //
 // Higher priority goes first; among equal priorities, first in, first out. Work starts when a worker and the work's
-// memory are free. While the first entry of the queue waits for memory, no later entry may overtake it, however little
-// memory that entry needs; otherwise small pictures could starve a large one. Background work leaves one worker free
-// for interactive work.
+// memory are free. While the first entry of the queue waits for memory that running work will return, no later entry may
+// overtake it, however little memory that entry needs; otherwise small pictures could starve a large one. If no work is
+// running, others hold the memory, such as a client that reads a large frame slowly: then later entries that fit may
+// start, one at a time. Background work leaves one worker free for interactive work.
 
 import CPhotodSystem
 import Dispatch
@@ -51,6 +52,17 @@ package final class RenderLane: Sendable {
       while let position = queue.max {
         if let entry = entries[position.number], entry.priority == position.priority { return (position, entry) }
         queue.removeMax()
+      }
+      return nil
+    }
+
+    /// The next entry whose memory is free, with that memory, although the first one waits. Linear.
+    func laterEntry(fitting budget: ByteBudget) -> (QueuePosition, Entry, ByteBudget.Reservation)? {
+      for position in queue.unordered.sorted(by: >) {
+        guard let entry = entries[position.number], entry.priority == position.priority,
+          let reservation = budget.tryReserve(entry.bytes)
+        else { continue }
+        return (position, entry, reservation)
       }
       return nil
     }
@@ -191,14 +203,16 @@ package final class RenderLane: Sendable {
   private func next() -> AdmittedWork? {
     var onMemoryShortage: (@Sendable () -> Void)?
     let admitted = state.withLock { state -> AdmittedWork? in
-      guard state.running < workers, let (position, entry) = state.first() else { return nil }
-      let isBackground = !entry.priority.isInteractive
-      guard !isBackground || state.runningBackground < backgroundWorkers else { return nil }
-      guard let reservation = budget.tryReserve(entry.bytes) else {
+      guard state.running < workers, let (first, entry) = state.first() else { return nil }
+      guard entry.priority.isInteractive || state.runningBackground < backgroundWorkers else { return nil }
+      var found = budget.tryReserve(entry.bytes).map { (first, entry, $0) }
+      if found == nil {
         onMemoryShortage = state.onMemoryShortage.take()
-        return nil
+        if state.running == 0 { found = state.laterEntry(fitting: budget) }
       }
-      state.queue.removeMax()
+      guard let (position, entry, reservation) = found else { return nil }
+      let isBackground = !entry.priority.isInteractive
+      // A later entry leaves its position in the queue, which is then stale.
       state.entries[position.number] = nil
       state.running += 1
       if isBackground { state.runningBackground += 1 }
