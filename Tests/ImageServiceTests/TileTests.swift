@@ -90,6 +90,26 @@ struct TileTests {
     #expect(one.derivation == .tile && other.derivation == .tile)
   }
 
+  @Test("a pass whose viewers have left stops; one that has served a tile makes the others")
+  func abandoned() async throws {
+    let fixture = Fixture()
+    let asset = fixture.harness.originals.add(Self.photograph)
+    fixture.harness.blockRenderLane()
+    let tasks = [(0, 0), (1, 2)].map { column, row in
+      fixture.harness.request(asset, Self.tile(1, column, row), named: "\(column)") { _ in }
+    }
+    await eventually { fixture.harness.manager.waitingJobCount == 2 }
+    for task in tasks { fixture.harness.manager.cancel(task) }
+    fixture.harness.unblockRenderLane()
+    await fixture.harness.untilIdle()
+    fixture.disk.waitUntilIdle()
+    #expect(fixture.disk.statistics.frames.entries == 0)
+    _ = try await fixture.frame(asset, Self.tile(1, 0, 0))
+    await fixture.harness.untilIdle()
+    fixture.disk.waitUntilIdle()
+    #expect(fixture.disk.statistics.frames.entries > 10)
+  }
+
   @Test("a damaged file gets a render for each tile, with its error or its complete part")
   func damaged() async throws {
     let fixture = Fixture()

@@ -115,7 +115,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
   }
 
   func tick(now: UInt64) {
-    if now >= machine.deadline, machine.isBlockedSending {
+    if machine.isBlockedSending {
       let acknowledged = acknowledgedBytes(after: 0)
       if acknowledged > 0 { _ = machine.handle(.sent(acknowledged, all: false), now: now) }
     }

@@ -15,6 +15,8 @@ import PhotoModel
 package struct TilePass: Sendable {
   /// Increased whenever the same picture would give different tiles.
   package static let epoch = 1
+  /// Formats whose tiles can't be decoded one by one.
+  package static let formats: [MediaFormat] = [.jpeg, .png, .bmp, .webp]
   /// Smaller pictures are decoded quickly enough for each tile.
   package static let minimumPixels = 16_000_000
   /// The profile is in every tile.
@@ -36,9 +38,7 @@ package struct TilePass: Sendable {
   ///
   /// - Parameter minimumPixels: the fewest pixels of a picture for which a pass is worthwhile.
   package init?(_ header: ImageHeader, minimumPixels: Int = Self.minimumPixels) {
-    let format = header.format
-    let isSequential = format == .jpeg || format == .png || format == .bmp || format == .webp
-    guard isSequential, header.raw == nil, header.displaySize == nil,
+    guard Self.formats.contains(header.format), header.raw == nil, header.displaySize == nil,
       header.storedSize.pixelCount >= minimumPixels, !header.hasAlpha, header.bitsPerChannel == 8,
       header.colorChannels == 1 || header.colorChannels == 3, header.profileBytes <= Self.maximumProfileBytes
     else { return nil }

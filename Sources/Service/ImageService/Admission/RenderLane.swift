@@ -157,6 +157,12 @@ package final class RenderLane: Sendable {
     admit()
   }
 
+  /// The same, if the work has a lower priority.
+  package func raisePriority(to priority: ImagePriority, of ticket: Ticket) {
+    let isLower = state.withLock { state in state.entries[ticket.number].map { $0.priority < priority } ?? false }
+    if isLower { setPriority(priority, of: ticket) }
+  }
+
   /// Removes work from the queue. Returns false if the work has started or was already withdrawn.
   @discardableResult
   package func withdraw(_ ticket: Ticket) -> Bool {

@@ -20,15 +20,17 @@ extension ImagePipeline {
       delivery.finish(job, frame)
       return true
     }
-    switch tilePasses.join(job) {
+    let priority = jobs.ticketAndPriority(of: job)?.priority ?? .normal
+    // The ticket is not kept as the job's: the pass continues when the job is cancelled, if other jobs wait for it.
+    let ticket = renderLane.makeTicket()
+    switch tilePasses.join(job, ticket) {
     case .refused: return false
-    case .waits: return true
+    case .waits(let ticket):
+      renderLane.raisePriority(to: priority, of: ticket)
+      return true
     case .mustStart: break
     }
-    let priority = jobs.ticketAndPriority(of: job)?.priority ?? .normal
-    // The ticket is not kept as the job's: the pass continues when the job is cancelled, because other jobs wait for
-    // it.
-    _ = renderLane.submit(priority, bytes: pass.peakBytes) { [self] reservation in
+    renderLane.submit(priority, bytes: pass.peakBytes, as: ticket) { [self] reservation in
       makeTiles(pass, job, original, reservation)
     }
     return true
@@ -42,10 +44,11 @@ extension ImagePipeline {
     _ pass: TilePass, _ first: RenderJob, _ original: OpenedOriginal, _ reservation: ByteBudget.Reservation
   ) {
     let began = now()
+    let content = first.key.rendition.contentVersion
     do throws(ImageServiceError) {
       _ = try renderer.tiles(pass, from: original.source, stop: StopFlag()) { tile, image in
         // The file may have been overwritten in place during the read.
-        guard original.source.isUnchanged else { return false }
+        guard original.source.isUnchanged, tilePasses.isWanted(content) else { return false }
         deliver(image, key(of: tile, in: pass.grid, first), first, stepBegan: began)
         // Once for each strip of tiles.
         if tile.column == 0 { cache.store.waitUntilWritten() }
@@ -54,7 +57,7 @@ extension ImagePipeline {
     } catch {
       // The remaining jobs are rendered one by one, and report the error.
     }
-    for job in tilePasses.end(first.key.rendition.contentVersion) {
+    for job in tilePasses.end(content) {
       runStep(job) { () throws(ImageServiceError) in try queueRender(job, original.header, preview: nil) }
     }
   }

@@ -87,7 +87,7 @@ struct QuickFrames: Sendable {
   private func isTile(_ wanted: ResolvedRequest) -> Bool {
     let asset = wanted.asset
     return asset.pixelSize.pixelCount >= minimumTiledPixels && !asset.hasAlpha
-      && ["public.jpeg", "public.png"].contains(asset.uniformTypeIdentifier)
+      && TilePass.formats.contains { $0.uniformTypeIdentifier == asset.uniformTypeIdentifier }
       && TileGrid(asset.pixelSize).tile(of: wanted.sized).map { $0.factor <= TilePass.maximumFactor } ?? false
       && cache.store.hasRoomForTiles(of: asset.pixelSize)
   }

@@ -9,38 +9,60 @@ final class TilePasses: Sendable {
   /// Maximum number of passes that run or wait at the same time. Tiles of further pictures are rendered one by one.
   private static let maximumCount = 4
 
-  private let waiting = Mutex<[ContentVersion: [RenderJob]]>([:])
+  private struct Pass {
+    var jobs: [RenderJob]
+    let ticket: RenderLane.Ticket
+    /// Whether a job has got its tile. Further ones are then made for the viewer's next requests.
+    var hasServed = false
+  }
+
+  private let passes = Mutex<[ContentVersion: Pass]>([:])
 
   enum JoinResult {
     /// The job is the first: the caller must start the pass.
     case mustStart
-    case waits
+    /// The pass has this ticket in the render lane.
+    case waits(RenderLane.Ticket)
     case refused
   }
 
-  func join(_ job: RenderJob) -> JoinResult {
+  /// - Parameter ticket: for the pass that the job starts.
+  func join(_ job: RenderJob, _ ticket: RenderLane.Ticket) -> JoinResult {
     let content = job.key.rendition.contentVersion
-    return waiting.withLock { waiting in
-      if waiting[content] != nil {
-        waiting[content]?.append(job)
-        return .waits
+    return passes.withLock { passes in
+      if let pass = passes[content] {
+        passes[content]?.jobs.append(job)
+        return .waits(pass.ticket)
       }
-      guard waiting.count < Self.maximumCount else { return .refused }
-      waiting[content] = [job]
+      guard passes.count < Self.maximumCount else { return .refused }
+      passes[content] = Pass(jobs: [job], ticket: ticket)
       return .mustStart
     }
   }
 
   /// Removes and returns the jobs that wait for a frame that is ready now.
   func take(_ key: RenditionKey) -> [RenderJob] {
-    waiting.withLock { waiting in
-      let jobs = waiting[key.contentVersion] ?? []
+    passes.withLock { passes in
+      let jobs = passes[key.contentVersion]?.jobs ?? []
       let found = jobs.filter { $0.key.rendition == key }
-      if !found.isEmpty { waiting[key.contentVersion] = jobs.filter { $0.key.rendition != key } }
+      if !found.isEmpty {
+        passes[key.contentVersion]?.jobs = jobs.filter { $0.key.rendition != key }
+        passes[key.contentVersion]?.hasServed = true
+      }
       return found
     }
   }
 
+  /// Whether a pass has served a job, or has one that was not cancelled. Otherwise its viewer has left.
+  func isWanted(_ content: ContentVersion) -> Bool {
+    passes.withLock { passes in
+      guard let pass = passes[content] else { return false }
+      return pass.hasServed || pass.jobs.contains { !$0.stop.isRaised }
+    }
+  }
+
   /// Ends the pass of a content. Returns the jobs that still wait.
-  func end(_ content: ContentVersion) -> [RenderJob] { waiting.withLock { $0.removeValue(forKey: content) ?? [] } }
+  func end(_ content: ContentVersion) -> [RenderJob] {
+    passes.withLock { $0.removeValue(forKey: content)?.jobs ?? [] }
+  }
 }
