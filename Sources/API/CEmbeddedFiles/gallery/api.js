@@ -43,8 +43,7 @@ export function query(parameters) {
 
 const highDynamicRange = matchMedia("(dynamic-range: high)")
 
-/// The URL of a picture. With the content version the browser may keep it for a year. Gain maps are for screens that can
-/// show them: for all others they are bytes without a use.
+/// With the content version the browser may keep a picture for a year. Gain maps are only for screens that can show them.
 export function imageURL(asset, width, height, more = {}) {
   const isGainMapped = asset.mediaSubtypes?.includes("photoHDR")
   return `/v1/assets/${asset.localIdentifier}/image?${query({
@@ -53,10 +52,9 @@ export function imageURL(asset, width, height, more = {}) {
   })}`
 }
 
-/// The URL of an asset's file.
 export const fileURL = (asset, path = "data", more = {}) =>
   `/v1/assets/${asset.localIdentifier}/${path}?${query({ v: asset.contentVersion, networkAccessAllowed: true, ...more })}`
 
-/// The URL of a square, cut to faces, or to what stands out.
+/// A square, cut to faces or to what stands out.
 export const squareURL = (asset, side) =>
   imageURL(asset, side, side, { contentMode: "aspectFill", cropAnchor: "auto" })

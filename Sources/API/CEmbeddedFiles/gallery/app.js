@@ -19,12 +19,12 @@ let list = null
 
 translate()
 for (const element of document.querySelectorAll("#bar .icon")) drawIcon(element, element.dataset.label)
-const needSession = () => signIn(() => { sessionStorage.setItem("signedIn", "1"); start() })
+const needSession = () => signIn(() => { sessionStorage.signedIn = true; start() })
 on(page, "signedOut", needSession)
 start()
 
 async function start() {
-  $("signOut").hidden = !sessionStorage.getItem("signedIn")
+  $("signOut").hidden = !sessionStorage.signedIn
   const { status, scopes } = await json("/v1/authorization").catch(() => ({ status: "denied", scopes: [] }))
   rights.canRead = scopes.includes("read")
   rights.canWrite = scopes.includes("write")
@@ -127,6 +127,6 @@ on(window, "keydown", ({ key }) => {
 on($("service"), "click", () => { $("service").ariaPressed = panel.toggle() })
 on($("signOut"), "click", async () => {
   await request("/v1/session", { method: "DELETE" }).catch(() => {})
-  sessionStorage.removeItem("signedIn")
+  delete sessionStorage.signedIn
   location.reload()
 })

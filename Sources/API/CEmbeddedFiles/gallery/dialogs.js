@@ -42,7 +42,7 @@ export function report(error) {
   if (!(error instanceof Failure && error.status === 401)) say(error.message)
 }
 
-/// Shows a message for a while, with a button if there is something to do about it.
+/// Shows a message for a while, with a button for an action.
 export function say(message, actionName, action) {
   const line = make("p.card", {}, message)
   if (action) line.append(button(actionName, () => { line.remove(); action() }))

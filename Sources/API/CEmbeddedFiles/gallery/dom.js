@@ -59,7 +59,6 @@ export const clamp = (value, low, high) => Math.min(high, Math.max(low, value))
 
 export const isRightToLeft = (element) => getComputedStyle(element).direction === "rtl"
 
-/// Something that other modules listen to.
 export class Emitter extends EventTarget {
   emit(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })) }
 }

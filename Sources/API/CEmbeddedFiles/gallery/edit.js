@@ -1,5 +1,5 @@
-// Edits a picture: crop, straighten, turns and sliders. The daemon renders each state as a preview; saving stores the
-// operations as adjustments, and the original is not changed.
+// Edits a picture. The daemon renders each state as a preview; saving stores the operations as adjustments, and the
+// original is not changed.
 
 import { client, imageURL, json, request } from "./api.js"
 import { report } from "./dialogs.js"
@@ -39,7 +39,6 @@ on(editor, "keydown", (event) => {
   close()
 })
 
-/// Opens the editor in front of a dialog. `whenClosed` is called when it has closed.
 export async function edit(dialog, edited, whenClosed) {
   asset = edited
   path = `/v1/assets/${asset.localIdentifier}`
@@ -142,7 +141,7 @@ async function preview() {
 
 // The crop
 
-/// Moves the edges of the crop, inside of the picture: all of them the same way, or those of a corner.
+/// Moves all edges of the crop the same way, or those of a corner.
 function crop(left, top, right, bottom) {
   let [x, y, width, height] = state.get("crop")?.rect ?? WHOLE
   if (left === right && top === bottom) {

@@ -1,5 +1,5 @@
-// The service panel: what the daemon does for this page. PhotoKit's StarGallery had one; this one reads /metrics, where
-// the caller may, and the page's own preheat window.
+// The service panel: what the daemon does for this page, by /metrics, where the caller may read them, and the page's own
+// preheat window.
 
 import { client, json, request } from "./api.js"
 import { $, make } from "./dom.js"
@@ -12,7 +12,7 @@ const panel = $("panel")
 let timer = 0
 const thumbnails = []
 
-// The browser's own measurement of pictures. Frames of opportunistic responses are timed by the viewer.
+// The viewer times the frames of opportunistic responses.
 new PerformanceObserver((entries) => {
   for (const { name, initiatorType, transferSize, startTime, responseEnd } of entries.getEntries()) {
     if (initiatorType !== "img" || !name.includes("/image?") || name.includes("opportunistic") || transferSize === 0) continue
@@ -21,7 +21,7 @@ new PerformanceObserver((entries) => {
   }
 }).observe({ type: "resource" })
 
-/// Shows or hides the panel. Returns whether it is shown.
+/// Returns whether the panel is shown now.
 export function toggle() {
   panel.hidden = !panel.hidden
   clearInterval(timer)
@@ -40,7 +40,7 @@ async function update() {
     key.startsWith(`photod_${name}`) && key.includes(label) ? total + value : total, 0)
   const percent = (share) => `${(100 * share).toFixed(0)} %`
   const median = (values) => values.length > 0 && `${values.toSorted((a, b) => a - b)[values.length >> 1].toFixed(0)} ms`
-  const frame = (kind) => median(times.map((each) => each[kind]).filter((time) => time !== null))
+  const frame = (kind) => median(times.flatMap((each) => each[kind] ?? []))
   const frames = "image_frames_total", ready = sum("http_prepared_responses_total")
   const cached = (sum(frames, 'source="memory"') + sum(frames, 'source="disk"') + ready) / (sum(frames) + ready) || 0
   const used = sum("memory_in_use_bytes"), budget = sum("memory_budget_bytes")

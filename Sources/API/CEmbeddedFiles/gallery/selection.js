@@ -62,7 +62,6 @@ export async function hideAssets(assets) {
   say(text("hidden", { count: assets.length }), text("undo"), () => act(...changes(false)))
 }
 
-/// Moves assets to the trash, and offers to take that back.
 export async function deleteAssets(assets) {
   const changes = (type) => assets.map((asset) => ({ type, asset }))
   if (!await act(...changes("deleteAsset"))) return
@@ -71,7 +70,6 @@ export async function deleteAssets(assets) {
 
 // Dragging
 
-/// The selection is dragged, or the picture under the pointer.
 on(timeline.element, "dragstart", ({ target, dataTransfer }) => {
   const cell = target.closest(".cell")
   if (!cell) return

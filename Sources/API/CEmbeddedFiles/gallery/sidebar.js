@@ -1,5 +1,5 @@
-// Albums, folders, smart albums, years and moments. Albums, folders and smart albums are one fetch result over collections,
-// kept current by its deltas: what another tab creates appears here, and counts follow every change of the library.
+// Albums, folders, smart albums, years and moments. The first three are one fetch result over collections, kept current by
+// its deltas: what another tab creates appears here, and counts follow every change of the library.
 
 import { change, json, query, rights, squareURL } from "./api.js"
 import { ask, report } from "./dialogs.js"

@@ -30,17 +30,10 @@ const cells = new Map()
 /// Cells of the former layout, by identifier: those of pictures that stay are used again, so nothing flickers.
 let formerCells = new Map()
 let rowHeight, thumbnailHeight
-let focusedIndex = 0
-let anchor = null
-let lastTop = 0
-let lastTime = 0
-let isFast = false
-let frame = 0
-let settling = 0
-let windowTimer = 0
-let reported = ""
-let hasPressed = false
-let ignoresClick = false
+let focusedIndex = 0, anchor = null
+let lastTop = 0, lastTime = 0, isFast = false
+let frame = 0, settling = 0, windowTimer = 0, reported = ""
+let hasPressed = false, ignoresClick = false
 
 on(element, "scroll", schedule, { passive: true })
 on(element, "keydown", key)
@@ -89,10 +82,9 @@ function relayout() {
   page.emit("layout")
 }
 
-/// Draws the badges of the visible pictures again.
 export const markAll = () => cells.forEach(mark)
 
-/// Shows a text in the place of pictures, and buttons for what can be done.
+/// Shows a text and buttons in the place of pictures.
 export function say(message, ...actions) {
   empty.hidden = !message
   empty.replaceChildren(make("p", {}, message), ...actions)
@@ -179,7 +171,6 @@ function mark(cell) {
   cell.ariaLabel = [name, ...found.map(({ name }) => name)].join(", ")
 }
 
-/// What a picture's corner says about it.
 function badges(asset) {
   const found = []
   const add = (kind, label, name = label) => found.push({ kind, label, name })
@@ -282,7 +273,7 @@ function key(event) {
   event.preventDefault()
 }
 
-/// Moves the keyboard focus to an asset, and scrolls to it if it is outside the screen.
+/// Moves the keyboard focus, and scrolls to it.
 export function focus(index, isScrolling = true) {
   const before = cells.get(focusedIndex)
   if (before) before.tabIndex = -1

@@ -19,8 +19,8 @@ let isRunning = false
 
 const nameOf = (file) => `${file.name}/${file.size}/${file.lastModified}`
 
-/// Works with the uploads that are not finished: {name, upload, file}, without the file if it is large. All errors are
-/// ignored: then the user has to choose the files again.
+/// Works with unfinished uploads: {name, upload, file}, without the file if it is large. Errors are ignored: then the user
+/// has to choose the files again.
 async function stored(mode, work) {
   const result = (request) => new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result)
@@ -38,7 +38,6 @@ async function stored(mode, work) {
 
 const record = (file, upload) => ({ name: nameOf(file), upload, ...(file.size <= KEPT && { file }) })
 
-/// Goes on with what an earlier visit left.
 export async function resume() {
   const unfinished = await stored("readonly", (uploads) => uploads.getAll()) ?? []
   const files = unfinished.flatMap(({ file }) => file ?? []), count = unfinished.length - files.length

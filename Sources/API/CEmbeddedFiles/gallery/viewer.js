@@ -14,7 +14,7 @@ import { placeholderURL } from "./thumbhash.js"
 import * as timeline from "./timeline.js"
 import { fit, followGestures, place, scaleBy, showFrame } from "./zoom.js"
 
-/// How long frames of a picture are waited for, for the panel's figures.
+/// Milliseconds in which a picture's frames are timed.
 const WATCHED = 10_000
 
 const dialog = $("viewer")
@@ -37,11 +37,8 @@ let index = -1
 /// What is shown: an asset of the list, or another picture of the burst that it represents.
 let asset = null
 let isInBurst = false
-let burst = null
-let frame = null
-let live = null
-let panel = null
-/// Milliseconds from a request to its degraded frame (null: there was none) and to its final one.
+let burst, frame, live, panel
+/// Milliseconds from requests to their degraded and final frames.
 export const times = []
 
 followGestures(stage)
@@ -114,32 +111,30 @@ function showPicture() {
     alt: caption.textContent, draggable: false, src: urlOf(asset, { deliveryMode: "opportunistic" }),
     onload: prepareNeighbours, onerror: () => notice("notRenderable"),
   })
-  watch(picture)
   frame.append(picture)
+  watch(picture)
   if (asset.mediaSubtypes.includes("photoLive")) addLiveVideo()
 }
 
 const notice = (key) => frame.append(make("p.notice", {}, text(key)))
 
-/// Notes when the first frame of a picture and its last one were shown, for the panel.
+/// Times the degraded and the final frame, for the panel.
 function watch(picture) {
-  const began = performance.now(), found = { degraded: null, final: null }
+  const began = performance.now(), found = {}
   times.push(found)
   if (times.length > 100) times.shift()
   let width = 0
   const look = (now) => {
-    if (!picture.isConnected || now - began > WATCHED) return
     if (picture.naturalWidth > width) {
-      if (width > 0) found.degraded = found.final
-      found.final = performance.now() - began
+      found.degraded = found.final
+      found.final = now - began
       width = picture.naturalWidth
     }
-    requestAnimationFrame(look)
+    if (picture.isConnected && now - began < WATCHED) requestAnimationFrame(look)
   }
-  requestAnimationFrame(look)
+  look(began)
 }
 
-/// The pictures of a burst, in a strip.
 async function showBurst() {
   const { localIdentifier: of, representsBurst } = asset
   if (burst?.of === of) return

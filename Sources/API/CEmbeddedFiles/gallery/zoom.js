@@ -13,18 +13,16 @@ const PULL = 120
 let frame, asset
 let scale = 1, x = 0, y = 0
 const pointers = new Map()
-let canSwipe = false
-let tileTimer = 0
+let canSwipe = false, tileTimer = 0
 
-/// The stage is as large as the screen. The page is told of a "swipe", with the finger's direction, -1 (left) or 1, and
-/// of a "pull" down.
+/// Emits "swipe", with -1 (left) or 1, and "pull" (down). The stage is as large as the screen.
 export function followGestures(stage) {
   on(stage, "wheel", wheel, { passive: false })
   on(stage, "dblclick", ({ clientX, clientY }) => scaleTo(scale > 1 ? 1 : 3, clientX, clientY))
   for (const type of ["pointerdown", "pointermove", "pointerup", "pointercancel"]) on(stage, type, pointer)
 }
 
-/// Shows an asset, whose pictures are in `element`, as large as the screen allows.
+/// Shows an asset, whose pictures are in `element`.
 export function showFrame(element, shown) {
   frame = element
   asset = shown
