@@ -1,7 +1,7 @@
 // Adds files by staged uploads: pieces of a few megabytes, resumed after a lost connection, a reload or a restart of the
-// daemon. The browser keeps the files of unfinished uploads in its database, and their names where it has none.
+// daemon. The browser's database keeps the files of unfinished uploads, or only their names.
 
-import { Failure, change, json, post, query, request } from "./api.js"
+import { change, json, post, query, request } from "./api.js"
 import { report, say } from "./dialogs.js"
 import { $, make } from "./dom.js"
 import { shownAlbum } from "./sidebar.js"
@@ -19,7 +19,7 @@ let isRunning = false
 
 const nameOf = (file) => `${file.name}/${file.size}/${file.lastModified}`
 
-/// Works with unfinished uploads: {name, upload, file}, without the file if it is large. Errors are ignored: then the user
+/// Works with unfinished uploads: {name, upload, album, file}, without the file if it is large. Errors are ignored: then the user
 /// has to choose the files again.
 async function stored(mode, work) {
   const result = (request) => new Promise((resolve, reject) => {
@@ -36,21 +36,25 @@ async function stored(mode, work) {
   }
 }
 
-const record = (file, upload) => ({ name: nameOf(file), upload, ...(file.size <= KEPT && { file }) })
+const record = (file, upload) => ({ name: nameOf(file), upload, album: file.album, ...(file.size <= KEPT && { file }) })
 
 export async function resume() {
   const unfinished = await stored("readonly", (uploads) => uploads.getAll()) ?? []
-  const files = unfinished.flatMap(({ file }) => file ?? []), count = unfinished.length - files.length
+  const count = unfinished.filter(({ file }) => !file).length
   if (count > 0) say(text("resumable", { count }))
-  if (files.length > 0) add(files)
+  for (const { file, album } of unfinished) if (file) add([file], album)
 }
 
-export function add(files) {
+/// The album is chosen now: another one may be shown when a file has been sent.
+export function add(files, album = shownAlbum()?.localIdentifier ?? null) {
   const known = new Set(queue.map(nameOf))
   const more = [...files].filter((file) => !known.has(nameOf(file)))
   queue.push(...more)
   // One that is stored already stays, with its upload.
-  for (const file of more) stored("readwrite", (uploads) => uploads.add(record(file)))
+  for (const file of more) {
+    file.album = album
+    stored("readwrite", (uploads) => uploads.add(record(file)))
+  }
   if (!isRunning) run()
 }
 
@@ -61,12 +65,12 @@ async function run() {
     const [file] = queue
     try {
       await send(file, (offset) => draw(
-        text("uploading", { done, count: done - 1 + queue.length, name: file.name }), offset / file.size))
+        text("uploading", { done, count: done - 1 + queue.length, name: file.name }), offset / file.size || 0))
       added += 1
     } catch (error) {
       report(new Error(`${file.name}: ${error.message}`))
-      // Without a connection, the next visit goes on.
-      if (!(error instanceof Failure)) { queue = []; break }
+      // Without a connection, the next visit goes on; without a session, the next sign-in.
+      if (error instanceof TypeError || error.status === 401) { queue = []; break }
     }
     await stored("readwrite", (uploads) => uploads.delete(nameOf(file)))
     queue.shift()
@@ -76,8 +80,10 @@ async function run() {
   setTimeout(() => { if (!isRunning) section.hidden = true }, 4000)
 }
 
-/// Sends a file in pieces from where its upload is, and makes an asset of it. `progress(offset)` is called before each.
+/// Sends a file in pieces from where its upload is, and makes an asset of it.
 async function send(file, progress) {
+  // Fails for folders, and for files that are gone.
+  await file.slice(0, 1).arrayBuffer()
   let { upload } = await stored("readonly", (uploads) => uploads.get(nameOf(file))) ?? {}
   let offset = upload ? await offsetOf(upload) : null
   if (offset === null) {
@@ -100,16 +106,14 @@ async function send(file, progress) {
       offset = end
       failures = 0
     } catch (error) {
-      if (error instanceof Failure && error.status !== 409 && error.status < 500) throw error
-      if (++failures > RETRIES) throw error
+      if ((error.status < 500 && error.status !== 409) || ++failures > RETRIES) throw error
       await new Promise((resolve) => setTimeout(resolve, 500 * 2 ** failures))
       offset = await offsetOf(upload) ?? 0
     }
     progress(offset)
   }
   const { localIdentifier } = await post("/v1/assets", { upload })
-  const album = shownAlbum()
-  if (album) await change({ type: "addAssets", collection: album.localIdentifier, assets: [localIdentifier] })
+  if (file.album) await change({ type: "addAssets", collection: file.album, assets: [localIdentifier] })
 }
 
 /// The bytes that the daemon has; null if it no longer knows the upload.
@@ -117,7 +121,7 @@ async function offsetOf(upload) {
   try {
     return Number((await request(`/v1/uploads/${upload}`, { method: "HEAD" })).headers.get("Upload-Offset"))
   } catch (error) {
-    if (error instanceof Failure && error.status === 404) return null
+    if (error.status === 404) return null
     throw error
   }
 }
