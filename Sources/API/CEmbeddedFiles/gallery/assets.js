@@ -1,5 +1,5 @@
-// The list that the page shows: a fetch result over assets, first loaded as columns, ten thousand assets a request.
-// An asset has the properties of a column or of a listing, by their names.
+// The list that the page shows: a fetch result over assets, first loaded as columns. An asset has the properties of a
+// column or of a listing, by their names.
 
 import { json, query } from "./api.js"
 import { FetchResult } from "./fetchresult.js"

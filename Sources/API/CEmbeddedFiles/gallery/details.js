@@ -1,4 +1,4 @@
-// What is known about a picture, as text: date, camera, exposure, file, place, people and keywords.
+// What is known about a picture, as text.
 
 import { json } from "./api.js"
 import { button, make } from "./dom.js"

@@ -71,8 +71,6 @@ function set(type, operation) {
   render()
 }
 
-// Controls
-
 function drawControls(isEdited) {
   const press = (key, action, more) => button(text(key), action, more)
   const toggle = (key, action) => press(key, ({ target }) => {
@@ -113,8 +111,6 @@ function turn() {
   set("rotate", quarterTurns && { quarterTurns })
 }
 
-// The preview
-
 function render() {
   const [left, top, width, height] = (state.get("crop")?.rect ?? WHOLE).map((share) => `${100 * share}%`)
   Object.assign(box.style, { left, top, width, height })
@@ -138,8 +134,6 @@ async function preview() {
   picture.src = url
   picture.style.zoom = 1 / devicePixelRatio
 }
-
-// The crop
 
 /// Moves all edges of the crop the same way, or those of a corner.
 function crop(left, top, right, bottom) {
@@ -179,8 +173,6 @@ function moveByKey(event) {
   if (event.shiftKey) crop(0, 0, ...step)
   else crop(...step, ...step)
 }
-
-// The end
 
 async function save(list) {
   const adjustments = `${path}/adjustments`

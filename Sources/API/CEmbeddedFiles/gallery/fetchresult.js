@@ -1,4 +1,4 @@
-// A fetch result of the daemon that the page follows: a handle, the items at ranges of its positions, and a stream of deltas.
+// A fetch result that the page follows: a handle, the items at ranges of its positions, and a stream of deltas.
 // Each delta is applied to the list that the one before left: removals, insertions, changes, then moves.
 
 import { json, post, query, request } from "./api.js"
@@ -9,7 +9,7 @@ const RANGE = 1000
 const NEAR = 100
 const RETRY = 3000
 
-/// Emits "change" after each delta, "offline" when the stream is lost, and "online" when it is there.
+/// Emits "change" after each delta, "offline" and "online" when the stream is lost and there.
 export class FetchResult extends Emitter {
   items = []
   handle = null
@@ -26,6 +26,7 @@ export class FetchResult extends Emitter {
   async load() {
     for (let attempt = 1; ; attempt++) {
       this.handle = await post("/v1/fetchResults", this.body)
+      if (this.isClosed) return this.#release()
       if (await this.readAll(attempt)) break
       this.#release()
     }
@@ -34,7 +35,7 @@ export class FetchResult extends Emitter {
     this.#open()
   }
 
-  /// Reads all items. Returns false if they are not of one state, because the library changed meanwhile.
+  /// Returns false if the items are not of one state, because the library changed meanwhile.
   async readAll() {
     this.items = await this.read(this.handle, 0, this.handle.count - 1)
     return true
@@ -58,8 +59,6 @@ export class FetchResult extends Emitter {
   }
 
   #release() { request(`/v1/fetchResults/${this.handle.id}`, { method: "DELETE" }).catch(() => {}) }
-
-  // The stream
 
   /// Only a visible page has a stream: browsers allow six connections to a server, for all tabs together.
   #look = () => { if (document.hidden) this.#pause(); else this.#open() }
@@ -134,8 +133,8 @@ async function readAt(positions, read) {
   return found
 }
 
-/// The function from a position before the moves to the one after them: moved items are taken out and put at their
-/// places, and the others fill the rest in their order.
+/// Maps positions before the moves to those after them: moved items are put at their places, and the others fill the rest
+/// in their order.
 function positionsAfterMoves(count, moves) {
   if (moves.length === 0) return (position) => position
   const target = new Map(moves.map(({ from, to }) => [from, to]))

@@ -75,7 +75,7 @@ export class Layout {
     return end > row ? [this.firsts[row], this.firsts[end] - 1] : null
   }
 
-  /// The asset in a neighbouring row whose middle is nearest; for the arrow keys.
+  /// The asset in a neighbouring row whose middle is nearest.
   neighbour(index, step) {
     const row = this.rowOf(index) + step
     if (row < 0 || row >= this.tops.length) return index
@@ -90,7 +90,7 @@ export class Layout {
   monthAt(y) { return this.months[Math.max(0, firstWhere(this.months.length, (month) => this.months[month].top > y) - 1)] }
 }
 
-/// The first number below `count` for which `holds`, which then holds for all after it; `count` if there is none.
+/// The first number below `count` from which on `holds` is true; `count` if there is none.
 function firstWhere(count, holds) {
   let low = 0, high = count
   while (low < high) {

@@ -32,7 +32,7 @@ on(list, "pointerdown", (event) => event.preventDefault())
 
 export const searchedWords = () => input.value.trim()
 
-/// What is searched for, as a fetch has it. What looks like a predicate is one; all else are words.
+/// What looks like a predicate is one; all else are words.
 export function searchedSource() {
   const words = searchedWords()
   const isPredicate = /[=<>]|\b(BEGINSWITH|CONTAINS|ENDSWITH|LIKE|IN|BETWEEN)\b/.test(words)
@@ -48,8 +48,6 @@ function submit() {
   showOptions([])
   page.emit("search")
 }
-
-// Completion
 
 function suggestSoon() {
   clearTimeout(timer)
@@ -76,7 +74,7 @@ async function completions(value) {
     .filter(({ start }) => start >= 0).slice(0, SHOWN)
 }
 
-/// Where the part of `value` begins that `name` completes: at the beginning of one of its words. -1 if it completes none.
+/// Where the words of `value` begin that `name` completes; -1 if it completes none.
 function completedFrom(value, name) {
   // Without case and accents, as the daemon compares.
   const folded = (words) => ` ${words.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase()}`

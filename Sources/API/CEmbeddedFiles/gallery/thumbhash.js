@@ -12,14 +12,10 @@ const cosines = Array.from({ length: 8 }, (_, c) =>
 
 /// A data URL of a small blurred picture, kept while it is among the last used.
 export function placeholderURL(base64) {
-  let url = cache.get(base64)
-  if (url === undefined) {
-    url = draw(Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0)))
-    if (cache.size >= CACHED) cache.delete(cache.keys().next().value)
-  } else {
-    cache.delete(base64)
-  }
+  const url = cache.get(base64) ?? draw(Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0)))
+  cache.delete(base64)
   cache.set(base64, url)
+  if (cache.size > CACHED) cache.delete(cache.keys().next().value)
   return url
 }
 
