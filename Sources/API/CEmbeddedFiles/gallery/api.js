@@ -9,14 +9,14 @@ export class Failure extends Error {
   }
 }
 
-/// This tab's name: it has a caching manager of its own, and each of its previews cancels the one before.
-export const client = `gallery-${Math.random().toString(36).slice(2, 8)}`
+/// This tab's name, also after a reload: it has a caching manager of its own, and each of its previews cancels the one before.
+export const client = sessionStorage.client ??= `gallery-${Math.random().toString(36).slice(2, 8)}`
 
 /// What the caller may do, from GET /v1/authorization.
 export const rights = { canRead: false, canAdd: false, canWrite: false }
 
 export async function request(path, { method = "GET", body, headers, signal } = {}) {
-  const isJSON = body !== undefined && !(body instanceof Blob)
+  const isJSON = body && !(body instanceof Blob)
   const response = await fetch(path, {
     method, signal, body: isJSON ? JSON.stringify(body) : body,
     headers: { ...(isJSON && { "Content-Type": "application/json" }), ...headers },
@@ -37,7 +37,7 @@ export const post = (path, body) => json(path, { method: "POST", body })
 export const change = (...changes) => post("/v1/changes", { changes })
 
 export function query(parameters) {
-  const pairs = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null)
+  const pairs = Object.entries(parameters).filter(([, value]) => (value ?? null) !== null)
   return new URLSearchParams(pairs).toString()
 }
 

@@ -4,7 +4,7 @@ import { text } from "./strings.js"
 
 export const $ = (id) => document.getElementById(id)
 
-/// A new element: make("div.cell", {title: "…", style: {top: "9px"}}, "text", child). The properties are the element's own.
+/// make("div.cell", {title: "…", style: {top: "9px"}}, "text", child): the properties are the element's own.
 export function make(kind, { style, dataset, ...properties } = {}, ...children) {
   const [name, ...classes] = kind.split(".")
   const element = Object.assign(document.createElement(name), properties)
@@ -23,7 +23,7 @@ export function button(label, action, properties) {
   return element
 }
 
-/// Icons: paths of an SVG of 24 units, by the key of the text that names them.
+/// Icons: paths in 24 × 24 units, by the key of their text.
 const paths = {
   addPhotos: "M12 5v14M5 12h14",
   addToAlbum: "M4 7h16v12H4zM7 4h10M12 10v6M9 13h6",
@@ -33,7 +33,6 @@ const paths = {
   download: "M12 4v11M8 11l4 4 4-4M5 20h14",
   edit: "M4 20l1-5L16 4l4 4L9 19zM14 6l4 4",
   favourite: "M12 20s-7-4.6-9-9a5 5 0 0 1 9-4 5 5 0 0 1 9 4c-2 4.4-9 9-9 9z",
-  hide: "M3 12s3-6 9-6 9 6 9 6-3 6-9 6-9-6-9-6zM4 20L20 4",
   info: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 11v6M12 7.5v.5",
   newFolder: "M3 6h6l2 2h10v11H3zM12 11v5M9.5 13.5h5",
   next: "M9 5l7 7-7 7",
@@ -42,11 +41,12 @@ const paths = {
   removeFromAlbum: "M4 7h16v12H4zM7 4h10M9 13h6",
   service: "M4 18l5-7 4 4 7-9",
   share: "M12 15V4M8 8l4-4 4 4M5 13v7h14v-7",
+  show: "M3 12s3-6 9-6 9 6 9 6-3 6-9 6-9-6-9-6z",
   signOut: "M14 5H6v14h8M10 12h10M17 9l3 3-3 3",
 }
-Object.assign(paths, { newAlbum: paths.addPhotos, rename: paths.edit, unselect: paths.close })
+Object.assign(paths, { newAlbum: paths.addPhotos, rename: paths.edit, unselect: paths.close, hide: `${paths.show}M4 20L20 4` })
 
-/// Draws the icon of a text, which is its name for screen readers and its tooltip.
+/// Draws the icon of a text, which is also its name and tooltip.
 export function drawIcon(element, key) {
   element.innerHTML = `<svg viewBox="0 0 24 24" aria-hidden="true"><path d="${paths[key]}"/></svg>`
   element.title = element.ariaLabel = text(key)
@@ -58,6 +58,8 @@ export const iconButton = (key, action, className = "icon") => drawIcon(button("
 export const clamp = (value, low, high) => Math.min(high, Math.max(low, value))
 
 export const isRightToLeft = (element) => getComputedStyle(element).direction === "rtl"
+/// 1, or -1 where the next one is on the left.
+export const forward = (element) => isRightToLeft(element) ? -1 : 1
 
 export class Emitter extends EventTarget {
   emit(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })) }

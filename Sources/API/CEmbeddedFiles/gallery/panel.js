@@ -4,20 +4,23 @@
 import { client, json, request } from "./api.js"
 import { $, make } from "./dom.js"
 import { bytes, text } from "./strings.js"
-import { times } from "./viewer.js"
 
 const INTERVAL = 2000
 
 const panel = $("panel")
 let timer = 0
-const thumbnails = []
+/// The last times until pictures were there, in milliseconds.
+const times = { thumbnail: [], first: [], final: [] }
 
-// The viewer times the frames of opportunistic responses.
+export function note(kind, time) {
+  times[kind].push(time)
+  if (times[kind].length > 200) times[kind].shift()
+}
+
 new PerformanceObserver((entries) => {
   for (const { name, initiatorType, transferSize, startTime, responseEnd } of entries.getEntries()) {
-    if (initiatorType !== "img" || !name.includes("/image?") || name.includes("opportunistic") || transferSize === 0) continue
-    thumbnails.push(responseEnd - startTime)
-    if (thumbnails.length > 200) thumbnails.shift()
+    if (initiatorType !== "img" || !name.includes("/image?") || transferSize === 0) continue
+    note(name.includes("opportunistic") ? "final" : "thumbnail", responseEnd - startTime)
   }
 }).observe({ type: "resource" })
 
@@ -40,13 +43,12 @@ async function update() {
     key.startsWith(`photod_${name}`) && key.includes(label) ? total + value : total, 0)
   const percent = (share) => `${(100 * share).toFixed(0)} %`
   const median = (values) => values.length > 0 && `${values.toSorted((a, b) => a - b)[values.length >> 1].toFixed(0)} ms`
-  const frame = (kind) => median(times.flatMap((each) => each[kind] ?? []))
   const frames = "image_frames_total", ready = sum("http_prepared_responses_total")
   const cached = (sum(frames, 'source="memory"') + sum(frames, 'source="disk"') + ready) / (sum(frames) + ready) || 0
   const used = sum("memory_in_use_bytes"), budget = sum("memory_budget_bytes")
   // Names, figures, and shares of 1 that are drawn as bars.
   const figures = [
-    ["panelThumbnail", median(thumbnails)], ["panelDegraded", frame("degraded")], ["panelFinal", frame("final")],
+    ["panelThumbnail", median(times.thumbnail)], ["panelFirst", median(times.first)], ["panelFinal", median(times.final)],
     ["panelWindow", manager?.window && text("panelWindowOf", manager.window)],
     ["panelPrepared", manager && `${manager.prepared}, ${manager.hitRate === null ? "–" : percent(manager.hitRate)}`],
     ...(metrics ? [

@@ -1,6 +1,6 @@
 // What can be done with pictures: the bar of a selection, dragging to albums and inside of them, hiding, deleting.
 
-import { change, query, rights } from "./api.js"
+import { change, post, query, rights } from "./api.js"
 import { ask, report, say } from "./dialogs.js"
 import { $, iconButton, isRightToLeft, make, on, page } from "./dom.js"
 import { albums, shownAlbum } from "./sidebar.js"
@@ -10,19 +10,26 @@ import * as timeline from "./timeline.js"
 /// The type of dragged pictures: their identifiers as JSON.
 export const DRAGGED = "application/x-photod-assets"
 
+/// The most changes of a list that the daemon takes.
+const MOST_CHANGES = 1000
+
 const bar = $("selectionBar")
-const selected = () => [...timeline.selection]
+/// Without those that are gone meanwhile.
+const selected = () => timeline.identifiers().filter((asset) => timeline.selection.has(asset))
+/// In the album of hidden pictures, they are shown again.
+export const hideKey = () => timeline.list.body.includeHiddenAssets ? "show" : "hide"
 
 on(page, "selection", () => {
   const count = timeline.selection.size, album = shownAlbum()
+  if (count === 0 && bar.contains(document.activeElement)) timeline.focus(undefined, false)
   bar.hidden = count === 0
   const actions = {
-    download: () => { location.href = `/v1/archive?${query({ assets: selected().join() })}` },
+    download: () => download().catch(report),
     ...(rights.canWrite && {
-      favourite: () => act(...selected().map((asset) => ({ type: "updateAsset", asset, isFavorite: true }))),
+      favourite: () => changeAll(selected(), { type: "updateAsset", isFavorite: true }),
       addToAlbum,
       ...(album && { removeFromAlbum: () => act({ type: "removeAssets", collection: album.localIdentifier, assets: selected() }) }),
-      hide: () => hideAssets(selected()),
+      [hideKey()]: () => hideAssets(selected()),
       delete: () => deleteAssets(selected()),
     }),
   }
@@ -35,10 +42,16 @@ on(page, "selection", () => {
     }))
 })
 
+/// A URL has no room for many assets. With `download`, a failure does not replace the page.
+async function download() {
+  const { localIdentifier: collection } = await post("/v1/transientCollections", { assets: selected() })
+  make("a", { href: `/v1/archive?${query({ collection })}`, download: "" }).click()
+}
+
 /// Performs changes, and ends the selection. Returns whether they succeeded.
 async function act(...changes) {
   try {
-    await change(...changes)
+    for (let first = 0; first < changes.length; first += MOST_CHANGES) await change(...changes.slice(first, first + MOST_CHANGES))
     timeline.select(new Set())
     return true
   } catch (error) {
@@ -56,19 +69,16 @@ async function addToAlbum() {
     { type: "addAssets", collection, assets: selected() })
 }
 
-export async function hideAssets(assets) {
-  const changes = (isHidden) => assets.map((asset) => ({ type: "updateAsset", asset, isHidden }))
-  if (!await act(...changes(true))) return
-  say(text("hidden", { count: assets.length }), text("undo"), () => act(...changes(false)))
+/// Changes assets, and with a `message` offers to take that back.
+async function changeAll(assets, entry, message, back) {
+  const changes = (entry) => assets.map((asset) => ({ asset, ...entry }))
+  if (await act(...changes(entry)) && message) say(text(message, { count: assets.length }), text("undo"), () => act(...changes(back)))
 }
 
-export async function deleteAssets(assets) {
-  const changes = (type) => assets.map((asset) => ({ type, asset }))
-  if (!await act(...changes("deleteAsset"))) return
-  say(text("deleted", { count: assets.length }), text("undo"), () => act(...changes("restoreAsset")))
-}
-
-// Dragging
+const hiding = (isHidden) => ({ type: "updateAsset", isHidden })
+export const hideAssets = (assets) =>
+  hideKey() === "hide" ? changeAll(assets, hiding(true), "hidden", hiding(false)) : changeAll(assets, hiding(false))
+export const deleteAssets = (assets) => changeAll(assets, { type: "deleteAsset" }, "deleted", { type: "restoreAsset" })
 
 on(timeline.element, "dragstart", ({ target, dataTransfer }) => {
   const cell = target.closest(".cell")

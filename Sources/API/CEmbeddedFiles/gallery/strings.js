@@ -1,4 +1,4 @@
-// Every text of the page, in one place. `text(key, {name: value})` fills in {name}.
+// All texts of the page. `text(key, {name: value})` fills in {name}.
 
 const english = {
   addPhotos: "Add photographs",
@@ -48,10 +48,10 @@ const english = {
   ok: "OK",
   noiseReduction: "Noise reduction",
   notPlayable: "This browser can’t play the video. You can download it.",
-  notRenderable: "No decoder for this format is installed. You can download the original.",
+  notRenderable: "The picture can’t be shown. You can download the original.",
   panelCached: "From caches",
-  panelDegraded: "Until the degraded frame",
   panelFinal: "Until the final frame",
+  panelFirst: "Until the first frame",
   panelFrames: "Frame cache",
   panelMemory: "Memory in use",
   panelMemoryOf: "{used} of {budget}",
@@ -84,6 +84,7 @@ const english = {
   shadows: "Shadows",
   share: "Copy a link",
   sharpness: "Sharpness",
+  show: "Show",
   signIn: "Sign in",
   signInWhy: "This library needs a token.",
   signOut: "Sign out",
@@ -125,12 +126,12 @@ const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "long", timeZo
 const momentFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "short", timeZone: "UTC" })
 const monthFormat = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric", timeZone: "UTC" })
 
-/// Dates are shown as the camera's clock showed them: at the picture's own offset from UTC, in minutes.
+/// As the camera's clock showed it: at the picture's own offset from UTC, in minutes.
 const local = ({ creationDate, utcOffset }) => new Date(Date.parse(creationDate) + (utcOffset ?? 0) * 60000)
 export const dayName = (asset) => dayFormat.format(local(asset))
 export const momentName = (asset) => momentFormat.format(local(asset))
 export const monthName = (month) => monthFormat.format(new Date(Date.UTC(Math.floor(month / 12), month % 12, 1)))
-/// Months since the year 0, for comparing and grouping.
+/// Months since the year 0.
 export function monthOf(asset) {
   const [year, month, date] = asset.creationDate.split(/[-T]/)
   // The same month at every offset.

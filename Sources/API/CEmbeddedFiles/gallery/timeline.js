@@ -1,8 +1,8 @@
-// The grid: rows of pictures by month. Only the cells near the screen exist, and the names of all months. The daemon
-// prepares the next ones, because a preheat window follows the scroll.
+// The grid: rows of pictures by month. Only the cells near the screen exist, and all names of months. A preheat
+// window follows the scroll.
 
 import { client, imageURL, json, rights } from "./api.js"
-import { $, clamp, isRightToLeft, make, on, page } from "./dom.js"
+import { $, clamp, forward, make, on, page } from "./dom.js"
 import { Layout } from "./layout.js"
 import { dayName, monthName, seconds, text } from "./strings.js"
 import { placeholderURL } from "./thumbhash.js"
@@ -20,14 +20,15 @@ export let selection = new Set()
 export let layout = new Layout([], 1000, 200)
 export let list = null
 export const assets = () => list?.items ?? []
-export const indexOf = (identifier) => assets().findIndex(({ localIdentifier }) => localIdentifier === identifier)
-/// An asset's element, if it is near the screen.
+export const identifiers = () => assets().map(({ localIdentifier }) => localIdentifier)
+export const indexOf = (identifier) => identifiers().indexOf(identifier)
+/// The element of an asset near the screen.
 export const cellAt = (index) => cells.get(index)
 
 const canvas = element.appendChild(make("div.canvas"))
 const empty = element.appendChild(make("section.empty"))
 const cells = new Map()
-/// Cells of the former layout, by identifier: those of pictures that stay are used again, so nothing flickers.
+/// Cells of the former layout, by identifier: they are used again, so nothing flickers.
 let formerCells = new Map()
 let rowHeight, thumbnailHeight
 let focusedIndex = 0, anchor = null
@@ -48,10 +49,11 @@ export function show(shown) {
   if (list === shown) return relayout()
   list = shown
   focusedIndex = 0
+  anchor = null
   element.scrollTop = 0
   select(new Set())
   relayout()
-  schedule()
+  retry()
 }
 
 function relayout() {
@@ -66,7 +68,7 @@ function relayout() {
   thumbnailHeight = THUMBNAIL_HEIGHTS.find((height) => height >= needed) ?? THUMBNAIL_HEIGHTS.at(-1)
   layout = new Layout(assets(), width, rowHeight, list?.hasOwnOrder)
   canvas.style.height = `${layout.height}px`
-  const focused = document.activeElement?.closest(".cell")
+  const focused = document.activeElement.closest(".cell")
   formerCells = new Map([...cells.values()].map((cell) => [cell.asset.localIdentifier, cell]))
   cells.clear()
   for (const heading of canvas.querySelectorAll("h2")) heading.remove()
@@ -75,22 +77,33 @@ function relayout() {
   }
   const keptIndex = kept ? indexOf(kept.localIdentifier) : -1
   if (keptIndex >= 0) element.scrollTop = layout.tops[layout.rowOf(keptIndex)] - distance
+  const focusedBefore = focusedIndex
   draw()
+  if (focused) {
+    const index = indexOf(focused.asset.localIdentifier)
+    focus(index < 0 ? Math.min(focusedBefore, assets().length - 1) : index, false)
+  }
   for (const cell of formerCells.values()) cell.remove()
   formerCells.clear()
-  if (focused?.isConnected) focus(Number(focused.dataset.index), false)
   page.emit("layout")
 }
 
 export const markAll = () => cells.forEach(mark)
+
+/// Requests again what could not be loaded.
+export function retry() {
+  for (const cell of canvas.querySelectorAll(".missing")) {
+    cell.classList.remove("missing")
+    cell.image.removeAttribute("src")
+  }
+  schedule()
+}
 
 /// Shows a text and buttons in the place of pictures.
 export function say(message, ...actions) {
   empty.hidden = !message
   empty.replaceChildren(make("p", {}, message), ...actions)
 }
-
-// Drawing
 
 function schedule() {
   if (frame === 0) frame = requestAnimationFrame(scrolled)
@@ -114,7 +127,8 @@ function draw() {
   const { scrollTop: top, clientHeight: height } = element
   const [first, last] = layout.visible(top - height * 0.5, top + height * 1.5) ?? [0, -1]
   for (const [index, cell] of cells) {
-    if (index < first || index > last) { cell.remove(); cells.delete(index) }
+    // The focused one stays, so that keys go on.
+    if ((index < first || index > last) && cell !== document.activeElement) { cell.remove(); cells.delete(index) }
   }
   for (let index = first; index <= last; index++) {
     const cell = cells.get(index) ?? makeCell(index)
@@ -122,6 +136,9 @@ function draw() {
       cell.image.src = imageURL(cell.asset, thumbnailHeight * 3, thumbnailHeight, { contentMode: "aspectFit" })
     }
   }
+  // Tab reaches the grid wherever it is.
+  const stop = cells.get(focusedIndex) ?? cells.get(focusedIndex = first)
+  if (stop) stop.tabIndex = 0
   page.emit("scroll", top)
 }
 
@@ -187,18 +204,20 @@ function badges(asset) {
 function reportWindow(hasSettled = false) {
   const top = element.scrollTop, visible = layout.visible(top, top + element.clientHeight)
   if (!visible || !list?.handle) return
-  const body = {
-    client, fetchResult: list.handle.id, visible: [visible[0], Math.min(visible[1], visible[0] + 999)], margin: 60,
-    targetSize: `${thumbnailHeight * 3}x${thumbnailHeight}`, contentMode: "aspectFit",
-    options: { networkAccessAllowed: true },
+  const next = {
+    client, visible: [visible[0], Math.min(visible[1], visible[0] + 999)], margin: 60, targetSize: `${thumbnailHeight * 3}x${thumbnailHeight}`,
   }
-  const now = JSON.stringify(body)
+  const now = JSON.stringify([list.handle.id, next])
   if (now === reported && !hasSettled) return
   reported = now
-  json("/v1/cachingManagers/default/window", { method: "PUT", body }).catch(() => {})
+  prepare(next)
 }
 
-// Selection and keys
+/// Has the daemon prepare frames at positions of the list, instead of the client's former ones.
+export function prepare(next) {
+  const body = { ...next, fetchResult: list.handle.id, contentMode: "aspectFit", options: { networkAccessAllowed: true } }
+  json("/v1/cachingManagers/default/window", { method: "PUT", body }).catch(() => {})
+}
 
 export function select(selected) {
   selection = selected
@@ -209,8 +228,8 @@ export function select(selected) {
 
 function toggle(index, isRange) {
   const selected = new Set(selection)
-  if (isRange && anchor !== null) {
-    for (let item = Math.min(anchor, index); item <= Math.max(anchor, index); item++) selected.add(assets()[item].localIdentifier)
+  if (isRange && assets()[anchor]) {
+    for (const identifier of identifiers().slice(Math.min(anchor, index), Math.max(anchor, index) + 1)) selected.add(identifier)
   } else {
     const { localIdentifier } = assets()[index]
     if (!selected.delete(localIdentifier)) selected.add(localIdentifier)
@@ -232,6 +251,7 @@ function click(event) {
 /// A long press selects; moving on over other cells selects these too.
 function press({ target, button, clientX, clientY }) {
   const cell = target.closest(".cell")
+  ignoresClick = false
   if (!cell || button !== 0 || target.closest(".check")) return
   const listening = new AbortController(), { signal } = listening
   const end = () => {
@@ -255,9 +275,8 @@ function press({ target, button, clientX, clientY }) {
 function key(event) {
   const last = assets().length - 1
   if (last < 0) return
-  const forward = isRightToLeft(element) ? -1 : 1
   const steps = {
-    ArrowRight: () => focusedIndex + forward, ArrowLeft: () => focusedIndex - forward,
+    ArrowRight: () => focusedIndex + forward(element), ArrowLeft: () => focusedIndex - forward(element),
     ArrowDown: () => layout.neighbour(focusedIndex, 1), ArrowUp: () => layout.neighbour(focusedIndex, -1),
     Home: () => 0, End: () => last,
   }
@@ -268,19 +287,19 @@ function key(event) {
   } else if (event.key === "Enter") page.emit("open", focusedIndex)
   else if (event.key === " ") toggle(focusedIndex, event.shiftKey)
   else if (event.key === "Escape" && selection.size > 0) select(new Set())
-  else if (event.key === "a" && (event.ctrlKey || event.metaKey)) select(new Set(assets().map((asset) => asset.localIdentifier)))
+  else if (event.key === "a" && (event.ctrlKey || event.metaKey)) select(new Set(identifiers()))
   else return
   event.preventDefault()
 }
 
 /// Moves the keyboard focus, and scrolls to it.
-export function focus(index, isScrolling = true) {
+export function focus(index = focusedIndex, isScrolling = true) {
   const before = cells.get(focusedIndex)
   if (before) before.tabIndex = -1
   focusedIndex = index
   if (isScrolling) reveal(index)
-  const cell = cells.get(index)
-  if (!cell) return
+  if (!assets()[index]) return
+  const cell = cells.get(index) ?? makeCell(index)
   cell.tabIndex = 0
   cell.focus({ preventScroll: true })
 }

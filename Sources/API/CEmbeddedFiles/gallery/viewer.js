@@ -5,21 +5,19 @@ import { change, client, fileURL, imageURL, json, post, query, rights, squareURL
 import { listed } from "./assets.js"
 import { details } from "./details.js"
 import { ask, placeMessages, report, say } from "./dialogs.js"
-import { $, iconButton, isRightToLeft, make, on, page } from "./dom.js"
+import { $, drawIcon, forward, iconButton, make, on, page } from "./dom.js"
 import { edit } from "./edit.js"
+import { note } from "./panel.js"
 import { searchFor } from "./search.js"
-import { deleteAssets, hideAssets } from "./selection.js"
+import { deleteAssets, hideAssets, hideKey } from "./selection.js"
 import { momentName, text } from "./strings.js"
 import { placeholderURL } from "./thumbhash.js"
 import * as timeline from "./timeline.js"
-import { fit, followGestures, place, scaleBy, showFrame } from "./zoom.js"
-
-/// Milliseconds in which a picture's frames are timed.
-const WATCHED = 10_000
+import { followGestures, place, scaleBy, showFrame } from "./zoom.js"
 
 const dialog = $("viewer")
 const stage = make("div.stage", { tabIndex: -1 })
-const caption = make("p")
+const caption = make("p", { ariaLive: "polite" })
 const liveButton = iconButton("playLive", () => live?.play())
 const favouriteButton = iconButton("favourite", star)
 const editButton = iconButton("edit", () => edit(dialog, asset, () => editButton.focus()))
@@ -38,11 +36,9 @@ let index = -1
 let asset = null
 let isInBurst = false
 let burst, frame, live, panel
-/// Milliseconds from requests to their degraded and final frames.
-export const times = []
 
 followGestures(stage)
-on(page, "swipe", ({ detail }) => step(-detail * forward()))
+on(page, "swipe", ({ detail }) => step(-detail * forward(dialog)))
 on(page, "pull", () => dialog.close())
 on(dialog, "keydown", key)
 on(dialog, "close", closed)
@@ -50,9 +46,6 @@ on(window, "resize", () => { if (dialog.open) place() })
 // A live photo plays while the mouse is over it, or a finger rests on it.
 on(stage, "pointerenter", () => live?.play())
 on(stage, "pointerleave", () => live?.stop())
-
-/// 1, or -1 where the next picture is on the left.
-const forward = () => isRightToLeft(dialog) ? -1 : 1
 
 export function open(position) {
   show(position)
@@ -79,7 +72,8 @@ export function refresh() {
   else show(index)
 }
 
-// Showing
+/// Requests a picture again that could not be loaded.
+export function retry() { if (dialog.open && frame.querySelector(".notice")) show(index) }
 
 function show(position, ofBurst = null) {
   index = position
@@ -97,43 +91,23 @@ function show(position, ofBurst = null) {
   timeline.reveal(index)
 }
 
-/// The URL of a picture as large as it is on the screen, in the screen's own pixels.
-function urlOf(shown, more) {
-  const { width, height } = fit(shown)
-  return imageURL(shown, width * devicePixelRatio, height * devicePixelRatio, more)
-}
+/// The screen's own pixels.
+const screenSize = () => [innerWidth, innerHeight].map((side) => Math.ceil(side * devicePixelRatio))
+const screenURL = (more) => imageURL(asset, ...screenSize(), more)
 
 function showPicture() {
   const { image } = (!isInBurst && timeline.cellAt(index)) || {}
   if (image?.complete && image.naturalWidth > 0) frame.append(make("img", { src: image.src, alt: "" }))
-  // A plain <img> shows each frame of the response as it arrives.
-  const picture = make("img.picture", {
-    alt: caption.textContent, draggable: false, src: urlOf(asset, { deliveryMode: "opportunistic" }),
-    onload: prepareNeighbours, onerror: () => notice("notRenderable"),
-  })
-  frame.append(picture)
-  watch(picture)
+  const began = performance.now()
+  // A plain <img> shows each frame of the response as it arrives, and is loaded with the first.
+  frame.append(make("img.picture", {
+    alt: caption.textContent, draggable: false, src: screenURL({ deliveryMode: "opportunistic" }),
+    onload: () => { note("first", performance.now() - began); prepareNeighbours() }, onerror: () => notice("notRenderable"),
+  }))
   if (asset.mediaSubtypes.includes("photoLive")) addLiveVideo()
 }
 
 const notice = (key) => frame.append(make("p.notice", {}, text(key)))
-
-/// Times the degraded and the final frame, for the panel.
-function watch(picture) {
-  const began = performance.now(), found = {}
-  times.push(found)
-  if (times.length > 100) times.shift()
-  let width = 0
-  const look = (now) => {
-    if (picture.naturalWidth > width) {
-      found.degraded = found.final
-      found.final = now - began
-      width = picture.naturalWidth
-    }
-    if (picture.isConnected && now - began < WATCHED) requestAnimationFrame(look)
-  }
-  look(began)
-}
 
 async function showBurst() {
   const { localIdentifier: of, representsBurst } = asset
@@ -174,7 +148,7 @@ function addLiveVideo() {
 }
 
 function showVideo() {
-  const poster = urlOf(asset)
+  const poster = screenURL()
   const video = make("video", {
     controls: true, playsInline: true, autoplay: true, poster, src: fileURL(asset),
     onerror: () => {
@@ -187,23 +161,22 @@ function showVideo() {
 }
 
 function prepareNeighbours() {
-  for (const neighbour of [timeline.assets()[index + 1], timeline.assets()[index - 1]].filter(Boolean)) {
-    const { targetSize, dynamicRange = "preserve" } = Object.fromEntries(new URL(urlOf(neighbour), location.href).searchParams)
-    post("/v1/cachingManagers/default/startCaching", {
-      client, assets: [neighbour.localIdentifier], targetSize, contentMode: "aspectFit", options: { dynamicRange, networkAccessAllowed: true },
-    }).catch(() => {})
-  }
+  const last = timeline.assets().length - 1
+  timeline.prepare({
+    client: `${client}.viewer`, visible: [Math.max(0, index - 1), Math.min(last, index + 1)], margin: 1, targetSize: screenSize().join("x"),
+  })
 }
 
 function drawLabels() {
   caption.textContent = momentName(asset)
   favouriteButton.ariaPressed = asset.isFavorite
+  drawIcon(hideButton, hideKey())
   liveButton.hidden = !asset.mediaSubtypes.includes("photoLive")
   for (const element of [favouriteButton, hideButton, deleteButton]) element.hidden = !rights.canWrite
   editButton.hidden = !rights.canWrite || asset.mediaType !== "image"
 }
 
-/// A video that is only removed would play on and keep its connection.
+/// Videos that are only removed play on, and keep their connection, as pictures do.
 function clear() {
   live = null
   for (const video of stage.querySelectorAll("video")) {
@@ -212,6 +185,7 @@ function clear() {
     video.removeAttribute("src")
     video.load()
   }
+  for (const image of stage.querySelectorAll("img")) image.removeAttribute("src")
   stage.replaceChildren()
 }
 
@@ -225,17 +199,15 @@ function closed() {
   placeMessages()
 }
 
-// Actions
-
 function key(event) {
   // A focused video has keys of its own.
   if (event.target.matches("video, input") && event.key !== "Escape") return
   const actions = {
-    ArrowRight: () => step(forward()), ArrowLeft: () => step(-forward()),
+    ArrowRight: () => step(forward(dialog)), ArrowLeft: () => step(-forward(dialog)),
     Home: () => show(0), End: () => show(timeline.assets().length - 1),
-    f: star, i: toggleDetails, l: () => live?.play(), Delete: remove, "+": () => scaleBy(1.5), "-": () => scaleBy(1 / 1.5),
+    f: star, i: toggleDetails, l: () => live?.play(), Delete: () => event.repeat || remove(), "+": () => scaleBy(1.5), "-": () => scaleBy(1 / 1.5),
   }
-  if (!actions[event.key] || event.ctrlKey || event.metaKey) return
+  if (!actions[event.key] || event.ctrlKey || event.metaKey || event.altKey) return
   event.preventDefault()
   actions[event.key]()
 }
@@ -254,10 +226,11 @@ function star() {
 function remove() { if (rights.canWrite) deleteAssets([asset.localIdentifier]) }
 
 async function share() {
-  const { url, expires } = await post("/v1/signedURLs", { path: `/v1/assets/${asset.localIdentifier}/image?targetSize=2048x2048&networkAccessAllowed=true` })
+  const file = asset.mediaType === "video" ? "data?" : "image?targetSize=2048x2048&"
+  const { url, expires } = await post("/v1/signedURLs", { path: `/v1/assets/${asset.localIdentifier}/${file}networkAccessAllowed=true` })
   const link = new URL(url, location.href).href, date = new Date(expires).toLocaleString()
   // Browsers have a clipboard only for secure origins.
-  const isCopied = await navigator.clipboard?.writeText(link).then(() => true).catch(() => false)
+  const isCopied = await navigator.clipboard?.writeText(link).then(() => true, () => false)
   if (isCopied) say(text("copied", { date }))
   else ask(text("link", { date }), link)
 }
