@@ -1,4 +1,4 @@
-// The page: who may do what, which list is shown, and how the parts in the other modules work together.
+// The page: who may do what, which list is shown, and how the other modules work together.
 
 import { json, request, rights } from "./api.js"
 import { AssetList, PAGE } from "./assets.js"
@@ -19,19 +19,19 @@ let list = null
 
 translate()
 for (const element of document.querySelectorAll("#bar .icon")) drawIcon(element, element.dataset.label)
-const needSession = () => signIn(() => { sessionStorage.signedIn = true; start() })
+const needSession = () => signIn(() => { localStorage.signedIn = true; start() })
 on(page, "signedOut", needSession)
 start()
 
 async function start() {
-  $("signOut").hidden = !sessionStorage.signedIn
-  const { status, scopes } = await json("/v1/authorization").catch(() => ({ status: "denied", scopes: [] }))
+  $("signOut").hidden = !localStorage.signedIn
+  const { scopes } = await json("/v1/authorization").catch(() => ({ scopes: [] }))
   rights.canRead = scopes.includes("read")
   rights.canWrite = scopes.includes("write")
   rights.canAdd = rights.canWrite || scopes.includes("add")
   $("add").hidden = !rights.canAdd
   body.classList.toggle("addOnly", !rights.canRead)
-  if (status === "notDetermined" || status === "denied" || scopes.length === 0) return needSession()
+  if (scopes.length === 0) return needSession()
   if (rights.canAdd) uploads.resume()
   if (!rights.canRead) {
     $("title").textContent = document.title = text("addPhotos")
@@ -74,10 +74,18 @@ async function showList() {
   whileShown("change", () => { present(); viewer.refresh() })
   whileShown("kinds", timeline.markAll)
   whileShown("offline", () => { $("connection").textContent = text("connectionLost") })
-  whileShown("online", () => { $("connection").textContent = "" })
+  whileShown("online", () => {
+    $("connection").textContent = ""
+    timeline.retry()
+    viewer.retry()
+  })
+  // The former pictures stay for a moment, so that nothing flickers, but not below another list's title.
+  const clear = () => { if (shown === list && timeline.list !== shown) timeline.show(shown) }
+  setTimeout(clear, 300)
   try {
     await shown.load()
   } catch (error) {
+    clear()
     timeline.say(error.message)
     report(error)
   }
@@ -115,18 +123,25 @@ function showSidebar(isShown) {
   body.classList.toggle("withSidebar", isShown)
   $("menu").ariaExpanded = isShown
 }
+const hasSidebar = () => body.classList.contains("withSidebar")
 on($("menu"), "click", () => {
-  showSidebar(!body.classList.contains("withSidebar"))
-  if (body.classList.contains("withSidebar")) $("sidebar").querySelector("button")?.focus()
+  showSidebar(!hasSidebar())
+  if (hasSidebar()) $("sidebar").querySelector("button")?.focus()
 })
 on(window, "keydown", ({ key }) => {
-  if (key !== "Escape" || !body.classList.contains("withSidebar")) return
+  if (key !== "Escape" || !hasSidebar()) return
   showSidebar(false)
   $("menu").focus()
 })
+// A click beside the open sidebar only closes it.
+on($("timeline"), "click", (event) => {
+  if (!hasSidebar()) return
+  event.stopPropagation()
+  showSidebar(false)
+}, true)
 on($("service"), "click", () => { $("service").ariaPressed = panel.toggle() })
 on($("signOut"), "click", async () => {
   await request("/v1/session", { method: "DELETE" }).catch(() => {})
-  delete sessionStorage.signedIn
+  delete localStorage.signedIn
   location.reload()
 })

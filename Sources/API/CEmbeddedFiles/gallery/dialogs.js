@@ -1,6 +1,6 @@
 // The sign-in, questions and messages.
 
-import { Failure, post } from "./api.js"
+import { post } from "./api.js"
 import { $, button, make } from "./dom.js"
 import { text } from "./strings.js"
 
@@ -12,6 +12,7 @@ export function signIn(signedIn) {
     try {
       await post("/v1/session", { token: form.elements.token.value.trim() })
       dialog.close()
+      form.reset()
       signedIn()
     } catch (error) {
       form.querySelector(".problem").textContent = error.status === 401 ? text("wrongToken") : error.message
@@ -39,7 +40,7 @@ export function ask(title, value = "", choices = []) {
 
 /// Shows a failure. One for want of a session shows the sign-in instead.
 export function report(error) {
-  if (!(error instanceof Failure && error.status === 401)) say(error.message)
+  if (error.status !== 401) say(error.message)
 }
 
 /// Shows a message for a while, with a button for an action.

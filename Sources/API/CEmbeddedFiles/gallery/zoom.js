@@ -55,9 +55,12 @@ function scaleTo(wanted, clientX, clientY) {
 
 function move() {
   const { width, height } = fit(asset)
-  const most = (extent, space) => Math.max(0, (extent * scale - space) / 2)
-  x = clamp(x, -most(width, innerWidth), most(width, innerWidth))
-  y = clamp(y, -most(height, innerHeight), most(height, innerHeight))
+  const inside = (offset, extent, space) => {
+    const most = Math.max(0, (extent * scale - space) / 2)
+    return clamp(offset, -most, most)
+  }
+  x = inside(x, width, innerWidth)
+  y = inside(y, height, innerHeight)
   frame.style.transform = `translate(${x}px, ${y}px) scale(${scale})`
   clearTimeout(tileTimer)
   if (scale > 1.05 && asset.mediaType === "image") tileTimer = setTimeout(drawTiles, 150)
@@ -78,9 +81,9 @@ function wheel(event) {
   else pan(-deltaX, 0)
 }
 
-function pointer({ type, target, currentTarget, pointerId, clientX, clientY }) {
+function pointer({ type, target, currentTarget, pointerId, button, clientX, clientY }) {
   // A video has controls of its own.
-  if (target.closest("video[controls]")) return
+  if (target.closest("video[controls]") || button > 0) return
   if (type === "pointerdown") {
     currentTarget.setPointerCapture(pointerId)
     pointers.set(pointerId, { x: clientX, y: clientY, startX: clientX, startY: clientY })
@@ -97,7 +100,7 @@ function pointer({ type, target, currentTarget, pointerId, clientX, clientY }) {
       const distance = (x, y) => Math.max(1, Math.hypot(x - other.x, y - other.y))
       scaleTo(scale * distance(clientX, clientY) / distance(known.x, known.y), other.x, other.y)
     } else if (canSwipe) {
-      // The picture is under the finger until the swipe ends.
+      // The picture follows the finger.
       frame.classList.remove("settling")
       frame.style.transform = isSideways ? `translateX(${dx}px)` : `translateY(${Math.max(0, dy)}px)`
     } else pan(clientX - known.x, clientY - known.y)
@@ -139,6 +142,8 @@ function drawTiles() {
   // Those of another level are below the new ones until these have come.
   for (const tile of former.values()) {
     delete tile.dataset.part
+    // Its request ends.
+    if (!tile.complete) tile.removeAttribute("src")
     setTimeout(() => tile.remove(), 800)
   }
 }
