@@ -287,6 +287,13 @@ def elsewhere(tab, other, daemon):
     tab.choose_files(f"{work}/upload.jpg")
     other.until(f"{COUNT} == '{count + 2}'", "an upload")
     step("an uploaded file appears in the other tab")
+    # An empty file is refused, and the next one is added.
+    open(f"{work}/empty.jpg", "wb").close()
+    write_picture(f"{work}/after.jpg", 104, 600, 450)
+    tab.choose_files(f"{work}/empty.jpg", f"{work}/after.jpg")
+    other.until(f"{COUNT} == '{count + 3}'", "an upload after an empty file")
+    tab.until("document.querySelector('#messages').textContent.includes('empty.jpg')", "the refusal of an empty file")
+    step("an empty file does not stop the uploads after it")
     # The first piece does not arrive, and then the page is loaded again.
     write_picture(f"{work}/resumed.jpg", 101, 600, 450)
     tab.browser.call("Network.setBlockedURLs", urls=["*/v1/uploads/*"])
@@ -295,7 +302,7 @@ def elsewhere(tab, other, daemon):
               "an upload's beginning")
     tab.browser.call("Network.setBlockedURLs", urls=[])
     tab.open(daemon.url + "/")
-    other.until(f"{COUNT} == '{count + 3}'", "a resumed upload")
+    other.until(f"{COUNT} == '{count + 4}'", "a resumed upload")
     step("an upload goes on after a reload")
     tab.until(f"{READY} > 8 && document.querySelectorAll('.collection').length > 3", "pictures after the reload")
 
@@ -332,6 +339,11 @@ def albums(tab, other, daemon):
     tab.key("Escape")
     tab.do(f"{row('Norway')}.querySelector('.open').click()")
     tab.until(f"{COUNT} == '2' && document.querySelectorAll('.cell').length == 2", "an album's list")
+    # The last selected picture was one of another list.
+    tab.do("document.querySelector('.cell').dispatchEvent(new MouseEvent('click', {bubbles: true, shiftKey: true}))")
+    tab.until(f"{SELECTED} == 1", "a selection in another list")
+    tab.key("Escape")
+    tab.until(f"{SELECTED} == 0", "no selection")
     tab.do(f"{DROP}(document.querySelectorAll('.cell')[1], document.querySelectorAll('.cell')[0])")
     until(lambda: members() == order[::-1], "a new order")
     tab.until(f"document.querySelectorAll('.cell')[0].asset.localIdentifier == '{order[1]}' || "
@@ -383,8 +395,54 @@ def selection(tab):
     step("Tab reaches everything in order; keys select, open and close", " ".join(wanted))
 
 
+def press(tab, name):
+    """Presses a button of the selection's bar."""
+    tab.do(f"[...document.querySelectorAll('#selectionBar button')].find(b => b.title == '{name}').click()")
+
+
+def hiding(tab, daemon):
+    """A hidden picture is shown again in the album of hidden ones."""
+    count = daemon.count
+    tab.do("document.querySelector('.cell .check').click()")
+    press(tab, "Hide")
+    until(lambda: daemon.count == count - 1, "hiding")
+    tab.until(row("Hidden"), "the album of hidden pictures")
+    tab.do(f"{row('Hidden')}.querySelector('.open').click()")
+    tab.until(f"{COUNT} == '1' && document.querySelectorAll('.cell').length == 1", "a hidden picture")
+    tab.do("document.querySelector('.cell .check').click()")
+    press(tab, "Show")
+    until(lambda: daemon.count == count, "showing it again")
+    tab.do("document.querySelector('#sidebar .open').click()")
+    tab.until(f"{COUNT} == '{count}' && {READY} > 5", "the library")
+    step("a hidden picture is shown again")
+
+
+def download(tab):
+    """An archive is of a collection, so a URL has room for every selection."""
+    tab.do("document.querySelectorAll('.cell .check')[0].click(), document.querySelectorAll('.cell .check')[1].click()")
+    tab.browser.call("Browser.setDownloadBehavior", behavior="allowAndName", downloadPath=f"{work}/downloads")
+    press(tab, "Download")
+    until(lambda: os.path.isdir(f"{work}/downloads") and [
+        name for name in os.listdir(f"{work}/downloads")
+        if open(f"{work}/downloads/{name}", "rb").read(2) == b"PK" and not name.endswith(".crdownload")], "a downloaded archive")
+    if tab.run(SELECTED) != 2:
+        raise SystemExit("a download leaves the page")
+    tab.key("Escape")
+    tab.until(f"{SELECTED} == 0", "no selection")
+    step("selected pictures are downloaded as an archive")
+
+
 def deletion(tab, daemon):
     count = daemon.count
+    # A key that is held repeats.
+    open_cell(tab, "document.querySelector('.cell')")
+    tab.do("document.querySelector('#viewer').dispatchEvent(new KeyboardEvent('keydown', {key: 'Delete', repeat: true})), "
+           "document.querySelector('#viewer').dispatchEvent(new KeyboardEvent('keydown', {key: 'Delete'}))")
+    tab.until("document.querySelector('#messages button')", "a deletion by a key")
+    until(lambda: daemon.count == count - 1, "one deletion by a key that is held")
+    tab.do("document.querySelector('#messages button').click()")
+    until(lambda: daemon.count == count, "taking it back")
+    close_viewer(tab)
     tab.do("document.querySelectorAll('.cell .check')[0].click()")
     tab.do("[...document.querySelectorAll('#selectionBar button')].at(-1).click()")
     tab.until("document.querySelector('#messages button')", "a deletion")
@@ -574,7 +632,9 @@ def main():
     elsewhere(one, two, daemon)
     albums(one, two, daemon)
     selection(one)
+    download(one)
     deletion(one, daemon)
+    hiding(one, daemon)
     search(one, favourite)
     appearance(one)
     if screenshots:

@@ -68,7 +68,7 @@ async function run() {
         text("uploading", { done, count: done - 1 + queue.length, name: file.name }), offset / file.size || 0))
       added += 1
     } catch (error) {
-      report(new Error(`${file.name}: ${error.message}`))
+      report({ message: `${file.name}: ${error.message}`, status: error.status })
       // Without a connection, the next visit goes on; without a session, the next sign-in.
       if (error instanceof TypeError || error.status === 401) { queue = []; break }
     }
