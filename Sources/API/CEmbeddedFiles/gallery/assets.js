@@ -5,7 +5,7 @@ import { json, query } from "./api.js"
 import { FetchResult } from "./fetchresult.js"
 
 const FIELDS = "localIdentifier,contentVersion,mediaType,mediaSubtypes,duration,pixelWidth,pixelHeight,creationDate,"
-  + "utcOffset,isFavorite,placeholder,isRAW,representsBurst"
+  + "utcOffset,isFavorite,placeholder,isRAW,representsBurst,isAnimated"
 export const PAGE = 10000
 
 /// An asset of a listing, with the properties of columns. One that was deleted meanwhile has only its identifier.
@@ -13,7 +13,7 @@ export const listed = (asset) => ({
   mediaSubtypes: [], creationDate: "1970-01-01T00:00:00Z", ...asset, aspectRatio: asset.pixelWidth / asset.pixelHeight || 1,
 })
 
-/// Also emits "page" while it loads, "loaded", and "kinds" when RAW files and bursts are known.
+/// Also emits "page" while it loads, "loaded", and then "kinds".
 export class AssetList extends FetchResult {
   /// `source` is {collection, isAlbum, search, predicate, includeHiddenAssets}.
   constructor({ isAlbum, ...body }) {
@@ -53,9 +53,9 @@ export class AssetList extends FetchResult {
 
   async read(...range) { return (await super.read(...range)).map(listed) }
 
-  /// There are no columns for RAW files and bursts: both are asked for after the first pictures.
+  /// There are no columns for these kinds: they are asked for after the first pictures.
   async #loadKinds() {
-    for (const property of ["isRAW", "representsBurst"]) {
+    for (const property of ["isRAW", "representsBurst", "isAnimated"]) {
       const parameters = { predicate: `${property} == YES`, fields: "localIdentifier" }
       for await (const { columns } of this.#pages("/v1/assets", parameters)) {
         const found = new Set(columns.localIdentifier)

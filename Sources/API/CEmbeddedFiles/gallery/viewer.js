@@ -101,7 +101,7 @@ function showPicture() {
   const began = performance.now()
   // A plain <img> shows each frame of the response as it arrives, and is loaded with the first.
   frame.append(make("img.picture", {
-    alt: caption.textContent, draggable: false, src: screenURL({ deliveryMode: "opportunistic" }),
+    alt: caption.textContent, draggable: false, src: asset.isAnimated ? fileURL(asset) : screenURL({ deliveryMode: "opportunistic" }),
     onload: () => { note("first", performance.now() - began); prepareNeighbours() }, onerror: () => notice("notRenderable"),
   }))
   if (asset.mediaSubtypes.includes("photoLive")) addLiveVideo()
