@@ -26,8 +26,8 @@ package final class DiskStore: Sendable {
   /// Opens a cache folder, and creates it if it is missing. Takes milliseconds for a cache of any size; old
   /// entries are removed later on the store's own queue.
   ///
-  /// Never fails. If the folder is unusable, or another store has it open, in this process or another, the next `store`
-  /// after `limits.retryDelay` tries again.
+  /// Never fails. If the folder is unusable, the next `store` after `limits.retryDelay` tries again. If another store
+  /// has the folder open, in this process or another, this store stays off.
   ///
   /// - Parameters:
   ///   - folder: the absolute path of a folder that contains nothing else.

@@ -16,7 +16,7 @@ package struct TilePass: Sendable {
   /// Increased whenever the same picture would give different tiles.
   package static let epoch = 1
   /// Formats whose tiles can't be decoded one by one.
-  package static let formats: [MediaFormat] = [.jpeg, .png, .bmp, .webp]
+  package static let formats: [SourceFormat] = [.jpeg, .png, .bmp, .webp]
   /// Smaller pictures are decoded quickly enough for each tile.
   package static let minimumPixels = 16_000_000
   /// The profile is in every tile.

@@ -244,14 +244,20 @@ final class DiskWriter: @unchecked Sendable {
     index = nil
     sweep = nil
     lock = nil
+    if case .folderInUse = fault {
+      if buffer.withLock({ $0.turnOff() }) {
+        logger.error(
+          "disk cache disabled",
+          metadata: ["reason": "folder used by another process", "folder": "\(folder.path)"])
+      }
+      _ = buffer.withLock { $0.batchFinished(hasMore: false) }
+      return
+    }
     if case .indexDamaged = fault { folder.removeIndex() }
     let now = environment.now()
     if buffer.withLock({ $0.failed(now: now) }) {
-      // The other process may be an earlier daemon that is about to end.
-      let event: Logger.Message =
-        if case .folderInUse = fault { "disk cache in use by another process" } else { "disk cache write failed" }
       logger.error(
-        event, metadata: ["reason": "\(fault)", "retry": "\(limits.retryDelay)"])
+        "disk cache write failed", metadata: ["reason": "\(fault)", "retry": "\(limits.retryDelay)"])
     }
   }
 
