@@ -182,8 +182,11 @@ struct Composition: Sendable {
       uploads: WorkQueue(
         label: "photod.upload", workers: min(settings.uploads.limits.concurrent, 2 * cores), limit: .max,
         qos: .userInitiated),
-      // Each one may wait for the disk; a few disk reads at a time are enough to keep a disk busy.
-      fileReads: WorkQueue(label: "photod.file", workers: max(4, 2 * cores), limit: .max, qos: .userInitiated),
+      // Each one may wait for the disk; a few disk reads at a time are enough to keep a disk busy. A part of an archive may
+      // need the checksum of a whole file, so archives alone can't take all workers.
+      fileReads: WorkQueue(
+        label: "photod.file", workers: max(4, 2 * cores) + settings.archives.concurrent, limit: .max,
+        qos: .userInitiated),
       // Opens all files of an archive; one plan at a time leaves the disk to others.
       archivePlans: WorkQueue(label: "photod.archive", workers: 1, limit: settings.archives.concurrent, qos: .utility),
       requestScan: { scans.requestScan() }, picturesAdded: { images.background.start() },

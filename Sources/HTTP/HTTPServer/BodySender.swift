@@ -44,7 +44,10 @@ final class BodySender: Sendable {
   /// The first segments, read by the calling thread. Then the connection calls `pull` for each further step.
   func first() throws(BodySourceError) -> Batch { try next() }
 
-  func cancel() { isCancelled.store(true, ordering: .relaxed) }
+  func cancel() {
+    isCancelled.store(true, ordering: .relaxed)
+    source.cancel()
+  }
 
   func pull() {
     let isAccepted = submit { [self] in

@@ -175,19 +175,9 @@ extension Connection {
       perform(machine.handle(.sent(0, all: true), now: loop.now))
     case .blocked(let sentBytes):
       socket.watch(.output)
-      _ = machine.handle(.sent(acknowledgedBytes(after: sentBytes), all: false), now: loop.now)
+      _ = machine.handle(.sent(sentBytes, all: false), now: loop.now)
       _ = machine.handle(.writeBlocked, now: loop.now)
     case .failed: close()
     }
-  }
-
-  /// Bytes that the client has taken since the last call. The kernel reports room only when a large part of its buffer is
-  /// free, which takes a slow client longer than `sendTimeout`.
-  ///
-  /// - Parameter sentBytes: what the kernel has accepted since then.
-  func acknowledgedBytes(after sentBytes: Int) -> Int {
-    let waiting = socket.unacknowledgedBytes
-    defer { unacknowledgedBytes = waiting }
-    return max(0, unacknowledgedBytes + sentBytes - waiting)
   }
 }

@@ -50,8 +50,6 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
   private var receiver: BodyReceiver?
   /// The responder of the current response. Weak, because the responder holds the connection.
   weak var responder: Responder?
-  /// What was in the kernel's send buffer when it was last looked at.
-  var unacknowledgedBytes = 0
   /// Whether a handler has the request and has not begun the response.
   var awaitsHandler = false {
     didSet { loop.awaitedResponses += (awaitsHandler ? 1 : 0) - (oldValue ? 1 : 0) }
@@ -115,10 +113,6 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
   }
 
   func tick(now: UInt64) {
-    if machine.isBlockedSending {
-      let acknowledged = acknowledgedBytes(after: 0)
-      if acknowledged > 0 { _ = machine.handle(.sent(acknowledged, all: false), now: now) }
-    }
     if now >= machine.deadline { perform(machine.handle(.timerFired, now: now)) }
   }
 

@@ -108,7 +108,6 @@ struct ConnectionMachine {
   private var requestCount = 0
   /// Bytes that the client has accepted since the send buffer became full; `nil` while the buffer has room.
   private var blockedSending: TransferProgress?
-  var isBlockedSending: Bool { blockedSending != nil }
   /// Bytes that have arrived since the connection began to wait for the streamed body.
   private var bodyReceiving = TransferProgress(began: 0)
 

@@ -75,12 +75,6 @@ struct ConnectionSocket {
     loop.modify(registration, descriptor: descriptor, events: events.rawValue)
   }
 
-  /// Bytes in the send buffer that the peer has not acknowledged (SIOCOUTQ, tcp(7)); 0 if the socket does not know.
-  var unacknowledgedBytes: Int {
-    var count: Int32 = 0
-    return ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? Int(count) : 0
-  }
-
   // MARK: Reading
 
   /// Reads once into the loop's buffer.

@@ -56,9 +56,9 @@ package final class Responder: Sendable {
       }
     }
     let sender = BodySender(source, to: self, submit: submit)
+    onClose { sender.cancel() }
     let batch = try sender.first()
     guard begin() else { return }
-    onClose { sender.cancel() }
     loop.run { [self] in
       connection.startResponse(head, length: length, for: self)
       connection.write(batch, from: sender, for: self)

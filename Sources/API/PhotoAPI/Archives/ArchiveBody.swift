@@ -3,6 +3,10 @@ import PhotoModel
 import Synchronization
 import ZipFormat
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// The bytes of an archive, or a range of them, produced while they are sent.
 ///
 /// Files are read in pieces, changed by their overlays, and added to the CRC on the way. Each file is checked after each
@@ -22,6 +26,7 @@ final class ArchiveBody: BodySource {
   private let slot: ArchiveSlots.Slot
   /// Used by one call of ``next()`` at a time, which copies it: the lock is not held while files are read.
   private let state: Mutex<State>
+  private let isCancelled = Atomic<Bool>(false)
 
   private struct State: Sendable {
     /// The next byte of the archive.
@@ -55,13 +60,16 @@ final class ArchiveBody: BodySource {
     do throws(BodySourceError) {
       bytes = try segment(&current)
     } catch {
-      plans.drop(plan)
+      if !isCancelled.load(ordering: .relaxed) { plans.drop(plan) }
       throw error
     }
     current.position += Int64(bytes.count)
     state.withLock { [current] in $0 = current }
     return .bytes(bytes)
   }
+
+  /// Ends a checksum of a long file.
+  func cancel() { isCancelled.store(true, ordering: .relaxed) }
 
   /// The bytes from the position: never empty.
   private func segment(_ state: inout State) throws(BodySourceError) -> [UInt8] {
@@ -150,6 +158,7 @@ final class ArchiveBody: BodySource {
     let range = plan.files.resource(index).range
     var position = range.lowerBound
     while position < range.upperBound {
+      if isCancelled.load(ordering: .relaxed) { throw .readFailed(code: ECANCELED) }
       let end = min(range.upperBound, position + Self.pieceBytes)
       crc.update(try Self.read(opened, position..<end))
       position = end

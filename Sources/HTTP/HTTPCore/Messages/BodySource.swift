@@ -12,6 +12,14 @@ package protocol BodySource: AnyObject, Sendable {
   /// - Throws: if the rest of the body can't be sent truthfully. The server then closes the connection, so the client
   ///   sees a response that is shorter than its Content-Length (RFC 9112 §8).
   func next() throws(BodySourceError) -> BodySegment?
+
+  /// The client has gone: a call of `next` that takes long should end, with an error. Called on any thread. By default
+  /// nothing happens.
+  func cancel()
+}
+
+extension BodySource {
+  package func cancel() {}
 }
 
 /// A part of a body.

@@ -88,7 +88,7 @@ package struct TakeoutExport: ImportSource {
     var unused = Set(files.names.filter(TakeoutSidecars.isJSON))
     /// The pictures that videos and RAW files belong to.
     var companions: [String: [[UInt8]]] = [:]
-    var described: Set<[UInt8]> = []
+    var joined: Set<[UInt8]> = []
     for file in files.paths {
       let name = Self.name(file)
       if TakeoutSidecars.isJSON(name) { continue }
@@ -96,11 +96,11 @@ package struct TakeoutExport: ImportSource {
       if let found { unused.remove(found.name) }
       if let picture = sidecars.picture(of: name), found?.isShared ?? true || TakeoutSidecars.isRAW(name) {
         companions[picture, default: []].append(file)
-        described.insert(file)
+        joined.insert(file)
       }
     }
     let album = album(of: path, others: unused.sorted(), files, report)
-    for file in files.paths where !described.contains(file) && !TakeoutSidecars.isJSON(Self.name(file)) {
+    for file in files.paths where !joined.contains(file) && !TakeoutSidecars.isJSON(Self.name(file)) {
       guard var item = item(file, sidecars, files, album, report) else { continue }
       for companion in companions.removeValue(forKey: Self.name(file)) ?? [] {
         // The properties of a shared description count once.
