@@ -85,7 +85,7 @@ struct MadeTakeout {
     if hasEXIF && number % 2 == 0 {
       // An edited version shares the description.
       let edited = ImportedLibrary.picture(number + 1_000_000, exif: exif)
-      try library.put(edited, folder + TakeoutSidecars.stem(file) + "-edited.jpg")
+      try library.put(edited, folder + ExportFileName.stem(file) + "-edited.jpg")
       mediaFiles += 1
       var copy = picture
       copy.albums = []

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Lines on standard error")
 struct StandardErrorLinesTests {
-  @Test("a pipe that nobody reads stops no thread; the lines that were dropped are counted when it is read again")
+  @Test("a full pipe does not block the thread that logs; dropped lines are counted when it is read again")
   func stalled() throws {
     var ends: [Int32] = [0, 0]
     try #require(pipe(&ends) == 0)

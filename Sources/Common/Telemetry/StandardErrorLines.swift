@@ -1,4 +1,4 @@
-// Standard error may be a pipe that nobody reads, or a stopped terminal. A line must not stop the thread that logs it:
+// Standard error may be a pipe whose reader has stalled, or a stopped terminal. A line must not block the thread that logs it:
 // after a short wait it is dropped and counted, and so are further lines until there is room again.
 
 import Logging

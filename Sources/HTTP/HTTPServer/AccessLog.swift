@@ -241,7 +241,7 @@ package final class AccessLog: Sendable {
     }
   }
 
-  /// How long `flush` waits for standard error, which may be a pipe that nobody reads.
+  /// How long `flush` waits for standard error, which may be a pipe whose reader has stalled.
   private static let flushTimeout = DispatchTimeInterval.seconds(2)
 
   /// Waits until every submitted batch is written, if that is soon.

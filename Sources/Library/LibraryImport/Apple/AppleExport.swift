@@ -77,22 +77,22 @@ package struct AppleExport: ImportSource {
     let media = files.filter { file in
       let name = LibraryPath.display(file)
       if Self.isSidecar(name) { return false }
-      let isMedia = !Self.notMedia.contains(TakeoutSidecars.pathExtension(name).lowercased()) && !name.hasPrefix(".")
+      let isMedia = !Self.notMedia.contains(ExportFileName.pathExtension(name).lowercased()) && !name.hasPrefix(".")
       if !isMedia { report.noteSkip(LibraryPath.join(path, file), "not a picture or video") }
       return isMedia
     }
     var pictures: [String: [UInt8]] = [:]
     for file in media {
       let name = LibraryPath.display(file)
-      if TakeoutSidecars.isVideo(name) || TakeoutSidecars.isRAW(name) { continue }
-      pictures[TakeoutSidecars.stem(name)] = file
+      if ExportFileName.isVideo(name) || ExportFileName.isRAW(name) { continue }
+      pictures[ExportFileName.stem(name)] = file
     }
     /// Videos and RAW files, by their pictures.
     var companions: [[UInt8]: [[UInt8]]] = [:]
-    for file in media where pictures[TakeoutSidecars.stem(LibraryPath.display(file))] != file {
+    for file in media where pictures[ExportFileName.stem(LibraryPath.display(file))] != file {
       let name = LibraryPath.display(file)
-      guard TakeoutSidecars.isVideo(name) || TakeoutSidecars.isRAW(name),
-        let picture = pictures[TakeoutSidecars.stem(name)]
+      guard ExportFileName.isVideo(name) || ExportFileName.isRAW(name),
+        let picture = pictures[ExportFileName.stem(name)]
       else { continue }
       companions[picture, default: []].append(file)
     }
@@ -110,7 +110,7 @@ package struct AppleExport: ImportSource {
   }
 
   private static func isSidecar(_ name: String) -> Bool {
-    sidecarExtensions.contains(TakeoutSidecars.pathExtension(name).lowercased())
+    sidecarExtensions.contains(ExportFileName.pathExtension(name).lowercased())
   }
 
   /// - Parameter picture: the file whose companion it is: sidecars of the stem are that file's.
@@ -125,7 +125,7 @@ package struct AppleExport: ImportSource {
       guard let found = names.find(candidate) else { continue }
       unused.remove(found)
       let sidecarPath = LibraryPath.join(path, found)
-      let kind = TakeoutSidecars.pathExtension(LibraryPath.display(found)).dropFirst()
+      let kind = ExportFileName.pathExtension(LibraryPath.display(found)).dropFirst()
       item.sidecars.append(ImportedSidecar(path: sidecarPath, form: form, fileExtension: String(kind)))
       if kind.lowercased() == "xmp" {
         // The file's own sidecar is before that of its stem.
@@ -139,7 +139,7 @@ package struct AppleExport: ImportSource {
 
   /// The names of sidecars that a file may have. Image Capture names the adjustments of IMG_1 IMG_O1.
   private static func sidecars(of name: String) -> [(name: String, form: SidecarForm)] {
-    let stem = TakeoutSidecars.stem(name)
+    let stem = ExportFileName.stem(name)
     var names: [(String, SidecarForm)] = [("\(name).xmp", .wholeName), ("\(stem).xmp", .stem), ("\(stem).AAE", .stem)]
     if stem.hasPrefix("IMG_") { names.append(("IMG_O\(stem.dropFirst(4)).AAE", .appleOriginal)) }
     return names

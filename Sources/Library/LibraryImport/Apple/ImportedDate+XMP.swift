@@ -1,4 +1,6 @@
 import Foundation
+import LibraryScan
+import MediaMetadata
 import PhotoModel
 import Primitives
 
@@ -23,18 +25,20 @@ extension ImportedDate {
       + "\(part(match.6, or: "00"))\(fraction)\(offset)"
     guard let (milliseconds, minutes) = try? RFC3339.dateTime(full) else { return nil }
     let hasOffset = match.8 != nil
-    let moment = hasOffset ? milliseconds : Self.moment(ofWall: milliseconds, in: zone)
-    self.init(exported: moment, utcOffset: hasOffset ? minutes : nil)
+    self.init(
+      exported: hasOffset ? milliseconds : Self.moment(ofWall: milliseconds, in: zone),
+      utcOffset: hasOffset ? minutes : nil)
     isLocalTime = !hasOffset
     if match.4 == nil { tolerance = Self.day / 2 } else if match.6 == nil { tolerance = Self.minute }
   }
 
-  /// The moment of a local time, in milliseconds. In an hour that occurs twice, the first one.
+  /// The moment of a local time, given as if it were in UTC; both in milliseconds.
   private static func moment(ofWall wall: Int64, in zone: TimeZone) -> Int64 {
-    func offset(at moment: Int64) -> Int64 {
-      Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(moment) / 1000))) * 1000
-    }
-    let before = wall - offset(at: wall - day)
-    return offset(at: before) == wall - before ? before : wall - offset(at: before)
+    let millisecond = (wall % 1000 + 1000) % 1000
+    let local = UTCDateTime(secondsSince1970: (wall - millisecond) / 1000)
+    let date = EXIFDate(
+      year: local.year, month: local.month, day: local.day, hour: local.hour, minute: local.minute,
+      second: local.second, millisecond: Int(millisecond))
+    return EXIFDateResolver(timeZone: zone).date(date, source: .metadata).moment.milliseconds
   }
 }

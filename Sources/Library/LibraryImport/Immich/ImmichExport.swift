@@ -178,8 +178,8 @@ package struct ImmichExport: ImportSource {
       return report.noteSkip(stated, "in Immich's trash; --include-trashed imports it")
     }
     if let video, !video.isEmpty {
-      let fileExtension = TakeoutSidecars.pathExtension(LibraryPath.display(video))
-      var companion = ImportedItem(path: video, name: TakeoutSidecars.stem(asset.name) + fileExtension)
+      let fileExtension = ExportFileName.pathExtension(LibraryPath.display(video))
+      var companion = ImportedItem(path: video, name: ExportFileName.stem(asset.name) + fileExtension)
       companion.metadata = item.metadata
       item.companions = [companion]
     }
@@ -199,7 +199,7 @@ package struct ImmichExport: ImportSource {
       if isFile(path, of: asset) { return path }
       parts = parts.dropFirst()
     }
-    let name = asset.identifier + TakeoutSidecars.pathExtension(asset.name)
+    let name = asset.identifier + ExportFileName.pathExtension(asset.name)
     return isFile(Array(name.utf8), of: asset) ? Array(name.utf8) : nil
   }
 
@@ -220,7 +220,7 @@ package struct ImmichExport: ImportSource {
 
   /// The video beside the picture of a live photo.
   private func sibling(of path: [UInt8]) -> [UInt8]? {
-    let stem = TakeoutSidecars.stem(LibraryPath.display(LibraryPath.name(of: path)))
+    let stem = ExportFileName.stem(LibraryPath.display(LibraryPath.name(of: path)))
     return Self.videoExtensions.lazy
       .map { LibraryPath.join(LibraryPath.folder(of: path), Array("\(stem).\($0)".utf8)) }
       .first { $0 != path && (try? folder.root.open($0))?.isRegularFile == true }
@@ -241,7 +241,7 @@ package struct ImmichExport: ImportSource {
         if isDerived {
           report.noteRemark("files that Immich has made, such as thumbnails")
         } else {
-          let fileExtension = TakeoutSidecars.pathExtension(LibraryPath.display(file)).lowercased()
+          let fileExtension = ExportFileName.pathExtension(LibraryPath.display(file)).lowercased()
           if Self.notMedia.contains(fileExtension) || file.first == UInt8(ascii: ".") {
             report.noteSkip(whole, "not a picture or video")
           } else {

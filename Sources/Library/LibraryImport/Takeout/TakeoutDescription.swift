@@ -43,10 +43,10 @@ struct TakeoutDescription {
   /// The filename that a file had before Google cut it.
   func name(of file: String) -> String {
     guard let title else { return file }
-    let (stem, fileExtension) = (TakeoutSidecars.stem(file), TakeoutSidecars.pathExtension(file))
+    let (stem, fileExtension) = (ExportFileName.stem(file), ExportFileName.pathExtension(file))
     let isCut =
-      TakeoutSidecars.pathExtension(title).lowercased() == fileExtension.lowercased()
-      && TakeoutSidecars.stem(title).count > stem.count && title.hasPrefix(stem)
+      ExportFileName.pathExtension(title).lowercased() == fileExtension.lowercased()
+      && ExportFileName.stem(title).count > stem.count && title.hasPrefix(stem)
     return isCut ? title : file
   }
 }

@@ -94,7 +94,7 @@ package struct TakeoutExport: ImportSource {
       if TakeoutSidecars.isJSON(name) { continue }
       let found = sidecars.sidecar(of: name)
       if let found { unused.remove(found.name) }
-      if let picture = sidecars.picture(of: name), found?.isShared ?? true || TakeoutSidecars.isRAW(name) {
+      if let picture = sidecars.picture(of: name), found?.isShared ?? true || ExportFileName.isRAW(name) {
         companions[picture, default: []].append(file)
         joined.insert(file)
       }
@@ -122,7 +122,7 @@ package struct TakeoutExport: ImportSource {
     _ report: ImportReport, isCompanion: Bool = false
   ) -> ImportedItem? {
     let name = Self.name(file)
-    let fileExtension = TakeoutSidecars.pathExtension(name).lowercased()
+    let fileExtension = ExportFileName.pathExtension(name).lowercased()
     if Self.archives.contains(fileExtension) {
       report.noteFailure(file, "an archive; unpack it first")
       return nil

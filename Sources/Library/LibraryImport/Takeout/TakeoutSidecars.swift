@@ -25,11 +25,6 @@ struct TakeoutSidecars {
   private static let suffix = ".supplemental-metadata"
   /// Shorter names are never cut. The limit is 46 UTF-16 units; some exports count other units.
   private static let shortestCut = 40
-  static let videoExtensions: Set<String> = [".mp4", ".mov", ".mp", ".mv", ".m4v"]
-  static let rawExtensions: Set<String> = [
-    ".dng", ".cr2", ".cr3", ".nef", ".nrw", ".arw", ".raf", ".rw2", ".orf", ".pef", ".srw",
-  ]
-
   private var names: [Key: String] = [:]
   /// The counters of the JSON files of each base.
   private var counters: [String: [Int?]] = [:]
@@ -48,19 +43,12 @@ struct TakeoutSidecars {
         names[Key(base: base, counter: counter)] = file
         counters[base, default: []].append(counter)
       } else {
-        siblings[Self.stem(file).lowercased(), default: []].append(file)
+        siblings[ExportFileName.stem(file).lowercased(), default: []].append(file)
       }
     }
   }
 
   static func isJSON(_ name: String) -> Bool { name.lowercased().hasSuffix(fileExtension) }
-
-  static func isVideo(_ name: String) -> Bool {
-    let fileExtension = pathExtension(name).lowercased()
-    return videoExtensions.contains(fileExtension) || fileExtension.hasPrefix(".mp~")
-  }
-
-  static func isRAW(_ name: String) -> Bool { rawExtensions.contains(pathExtension(name).lowercased()) }
 
   /// The JSON file of a picture or video, and whether it is that of another file, whose edited version, video or RAW file
   /// this one is.
@@ -68,19 +56,19 @@ struct TakeoutSidecars {
     if let own = own(file) { return (own, false) }
     if let picture = picture(of: file), let found = own(picture) { return (found, true) }
     if let found = original(of: file) { return (found, false) }
-    return names[Key(base: Self.stem(file), counter: nil)].map { ($0, false) }
+    return names[Key(base: ExportFileName.stem(file), counter: nil)].map { ($0, false) }
   }
 
   /// The picture that a video or a RAW file belongs to, by its name.
   func picture(of file: String) -> String? {
-    guard Self.isVideo(file) || Self.isRAW(file) else { return nil }
-    let candidates = (siblings[Self.stem(file).lowercased()] ?? []) + (siblings[file.lowercased()] ?? [])
-    return candidates.first { $0 != file && !Self.isVideo($0) && !Self.isRAW($0) }
+    guard ExportFileName.isVideo(file) || ExportFileName.isRAW(file) else { return nil }
+    let candidates = (siblings[ExportFileName.stem(file).lowercased()] ?? []) + (siblings[file.lowercased()] ?? [])
+    return candidates.first { $0 != file && !ExportFileName.isVideo($0) && !ExportFileName.isRAW($0) }
   }
 
   /// The JSON file of the picture that this one was edited from: the name has a hyphen and words more.
   private func original(of file: String) -> String? {
-    let (stem, counter) = Self.parts(Self.stem(file))
+    let (stem, counter) = Self.parts(ExportFileName.stem(file))
     let number = counter.map { "(\($0))" } ?? ""
     var end = stem.endIndex
     while let hyphen = stem[..<end].lastIndex(of: "-"), hyphen > stem.startIndex {
@@ -88,16 +76,16 @@ struct TakeoutSidecars {
       let words = stem[stem.index(after: hyphen)...]
       guard !words.isEmpty, words.allSatisfy({ $0.isLetter || $0 == " " || $0 == "-" }) else { return nil }
       let base = String(stem[..<hyphen]) + number
-      if let found = own(base + Self.pathExtension(file)) { return found }
-      let others = (siblings[base.lowercased()] ?? []).filter { $0 != file && !Self.isVideo($0) }
+      if let found = own(base + ExportFileName.pathExtension(file)) { return found }
+      let others = (siblings[base.lowercased()] ?? []).filter { $0 != file && !ExportFileName.isVideo($0) }
       if let found = others.lazy.compactMap({ own($0) }).first { return found }
     }
     return nil
   }
 
   private func own(_ file: String) -> String? {
-    let (stem, counter) = Self.parts(Self.stem(file))
-    if counter != nil, let found = name(stem + Self.pathExtension(file), counter, of: file) { return found }
+    let (stem, counter) = Self.parts(ExportFileName.stem(file))
+    if counter != nil, let found = name(stem + ExportFileName.pathExtension(file), counter, of: file) { return found }
     return name(file, nil, of: file)
   }
 
@@ -134,9 +122,9 @@ struct TakeoutSidecars {
   /// Whether a file's name is that of a title, possibly cut. Google replaces some characters by underscores.
   private static func isTitle(_ title: String, of file: String) -> Bool {
     func plain(_ text: String) -> String { String(text.map { $0.isLetter || $0.isNumber ? $0 : "_" }).lowercased() }
-    let stem = parts(stem(file)).base
-    return pathExtension(title).lowercased() == pathExtension(file).lowercased()
-      && plain(self.stem(title)).hasPrefix(plain(stem))
+    let stem = parts(ExportFileName.stem(file)).base
+    return ExportFileName.pathExtension(title).lowercased() == ExportFileName.pathExtension(file).lowercased()
+      && plain(ExportFileName.stem(title)).hasPrefix(plain(stem))
   }
 
   // MARK: Names
@@ -148,13 +136,4 @@ struct TakeoutSidecars {
     else { return (text, nil) }
     return (String(text[..<open]), counter)
   }
-
-  /// The name without its extension.
-  static func stem(_ name: String) -> String {
-    guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return name }
-    return String(name[..<dot])
-  }
-
-  /// The extension with its dot.
-  static func pathExtension(_ name: String) -> String { String(name.dropFirst(stem(name).count)) }
 }

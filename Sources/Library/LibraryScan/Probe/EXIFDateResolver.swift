@@ -5,19 +5,19 @@ import PhotoModel
 import Primitives
 
 /// Converts a local date and time to a timestamp.
-struct EXIFDateResolver: Sendable {
+package struct EXIFDateResolver: Sendable {
   /// The zone of dates without an offset.
   let timeZone: TimeZone
   private let isUTC: Bool
 
-  init(timeZone: TimeZone) {
+  package init(timeZone: TimeZone) {
     self.timeZone = timeZone
     isUTC = timeZone.identifier == "UTC" || timeZone.identifier == "GMT"
   }
 
   /// - Parameter source: the source of a date with an offset; a date without one is recorded as being in the library
   ///   zone.
-  func date(_ date: EXIFDate, source: DateSource) -> CreationDate {
+  package func date(_ date: EXIFDate, source: DateSource) -> CreationDate {
     let local = UTCDateTime(
       year: date.year, month: date.month, day: date.day, hour: date.hour, minute: date.minute, second: date.second)
     let wall = Int(local.secondsSince1970)

@@ -1,0 +1,25 @@
+import Foundation
+import ImageCodec
+
+/// What the names of files in an export tell.
+enum ExportFileName {
+  private static let videoExtensions: Set<String> = [".mp4", ".mov", ".mp", ".mv", ".m4v"]
+  private static let rawExtensions = Set(MediaFormat.allCases.filter(\.isRAW).map { ".\($0.filenameExtension)" })
+
+  /// The name without its extension.
+  static func stem(_ name: String) -> String {
+    guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return name }
+    return String(name[..<dot])
+  }
+
+  /// The extension with its dot.
+  static func pathExtension(_ name: String) -> String { String(name.dropFirst(stem(name).count)) }
+
+  /// Whether the name is that of a video. Pixel phones write `.MP` and `.MP~2`.
+  static func isVideo(_ name: String) -> Bool {
+    let fileExtension = pathExtension(name).lowercased()
+    return videoExtensions.contains(fileExtension) || fileExtension.hasPrefix(".mp~")
+  }
+
+  static func isRAW(_ name: String) -> Bool { rawExtensions.contains(pathExtension(name).lowercased()) }
+}
