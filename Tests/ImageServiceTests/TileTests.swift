@@ -98,7 +98,7 @@ struct TileTests {
     let tasks = [(0, 0), (1, 2)].map { column, row in
       fixture.harness.request(asset, Self.tile(1, column, row), named: "\(column)") { _ in }
     }
-    await eventually { fixture.harness.manager.waitingJobCount == 2 }
+    await eventually { fixture.harness.renderLane.waitingCounts.interactive == 1 }
     for task in tasks { fixture.harness.manager.cancel(task) }
     fixture.harness.unblockRenderLane()
     await fixture.harness.untilIdle()
