@@ -18,18 +18,28 @@ struct FormerPictureTests {
     }
   }
 
-  private static func stored(_ folders: TestDaemon.Folders) -> (cache: Set<String>, renders: Set<String>) {
-    (Set(files(folders.data + "/cache")), Set(files(folders.data + "/renders")))
+  private struct Stored: Equatable {
+    var cache: Set<String>
+    var renders: Set<String>
+
+    var derivatives: Int { cache.count { $0.hasPrefix("derivative") } }
   }
 
-  /// Shows a photograph as a gallery does, and its edited data.
-  private static func show(_ name: String, _ daemon: TestDaemon) throws {
+  private static func stored(_ folders: TestDaemon.Folders) -> Stored {
+    Stored(cache: Set(files(folders.data + "/cache")), renders: Set(files(folders.data + "/renders")))
+  }
+
+  /// Shows a photograph as a gallery does, and its edited data. Waits for its derivative, which is made after the frame
+  /// has been sent: a daemon that ends does not wait for it.
+  private static func show(_ name: String, _ daemon: TestDaemon, _ folders: TestDaemon.Folders) throws {
+    let derivatives = stored(folders).derivatives
     let asset = "/v1/assets/\(try daemon.identifier(name))"
     #expect(try daemon.get(asset + "/image?targetSize=200x200").status == 200)
     let edit = #"{"operations": [{"type": "rotate", "quarterTurns": 1}]}"#
     #expect(try daemon.post(asset + "/adjustments", edit, method: "PUT").status == 200)
     #expect(try daemon.get(asset + "/image?targetSize=200x200").status == 200)
     #expect(try daemon.get(asset + "/data").status == 200)
+    try daemon.until("its derivative is stored") { stored(folders).derivatives > derivatives }
   }
 
   @Test("frames, derivatives and full-size renders of a deleted photograph are removed, before and after its edit")
@@ -42,14 +52,14 @@ struct FormerPictureTests {
     try TestDaemon.succeed(["scan", "--library", folders.library, "--data", folders.data])
     let kept = try {
       let daemon = try TestDaemon(serving: folders, arguments: Self.arguments)
-      try Self.show("a.jpg", daemon)
+      try Self.show("a.jpg", daemon, folders)
       #expect(daemon.terminate() == 0)
       return Self.stored(folders)
     }()
     #expect(kept.cache.count >= 4 && kept.renders.count == 1, "\(kept)")
     do {
       let daemon = try TestDaemon(serving: folders, arguments: Self.arguments)
-      try Self.show("b.jpg", daemon)
+      try Self.show("b.jpg", daemon, folders)
       let deletion = #"{"changes": [{"type": "deleteAsset", "asset": "\#(try daemon.identifier("b.jpg"))"}]}"#
       #expect(try daemon.post("/v1/changes", deletion).status == 200)
       #expect(daemon.terminate() == 0)
