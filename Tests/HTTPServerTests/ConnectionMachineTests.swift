@@ -153,6 +153,10 @@ struct ConnectionMachineTests {
     // 300 bytes extend the deadline by three seconds, counted from the moment the send buffer became full.
     _ = machine.handle(.sent(300, all: false), now: Self.seconds(4))
     #expect(machine.deadline == Self.seconds(8))
+    // A producer that adds more to the full buffer, or a buffer that is still full, extends nothing.
+    _ = machine.handle(.writeBlocked, now: Self.seconds(7))
+    _ = machine.handle(.sent(0, all: false), now: Self.seconds(7))
+    #expect(machine.deadline == Self.seconds(8))
     _ = machine.handle(.sent(1, all: false), now: Self.seconds(7.9))
     #expect(machine.handle(.timerFired, now: Self.seconds(8.1)) == .close)
     // A client above the minimum rate has five seconds after each byte.

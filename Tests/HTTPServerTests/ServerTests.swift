@@ -70,7 +70,8 @@ struct ServerTests {
     let client = try TestClient(port: server.port, receiveBuffer: 4096)
     client.send("GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
     try server.pass(seconds: 29)
-    try server.pass(seconds: 2)
+    // The client's system takes some kilobytes, at any moment; each KiB earns a second.
+    try server.pass(seconds: 20)
     let got = try #require(client.readToEnd())
     #expect(got.hasPrefix("HTTP/1.1 200 ") && got.utf8.count < LargeHandler.size)
   }
@@ -93,6 +94,22 @@ struct ServerTests {
     try server.pass(seconds: 20)
     let rest = try #require(client.readToEnd())
     #expect(got + rest.utf8.count < LargeHandler.size)
+  }
+
+  @Test("a client above the minimum rate stays, although the send buffer remains nearly full")
+  func steadyReader() throws {
+    let server = try TestServer(limits: LargeHandler.limits, handler: LargeHandler())
+    let client = try TestClient(port: server.port, receiveBuffer: 4096)
+    client.send("GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
+    for _ in 0..<20 {
+      try server.pass(seconds: 20)
+      var missing = 30 << 10
+      while missing > 0 {
+        let bytes = try #require(client.read(missing))
+        try #require(!bytes.isEmpty, "disconnected")
+        missing -= bytes.count
+      }
+    }
   }
 
   @Test("a client that reads gets the whole response")

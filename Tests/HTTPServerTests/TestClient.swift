@@ -44,11 +44,22 @@ final class TestServer: Sendable {
 
   enum Problem: Error { case noPort }
 
-  /// Advances the clock after everything sent before has been processed.
+  /// Advances the clock after everything sent before has been processed. Returns when every deadline has been checked.
   func pass(seconds: Double) throws {
     try probe()
     clock.advance(seconds: seconds)
     server.tick()
+    onLoop {}
+  }
+
+  /// Runs work on the loop, between two events, after what waits there now.
+  func onLoop(_ work: @escaping @Sendable () -> Void) {
+    let ended = DispatchSemaphore(value: 0)
+    server.probe(loop: 0) {
+      work()
+      ended.signal()
+    }
+    ended.wait()
   }
 
   /// Returns when the loop has processed everything sent before: it responds in the order of arrival.

@@ -175,7 +175,8 @@ extension Connection {
       perform(machine.handle(.sent(0, all: true), now: loop.now))
     case .blocked(let sentBytes):
       socket.watch(.output)
-      _ = machine.handle(.sent(sentBytes, all: false), now: loop.now)
+      let acknowledged = socket.acknowledgedBytes(afterSending: sentBytes)
+      _ = machine.handle(.sent(acknowledged, all: false), now: loop.now)
       _ = machine.handle(.writeBlocked, now: loop.now)
     case .failed: close()
     }

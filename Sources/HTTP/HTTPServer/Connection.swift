@@ -113,7 +113,10 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
   }
 
   func tick(now: UInt64) {
-    if now >= machine.deadline { perform(machine.handle(.timerFired, now: now)) }
+    guard now >= machine.deadline else { return }
+    // The kernel reports room only when a third of the send buffer, which may be megabytes, is free.
+    if machine.isBlockedSending { _ = machine.handle(.sent(socket.acknowledgedBytes(), all: false), now: now) }
+    perform(machine.handle(.timerFired, now: now))
   }
 
   /// The peer has stopped sending while a request is processed. What it has sent before is read after the response.

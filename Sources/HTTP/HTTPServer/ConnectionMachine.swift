@@ -61,7 +61,7 @@ struct ConnectionMachine {
     case responseBegan
     /// The response is complete: no more of its body follows.
     case responseCompleted
-    /// The kernel accepted this many bytes; `all` is true if nothing remains queued.
+    /// The peer's system has acknowledged this many more bytes; `all` is true if nothing remains queued here.
     case sent(Int, all: Bool)
     /// The socket's send buffer is full.
     case writeBlocked
@@ -106,7 +106,7 @@ struct ConnectionMachine {
   /// The client may still be sending a message that was rejected.
   private var needsLinger = false
   private var requestCount = 0
-  /// Bytes that the client has accepted since the send buffer became full; `nil` while the buffer has room.
+  /// Bytes that the peer's system has acknowledged since the send buffer became full; `nil` while the buffer has room.
   private var blockedSending: TransferProgress?
   /// Bytes that have arrived since the connection began to wait for the streamed body.
   private var bodyReceiving = TransferProgress(began: 0)
@@ -115,6 +115,9 @@ struct ConnectionMachine {
     self.limits = limits
     deadline = now + limits.headerTimeout.nanoseconds
   }
+
+  /// Whether the send buffer is full.
+  var isBlockedSending: Bool { blockedSending != nil }
 
   /// Whether a request is incomplete and more input should be read.
   var isReading: Bool { phase == .idle || phase == .readingHead || phase == .readingBody || phase == .streamingBody }
@@ -191,8 +194,10 @@ struct ConnectionMachine {
       sent(count, all: all, now: now)
       if all { return responseSent(now: now) }
     case (.responding, .writeBlocked), (.sending, .writeBlocked):
-      if blockedSending == nil { blockedSending = TransferProgress(began: now) }
-      waitForReader(now: now)
+      if blockedSending == nil {
+        blockedSending = TransferProgress(began: now)
+        waitForReader(now: now)
+      }
 
     case (.idle, .drainRequested):
       guard isDraining else {
@@ -267,7 +272,7 @@ struct ConnectionMachine {
     if all {
       blockedSending = nil
       deadline = .max
-    } else if blockedSending != nil {
+    } else if blockedSending != nil, count > 0 {
       blockedSending?.add(count)
       waitForReader(now: now)
     }

@@ -39,6 +39,8 @@ struct ConnectionSocket {
   private let loop: EventLoop
   private var registration: UInt64?
   private var watchedEvents: SocketEvents = []
+  /// Bytes in the send buffer that the peer had not acknowledged at the last call of `acknowledgedBytes`.
+  private var unacknowledgedBytes = 0
 
   /// - Parameter descriptor: a connected non-blocking socket, owned from now on and closed by `close`.
   init(descriptor: Int32, loop: EventLoop) {
@@ -86,6 +88,21 @@ struct ConnectionSocket {
       if errno == EAGAIN { return .wouldBlock }
       if errno != EINTR { return .failed }
     }
+  }
+
+  // MARK: Sending
+
+  /// The bytes that the peer's system has acknowledged since the last call (SIOCOUTQ, tcp(7)): at once, while the socket
+  /// becomes writable only when a third of its send buffer is free. One system call. The first result since the buffer
+  /// was last empty has no meaning.
+  ///
+  /// - Parameter sentBytes: what the kernel has accepted since the last call.
+  mutating func acknowledgedBytes(afterSending sentBytes: Int = 0) -> Int {
+    var waiting: Int32 = 0
+    // A socket that can't tell has acknowledged what it accepted.
+    if ioctl(descriptor, UInt(TIOCOUTQ), &waiting) != 0 { waiting = 0 }
+    defer { unacknowledgedBytes = Int(waiting) }
+    return max(0, unacknowledgedBytes + sentBytes - Int(waiting))
   }
 
   // MARK: Lingering
