@@ -60,6 +60,21 @@ struct TranscodingTests {
     }
   }
 
+  @Test("the price of a transcoding is enough for a photograph with much detail", arguments: [false, true])
+  func price(isProgressive: Bool) throws {
+    let scene = Scene(seed: 7, grain: 40).pixels(width: 2400, height: 1800)
+    let daemon = try TestDaemon { files in
+      try files.put(
+        JPEGFile {
+          $0.quality = 95
+          $0.isProgressive = isProgressive
+          $0.sampling = (horizontal: 2, vertical: 1)
+        }.encoded(scene), "a.jpg")
+    }
+    let jxl = try image(daemon, "a.jpg", "targetSize=max&format=jxl")
+    #expect(jxl.status == 200 && jxl.result("transcoded") == "?1")
+  }
+
   @Test("the fact, the tag and the bytes are the same from the cache, for HEAD and after a restart")
   func stored() throws {
     let daemon = try TestDaemon { try $0.put(JPEGFile { _ in }.encoded(Self.scene), "a.jpg") }

@@ -34,7 +34,7 @@ struct HealthRoutes: Sendable {
       return .json(Payload(ready: true, firstScan: scan))
     } catch {
       queries.log(error)
-      return .json(Payload(ready: false, reason: "the catalogue can't be read"), status: 503)
+      return .json(Payload(ready: false, reason: error.readiness), status: 503)
     }
   }
 
@@ -50,5 +50,16 @@ struct HealthRoutes: Sendable {
     try QueryReader(request.target).finish()
     return JSONResponse(OpenAPIDocument.bytes, tag: OpenAPIDocument.entityTag, cacheControl: "no-cache")
       .response(to: request.head) { OpenAPIDocument.gzipped }
+  }
+}
+
+extension AssetSourceError {
+  /// Why no request can be served, without details that only the operator should read.
+  fileprivate var readiness: String {
+    switch self {
+    case .storageFailed(.damaged, _): "the catalogue is damaged"
+    case .storageFailed(.replaced, _): "the catalogue was moved, deleted or replaced"
+    default: "the catalogue can't be read"
+    }
   }
 }

@@ -11,6 +11,8 @@ package enum StorageFault: Sendable, Hashable, CustomStringConvertible {
   case unopenable
   /// The file is not a database, or is corrupt.
   case damaged
+  /// Another file, or none, has the name of the open catalogue: nothing that is written to it would be found again.
+  case replaced
 
   package var description: String {
     switch self {
@@ -19,6 +21,8 @@ package enum StorageFault: Sendable, Hashable, CustomStringConvertible {
     case .failing: "the disk returned an I/O error; see the kernel log"
     case .unopenable: "a file in the data folder can't be opened or created"
     case .damaged: "the catalogue is damaged; restore a backup with photod restore"
+    case .replaced:
+      "the catalogue's file was moved, deleted or replaced while photod had it open; start photod again"
     }
   }
 }

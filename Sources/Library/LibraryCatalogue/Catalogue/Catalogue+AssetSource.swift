@@ -36,7 +36,8 @@ extension Catalogue: AssetSource {
   }
 
   package func scanState(for principal: Principal) throws(AssetSourceError) -> ScanState {
-    try read(for: principal) { db, library in
+    try checkFile()
+    return try read(for: principal) { db, library in
       ScanState(
         isFirstScanComplete: try Bool.fetchOne(
           db, sql: "SELECT value FROM catalogueValue WHERE name = 'isFirstScanComplete'") ?? false,

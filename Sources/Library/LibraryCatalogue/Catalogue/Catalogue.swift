@@ -32,6 +32,7 @@ package final class Catalogue: Sendable {
   let limitedUsage = LimitedLibraryUsage()
   let statements = RecentStatements()
   private let dataVersion: DataVersionMonitor
+  private let file: CatalogueFile
   private let lock: DataFolderLock
 
   /// Opens the catalogue in a data folder, creates both if they do not exist, and migrates the tables.
@@ -61,6 +62,7 @@ package final class Catalogue: Sendable {
     Self.makePrivate(path)
     do {
       pool = try DatabasePool(path: path, configuration: configuration)
+      file = try CatalogueFile(path)
       // FULL: an acknowledged commit survives a power failure (https://www.sqlite.org/pragma.html#pragma_synchronous).
       // It is not set in `prepareDatabase`, because the pool switches on WAL after that and then sets its writer to
       // NORMAL, which does not sync each commit.
@@ -72,6 +74,7 @@ package final class Catalogue: Sendable {
       feed = ChangeFeed(latest: try pool.read { try Catalogue.changeToken($0) })
       tokens = try Self.tokenCodec(pool)
       pool.add(transactionObserver: commits, extent: .observerLifetime)
+      pool.add(transactionObserver: file, extent: .observerLifetime)
       try setRenderableTypes(renderableTypes ?? recordedRenderableTypes() ?? MediaFormat.renderableTypes(with: []))
     } catch let error as LibraryError {
       throw error
@@ -91,6 +94,7 @@ package final class Catalogue: Sendable {
     configuration.readonly = true
     do {
       pool = try DatabasePool(path: path, configuration: configuration)
+      file = try CatalogueFile(path)
       let (rejection, isCurrent) = try pool.read {
         (try CatalogueSchema.rejection($0, at: path), try CatalogueSchema.migrator.hasCompletedMigrations($0))
       }
@@ -156,12 +160,24 @@ package final class Catalogue: Sendable {
 
   /// Reads in one transaction, and translates errors to ``AssetSourceError``.
   func read<Value>(_ body: (Database) throws -> Value) throws(AssetSourceError) -> Value {
-    do { return try pool.read(body) } catch { throw Self.translated(error) }
+    do { return try pool.read(body) } catch {
+      file.note(error)
+      throw Self.translated(error)
+    }
   }
 
   /// Reads without a transaction, which a single statement does not need, and translates errors.
   func readSingleStatement<Value>(_ body: (Database) throws -> Value) throws(AssetSourceError) -> Value {
-    do { return try pool.unsafeRead(body) } catch { throw Self.translated(error) }
+    do { return try pool.unsafeRead(body) } catch {
+      file.note(error)
+      throw Self.translated(error)
+    }
+  }
+
+  /// Throws if the catalogue can't be relied on any more, as far as is known: its file was moved, deleted or replaced, or
+  /// a read met a damaged page. One system call.
+  package func checkFile() throws(AssetSourceError) {
+    do { try file.check() } catch { throw Self.translated(error) }
   }
 
   static func translated(_ error: any Error) -> AssetSourceError {

@@ -10,6 +10,10 @@ extension StorageFault {
   /// The storage fault that an SQLite error reports; `nil` if the error is not about storage
   /// (https://www.sqlite.org/rescode.html).
   init?(_ error: any Error) {
+    if error is CatalogueFile.Replaced {
+      self = .replaced
+      return
+    }
     guard let error = error as? DatabaseError else { return nil }
     switch error.resultCode {
     case .SQLITE_FULL: self = .full

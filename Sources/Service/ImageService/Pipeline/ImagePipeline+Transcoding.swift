@@ -64,7 +64,9 @@ extension ImagePipeline {
 
   /// How a frame would be made from a finished JPEG if a client requested it now; `nil` if it would be encoded.
   func expectedTranscoding(of wanted: ResolvedRequest) -> Derivation? {
-    if let jpeg = cachedJPEG(wanted.key, wanted.sized, of: wanted.asset) { return .transcoded(jpeg.derivation) }
+    if let jpeg = cachedJPEG(wanted.key, wanted.sized, of: wanted.asset).flatMap(affordable) {
+      return .transcoded(jpeg.derivation)
+    }
     return wanted.sized.showsWholeJPEG(of: wanted.asset) ? .transcoded(.file) : nil
   }
 

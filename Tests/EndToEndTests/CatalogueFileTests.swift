@@ -1,0 +1,73 @@
+import Foundation
+import GRDB
+import PhotoFixtures
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// A daemon whose catalogue is taken away or damaged while it has it open.
+@Suite("The file of an open catalogue", .blocking)
+struct CatalogueFileTests {
+  private func daemon(_ folders: TestDaemon.Folders) throws -> TestDaemon {
+    try TestDaemon.Files(root: folders.library).put(UploadTests.picture(1), "a.jpg")
+    try TestDaemon.succeed(["scan", "--library", folders.library, "--data", folders.data])
+    return try TestDaemon(serving: folders)
+  }
+
+  private static let creation = #"{"changes": [{"type": "createAlbum", "title": "A"}]}"#
+
+  private func reason(_ daemon: TestDaemon) throws -> String? {
+    let readiness = try daemon.get("/readyz")
+    #expect(readiness.status == (readiness.json["ready"] as? Bool == true ? 200 : 503))
+    return readiness.json["reason"] as? String
+  }
+
+  @Test(
+    "no change is confirmed while the catalogue's path leads elsewhere", arguments: ["moved", "replaced", "folder"])
+  func replaced(_ what: String) throws {
+    let folders = try TestDaemon.Folders()
+    let daemon = try daemon(folders)
+    let path = what == "folder" ? folders.data : folders.data + "/catalogue.sqlite"
+    #expect(try daemon.post("/v1/changes", Self.creation).status == 200)
+    try #require(rename(path, path + ".away") == 0)
+    if what == "replaced" { try Data("x".utf8).write(to: URL(filePath: path)) }
+    let refused = try daemon.post("/v1/changes", Self.creation)
+    #expect(refused.status == 500 && refused.json["type"] as? String == "/problems/catalogue-failed")
+    #expect(try reason(daemon) == "the catalogue was moved, deleted or replaced")
+    if what == "replaced" { try #require(unlink(path) == 0) }
+    if what == "folder" { try? FileManager.default.removeItem(atPath: path) }
+    try #require(rename(path + ".away", path) == 0)
+    #expect(try daemon.post("/v1/changes", Self.creation).status == 200)
+    #expect(try reason(daemon) == nil)
+    #expect(
+      try folders.catalogue { try Int.fetchOne($0, sql: "SELECT count(*) FROM collection WHERE title = 'A'") } == 2)
+  }
+
+  @Test("a daemon that has read a damaged page is not ready")
+  func damaged() throws {
+    let folders = try TestDaemon.Folders()
+    do {
+      let daemon = try daemon(folders)
+      #expect(try daemon.post("/v1/changes", Self.creation).status == 200)
+      #expect(daemon.terminate() == 0)
+    }
+    let (album, page, bytes) = try folders.catalogue { db in
+      (
+        try String.fetchOne(db, sql: "SELECT localIdentifier FROM collection WHERE title = 'A'"),
+        try Int.fetchOne(db, sql: "SELECT rootpage FROM sqlite_schema WHERE name = 'member'"),
+        try Int.fetchOne(db, sql: "PRAGMA page_size")
+      )
+    }
+    let length = try #require(bytes)
+    let file = open(folders.data + "/catalogue.sqlite", O_WRONLY)
+    defer { close(file) }
+    #expect(
+      pwrite(file, [UInt8](repeating: 0, count: length), length, off_t((try #require(page) - 1) * length)) == length)
+    let daemon = try TestDaemon(serving: folders)
+    #expect(try reason(daemon) == nil)
+    #expect(try daemon.get("/v1/collections/\(try #require(album))/assets").status == 500)
+    #expect(try reason(daemon) == "the catalogue is damaged")
+  }
+}
