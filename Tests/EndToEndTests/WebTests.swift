@@ -169,6 +169,38 @@ struct WebTests {
     #expect(!FileManager.default.fileExists(atPath: path))
   }
 
+  @Test("a file that is not a socket stays at the path of a socket, at the start and at the end")
+  func foreignFile() throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "photod-\(UUID().uuidString).sock").path
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let photograph = Data("a photograph".utf8)
+    try photograph.write(to: URL(filePath: path))
+    let folders = try TestDaemon.Folders()
+    let refused = try TestDaemon.run([
+      "serve", "--library", folders.library, "--data", folders.data, "--listen", "unix:\(path)",
+    ])
+    #expect(refused.status != 0 && refused.error.contains("\(path): there is a file that is not a socket"))
+    #expect(try Data(contentsOf: URL(filePath: path)) == photograph)
+    try FileManager.default.removeItem(atPath: path)
+    let daemon = try TestDaemon(arguments: ["--listen", "unix:\(path)"])
+    try FileManager.default.removeItem(atPath: path)
+    try photograph.write(to: URL(filePath: path))
+    #expect(daemon.terminate() == 0)
+    #expect(try Data(contentsOf: URL(filePath: path)) == photograph)
+  }
+
+  @Test("a daemon that ends leaves the socket of another daemon that took its path")
+  func takenPath() throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "photod-\(UUID().uuidString).sock").path
+    let first = try TestDaemon(arguments: ["--listen", "unix:\(path)"])
+    try FileManager.default.removeItem(atPath: path)
+    let second = try TestDaemon(arguments: ["--listen", "unix:\(path)"])
+    #expect(first.terminate() == 0)
+    try TestDaemon.succeed(["health", "--library", "/", "--listen", "unix:\(path)"])
+    #expect(second.terminate() == 0)
+    #expect(!FileManager.default.fileExists(atPath: path))
+  }
+
   @Test("sockets passed by a service manager are served, and it is notified of readiness")
   func socketActivation() throws {
     let script = """

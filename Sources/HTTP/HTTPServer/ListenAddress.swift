@@ -58,6 +58,8 @@ package enum ListenError: Error, Sendable, CustomStringConvertible {
   case failed(ListenAddress, call: String, code: Int32)
   /// The socket's path is longer than the system allows.
   case pathTooLong(ListenAddress)
+  /// The file at the socket's path is not a socket, and is left alone.
+  case notASocket(ListenAddress)
   /// The descriptor that a service manager passed is not a listening socket.
   case notListening(descriptor: Int32)
 
@@ -66,6 +68,7 @@ package enum ListenError: Error, Sendable, CustomStringConvertible {
     case .unknownHost(let address): "\(address.text): the host name can't be resolved"
     case .failed(let address, let call, let code): "\(address.text): \(call): \(String(cString: strerror(code)))"
     case .pathTooLong(let address): "\(address.text): the socket path is too long"
+    case .notASocket(let address): "\(address.text): there is a file that is not a socket; choose another path"
     case .notListening(let descriptor): "inherited descriptor \(descriptor) is not a listening stream socket"
     }
   }
@@ -90,6 +93,11 @@ extension ListenAddress {
     let descriptor = socket(
       AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw .failed(self, call: "socket", code: errno) }
+    // The system refuses a connection to any other file as it does to a socket without a listener.
+    guard !SocketFile.isSomethingElse(at: path) else {
+      close(descriptor)
+      throw .notASocket(self)
+    }
     // A socket file without a listener is left over from a crash.
     if withAddress(&address, { Glibc.connect(descriptor, $0, $1) }) != 0, errno == ECONNREFUSED { unlink(path) }
     let bound = withAddress(&address) { bind(descriptor, $0, $1) }

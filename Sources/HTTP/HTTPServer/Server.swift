@@ -24,8 +24,8 @@ package final class Server: Sendable {
     /// The clients in the accept queues are accepted, and no more follow.
     var hasClosedListeners = false
     var onDrained: (@Sendable () -> Void)?
-    /// Socket files to remove at shutdown.
-    var socketFiles: [String] = []
+    /// To remove at shutdown.
+    var socketFiles: [SocketFile] = []
   }
 
   private let limits: ServerLimits
@@ -74,9 +74,10 @@ package final class Server: Sendable {
       for socket in sockets { close(socket.descriptor) }
       throw error
     }
-    state.withLock { state in
-      for case .unix(let path) in addresses { state.socketFiles.append(path) }
+    let files = addresses.compactMap { address -> SocketFile? in
+      if case .unix(let path) = address { SocketFile(at: path) } else { nil }
     }
+    state.withLock { $0.socketFiles += files }
     listen(sockets.map(\.descriptor), isShared: false)
     return sockets.map(\.bound)
   }
@@ -142,7 +143,8 @@ package final class Server: Sendable {
       defer { state.socketFiles = [] }
       return state.socketFiles
     }
-    for path in socketFiles { unlink(path) }
+    // Before the listeners are closed.
+    for file in socketFiles { file.remove() }
     loops[0].queue.async { [self] in
       for listener in listeners { listener.close() }
       listeners = []
