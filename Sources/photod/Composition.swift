@@ -112,6 +112,8 @@ struct Composition: Sendable {
           + "Make one with photod token create, listen on 127.0.0.1, or start with --allow-anonymous to serve "
           + "requests without a token.")
     }
+    var serverLimits = settings.http.server
+    serverLimits.connections = try DescriptorLimit.connections(settings, logger: Logger(label: "photod"))
     let shared = try SharedDerivatives(settings, logger: Logger(label: "derivatives"))
     // Before any socket is opened, and while this process is small.
     let decoders = Decoders(settings)
@@ -199,12 +201,12 @@ struct Composition: Sendable {
         presets: try ImagePresets(settings.presets), archives: settings.archives),
       logger: Logger(label: "api"))
     let server = Server(
-      handler: api, limits: settings.http.server, proxies: proxies,
+      handler: api, limits: serverLimits, proxies: proxies,
       loopCount: settings.http.eventLoops == 0 ? Int(photod_usable_cores()) : settings.http.eventLoops,
       accessLog: settings.accessLog
         ? .toStandardError(limitBytes: settings.http.server.accessLogBufferBytes, format: logFormat) : nil,
       logger: Logger(label: "http"))
-    MetricsSetup.register(server, limits: settings.http.server, in: metrics)
+    MetricsSetup.register(server, limits: serverLimits, in: metrics)
     MetricsSetup.register(scans: { [weak scans] in scans?.scanCounts ?? (0, 0) }, in: metrics)
     MetricsSetup.register(watching: { [weak scans] in scans?.watchStatistics }, in: metrics)
     scans.scan(every: settings.scan.intervalSeconds)

@@ -34,7 +34,6 @@ struct Daemon: Sendable {
 
   /// Serves until SIGTERM or SIGINT, then drains.
   func run() async throws {
-    Self.raiseDescriptorLimit()
     // Before READY is announced: an early signal must not run the default action.
     let endings = await endingSignals()
     await signals.onSignal(SIGHUP) { [reloader] in reloader.reload() }
@@ -78,13 +77,5 @@ struct Daemon: Sendable {
     let (stream, continuation) = AsyncStream.makeStream(of: Int32.self, bufferingPolicy: .bufferingOldest(1))
     for number in [SIGTERM, SIGINT] { await signals.onSignal(number) { continuation.yield(number) } }
     return stream
-  }
-
-  /// Raises the soft limit of file descriptors: connections, files and SQLite need more than the usual 1,024.
-  private static func raiseDescriptorLimit() {
-    var limit = rlimit()
-    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-    limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, 65_536))
-    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 }

@@ -242,39 +242,57 @@ struct WebTests {
     #expect(process.terminationStatus == 0)
   }
 
-  @Test("without free descriptors the daemon serves open connections, and accepts others once it can")
+  @Test(
+    "connections leave descriptors to lists, originals, pictures and uploads, and the log says how many there may be")
   func descriptors() throws {
-    let daemon = try Self.daemon(launcher: "ulimit -n 48; exec \"$@\"")
-    func open() throws -> Int32 {
-      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-      var address = sockaddr_in()
-      address.sin_family = sa_family_t(AF_INET)
-      address.sin_port = daemon.port.bigEndian
-      address.sin_addr.s_addr = inet_addr("127.0.0.1")
-      let connected = withUnsafePointer(to: &address) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-        }
+    let log = FileManager.default.temporaryDirectory.appending(path: "photod-\(UUID().uuidString).log").path
+    defer { try? FileManager.default.removeItem(atPath: log) }
+    // Two for each of 30 connections, and what these settings need besides.
+    let daemon = try Self.daemon(
+      ["render.workers=1", "decoders.workers=1", "http.eventLoops=1"],
+      launcher: "ulimit -n 300; exec \"$@\" 2>'\(log)'")
+    let identifier = try daemon.identifier("1.jpg")
+    // The kernel queues those that are not accepted.
+    let connections = try (0..<280).map { _ in try daemon.connection() }
+    defer { for connection in connections { close(connection) } }
+    func status(_ index: Int, _ requestLine: String, _ body: [UInt8] = []) throws -> Int {
+      let head =
+        "\(requestLine) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: \(body.count)\r\n\r\n"
+      let request = Array(head.utf8) + body
+      try #require(send(connections[index], request, request.count, Int32(MSG_NOSIGNAL)) == request.count)
+      var answer: [UInt8] = []
+      var chunk = [UInt8](repeating: 0, count: 65_536)
+      while true {
+        let count = recv(connections[index], &chunk, chunk.count, 0)
+        guard count > 0 else { break }
+        answer += chunk[..<count]
       }
-      try #require(connected == 0)
-      return descriptor
+      return try TestDaemon.parsed(answer).status
     }
-    func isAnswered(_ descriptor: Int32) -> Bool {
-      let request = Array("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
-      var answer = [UInt8](repeating: 0, count: 4096)
-      return send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count
-        && recv(descriptor, &answer, answer.count, 0) > 0
-    }
-    let first = try open()
-    #expect(isAnswered(first))
-    // More connections than it has descriptors; the kernel queues the rest.
-    let many = try (0..<100).map { _ in try open() }
-    #expect(isAnswered(first))
-    for descriptor in many { close(descriptor) }
-    let last = try open()
-    #expect(isAnswered(last) && isAnswered(first))
-    close(first)
-    close(last)
-    #expect(daemon.terminate() == 0)
+    #expect(try status(0, "GET /v1/assets") == 200)
+    #expect(try status(1, "GET /v1/assets/\(identifier)/data") == 200)
+    #expect(try status(2, "GET /v1/assets/\(identifier)/image?targetSize=33x33") == 200)
+    let picture = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 80, height: 48))
+    #expect(try status(3, "POST /v1/assets?filename=new.jpg", picture) == 201)
+    #expect(try String(contentsOfFile: log, encoding: .utf8).contains("connections=30"))
+  }
+
+  @Test("a limit of descriptors without room for connections is refused at the start")
+  func tooFewDescriptors() throws {
+    let folders = try TestDaemon.Folders()
+    let process = Process()
+    process.executableURL = URL(filePath: "/bin/sh")
+    process.arguments = [
+      "-c", "ulimit -n 100; exec \"$@\"", "sh", TestDaemon.binary, "serve", "--library", folders.library, "--data",
+      folders.data, "--listen", "127.0.0.1:0",
+    ]
+    process.environment = TestDaemon.environment
+    let error = Pipe()
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = error
+    try process.run()
+    let text = String(decoding: error.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationStatus != 0 && text.contains("the limit of 100 open files is too low"), "\(text)")
   }
 }

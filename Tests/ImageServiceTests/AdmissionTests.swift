@@ -3,6 +3,10 @@ import PhotoFixtures
 import PhotoModel
 import Testing
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// Which jobs are admitted, in which order, and which are refused.
 @Suite("Admission")
 struct AdmissionTests {
@@ -14,6 +18,17 @@ struct AdmissionTests {
     case .degraded(let frame): "degraded \(frame.result.requestID)"
     case .final(let frame): "final \(frame.result.requestID)"
     case .failed(let error): "\(error)"
+    }
+  }
+
+  @Test("an original that is not opened for want of a descriptor is asked for again, and not reported as unreadable")
+  func outOfDescriptors() {
+    for code in [EMFILE, ENFILE] {
+      #expect(ImageServiceError(OriginalStoreError.failed(SystemError(code: code))) == .outOfDescriptors)
+    }
+    guard case .failed = ImageServiceError(OriginalStoreError.failed(SystemError(code: EIO))) else {
+      Issue.record("a failed disk is no want of descriptors")
+      return
     }
   }
 

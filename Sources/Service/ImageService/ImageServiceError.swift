@@ -17,6 +17,8 @@ package enum ImageServiceError: Error, Sendable, Hashable {
   case overBudget(needed: Int, budget: Int)
   /// The maximum number of jobs is already waiting.
   case queueFull
+  /// No file descriptor is free, so the original could not be opened.
+  case outOfDescriptors
   /// The picture was not ready within the deadline of a request.
   case deadlineExceeded
   /// The caller already has an active request with that ID.
@@ -38,6 +40,7 @@ package enum ImageServiceError: Error, Sendable, Hashable {
     case .notFound: self = .originalMissing
     case .changed: self = .originalChanged
     case .inCloud: self = .inCloud
+    case .failed(let error) where error.isOutOfDescriptors: self = .outOfDescriptors
     case .failed(let error): self = .failed("\(error)")
     }
   }

@@ -32,6 +32,10 @@ struct IdleBench: ParsableCommand {
     }
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    // The daemon counts two for each connection, and would accept fewer.
+    guard limit.rlim_max >= rlim_t(2 * connections + 1000) else {
+      throw BenchError(description: "\(limit.rlim_max) open files are too few for \(connections) connections")
+    }
     limit.rlim_cur = limit.rlim_max
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
 

@@ -16,8 +16,12 @@ extension Settings {
       advice: "Lower it to leave CPU to other services."),
     Setting(
       "http.connections", .number(\.http.server.connections, 1...1_000_000),
-      "Maximum number of open connections in total. At the limit, photod accepts no connection until another closes.",
-      advice: "Raise it for more clients, and keep it below LimitNOFILE of the systemd unit."),
+      """
+      Maximum number of open connections in total. At the limit, photod accepts no connection until another closes. A \
+      connection takes up to two file descriptors, and photod needs some hundred more: if the limit of open files \
+      (LimitNOFILE of the systemd unit) is lower, it allows fewer connections, and says so in the log.
+      """,
+      advice: "Raise it, together with LimitNOFILE, for more clients."),
     Setting(
       "http.connectionsPerAddress", .number(\.http.server.connectionsPerAddress, 1...1_000_000),
       """

@@ -58,6 +58,7 @@ extension Problem {
         detail: "Rendering it would take \(needed) bytes of memory; the budget is \(budget). Ask for a smaller size, "
           + "or raise memoryBudgetBytes.")
     case .queueFull: self = .overloaded
+    case .outOfDescriptors: self = .outOfDescriptors
     case .deadlineExceeded:
       self.init(
         503, "deadline-exceeded", "The picture took too long",

@@ -142,6 +142,7 @@ extension Problem {
     case .noSuchUpload, .uploadIncomplete, .uploadComplete, .uploadOffsetMismatch, .uploadLengthMismatch,
       .uploadSuperseded, .uploadNamedTwice, .tooManyUploads, .stagedStorageFull:
       self = Self.stagedUpload(error)
+    case .failed(_, let error) where error.isOutOfDescriptors: self = .outOfDescriptors
     case .failed:
       self.init(
         500, "library-failed", "The library failed",

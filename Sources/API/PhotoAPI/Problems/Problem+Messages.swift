@@ -42,6 +42,11 @@ extension Problem {
   static let overloaded = Problem(
     503, "overloaded", "Too many requests are waiting", detail: "Retry after a moment.", fields: ["Retry-After": "1"])
 
+  static let outOfDescriptors = Problem(
+    503, "overloaded", "Too many files are open",
+    detail: "The daemon has no file descriptor left for this request. Retry after a moment.",
+    fields: ["Retry-After": "1"])
+
   static let responseBufferFull = Problem(
     503, "overloaded", "Too many responses are pending",
     detail: "Other clients read their responses too slowly, and their buffers are full. Retry after a moment.",

@@ -1,6 +1,7 @@
 import HTTPCore
 import ImageService
 import MediaMetadata
+import PhotoModel
 
 extension Problem {
   static let resourceNotFound = Problem(
@@ -24,6 +25,7 @@ extension Problem {
   init(_ error: BodySourceError) {
     switch error {
     case .fileChanged: self.init(ImageServiceError.originalChanged)
+    case .readFailed(let code) where SystemError(code: code).isOutOfDescriptors: self = .outOfDescriptors
     case .readFailed(let code): self.init(ImageServiceError.failed("the original can't be read (error \(code))"))
     }
   }

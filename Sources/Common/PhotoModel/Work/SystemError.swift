@@ -8,5 +8,8 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
 
   package init(code: Int32) { self.code = code }
 
+  /// The process or the system has no free file descriptor. The same call may succeed a moment later.
+  package var isOutOfDescriptors: Bool { code == EMFILE || code == ENFILE }
+
   package var description: String { String(cString: strerror(code)) }
 }

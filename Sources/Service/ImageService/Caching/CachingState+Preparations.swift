@@ -70,7 +70,7 @@ extension CachingState {
     case .noRoom(let bytes): leaveOut(entryKey, .noRoom(bytes))
     case .failed(.inCloud): originalIsInCloud(entryKey)
     // Retried at the next opportunity.
-    case .failed(.queueFull): leaveOut(entryKey, .noRoom(0))
+    case .failed(.queueFull), .failed(.outOfDescriptors): leaveOut(entryKey, .noRoom(0))
     case .failed, .incomplete: leaveOut(entryKey, .failed)
     }
   }

@@ -41,7 +41,7 @@ extension ImageMetrics.Failure {
     case .originalChanged: self = .originalChanged
     case .fetchFailed: self = .fetchFailed
     case .overBudget: self = .imageTooLarge
-    case .queueFull: self = .overloaded
+    case .queueFull, .outOfDescriptors: self = .overloaded
     // A request that allows no network may find nothing that is local.
     case .cancelled, .codec(.stopped), .requestIDInUse, .inCloud: return nil
     case .deadlineExceeded: self = .deadlineExceeded

@@ -1,0 +1,69 @@
+import Foundation
+import Logging
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// The limit of open file descriptors (RLIMIT_NOFILE), and the part of it that connections may take. Without the rest,
+/// clients that have a connection would get errors instead of pictures.
+enum DescriptorLimit {
+  /// The soft limit is raised to this, if the system allows it.
+  private static let standard = 65_536
+  /// Of a connection: its socket, and the file that it sends.
+  private static let perConnection = 2
+  /// With fewer connections the daemon does not start.
+  private static let minimumConnections = 8
+  /// What does not depend on settings: standard streams, databases and their journals, locks, watches, decoder
+  /// programs, folders of a scan, and files that stay open for the next range.
+  private static let fixed = 160
+
+  /// Raises the soft limit, and returns the number of connections that it has room for: at most `http.connections`.
+  ///
+  /// - Throws: ``CommandFailure`` if it has room for only a few.
+  static func connections(_ settings: Settings, logger: Logger) throws -> Int {
+    let wanted = settings.http.server.connections
+    let reserve = reserve(settings)
+    guard let limit = raise(to: max(standard, reserve + perConnection * wanted)) else { return wanted }
+    let room = (limit - reserve) / perConnection
+    if room >= wanted { return wanted }
+    guard room >= minimumConnections else {
+      throw CommandFailure(
+        description: "the limit of \(limit) open files is too low: with these settings photod needs at least "
+          + "\(reserve + perConnection * minimumConnections). Raise it with LimitNOFILE in the systemd unit, or with "
+          + "ulimit -n.")
+    }
+    logger.warning(
+      "the limit of open files allows fewer connections than http.connections",
+      metadata: ["limit": "\(limit)", "connections": "\(room)", "setting": "\(wanted)"])
+    return room
+  }
+
+  /// The descriptors that connections may not take.
+  private static func reserve(_ settings: Settings) -> Int {
+    let cores = ProcessInfo.processInfo.activeProcessorCount
+    func workers(_ setting: Int) -> Int { setting == 0 ? cores : setting }
+    // An original, its sidecar, a derivative or a cached frame.
+    let renders = 4 * workers(settings.render.workers)
+    // Channels and shared memory, of decoders and encoders.
+    let decoders = 8 * workers(settings.decoders.workers)
+    // The events and the timer of each loop.
+    let loops = 4 * workers(settings.http.eventLoops)
+    // The file on its way and its folder; a staged upload has another one.
+    let uploads = 3 * settings.uploads.limits.concurrent
+    let archives = 2 * settings.archives.concurrent
+    let store = RemoteLocation.isRemote(settings.library) ? 2 * settings.remote.limits.transfers.connections : 0
+    return fixed + renders + decoders + loops + uploads + archives + store
+  }
+
+  /// Raises the soft limit as far as the system allows, and never lowers it. Returns the limit in force; `nil` if it is
+  /// not known.
+  private static func raise(to wanted: Int) -> Int? {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }
+    let before = limit.rlim_cur
+    limit.rlim_cur = max(before, min(limit.rlim_max, rlim_t(wanted)))
+    let isRaised = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
+    return Int(clamping: isRaised ? limit.rlim_cur : before)
+  }
+}
