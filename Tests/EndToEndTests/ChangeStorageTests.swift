@@ -84,8 +84,9 @@ struct ChangeStorageTests {
     let before = try world.state()
     #expect(
       try (world.daemon.get("/v1/collections?type=album&limit=1000").json["collections"] as? [Any])?.count == done)
-    // The intents can't be written, so no file has moved.
-    for answer in [try world.delete(1), try world.restore(0)] {
+    // The intents can't be written, so no file has moved; neither can the row of an upload.
+    let upload = try world.daemon.upload(UploadTests.picture(5))
+    for answer in [try world.delete(1), try world.restore(0), upload] {
       #expect(answer.status == 507 && answer.json["type"] as? String == "/problems/insufficient-storage")
     }
     #expect(try world.state() == before)
@@ -125,6 +126,9 @@ struct ChangeStorageTests {
     #expect(problem(.storageFailed(.readOnly, "")) == .libraryReadOnly)
     #expect(problem(.storageFailed(.full, "")) == .insufficientStorage)
     #expect(Problem(ChangeListError(.files(.catalogue(.storageFailed(.readOnly, ""))))) == .libraryReadOnly)
+    // Of an upload.
+    #expect(Problem(LibraryFilesError.catalogue(.storageFailed(.full, ""))) == .insufficientStorage)
+    #expect(Problem(LibraryFilesError.catalogue(.storageFailed(.readOnly, ""))) == .libraryReadOnly)
     #expect(problem(.storageFailed(.failing, "")).status == 500)
   }
 }

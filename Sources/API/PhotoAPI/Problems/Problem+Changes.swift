@@ -31,7 +31,7 @@ extension Problem {
   )
 
   static let insufficientStorage = Problem(
-    507, "insufficient-storage", "The disk is full",
+    507, "insufficient-storage", "Insufficient storage",
     detail: "The disk of the library or of its catalogue is full. No change was made.")
 
   init(_ error: ChangeListError) {
@@ -96,13 +96,12 @@ extension Problem {
         403, "outside-of-grant", "Outside of your access",
         detail: "You have access to some collections only, not to files. Upload the file instead.")
     case .files(let error): return problem(error)
-    case .source(let error): return problem(error)
+    case .source(let error): return Problem(error)
     }
   }
 
   /// The problem, with the name of the entry's member at fault.
   private static func problem(_ error: LibraryFilesError) -> Problem {
-    if case .catalogue(let error) = error { return problem(error) }
     var problem = Problem(error)
     switch error {
     case .noSuchAsset, .notInTrash, .linkedFile: problem.parameter = "asset"
@@ -114,14 +113,6 @@ extension Problem {
       break
     }
     return problem
-  }
-
-  private static func problem(_ error: AssetSourceError) -> Problem {
-    switch error {
-    case .storageFailed(.full, _): .insufficientStorage
-    case .storageFailed(.readOnly, _): .libraryReadOnly
-    default: Problem(error)
-    }
   }
 
   static func notAdjustable(_ name: String) -> Problem {

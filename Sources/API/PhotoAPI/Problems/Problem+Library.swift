@@ -66,10 +66,12 @@ extension Problem {
     case .noSuchAsset(let identifier):
       self = .assetNotFound(named: identifier.rawValue)
       parameter = "assets"
+    case .storageFailed(.full, _): self = .insufficientStorage
+    case .storageFailed(.readOnly, _): self = .libraryReadOnly
     case .catalogueFailed, .storageFailed:
       self.init(
         500, "catalogue-failed", "The catalogue failed",
-        detail: "The catalogue could not be read. See the daemon's log.")
+        detail: "The catalogue could not be read or written. See the daemon's log.")
     }
   }
 
