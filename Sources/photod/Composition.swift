@@ -31,18 +31,8 @@ struct Composition: Sendable {
   /// Validates addresses, proxies and paths in the settings. Throws ``CommandFailure`` with what to change.
   init(_ settings: Settings) throws {
     self.settings = settings
-    addresses = try settings.listen.map { text in
-      guard let address = ListenAddress(text) else {
-        throw CommandFailure(
-          description: "\(text) is not a listen address; use ADDRESS:PORT, [ADDRESS]:PORT or unix:PATH")
-      }
-      return address
-    }
-    do {
-      proxies = try PeerSet(settings.trustedProxies)
-    } catch {
-      throw CommandFailure(description: "trustedProxies: \(error)")
-    }
+    addresses = try settings.listenAddresses()
+    proxies = try settings.proxies()
     library = try settings.libraryLocation()
     dataFolder = try settings.dataFolder()
     let logLevel = LogLevel(settings.logLevel)
@@ -103,6 +93,9 @@ struct Composition: Sendable {
       listenAddresses = inherited.isEmpty ? addresses : try inherited.map(Server.address(ofInherited:))
     } catch {
       throw CommandFailure(description: "\(error)")
+    }
+    guard !listenAddresses.isEmpty else {
+      throw CommandFailure(description: "listen is empty; set it to an address such as 127.0.0.1:8080")
     }
     let access = try accessRegistry()
     if let open = listenAddresses.first(where: { !$0.isLoopback }), !settings.allowAnonymous, !access.requiresCredential

@@ -90,6 +90,14 @@ struct ReloadTests {
     #expect(try running.daemon.ask("GET", "/healthz", ["Host: one.example"]).status == 200)
   }
 
+  @Test("a host name that no browser sends replaces no host name that browsers send")
+  func unsentHost() throws {
+    let running = try Running(["allowedHosts": ["one.example"]])
+    let lines = try running.reload(["allowedHosts": ["https://two.example"]], until: "settings not reloaded")
+    #expect(lines.contains { $0.contains("level=error") && $0.contains("allowedHosts: https://two.example") })
+    #expect(try running.daemon.ask("GET", "/healthz", ["Host: one.example"]).status == 200)
+  }
+
   @Test("one line in an hour says that a browser discards pictures of another origin, until that origin is allowed")
   func blockedImages() throws {
     let running = try Running(["corsOrigins": ["https://reader.example"]])

@@ -146,6 +146,42 @@ struct SettingsTests {
     }
   }
 
+  @Test(
+    "a host, an origin, a proxy, an address or a zone that could never be used is refused, and the right form named")
+  func unusable() throws {
+    for (key, values, words) in [
+      ("allowedHosts", ["https://x.example", "b ex", "*", "x.example/"], "write photos.example"),
+      ("allowedHosts", ["x.example:443", "[fd00::1]:80"], "browsers leave out the port"),
+      (
+        "corsOrigins", ["https://a.example/", "a.example", "*", "null", "https://*.example"],
+        "write https://photos.example"
+      ),
+      ("corsWriteOrigins", ["HTTP://X.example:80", "https://[::1]:443"], "browsers leave out the port"),
+      ("trustedProxies", ["proxy.example"], "is not an IP address"),
+      ("listen", ["8080"], "is not a listen address"), ("timeZone", ["Mars/Olympus"], "is not a known time zone"),
+    ] {
+      for value in values {
+        let run = try TestDaemon.run(["settings", "--set", "\(key)=\(value)"], isBare: true)
+        #expect(
+          run.status != 0 && run.error.contains("\(key): \(value)") && run.error.contains(words), "\(run.error)")
+      }
+    }
+    for assignment in [
+      "allowedHosts=photos.example,PHOTOS.example:8443,192.168.1.2,[fd00::1],my_host",
+      "corsOrigins=http://localhost:5173,https://photos.example,https://[::1]:8443,moz-extension://a-b-1,http://x:443",
+    ] {
+      let run = try TestDaemon.run(["settings", "--set", assignment], isBare: true)
+      #expect(run.status == 0, "\(run.error)")
+    }
+  }
+
+  @Test("a daemon without an address to listen on does not start")
+  func noAddress() throws {
+    let folders = try TestDaemon.Folders()
+    let run = try TestDaemon.run(["serve", "--library", folders.library, "--data", folders.data, "--set", "listen="])
+    #expect(run.status != 0 && run.error.contains("listen is empty"), "\(run.error)")
+  }
+
   @Test("an unknown setting and a value of another type are refused with the name of the file")
   func invalidFile() throws {
     let path = FileManager.default.temporaryDirectory.path + "/photod-settings-\(UUID().uuidString).json"

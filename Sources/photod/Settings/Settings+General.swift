@@ -1,3 +1,6 @@
+import Foundation
+import HTTPServer
+import LibraryCatalogue
 import Logging
 import PhotoAPI
 import Telemetry
@@ -38,7 +41,8 @@ extension Settings {
       choose a free port. An address that other machines can reach requires a token (photod token create) or \
       allowAnonymous.
       """,
-      advice: "Set it to 0.0.0.0:8080 to serve other machines, or to a socket file behind a proxy on this machine."),
+      advice: "Set it to 0.0.0.0:8080 to serve other machines, or to a socket file behind a proxy on this machine.",
+      validate: Settings.checkListen),
     Setting(
       "library", .text(\.library),
       """
@@ -79,7 +83,8 @@ extension Settings {
       Host names under which browsers may reach the daemon, in addition to localhost and IP addresses, for example \
       photos.example. Requests with any other name in Host are refused (421), which prevents DNS rebinding.
       """,
-      advice: "Add the public name when a proxy forwards it.", isReloadable: true),
+      advice: "Add the public name when a proxy forwards it.", isReloadable: true,
+      validate: Settings.checkAllowedHosts),
     Setting(
       "trustedProxies", .list(\.trustedProxies),
       """
@@ -90,7 +95,8 @@ extension Settings {
       advice: """
         If a proxy runs on this machine, list it (127.0.0.1 and ::1): otherwise, a request that it forwards without \
         forwarding headers gets these rights as long as there are no tokens.
-        """),
+        """,
+      validate: Settings.checkTrustedProxies),
     Setting(
       "corsOrigins", .list(\.corsOrigins),
       """
@@ -99,7 +105,8 @@ extension Settings {
       results, image batches, transient collections and caching managers. Pages load pictures with fetch, or with an \
       img element that has the attribute crossorigin.
       """,
-      advice: "Add the origin of each other site whose pages show photographs.", isReloadable: true),
+      advice: "Add the origin of each other site whose pages show photographs.", isReloadable: true,
+      validate: Settings.checkCORSOrigins),
     Setting(
       "corsWriteOrigins", .list(\.corsWriteOrigins),
       """
@@ -107,7 +114,8 @@ extension Settings {
       that they send. As long as there are no tokens, a page of such an origin has all rights of the local \
       administrator. Same format as corsOrigins.
       """,
-      advice: "Add the origin of a web application that manages the library, and of no other page.", isReloadable: true),
+      advice: "Add the origin of a web application that manages the library, and of no other page.", isReloadable: true,
+      validate: Settings.checkCORSWriteOrigins),
     Setting(
       "readOnly", .flag(\.files.isReadOnly),
       """
@@ -122,7 +130,8 @@ extension Settings {
       database name such as Europe/Vienna. Assets whose date depends on it have \
       creationDateSource=metadataInLibraryZone. After a change, the next scan reads every file again.
       """,
-      advice: "Set it to the zone where most of the photographs were taken."),
+      advice: "Set it to the zone where most of the photographs were taken.",
+      validate: Settings.checkTimeZone),
     Setting(
       "logLevel", .choice(\.logLevel.word, Logger.Level.allCases.map(\.rawValue)),
       "Lowest level that is logged. The log goes to standard error.",
@@ -170,6 +179,70 @@ extension Settings {
         }
       }),
   ]
+}
+
+extension Settings {
+  func listenAddresses() throws(SettingsError) -> [ListenAddress] {
+    var addresses: [ListenAddress] = []
+    for text in listen {
+      guard let address = ListenAddress(text) else {
+        throw SettingsError(
+          description: "listen: \(text) is not a listen address; use ADDRESS:PORT, [ADDRESS]:PORT or unix:PATH")
+      }
+      addresses.append(address)
+    }
+    return addresses
+  }
+
+  func proxies() throws(SettingsError) -> PeerSet {
+    do throws(MalformedPeer) {
+      return try PeerSet(trustedProxies)
+    } catch {
+      throw SettingsError(description: "trustedProxies: \(error)")
+    }
+  }
+
+  @Sendable private static func checkListen(_ settings: inout Settings) throws {
+    _ = try settings.listenAddresses()
+  }
+
+  @Sendable private static func checkTrustedProxies(_ settings: inout Settings) throws {
+    _ = try settings.proxies()
+  }
+
+  @Sendable private static func checkAllowedHosts(_ settings: inout Settings) throws {
+    for host in settings.allowedHosts {
+      do throws(UnsentName) {
+        try OriginRules.check(host: host)
+      } catch {
+        throw SettingsError(description: "allowedHosts: \(error)")
+      }
+    }
+  }
+
+  @Sendable private static func checkCORSOrigins(_ settings: inout Settings) throws {
+    try checkOrigins(settings.corsOrigins, "corsOrigins")
+  }
+
+  @Sendable private static func checkCORSWriteOrigins(_ settings: inout Settings) throws {
+    try checkOrigins(settings.corsWriteOrigins, "corsWriteOrigins")
+  }
+
+  private static func checkOrigins(_ origins: [String], _ key: String) throws(SettingsError) {
+    for origin in origins {
+      do throws(UnsentName) {
+        try OriginRules.check(origin: origin)
+      } catch {
+        throw SettingsError(description: "\(key): \(error)")
+      }
+    }
+  }
+
+  @Sendable private static func checkTimeZone(_ settings: inout Settings) throws {
+    guard TimeZone(identifier: settings.timeZone) != nil else {
+      throw SettingsError(description: "timeZone: \(LibraryError.unknownTimeZone(settings.timeZone))")
+    }
+  }
 }
 
 extension Logger.Level {
