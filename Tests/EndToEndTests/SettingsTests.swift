@@ -194,11 +194,26 @@ struct SettingsTests {
       (#"{"accessLog": null}"#, "accessLog is not true or false"), (#"{"library": 1}"#, "library is not a string"),
       (#"{"http": {"connections": true}}"#, "http.connections is not a whole number"),
       (#"{"http": {"connections": 1.5}}"#, "http.connections is not a whole number"),
+      (
+        #"{"http.bodyBytes": 100000}"#,
+        #"write http.bodyBytes as a member of an object: {"http": {"bodyBytes": VALUE}}"#
+      ),
+      (#"{"http": {"bodyBytes": 200000}, "http.bodyBytes": 100000}"#, "write http.bodyBytes as a member"),
+      (#"{"http": {"bodyBytes": 1, "headerBytes": 256, "bodyBytes": 2}}"#, "http.bodyBytes is written twice"),
+      (#"{"http": {"bodyBytes": 1}, "http": {"headerBytes": 256}}"#, "http is written twice"),
+      (#"{"presets": {"a\"b": "[{", "\u0061\"b": ""}}"#, #"presets.a"b is written twice"#),
+      (#"{"foo": {}}"#, "no setting foo"), (#"{"http": {"foo": {"//": ""}}}"#, "no setting http.foo"),
     ] {
       try Data(content.utf8).write(to: URL(filePath: path))
       let run = try TestDaemon.run(["settings", "--config", path])
       #expect(run.status != 0 && run.error.contains(path) && run.error.contains(words), "\(run.error)")
     }
+    // Equal names in two objects, equal values, and repeated comments.
+    let valid =
+      #"{"//": "\"", "//": "{", "listen": ["a:1", "a:1"], "http": {}, "presets": {"listen": "targetSize=9x9"}}"#
+    try Data(valid.utf8).write(to: URL(filePath: path))
+    let run = try TestDaemon.run(["settings", "--config", path])
+    #expect(run.status == 0, "\(run.error)")
   }
 
   @Test(

@@ -63,6 +63,7 @@ struct Settings: Sendable {
     ].joined())
 
   static let keys = Set(table.map(\.key))
+  static let groups = Set(table.compactMap(\.group))
 
   /// Reads all sources. An unknown key in the file or in `flags`, an unknown PHOTOD_* variable, a value of the wrong type
   /// and a value out of range are errors that name the key.

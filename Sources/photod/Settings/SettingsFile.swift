@@ -37,20 +37,25 @@ struct SettingsFile: Sendable {
   /// By the keys of the settings, without comments.
   let values: [String: FileValue]
 
-  /// Throws if the file can't be read, is not a JSON object, or has a key that is no setting.
+  /// Throws if the file can't be read, is not a JSON object, or has a key that is no setting or is there twice.
   init(path: String) throws(SettingsError) {
     guard let data = FileManager.default.contents(atPath: path) else {
       throw SettingsError(description: "the settings file \(path) can't be read")
     }
+    // The decoder also takes UTF-16 and UTF-32, which have zero bytes here.
+    guard !data.contains(0) else { throw SettingsError(description: "the settings file \(path) is not UTF-8") }
     let file: FileValue
+    let repeated: String?
     do {
       file = try JSONDecoder().decode(FileValue.self, from: data)
+      repeated = try RepeatedMember.first(in: Array(data))
     } catch {
       throw SettingsError(description: "the settings file \(path) is not valid JSON: \(Self.reason(error))")
     }
     guard case .object(let members) = file else {
       throw SettingsError(description: "the settings file \(path) is not a JSON object")
     }
+    if let repeated { throw SettingsError(description: "\(path): \(repeated) is written twice; remove one of them") }
     var values: [String: FileValue] = [:]
     try Self.collect(members, in: "", of: path, into: &values)
     self.path = path
@@ -61,16 +66,26 @@ struct SettingsFile: Sendable {
   private static func collect(
     _ members: [String: FileValue], in prefix: String, of path: String, into values: inout [String: FileValue]
   ) throws(SettingsError) {
-    for (name, value) in members where !name.hasPrefix("//") {
+    for (name, value) in members.sorted(by: { $0.key < $1.key }) where !name.hasPrefix("//") {
       let key = prefix + name
       if Settings.keys.contains(key) {
+        // One form only: with two, a file could set one setting twice.
+        if let dot = name.firstIndex(of: ".") {
+          throw SettingsError(
+            description: "\(path): write \(name) as a member of an object: "
+              + "{\"\(name[..<dot])\": {\"\(name[name.index(after: dot)...])\": VALUE}}")
+        }
         values[key] = value
-      } else if case .object(let members) = value {
+      } else if case .object(let members) = value, Settings.groups.contains(key) || hasMembers(members) {
         try collect(members, in: key + ".", of: path, into: &values)
       } else {
         throw SettingsError(description: "\(path): \(Settings.unknown(key))")
       }
     }
+  }
+
+  private static func hasMembers(_ members: [String: FileValue]) -> Bool {
+    members.keys.contains { !$0.hasPrefix("//") }
   }
 
   /// Where the JSON is wrong, as the parser describes it.
