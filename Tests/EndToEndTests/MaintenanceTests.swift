@@ -61,6 +61,29 @@ struct MaintenanceTests {
     }
   }
 
+  @Test("a data folder inside the library is refused by each command, and a library inside the data folder too")
+  func nestedFolders() throws {
+    let folders = try TestDaemon.Folders()
+    let link = folders.base + "/link"
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: folders.library)
+    let commands = [
+      ["serve", "--listen", "127.0.0.1:0"], ["scan"], ["restore", folders.base + "/none"],
+      ["import", "apple", folders.base],
+    ]
+    for (command, data) in zip(commands, ["", "/data", "/not/there/yet", ""].map { link + $0 }) {
+      let run = try TestDaemon.run(command + ["--library", folders.library, "--data", data])
+      #expect(
+        run.status != 0 && run.error.contains("the data folder \(data) is inside the library"), "\(command): \(run)")
+    }
+    let outer = try TestDaemon.run(["scan", "--library", link, "--data", folders.base])
+    #expect(outer.status != 0 && outer.error.contains("is inside the data folder \(folders.base)"), "\(outer)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folders.library).isEmpty)
+    // Scans skip hidden folders, such as the standard data folder in the home folder.
+    try TestDaemon.succeed(["scan", "--library", folders.library, "--data", folders.library + "/.local/photod"])
+    // The name of the library is the beginning of another name.
+    try TestDaemon.succeed(["scan", "--library", folders.library, "--data", folders.library + ".data"])
+  }
+
   @Test("a backup of a running daemon can be restored, with the same identifiers")
   func backupAndRestore() throws {
     let daemon = try TestDaemon({ for i in 0..<5 { try $0.put(picture + [UInt8(i)], "\(i).jpg") } })

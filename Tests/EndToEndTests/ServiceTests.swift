@@ -291,8 +291,9 @@ struct ServiceTests {
 
   @Test("the daemon refuses to listen beyond loopback without tokens or --allow-anonymous")
   func loopbackOnly() throws {
+    let folders = try TestDaemon.Folders()
     let refused = try TestDaemon.run([
-      "serve", "--library", "/tmp", "--data", "/tmp/photod-unused", "--listen", "0.0.0.0:0",
+      "serve", "--library", folders.library, "--data", folders.data, "--listen", "0.0.0.0:0",
     ])
     #expect(refused.status != 0 && refused.error.contains("--allow-anonymous"))
   }

@@ -31,9 +31,53 @@ extension Settings {
     return String(cString: resolved)
   }
 
-  /// The data folder. If the settings name it, the library does not have to exist.
+  /// The data folder. If the settings name it, the library does not have to exist. Throws ``CommandFailure`` if one of
+  /// the two is inside the other.
   func dataFolder() throws -> String {
-    guard data.isEmpty else { return data }
+    let folder = try data.isEmpty ? standardDataFolder() : data
+    if !library.isEmpty, !RemoteLocation.isRemote(library) { try Self.checkSeparate(folder, library) }
+    return folder
+  }
+
+  /// The daemon would index its own files, or keep them among photographs that it must not touch.
+  private static func checkSeparate(_ data: String, _ library: String) throws {
+    let (dataPath, libraryPath) = (canonicalPath(data), canonicalPath(library))
+    // Scans skip hidden folders. The standard data folder is in one, for a library that is a whole home folder.
+    let inner = names(of: dataPath, below: libraryPath)
+    if let inner, !inner.contains(where: { $0.hasPrefix(".") }) {
+      throw CommandFailure(
+        description: "the data folder \(data) is inside the library \(library): choose another one with --data or "
+          + "PHOTOD_DATA")
+    }
+    if names(of: libraryPath, below: dataPath) != nil {
+      throw CommandFailure(
+        description: "the library \(library) is inside the data folder \(data): choose another data folder with --data "
+          + "or PHOTOD_DATA")
+    }
+  }
+
+  /// The names that lead from a folder to a path; empty if both are the same, `nil` if the path is not below it.
+  private static func names(of path: String, below folder: String) -> ArraySlice<Substring>? {
+    let (names, prefix) = (path.split(separator: "/"), folder.split(separator: "/"))
+    return names.starts(with: prefix) ? names.dropFirst(prefix.count) : nil
+  }
+
+  /// An absolute path without symbolic links, also of a folder that does not exist yet.
+  private static func canonicalPath(_ path: String) -> String {
+    let absolute = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    var names = absolute.split(separator: "/")
+    var missing: [String] = []
+    while true {
+      if let resolved = realpath("/" + names.joined(separator: "/"), nil) {
+        defer { free(resolved) }
+        return ([String(cString: resolved)] + missing.reversed()).joined(separator: "/")
+      }
+      guard let name = names.popLast() else { return absolute }
+      missing.append(String(name))
+    }
+  }
+
+  private func standardDataFolder() throws -> String {
     switch try libraryLocation() {
     case .folder(let path): return try Self.standardDataFolder(for: path)
     case .remote(let location): return try Self.standardDataFolder(for: location.name)

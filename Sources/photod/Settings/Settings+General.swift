@@ -56,9 +56,10 @@ extension Settings {
     Setting(
       "data", .text(\.data),
       """
-      The folder for the catalogue and the caches. It must not be inside the library. Empty: a separate folder for \
-      each library in $XDG_DATA_HOME/photod or ~/.local/share/photod. A scan can rebuild the list of files, but not \
-      identifiers, favourites and albums: back them up with `photod backup`, which works while the daemon runs.
+      The folder for the catalogue and the caches. It must not be inside the library, except in a hidden folder, and \
+      the library must not be inside of it. Empty: a separate folder for each library in $XDG_DATA_HOME/photod or \
+      ~/.local/share/photod. A scan can rebuild the list of files, but not identifiers, favourites and albums: back \
+      them up with `photod backup`, which works while the daemon runs.
       """,
       advice: "Set it for a service, which has no home folder, or to use a faster disk."),
     Setting(
