@@ -60,6 +60,20 @@ stage_documents() {
   install -m 644 "$root"/config/{nginx.conf,photod.vcl,photod.json,prometheus.yml,photod.alerts.yml,photod.dashboard.json} "$doc/examples/"
 }
 
+# check_unit_values VALUE...
+# Fails if a path or a name can't stand in a unit as it is: systemd splits at blanks, and has meanings for quotation marks,
+# backslashes and percent signs. It ignores a line that it can't read, and starts the service without it.
+check_unit_values() {
+  local value
+  for value; do
+    case $value in
+      *[!A-Za-z0-9/._@+,-]*)
+        fail "\"$value\" can't be in a systemd unit: use letters, digits and /._@+,- only, or install without units (--units none)."
+        ;;
+    esac
+  done
+}
+
 # stage_units DESTINATION FOLDER PROGRAM SETTINGS DATA USER GROUP
 # The systemd units, with these paths and this user.
 stage_units() {
