@@ -298,6 +298,13 @@ struct ServiceTests {
     #expect(refused.status != 0 && refused.error.contains("--allow-anonymous"))
   }
 
+  @Test("a standard stream that is closed at the start is taken by no socket and by no file of the daemon")
+  func closedStreams() throws {
+    let daemon = try TestDaemon(launcher: "exec \"$@\" <&- 2>&-")
+    #expect(try daemon.get("/healthz").status == 200)
+    for stream in [STDIN_FILENO, STDERR_FILENO] { #expect(try daemon.descriptor(stream) == "/dev/null") }
+  }
+
   @Test("the daemon exits with 0 on SIGTERM")
   func termination() throws {
     let daemon = try Self.daemon()

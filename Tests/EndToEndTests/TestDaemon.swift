@@ -132,6 +132,11 @@ final class TestDaemon: @unchecked Sendable {
     }
   }
 
+  /// What one of its descriptors is, as /proc names it.
+  func descriptor(_ number: Int32) throws -> String {
+    try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process.processIdentifier)/fd/\(number)")
+  }
+
   /// A line of proc_pid_status(5) in bytes, such as `VmRSS`.
   func memory(_ name: String) throws -> Int {
     let text = try String(contentsOfFile: "/proc/\(process.processIdentifier)/status", encoding: .utf8)
