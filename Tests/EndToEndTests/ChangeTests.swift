@@ -160,6 +160,22 @@ struct ChangeTests {
     #expect(stream.next()?.name == "change")
   }
 
+  @Test("a browser that reconnects to another catalogue is told to reload, and gets later changes")
+  func foreignEvent() throws {
+    let (daemon, other) = (try TestDaemon.ofCards(1), try TestDaemon.ofCards(1))
+    for last in ["nonsense", try #require(try EventStream(other).begin())] {
+      let now = try #require(try EventStream(daemon).begin())
+      let stream = try EventStream(daemon, "?since=\(last)", ["Last-Event-ID: \(last)"])
+      let reload = try #require(stream.next())
+      #expect(stream.status == 200 && reload.name == "reload" && reload.id == now)
+      _ = try perform("{\"type\": \"createAlbum\", \"title\": \"A\"}", daemon)
+      #expect(stream.next()?.identifiers("collections", "inserted").count == 1)
+      #expect(
+        try daemon.get("/v1/changes/stream?collection=nothing", ["Last-Event-ID: \(last)"]).status == 404)
+    }
+    #expect(try daemon.get("/v1/changes/stream?since=nonsense").status == 400)
+  }
+
   @Test("an expired token is 410 for a request, and a reload event for a stream")
   func expiry() throws {
     let daemon = try TestDaemon.ofCards()

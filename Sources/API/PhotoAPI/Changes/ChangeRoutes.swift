@@ -122,8 +122,7 @@ struct ChangeRoutes: Sendable {
       source = try FetchResultStream(
         fetchResult, lastEventID: last, fetchResultChanges, principal, isAdmitted: isAdmitted)
     } else {
-      // The last event that the client received is newer than the token in its URL.
-      let start = try start(last ?? since, filter, principal)
+      let start = try start(since, lastEventID: last, filter, principal)
       source = HistoryStream(
         catalogue: catalogue, filter: filter, principal: principal, since: start, queries: queries,
         isAdmitted: isAdmitted)
@@ -132,26 +131,49 @@ struct ChangeRoutes: Sendable {
     try streams.add(source, for: principal.name, reply)
   }
 
-  /// The start of a stream: the given token if it is valid, otherwise now.
+  /// The start of a stream: the last event that the client received, which is newer than the token in its URL; without
+  /// both, now. `nil` if the last event is none of this catalogue, which may have been made anew: a client that got 400
+  /// would not reconnect.
   private func start(
-    _ token: String?, _ filter: ChangeFilter, _ principal: Principal
-  ) throws(Problem) -> ChangeToken {
+    _ since: String?, lastEventID last: String?, _ filter: ChangeFilter, _ principal: Principal
+  ) throws(Problem) -> ChangeToken? {
+    if let last {
+      if let token = queries.tokens.changeToken(of: last), try isReached(token, filter, principal) { return token }
+      // The collection of the filter must exist here, too.
+      _ = try isReached(try now(principal), filter, principal)
+      return nil
+    }
     let start: ChangeToken
-    if let token {
-      start = try changeToken(token)
-    } else {
-      do throws(AssetSourceError) { start = try catalogue.changeToken(for: principal) } catch {
-        throw problem(.source(error), parameter: "since")
+    if let since { start = try changeToken(since) } else { start = try now(principal) }
+    guard try isReached(start, filter, principal) else { throw problem(.malformedToken, parameter: "since") }
+    return start
+  }
+
+  private func now(_ principal: Principal) throws(Problem) -> ChangeToken {
+    do throws(AssetSourceError) {
+      return try catalogue.changeToken(for: principal)
+    } catch {
+      throw problem(.source(error), parameter: "since")
+    }
+  }
+
+  /// Whether the library has reached the token's state.
+  ///
+  /// - Throws: 404 if the collection or the asset of the filter does not exist.
+  private func isReached(
+    _ token: ChangeToken, _ filter: ChangeFilter, _ principal: Principal
+  ) throws(Problem) -> Bool {
+    do throws(ChangeHistoryError) {
+      _ = try catalogue.changes(since: token, filter, limit: 1, for: principal)
+      return true
+    } catch {
+      switch error {
+      // Reported by an event.
+      case .expiredToken: return true
+      case .malformedToken: return false
+      case .noSuchCollection, .noSuchAsset, .source: throw problem(error, parameter: "since")
       }
     }
-    do throws(ChangeHistoryError) {
-      // Checks that the library has reached the token's state, and that the collection exists.
-      _ = try catalogue.changes(since: start, filter, limit: 1, for: principal)
-    } catch {
-      // An expired token is reported by an event: after a response other than 200, a client does not reconnect.
-      if error != .expiredToken { throw problem(error, parameter: "since") }
-    }
-    return start
   }
 
   /// Throws 400 for text that is not a token of this library.

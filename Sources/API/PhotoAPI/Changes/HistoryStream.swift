@@ -11,10 +11,12 @@ final class HistoryStream: ChangeStreamSource {
   /// Whether the client is still authorized: its token may have been revoked.
   private let isAdmitted: @Sendable () -> Bool
   private let queries: QueryService
-  private let token: Mutex<ChangeToken>
+  /// The state that the client has; `nil` if it is unknown.
+  private let token: Mutex<ChangeToken?>
 
+  /// - Parameter token: `nil`: the first event tells the client to fetch again.
   init(
-    catalogue: Catalogue, filter: ChangeFilter, principal: Principal, since token: ChangeToken, queries: QueryService,
+    catalogue: Catalogue, filter: ChangeFilter, principal: Principal, since token: ChangeToken?, queries: QueryService,
     isAdmitted: @escaping @Sendable () -> Bool
   ) {
     self.catalogue = catalogue
@@ -25,15 +27,15 @@ final class HistoryStream: ChangeStreamSource {
     self.token = Mutex(token)
   }
 
-  var eventID: String? { queries.tokens.text(of: since) }
-  private var since: ChangeToken { token.withLock { $0 } }
+  var eventID: String? { since.map { queries.tokens.text(of: $0) } }
+  private var since: ChangeToken? { token.withLock { $0 } }
 
   func keepAlive() {}
 
   func next(_ limits: ChangeStreams.Limits) -> ChangeStreamStep {
     guard isAdmitted() else { return .end }
-    let since = self.since
     do throws(ChangeHistoryError) {
+      guard let since else { return try reload() }
       if try catalogue.isBehind(since, by: limits.streamLagObjects, for: principal) { return try reload() }
       let changes = try catalogue.changes(since: since, filter, limit: limits.objectsPerEvent, for: principal)
       token.withLock { $0 = changes.changeToken }

@@ -51,7 +51,10 @@ extension Endpoint {
         query: [
           .text(
             "since",
-            "The start: the changeToken of any response. Default: now. A Last-Event-ID field overrides it."),
+            """
+            The start: the changeToken of any response. Default: now. A Last-Event-ID field overrides it; one that is \
+            no changeToken of this library begins the stream with an event of type reload.
+            """),
           types, ofCollection, ofAsset,
           .text(
             "fetchResult",
