@@ -147,4 +147,19 @@ struct OriginalRangeTests {
     #expect(try daemon.post("/v1/changes", list, [admin]).status == 200)
     #expect(try range(admin) == 404)
   }
+
+  @Test("with http.maximumRanges=0, ranges are ignored and not announced: of images, originals and archives")
+  func ignored() throws {
+    let (daemon, data) = try Self.daemon(["--set", "http.maximumRanges=0"])
+    let identifier = try daemon.identifier("a.jpg")
+    for target in [data, "/v1/assets/\(identifier)/image?targetSize=20x20", "/v1/archive?assets=\(identifier)"] {
+      // The first response may prepare the others.
+      for _ in 0..<3 {
+        let answer = try daemon.get(target, ["Range: bytes=0-9"])
+        #expect(answer.status == 200 && answer.body.count > 10, "\(target)")
+        #expect(answer["Accept-Ranges"] == nil && answer["Content-Range"] == nil, "\(target)")
+      }
+      #expect(try daemon.get(target, method: "HEAD")["Accept-Ranges"] == nil, "\(target)")
+    }
+  }
 }

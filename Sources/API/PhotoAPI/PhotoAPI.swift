@@ -124,7 +124,7 @@ package final class PhotoAPI: Sendable {
       planner: ArchivePlanner(
         queries: queries, files: originalFiles, limits: options.archives,
         budget: ByteBudget(capacityBytes: options.archives.memoryBytes)), planning: archivePlans,
-      files: fileReads)
+      files: fileReads, maximumRanges: options.maximumRanges)
     trash = TrashRoute(files: files, queries: queries)
     let raws = RAWOriginals(queries: queries, originals: originals, limits: options.codec)
     image = ImageRoute(

@@ -89,8 +89,8 @@ struct FullSizePhotos: Sendable {
     case .notModified: return reply.send(HTTPResponse(.notModified, fields))
     case .failed: throw .preconditionFailed
     }
+    fields += sender.rangeFields
     fields += [
-      ("Accept-Ranges", "bytes"),
       (
         "Content-Disposition",
         ContentDisposition.value(isDownload ? .attachment : .inline, name: Self.filename(of: asset))

@@ -23,12 +23,16 @@ struct ArchiveRoute: Sendable {
   let planning: WorkQueue
   /// Calls the bodies, and waits for the disk.
   let files: WorkQueue
+  let maximumRanges: Int
 
-  init(queries: QueryService, planner: ArchivePlanner, planning: WorkQueue, files: WorkQueue) {
+  init(
+    queries: QueryService, planner: ArchivePlanner, planning: WorkQueue, files: WorkQueue, maximumRanges: Int
+  ) {
     self.queries = queries
     self.planner = planner
     self.planning = planning
     self.files = files
+    self.maximumRanges = maximumRanges
     plans = ArchivePlans(planner.limits)
     slots = ArchiveSlots(planner.limits)
   }
@@ -112,15 +116,16 @@ struct ArchiveRoute: Sendable {
     case .failed: throw .preconditionFailed
     }
     fields += [
-      ("Content-Type", "application/zip"), ("Accept-Ranges", "bytes"),
+      ("Content-Type", "application/zip"),
       ("Content-Disposition", ContentDisposition.value(.attachment, name: name)),
       ("X-Content-Type-Options", "nosniff"),
     ]
+    if maximumRanges > 0 { fields.append(("Accept-Ranges", "bytes")) }
     let size = plan.layout.length
     var status: HTTPStatus = 200
     var range = 0..<size
     // A request with several ranges gets the whole archive.
-    switch ByteRanges(head, size: Int(size), validators: validators, limit: 1) {
+    switch ByteRanges(head, size: Int(size), validators: validators, limit: min(1, maximumRanges)) {
     case .whole: break
     case .unsatisfiable:
       var problem = Problem.rangeNotSatisfiable(size: Int(size))

@@ -121,8 +121,8 @@ struct DataRoute: Sendable {
     let disposition = ContentDisposition.value(isDownload ? .attachment : .inline, name: Self.adjustmentDataName)
     let whole = HTTPResponse(
       .ok,
-      fields + [
-        ("Content-Type", type), ("Accept-Ranges", "bytes"), ("Content-Disposition", disposition),
+      fields + sender.rangeFields + [
+        ("Content-Type", type), ("Content-Disposition", disposition),
         ("X-Content-Type-Options", "nosniff"), ("Content-Security-Policy", "sandbox; default-src 'none'"),
       ], body: bytes)
     reply.send(
@@ -221,7 +221,7 @@ struct DataRoute: Sendable {
             isVersioned: contentVersion != nil && resource.hasPixels, exchange.request.head, exchange.reply
           ) { answer in
             // The access class does not include the scope for places, and a signed URL expires.
-            guard !includesLocation, let access else { return }
+            guard !includesLocation, let access, sender.maximumRanges > 0 else { return }
             prepared.store(
               answer, commonFields: exchange.reply.commonFields, for: exchange.request.head, access: access,
               generation: generation)
@@ -289,8 +289,8 @@ struct DataRoute: Sendable {
     case .adjustmentData: type = "application/xml"
     default: type = format?.internetMediaType ?? "application/octet-stream"
     }
+    fields += sender.rangeFields
     fields += [
-      ("Accept-Ranges", "bytes"),
       (
         "Content-Disposition",
         ContentDisposition.value(isDownload ? .attachment : .inline, name: resource.filename)

@@ -13,6 +13,9 @@ struct OriginalSender: Sendable {
   let files: WorkQueue
   let maximumRanges: Int
 
+  /// The field that announces ranges, unless they are ignored.
+  var rangeFields: [(name: String, value: String)] { maximumRanges > 0 ? [("Accept-Ranges", "bytes")] : [] }
+
   /// Reads the file: call it on a queue that may wait for the disk.
   ///
   /// - Parameters:

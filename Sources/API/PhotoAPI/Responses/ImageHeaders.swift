@@ -11,6 +11,7 @@ struct ImageHeaders: Sendable {
   private let links: String?
   /// Whether photod chose the format (`format=auto`).
   private let isAutomatic: Bool
+  private let acceptsRanges: Bool
   /// Whether a smaller encoding has replaced the first response.
   private(set) var isUpgraded = false
 
@@ -20,13 +21,15 @@ struct ImageHeaders: Sendable {
   ///   - links: the value of `Link`; `nil` for none.
   ///   - isVersioned: whether the request names the content version, so that its frame never changes.
   ///   - isPublic: whether shared caches may store the frame.
+  ///   - acceptsRanges: whether a response with one frame announces ranges.
   init(
     _ wanted: ResolvedRequest, isNegotiated: Bool, isAutomatic: Bool, links: String? = nil, isVersioned: Bool,
-    isPublic: Bool
+    isPublic: Bool, acceptsRanges: Bool = true
   ) {
     self.wanted = wanted
     self.isAutomatic = isAutomatic
     self.isPublic = isPublic
+    self.acceptsRanges = acceptsRanges
     self.isVersioned = isVersioned
     self.isNegotiated = isNegotiated
     self.links = links
@@ -96,7 +99,7 @@ struct ImageHeaders: Sendable {
   func single(_ frame: ImageFrame) -> [(name: String, value: String)] {
     let isFinal = !frame.result.isDegraded && !frame.result.isIncomplete && request.deliveryMode != .fastFormat
     var fields: [(name: String, value: String)] = [("Content-Type", frame.format.mediaType)]
-    fields += isFinal ? validatorFields(frame.derivation) + [("Accept-Ranges", "bytes")] : noStoreFields
+    fields += isFinal ? validatorFields(frame.derivation) + rangeFields : noStoreFields
     fields.append(("Image-Result", resultField(frame.result, frame.format, frame.derivation)))
     // A cached frame has no timings.
     let timing = frame.timings.serverTiming
@@ -169,8 +172,8 @@ struct ImageHeaders: Sendable {
       requestID: requestID, isDegraded: false, size: wanted.sized.outputSize, source: derivation.source,
       isHighDynamicRange: isHighDynamicRange)
     fields +=
-      validatorFields(derivation) + [
-        ("Accept-Ranges", "bytes"), ("Image-Result", resultField(result, request.format, derivation)),
+      validatorFields(derivation) + rangeFields + [
+        ("Image-Result", resultField(result, request.format, derivation))
       ]
     return fields + Self.nosniff
   }
@@ -180,6 +183,8 @@ struct ImageHeaders: Sendable {
     headRequestFields(.single, .file, requestID: requestID, isHighDynamicRange: isHighDynamicRange)
       .filter { $0.name != "Content-Type" }
   }
+
+  private var rangeFields: [(name: String, value: String)] { acceptsRanges ? [("Accept-Ranges", "bytes")] : [] }
 
   private static let nosniff = [(name: "X-Content-Type-Options", value: "nosniff")]
 

@@ -91,7 +91,7 @@ struct ImageRoute: Sendable {
       wanted, isNegotiated: query.isNegotiated, isAutomatic: query.hasAutomaticFormat,
       links: try query.links(for: asset),
       isVersioned: query.version != nil && !imageRequest.awaitsSaliency(of: asset),
-      isPublic: allowsPublicCaching && caller.sendsNoCredential)
+      isPublic: allowsPublicCaching && caller.sendsNoCredential, acceptsRanges: maximumRanges > 0)
     let isCacheable = form == .single && imageRequest.deliveryMode != .fastFormat
 
     var context = ImageManager.RequestContext(requestID: query.requestID ?? reply.requestID, owner: principal.name)
