@@ -193,6 +193,10 @@ extension RequestParserTests {
       name: "a long target", message: "GET /" + String(repeating: "a", count: 60) + " HTTP/1.1\r\nHost: a\r\n\r\n",
       error: .requestLineTooLong(limit: 60), status: 414),
     InvalidCase(
+      name: "a request line and fields that are too large together only",
+      message: head + "X: " + String(repeating: "a", count: 379) + "\r\n\r\n",
+      error: .headerTooLarge(limit: 400), status: 431),
+    InvalidCase(
       name: "a large header", message: head + "X: " + String(repeating: "a", count: 400) + "\r\n\r\n",
       error: .headerTooLarge(limit: 400), status: 431),
     InvalidCase(

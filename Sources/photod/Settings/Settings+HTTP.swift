@@ -39,7 +39,7 @@ extension Settings {
       advice: "Raise it if clients send long predicates in the URL."),
     Setting(
       "http.headerBytes", .number(\.http.server.parser.headerBytes, 256...(1 << 20), .bytes),
-      "Maximum size of all header fields together; more get 431.",
+      "Maximum size of the request line and all header fields together; more get 431.",
       advice: "Raise it if a proxy adds large fields, such as long cookies."),
     Setting(
       "http.headerFields", .number(\.http.server.parser.headerFields, 4...10_000),

@@ -55,7 +55,7 @@ package enum ParseError: Error, Sendable, Hashable {
     case .timedOut: "The rest of the request did not arrive in time."
     case .overloaded: "Other requests use all buffer memory; try again in a moment."
     case .requestLineTooLong(let limit): "The request line is longer than \(limit) bytes."
-    case .headerTooLarge(let limit): "The header is larger than \(limit) bytes."
+    case .headerTooLarge(let limit): "The request line and the header fields are larger than \(limit) bytes."
     case .tooManyFields(let limit): "There are more than \(limit) header fields."
     case .bodyTooLarge(let limit): "The body is larger than \(limit) bytes."
     }

@@ -2,7 +2,7 @@
 package struct ParserLimits: Sendable, Hashable {
   /// Bytes of the request line without its line end; a longer one gets 414.
   package var requestLineBytes: Int
-  /// Bytes of the whole head; a larger one gets 431.
+  /// Bytes of the whole head, from the request line to the empty line; a larger one gets 431.
   package var headerBytes: Int
   /// Number of header fields; more get 431.
   package var headerFields: Int
