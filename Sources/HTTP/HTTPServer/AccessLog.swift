@@ -32,6 +32,8 @@ struct AccessLogRecord {
     var peerBytes: UInt8
     var targetBytes: UInt16
     var forwardedBytes: UInt16
+    /// The forwarded clients are the value of `Forwarded`, and not that of `X-Forwarded-For`.
+    var isForwardedField: Bool
     var stagesBytes: UInt16
     /// The caller's trace; `nil` without a valid `traceparent`.
     var trace: TraceParent?
@@ -75,8 +77,10 @@ struct AccessLogBatch: Sendable {
       bytes.append(UInt8(ascii: "-"))
     }
     let afterTarget = mark()
-    if let head, head.has(.xForwardedFor) {
-      append(head.value(of: .xForwardedFor) ?? "", limit: Self.maximumTextBytes)
+    // The field that names the client behind a proxy: Forwarded, if there is one.
+    let isForwardedField = head?.has(.forwarded) ?? false
+    if let head, isForwardedField || head.has(.xForwardedFor) {
+      append(head.value(of: isForwardedField ? .forwarded : .xForwardedFor) ?? "", limit: Self.maximumTextBytes)
     }
     let afterForwarded = mark()
     if let stages = entry.stages { append(stages, limit: Self.maximumTextBytes) }
@@ -85,7 +89,8 @@ struct AccessLogBatch: Sendable {
       bodyBytes: UInt64(entry.bodyBytes), status: UInt16(entry.status), wasAborted: wasAborted,
       methodBytes: UInt8(afterMethod - start - MemoryLayout<AccessLogRecord.FixedFields>.size),
       peerBytes: UInt8(afterPeer - afterMethod), targetBytes: UInt16(afterTarget - afterPeer),
-      forwardedBytes: UInt16(afterForwarded - afterTarget), stagesBytes: UInt16(mark() - afterForwarded),
+      forwardedBytes: UInt16(afterForwarded - afterTarget), isForwardedField: isForwardedField,
+      stagesBytes: UInt16(mark() - afterForwarded),
       trace: head.flatMap(TraceParent.init))
     bytes.withUnsafeMutableBytes {
       $0.storeBytes(of: numbers, toByteOffset: start, as: AccessLogRecord.FixedFields.self)
@@ -136,7 +141,9 @@ struct AccessLogBatch: Sendable {
       lines.add("parentID", trace.parentID)
     }
     lines.add(AccessLogKeys.peer, bytes: peer)
-    if !forwarded.isEmpty { lines.add(AccessLogKeys.forwardedFor, bytes: forwarded) }
+    if !forwarded.isEmpty {
+      lines.add(fields.isForwardedField ? AccessLogKeys.forwarded : AccessLogKeys.forwardedFor, bytes: forwarded)
+    }
     lines.add(AccessLogKeys.method, bytes: method)
     lines.add(AccessLogKeys.path, bytes: target)
     lines.add(AccessLogKeys.status, UInt64(fields.status))
@@ -168,6 +175,7 @@ private enum AccessLogKeys {
   static let request = LogLines.Event(level: .info, label: "access", message: "request")
   static let identifier = LogLines.Key("id")
   static let peer = LogLines.Key("peer")
+  static let forwarded = LogLines.Key("forwarded")
   static let forwardedFor = LogLines.Key("forwardedFor")
   static let method = LogLines.Key("method")
   static let path = LogLines.Key("path")
