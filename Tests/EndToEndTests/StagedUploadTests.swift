@@ -171,6 +171,29 @@ struct StagedUploadTests {
     }
   }
 
+  @Test("a request that stalls and is superseded ends at once, and its place is free for the next one")
+  func supersededWhileStalled() throws {
+    let daemon = try TestDaemon(arguments: ["--set", "upload.concurrentRequests=1"])
+    let picture = UploadTests.picture(5, size: 300_000)
+    let location = try #require(try daemon.stage([], "?filename=s.jpg")["Location"])
+    let descriptor = try daemon.connection()
+    defer { close(descriptor) }
+    let bytes =
+      Array(TestDaemon.appendHead(location, 0, ["Upload-Complete: ?1"], picture.count).utf8) + picture[..<1000]
+    #expect(Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count)
+    try daemon.waitForStaged(1000, at: location)
+    #expect(try daemon.append([1], to: location, at: 1000).status == 503, "the only place is taken")
+    #expect(try daemon.offset(location) == 1000)
+    let next = try daemon.append(Array(picture[1000...]), to: location, at: 1000, ["Upload-Complete: ?1"])
+    #expect(next.status == 204 && next["Upload-Complete"] == "?1", "\(next.json)")
+    // To the end: the connection closes.
+    let old = try TestDaemon.parsed(TestDaemon.received(descriptor))
+    #expect(old.status == 409 && old.json["type"] as? String == "/problems/upload-superseded", "\(old.json)")
+    let asset = try daemon.post("/v1/assets", #"{"upload": "\#(location.split(separator: "/").last ?? "")"}"#)
+    #expect(asset.status == 201, "\(asset.json)")
+    #expect(FileManager.default.contents(atPath: daemon.library + "/2021/07/s.jpg") == Data(picture))
+  }
+
   @Test("malformed and misplaced requests are refused with the reason, and change nothing")
   func refused() throws {
     let daemon = try TestDaemon(arguments: ["--set", "upload.fileBytes=1000", "--set", "upload.stagedPerCaller=2"])

@@ -73,6 +73,7 @@ struct ConnectionMachineTests {
 
     Row(from: .streamingBody, event: .bodyWindowFull, to: .bodyPaused),
     Row(from: .streamingBody, event: .bodyEnded, to: .responding),
+    Row(from: .bodyPaused, event: .bodyFailed, to: .responding),
     Row(from: .streamingBody, event: .bodyFailed, to: .responding),
     Row(from: .streamingBody, event: .responseBegan, to: .responding),
     Row(from: .streamingBody, event: .peerHalfClosed, to: .closed, action: .close),

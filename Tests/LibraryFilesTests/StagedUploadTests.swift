@@ -3,6 +3,7 @@ import GRDB
 import LibraryFixtures
 import PhotoFixtures
 import PhotoModel
+import Synchronization
 import Testing
 
 @testable import LibraryCatalogue
@@ -101,7 +102,12 @@ struct StagedUploadTests {
     let first = try files.stage(named: nil, length: nil, for: .local)
     let identifier = first.upload.identifier
     try first.write([1, 2])
+    let calls = Atomic(0)
+    first.onSupersede { calls.add(1, ordering: .relaxed) }
     let second = try files.append(to: identifier, at: 2, for: .local)
+    #expect(calls.load(ordering: .relaxed) == 1)
+    first.onSupersede { calls.add(1, ordering: .relaxed) }
+    #expect(calls.load(ordering: .relaxed) == 2, "it is called at once if the newer request came first")
     #expect(throws: LibraryFilesError.uploadSuperseded) { try first.write([9]) }
     #expect(throws: LibraryFilesError.uploadSuperseded) { try files.finish(first, isEnd: true) }
     try second.write([3])

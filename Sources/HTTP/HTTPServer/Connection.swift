@@ -319,6 +319,15 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     processInput()
   }
 
+  /// The handler needs no more of `body`. Nothing more is read from the client.
+  func cancelBody(_ body: StreamedBody) {
+    dispatchPrecondition(condition: .onQueue(loop.queue))
+    guard receiver?.receives(for: body) == true, receiver?.hasEnded == false else { return }
+    _ = machine.handle(.bodyFailed, now: loop.now)
+    parser.reset()
+    receiver?.end(.failed(.cancelled))
+  }
+
   /// A response begins. The rest of a streamed request body will not be read.
   func abandonUnreadBody() {
     guard receiver?.hasEnded == false else { return }

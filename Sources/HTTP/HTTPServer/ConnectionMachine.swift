@@ -51,7 +51,7 @@ struct ConnectionMachine {
     /// This many bytes of the body have arrived.
     case bodyReceived(Int)
     case bodyEnded
-    /// The body is malformed. The handler's read fails.
+    /// The body is malformed, or the handler needs no more of it. The handler's read fails.
     case bodyFailed
     /// The message is malformed, and an error response follows.
     case requestRejected
@@ -161,7 +161,7 @@ struct ConnectionMachine {
       bodyReceiving.add(count)
       waitForBody(now: now)
     case (.streamingBody, .bodyEnded): beginResponding()
-    case (.streamingBody, .bodyFailed): abandonBody()
+    case (.bodyPaused, .bodyFailed), (.streamingBody, .bodyFailed): abandonBody()
     // The response begins before the body has ended, so the start of the next request is unknown.
     case (.bodyPaused, .responseBegan), (.streamingBody, .responseBegan):
       abandonBody()

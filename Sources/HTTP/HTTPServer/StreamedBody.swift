@@ -8,6 +8,8 @@ package enum BodyFailure: Error, Sendable, Hashable {
   case timedOut
   /// The client disconnected, or the response began before the body ended.
   case closed
+  /// ``StreamedBody/cancel()`` was called.
+  case cancelled
 }
 
 /// The result of one read of a body.
@@ -39,5 +41,11 @@ package final class StreamedBody: Sendable {
   /// work there. After the end or a failure, every read returns the same result again.
   package func read(_ handler: @escaping @Sendable (BodyRead) -> Void) {
     loop.run { [self] in connection.readBody(handler, for: self) }
+  }
+
+  /// Ends the receiving: the pending read, or the next one, fails with `cancelled`, and pieces that were not read are
+  /// discarded. The connection closes after the response. No effect after the end of the body.
+  package func cancel() {
+    loop.run { [self] in connection.cancelBody(self) }
   }
 }

@@ -71,8 +71,8 @@ extension Problem {
     switch failure {
     case .malformed(let error): self.init(error)
     case .timedOut: self.init(ParseError.timedOut)
-    // The connection is closed, so this problem is never sent.
-    case .closed: self.init(ParseError.timedOut)
+    // The connection is closed, or another problem was the reason to cancel, so this problem is never sent.
+    case .closed, .cancelled: self.init(ParseError.timedOut)
     }
   }
 }

@@ -42,8 +42,16 @@ final class StagedUploadReceiver: Sendable {
     step { [self] () throws(Problem) in
       let opened = try route.mappingErrors(open)
       append.withLock { $0 = opened }
+      opened.onSupersede { [weak self] in self?.superseded() }
       return body == nil ? try finish(opened) : nil
     }
+  }
+
+  /// A newer request has ended this one, whose connection is often dead. Its place is free at once, not only when the
+  /// body times out. The read that fails leads to the response.
+  private func superseded() {
+    end()
+    body?.cancel()
   }
 
   private func next() {

@@ -27,6 +27,8 @@ package final class StagedAppend: Sendable {
   private struct State {
     var offset: Int64
     var isSuperseded = false
+    /// Called once, when a newer request ends this one.
+    var onSupersede: (@Sendable () -> Void)?
   }
 
   /// - Parameters:
@@ -99,8 +101,23 @@ package final class StagedAppend: Sendable {
     fault(.synced)
   }
 
+  /// Calls `handler` when a newer request ends this one, after its last write; at once if that has happened already.
+  package func onSupersede(_ handler: @escaping @Sendable () -> Void) {
+    let isLate = state.withLock { state in
+      if !state.isSuperseded { state.onSupersede = handler }
+      return state.isSuperseded
+    }
+    if isLate { handler() }
+  }
+
   /// Ends this request for a newer one: every later write throws `uploadSuperseded`.
-  func supersede() { state.withLock { $0.isSuperseded = true } }
+  func supersede() {
+    let handler = state.withLock { state in
+      state.isSuperseded = true
+      return state.onSupersede.take()
+    }
+    handler?()
+  }
 
   var isSuperseded: Bool { state.withLock { $0.isSuperseded } }
 }
