@@ -126,6 +126,32 @@ struct UploadTests {
     #expect(mixed.status == 201 && stored.map { $0["filename"] as? String } == ["c.jpg", "d.jpg"])
   }
 
+  @Test("a file of a form that is too large, or beyond the limit, has its own result, and the others become assets")
+  func tooMuch() throws {
+    let daemon = try TestDaemon(arguments: ["--set", "upload.fileBytes=100000", "--set", "upload.filesPerRequest=3"])
+    func send(_ files: [(name: String, bytes: [UInt8])]) throws -> (TestDaemon.Response, [[String: Any]]) {
+      let answer = try daemon.upload(TestDaemon.form(files), type: "multipart/form-data; boundary=xyz")
+      return (answer, try #require(answer.json["results"] as? [[String: Any]], "\(answer.json)"))
+    }
+    func kinds(_ results: [[String: Any]]) -> [String] {
+      results.map { (($0["problem"] as? [String: Any])?["type"] as? String) ?? "\($0["status"] as? Int ?? 0)" }
+    }
+    let large = Self.picture(9, size: 300_000)
+    let (answer, results) = try send([
+      ("a.jpg", Self.picture(1)), ("large.jpg", large), ("b.jpg", Self.picture(2)), ("c.jpg", Self.picture(3)),
+      ("", []),
+    ])
+    #expect(answer.status == 201)
+    #expect(kinds(results) == ["201", "/problems/file-too-large", "201", "/problems/too-many-files"])
+    #expect(results.map { $0["filename"] as? String } == ["a.jpg", "large.jpg", "b.jpg", "c.jpg"])
+    #expect(TestDaemon.files(in: daemon.library) == ["2021/07/a.jpg", "2021/07/b.jpg"])
+    let (none, failed) = try send([("large.jpg", large)])
+    #expect(none.status == 413 && kinds(failed) == ["/problems/file-too-large"])
+    let (many, bounded) = try send((0..<9).map { ("\($0).jpg", Self.picture(1)) })
+    #expect(many.status == 413 && many.json["type"] as? String == "/problems/too-many-files")
+    #expect(kinds(bounded) == ["200", "200", "200"] + [String](repeating: "/problems/too-many-files", count: 4))
+  }
+
   @Test("an unacceptable upload is refused with the reason, before its body is sent if possible")
   func refused() throws {
     let daemon = try TestDaemon(
@@ -153,9 +179,10 @@ struct UploadTests {
     #expect(try daemon.upload([1], type: "multipart/form-data").status == 400)
     let three = TestDaemon.form((1...3).map { ("\($0).jpg", Self.picture($0)) })
     let many = try daemon.upload(three, type: "multipart/form-data; boundary=xyz")
+    let results = try #require(many.json["results"] as? [[String: Any]])
     #expect(
-      many.status == 413 && (many.json["results"] as? [Any])?.count == 2,
-      "the files before it are in the library and in the results")
+      many.status == 201 && results.map { $0["status"] as? Int } == [201, 201, 413],
+      "the file that is too much has a result of its own")
     // Other resources treat bodies as before.
     #expect(
       try daemon.exchange("POST /v1/assets/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999999\r\n\r\n", []).status

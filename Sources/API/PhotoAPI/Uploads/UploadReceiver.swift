@@ -17,10 +17,10 @@ final class UploadReceiver: Sendable {
     /// The file that is being received.
     var file: IncomingFile?
     var name: String?
-    /// A part with an empty filename: browsers send it when no file was selected.
+    /// A part with an empty filename and no bytes so far: browsers send it when no file was selected.
     var isEmptyPart = false
-    /// Bytes of the current part, if it is a form field. They are discarded.
-    var fieldBytes: Int64 = 0
+    /// Why the file that is being received becomes no asset. Its bytes are discarded.
+    var partProblem: Problem?
     var results: [UploadResult] = []
   }
 
@@ -129,8 +129,8 @@ final class UploadReceiver: Sendable {
     while true {
       switch try mappingParserErrors({ () throws(MultipartError) in try parser.next() }) {
       case .needsInput: return nil
-      case .part(let part): try beginPart(part, &state)
-      case .piece(let piece): try write(piece, &state)
+      case .part(let part): try endingForm(&state) { state throws(Problem) in try beginPart(part, &state) }
+      case .piece(let piece): try endingForm(&state) { state throws(Problem) in try writePart(piece, &state) }
       case .partEnded: endPart(&state)
       case .ended: break
       }
@@ -141,25 +141,53 @@ final class UploadReceiver: Sendable {
     do throws(MultipartError) { return try body() } catch { throw Problem(error) }
   }
 
+  /// What fails here, such as a full disk, fails the later files too, so it ends the form. The file has its result.
+  private func endingForm(
+    _ state: inout State, _ store: (inout State) throws(Problem) -> Void
+  ) throws(Problem) {
+    do throws(Problem) {
+      try store(&state)
+    } catch {
+      state.results.append(UploadResult(state.name, error))
+      throw error
+    }
+  }
+
   private func beginPart(_ part: MultipartPart, _ state: inout State) throws(Problem) {
+    state.file = nil
+    state.partProblem = nil
+    state.isEmptyPart = false
     // A form field, such as a text, is ignored: it must not fail the files of the form.
-    guard let name = part.filename else {
-      state.file = nil
-      state.fieldBytes = 0
+    guard let name = part.filename else { return }
+    state.isEmptyPart = name.isEmpty
+    guard state.results.count < route.limits.files else {
+      state.name = name
+      // Files beyond the limit have results too, but their number is bounded.
+      if state.results.count >= 2 * route.limits.files { throw .tooManyFiles(limit: route.limits.files) }
+      state.partProblem = .tooManyFiles(limit: route.limits.files)
       return
     }
-    if state.results.count == route.limits.files {
-      throw Problem(
-        413, "too-many-files", "Too many files",
-        detail: "One request may have at most \(route.limits.files) files (upload.filesPerRequest).")
-    }
-    state.isEmptyPart = name.isEmpty
     try beginFile(named: name, length: nil, &state)
   }
 
+  /// A file that is too large fails alone.
+  private func writePart(_ piece: [UInt8], _ state: inout State) throws(Problem) {
+    state.isEmptyPart = false
+    if let file = state.file, isTooLarge(file, with: piece) {
+      state.file = nil
+      state.partProblem = .fileTooLarge(limit: route.limits.fileBytes)
+    }
+    try write(piece, &state)
+  }
+
   private func endPart(_ state: inout State) {
-    guard let file = state.file.take() else { return }
-    if state.isEmptyPart && file.size == 0 { return }
+    let received = state.file.take()
+    if state.isEmptyPart { return }
+    if let problem = state.partProblem.take() {
+      state.results.append(UploadResult(state.name, problem))
+      return
+    }
+    guard let file = received else { return }
     do throws(Problem) {
       let upload = try add(file, named: state.name)
       state.results.append(UploadResult(state.name, upload, route.tokens, for: principal))
@@ -185,13 +213,14 @@ final class UploadReceiver: Sendable {
   }
 
   private func write(_ piece: [UInt8], _ state: inout State) throws(Problem) {
-    guard let file = state.file else {
-      state.fieldBytes += Int64(piece.count)
-      if state.fieldBytes > route.limits.fileBytes { throw .fileTooLarge(limit: route.limits.fileBytes) }
-      return
-    }
-    if file.size + Int64(piece.count) > route.limits.fileBytes { throw .fileTooLarge(limit: route.limits.fileBytes) }
+    // A form field, or a file that becomes no asset.
+    guard let file = state.file else { return }
+    if isTooLarge(file, with: piece) { throw .fileTooLarge(limit: route.limits.fileBytes) }
     try mappingFileErrors { () throws(LibraryFilesError) in try file.write(piece) }
+  }
+
+  private func isTooLarge(_ file: IncomingFile, with piece: [UInt8]) -> Bool {
+    file.size + Int64(piece.count) > route.limits.fileBytes
   }
 
   private func add(_ file: IncomingFile, named name: String?) throws(Problem) -> UploadedAsset {

@@ -51,7 +51,7 @@ extension [UploadResult] {
     return .json(UploadResultsJSON(results: self), status: isAnyNew ? 201 : .ok)
   }
 
-  /// The response for a problem in mid-request: the problem, with the results of the files before it, which stay
+  /// The response for a problem that ends the form: the problem, with the results so far. Files that became assets stay
   /// stored.
   func response(to problem: Problem) -> HTTPResponse {
     isEmpty
@@ -94,7 +94,7 @@ private struct AddedAssetsJSON: Encodable {
   }
 }
 
-/// A problem, with the results of the files before it.
+/// A problem that ends a form, with the results so far.
 private struct UploadFailureJSON: Encodable {
   let problem: ProblemJSON
   let results: [UploadResult]

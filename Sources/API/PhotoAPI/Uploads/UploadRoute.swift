@@ -84,4 +84,10 @@ extension Problem {
       413, "file-too-large", "The file is too large",
       detail: "A file may have at most \(limit) bytes (upload.fileBytes).")
   }
+
+  static func tooManyFiles(limit: Int) -> Problem {
+    Problem(
+      413, "too-many-files", "Too many files",
+      detail: "One request may have at most \(limit) files (upload.filesPerRequest). Send the others in another one.")
+  }
 }
