@@ -209,8 +209,17 @@ struct CachingTests {
     let third = try daemon.post("/v1/cachingManagers", "{}")
     #expect(third.status == 429 && third["Retry-After"] != nil)
     let assets = try (0..<5).map { try daemon.identifier(String(format: "p%02d.jpg", $0)) }
-    let tooMany = try daemon.post("/v1/cachingManagers/\(ids[0])/startCaching", #"{"assets": \#(Self.list(assets))}"#)
-    #expect(tooMany.status == 400 && tooMany.json["parameter"] as? String == "assets")
+    let all = #"{"assets": \#(Self.list(assets)), "targetSize": "20x20""#
+    let path = "/v1/cachingManagers/\(ids[1])"
+    let some = try daemon.post(path + "/startCaching", all + "}")
+    #expect(some.status == 200 && some.json["started"] as? Int == 3)
+    #expect(some.json["leftOut"] as? [String] == Array(assets[3...]), "more assets than a manager takes are no error")
+    #expect(try daemon.post(path + "/window", all + #", "visible": [0, 4]}"#, method: "PUT").status == 200)
+    let stopped = try daemon.post(path + "/stopCaching", all + "}")
+    #expect(stopped.status == 200 && stopped.json["stopped"] as? Int == 3)
+    let tooMany = #"{"assets": \#(Self.list(repeatElement("a", count: 100_001)))}"#
+    let refused = try daemon.post(path + "/startCaching", tooMany)
+    #expect(refused.status == 400 && refused.json["parameter"] as? String == "assets")
     for (part, leftOut) in [(assets[..<2], []), (assets[2...], Array(assets[3...]))] {
       let started = try daemon.post(
         "/v1/cachingManagers/\(ids[0])/startCaching", #"{"assets": \#(Self.list(part)), "targetSize": "20x20"}"#)

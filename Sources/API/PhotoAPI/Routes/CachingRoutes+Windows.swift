@@ -56,7 +56,7 @@ extension CachingRoutes {
     let collection = try body.text("collection").map { text throws(Problem) in
       try LocalIdentifier(parameter: text, "collection")
     }
-    let identifiers = try body.identifiers("assets", atMost: managers.limits.assets)
+    let identifiers = try body.identifiers("assets", atMost: Self.maximumNamedAssets)
     try body.finish()
     guard let visible else { throw Self.invalidVisible }
     let list: WindowRequest.List =

@@ -5,6 +5,9 @@ import ImageService
 import PhotoModel
 
 struct CachingRoutes: Sendable {
+  /// Maximum number of assets that a request names. A manager may have room for fewer, and leaves the rest out.
+  static let maximumNamedAssets = 100_000
+
   let managers: CachingManagerRegistry
   let queries: QueryService
   let presets: ImagePresets
@@ -137,11 +140,11 @@ struct CachingRoutes: Sendable {
     var client = try ClientName(request)
     var body = try JSONObjectReader(request)
     try client.read(&body)
-    let identifiers = try body.identifiers("assets", atMost: managers.limits.assets)
+    let identifiers = try body.identifiers("assets", atMost: Self.maximumNamedAssets)
     let query = try query(&body)
     try body.finish()
     guard let identifiers else {
-      throw QueryReader.invalid("assets", "must be a list of at most \(managers.limits.assets) localIdentifiers")
+      throw QueryReader.invalid("assets", "must be a list of at most \(Self.maximumNamedAssets) localIdentifiers")
     }
     return (client, identifiers, query)
   }
