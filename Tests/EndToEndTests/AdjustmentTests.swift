@@ -113,6 +113,8 @@ struct AdjustmentTests {
     let saved = try daemon.get(asset + "/resources/adjustmentData/data")
     #expect(saved.json["formatIdentifier"] as? String == "photod.adjustments")
     #expect(resources[2]["size"] as? Int == saved.body.count)
+    #expect(resources[1]["size"] is NSNull && resources[2]["uti"] is NSNull, "what is not known is null")
+    #expect(resources.allSatisfy { Set($0.keys) == ["type", "uti", "filename", "size", "isLocal"] })
   }
 
   @Test("invalid adjustments are a 422 that names the operation, and change nothing")

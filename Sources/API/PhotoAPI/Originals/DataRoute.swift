@@ -30,29 +30,19 @@ struct DataRoute: Sendable {
   func list(_ identifier: LocalIdentifier, _ request: HTTPRequest, _ principal: Principal) throws(Problem)
     -> HTTPResponse
   {
-    struct Payload: Encodable {
-      struct Resource: Encodable {
-        let type: String
-        let uti: String?
-        let filename: String
-        let size: Int64?
-        let isLocal: Bool
-      }
-      let resources: [Resource]
-    }
     try QueryReader(request.target).finish()
     let found = try files(of: identifier, includesSidecars: true, principal)
     var resources = found.resources.map { resource in
-      Payload.Resource(
+      ResourceJSON(
         type: resource.type.rawValue, uti: resource.uniformTypeIdentifier, filename: resource.filename,
         size: resource.size, isLocal: !queries.originals.isInCloud(resource.file))
     }
     resources += try edited(found, principal).map { resource in
-      Payload.Resource(
+      ResourceJSON(
         type: resource.type.rawValue, uti: resource.uniformTypeIdentifier, filename: resource.filename,
         size: resource.size, isLocal: true)
     }
-    let body = JSONBody.encode(Payload(resources: resources))
+    let body = JSONBody.encode(ResourceListJSON(resources: resources))
     return JSONResponse(body, tag: EntityTag.strong(over: body), cacheControl: QueryService.cacheControl)
       .response(to: request.head)
   }
