@@ -68,7 +68,10 @@ struct EndpointTableTests {
         documented["\(method.uppercased()) \(path)"] = (operation as? Object)?["operationId"] as? String
       }
     }
-    let table = Endpoint.all.map { ("\($0.method.name) \($0.path.text)", $0.operationID) }
+    var table = Endpoint.all.map { ("\($0.method.name) \($0.path.text)", $0.operationID) }
+    for endpoint in Endpoint.all where endpoint.method == .get {
+      table.append(("HEAD \(endpoint.path.text)", endpoint.operationID + "Head"))
+    }
     #expect(documented == Dictionary(uniqueKeysWithValues: table))
     #expect(try TestDaemon.ofCards(1).get("/openapi.json").body == answer.body)
   }

@@ -44,7 +44,7 @@ extension Endpoint {
             "The asset, or the result of each file.", "Asset", "UploadedAsset", "UploadResults",
             "AddedAssets"),
         ],
-        problems: [404, 409, 422, 500, 507]),
+        problems: [400, 404, 408, 409, 413, 415, 422, 500, 502, 504, 507], problemComponent: "UploadProblem"),
       handler: .upload { api, exchange, body throws(Problem) in
         guard let body else { throw .missingUpload }
         try api.uploads.receive(body, exchange)

@@ -34,7 +34,7 @@ extension Endpoint {
         "Executes a change list (performChanges), as a whole or not at all.",
         description: "Needs the scopes read and write.", body: "ChangeList",
         responses: [.json(200, "The change is made and durable.", "ChangeOutcome")],
-        problems: [400, 403, 404, 409, 412, 415, 422, 500, 507], problemComponent: "ChangeProblem"),
+        problems: [400, 403, 404, 409, 412, 415, 422, 500, 502, 504, 507], problemComponent: "ChangeProblem"),
       handler: .change { api, exchange throws(Problem) in
         try api.changes.perform(exchange.request, exchange.principal)
       }),

@@ -37,13 +37,13 @@ extension Endpoint {
           """,
         query: [.text("v", "The required contentVersion; makes the response immutable.")],
         responses: [APIResponse].validated(
-          "The picture.", .media(["image/jpeg", "image/png"]),
+          "The picture.", .media(["image/jpeg", "image/png", "image/webp"]),
           [.lastModified, .imageResult, .acceptRanges, .serverTiming, .link],
           notModified: "The picture matches If-None-Match.")
           + [
             APIResponse(
               206, "The requested byte range; several ranges as multipart/byteranges.",
-              .media(["image/jpeg", "image/png", "multipart/byteranges"]),
+              .media(["image/jpeg", "image/png", "image/webp", "multipart/byteranges"]),
               [
                 .entityTag, .lastModified, .cacheControl, .acceptRanges, .contentRange, .imageResult, .serverTiming,
                 .link,

@@ -155,8 +155,8 @@ extension Endpoint {
       encoded: scales the values of the file. linear: scales in linear light, which keeps the brightness of fine detail \
       and takes longer.
       """),
-    .number(
-      "bitDepth", 8...16, default: 8,
+    .oneOf(
+      "bitDepth", [8, 16], default: 8,
       """
       8 or 16 bits a channel. 16 needs format=png, and applies to originals with more than 8 bits; others have 8.
       """, needs: "format=png"),

@@ -21,7 +21,7 @@ extension Endpoint {
             201, "The staged upload.", .json(["StagedUpload"]),
             [.cacheControl, .location, .uploadOffset, .uploadComplete, .uploadLength, .uploadLimit])
         ],
-        problems: [409, 500, 507]),
+        problems: [400, 408, 409, 413, 500, 507], problemComponent: "StagedUploadProblem"),
       handler: .upload { api, exchange, body throws(Problem) in try api.uploads.create(body, exchange) }),
 
     Endpoint(
@@ -45,7 +45,10 @@ extension Endpoint {
           request that still appends to it ends.
           """,
         body: "UploadPart",
-        responses: [progress("The bytes are stored and synced.")], problems: [404, 409, 500, 507]),
+        responses: [
+          progress("The bytes are stored and synced."), APIResponse(415, component: "PartTypeUnsupported"),
+        ],
+        problems: [400, 404, 408, 409, 413, 500, 507], problemComponent: "StagedUploadProblem"),
       handler: .upload { api, exchange, body throws(Problem) in try api.uploads.append(body, exchange) }),
 
     Endpoint(

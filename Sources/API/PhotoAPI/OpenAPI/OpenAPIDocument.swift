@@ -45,14 +45,18 @@ enum OpenAPIDocument {
     var paths: [String: JSONValue] = [:]
     for resource in Resource.all {
       var item: [String: JSONValue] = [:]
-      for endpoint in resource.endpoints { item[endpoint.method.name.lowercased()] = operation(of: endpoint) }
+      for endpoint in resource.endpoints {
+        let members = operation(of: endpoint)
+        item[endpoint.method.name.lowercased()] = .object(members)
+        if endpoint.method == .get { item["head"] = .object(headOperation(members, of: endpoint)) }
+      }
       paths[resource.path.text] = .object(item)
     }
     return .object(paths)
   }
 
   /// The operation object (OpenAPI 3.1 §4.8.10).
-  private static func operation(of endpoint: Endpoint) -> JSONValue {
+  private static func operation(of endpoint: Endpoint) -> [String: JSONValue] {
     let operation = endpoint.operation
     var object: [String: JSONValue] = [
       "operationId": .string(endpoint.operationID), "summary": .string(operation.summary),
@@ -64,7 +68,22 @@ enum OpenAPIDocument {
     if let body = operation.body { object["requestBody"] = .reference("requestBodies", body) }
     if let credentials = operation.credentials { object["security"] = security(credentials) }
     if operation.isEndless { object["x-streaming"] = true }
-    return .object(object)
+    return object
+  }
+
+  /// HEAD of a resource, derived from its GET: the responses have no bodies.
+  private static func headOperation(_ get: [String: JSONValue], of endpoint: Endpoint) -> [String: JSONValue] {
+    var object = get
+    object["operationId"] = .string("\(endpoint.operationID)Head")
+    object["summary"] = "The fields of the response to GET, without its body."
+    object["responses"] = .object(
+      responses(of: endpoint).mapValues { response in
+        guard case .object(var members) = response else { return response }
+        members.removeValue(forKey: "content")
+        members.removeValue(forKey: "links")
+        return .object(members)
+      })
+    return object
   }
 
   private static func pathParameter(_ name: String) -> JSONValue {
@@ -98,6 +117,7 @@ enum OpenAPIDocument {
   private static func problem(_ status: Int) -> JSONValue {
     switch status {
     case 401: .reference("responses", "Unauthorized")
+    case 416: .reference("responses", "RangeNotSatisfiable")
     case 403: .reference("responses", "Forbidden")
     case 429, 503: .reference("responses", "RetryLater")
     default: .reference("responses", "Problem")

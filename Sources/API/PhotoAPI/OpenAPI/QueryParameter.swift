@@ -47,6 +47,19 @@ struct QueryParameter: Sendable {
     return parameter
   }
 
+  /// One of a few numbers, in ascending order.
+  static func oneOf(
+    _ name: String, _ numbers: [Int], default standard: Int, _ description: String, needs: String? = nil
+  ) -> QueryParameter {
+    var schema: [String: JSONValue] = ["type": "integer", "enum": .array(numbers.map { .integer($0) })]
+    // Redundant, and easier for tools without enumerations of numbers.
+    schema["minimum"] = numbers.first.map { .integer($0) }
+    schema["maximum"] = numbers.last.map { .integer($0) }
+    var parameter = QueryParameter(name, description, schema, default: .integer(standard))
+    parameter.needs = needs
+    return parameter
+  }
+
   /// One of the raw values of an enumeration.
   static func word<Word: RawRepresentable & CaseIterable>(
     _ name: String, _ words: Word.Type, default standard: Word? = nil, _ description: String? = nil,
