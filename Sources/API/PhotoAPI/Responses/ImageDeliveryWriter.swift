@@ -23,6 +23,8 @@ final class ImageDeliveryWriter: Sendable {
   private let logger: Logger
   private let writer = MultipartWriter(boundary: Boundary.make())
   private let hasStarted = Atomic<Bool>(false)
+  /// The last degraded frame of an x-mixed-replace response: the content of its last part if the task fails.
+  private let replaced = Mutex<ImageFrame?>(nil)
 
   /// - Parameter delivered: called with the final frame before it is handed to the connection.
   init(
@@ -60,6 +62,7 @@ final class ImageDeliveryWriter: Sendable {
 
   private func degraded(_ frame: ImageFrame) {
     guard form != .single else { return }
+    if form == .replace { replaced.withLock { $0 = frame } }
     let isFirst = start()
     let head = writer.partHead(headers.part(frame, isFinal: false))
     switch (isFirst, form) {
@@ -106,8 +109,10 @@ final class ImageDeliveryWriter: Sendable {
       let head = writer.partHead(headers.part(problem, body: body, requestID: requestID))
       reply.write([head, body, writer.closing])
     } else {
-      // The browser keeps showing the last frame; closing the connection would blank it.
-      reply.write([writer.closing])
+      // The browser has the head of a part that can't come. An empty picture could show as a broken one, and closing
+      // the connection would blank the last frame: so that frame is sent once more.
+      let frame = replaced.withLock { $0.take() }
+      reply.write([frame?.bytes ?? [], writer.closing], owner: frame?.bytesOwner)
     }
     reply.finish()
   }
