@@ -306,6 +306,9 @@ struct CredentialTests {
     #expect(Set(parts.dropFirst()) == ["Path=/", "HttpOnly", "SameSite=Strict", "Secure"])
     let plain = try daemon.ask("POST", "/v1/session", body: #"{"token": "\#(secret)"}"#)
     #expect(plain["Set-Cookie"]?.contains("Secure") == false)
+    let wrong = try daemon.ask("POST", "/v1/session", body: #"{"token": "x"}"#)
+    let detail = "The member token of the body is not a valid token."
+    #expect(wrong.status == 401 && wrong.json["detail"] as? String == detail)
     let cookie = "Cookie: \(parts[0])"
     #expect(!field.contains(secret))
     for target in ["/v1/assets", "/v1/assets/\(inside)/image?targetSize=16x16"] {

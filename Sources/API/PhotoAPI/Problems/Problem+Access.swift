@@ -47,6 +47,7 @@ extension Problem {
       switch refusal {
       case .expired: "The token has expired."
       case .revoked: "The token was revoked."
+      case .malformed where credential == .session: "The member token of the body is not a valid token."
       case .malformed: "The Authorization field does not contain a valid token."
       case .unknown, .invalidSignature, .wrongResource, .missingReadScope: "The token is unknown."
       }

@@ -9,6 +9,11 @@ extension Problem {
     404, "request-not-found", "No such request",
     detail: "You have no active request with that requestID, and none that ended within the last minute.")
 
+  /// For a request that can't be cancelled any more.
+  static let requestEnded = Problem(
+    404, "request-not-found", "No such request",
+    detail: "The request has ended. For a minute after that, GET /v1/requests/{requestID} reports its result.")
+
   static let versionGone = Problem(
     404, "version-gone", "The version no longer exists",
     detail: "The asset has another contentVersion now. GET /v1/assets/{localIdentifier} returns it.", parameter: "v")
@@ -71,7 +76,8 @@ extension Problem {
         parameter: "requestID")
     case .cancelled:
       self.init(
-        409, "request-cancelled", "The request was cancelled", detail: "It was cancelled before a response was sent.")
+        409, "request-cancelled", "The request was cancelled",
+        detail: "It was cancelled before its final frame was sent.")
     case .failed:
       self.init(
         500, "original-unreadable", "The original can't be read",

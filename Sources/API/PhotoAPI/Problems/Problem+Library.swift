@@ -49,7 +49,9 @@ extension Problem {
   init(_ error: AssetSourceError) {
     switch error {
     case .malformedCursor:
-      self = .invalidParameter("This daemon did not issue that cursor. Start again without it.", parameter: "cursor")
+      self = .invalidParameter(
+        "The cursor was issued for another query or order, or not by this daemon. Start again without it.",
+        parameter: "cursor")
     case .noSuchCollection: self = .collectionNotFound
     case .queryTooExpensive:
       self.init(

@@ -49,7 +49,7 @@ struct AuthorizationRoutes: Sendable {
           429, "too-many-sessions", "Too many sessions", detail: "Sign out elsewhere, or wait until a session ends.",
           fields: ["Retry-After": "60"])
       case .refused(let refusal):
-        throw accessPolicy.throttled(Problem(refusal, .bearer), refusal, .session, request.head, from: peer)
+        throw accessPolicy.throttled(Problem(refusal, .session), refusal, .session, request.head, from: peer)
       }
     }
   }

@@ -27,8 +27,10 @@ struct RequestRoutes: Sendable {
 
   func cancel(_ requestID: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
-    guard images.cancelRequest(requestID, owner: principal.name, includingOtherOwners: principal.seesAllOwners) else {
-      throw .requestNotFound
+    let seesAllOwners = principal.seesAllOwners
+    guard images.cancelRequest(requestID, owner: principal.name, includingOtherOwners: seesAllOwners) else {
+      let ended = images.request(requestID, owner: principal.name, includingOtherOwners: seesAllOwners)
+      throw ended == nil ? Problem.requestNotFound : Problem.requestEnded
     }
     return HTTPResponse(204, [("Cache-Control", "no-store")])
   }
