@@ -89,6 +89,8 @@ struct StagedUploadTests {
     #expect(try daemon.append([1], to: location, at: picture.count).status == 409)
     let asset = try daemon.post("/v1/assets", #"{"upload": "\#(made.json["upload"] as? String ?? "")"}"#)
     #expect(asset.status == 201 && asset.json["relativePath"] as? String == "2021/07/a.jpg", "\(asset.json)")
+    let again = try daemon.post("/v1/assets", #"{"upload": "\#(made.json["upload"] as? String ?? "")"}"#)
+    #expect(again.status == 200 && again["Location"] == asset["Location"], "the response may have been lost")
     #expect(FileManager.default.contents(atPath: daemon.library + "/2021/07/a.jpg") == Data(picture))
     #expect(TestDaemon.files(in: daemon.library) == ["2021/07/a.jpg"])
     #expect(try daemon.get(location, method: "HEAD").status == 404)

@@ -41,6 +41,8 @@ package final class LibraryFiles: Sendable {
   let logger: Logger
   /// The bytes of the staged uploads, and the requests that append to them.
   let staged: StagedUploadTable
+  /// The assets that staged uploads became.
+  let finished: FinishedUploads
 
   /// - Parameters:
   ///   - directory: the folder of the library; for a bucket, a folder for uploads on their way.
@@ -64,6 +66,7 @@ package final class LibraryFiles: Sendable {
     probe = FileProbe(root: root, limits: limits, timeZone: zone)
     mediaProbe = MediaProbe(limits: limits, timeZone: zone)
     staged = StagedUploadTable(limitBytes: options.stagedBytes, limitPerOwner: options.stagedPerCaller)
+    finished = FinishedUploads(lifetimeSeconds: options.stagedSeconds)
     countStagedUploads()
   }
 

@@ -64,7 +64,7 @@ extension UploadedAsset {
   /// The response to an upload of one file.
   func response(_ tokens: TokenCodec, for principal: Principal) -> HTTPResponse {
     .json(
-      UploadedAssetJSON(self, tokens, for: principal), status: isNew ? 201 : .ok,
+      UploadedAssetJSON(self, tokens, for: principal), status: isNew && !isRepeated ? 201 : .ok,
       location: "/v1/assets/\(asset.localIdentifier.rawValue)")
   }
 }

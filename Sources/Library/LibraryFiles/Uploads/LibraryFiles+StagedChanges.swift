@@ -20,16 +20,21 @@ import PhotoModel
 #endif
 
 extension LibraryFiles {
-  /// Creates an asset from a staged upload, with the same rules as ``add(_:named:for:)``.
+  /// Creates an asset from a staged upload, with the same rules as ``add(_:named:for:)``. Repeated for `stagedSeconds`,
+  /// it returns that asset again.
   package func addStaged(
-    _ identifier: UploadIdentifier, for principal: Principal
+    _ identifier: UploadIdentifier, for principal: Principal, now: Timestamp = LibraryFiles.now
   ) throws(LibraryFilesError) -> UploadedAsset {
     let prepared: PreparedFileChanges
     do throws(FileChangeFailure) {
       prepared = try prepare([.createFromUpload(identifier)], for: principal)
     } catch {
+      if case .noSuchUpload = error.reason, let earlier = try earlierResult(of: identifier, for: principal, now: now) {
+        return earlier
+      }
       throw error.reason
     }
+    // A repeated request waits for the lock until here, and then finds the outcome.
     defer { prepared.end() }
     fault(.filesMoved)
     let asset: Asset
@@ -41,10 +46,26 @@ extension LibraryFiles {
     }
     committed(prepared)
     refreshMoments()
-    guard case .createFromUpload(let change) = prepared.steps.first, case .existing = change.content else {
-      return UploadedAsset(asset: asset, isNew: true)
+    var isNew = true
+    if case .createFromUpload(let change) = prepared.steps.first, case .existing = change.content { isNew = false }
+    finished.add(
+      FinishedUploads.Outcome(owner: principal.name, asset: asset.localIdentifier, isNew: isNew, date: now),
+      of: identifier)
+    return UploadedAsset(asset: asset, isNew: isNew)
+  }
+
+  /// The result of an earlier request for the same staged upload. `nil`: there is none, or its asset is gone.
+  private func earlierResult(
+    of identifier: UploadIdentifier, for principal: Principal, now: Timestamp
+  ) throws(LibraryFilesError) -> UploadedAsset? {
+    guard let outcome = finished.outcome(of: identifier, owner: principal.name, now: now) else { return nil }
+    // A limited caller does not see the new asset, and gets only its identifier and version.
+    let isUnseen = outcome.isNew && principal.visibility != .everything
+    let viewer = isUnseen ? Principal(name: principal.name, scopes: principal.scopes) : principal
+    let asset = try inCatalogue { catalogue throws(AssetSourceError) in
+      try catalogue.asset(outcome.asset, for: viewer)
     }
-    return UploadedAsset(asset: asset, isNew: false)
+    return asset.map { UploadedAsset(asset: $0, isNew: outcome.isNew, isRepeated: true) }
   }
 
   package func committed(_ changes: PreparedFileChanges) {

@@ -19,6 +19,8 @@ package struct UploadedAsset: Sendable {
   package let asset: Asset
   /// Whether the asset is new; otherwise the same content already existed.
   package let isNew: Bool
+  /// The request for it was repeated: the asset is the result of an earlier one.
+  package internal(set) var isRepeated = false
 }
 
 /// A file that is about to get a path in the library.

@@ -1,0 +1,44 @@
+import LibraryFixtures
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+@testable import LibraryCatalogue
+@testable import LibraryFiles
+
+@Suite("What staged uploads became")
+struct FinishedUploadTests {
+  private static let other = Principal(name: "other", scopes: [.read, .write])
+
+  @Test("a repeated request for the asset of a used upload gets it again: for its owner, for a time, while it exists")
+  func repeated() throws {
+    let library = try TemporaryLibrary()
+    let files = try library.files(try library.catalogue()) { $0.stagedSeconds = 100 }
+    let identifier = try files.staged(UploadTests.dated, "a.jpg")
+    func add(after seconds: Int64, for principal: Principal = .local) throws -> UploadedAsset {
+      try files.addStaged(identifier, for: principal, now: Timestamp(milliseconds: seconds * 1000))
+    }
+    let first = try add(after: 0)
+    #expect(first.isNew && !first.isRepeated)
+    let again = try add(after: 99)
+    #expect(again.isRepeated && again.asset.localIdentifier == first.asset.localIdentifier)
+    let unknown = LibraryFilesError.noSuchUpload(identifier)
+    #expect(throws: unknown) { try add(after: 99, for: Self.other) }
+    #expect(throws: unknown) { try add(after: 101) }
+    try files.perform([.delete(first.asset.localIdentifier)])
+    #expect(throws: unknown) { try add(after: 99) }
+  }
+
+  @Test("the oldest outcomes of uploads are forgotten first")
+  func outcomes() {
+    let finished = FinishedUploads(limit: 2, lifetimeSeconds: 10)
+    let identifiers = (0..<3).map { _ in UploadIdentifier() }
+    let now = Timestamp(milliseconds: 0)
+    for identifier in identifiers {
+      let outcome = FinishedUploads.Outcome(owner: "a", asset: LocalIdentifier("x"), isNew: true, date: now)
+      finished.add(outcome, of: identifier)
+    }
+    let isKnown = identifiers.map { finished.outcome(of: $0, owner: "a", now: now) != nil }
+    #expect(isKnown == [false, true, true])
+  }
+}
