@@ -223,7 +223,7 @@ struct ExpositionTests {
     }
     let before = samples()
     #expect(before.values.allSatisfy { $0 == "0" })
-    #expect(before.keys.filter { $0.hasPrefix("photod_image_frames_total") }.count == 12)
+    #expect(before.keys.filter { $0.hasPrefix("photod_image_frames_total") }.count == 14)
     #expect(before.keys.filter { $0.hasPrefix("photod_image_stage_seconds_count") }.count == 6)
     var timings = StageTimings()
     timings[.decode] = .milliseconds(3)

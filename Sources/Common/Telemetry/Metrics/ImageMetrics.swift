@@ -4,7 +4,7 @@ import CoreMetrics
 package struct ImageMetrics: Sendable {
   /// The source of a frame's pixels. The raw values are those of `Image-Result`.
   package enum Source: String, Sendable, CaseIterable {
-    case memory, disk, derivative, embedded, original, network
+    case memory, disk, derivative, embedded, preview, original, network
   }
 
   package enum Kind: String, Sendable, CaseIterable {

@@ -26,7 +26,8 @@ extension ImageMetrics.Source {
       case .memory: .memory
       case .disk: .disk
       case .derivative: .derivative
-      case .embedded, .preview: .embedded
+      case .embedded: .embedded
+      case .preview: .preview
       case .original: .original
       case .network: .network
       }
