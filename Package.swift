@@ -186,7 +186,7 @@ let package = Package(
       [
         "Primitives", "JSONText", "PhotoModel", "PhotoPredicate", "Telemetry", "HTTPCore", "HTTPServer",
         "MediaMetadata", "ImageCodec", "AccessControl", "LibraryCatalogue", "LibraryFiles", "ImageService", "ZipFormat",
-        "CEmbeddedFiles", deque, orderedCollections, logging,
+        "Cryptography", "CEmbeddedFiles", deque, orderedCollections, logging,
       ]),
 
     .executableTarget(

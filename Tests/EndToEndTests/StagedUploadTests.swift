@@ -1,3 +1,4 @@
+import Cryptography
 import Foundation
 import GRDB
 import PhotoFixtures
@@ -194,6 +195,44 @@ struct StagedUploadTests {
     let asset = try daemon.post("/v1/assets", #"{"upload": "\#(location.split(separator: "/").last ?? "")"}"#)
     #expect(asset.status == 201, "\(asset.json)")
     #expect(FileManager.default.contents(atPath: daemon.library + "/2021/07/s.jpg") == Data(picture))
+  }
+
+  /// `Content-Digest` of bytes, after another algorithm.
+  private static func digest(_ bytes: [UInt8], _ name: String = "Content-Digest") -> String {
+    "\(name): sha-512=:AAAA:, sha-256=:\(Data(Digest.sha256(bytes)).base64EncodedString()):"
+  }
+
+  @Test("a body that does not match its digest is refused, and nothing of it is kept")
+  func digests() throws {
+    let daemon = try TestDaemon()
+    let picture = UploadTests.picture(6, size: 200_000)
+    let (right, wrong) = (Self.digest(picture), Self.digest([1]))
+    func isMismatch(_ answer: TestDaemon.Response) -> Bool {
+      answer.status == 400 && answer.json["type"] as? String == "/problems/digest-mismatch"
+    }
+    #expect(isMismatch(try daemon.upload(picture, "?filename=a.jpg", [wrong])))
+    #expect(isMismatch(try daemon.upload(picture, "?filename=a.jpg", [Self.digest([1], "Repr-Digest")])))
+    for field in ["sha-256", "sha-256=:AAAA:", "sha-256=\"x\"", "sha-512=:AAAA:,"] {
+      let malformed = try daemon.upload(picture, "?filename=a.jpg", ["Content-Digest: \(field)"])
+      #expect(malformed.status == 400 && malformed.json["parameter"] as? String == "Content-Digest", "\(field)")
+    }
+    #expect(TestDaemon.files(in: daemon.library).isEmpty)
+    let whole = Self.digest(picture, "Repr-Digest")
+    #expect(try daemon.upload(picture, "?filename=a.jpg", [right, whole]).status == 201)
+
+    let made = try daemon.stage(picture, "?filename=b.jpg", ["Upload-Complete: ?1", wrong])
+    let location = try #require(made["Location"])
+    #expect(isMismatch(made) && made["Upload-Offset"] == "0")
+    let start = Array(picture[..<1000])
+    #expect(try daemon.append(start, to: location, at: 0, [Self.digest(start)])["Upload-Offset"] == "1000")
+    let rest = Array(picture[1000...])
+    let refused = try daemon.append(rest, to: location, at: 1000, ["Upload-Complete: ?1", wrong])
+    #expect(isMismatch(refused) && refused["Upload-Offset"] == "1000")
+    #expect(try daemon.offset(location) == 1000)
+    let last = try daemon.append(rest, to: location, at: 1000, ["Upload-Complete: ?1", Self.digest(rest)])
+    #expect(last.status == 204 && last["Upload-Complete"] == "?1")
+    let asset = try daemon.post("/v1/assets", #"{"upload": "\#(location.split(separator: "/").last ?? "")"}"#)
+    #expect(asset.status == 200, "the same content as the first: \(asset.json)")
   }
 
   @Test("malformed and misplaced requests are refused with the reason, and change nothing")

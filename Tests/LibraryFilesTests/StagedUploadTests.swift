@@ -121,6 +121,19 @@ struct StagedUploadTests {
     #expect(FileManager.default.contents(atPath: path) == Data([1, 2, 3, 4]))
   }
 
+  @Test("the bytes of a request can be discarded, unless a newer one has begun")
+  func discarded() throws {
+    let library = try TemporaryLibrary()
+    let files = try library.files(try library.catalogue())
+    let identifier = try files.staged([1, 2], isEnd: false)
+    let append = try files.append(to: identifier, at: 2, for: .local)
+    try append.write([3, 4, 5])
+    try append.discard()
+    #expect(try files.progress(of: identifier, for: .local).offset == 2)
+    #expect(try files.continued(identifier, [6], at: 2, isEnd: true) == Self.progress(3, 3, true))
+    #expect(throws: LibraryFilesError.uploadSuperseded) { try append.discard() }
+  }
+
   @Test("after a restart an upload goes on at its last byte, and the asset has all its bytes")
   func restart() throws {
     let library = try TemporaryLibrary()

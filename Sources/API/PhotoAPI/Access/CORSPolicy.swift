@@ -30,8 +30,8 @@ struct CORSPolicy: Sendable {
   ].joined(separator: ", ")
   /// Request fields that a page may send in addition to the CORS-safelisted ones.
   private static let allowedHeaders = [
-    "Authorization", "Cache-Control", "Content-Disposition", "Content-Type", "If-Match", "If-Modified-Since",
-    "If-None-Match", "If-Range", "If-Unmodified-Since", "Last-Event-ID", "Range",
+    "Authorization", "Cache-Control", "Content-Digest", "Content-Disposition", "Content-Type", "If-Match",
+    "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since", "Last-Event-ID", "Range", "Repr-Digest",
     "Upload-Complete", "Upload-Length", "Upload-Offset",
   ].joined(separator: ", ")
   private static let preflightSeconds = 600

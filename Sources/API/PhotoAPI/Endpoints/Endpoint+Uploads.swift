@@ -12,7 +12,8 @@ extension Endpoint {
           As in the IETF draft of resumable uploads. The body may have the first bytes of the file, or all of them \
           with Upload-Complete: ?1. Upload-Length gives the length of the file, if it is known. The upload becomes an asset \
           by POST /v1/assets with {"upload": ID}, or by createAsset in a change list. One that receives nothing for \
-          upload.stagedSeconds is removed. Needs the scope add.
+          upload.stagedSeconds is removed. A body that does not match the sha-256 of its Content-Digest is refused, \
+          and its bytes are removed. Needs the scope add.
           """,
         query: [.text("filename", "The file's name. Default: from Content-Disposition.", example: "IMG_1.jpg")],
         body: "UploadStart",
@@ -42,7 +43,8 @@ extension Endpoint {
         description: """
           Upload-Offset is the offset of the body's first byte. If it is not the upload's current offset, the response \
           is 409 with the current one in Upload-Offset. Upload-Complete: ?1 says that the file ends with this body. A \
-          request that still appends to it ends.
+          request that still appends to it ends. A body that does not match the sha-256 of its Content-Digest is \
+          refused, and the offset is the one before it.
           """,
         body: "UploadPart",
         responses: [

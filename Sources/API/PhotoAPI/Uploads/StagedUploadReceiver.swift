@@ -17,16 +17,22 @@ final class StagedUploadReceiver: Sendable {
   private let isEnd: Bool
   private let reply: Reply
   private let append = Mutex<StagedAppend?>(nil)
+  /// `nil`: the sender announced no digest.
+  private let digest: Mutex<BodyDigest?>
   private let hasEnded = Atomic<Bool>(false)
 
   /// - Parameters:
   ///   - isNew: the request creates the staged upload.
   ///   - isEnd: the file ends with this body.
-  init(_ route: UploadRoute, _ body: StreamedBody?, isNew: Bool, isEnd: Bool, _ reply: Reply) {
+  ///   - digest: that the sender announced for this body.
+  init(
+    _ route: UploadRoute, _ body: StreamedBody?, isNew: Bool, isEnd: Bool, digest: BodyDigest?, _ reply: Reply
+  ) {
     self.route = route
     self.body = body
     self.isNew = isNew
     self.isEnd = isEnd
+    self.digest = Mutex(digest)
     self.reply = reply
   }
 
@@ -63,11 +69,12 @@ final class StagedUploadReceiver: Sendable {
           guard append.offset + Int64(piece.count) <= route.limits.fileBytes else {
             throw .fileTooLarge(limit: route.limits.fileBytes)
           }
+          digest.withLock { $0?.update(piece) }
           try route.mappingErrors { () throws(LibraryFilesError) in try append.write(piece) }
           return nil
         case .end: return try finish(append)
         case .failed(let failure):
-          // The bytes so far are a part of the file.
+          // The bytes so far are a part of the file. No digest tells whether they arrived intact.
           _ = try route.mappingErrors { () throws(LibraryFilesError) in try route.files.finish(append, isEnd: false) }
           throw Problem(failure)
         }
@@ -76,6 +83,10 @@ final class StagedUploadReceiver: Sendable {
   }
 
   private func finish(_ append: StagedAppend) throws(Problem) -> HTTPResponse {
+    guard digest.withLock({ $0?.matches() ?? true }) else {
+      try route.mappingErrors { () throws(LibraryFilesError) in try append.discard() }
+      throw .digestMismatch(fields: ["Upload-Offset": String(append.start)])
+    }
     let progress = try route.mappingErrors { () throws(LibraryFilesError) in
       try route.files.finish(append, isEnd: isEnd)
     }

@@ -14,6 +14,8 @@ import Synchronization
 final class UploadReceiver: Sendable {
   private struct State: Sendable {
     var form: UploadForm
+    /// `nil`: the sender announced none, or sends a form, whose files are stored before its end.
+    var digest: BodyDigest?
     /// The file that is being received.
     var file: IncomingFile?
     var name: String?
@@ -34,14 +36,16 @@ final class UploadReceiver: Sendable {
   private let hasAdded = Atomic<Bool>(false)
 
   init(
-    _ route: UploadRoute, _ form: UploadForm, _ body: StreamedBody, _ principal: Principal, _ exchange: RoutedRequest
+    _ route: UploadRoute, _ form: UploadForm, _ body: StreamedBody, _ digest: BodyDigest?, _ principal: Principal,
+    _ exchange: RoutedRequest
   ) {
     self.route = route
     self.body = body
     self.principal = principal
     head = exchange.request.head
     reply = exchange.reply
-    state = Mutex(State(form: form))
+    let isForm = if case .multipart = form { true } else { false }
+    state = Mutex(State(form: form, digest: isForm ? nil : digest))
   }
 
   deinit { end() }
@@ -102,6 +106,7 @@ final class UploadReceiver: Sendable {
   }
 
   private func take(_ piece: [UInt8], _ state: inout State) throws(Problem) -> HTTPResponse? {
+    state.digest?.update(piece)
     if case .json(let name, let bytes) = state.form {
       if bytes.isEmpty, piece.first != UInt8(ascii: "{") {
         // The content decides what a file is, not its Content-Type.
@@ -198,6 +203,7 @@ final class UploadReceiver: Sendable {
   }
 
   private func end(_ state: inout State) throws(Problem) -> HTTPResponse? {
+    guard state.digest?.matches() ?? true else { throw .digestMismatch() }
     switch state.form {
     case .single(let name):
       guard let file = state.file.take() else { return nil }

@@ -27,11 +27,13 @@ extension UploadRoute {
     if let announced, let length = fields.length, fields.isEnd ? announced != length : announced > length {
       throw Problem.stagedUpload(.uploadLengthMismatch(length: length, offset: 0))
     }
+    let digest = try BodyDigest(head, isWhole: fields.isEnd)
     // With Upload-Complete: ?1 the whole file is in this request.
     let length = fields.length ?? (fields.isEnd ? announced : nil)
     if max(length ?? 0, announced ?? 0) > limits.fileBytes { throw .fileTooLarge(limit: limits.fileBytes) }
     try uploadBegins()
-    let receiver = StagedUploadReceiver(self, body, isNew: true, isEnd: fields.isEnd, exchange.reply)
+    let receiver = StagedUploadReceiver(
+      self, body, isNew: true, isEnd: fields.isEnd, digest: digest, exchange.reply)
     receiver.begin { [files] () throws(LibraryFilesError) in
       try files.stage(named: name, length: length, for: principal)
     }
@@ -53,13 +55,15 @@ extension UploadRoute {
     guard let offset = fields.offset else {
       throw QueryReader.invalid("Upload-Offset", "is missing; HEAD gives the offset to continue at")
     }
+    let digest = try BodyDigest(head, isWhole: false)
     let identifier = try Self.identifier(exchange)
     let announced = Self.announcedBytes(body)
     guard (announced ?? 0) <= limits.fileBytes - offset, (fields.length ?? 0) <= limits.fileBytes else {
       throw .fileTooLarge(limit: limits.fileBytes)
     }
     try uploadBegins()
-    let receiver = StagedUploadReceiver(self, body, isNew: false, isEnd: fields.isEnd, exchange.reply)
+    let receiver = StagedUploadReceiver(
+      self, body, isNew: false, isEnd: fields.isEnd, digest: digest, exchange.reply)
     receiver.begin { [files] () throws(LibraryFilesError) in
       try files.append(
         to: identifier, at: offset, bytes: announced, length: fields.length, isEnd: fields.isEnd, for: principal)

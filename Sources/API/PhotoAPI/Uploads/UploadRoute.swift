@@ -60,8 +60,9 @@ final class UploadRoute: Sendable {
     if case .single = form, let length = body.length, Int64(length) > limits.fileBytes {
       throw .fileTooLarge(limit: limits.fileBytes)
     }
+    let digest = try BodyDigest(exchange.request.head, isWhole: true)
     try uploadBegins()
-    UploadReceiver(self, form, body, principal, exchange).begin()
+    UploadReceiver(self, form, body, digest, principal, exchange).begin()
   }
 
   /// Takes a place among the concurrent uploads, until ``uploadEnded()``. Throws 503 if no place is free.

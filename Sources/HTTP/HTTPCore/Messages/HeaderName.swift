@@ -7,7 +7,7 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
   case transferEncoding, via, cookie, contentDisposition
   case accessControlRequestHeaders, accessControlRequestMethod, accessControlRequestPrivateNetwork
   case secFetchDest, secFetchMode, secFetchSite, xForwardedFor, xForwardedHost, xForwardedProto, xRealIP
-  case uploadComplete, uploadLength, uploadOffset, traceparent
+  case uploadComplete, uploadLength, uploadOffset, traceparent, contentDigest, reprDigest
 
   /// The name in lower case.
   package var text: StaticString {
@@ -50,6 +50,8 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
     case .uploadLength: "upload-length"
     case .uploadOffset: "upload-offset"
     case .traceparent: "traceparent"
+    case .contentDigest: "content-digest"
+    case .reprDigest: "repr-digest"
     }
   }
 
@@ -79,7 +81,7 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
       }
     case 9: self = bytes[range.lowerBound] | 0x20 == UInt8(ascii: "x") ? one(.xRealIP) : one(.forwarded)
     case 10: self = one(.connection)
-    case 11: self = one(.traceparent)
+    case 11: self = bytes[range.lowerBound] | 0x20 == UInt8(ascii: "t") ? one(.traceparent) : one(.reprDigest)
     case 12: self = one(.contentType)
     case 13:
       switch bytes[range.lowerBound] | 0x20 {
@@ -91,7 +93,8 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
       }
     case 14:
       switch bytes[range.upperBound - 2] | 0x20 {
-      case UInt8(ascii: "s"): self = one(.secFetchDest)
+      case UInt8(ascii: "s"):
+        self = bytes[range.lowerBound] | 0x20 == UInt8(ascii: "c") ? one(.contentDigest) : one(.secFetchDest)
       case UInt8(ascii: "d"): self = one(.secFetchMode)
       case UInt8(ascii: "t"): self = named(.secFetchSite, .contentLength)
       default: self = .other

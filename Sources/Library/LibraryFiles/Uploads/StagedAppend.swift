@@ -84,6 +84,20 @@ package final class StagedAppend: Sendable {
     try result.get()
   }
 
+  /// Removes the bytes that this request has written: the offset is `start` again.
+  package func discard() throws(LibraryFilesError) {
+    let result = state.withLock { state -> Result<Void, LibraryFilesError> in
+      if state.isSuperseded { return .failure(.uploadSuperseded) }
+      guard ftruncate(file.descriptor, off_t(start)) == 0 else {
+        return .failure(LibraryFilesError(SystemError(code: errno)))
+      }
+      state.offset = start
+      return .success(())
+    }
+    try result.get()
+    try sync()
+  }
+
   /// Sets the file's modification time, which becomes the creation date of an asset without a date of its own. Call it
   /// after the last write.
   package func setModificationDate(_ date: Timestamp) throws(LibraryFilesError) {
