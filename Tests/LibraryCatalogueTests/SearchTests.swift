@@ -191,6 +191,8 @@ struct SearchTests {
       "originalFilename BEGINSWITH 'IMG_12'", "originalFilename BEGINSWITH[c] 'img_'",
       "originalFilename CONTAINS[c] '23'",
       "originalFilename CONTAINS 'G_12'", "originalFilename CONTAINS[c] 'É'",
+      "originalFilename BEGINSWITH[cd] 'ete'", "originalFilename CONTAINS[d] 'TE\u{301}'",
+      "originalFilename ==[cd] 'E\u{301}te.PNG'",
       "relativePath == '2024/summer/21/IMG_1234.jpg'",
       "relativePath BEGINSWITH '2024/su'", "relativePath CONTAINS[c] 'MER/21/img'", "relativePath CONTAINS '/'",
       "originalFilename CONTAINS '1234' AND isFavorite == YES", "originalFilename == ''",

@@ -103,8 +103,12 @@ extension Dice {
       guard case .integer(let mask) = value(of: key.type) else { fatalError() }
       subject.mask = mask
     }
-    let foldsCase = (key.type == .string || key.type == .strings) && oneIn(2)
-    return PredicateComparison(subject, test(of: subject, schema), foldsCase: foldsCase).plain
+    var folding: TextFolding = []
+    if key.type == .string || key.type == .strings {
+      if oneIn(2) { folding.insert(.letterCase) }
+      if oneIn(3) { folding.insert(.diacritics) }
+    }
+    return PredicateComparison(subject, test(of: subject, schema), folding: folding).plain
   }
 
   private mutating func test(

@@ -60,6 +60,7 @@ struct SQLAgreementTests {
     "a comparison of a list holds if it holds for any of its texts; a list without texts is absent",
     arguments: [
       ("ANY keywords == 'a'", [0, 2]), ("keywords CONTAINS 'a'", [0, 2]), ("keywords CONTAINS[c] 'A'", [0, 2]),
+      ("keywords CONTAINS[cd] '\u{C1}'", [0, 2]), ("keywords CONTAINS[d] 'A'", []),
       ("ANY keywords != 'a'", [0, 1]), ("NOT ANY keywords == 'a'", [1, 3]), ("NOT ANY keywords != 'a'", [2, 3]),
       ("ANY keywords BEGINSWITH 'b'", [0]), ("ANY keywords CONTAINS ','", [1]), ("ANY keywords IN {'c\"', 'x'}", [1]),
       ("ANY keywords IN {}", []), ("keywords == nil", [3]), ("NOT keywords == nil", [0, 1, 2]),

@@ -51,6 +51,7 @@ struct SearchQueryTests {
       ("originalFilename == 'IMG_1.jpg'", "=img 1 jpg"), ("relativePath ==[c] 'A/b.JPG'", "=a b jpg"),
       ("originalFilename BEGINSWITH 'IMG_1'", "img 1>"), ("originalFilename BEGINSWITH 'IMG_'", "img"),
       ("originalFilename CONTAINS[c] 'mg_1'", "<mg 1>"), ("originalFilename CONTAINS '_1.'", "1"),
+      ("originalFilename CONTAINS[cd] '\u{C9}t'", "<et>"),
       ("relativePath CONTAINS 'x'", "<x>"), ("originalFilename == '.'", nil), ("originalFilename ENDSWITH 'x'", nil),
       ("originalFilename != 'x'", nil), ("uniformTypeIdentifier == 'x'", nil), ("NOT (originalFilename == 'x')", nil),
     ] as [(String, String?)])

@@ -4,7 +4,7 @@ import PhotoPredicate
 extension FetchPredicate {
   /// Whether the term limits a key to a few listed values.
   func isOneOf(_ key: String) -> Bool {
-    guard case .comparison(let comparison) = self, comparison.subject.key.name == key, !comparison.foldsCase else {
+    guard case .comparison(let comparison) = self, comparison.subject.key.name == key, comparison.folding.isEmpty else {
       return false
     }
     switch comparison.test {

@@ -44,13 +44,13 @@ extension PredicateComparison {
       return literals.contains { type.order(value, folded($0)) == 0 }
     case .string(let comparison, let text):
       guard case .string(let value) = value else { return false }
-      return comparison.holds(value, foldsCase ? CaseFolding.folded(text) : text)
+      return comparison.holds(value, folding.folded(text))
     }
   }
 
   private func folded(_ value: PropertyValue) -> PropertyValue {
-    guard foldsCase, case .string(let text) = value else { return value }
-    return .string(CaseFolding.folded(text))
+    guard !folding.isEmpty, case .string(let text) = value else { return value }
+    return .string(folding.folded(text))
   }
 }
 

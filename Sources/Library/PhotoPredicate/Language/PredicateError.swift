@@ -34,8 +34,8 @@ package enum Expectation: Sendable, Hashable {
   case escape
   /// Text without U+0000, which occurs in no property and ends strings in C.
   case textWithoutNUL
-  /// `[c]`, the only option.
-  case caseOption
+  /// `[c]`, `[d]` or `[cd]`, after the opening bracket.
+  case foldingOption
   /// At most this many of an item that ``PredicateLimits`` names.
   case atMost(Int, of: String)
 }
@@ -62,7 +62,7 @@ extension Expectation: CustomStringConvertible {
     case .closingQuote(let quote): "the closing \(quote)"
     case .escape: #"n, r, t, ', ", \ or uXXXX after the backslash (a backslash itself is \\)"#
     case .textWithoutNUL: "no U+0000"
-    case .caseOption: "c], the only option (it ignores case, not accents)"
+    case .foldingOption: "c], d] or cd] (c ignores case, d accents)"
     case .atMost(let limit, let what): "at most \(limit) \(what)"
     }
   }

@@ -68,7 +68,7 @@ extension PredicateParser {
     let sign = token
     if case .subject(let subject, _) = left { try check(relation, of: subject, at: sign) }
     try advance()
-    let option = try caseOption()
+    let option = try foldingOption()
     let (start, context) = (token, left.contextOfOtherSide)
     guard case .operand(let right) = try operand(context) else {
       throw error(at: start.range, expectation(context))
@@ -84,7 +84,7 @@ extension PredicateParser {
         throw error(at: range, .value(of: subject.key, orNil: false))
       }
       try check(option, for: subject)
-      return PredicateComparison(subject, .property(relation, other), foldsCase: option != nil)
+      return PredicateComparison(subject, .property(relation, other), folding: option?.folding ?? [])
     case (.literal(let literal), .literal):
       throw error(at: literal.range, anyKey)
     }
@@ -92,32 +92,32 @@ extension PredicateParser {
 
   private func relation(
     _ relation: PredicateComparison.Relation, of subject: PredicateComparison.Subject, _ literal: Literal,
-    option: Token?
+    option: FoldingOption?
   ) throws(PredicateError) -> PredicateComparison {
     try check(option, for: subject)
     let takesNil = subject.isNullable && subject.mask == nil && !relation.isOrdering
     if case .null = literal.kind, takesNil { return PredicateComparison(subject, .isNil(relation == .equal)) }
     let value = try value(of: literal, for: subject, orNil: takesNil)
-    return PredicateComparison(subject, .relation(relation, value), foldsCase: option != nil)
+    return PredicateComparison(subject, .relation(relation, value), folding: option?.folding ?? [])
   }
 
   private mutating func between(_ subject: PredicateComparison.Subject) throws(PredicateError) -> PredicateComparison {
     guard subject.key.type.isOrdered else { throw unexpected(.oneOf(subject.key.type.operators)) }
     try advance()
-    let option = try caseOption()
+    let option = try foldingOption()
     try check(option, for: subject)
     try take(.openBrace, else: .list(of: subject.key))
     let lower = try listed(for: subject)
     try take(.comma, else: .oneOf([","]))
     let upper = try listed(for: subject)
     try take(.closeBrace, else: .oneOf(["}"]))
-    return PredicateComparison(subject, .between(lower, upper), foldsCase: option != nil)
+    return PredicateComparison(subject, .between(lower, upper), folding: option?.folding ?? [])
   }
 
   private mutating func oneOf(_ subject: PredicateComparison.Subject) throws(PredicateError) -> PredicateComparison {
     guard subject.key.type != .strings else { throw unexpected(.oneOf(subject.key.type.operators)) }
     try advance()
-    let option = try caseOption()
+    let option = try foldingOption()
     try check(option, for: subject)
     try take(.openBrace, else: .list(of: subject.key))
     var values: [PropertyValue] = []
@@ -129,7 +129,7 @@ extension PredicateParser {
       values.append(try listed(for: subject))
     }
     try advance()
-    return PredicateComparison(subject, .oneOf(values), foldsCase: option != nil)
+    return PredicateComparison(subject, .oneOf(values), folding: option?.folding ?? [])
   }
 
   /// A value in a list.
@@ -147,38 +147,45 @@ extension PredicateParser {
     if subject.key.type == .strings, comparison == .contains { return try contains(subject) }
     guard subject.key.type == .string else { throw unexpected(.oneOf(subject.key.type.operators)) }
     try advance()
-    let option = try caseOption()
+    let option = try foldingOption()
     let start = token
     guard case .string(let text) = try listed(for: subject) else { preconditionFailure("a string's value is a string") }
     if comparison == .like, LikePattern.wildcardCount(text) > limits.wildcards {
       throw error(at: start.range, .atMost(limits.wildcards, of: "* and ? in a pattern"))
     }
-    return PredicateComparison(subject, .string(comparison, text), foldsCase: option != nil)
+    return PredicateComparison(subject, .string(comparison, text), folding: option?.folding ?? [])
   }
 
   /// `CONTAINS` after a list: one of its texts is equal.
   private mutating func contains(_ list: PredicateComparison.Subject) throws(PredicateError) -> PredicateComparison {
     try advance()
-    let option = try caseOption()
+    let option = try foldingOption()
     let value = try listed(for: PredicateComparison.Subject(list.key.element))
-    return PredicateComparison(list, .relation(.equal, value), foldsCase: option != nil)
+    return PredicateComparison(list, .relation(.equal, value), folding: option?.folding ?? [])
   }
 
-  /// `[c]`, if present: its first token.
-  private mutating func caseOption() throws(PredicateError) -> Token? {
+  private struct FoldingOption {
+    let bracket: Token
+    let folding: TextFolding
+  }
+
+  /// `[c]`, `[d]` or `[cd]`, if present.
+  private mutating func foldingOption() throws(PredicateError) -> FoldingOption? {
     guard token.kind == .sign(.openBracket) else { return nil }
     let bracket = token
     try advance()
-    guard case .name(let name) = token.kind, name == "c" || name == "C" else { throw unexpected(.caseOption) }
+    guard case .name(let name) = token.kind, let folding = TextFolding(name: String(name)) else {
+      throw unexpected(.foldingOption)
+    }
     try advance()
     guard token.kind == .sign(.closeBracket) else { throw unexpected(.oneOf(["]"])) }
     try advance()
-    return bracket
+    return FoldingOption(bracket: bracket, folding: folding)
   }
 
-  private func check(_ option: Token?, for subject: PredicateComparison.Subject) throws(PredicateError) {
+  private func check(_ option: FoldingOption?, for subject: PredicateComparison.Subject) throws(PredicateError) {
     guard let option, subject.key.type != .string else { return }
-    throw error(at: option.range, .value(of: subject.key, orNil: false))
+    throw error(at: option.bracket.range, .value(of: subject.key, orNil: false))
   }
 
   private func check(

@@ -4,13 +4,14 @@
 //     predicate   = conjunction *( ( "OR" | "||" ) conjunction )
 //     conjunction = negation *( ( "AND" | "&&" ) negation )
 //     negation    = ( "NOT" | "!" ) negation | comparison
-//     comparison  = operand relation [ "[c]" ] operand
-//                 | operand "BETWEEN" [ "[c]" ] "{" value "," value "}"
-//                 | operand "IN" [ "[c]" ] "{" [ value *( "," value ) ] "}"
-//                 | operand ( "BEGINSWITH" | "ENDSWITH" | "CONTAINS" | "LIKE" ) [ "[c]" ] string
+//     comparison  = operand relation [ option ] operand
+//                 | operand "BETWEEN" [ option ] "{" value "," value "}"
+//                 | operand "IN" [ option ] "{" [ value *( "," value ) ] "}"
+//                 | operand ( "BEGINSWITH" | "ENDSWITH" | "CONTAINS" | "LIKE" ) [ option ] string
 //                 | "ANY" list relation-or-operator ...    (as for strings: true if any text of the list fulfils it)
-//                 | list "CONTAINS" [ "[c]" ] string
+//                 | list "CONTAINS" [ option ] string
 //                 | "TRUEPREDICATE" | "FALSEPREDICATE" | "(" predicate ")"
+//     option      = "[c]" | "[d]" | "[cd]"
 //     operand     = primary *( ( "&" | "|" ) primary )
 //     primary     = key | value | "(" operand ")" | "CAST" "(" date "," '"NSDate"' ")"
 //

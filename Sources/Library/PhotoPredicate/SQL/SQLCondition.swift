@@ -64,7 +64,7 @@ package struct SQLCondition: Sendable, Hashable {
     case .property(let relation, let other):
       appendSubject(comparison, columns)
       append(relation, mayBeNull: comparison.subject.isNullable || other.isNullable, isBothSided: true)
-      appendSubject(PredicateComparison(other, comparison.test, foldsCase: comparison.foldsCase), columns)
+      appendSubject(PredicateComparison(other, comparison.test, folding: comparison.folding), columns)
     case .isNil(let isNil):
       appendSubject(comparison, columns)
       sql += isNil ? " IS NULL" : " IS NOT NULL"
@@ -84,15 +84,14 @@ package struct SQLCondition: Sendable, Hashable {
       }
       sql += ")"
     case .string(let stringOperator, let text):
-      let folded = comparison.foldsCase ? CaseFolding.folded(text) : text
-      append(stringOperator, folded, comparison, columns)
+      append(stringOperator, comparison.folding.folded(text), comparison, columns)
     }
   }
 
   private mutating func appendSubject(_ comparison: PredicateComparison, _ columns: SQLColumns) {
     let expression = columns[comparison.subject.key].expression
-    if comparison.foldsCase {
-      sql += "\(SQLFunction.fold.name)(\(expression))"
+    if !comparison.folding.isEmpty {
+      sql += "\(SQLFunction.name(of: comparison.folding))(\(expression))"
     } else if let mask = comparison.subject.mask {
       sql += "(\(expression) & ?)"
       values.append(.integer(mask))
@@ -118,7 +117,7 @@ package struct SQLCondition: Sendable, Hashable {
     case .boolean(let value): sql += value ? "1" : "0"
     case .integer(let number): bind(.integer(number))
     case .real(let number): bind(.real(number))
-    case .string(let text): bind(.text(comparison.foldsCase ? CaseFolding.folded(text) : text))
+    case .string(let text): bind(.text(comparison.folding.folded(text)))
     case .date(let date): bind(.integer(date.milliseconds))
     case .name: preconditionFailure("a name belongs to an enumeration")
     case .strings: preconditionFailure("a list is no literal")
@@ -174,7 +173,7 @@ package struct SQLCondition: Sendable, Hashable {
 
   /// A range of the column, which an index can serve; no index holds folded text.
   private mutating func appendPrefix(_ prefix: String, _ comparison: PredicateComparison, _ columns: SQLColumns) {
-    guard !comparison.foldsCase, !prefix.isEmpty else {
+    guard comparison.folding.isEmpty, !prefix.isEmpty else {
       return appendPart(prefix, comparison, columns, "substr(", ", 1, \(prefix.unicodeScalars.count)) = ?")
     }
     appendSubject(comparison, columns)
@@ -212,7 +211,7 @@ package struct SQLCondition: Sendable, Hashable {
     case (2, .anyText, _, .literal(let text)): append(.endsWith, text, comparison, columns)
     case (3, .anyText, .literal(let text), .anyText): append(.contains, text, comparison, columns)
     default:
-      if case .literal(let prefix) = parts.first, !comparison.foldsCase {
+      if case .literal(let prefix) = parts.first, comparison.folding.isEmpty {
         appendPrefix(prefix, comparison, columns)
         sql += " AND "
       }

@@ -5,13 +5,18 @@ package struct SQLFunction: Sendable {
   package let argumentCount: Int
   package let body: @Sendable ([SQLValue]) -> SQLValue
 
-  package static let all = [fold, like, text]
+  package static let all = [fold(.letterCase), fold(.diacritics), fold([.letterCase, .diacritics]), like, text]
 
-  /// `photod_fold(text)`: see ``CaseFolding``. NULL for a value that is not text.
-  package static let fold = SQLFunction(name: "photod_fold", argumentCount: 1) { arguments in
-    guard case .text(let text) = arguments[0] else { return .null }
-    return .text(CaseFolding.folded(text))
+  /// `photod_fold_c(text)`, `photod_fold_d(text)`, `photod_fold_cd(text)`: see ``TextFolding``. NULL for a value that
+  /// is not text.
+  private static func fold(_ folding: TextFolding) -> SQLFunction {
+    SQLFunction(name: name(of: folding), argumentCount: 1) { arguments in
+      guard case .text(let text) = arguments[0] else { return .null }
+      return .text(folding.folded(text))
+    }
   }
+
+  static func name(of folding: TextFolding) -> String { "photod_fold_\(folding.name)" }
 
   /// `photod_text(text)`: the text with U+FFFD in place of bytes that are not UTF-8, as it reaches Swift. NULL for a value
   /// that is not text.

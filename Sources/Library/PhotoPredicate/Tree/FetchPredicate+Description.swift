@@ -25,7 +25,7 @@ extension FetchPredicate: CustomStringConvertible {
 extension PredicateComparison: CustomStringConvertible {
   package var description: String {
     if let element = ofElement { return "ANY \(element)" }
-    let option = foldsCase ? "[c]" : ""
+    let option = folding.isEmpty ? "" : "[\(folding.name)]"
     let type = subject.key.type
     return switch test {
     case .relation(let relation, let value): "\(subject) \(relation.rawValue)\(option) \(value.literal(of: type))"

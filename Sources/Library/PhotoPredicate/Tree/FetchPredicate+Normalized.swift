@@ -36,9 +36,8 @@ extension FetchPredicate {
   /// The value that a boolean, enumeration or string must have according to a single term, of a normalised predicate.
   package func requiredValue(of key: PropertyKey) -> PropertyValue? {
     for case .comparison(let comparison) in conjuncts {
-      guard comparison.subject == PredicateComparison.Subject(key), key.type != .strings, !comparison.foldsCase else {
-        continue
-      }
+      guard comparison.subject == PredicateComparison.Subject(key), key.type != .strings, comparison.folding.isEmpty
+      else { continue }
       switch comparison.test {
       case .relation(.equal, let value): return value
       case .oneOf(let values) where values.count == 1: return values[0]

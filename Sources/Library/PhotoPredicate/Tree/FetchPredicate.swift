@@ -113,13 +113,13 @@ package struct PredicateComparison: Sendable, Hashable {
 
   package var subject: Subject
   package var test: Test
-  /// `[c]`: only for strings; the case of both sides is folded (see ``CaseFolding``).
-  package var foldsCase: Bool
+  /// `[c]`, `[d]` or `[cd]`: only for strings.
+  package var folding: TextFolding
 
-  package init(_ subject: Subject, _ test: Test, foldsCase: Bool = false) {
+  package init(_ subject: Subject, _ test: Test, folding: TextFolding = []) {
     self.subject = subject
     self.test = test
-    self.foldsCase = foldsCase
+    self.folding = folding
   }
 
   /// For a list of texts: the comparison that must hold for any of them. `nil` for other keys, and for a comparison
@@ -127,7 +127,7 @@ package struct PredicateComparison: Sendable, Hashable {
   var ofElement: PredicateComparison? {
     if case .isNil = test { return nil }
     guard subject.key.type == .strings else { return nil }
-    return PredicateComparison(Subject(subject.key.element), test, foldsCase: foldsCase)
+    return PredicateComparison(Subject(subject.key.element), test, folding: folding)
   }
 
   fileprivate var needsLocationScope: Bool {
