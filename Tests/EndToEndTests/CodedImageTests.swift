@@ -84,6 +84,22 @@ struct CodedImageTests {
     #expect(used == [isAVCodec ? "avcodec" : "hevc"])
   }
 
+  @Test(
+    "pictures and videos that are coded in RGB are rendered exactly", .enabled(if: isBuilt("avcodec")),
+    arguments: ["automatic", "libde265"])
+  func rgb(_ setting: String) throws {
+    guard Self.isBuilt("hevc") else { return }
+    let daemon = try TestDaemon(
+      { files in
+        try files.put(RGBSamples.heic, "rgb.heic")
+        try files.put(RGBSamples.movie, "rgb.mp4")
+      }, arguments: ["--set", "decoders.hevc=\(setting)"])
+    for name in ["rgb.heic", "rgb.mp4"] {
+      let shown = try pixels(name, "targetSize=max", daemon).channels(3)
+      #expect(largestDifference(shown, RGBSamples.pixels) == 0, "\(name)")
+    }
+  }
+
   @Test("an AVIF grid is rendered whole, with alpha, cropped and turned", .enabled(if: isBuilt("av1")))
   func avif() throws {
     let daemon = try TestDaemon { files in

@@ -82,21 +82,27 @@ static int reason_of(int error) {
   }
 }
 
-// The bits and the subsampling of planar YCbCr in native order. Formats whose names begin with yuvj have the full range,
-// which the daemon knows from the file.
-static bool is_as_requested(const decoder_request *request, const AVFrame *frame) {
+// 0 if the frame is the requested one, else a DECODER_REASON: unsupported if its samples can't be sent. They are planar
+// and in native order. RGB is 4:4:4 in planes of green, blue and red, which is the order of H.273's matrix 0. Formats
+// whose names begin with yuvj have the full range, which the daemon knows from the file.
+static int check_frame(const decoder_request *request, const AVFrame *frame) {
   const AVPixFmtDescriptor *const format = av_pix_fmt_desc_get(frame->format);
-  if (!format || format->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_BE | AV_PIX_FMT_FLAG_PAL)) return false;
+  const uint64_t others = AV_PIX_FMT_FLAG_BE | AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM |
+                          AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_FLOAT;
+  if (!format || format->flags & others) return DECODER_REASON_UNSUPPORTED;
+  if (format->nb_components > 1 && !(format->flags & AV_PIX_FMT_FLAG_PLANAR)) return DECODER_REASON_UNSUPPORTED;
   const bool has_chroma = format->nb_components >= 3;
-  if (has_chroma && !(format->flags & AV_PIX_FMT_FLAG_PLANAR)) return false;
+  // Such as 4:1:1 and 4:4:0.
+  if (has_chroma && (format->log2_chroma_w > 1 || format->log2_chroma_h > format->log2_chroma_w))
+    return DECODER_REASON_UNSUPPORTED;
   uint32_t chroma = DECODER_CHROMA_NONE;
   if (has_chroma)
     chroma = format->log2_chroma_h == 1   ? DECODER_CHROMA_420
              : format->log2_chroma_w == 1 ? DECODER_CHROMA_422
                                           : DECODER_CHROMA_444;
-  if (has_chroma && (format->log2_chroma_w > 1 || format->log2_chroma_h > format->log2_chroma_w)) return false;
-  return chroma == request->chroma && (uint32_t)format->comp[0].depth == request->bit_depth &&
-         (uint32_t)frame->width == request->width && (uint32_t)frame->height == request->height;
+  const bool is_requested = chroma == request->chroma && (uint32_t)format->comp[0].depth == request->bit_depth &&
+                            (uint32_t)frame->width == request->width && (uint32_t)frame->height == request->height;
+  return is_requested ? 0 : DECODER_REASON_MISMATCH;
 }
 
 // Decodes a sample and sends its rows, unless it is to be left out.
@@ -109,7 +115,7 @@ static int decode_tile(decoder_job *job, AVCodecContext *context, uint32_t index
   AVFrame *frame = av_frame_alloc();
   if (!packet || !frame || av_new_packet(packet, (int)bytes) != 0) return DECODER_REASON_MEMORY;
   packet->flags = AV_PKT_FLAG_KEY;
-  const int reason = decoder_read_extents(job, tile.first_extent, tile.extent_count, packet->data);
+  int reason = decoder_read_extents(job, tile.first_extent, tile.extent_count, packet->data);
   if (reason) return reason;
   int error = avcodec_send_packet(context, packet);
   av_packet_free(&packet);
@@ -118,7 +124,8 @@ static int decode_tile(decoder_job *job, AVCodecContext *context, uint32_t index
   if (error == 0) error = avcodec_receive_frame(context, frame);
   if (error != 0) return decoder_allocation_failed ? DECODER_REASON_MEMORY : reason_of(error);
   if (frame->decode_error_flags != 0) return DECODER_REASON_MALFORMED;
-  if (!is_as_requested(&job->request, frame)) return DECODER_REASON_MISMATCH;
+  reason = check_frame(&job->request, frame);
+  if (reason) return reason;
   *sent = !decoder_skips_tile(job, index, frame->data[0], frame->linesize[0]);
   if (*sent)
     decoder_send_rows(

@@ -132,6 +132,11 @@ extension Problem {
         415, "format-unsupported", "The format is not supported",
         detail: "The original is a RAW file without a preview that could be shown, and the installed version of LibRaw "
           + "does not support its camera or its compression.")
+    case .decoderFailed(let format, .unsupported):
+      self.init(
+        415, "format-unsupported", "The format is not supported",
+        detail: "The original is of the type \(format.uniformTypeIdentifier), and its decoder does not support a "
+          + "feature of it, such as the sampling of its colours.")
     case .decoderInterrupted:
       self.init(
         503, "decoder-interrupted", "The decoder was interrupted",

@@ -48,7 +48,7 @@ extension ImageMetrics.Failure {
     case .deadlineExceeded: self = .deadlineExceeded
     case .failed, .codec(.readFailed), .codec(.outOfMemory), .codec(.decoderInterrupted): self = .originalUnreadable
     case .codec(.unsupported), .codec(.decoderUnavailable), .codec(.encoderUnavailable),
-      .codec(.decoderFailed(.raw, .unsupported)):
+      .codec(.decoderFailed(_, .unsupported)):
       self = .formatUnsupported
     case .codec(.limitExceeded), .codec(.outputTooLarge): self = .imageTooLarge
     case .codec(.malformed), .codec(.truncated), .codec(.decoderFailed): self = .imageUnreadable
