@@ -22,6 +22,11 @@ struct FullResolutionTests {
       $0.interoperabilityIndex = "R03"
     }
     let png = PNGFile(.rgb(depth: 8)).encoded(scene)
+    // BT.2020 with PQ and HLG, and Display P3.
+    func deep(_ primaries: UInt8, _ transfer: UInt8) -> [UInt8] {
+      DeepPixels(width: 160, height: 120, channels: 3) { x, y, _ in UInt16(x * 200 + y * 100) }
+        .png(chunks: PNGChunks.chunk("cICP", [primaries, transfer, 0, 1]))
+    }
     return [
       ("plain.jpg", true, plain), ("place.jpg", true, jpeg { $0.exif = place }),
       ("progressive.jpg", true, jpeg { $0.isProgressive = true }), ("rgb.jpg", true, jpeg { $0.color = .rgb }),
@@ -31,6 +36,7 @@ struct FullResolutionTests {
       ("arithmetic.jpg", false, jpeg { $0.isArithmetic = true }), ("inks.jpg", false, jpeg { $0.color = .cmyk }),
       ("truncated.jpg", false, Array(plain.dropLast(300))), ("trailer.jpg", false, plain + [0, 1, 2]),
       ("plain.png", true, png), ("trailer.png", false, png + [0]),
+      ("pq.png", false, deep(9, 16)), ("hlg.png", false, deep(9, 18)), ("p3.png", true, deep(12, 13)),
     ]
   }()
 
@@ -92,6 +98,16 @@ struct FullResolutionTests {
     let signed = try Self.shared.post("/v1/signedURLs", #"{"path": "\#(asset)/image"}"#).json["url"] as? String
     let isSignedFile = try Self.shared.get(#require(signed)).body == original
     #expect(!isSignedFile, "a signed URL grants a picture")
+  }
+
+  @Test("a PNG of high dynamic range becomes sRGB, whatever the size", arguments: ["pq.png", "hlg.png"])
+  func highRange(_ name: String) throws {
+    for query in ["targetSize=max", "targetSize=max&dynamicRange=standard", "targetSize=160x120"] {
+      let answer = try Self.shared.get(Self.asset(name) + "/image?format=png&\(query)")
+      #expect(answer.status == 200 && answer.result("width") == "160", "\(query)")
+      let hasCodePoints = answer.body.indices.contains { answer.body[$0...].starts(with: Array("cICP".utf8)) }
+      #expect(!hasCodePoints, "\(query)")
+    }
   }
 
   @Test("the file has its own entity tag for HEAD, conditions and ranges; that of a render is valid too")
