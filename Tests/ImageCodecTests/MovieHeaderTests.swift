@@ -49,10 +49,10 @@ struct MovieHeaderTests {
   }
 
   static let durations: [(movie: Int, fragments: Int?, seconds: Double)] = [
-    (1200, nil, 2), (0, 900, 1.5), (0, nil, 2), (0xFFFF_FFFF, nil, 2), (600, 900, 1),
+    (1200, nil, 2), (0, 900, 1.5), (0, nil, 2), (0xFFFF_FFFF, nil, 2), (600, 900, 1.5),
   ]
 
-  @Test("the duration comes from the movie, else from its fragments, else from its track", arguments: durations)
+  @Test("the duration is that of the movie with its fragments, else that of its track", arguments: durations)
   func duration(_ movie: Int, _ fragments: Int?, _ seconds: Double) throws {
     let read = try header(
       MovieFile {

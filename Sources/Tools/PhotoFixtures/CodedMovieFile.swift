@@ -13,6 +13,12 @@ package struct CodedMovieFile: Sendable {
     }
   }
 
+  /// What says where the fragments of a movie are.
+  package enum FragmentIndex: Sendable {
+    /// One `sidx` before all fragments, or one before each; `mfra` after them.
+    case ofAll, ofEach, atEnd
+  }
+
   /// The sample description's entry.
   package var entry: [UInt8]
   package var frames: [Frame]
@@ -37,6 +43,11 @@ package struct CodedMovieFile: Sendable {
   package var compactSizeBits: Int?
   /// The frames of each fragment; `nil` for a movie that is not fragmented.
   package var framesPerFragment: Int?
+  package var fragmentIndex: FragmentIndex?
+  /// The tick at which the first frame of a fragmented movie is decoded.
+  package var firstTick = 0
+  /// Seconds that `mvhd` states; `nil` for those of the frames.
+  package var statedSeconds: Int?
   /// A JPEG that stands for the movie.
   package var coverArt: [UInt8]?
   package var brand = "isom"
@@ -75,7 +86,10 @@ package struct CodedMovieFile: Sendable {
 
   package var bytes: [UInt8] {
     let head = Boxes.fileType(brand, otherBrands)
-    guard framesPerFragment == nil else { return head + Boxes.box("moov", movie([], [])) + fragments(after: head) }
+    guard framesPerFragment == nil else {
+      let start = head + Boxes.box("moov", movie([], []))
+      return start + fragments(at: start.count)
+    }
     // The samples come first, so their places do not depend on the tables.
     let chunks = stride(from: 0, to: frames.count, by: framesPerChunk).map {
       Array(frames[$0..<min(frames.count, $0 + framesPerChunk)])
@@ -91,7 +105,7 @@ package struct CodedMovieFile: Sendable {
   }
 
   private func movie(_ chunks: [Int], _ offsets: [Int]) -> [UInt8] {
-    let seconds = frames.reduce(0) { $0 + $1.duration } / timescale
+    let seconds = statedSeconds ?? frames.reduce(0) { $0 + $1.duration } / timescale
     var movie = Boxes.fullBox(
       "mvhd", Boxes.number(created, 4), Boxes.number(created, 4), Boxes.number(1, 4), Boxes.number(seconds, 4),
       [UInt8](repeating: 0, count: 80))
@@ -160,27 +174,52 @@ package struct CodedMovieFile: Sendable {
     return Boxes.box("stbl", tables.flatMap { replacedTables[$0.0] ?? $0.1 })
   }
 
-  private func fragments(after head: [UInt8]) -> [UInt8] {
+  /// - Parameter start: the position of the first box.
+  private func fragments(at start: Int) -> [UInt8] {
     let count = framesPerFragment ?? 1
-    var time = 0
-    return stride(from: 0, to: frames.count, by: count).flatMap { first -> [UInt8] in
+    var time = firstTick
+    var parts: [(time: Int, duration: Int, bytes: [UInt8])] = []
+    for first in stride(from: 0, to: frames.count, by: count) {
       let part = frames[first..<min(frames.count, first + count)]
-      func fragment(_ offset: Int) -> [UInt8] {
-        let samples = part.flatMap {
-          Boxes.number($0.duration, 4) + Boxes.number($0.data.count, 4)
-            + Boxes.number($0.isKey ? 0 : 0x1_0000, 4) + Boxes.number($0.shift, 4)
-        }
-        return Boxes.box(
-          "moof", Boxes.fullBox("mfhd", Boxes.number(1, 4)),
-          Boxes.box(
-            "traf", Boxes.fullBox("tfhd", flags: 0x2_0000, Boxes.number(7, 4)),
-            Boxes.fullBox("tfdt", Boxes.number(time, 4)),
-            Boxes.fullBox(
-              "trun", version: 1, flags: 0xF01, Boxes.number(part.count, 4), Boxes.number(offset, 4), samples)))
-      }
-      defer { time += part.reduce(0) { $0 + $1.duration } }
-      return fragment(fragment(0).count + 8) + Boxes.box("mdat", part.flatMap(\.data))
+      let duration = part.reduce(0) { $0 + $1.duration }
+      let bytes = fragment(part, time, fragment(part, time, 0).count + 8) + Boxes.box("mdat", part.flatMap(\.data))
+      parts.append((time, duration, bytes))
+      time += duration
     }
+    let ofAll = fragmentIndex == .ofAll ? segmentIndex(firstTick, parts.map { ($0.bytes.count, $0.duration) }) : []
+    var file = ofAll
+    var entries: [UInt8] = []
+    for part in parts {
+      if fragmentIndex == .ofEach { file += segmentIndex(part.time, [(part.bytes.count, part.duration)]) }
+      entries += Boxes.number(part.time, 8) + Boxes.number(start + file.count, 8) + [1, 1, 1]
+      file += part.bytes
+    }
+    guard fragmentIndex == .atEnd else { return file }
+    let table = Boxes.fullBox(
+      "tfra", version: 1, Boxes.number(7, 4), Boxes.number(0, 4), Boxes.number(parts.count, 4), entries)
+    return file + Boxes.box("mfra", table, Boxes.fullBox("mfro", Boxes.number(table.count + 24, 4)))
+  }
+
+  private func fragment(_ part: ArraySlice<Frame>, _ time: Int, _ offset: Int) -> [UInt8] {
+    let samples = part.flatMap {
+      Boxes.number($0.duration, 4) + Boxes.number($0.data.count, 4)
+        + Boxes.number($0.isKey ? 0 : 0x1_0000, 4) + Boxes.number($0.shift, 4)
+    }
+    return Boxes.box(
+      "moof", Boxes.fullBox("mfhd", Boxes.number(1, 4)),
+      Boxes.box(
+        "traf", Boxes.fullBox("tfhd", flags: 0x2_0000, Boxes.number(7, 4)),
+        Boxes.fullBox("tfdt", Boxes.number(time, 4)),
+        Boxes.fullBox(
+          "trun", version: 1, flags: 0xF01, Boxes.number(part.count, 4), Boxes.number(offset, 4), samples)))
+  }
+
+  /// §8.16.3: segments that follow this box.
+  private func segmentIndex(_ time: Int, _ segments: [(bytes: Int, ticks: Int)]) -> [UInt8] {
+    Boxes.fullBox(
+      "sidx", Boxes.number(7, 4), Boxes.number(timescale, 4), Boxes.number(time, 4), Boxes.number(0, 4),
+      Boxes.number(segments.count, 4),
+      segments.flatMap { Boxes.number($0.bytes, 4) + Boxes.number($0.ticks, 4) + Boxes.number(0x9000_0000, 4) })
   }
 }
 

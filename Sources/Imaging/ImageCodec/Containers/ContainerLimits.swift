@@ -35,6 +35,12 @@ enum ContainerLimits {
   static let sampleBytes = 64 << 20
   /// Maximum number of a movie's fragments that are searched for a frame.
   static let fragments = 256
+  /// Maximum bytes that are read for the duration of a fragmented movie that does not state it. A fragment, or an index
+  /// of fragments, counts as much as one read of a remote file and its own length, any other box less. Where the limit
+  /// ends the search, the duration of the rest is estimated.
+  static let durationBytes = 512 << 10
+  static let fragmentReadBytes = 16 << 10
+  static let boxReadBytes = 2 << 10
   /// Number of key frames among which the first one that is not nearly black is chosen, and the time in seconds within
   /// which they must be.
   static let posterFrames = 6

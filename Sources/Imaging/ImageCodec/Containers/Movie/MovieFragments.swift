@@ -1,5 +1,5 @@
 // Finds key frames of a fragmented movie (ISO/IEC 14496-12 §8.8): its samples are described beside them, fragment by
-// fragment.
+// fragment. MovieFragments+Duration.swift adds up their durations.
 
 import PhotoModel
 
@@ -25,15 +25,35 @@ struct MovieFragments {
   /// sample_is_non_sync_sample.
   private static let dependentFlag = 0x1_0000
 
-  private let track: Int
+  let track: Int
   private let defaults: Defaults
+  /// The decoding time of the first sample that was read; `nil` before any.
+  private(set) var start: Int?
   /// The decoding time of the next fragment that does not state its own.
-  private var time = 0
+  var time = 0
+  /// Whether samples are read for their times, wherever their data are.
+  var readsOnlyTimes = false
   private var entriesRead = 0
 
   init(track: Int, defaults: Defaults) {
     self.track = track
     self.defaults = defaults
+  }
+
+  /// The default values of each track, by its number (§8.8.1).
+  ///
+  /// - Parameter box: `mvex`.
+  static func defaults(_ boxes: inout BoxReader, _ box: Box) throws(CodecError) -> [Int: Defaults] {
+    var defaults: [Int: Defaults] = [:]
+    var position = box.content.lowerBound
+    while let part = try boxes.next(&position, before: box.content.upperBound) {
+      guard part.type == "trex" else { continue }
+      var fields = try boxes.fields(of: part, atMost: 24)
+      _ = try fields.version()
+      let number = try fields.number(4)
+      defaults[number] = try Defaults(fields)
+    }
+    return defaults
   }
 
   /// Calls `body` for each key frame in turn, until it returns false.
@@ -46,11 +66,19 @@ struct MovieFragments {
       guard box.type == "moof" else { continue }
       fragments += 1
       if fragments > ContainerLimits.fragments { return }
-      var place = box.content.lowerBound
-      while let part = try boxes.next(&place, before: box.content.upperBound) {
-        if part.type == "traf", try !readTrack(&boxes, part, fragment: box, body) { return }
-      }
+      if try !readFragment(&boxes, box, body) { return }
     }
+  }
+
+  /// - Returns: false if no further frame is wanted.
+  mutating func readFragment(
+    _ boxes: inout BoxReader, _ fragment: Box, _ body: (MovieKeyFrame) -> Bool
+  ) throws(CodecError) -> Bool {
+    var position = fragment.content.lowerBound
+    while let part = try boxes.next(&position, before: fragment.content.upperBound) {
+      if part.type == "traf", try !readTrack(&boxes, part, fragment: fragment, body) { return false }
+    }
+    return true
   }
 
   /// - Returns: false if no further frame is wanted.
@@ -79,6 +107,7 @@ struct MovieFragments {
         var fields = try boxes.fields(of: box, atMost: 12)
         time = try fields.number(try fields.version().version == 1 ? 8 : 4)
       case "trun" where isOurs:
+        start = start ?? time
         if try !readRun(boxes.fields(of: box), &boxes, defaults, base: base, body) { return false }
       default: break
       }
@@ -104,7 +133,7 @@ struct MovieFragments {
       var sampleFlags = flags & 0x400 != 0 ? try fields.number(4) : defaults.flags
       if index == 0, let firstFlags { sampleFlags = firstFlags }
       let shift = flags & 0x800 != 0 ? try fields.signed32() : 0
-      if sampleFlags & Self.dependentFlag == 0 {
+      if !readsOnlyTimes, sampleFlags & Self.dependentFlag == 0 {
         let data = try MovieSamples.checked(offset, size, fileSize: boxes.fileSize)
         if !body(MovieKeyFrame(tick: MovieSamples.sum(time, shift), data: data)) { return false }
       }

@@ -11,6 +11,7 @@ enum MovieHeader {
     var timescale = 0
     var seconds = 0.0
     var fragmentedSeconds = 0.0
+    var fragmentDefaults: [Int: MovieFragments.Defaults]?
     var track: MovieTrack?
     var tracks = 0
     var metadata = MovieMetadata()
@@ -34,6 +35,7 @@ enum MovieHeader {
         let next = try MovieTrack(&boxes, track: box)
         if next.replaces(track) { track = next }
       case "mvex":
+        fragmentDefaults = try MovieFragments.defaults(&boxes, box)
         // §8.8.2: a fragmented movie states its duration here, if at all.
         guard let header = try boxes.first("mehd", in: box.content) else { break }
         var fields = try boxes.fields(of: header, atMost: 12)
@@ -53,7 +55,15 @@ enum MovieHeader {
     var header = MediaHeader(format: format, storedSize: track.size)
     header.orientation = track.orientation
     if format.mediaType == .video {
-      header.durationSeconds = [seconds, fragmentedSeconds, track.seconds].first { $0 > 0 } ?? 0
+      if let fragmentDefaults, fragmentedSeconds == 0 {
+        var fragments = MovieFragments(track: track.number, defaults: fragmentDefaults[track.number] ?? .init())
+        fragmentedSeconds = try fragments.seconds(
+          boxes.reader, from: movie.content.upperBound, timescale: track.timescale,
+          startsAtZero: track.framesPerSecond > 0)
+      }
+      // `mvhd` may cover only the samples in `moov`.
+      let covered = max(seconds, fragmentedSeconds)
+      header.durationSeconds = covered > 0 ? covered : track.seconds
       header.facts.subtypes = metadata.subtypes(framesPerSecond: track.framesPerSecond)
       if let description = track.sampleDescription {
         header.movie = try MovieFacts(&boxes, description: description, framesPerSecond: track.framesPerSecond)

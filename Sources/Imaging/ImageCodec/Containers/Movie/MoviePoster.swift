@@ -107,14 +107,7 @@ private struct Movie {
         if track.replaces(found) { found = track }
       case "mvex":
         isFragmented = true
-        var place = box.content.lowerBound
-        while let part = try boxes.next(&place, before: box.content.upperBound) {
-          guard part.type == "trex" else { continue }
-          var fields = try boxes.fields(of: part, atMost: 24)
-          _ = try fields.version()
-          let number = try fields.number(4)
-          defaults[number] = try MovieFragments.Defaults(fields)
-        }
+        defaults = try MovieFragments.defaults(&boxes, box)
       default: break
       }
     }
