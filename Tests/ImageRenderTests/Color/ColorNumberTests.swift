@@ -21,6 +21,10 @@ extension ColorTests {
 
   static let p3: @Sendable ([UInt8]) -> [UInt8] = { ReferenceColor.sRGB($0, ReferenceColor.p3, ReferenceColor.light) }
 
+  static let bt2020: @Sendable ([UInt8]) -> [UInt8] = {
+    ReferenceColor.sRGB($0, ReferenceColor.bt2020, ReferenceColor.light)
+  }
+
   static func damaged(_ chunk: PNGChunk) -> PNGChunk {
     var chunk = chunk
     chunk.isDamaged = true
@@ -51,6 +55,24 @@ extension ColorTests {
     Numbers(
       testDescription: "cICP outranks iCCP", chunks: [PNGChunk("cICP", [12, 13, 0, 1])], profile: ICCFile.adobeRGB,
       expected: p3),
+    Numbers(
+      testDescription: "BT.2020's primaries with the curve of video", chunks: [PNGChunk("cICP", [9, 14, 0, 1])],
+      expected: bt2020),
+    Numbers(
+      testDescription: "Display P3's primaries with the curve of video", chunks: [PNGChunk("cICP", [12, 1, 0, 1])],
+      expected: p3),
+    Numbers(
+      testDescription: "the primaries of cinemas with the curve of BT.601", chunks: [PNGChunk("cICP", [11, 6, 0, 1])],
+      expected: p3),
+    Numbers(
+      testDescription: "the cICP of BT.709 outranks iCCP", chunks: [PNGChunk("cICP", [1, 1, 0, 1])],
+      profile: ICCFile.displayP3, expected: nil),
+    Numbers(
+      testDescription: "unspecified primaries in cICP are ignored", chunks: [PNGChunk("cICP", [2, 13, 0, 1])],
+      profile: ICCFile.displayP3, expected: p3),
+    Numbers(
+      testDescription: "a cICP of the narrow range is ignored", chunks: [PNGChunk("cICP", [9, 1, 0, 0])],
+      profile: ICCFile.displayP3, expected: p3),
     Numbers(
       testDescription: "an unsupported cICP is ignored",
       chunks: [PNGChunk("cICP", [9, 17, 0, 1])], profile: ICCFile.displayP3, expected: p3),

@@ -13,9 +13,20 @@ package struct CodePoints: Sendable, Hashable {
     self.isFullRange = isFullRange
   }
 
-  /// The colours of the RGB that the matrix gives; `nil` is sRGB. The curves of video count as sRGB's: its pictures are
-  /// made to look right on the same displays.
+  /// The colours of the RGB that the matrix gives; `nil` is sRGB.
   package var calibration: ColorCalibration? {
+    let colors = self.colors
+    return colors.isSRGB ? nil : colors
+  }
+
+  /// Whether primaries and curve are known, so that ``colors`` are more than an assumption.
+  var areColorsKnown: Bool {
+    [1, 9, 11, 12].contains(primaries) && [1, 4, 5, 6, 7, 8, 11, 12, 13, 14, 15, 16, 18].contains(transfer)
+  }
+
+  /// The same as ``calibration``, also for sRGB. The curves of video count as sRGB's: its pictures are made to look
+  /// right on the same displays.
+  var colors: ColorCalibration {
     let primaries: ColorCalibration.Primaries =
       switch self.primaries {
       case 9: .bt2020
@@ -31,8 +42,7 @@ package struct CodePoints: Sendable, Hashable {
       case 18: .hybridLogGamma
       default: .sRGB
       }
-    let calibration = ColorCalibration(transfer: transfer, primaries: primaries)
-    return calibration.isSRGB ? nil : calibration
+    return ColorCalibration(transfer: transfer, primaries: primaries)
   }
 
   /// The conversion of samples to RGB (H.273 §8.3). Unspecified matrices are those of ITU-R BT.601, as in other readers.

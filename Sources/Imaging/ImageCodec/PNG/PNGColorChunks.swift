@@ -30,7 +30,7 @@ struct PNGColorChunks {
     switch type {
     case "iCCP" where iccp == nil: iccp = try Self.profile(at: content, length: length, &reader)
     case "cICP" where cicp == nil && length == 4:
-      cicp = try Self.checked(type, content, length, &reader).flatMap(Self.codePoints)
+      cicp = try Self.checked(type, content, length, &reader).flatMap(Self.colors)
     case "sRGB" where length == 1:
       if try Self.checked(type, content, length, &reader) != nil { isSRGB = true }
     case "gAMA" where exponent == nil && length == 4:
@@ -67,26 +67,12 @@ struct PNGColorChunks {
     return .deflated(data, declaredBytes: try SourceColor.declaredBytes(Array(start)))
   }
 
-  /// The colours for ITU-T H.273 code points, except those for video only: full range, RGB, and a curve of pictures.
-  private static func codePoints(_ bytes: ArraySlice<UInt8>) -> ColorCalibration? {
-    let values = Array(bytes)
+  /// The colours for ITU-T H.273 code points, except unknown ones and those for video only: full range, and RGB.
+  private static func colors(_ bytes: ArraySlice<UInt8>) -> ColorCalibration? {
+    let values = bytes.map { Int($0) }
     guard values[2] == 0, values[3] == 1 else { return nil }
-    let primaries: ColorCalibration.Primaries
-    switch values[0] {
-    case 1: primaries = .bt709
-    case 9: primaries = .bt2020
-    case 12: primaries = .displayP3
-    default: return nil
-    }
-    switch values[1] {
-    case 4: return ColorCalibration(transfer: .power(2.2), primaries: primaries)
-    case 5: return ColorCalibration(transfer: .power(2.8), primaries: primaries)
-    case 8: return ColorCalibration(transfer: .power(1), primaries: primaries)
-    case 13: return ColorCalibration(transfer: .sRGB, primaries: primaries)
-    case 16: return ColorCalibration(transfer: .perceptualQuantizer, primaries: primaries)
-    case 18: return ColorCalibration(transfer: .hybridLogGamma, primaries: primaries)
-    default: return nil
-    }
+    let points = CodePoints(primaries: values[0], transfer: values[1], matrix: 0, isFullRange: true)
+    return points.areColorsKnown ? points.colors : nil
   }
 
   /// A chunk's content, if its checksum is correct (§5.4: CRC-32 over type and content).

@@ -14,7 +14,7 @@ import PhotoModel
 
 package struct TilePass: Sendable {
   /// Increased whenever the same picture would give different tiles.
-  package static let epoch = 1
+  package static let epoch = 2
   /// Formats whose tiles can't be decoded one by one.
   package static let formats: [SourceFormat] = [.jpeg, .png, .bmp, .webp]
   /// Smaller pictures are decoded quickly enough for each tile.
