@@ -202,6 +202,32 @@ struct HEIFPictureTests {
         && plain.calibration == nil)
   }
 
+  @Test("a matrix that is not known is refused by its number, unless the picture is gray", arguments: 11...17)
+  func unknownMatrices(_ matrix: Int) throws {
+    // Matrix 12 follows from the primaries.
+    let points = File.nclx(matrix == 12 ? 2 : 9, 16, matrix, isFullRange: true)
+    let error = CodecError.unsupported("a picture whose colours have the matrix \(matrix) of ITU-T H.273")
+    #expect(throws: error) { _ = try picture([single([points])]) }
+    let gray = try picture([single([points], configuration: File.hvcC(chroma: 0))])
+    #expect(gray.conversion == YCbCrConversion(matrix: .weights(red: 0.299, blue: 0.114), isFullRange: true))
+  }
+
+  @Test("YCgCo is known, and unspecified and reserved matrices are BT.601's")
+  func knownMatrices() throws {
+    let bt601 = YCbCrConversion.Matrix.weights(red: 0.299, blue: 0.114)
+    for number in [2, 3, 5, 6, 8, 18, 255] {
+      for isFullRange in [false, true] {
+        let read = try picture([single([File.nclx(1, 13, number, isFullRange: isFullRange)])])
+        let expected = YCbCrConversion(matrix: number == 8 ? .yCgCo : bt601, isFullRange: isFullRange)
+        #expect(read.conversion == expected, "\(number)")
+      }
+    }
+    for (primaries, number) in [(1, 1), (9, 9)] {
+      let derived = CodePoints(primaries: primaries, matrix: 12, isFullRange: true).conversion
+      #expect(derived != nil && derived == CodePoints(matrix: number, isFullRange: true).conversion)
+    }
+  }
+
   @Test("the sequence parameter set describes the colours", arguments: [false, true], [0, 2])
   func parameterSets(_ isFullRange: Bool, _ subLayers: Int) throws {
     let unit = Self.parameterSet(isFullRange: isFullRange, subLayers: subLayers)

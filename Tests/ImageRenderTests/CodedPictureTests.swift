@@ -33,7 +33,7 @@ struct CodedPictureTests {
 
   static let conversions: [(Int, YCbCrConversion.Matrix)] = [
     (6, .weights(red: 0.299, blue: 0.114)), (1, .weights(red: 0.2126, blue: 0.0722)),
-    (9, .weights(red: 0.2627, blue: 0.0593)), (0, .identity),
+    (9, .weights(red: 0.2627, blue: 0.0593)), (0, .identity), (8, .yCgCo),
   ]
 
   @Test(

@@ -75,6 +75,10 @@ struct PaintedPicture: Sendable {
     switch conversion.matrix {
     case .identity:
       return (clamped((red - black) / lumaSpan), clamped(luma), clamped((blue - black) / lumaSpan))
+    case .yCgCo:
+      // Chroma has the scale of luma.
+      let (green, orange) = ((blue - 128 * one) / lumaSpan, (red - 128 * one) / lumaSpan)
+      return (clamped(luma - green + orange), clamped(luma + green), clamped(luma - green - orange))
     case .weights(let kr, let kb):
       let (cb, cr) = ((blue - 128 * one) / chromaSpan, (red - 128 * one) / chromaSpan)
       let (r, b) = (luma + 2 * (1 - kr) * cr, luma + 2 * (1 - kb) * cb)

@@ -64,9 +64,9 @@ ALWAYS_INLINE float clamped(float value, float high) {
       const size_t c = ((x + first) >> shift) - (first >> shift);                                              \
       const float luma = y[x] * m->y_scale + m->y_offset;                                                      \
       const float blue = cb[c] * m->c_scale + m->c_offset, red = cr[c] * m->c_scale + m->c_offset;             \
-      out[0] = (type)clamped(luma * m->y_red + red * m->cr_red, m->high);                                      \
+      out[0] = (type)clamped(luma * m->y_red + blue * m->cb_red + red * m->cr_red, m->high);                   \
       out[1] = (type)clamped(luma + blue * m->cb_green + red * m->cr_green, m->high);                          \
-      out[2] = (type)clamped(luma * m->y_blue + blue * m->cb_blue, m->high);                                   \
+      out[2] = (type)clamped(luma * m->y_blue + blue * m->cb_blue + red * m->cr_blue, m->high);                \
     }                                                                                                          \
   }
 

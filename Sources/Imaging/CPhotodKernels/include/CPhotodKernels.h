@@ -56,8 +56,9 @@ void photod_box_add_u16(const uint16_t *samples, size_t count, int phase, int st
 // Luma is y * y_scale + y_offset, and both chroma values likewise; 0...high is black to white.
 typedef struct {
   float y_scale, y_offset, c_scale, c_offset;
-  // red = luma * y_red + cr * cr_red, green = luma + cb * cb_green + cr * cr_green, blue = luma * y_blue + cb * cb_blue.
-  float y_red, cr_red, cb_green, cr_green, y_blue, cb_blue;
+  // red = luma * y_red + cb * cb_red + cr * cr_red, green = luma + cb * cb_green + cr * cr_green,
+  // blue = luma * y_blue + cb * cb_blue + cr * cr_blue.
+  float y_red, cb_red, cr_red, cb_green, cr_green, y_blue, cb_blue, cr_blue;
   float high;
 } photod_ycc;
 

@@ -45,18 +45,41 @@ package struct CodePoints: Sendable, Hashable {
     return ColorCalibration(transfer: transfer, primaries: primaries)
   }
 
-  /// The conversion of samples to RGB (H.273 §8.3). Unspecified matrices are those of ITU-R BT.601, as in other readers.
-  package var conversion: YCbCrConversion {
-    let kind: YCbCrConversion.Matrix =
-      switch matrix {
-      case 0: .identity
-      case 1: .weights(red: 0.2126, blue: 0.0722)
-      case 4: .weights(red: 0.30, blue: 0.11)
-      case 7: .weights(red: 0.212, blue: 0.087)
-      case 9, 10: .weights(red: 0.2627, blue: 0.0593)
-      default: .weights(red: 0.299, blue: 0.114)
-      }
+  /// The conversion of samples to RGB (H.273 §8.3); `nil` if it is none of those below. Unspecified and reserved
+  /// matrices are those of ITU-R BT.601, as in other readers. BT.2020's constant luminance counts as its other matrix.
+  package var conversion: YCbCrConversion? {
+    let kind: YCbCrConversion.Matrix
+    switch matrix {
+    case 0: kind = .identity
+    case 1: kind = .weights(red: 0.2126, blue: 0.0722)
+    case 4: kind = .weights(red: 0.30, blue: 0.11)
+    case 7: kind = .weights(red: 0.212, blue: 0.087)
+    case 8: kind = .yCgCo
+    case 9, 10: kind = .weights(red: 0.2627, blue: 0.0593)
+    case 12:
+      guard let derivedMatrix else { return nil }
+      kind = derivedMatrix
+    case 11, 13...17: return nil
+    default: kind = .bt601
+    }
     return YCbCrConversion(matrix: kind, isFullRange: isFullRange)
+  }
+
+  /// The matrix with luma's shares of the primaries' white; `nil` for primaries that are not known.
+  private var derivedMatrix: YCbCrConversion.Matrix? {
+    switch primaries {
+    case 1: .weights(red: 0.2126, blue: 0.0722)
+    case 9: .weights(red: 0.2627, blue: 0.0593)
+    case 12: .weights(red: 0.2290, blue: 0.0793)
+    default: nil
+    }
+  }
+
+  /// The conversion of a picture with this sampling. Gray has only luma, which all matrices have.
+  func checkedConversion(of chroma: ChromaSampling) throws(CodecError) -> YCbCrConversion {
+    if let conversion { return conversion }
+    if chroma == .none { return YCbCrConversion(matrix: .bt601, isFullRange: isFullRange) }
+    throw .unsupported("a picture whose colours have the matrix \(matrix) of ITU-T H.273")
   }
 }
 
@@ -65,8 +88,12 @@ package struct YCbCrConversion: Sendable, Hashable {
   package enum Matrix: Sendable, Hashable {
     /// Green, blue and red are the three planes.
     case identity
+    /// Luma, and how green and how orange a colour is: with the scale of luma, also in the narrow range.
+    case yCgCo
     /// The shares of red and blue in luma.
     case weights(red: Double, blue: Double)
+
+    static let bt601 = Matrix.weights(red: 0.299, blue: 0.114)
   }
 
   package let matrix: Matrix

@@ -23,6 +23,13 @@ extension photod_ycc {
       c_scale = Float(high / luma / Double(chromaWeight))
       c_offset = y_offset
       (y_red, cr_red, cb_green, cr_green, y_blue, cb_blue) = (0, 1, 0, 0, 0, 1)
+    case .yCgCo:
+      // Both planes of chroma have the scale of luma, also in the narrow range.
+      c_scale = Float(high / luma / Double(chromaWeight))
+      c_offset = Float(-high * 128 * one / luma)
+      (y_red, cb_red, cr_red) = (1, -1, 1)
+      cb_green = 1
+      (y_blue, cb_blue, cr_blue) = (1, -1, -1)
     case .weights(let red, let blue):
       let green = 1 - red - blue
       c_scale = Float(high / chroma / Double(chromaWeight))

@@ -64,8 +64,9 @@ struct HEIFPictureReader {
     let transformation = try HEIFTransformation(
       &boxes, size: color.size, by: properties.properties(of: item))
     return HEIFPicture(
-      color: color, alpha: alpha, conversion: colors.points.conversion, crop: transformation.crop,
-      orientation: transformation.orientation, embeddedProfile: colors.profile, calibration: colors.points.calibration)
+      color: color, alpha: alpha, conversion: try colors.points.checkedConversion(of: color.configuration.chroma),
+      crop: transformation.crop, orientation: transformation.orientation, embeddedProfile: colors.profile,
+      calibration: colors.points.calibration)
   }
 
   /// A thumbnail that can stand in for the picture; a damaged one is none. Its own transformations count, and must lead

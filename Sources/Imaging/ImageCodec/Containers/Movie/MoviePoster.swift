@@ -74,8 +74,8 @@ enum MoviePoster {
         configuration: configuration, tileSize: entry.size, size: entry.size, tiles: [[first.data]])
       color.alternatives = frames.dropFirst().map { [$0.data] }
       let picture = HEIFPicture(
-        color: color, conversion: entry.colors.conversion, crop: entry.crop, orientation: media.orientation,
-        calibration: entry.colors.calibration)
+        color: color, conversion: try entry.colors.checkedConversion(of: configuration.chroma), crop: entry.crop,
+        orientation: media.orientation, calibration: entry.colors.calibration)
       var header = ImageHeader(picture, media)
       if entry.crop.size != media.storedSize { header.displaySize = media.storedSize }
       return header
