@@ -54,4 +54,43 @@ struct AccessRestoreTests {
     }
     #expect(try access.outside.tokens().map(\.name) == ["present"])
   }
+
+  @Test("the journal of lost tokens is not applied to restored ones, and damaged tokens are replaced")
+  func journals() throws {
+    let access = try TemporaryAccess()
+    _ = try access.token(name: "kept")
+    let copy = access.folder + "/copy.access"
+    try Data("of a former file".utf8).write(to: URL(filePath: copy + "-journal"))
+    try access.outside.backUp(to: copy)
+    #expect(!FileManager.default.fileExists(atPath: copy + "-journal"))
+    let folder = access.folder + "-restored"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let present = folder + "/access.sqlite"
+    try Data("of lost tokens".utf8).write(to: URL(filePath: present + "-journal"))
+    #expect(try AccessRestore(dataFolder: folder).restore(from: copy) == nil)
+    #expect(!FileManager.default.fileExists(atPath: present + "-journal"))
+    #expect(try AccessDatabase(dataFolder: folder).tokens().map(\.name) == ["kept"])
+    try Data(repeating: 65, count: 10_000).write(to: URL(filePath: present))
+    #expect(try AccessRestore(dataFolder: folder).restore(from: copy) != nil)
+    #expect(try AccessDatabase(dataFolder: folder).tokens().map(\.name) == ["kept"])
+  }
+
+  @Test("a copy replaces neither the tokens themselves nor a file that another backup writes")
+  func destinations() throws {
+    let access = try TemporaryAccess()
+    for name in ["access.sqlite", "access.sqlite-journal", "catalogue.sqlite"] {
+      #expect(throws: AccessError.self) { try access.outside.backUp(to: access.folder + "/" + name, replacing: true) }
+    }
+    let copy = access.folder + "/copy.access"
+    let destination = try CopyDestination(copy)
+    #expect {
+      try access.outside.backUp(to: copy)
+    } throws: {
+      if case AccessError.copyUnderWay(copy)? = $0 as? AccessError { true } else { false }
+    }
+    destination.release()
+    try access.outside.backUp(to: copy)
+    #expect(throws: AccessError.self) { try access.outside.backUp(to: copy) }
+  }
 }

@@ -16,12 +16,14 @@ package final class AccessDatabase: Sendable {
   private static let busySeconds: TimeInterval = 5
 
   package let path: String
+  private let dataFolder: String
   private let queue: DatabaseQueue
   let limits: AccessLimits
 
   /// Opens the database and creates it and its folder if needed. Like all other methods, it blocks while SQLite works.
   package init(dataFolder: String, limits: AccessLimits = AccessLimits()) throws(AccessError) {
     path = dataFolder + "/access.sqlite"
+    self.dataFolder = dataFolder
     self.limits = limits
     do {
       try FileManager.default.createDirectory(
@@ -50,12 +52,24 @@ package final class AccessDatabase: Sendable {
   ///
   /// - Parameter replaces: an existing file is replaced.
   package func backUp(to file: String, replacing replaces: Bool = false) throws(AccessError) {
-    do {
-      if !replaces && access(file, F_OK) == 0 { throw AccessError.copyExists(path: file) }
-      try AccessCopy.make(of: queue, at: file + ".partial")
-      try AccessCopy.rename(file + ".partial", to: file)
+    if DatabaseFile.isInUse(file, in: dataFolder) { throw .copyWouldReplaceFileInUse(path: file) }
+    if !replaces && access(file, F_OK) == 0 { throw .copyExists(path: file) }
+    let destination: CopyDestination
+    do throws(SystemError) {
+      destination = try CopyDestination(file)
     } catch {
-      unlink(file + ".partial")
+      throw error.code == EWOULDBLOCK ? .copyUnderWay(path: file) : .unusable(path: file, reason: "\(error)")
+    }
+    defer { destination.release() }
+    do {
+      try AccessCopy.make(of: queue, at: destination.unfinished)
+      try AccessRestore.check(destination.unfinished)
+      if !replaces && access(file, F_OK) == 0 { throw AccessError.copyExists(path: file) }
+      // Logs of a file that was there before.
+      try DatabaseFile.removeLogs(of: file)
+      try AccessCopy.rename(destination.unfinished, to: file)
+    } catch {
+      unlink(destination.unfinished)
       throw AccessError(error, path: file)
     }
   }

@@ -8,6 +8,10 @@ package enum AccessError: Error, Sendable, CustomStringConvertible {
   case tooNew(path: String)
   /// The copy to write exists already.
   case copyExists(path: String)
+  /// Another process writes a copy to this path.
+  case copyUnderWay(path: String)
+  /// The copy to write is a file that photod uses in its data folder.
+  case copyWouldReplaceFileInUse(path: String)
   /// The file to restore holds no tokens of photod, or is damaged.
   case notACopy(path: String, reason: String)
   /// The limit of active tokens is reached.
@@ -24,6 +28,8 @@ package enum AccessError: Error, Sendable, CustomStringConvertible {
     case .unusable(let path, let reason): "\(path) can't be used: \(reason)"
     case .tooNew(let path): "\(path) was created by a newer version of photod; run that version"
     case .copyExists(let path): "\(path) already exists; choose another file, or pass --replace"
+    case .copyUnderWay(let path): "another backup to \(path) is in progress; wait until it ends"
+    case .copyWouldReplaceFileInUse(let path): "photod itself uses \(path); choose another file"
     case .notACopy(let path, let reason): "\(path) can't be restored: \(reason)"
     case .tooManyTokens(let limit): "the limit of \(limit) active tokens is reached; revoke a token first"
     case .noSuchToken(let name): "there is no token \(name); run photod token list to see all tokens"

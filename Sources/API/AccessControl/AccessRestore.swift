@@ -34,10 +34,12 @@ package struct AccessRestore {
       try source.close()
       var aside: String?
       if access(present, F_OK) == 0 {
-        // Opening it first ends a transaction that a killed process has left in the journal.
-        try DatabaseQueue(path: present).close()
+        // Opening it first ends a transaction that a killed process has left in the journal. A damaged file keeps it.
+        try? DatabaseQueue(path: present).close()
         aside = try setAside(present)
       }
+      // Also those of tokens that are lost.
+      try DatabaseFile.removeLogs(of: present)
       try AccessCopy.rename(incoming, to: present)
       return aside
     } catch {
@@ -48,6 +50,10 @@ package struct AccessRestore {
 
   private static func opened(_ path: String) throws -> DatabaseQueue {
     guard access(path, F_OK) == 0 else { throw AccessError.notACopy(path: path, reason: "it does not exist") }
+    if DatabaseFile.hasForeignLog(path) {
+      throw AccessError.notACopy(
+        path: path, reason: "\(path)-wal is the log of another database; move it away, and try again")
+    }
     var configuration = Configuration()
     configuration.readonly = true
     do {
@@ -70,9 +76,14 @@ package struct AccessRestore {
   private func setAside(_ present: String) throws -> String {
     var aside = dataFolder + "/access.before-restore.sqlite"
     var number = 2
-    while access(aside, F_OK) == 0 {
+    while ([""] + DatabaseFile.logSuffixes).contains(where: { access(aside + $0, F_OK) == 0 }) {
       aside = "\(dataFolder)/access.before-restore-\(number).sqlite"
       number += 1
+    }
+    for suffix in ["-journal", "-wal"] {
+      if access(present + suffix, F_OK) == 0, Glibc.rename(present + suffix, aside + suffix) != 0 {
+        throw SystemError(code: errno)
+      }
     }
     if link(present, aside) != 0 && Glibc.rename(present, aside) != 0 { throw SystemError(code: errno) }
     return aside
@@ -82,7 +93,8 @@ package struct AccessRestore {
 /// Writes complete files, durably.
 enum AccessCopy {
   static func make(of source: any DatabaseReader, at path: String) throws {
-    for suffix in ["", "-journal"] { unlink(path + suffix) }
+    unlink(path)
+    try DatabaseFile.removeLogs(of: path)
     try AccessDatabase.makePrivate(path)
     let copy = try DatabaseQueue(path: path)
     // In one step, so that the copy is a snapshot even during writes.

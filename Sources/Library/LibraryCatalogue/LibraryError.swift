@@ -38,6 +38,10 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
   case copyFailed(path: String, String)
   /// The copy's destination already exists.
   case copyExists(path: String)
+  /// Another process writes a copy to this path.
+  case copyUnderWay(path: String)
+  /// The copy's destination is a file that photod uses in its data folder.
+  case copyWouldReplaceFileInUse(path: String)
   /// Pages of the catalogue are damaged, which no repair can undo. The catalogue is unchanged.
   case beyondRepair(path: String, String)
   /// The file to restore is not a catalogue, or it is damaged.
@@ -72,6 +76,8 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
     case .restoreUnderWay(let path): "the data folder \(path) is being restored; wait until that ends"
     case .copyFailed(let path, let reason): "the copy \(path) can't be written: \(reason)"
     case .copyExists(let path): "\(path) already exists; choose another file, or pass --replace"
+    case .copyUnderWay(let path): "another backup to \(path) is in progress; wait until it ends"
+    case .copyWouldReplaceFileInUse(let path): "photod itself uses \(path); choose another file"
     case .beyondRepair(let path, let reason):
       "the catalogue \(path) is damaged beyond repair (\(reason)); restore a backup with photod restore"
     case .notACatalogue(let path, let reason): "\(path) can't be restored: \(reason)"

@@ -1,3 +1,5 @@
+import PhotoModel
+
 #if canImport(Glibc)
   import Glibc
 #endif
@@ -9,14 +11,23 @@ extension Catalogue {
   ///
   /// - Parameter replaces: an existing file is replaced.
   package func backUp(to path: String, replacing replaces: Bool = false) throws(LibraryError) {
+    if DatabaseFile.isInUse(path, in: dataFolder) { throw .copyWouldReplaceFileInUse(path: path) }
     if !replaces && access(path, F_OK) == 0 { throw .copyExists(path: path) }
-    let partial = path + ".partial"
-    do {
-      try CatalogueCopy.make(of: pool, at: partial)
-      if !replaces && access(path, F_OK) == 0 { throw LibraryError.copyExists(path: path) }
-      try DurableFile.rename(partial, to: path)
+    let destination: CopyDestination
+    do throws(SystemError) {
+      destination = try CopyDestination(path)
     } catch {
-      unlink(partial)
+      throw error.code == EWOULDBLOCK ? .copyUnderWay(path: path) : .copyFailed(path: path, "\(error)")
+    }
+    defer { destination.release() }
+    do {
+      try CatalogueCopy.make(of: pool, at: destination.unfinished)
+      if !replaces && access(path, F_OK) == 0 { throw LibraryError.copyExists(path: path) }
+      // Logs of a file that was there before.
+      try DatabaseFile.removeLogs(of: path)
+      try DurableFile.rename(destination.unfinished, to: path)
+    } catch {
+      unlink(destination.unfinished)
       throw error as? LibraryError ?? .copyFailed(path: path, CatalogueCopy.reason(error))
     }
   }

@@ -1,5 +1,6 @@
 // Copies a catalogue into a single standalone file. A backup makes such a copy, and a restore begins with one.
 
+import Foundation
 import GRDB
 import LibraryFolder
 import PhotoModel
@@ -14,7 +15,8 @@ enum CatalogueCopy {
   ///
   /// - Parameter isChecked: `false` copies without a check, also a damaged database.
   static func make(of source: any DatabaseReader, at path: String, isChecked: Bool = true) throws {
-    for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }
+    unlink(path)
+    try DatabaseFile.removeLogs(of: path)
     // The file holds tokens and the key of content versions.
     let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw SystemError(code: errno) }
@@ -28,12 +30,15 @@ enum CatalogueCopy {
     // The journal mode is copied too. Leaving WAL mode here keeps the copy in one file.
     let copy = try DatabaseQueue(path: path)
     try copy.writeWithoutTransaction { db in _ = try String.fetchOne(db, sql: "PRAGMA journal_mode = DELETE") }
-    if isChecked { try copy.read { try checkIntegrity($0) } }
+    if isChecked { try copy.read { try check($0) } }
     try copy.close()
   }
 
-  /// Throws ``IntegrityError`` if the checks of SQLite fail.
-  static func checkIntegrity(_ db: Database) throws {
+  /// Throws ``IntegrityError`` if a database is not a whole catalogue.
+  static func check(_ db: Database) throws {
+    guard try db.tableExists("asset"), try db.tableExists("catalogueValue"), try contentKey(db) != nil else {
+      throw IntegrityError.notACatalogue
+    }
     let words = try String.fetchAll(db, sql: "PRAGMA integrity_check(3)")
     if words != ["ok"] { throw IntegrityError(description: "it is corrupt: \(words.joined(separator: "; "))") }
     if try Row.fetchOne(db, sql: "PRAGMA foreign_key_check") != nil {
@@ -41,7 +46,14 @@ enum CatalogueCopy {
     }
   }
 
+  /// The key that identifies a catalogue and all its copies.
+  static func contentKey(_ db: Database) throws -> Data? {
+    try Data.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'contentKey'")
+  }
+
   struct IntegrityError: Error, CustomStringConvertible {
+    static let notACatalogue = IntegrityError(description: "it is not a photod catalogue")
+
     let description: String
   }
 

@@ -37,9 +37,10 @@ package struct CatalogueRestore {
       throw .notACatalogue(path: path, CatalogueCopy.reason(error))
     }
     do {
-      let token = settle(present) ?? Self.tokenAfterEveryOther()
-      // The token counter continues from the higher of the two values, so a revision is never reused.
       let copy = try DatabaseQueue(path: incoming)
+      let (key, revision) = try copy.read { (try CatalogueCopy.contentKey($0), try Self.revision($0)) }
+      // The token counter continues from the present one, so a revision is never reused.
+      let token = settle(present, with: key, notBefore: revision ?? 0) ?? Self.tokenAfterEveryOther()
       try copy.write { db in
         // The history of the copy does not match the changes that clients saw after the backup.
         try Self.beginHistory(after: token, db)
@@ -62,6 +63,8 @@ package struct CatalogueRestore {
       }
       try copy.close()
       let kept = access(present, F_OK) == 0 ? try setAside(present) : nil
+      // Also those of a catalogue that is lost.
+      try DatabaseFile.removeLogs(of: present)
       try DurableFile.rename(incoming, to: present)
       return kept
     } catch {
@@ -90,32 +93,43 @@ package struct CatalogueRestore {
     try db.execute(sql: "DELETE FROM library WHERE id > 0")
   }
 
+  private static func revision(_ db: Database) throws -> Int64? {
+    try Int64.fetchOne(db, sql: "SELECT revision FROM library WHERE id = 0")
+  }
+
   /// Opens a copy, if it is an intact catalogue that this version of photod can use.
   private static func checked(_ path: String) throws -> DatabaseQueue {
+    // A copy of `catalogue.sqlite` may come with its log. A backup has none.
+    if DatabaseFile.hasForeignLog(path) {
+      throw CatalogueCopy.IntegrityError(
+        description: "\(path)-wal is the log of another database; move it away, and try again")
+    }
     var configuration = Configuration()
     configuration.readonly = true
     let source = try DatabaseQueue(path: path, configuration: configuration)
     try source.read { db in
-      let notACatalogue = CatalogueCopy.IntegrityError(description: "it is not a photod catalogue")
       guard try db.tableExists("grdb_migrations"), try db.tableExists("library"), try db.tableExists("asset") else {
-        throw notACatalogue
+        throw CatalogueCopy.IntegrityError.notACatalogue
       }
       if let rejection = try CatalogueSchema.rejection(db, at: path) { throw rejection }
-      guard try db.tableExists("catalogueValue"),
-        try Row.fetchOne(db, sql: "SELECT 1 FROM catalogueValue WHERE name = 'contentKey'") != nil
-      else { throw notACatalogue }
-      try CatalogueCopy.checkIntegrity(db)
+      try CatalogueCopy.check(db)
     }
     return source
   }
 
   /// Checkpoints the log of the current catalogue into its file; if that fails, the log is moved with it.
   ///
-  /// - Returns: its token; `nil`: there is no catalogue, or it is unreadable.
-  private func settle(_ present: String) -> Int64? {
+  /// - Parameters:
+  ///   - key: the key of the copy. A catalogue with another key gave out tokens of its own.
+  ///   - revision: of the copy. An earlier one is of a catalogue that is older than the copy, or damaged.
+  /// - Returns: its token; `nil`: there is no catalogue, it is unreadable, or it is not the one that was copied.
+  private func settle(_ present: String, with key: Data?, notBefore revision: Int64) -> Int64? {
     guard access(present, F_OK) == 0, let queue = try? DatabaseQueue(path: present) else { return nil }
     // Before the checkpoint: on a full or read-only disk the log can still be read.
-    let token = try? queue.read { try Int64.fetchOne($0, sql: "SELECT revision FROM library WHERE id = 0") }
+    let token = try? queue.read { db -> Int64? in
+      guard try CatalogueCopy.contentKey(db) == key else { return nil }
+      return try Self.revision(db).flatMap { $0 < revision ? nil : $0 }
+    }
     try? queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
     try? queue.close()
     return token
@@ -131,15 +145,16 @@ package struct CatalogueRestore {
   private func setAside(_ present: String) throws -> String {
     var aside = dataFolder + "/catalogue.before-restore.sqlite"
     var number = 2
-    while access(aside, F_OK) == 0 {
+    while ([""] + DatabaseFile.logSuffixes).contains(where: { access(aside + $0, F_OK) == 0 }) {
       aside = "\(dataFolder)/catalogue.before-restore-\(number).sqlite"
       number += 1
     }
     // A log that was not checkpointed must not be applied to the new file.
-    if access(present + "-wal", F_OK) == 0, rename(present + "-wal", aside + "-wal") != 0 {
-      throw SystemError(code: errno)
+    for suffix in ["-wal", "-journal"] {
+      if access(present + suffix, F_OK) == 0, rename(present + suffix, aside + suffix) != 0 {
+        throw SystemError(code: errno)
+      }
     }
-    unlink(present + "-shm")
     // A hard link keeps a catalogue at the original path at every moment. On a file system without links, the path is
     // briefly empty.
     if link(present, aside) != 0 && rename(present, aside) != 0 { throw SystemError(code: errno) }

@@ -1,0 +1,104 @@
+// The files of an SQLite database, and the file that a copy of one is written to. The catalogue and the tokens are
+// databases of two modules that do not know each other.
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+package enum DatabaseFile {
+  /// What SQLite appends to the name of a database for its logs.
+  package static let logSuffixes = ["-journal", "-wal", "-shm"]
+
+  /// Removes the logs beside a path that another database gets next: SQLite would apply them to that database.
+  package static func removeLogs(of path: String) throws(SystemError) {
+    for suffix in logSuffixes {
+      if unlink(path + suffix) != 0 && errno != ENOENT { throw SystemError(code: errno) }
+    }
+  }
+
+  /// Whether a write-ahead log is beside a database that has none by its header, so that it belongs to another one.
+  /// SQLite would apply it nevertheless.
+  package static func hasForeignLog(_ path: String) -> Bool {
+    var log = stat()
+    guard stat(path + "-wal", &log) == 0, log.st_size > 0 else { return false }
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    var header = [UInt8](repeating: 0, count: 20)
+    let count = header.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
+    // The versions for writing and for reading: 1 with a rollback journal, 2 with a write-ahead log
+    // (https://www.sqlite.org/fileformat.html#file_format_version_numbers).
+    return count == header.count && header[18] == 1 && header[19] == 1
+  }
+
+  /// Whether a path is a file that photod itself uses in a data folder, also by another path to it.
+  package static func isInUse(_ path: String, in dataFolder: String) -> Bool {
+    let slash = path.lastIndex(of: "/")
+    let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+    let folder = slash.map { String(path[...$0]) } ?? "."
+    let isDataFolder = FileNumber(folder).map { $0 == FileNumber(dataFolder) } ?? false
+    if isDataFolder && namesInUse.contains(name) { return true }
+    guard let file = FileNumber(path) else { return false }
+    return namesInUse.contains { FileNumber(dataFolder + "/" + $0) == file }
+  }
+
+  private static let namesInUse: [String] =
+    ["catalogue.sqlite", "catalogue.incoming.sqlite", "access.sqlite", "access.incoming.sqlite"].flatMap { name in
+      [name] + logSuffixes.map { name + $0 }
+    } + ["use.lock", "scan.lock", "files.lock"]
+}
+
+/// What identifies a file by any path.
+private struct FileNumber: Equatable {
+  let device: UInt64
+  let inode: UInt64
+
+  /// `nil`: there is no file.
+  init?(_ path: String) {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino))
+  }
+}
+
+/// The destination of a copy, for one writer at a time: a second one would overwrite what the first one has written.
+package struct CopyDestination: Sendable {
+  /// The file that is written; it gets the name of the destination once it is complete. A killed process leaves it, and
+  /// the next copy overwrites it.
+  package let unfinished: String
+  private let lockPath: String
+  /// The descriptor of an empty file. On network file systems, flock(2) on the copy itself would exclude SQLite too.
+  private let lock: Int32
+
+  /// Throws ``SystemError`` with EWOULDBLOCK while another copy to this path is written.
+  package init(_ path: String) throws(SystemError) {
+    unfinished = path + ".partial"
+    lockPath = path + ".partial-lock"
+    lock = try Self.locked(lockPath)
+  }
+
+  /// Lets others write to the destination. Call it once.
+  package func release() {
+    // Before the lock ends, so that the name never leads others to a lock that has no name.
+    unlink(lockPath)
+    flock(lock, LOCK_UN)
+    close(lock)
+  }
+
+  private static func locked(_ path: String) throws(SystemError) -> Int32 {
+    while true {
+      let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+      guard descriptor >= 0 else { throw SystemError(code: errno) }
+      if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+        let code = errno
+        close(descriptor)
+        if code == EINTR { continue }
+        throw SystemError(code: code)
+      }
+      var (opened, named) = (stat(), stat())
+      if fstat(descriptor, &opened) == 0, stat(path, &named) == 0, opened.st_ino == named.st_ino { return descriptor }
+      // Its former owner removed it between the two calls.
+      close(descriptor)
+    }
+  }
+}

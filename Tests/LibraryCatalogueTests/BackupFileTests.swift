@@ -1,0 +1,186 @@
+import Dispatch
+import Foundation
+import GRDB
+import LibraryFixtures
+import PhotoFixtures
+import Testing
+
+@testable import LibraryCatalogue
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Files that are beside a backup, a catalogue, or in their place.
+@Suite("Files of backups and restores")
+struct BackupFileTests {
+  private func assets(_ file: String) throws -> Int {
+    let queue = try DatabaseQueue(path: file)
+    defer { try? queue.close() }
+    return try queue.read { db in
+      #expect(try String.fetchAll(db, sql: "PRAGMA integrity_check") == ["ok"])
+      return try Int.fetchOne(db, sql: "SELECT count(*) FROM asset") ?? -1
+    }
+  }
+
+  private func revision(_ library: TemporaryLibrary) throws -> Int64 {
+    let queue = try DatabaseQueue(path: library.data + "/catalogue.sqlite")
+    defer { try? queue.close() }
+    return try queue.read { try Int64.fetchOne($0, sql: "SELECT revision FROM library WHERE id = 0") ?? -1 }
+  }
+
+  private func fill(_ library: TemporaryLibrary, _ names: Range<Int>) throws {
+    for name in names { try library.put(smallJPEG + Array("\(name)".utf8), "\(name).jpg") }
+  }
+
+  private func contents(_ path: String) throws -> Data { try Data(contentsOf: URL(filePath: path)) }
+
+  /// The names that begin with the name of a copy.
+  private func files(of copy: String) throws -> [String] {
+    let url = URL(filePath: copy)
+    return try FileManager.default.contentsOfDirectory(atPath: url.deletingLastPathComponent().path)
+      .filter { $0.hasPrefix(url.lastPathComponent) }.sorted()
+  }
+
+  @Test("of two backups to one file at once, the second is refused; what a killed one left is overwritten")
+  func twoAtOnce() throws {
+    let library = try TemporaryLibrary()
+    try fill(library, 0..<20)
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let copy = library.data + "/copy.sqlite"
+    let lock = open(copy + ".partial-lock", O_RDWR | O_CREAT, 0o600)
+    try #require(flock(lock, LOCK_EX | LOCK_NB) == 0)
+    #expect(throws: LibraryError.copyUnderWay(path: copy)) { try catalogue.backUp(to: copy) }
+    #expect(try files(of: copy) == ["copy.sqlite.partial-lock"])
+    close(lock)
+    try Data("a part of a copy".utf8).write(to: URL(filePath: copy + ".partial"))
+    try catalogue.backUp(to: copy)
+    #expect(try assets(copy) == 20)
+
+    DispatchQueue.concurrentPerform(iterations: 12) { _ in
+      do throws(LibraryError) {
+        try catalogue.backUp(to: copy, replacing: true)
+      } catch {
+        if error != .copyUnderWay(path: copy) { Issue.record(error) }
+      }
+    }
+    #expect(try assets(copy) == 20)
+    #expect(try files(of: copy) == ["copy.sqlite"])
+  }
+
+  @Test("a backup removes the logs of the file that it replaces")
+  func logsBesideBackup() throws {
+    let library = try TemporaryLibrary()
+    try fill(library, 0..<5)
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let copy = library.data + "/copy.sqlite"
+    for suffix in ["-wal", "-shm", "-journal"] {
+      try contents(library.data + "/catalogue.sqlite-wal").write(to: URL(filePath: copy + suffix))
+    }
+    try catalogue.backUp(to: copy, replacing: true)
+    #expect(try files(of: copy) == ["copy.sqlite"])
+  }
+
+  @Test("a restore refuses a backup with the log of another database, and takes a copied catalogue with its own")
+  func logsBesideCopy() throws {
+    let library = try TemporaryLibrary()
+    let (copy, plain) = (library.data + "/copy.sqlite", library.data + "/plain.sqlite")
+    do {
+      try fill(library, 0..<5)
+      let catalogue = try library.catalogue()
+      try library.scan(catalogue)
+      try catalogue.backUp(to: copy)
+      try fill(library, 5..<7)
+      try library.scan(catalogue)
+      let log = try contents(library.data + "/catalogue.sqlite-wal")
+      try contents(library.data + "/catalogue.sqlite").write(to: URL(filePath: plain))
+      for path in [copy, plain] { try log.write(to: URL(filePath: path + "-wal")) }
+      withExtendedLifetime(catalogue) {}
+    }
+    #expect {
+      try CatalogueRestore(dataFolder: library.data).restore(from: copy)
+    } throws: {
+      guard case LibraryError.notACatalogue(copy, let reason)? = $0 as? LibraryError else { return false }
+      return reason.contains("\(copy)-wal")
+    }
+    _ = try CatalogueRestore(dataFolder: library.data).restore(from: plain)
+    #expect(try assets(library.data + "/catalogue.sqlite") == 7)
+    unlink(copy + "-wal")
+    _ = try CatalogueRestore(dataFolder: library.data).restore(from: copy)
+    #expect(try assets(library.data + "/catalogue.sqlite") == 5)
+  }
+
+  @Test("the log of a lost catalogue is not applied to the restored one")
+  func logOfLostCatalogue() throws {
+    let library = try TemporaryLibrary()
+    let (copy, present) = (library.data + "/copy.sqlite", library.data + "/catalogue.sqlite")
+    let log: Data
+    do {
+      try fill(library, 0..<5)
+      let catalogue = try library.catalogue()
+      try library.scan(catalogue)
+      try catalogue.backUp(to: copy)
+      try fill(library, 5..<9)
+      try library.scan(catalogue)
+      log = try contents(present + "-wal")
+      withExtendedLifetime(catalogue) {}
+    }
+    unlink(present)
+    try log.write(to: URL(filePath: present + "-wal"))
+    #expect(try CatalogueRestore(dataFolder: library.data).restore(from: copy) == nil)
+    #expect(try files(of: present) == ["catalogue.sqlite"])
+    #expect(try assets(present) == 5)
+  }
+
+  @Test("a backup refuses to replace a file that photod uses, by whatever path")
+  func filesInUse() throws {
+    let library = try TemporaryLibrary()
+    try fill(library, 0..<1)
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let (link, hardLink) = (library.data + "/../link", library.data + "/hard-link.sqlite")
+    #expect(symlink(library.data, link) == 0)
+    #expect(Glibc.link(library.data + "/catalogue.sqlite", hardLink) == 0)
+    let names = ["catalogue.sqlite", "catalogue.sqlite-wal", "catalogue.sqlite-journal", "access.sqlite", "use.lock"]
+    for path in names.flatMap({ [library.data + "/" + $0, link + "/./" + $0] }) + [hardLink] {
+      #expect(throws: LibraryError.copyWouldReplaceFileInUse(path: path)) {
+        try catalogue.backUp(to: path, replacing: true)
+      }
+    }
+    try catalogue.backUp(to: library.data + "/catalogue.sqlite.copy")
+  }
+
+  @Test("a restore over a new catalogue, begun after the loss of a disk, uses no revision of the lost one again")
+  func otherCatalogue() throws {
+    let library = try TemporaryLibrary()
+    let copy = library.data + "/../copy.sqlite"
+    do {
+      try fill(library, 0..<3)
+      let catalogue = try library.catalogue()
+      try library.scan(catalogue)
+      try catalogue.backUp(to: copy)
+      for name in 3..<12 {
+        try fill(library, name..<name + 1)
+        try library.scan(catalogue)
+      }
+    }
+    let last = try revision(library)
+    #expect(rename(library.data, library.data + "-lost") == 0)
+    do { try library.scan(library.catalogue()) }
+    try #require(try revision(library) < last)
+    _ = try CatalogueRestore(dataFolder: library.data).restore(from: copy)
+    #expect(try revision(library) > last)
+  }
+
+  @Test("a copy without the key that identifies the catalogue is no backup")
+  func withoutKey() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    try catalogue.pool.write { try $0.execute(sql: "DELETE FROM catalogueValue WHERE name = 'contentKey'") }
+    let copy = library.data + "/copy.sqlite"
+    #expect(throws: LibraryError.self) { try catalogue.backUp(to: copy) }
+    #expect(try files(of: copy) == [])
+  }
+}
