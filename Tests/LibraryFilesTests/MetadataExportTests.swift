@@ -76,6 +76,26 @@ struct MetadataExportTests {
     #expect(library.folder.allFiles(in: target) == ["date.jpg.xmp", "place.jpg.xmp", "title.jpg.xmp"])
   }
 
+  @Test(
+    "a date that a user set is written as the local time with its offset",
+    arguments: [
+      (-210, 1_583_033_399_123, "2020-02-29T23:59:59.123-03:30"), (120, 0, "1970-01-01T02:00:00+02:00"),
+      (0, 0, "1970-01-01T00:00:00Z"),
+    ] as [(Int, Int64, String)])
+  func localTime(_ utcOffset: Int, _ milliseconds: Int64, _ written: String) throws {
+    try library.put("", "a.jpg")
+    try library.scan()
+    try library.update("a.jpg") {
+      $0.creationDate = Timestamp(milliseconds: milliseconds)
+      $0.utcOffset = utcOffset
+    }
+    _ = try export()
+    let sidecar = try text(target + "/a.jpg.xmp")
+    for name in ["photoshop:DateCreated", "exif:DateTimeOriginal"] {
+      #expect(sidecar.contains("<\(name)>\(written)</\(name)>"))
+    }
+  }
+
   @Test("places are exported only on request")
   func places() throws {
     try library.put("<dc:title>T</dc:title><photoshop:City>Oslo</photoshop:City>", "a.jpg")

@@ -4,6 +4,7 @@
 // XMP has no property for it.
 
 import PhotoModel
+import Primitives
 
 /// The content of a sidecar file.
 struct XMPSidecar {
@@ -33,8 +34,9 @@ struct XMPSidecar {
     add("xmp:Label", asset.isFavorite ? Self.favoriteLabel : nil)
     add(bag: "Iptc4xmpExt:PersonInImage", descriptive.people)
     if asset.creationDateSource == .user {
-      add("photoshop:DateCreated", asset.creationDate.rfc3339)
-      add("exif:DateTimeOriginal", asset.creationDate.rfc3339)
+      let date = Self.dateTime(asset.creationDate, utcOffset: asset.utcOffset)
+      add("photoshop:DateCreated", date)
+      add("exif:DateTimeOriginal", date)
     }
     guard includesLocation else { return }
     if let location = asset.location {
@@ -108,6 +110,15 @@ struct XMPSidecar {
       }
     }
     return escaped
+  }
+
+  /// The local time with its offset from UTC in minutes, or the time in UTC if the offset is not known.
+  private static func dateTime(_ date: Timestamp, utcOffset: Int?) -> String {
+    guard let utcOffset, utcOffset != 0 else { return date.rfc3339 }
+    let local = Timestamp(milliseconds: date.milliseconds + Int64(utcOffset) * 60_000)
+    guard Timestamp.rfc3339Range.contains(local) else { return date.rfc3339 }
+    let (hours, minutes) = abs(utcOffset).quotientAndRemainder(dividingBy: 60)
+    return "\(local.rfc3339.dropLast())\(utcOffset < 0 ? "-" : "+")\(hours.zeroPadded(2)):\(minutes.zeroPadded(2))"
   }
 
   /// Degrees and decimal minutes (XMP specification part 2 §1.2.7.4): `52,31.200000N`, exact to two millimetres.
