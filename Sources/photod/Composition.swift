@@ -58,7 +58,9 @@ struct Composition: Sendable {
     CatalogueCheck(catalogue: try Catalogue(reading: dataFolder), directory: try settings.libraryPath())
   }
 
-  func repair() -> CatalogueRepair { CatalogueRepair(dataFolder: dataFolder) }
+  func repair() -> CatalogueRepair {
+    CatalogueRepair(dataFolder: dataFolder, removing: RemovalLimit(percent: settings.scan.maximumRemovalPercent))
+  }
 
   /// - Parameters:
   ///   - folder: the folder of an export.

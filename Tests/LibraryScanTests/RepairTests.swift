@@ -54,7 +54,10 @@ private struct DamagedLibrary {
     return found
   }
 
-  func repair() throws -> CatalogueRepair.Summary { try CatalogueRepair(dataFolder: folder.data).run() }
+  func repair(acceptingRemovals: Bool = false) throws -> CatalogueRepair.Summary {
+    try CatalogueRepair(dataFolder: folder.data, removing: RemovalLimit(percent: 50)).run(
+      acceptingRemovals: acceptingRemovals)
+  }
 
   /// What users made, and the definitions of all tables, indexes and triggers.
   func kept() throws -> [String] {
@@ -195,7 +198,8 @@ struct RepairTests {
     #expect(throws: LibraryError.noCatalogue(path: library.folder.data + "/none/catalogue.sqlite")) {
       try FileManager.default.createDirectory(
         atPath: library.folder.data + "/none", withIntermediateDirectories: true)
-      _ = try CatalogueRepair(dataFolder: library.folder.data + "/none").run()
+      let folder = library.folder.data + "/none"
+      _ = try CatalogueRepair(dataFolder: folder, removing: RemovalLimit(percent: 50)).run()
     }
   }
 
@@ -219,6 +223,22 @@ struct RepairTests {
     let queue = try DatabaseQueue(path: library.path)
     defer { try? queue.close() }
     #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT min(assets) FROM counter") } == 7)
+  }
+
+  @Test("a repair refuses to remove most assets because their file rows are lost, unless told to")
+  func lostFiles() throws {
+    let library = try DamagedLibrary()
+    for name in 0..<40 { try library.folder.put(smallJPEG + [UInt8(name)], "more/\(name).jpg") }
+    do { try library.folder.scan(library.folder.catalogue()) }
+    try library.alter("DELETE FROM file")
+    let before = try library.kept()
+    #expect(throws: LibraryError.tooManyWithoutFile(assets: 44, known: 44, limitPercent: 50)) { try library.repair() }
+    #expect(try library.kept() == before)
+    let names = try FileManager.default.contentsOfDirectory(atPath: library.folder.data)
+    #expect(!names.contains { $0.hasPrefix("catalogue.before-repair") }, "the copy of an unchanged catalogue")
+    #expect(try library.repair(acceptingRemovals: true).corrections["assets without a file"] == 44)
+    #expect(try library.folder.scan(library.folder.catalogue()).probed == 44)
+    #expect(try library.differences() == [])
   }
 
   private func contents(_ folder: String) throws -> [String: Data] {

@@ -44,6 +44,9 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
   case copyWouldReplaceFileInUse(path: String)
   /// Pages of the catalogue are damaged, which no repair can undo. The catalogue is unchanged.
   case beyondRepair(path: String, String)
+  /// A repair would remove more assets than the limit allows, because their file rows are lost. The catalogue is
+  /// unchanged.
+  case tooManyWithoutFile(assets: Int, known: Int, limitPercent: Int)
   /// The file to restore is not a catalogue, or it is damaged.
   case notACatalogue(path: String, String)
 
@@ -80,6 +83,9 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
     case .copyWouldReplaceFileInUse(let path): "photod itself uses \(path); choose another file"
     case .beyondRepair(let path, let reason):
       "the catalogue \(path) is damaged beyond repair (\(reason)); restore a backup with photod restore"
+    case .tooManyWithoutFile(let assets, let known, let limit):
+      "\(assets) of \(known) assets have no file in the catalogue, more than \(limit)%. Nothing was removed; restore a "
+        + "backup with photod restore, or give up what users said of them with photod check --repair --accept-removals"
     case .notACatalogue(let path, let reason): "\(path) can't be restored: \(reason)"
     }
   }

@@ -174,7 +174,7 @@ struct RemoteMerge {
     if !acceptsAll {
       if progress.objects == 0 { throw .library(.libraryIsEmpty(path: scanner.store.name, known: count)) }
       let percent = scanner.options.maximumRemovalPercent
-      if removable.count > RemoteScanner.alwaysAllowedRemovals, removable.count * 100 > count * percent {
+      if RemovalLimit(percent: percent).isExceeded(by: removable.count, of: count) {
         throw .library(.tooMuchMissing(missing: removable.count, known: count, limitPercent: percent))
       }
     }

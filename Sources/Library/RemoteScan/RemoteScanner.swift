@@ -49,8 +49,6 @@ package struct RemoteScanner: Sendable {
     package init() {}
   }
 
-  /// Up to this number of missing objects is removed regardless of their share of the library.
-  static let alwaysAllowedRemovals = 20
   static let pageSize = 1000
 
   let store: any ObjectStore

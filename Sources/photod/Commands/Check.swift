@@ -25,6 +25,13 @@ struct Check: AsyncParsableCommand {
   @Flag(help: "Repair the catalogue. A copy of it is made first.")
   var repair = false
 
+  @Flag(
+    help: ArgumentHelp(
+      "With --repair, remove all assets whose files the catalogue has lost, however many.",
+      discussion: "Without this, a repair changes nothing if they are more than scan.maximumRemovalPercent. A scan "
+        + "finds the files again as new assets, without favourites, titles and albums."))
+  var acceptRemovals = false
+
   func run() async throws {
     let settings = try common.settings()
     let composition: Composition
@@ -71,7 +78,7 @@ struct Check: AsyncParsableCommand {
   }
 
   private func repair(_ composition: Composition) throws {
-    let summary = try composition.repair().run()
+    let summary = try composition.repair().run(acceptingRemovals: acceptRemovals)
     print("the catalogue before the repair is \(summary.copy)")
     for (subject, rows) in summary.corrections.sorted(by: { $0.key < $1.key }) {
       print("repaired \(rows) \(subject)")

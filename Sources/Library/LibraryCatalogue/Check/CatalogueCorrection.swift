@@ -12,6 +12,9 @@ struct CatalogueCorrection {
     self.sql = sql
   }
 
+  /// The condition of assets that a repair removes.
+  static let hasNoFile = "id NOT IN (SELECT asset FROM file WHERE asset IS NOT NULL)"
+
   /// Rows that name a missing row. The next scan finds the files of removed rows again.
   static let references = [
     CatalogueCorrection(
@@ -34,8 +37,7 @@ struct CatalogueCorrection {
         SELECT min(id) FROM file WHERE asset IS NOT NULL GROUP BY asset HAVING max(isPrimary) = 0)
       """),
     // They have no file that could be shown or moved. The copy that was made before keeps them.
-    CatalogueCorrection(
-      "assets without a file", "DELETE FROM asset WHERE id NOT IN (SELECT asset FROM file WHERE asset IS NOT NULL)"),
+    CatalogueCorrection("assets without a file", "DELETE FROM asset WHERE \(hasNoFile)"),
     CatalogueCorrection(
       "members without their asset or album", "DELETE FROM member WHERE asset NOT IN (SELECT id FROM asset)"),
     CatalogueCorrection(

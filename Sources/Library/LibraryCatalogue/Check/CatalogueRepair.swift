@@ -28,11 +28,17 @@ package struct CatalogueRepair {
   }
 
   private let dataFolder: String
+  private let limit: RemovalLimit
 
-  package init(dataFolder: String) { self.dataFolder = dataFolder }
+  package init(dataFolder: String, removing limit: RemovalLimit) {
+    self.dataFolder = dataFolder
+    self.limit = limit
+  }
 
   /// Repairs the catalogue. No other process may have it open.
-  package func run() throws(LibraryError) -> Summary {
+  ///
+  /// - Parameter acceptsRemovals: remove all assets whose file rows are lost, however many.
+  package func run(acceptingRemovals acceptsRemovals: Bool = false) throws(LibraryError) -> Summary {
     let lock = try DataFolderLock.forRestore(of: dataFolder)
     defer { withExtendedLifetime(lock) {} }
     let path = Catalogue.path(in: dataFolder)
@@ -47,13 +53,19 @@ package struct CatalogueRepair {
         throw LibraryError.catalogueTooOld(path: path)
       }
       var summary = Summary(copy: try copy(queue))
-      try queue.writeWithoutTransaction { db in
-        try db.execute(sql: "PRAGMA synchronous = FULL")
-        try db.inTransaction {
-          summary.corrections = try Self.repair(db, path: path)
-          return .commit
+      do {
+        try queue.writeWithoutTransaction { db in
+          try db.execute(sql: "PRAGMA synchronous = FULL")
+          try db.inTransaction {
+            summary.corrections = try repair(db, path: path, acceptsRemovals)
+            return .commit
+          }
+          try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
         }
-        try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+      } catch let refusal as LibraryError {
+        // The catalogue is unchanged.
+        unlink(summary.copy)
+        throw refusal
       }
       try queue.close()
       return summary
@@ -77,13 +89,24 @@ package struct CatalogueRepair {
     return path
   }
 
-  private static func repair(_ db: Database, path: String) throws -> [String: Int] {
+  /// Refuses to remove a large share of the assets, because the rows of their files are lost. The scan that follows
+  /// would make new assets, without what users said of the old ones.
+  private func checkRemovals(_ db: Database) throws {
+    let known = try Int.fetchOne(db, sql: "SELECT count(*) FROM asset") ?? 0
+    let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM asset WHERE \(CatalogueCorrection.hasNoFile)") ?? 0
+    if limit.isExceeded(by: count, of: known) {
+      throw LibraryError.tooManyWithoutFile(assets: count, known: known, limitPercent: limit.percent)
+    }
+  }
+
+  private func repair(_ db: Database, path: String, _ acceptsRemovals: Bool) throws -> [String: Int] {
     try db.execute(sql: "REINDEX")
     let words = try String.fetchAll(db, sql: "PRAGMA integrity_check").filter {
       // A damaged search index is built again below.
       $0 != "ok" && !$0.lowercased().contains("fts5")
     }
     if let word = words.first { throw LibraryError.beyondRepair(path: path, word) }
+    if !acceptsRemovals { try checkRemovals(db) }
     let triggers = try Row.fetchAll(db, sql: "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
     for trigger in triggers { try db.execute(sql: "DROP TRIGGER \((trigger[0] as String).quotedDatabaseIdentifier)") }
     var corrections: [String: Int] = [:]
@@ -100,7 +123,7 @@ package struct CatalogueRepair {
     try correct(CatalogueCorrection.derived)
     for trigger in triggers { try db.execute(sql: trigger[1]) }
     try MomentWriter.refreshAll(of: .whole, db)
-    if try rebuildSearch(db) { corrections["words of the search index", default: 0] += 1 }
+    if try Self.rebuildSearch(db) { corrections["words of the search index", default: 0] += 1 }
     return corrections
   }
 

@@ -6,9 +6,6 @@ import LibraryFolder
 import PhotoModel
 
 extension LibraryMerge {
-  /// Up to this number of missing files is removed regardless of their share of the library.
-  private static let alwaysAllowedRemovals = 20
-
   private var catalogue: Catalogue { scanner.catalogue }
 
   /// Keeps missing files that were moved, or may have been, to a path that is not scanned yet.
@@ -84,9 +81,10 @@ extension LibraryMerge {
   private func limitRefusal() throws(AssetSourceError) -> LibraryError? {
     // Recent removals count as missing now, so that many small scans can't bypass the limit.
     let all = missing.count + options.recentRemovals
-    guard all > Self.alwaysAllowedRemovals && !options.acceptsRemovals else { return nil }
+    guard all > RemovalLimit.alwaysAllowed && !options.acceptsRemovals else { return nil }
     let count = try catalogue.fileCount() + options.recentRemovals
-    guard all * 100 > count * scanner.maximumRemovalPercent else { return nil }
+    let limit = RemovalLimit(percent: scanner.maximumRemovalPercent)
+    guard limit.isExceeded(by: all, of: count) else { return nil }
     return .tooMuchMissing(missing: all, known: count, limitPercent: scanner.maximumRemovalPercent)
   }
 

@@ -1,0 +1,14 @@
+/// How much of a catalogue a scan or a repair may remove without being told to: if more is missing, it is probably there.
+package struct RemovalLimit: Sendable, Hashable {
+  /// Up to this number is removed regardless of its share.
+  package static let alwaysAllowed = 20
+
+  /// The share that may be removed.
+  package let percent: Int
+
+  package init(percent: Int) { self.percent = percent }
+
+  package func isExceeded(by missing: Int, of known: Int) -> Bool {
+    missing > Self.alwaysAllowed && missing * 100 > known * percent
+  }
+}
