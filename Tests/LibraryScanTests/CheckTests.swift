@@ -93,6 +93,12 @@ struct CheckTests {
       ("DELETE FROM libraryAsset WHERE asset = 1", "counter assets of the whole library: 2 kept, 3 counted"),
       ("UPDATE libraryAsset SET dimensions = 7", "counter columns of libraries: 0 kept, 3 counted"),
       ("DELETE FROM libraryCollection WHERE collection = 1", "counter collections of libraries: 19 kept, 20 counted"),
+      ("DELETE FROM moment", "counter moments: 0 kept, "),
+      ("UPDATE moment SET assetCount = 2", "counter moments: "),
+      ("DELETE FROM catalogueValue WHERE name = 'contentKey'", "missing-value contentKey"),
+      ("DELETE FROM catalogueValue WHERE name = 'historyStart'", "missing-value historyStart"),
+      ("UPDATE library SET revision = 0", "counter token of the library: 0 kept, "),
+      ("INSERT INTO trash VALUES (7, 'seven', 'trashed', 0)", "trash-without-file seven"),
     ])
   func itself(_ sql: String, _ line: String) throws {
     let library = try TemporaryLibrary()

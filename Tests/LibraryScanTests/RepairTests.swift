@@ -112,6 +112,14 @@ struct RepairTests {
     Damage(
       testDescription: "another position of an album", sql: "UPDATE libraryCollection SET position = 77",
       kind: "counter"),
+    Damage(testDescription: "no moments", sql: "DELETE FROM moment", kind: "counter"),
+    Damage(testDescription: "a lost token", sql: "UPDATE library SET revision = 0", kind: "counter"),
+    Damage(
+      testDescription: "missing values", sql: "DELETE FROM catalogueValue WHERE name IN ('historyStart', 'probe')",
+      kind: "missing-value"),
+    Damage(
+      testDescription: "a trash record without files", sql: "INSERT INTO trash VALUES (7, 'seven', 'trashed', 0)",
+      kind: "trash-without-file"),
     Damage(testDescription: "no words", sql: "DELETE FROM searchText", kind: "search-words"),
     Damage(
       testDescription: "words that are not indexed",

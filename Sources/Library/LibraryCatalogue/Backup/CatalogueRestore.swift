@@ -139,7 +139,7 @@ package struct CatalogueRestore {
   /// catalogue has a change in each microsecond, so this holds for later restores too. Clients' tokens from before are
   /// older than the new history, and are refused. A new `contentKey` would not do: cursors, versions and the trash of a
   /// bucket depend on it.
-  private static func tokenAfterEveryOther() -> Int64 { Int64(Date().timeIntervalSince1970 * 1_000_000) }
+  static func tokenAfterEveryOther() -> Int64 { Int64(Date().timeIntervalSince1970 * 1_000_000) }
 
   /// Keeps the current catalogue under a second, free name.
   private func setAside(_ present: String) throws -> String {

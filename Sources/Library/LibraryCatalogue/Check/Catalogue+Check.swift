@@ -28,10 +28,45 @@ extension Catalogue {
       while let row = try files.next() {
         report(.fileWithoutAsset(path: try row.withUnsafeData(atIndex: 0) { $0.map { [UInt8]($0) } ?? [] }))
       }
+      try Self.checkTrash(db, report)
+      try Self.checkValues(db, report)
       try Self.checkMembers(db, report)
       try Self.checkLibraries(db, report)
       try Self.checkSearch(db, report)
     }
+  }
+
+  private static func checkTrash(_ db: Database, _ report: (CheckDifference) -> Void) throws {
+    let records = try String.fetchCursor(
+      db,
+      sql: """
+        SELECT localIdentifier FROM trash
+        WHERE state = 'trashed' AND NOT EXISTS (SELECT 1 FROM trashFile WHERE trash = trash.id AND place = 0)
+        """)
+    while let identifier = try records.next() { report(.trashWithoutFile(localIdentifier: identifier)) }
+  }
+
+  private static func checkValues(_ db: Database, _ report: (CheckDifference) -> Void) throws {
+    let known = try Set(String.fetchCursor(db, sql: "SELECT name FROM catalogueValue"))
+    for name in ["contentKey"] + CatalogueCorrection.initialValues.map(\.name) where !known.contains(name) {
+      report(.missingValue(name: name))
+    }
+    // Clients keep tokens, so none may be given out twice.
+    let token = try changeToken(db).number
+    let highest = try highestToken(db)
+    if token < highest { report(.counter(name: "token of the library", kept: Int(token), counted: Int(highest))) }
+  }
+
+  /// The highest token in the rows that changes have left.
+  static func highestToken(_ db: Database) throws -> Int64 {
+    try Int64.fetchOne(
+      db,
+      sql: """
+        SELECT max(token) FROM (
+          SELECT max(token) AS token FROM change
+          UNION ALL SELECT max(revision) FROM asset
+          UNION ALL SELECT value FROM catalogueValue WHERE name = 'historyStart')
+        """) ?? 0
   }
 
   private static func checkMembers(_ db: Database, _ report: (CheckDifference) -> Void) throws {

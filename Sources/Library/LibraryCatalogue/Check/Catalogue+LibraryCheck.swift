@@ -2,7 +2,7 @@ import GRDB
 
 extension Catalogue {
   /// Compares the stored rows of each library with the expected ones: its collections, its assets with their copied
-  /// columns, the assets of its folders, and its counters. Triggers maintain all of them.
+  /// columns, the assets of its folders, its counters, and the assets of its moments on each day.
   static func checkLibraries(_ db: Database, _ report: (CheckDifference) -> Void) throws {
     for (name, kept, found) in contents {
       let rows = try Row.fetchCursor(
@@ -54,6 +54,19 @@ extension Catalogue {
       SELECT folder, asset.id, asset.creationDate, asset.listing, count(*)
       FROM below JOIN member ON member.collection = below.collection JOIN asset ON asset.id = member.asset
       GROUP BY 1, 2
+      """
+    ),
+    (
+      // Days whose moments wait to be computed again are left out.
+      "moments",
+      """
+      SELECT library, day, splitsByLocation, sum(assetCount) FROM moment
+      WHERE (library, day) NOT IN (SELECT library, day FROM staleDay) GROUP BY 1, 2, 3
+      """,
+      """
+      SELECT library, day, split.byLocation, sum(value)
+      FROM dayCount JOIN (SELECT 0 AS byLocation UNION ALL SELECT 1) AS split
+      WHERE listing = 0 AND value <> 0 AND (library, day) NOT IN (SELECT library, day FROM staleDay) GROUP BY 1, 2, 3
       """
     ),
     (

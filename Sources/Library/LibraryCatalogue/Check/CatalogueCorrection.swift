@@ -56,6 +56,9 @@ struct CatalogueCorrection {
       WHERE keyAsset IS NOT NULL AND NOT EXISTS (
         SELECT 1 FROM member WHERE member.collection = collection.id AND member.asset = collection.keyAsset)
       """),
+    // They can't be restored.
+    CatalogueCorrection(
+      "trash records without a file", "DELETE FROM trash WHERE id NOT IN (SELECT trash FROM trashFile)"),
     CatalogueCorrection(
       "parts of trash records without their record", "DELETE FROM trashFile WHERE trash NOT IN (SELECT id FROM trash)"),
     CatalogueCorrection(
@@ -63,6 +66,17 @@ struct CatalogueCorrection {
     CatalogueCorrection(
       "parts of trash records without their record", "DELETE FROM trashPlace WHERE trash NOT IN (SELECT id FROM trash)"),
   ]
+
+  /// The single values of a new catalogue, as SQL, without the key that identifies it: that is in the backups only.
+  static let initialValues: [(name: String, value: String)] = [
+    ("isFirstScanComplete", "0"), ("probe", "''"), ("placeholderMaker", "''"), ("renderableTypes", "''"),
+    ("timeZone", "''"), ("filedAsset", "NULL"), ("historyStart", "0"), ("importsTones", "0"),
+  ]
+
+  static let values = initialValues.map { name, value in
+    CatalogueCorrection(
+      "missing values", "INSERT INTO catalogueValue VALUES ('\(name)', \(value)) ON CONFLICT DO NOTHING")
+  }
 
   /// Foreign keys are off, so the rows of deleted limited libraries are still there.
   static let ofLimitedLibraries = [
@@ -161,7 +175,7 @@ struct CatalogueCorrection {
     var steps = table(
       "counts of days", "dayCount", ["library", "day", "listing", "value"],
       "SELECT library, localDay, listing, count(*) FROM libraryAsset GROUP BY 1, 2, 3")
-    // Moments have no check of their own; computing them again changes only those that are wrong.
+    // Computing moments again changes only those that are wrong.
     steps.append(
       CatalogueCorrection(
         nil,

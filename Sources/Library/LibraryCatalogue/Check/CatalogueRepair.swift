@@ -2,6 +2,7 @@
 //
 //     indexes               rebuilt; if pages are damaged nevertheless, nothing is changed
 //     dangling references   a row that names a missing row is removed, or names none
+//     single values         missing ones get the value of a new catalogue; a lost token, one above all others
 //     derived tables        rows of libraries, members, folders, counters, days, moments: compared and corrected
 //     search index          built again from the assets
 //
@@ -117,8 +118,12 @@ package struct CatalogueRepair {
       }
     }
     try correct(CatalogueCorrection.references)
+    try correct(CatalogueCorrection.values)
+    // A token that is lost may have been higher than all that rows still have.
+    let isTokenLost = try Catalogue.changeToken(db).number < Catalogue.highestToken(db)
+    if isTokenLost { corrections["token of the library"] = 1 }
     // Limited libraries are created again at the next request of their principals.
-    try CatalogueRestore.beginHistory(after: 0, db)
+    try CatalogueRestore.beginHistory(after: isTokenLost ? CatalogueRestore.tokenAfterEveryOther() : 0, db)
     try correct(CatalogueCorrection.ofLimitedLibraries)
     try correct(CatalogueCorrection.derived)
     for trigger in triggers { try db.execute(sql: trigger[1]) }

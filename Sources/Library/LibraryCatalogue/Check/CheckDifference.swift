@@ -19,6 +19,10 @@ package enum CheckDifference: Sendable, Hashable {
   case assetWithoutFile(localIdentifier: String)
   /// A stored counter that differs from the counted value.
   case counter(name: String, kept: Int, counted: Int)
+  /// A single value of the catalogue that is not there, such as the key of content versions.
+  case missingValue(name: String)
+  /// A record in the trash that names no picture or video, so that it can't be restored.
+  case trashWithoutFile(localIdentifier: String)
   /// The search index has other words of an asset than its properties.
   case searchWords(localIdentifier: String)
   case foreignKey(table: String, row: Int64?, parent: String)
@@ -37,6 +41,8 @@ package enum CheckDifference: Sendable, Hashable {
     case .fileWithoutAsset: "file-without-asset"
     case .assetWithoutFile: "asset-without-file"
     case .counter: "counter"
+    case .missingValue: "missing-value"
+    case .trashWithoutFile: "trash-without-file"
     case .searchWords: "search-words"
     case .foreignKey: "foreign-key"
     case .damaged: "damaged"
@@ -51,7 +57,9 @@ package enum CheckDifference: Sendable, Hashable {
         .fileWithoutAsset(let path), .unreadableFolder(let path, _):
         LibraryPath.escaped(path)
       case .rowWithoutPath(let row): "row \(row)"
-      case .assetWithoutFile(let identifier), .searchWords(let identifier): identifier
+      case .assetWithoutFile(let identifier), .trashWithoutFile(let identifier), .searchWords(let identifier):
+        identifier
+      case .missingValue(let name): name
       case .counter(let name, let kept, let counted): "\(name): \(kept) kept, \(counted) counted"
       case .foreignKey(let table, let row, let parent):
         "\(table) row \(row.map(String.init) ?? "?") names a row of \(parent) that is not there"
