@@ -75,6 +75,30 @@ struct CheckTests {
     #expect(try differences(library).found == [])
   }
 
+  @Test("a file that is deleted or added with its row during the check is no difference")
+  func whileChanging() throws {
+    let library = try TemporaryLibrary()
+    for name in ["0.jpg", "a/1.jpg", "c/gone.jpg", "c/lost.jpg"] { try library.put(smallJPEG, name) }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let (gone, lost) = (Array("c/gone.jpg".utf8), Array("c/lost.jpg".utf8))
+    let root = library.root
+    var environment = LibraryEnvironment.system
+    // All rows have been read when the walk enters the folder a.
+    environment.device = { path, folder in
+      if path == Array("a".utf8), let row = try? catalogue.knownFile(at: gone) {
+        unlink(root + "/c/gone.jpg")
+        unlink(root + "/c/lost.jpg")
+        try? catalogue.remove([row.id])
+      }
+      return folder.device
+    }
+    environment.wait = { _, _ in }
+    let (found, summary) = try differences(library, environment)
+    #expect(try catalogue.knownFile(at: gone) == nil)
+    #expect(found == [.onlyInCatalogue(path: lost)] && summary.changedDuringCheck)
+  }
+
   @Test(
     "the check finds wrong counters, and rows without their file or asset",
     arguments: [

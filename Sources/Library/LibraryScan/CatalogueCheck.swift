@@ -1,6 +1,6 @@
 // photod check: compares the catalogue with the library folder in both directions, and checks the catalogue itself. It
-// only reads, and takes no lock that a scan needs. It holds the names of one folder and one page of rows in memory,
-// whatever the size of the library.
+// only reads, and takes no lock that a scan needs. It holds the names of one folder, one page of rows and a page of
+// differences in memory, whatever the size of the library.
 
 import LibraryCatalogue
 import LibraryFolder
@@ -30,7 +30,7 @@ package struct CatalogueCheck {
     self.environment = environment
   }
 
-  /// Reports each difference as it is found. Blocks; reads no file contents.
+  /// Reports each difference, once it is confirmed. Blocks; reads no file contents.
   package func run(_ report: (CheckDifference) -> Void) throws(LibraryError) -> Summary {
     do {
       return try compare(report)
@@ -64,12 +64,10 @@ package struct CatalogueCheck {
     for path in skippedFolders { note(.mountMissing(path: path)) }
 
     var known = KnownFileCursor(catalogue: catalogue, pageSize: Self.pageSize, lastID: .max)
-    func noteMissing(_ row: KnownFile) {
-      if !row.hasPath {
-        note(.rowWithoutPath(row: row.id))
-      } else if !skippedFolders.contains(where: { LibraryPath.isPath(row.path, below: $0) }) {
-        note(.onlyInCatalogue(path: row.path))
-      }
+    var unconfirmed = UnconfirmedDifferences(catalogue: catalogue, root: root, environment: environment, token: token)
+    func noteMissing(_ row: KnownFile) throws {
+      if row.hasPath, skippedFolders.contains(where: { LibraryPath.isPath(row.path, below: $0) }) { return }
+      try unconfirmed.add(.row(row.id)) { note($0) }
     }
     while let item = walk.next() {
       let path: [UInt8]
@@ -83,15 +81,13 @@ package struct CatalogueCheck {
       case .file(let file): (path, identity) = (file.path, file.identity)
       }
       summary.files += 1
-      while let row = try known.next(before: path) { noteMissing(row) }
-      guard let row = try known.next(at: path) else {
-        note(.onlyOnDisk(path: path))
-        continue
-      }
+      while let row = try known.next(before: path) { try noteMissing(row) }
       // Unreadable files have no identity; every scan checks them again.
-      if row.identity != .unknown && row.identity != identity { note(.changed(path: path)) }
+      if let row = try known.next(at: path), row.identity == .unknown || row.identity == identity { continue }
+      try unconfirmed.add(.path(path)) { note($0) }
     }
-    while let row = try known.next(before: nil) { noteMissing(row) }
+    while let row = try known.next(before: nil) { try noteMissing(row) }
+    try unconfirmed.confirm { note($0) }
     summary.changedDuringCheck = try catalogue.changeToken() != token
     return summary
   }
