@@ -44,7 +44,16 @@ struct Composition: Sendable {
 
   func scanner() throws -> AnyLibraryScanner {
     switch library {
-    case .folder(let path): return .folder(try scanner(of: path, Catalogue(dataFolder: dataFolder)))
+    case .folder(let path):
+      let catalogue = try Catalogue(dataFolder: dataFolder)
+      // A scan would take files that are in the trash for files that are gone.
+      if try catalogue.hasUncheckedTrash() {
+        let files = try LibraryFiles(
+          catalogue: catalogue, directory: path, timeZone: settings.timeZone, limits: settings.codec,
+          options: settings.files, logger: Logger(label: "files"))
+        try files.reconcileTrash()
+      }
+      return .folder(try scanner(of: path, catalogue))
     case .remote(let location):
       // Credentials before the data folder is made.
       let store = try location.store()

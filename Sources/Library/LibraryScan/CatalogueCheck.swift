@@ -15,11 +15,11 @@ package struct CatalogueCheck {
     package var changedDuringCheck = false
   }
 
-  private static let pageSize = 1000
+  static let pageSize = 1000
 
   let catalogue: Catalogue
   private let directory: String
-  private let environment: LibraryEnvironment
+  let environment: LibraryEnvironment
 
   /// - Parameters:
   ///   - catalogue: may be opened read-only.
@@ -88,6 +88,7 @@ package struct CatalogueCheck {
     }
     while let row = try known.next(before: nil) { try noteMissing(row) }
     try unconfirmed.confirm { note($0) }
+    try compareTrash(root) { note($0) }
     summary.changedDuringCheck = try catalogue.changeToken() != token
     return summary
   }

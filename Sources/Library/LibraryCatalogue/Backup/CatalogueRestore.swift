@@ -46,6 +46,7 @@ package struct CatalogueRestore {
         try Self.beginHistory(after: token, db)
         // Files added since the backup are unknown to it: a scan is needed.
         try db.execute(sql: "UPDATE catalogueValue SET value = 0 WHERE name = 'isFirstScanComplete'")
+        try Catalogue.markRestored(db)
         // A change that was unfinished at the time of the backup may have been committed since: its file is now in the
         // library, and must not be moved back. The deadline of staged uploads begins again.
         // So may an unfinished restoration from the trash: its files stay where they are. Files that are still in the trash

@@ -23,6 +23,10 @@ package enum CheckDifference: Sendable, Hashable {
   case missingValue(name: String)
   /// A record in the trash that names no picture or video, so that it can't be restored.
   case trashWithoutFile(localIdentifier: String)
+  /// A file in the trash that no record names, so that it is neither listed nor removed.
+  case trashFileWithoutRecord(path: [UInt8])
+  /// A file that a record names is not in the trash.
+  case trashFileMissing(path: [UInt8])
   /// The search index has other words of an asset than its properties.
   case searchWords(localIdentifier: String)
   case foreignKey(table: String, row: Int64?, parent: String)
@@ -43,6 +47,8 @@ package enum CheckDifference: Sendable, Hashable {
     case .counter: "counter"
     case .missingValue: "missing-value"
     case .trashWithoutFile: "trash-without-file"
+    case .trashFileWithoutRecord: "trash-file-without-record"
+    case .trashFileMissing: "trash-file-missing"
     case .searchWords: "search-words"
     case .foreignKey: "foreign-key"
     case .damaged: "damaged"
@@ -54,7 +60,8 @@ package enum CheckDifference: Sendable, Hashable {
     let about =
       switch self {
       case .onlyOnDisk(let path), .onlyInCatalogue(let path), .changed(let path), .mountMissing(let path),
-        .fileWithoutAsset(let path), .unreadableFolder(let path, _):
+        .fileWithoutAsset(let path), .trashFileWithoutRecord(let path), .trashFileMissing(let path),
+        .unreadableFolder(let path, _):
         LibraryPath.escaped(path)
       case .rowWithoutPath(let row): "row \(row)"
       case .assetWithoutFile(let identifier), .trashWithoutFile(let identifier), .searchWords(let identifier):

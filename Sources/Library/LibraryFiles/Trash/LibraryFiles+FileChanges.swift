@@ -267,7 +267,7 @@ extension LibraryFiles: FileChangePreparing {
 
   /// Records the identity of a restored file, if it is a copy of the deleted one: the library was moved meanwhile, with
   /// its trash. Any other file is found by the next scan.
-  private func recordCopy(_ file: TrashRecord.File, of record: TrashRecord) throws(LibraryFilesError) {
+  func recordCopy(_ file: TrashRecord.File, of record: TrashRecord) throws(LibraryFilesError) {
     if bucket != nil { return try recordMove(of: file, in: record) }
     let original = try inCatalogue { catalogue throws(AssetSourceError) in
       try catalogue.original(of: file, in: record)

@@ -7,8 +7,9 @@ import Logging
 import PhotoModel
 
 extension LibraryFiles {
-  /// Completes or reverts the changes that a previous process left unfinished, and removes its unfinished uploads. Call
-  /// at start, before the first scan. Afterwards the files match the catalogue.
+  /// Completes or reverts the changes that a previous process left unfinished, removes its unfinished uploads, and
+  /// reconciles the trash of a restored catalogue. Call at start, before the first scan. Afterwards the files match the
+  /// catalogue.
   package func recover() throws(LibraryFilesError) {
     removeAbandonedUploads()
     let unfinished = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.unfinishedTrashRecords() }
@@ -19,6 +20,7 @@ extension LibraryFiles {
       defer { lock.unlock() }
       try recoverUnfinished()
     }
+    try reconcileTrash()
     try removeExpiredUploads()
   }
 
@@ -113,7 +115,7 @@ extension LibraryFiles {
 
   /// Whether the file at the library path of a trashed file is that file. Any other stays: the intent may be that of a
   /// catalogue that was restored from a backup, and the path may have got another file since.
-  private func isAtItsPath(_ file: TrashRecord.File, of record: TrashRecord) throws(LibraryFilesError) -> Bool {
+  func isAtItsPath(_ file: TrashRecord.File, of record: TrashRecord) throws(LibraryFilesError) -> Bool {
     // A moved object has another identity, which is recorded only after the move.
     if bucket != nil { return true }
     guard try exists(file.path) else { return false }

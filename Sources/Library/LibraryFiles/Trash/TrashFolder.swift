@@ -4,6 +4,7 @@
 
 import LibraryCatalogue
 import LibraryFolder
+import LibraryScan
 import PhotoModel
 
 #if canImport(Glibc)
@@ -11,7 +12,7 @@ import PhotoModel
 #endif
 
 struct TrashFolder: Sendable {
-  static let name = [UInt8](".photod-trash".utf8)
+  static let name = TrashWalk.name
 
   let root: LibraryFolder
 

@@ -1,0 +1,60 @@
+// After a restore, the catalogue does not know what was deleted to the trash and restored from it since the backup.
+// `LibraryFiles` compares both, and records here what it finds.
+
+import Foundation
+import GRDB
+import PhotoModel
+
+extension Catalogue {
+  private static let restoredMark = "wasRestored"
+
+  /// Marks a restored catalogue, whose trash must be compared with the folder before a scan.
+  static func markRestored(_ db: Database) throws {
+    try db.execute(
+      sql: "INSERT INTO catalogueValue VALUES (?, 1) ON CONFLICT DO UPDATE SET value = excluded.value",
+      arguments: [restoredMark])
+  }
+
+  /// Whether the catalogue was restored, and its trash has not been compared with the folder since.
+  package func hasUncheckedTrash() throws(AssetSourceError) -> Bool {
+    try read { db in
+      try Bool.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = ?", arguments: [Self.restoredMark])
+        ?? false
+    }
+  }
+
+  /// Records that the trash was compared with the folder.
+  package func recordCheckedTrash() throws(AssetSourceError) {
+    try writeMaintenance { db in
+      try db.execute(sql: "DELETE FROM catalogueValue WHERE name = ?", arguments: [Self.restoredMark])
+    }
+  }
+
+  /// The asset that a file belongs to, by the row of the file.
+  package func asset(ofFile row: Int64) throws(AssetSourceError) -> LocalIdentifier? {
+    try read { db in
+      try String.fetchOne(
+        db, sql: "SELECT localIdentifier FROM asset WHERE id = (SELECT asset FROM file WHERE id = ?)",
+        arguments: [row]
+      ).map { LocalIdentifier($0) }
+    }
+  }
+
+  /// Moves an asset to the trash whose files are there already.
+  ///
+  /// - Parameters:
+  ///   - rows: the rows of its files, in the order of `files`.
+  ///   - now: milliseconds since 1970.
+  package func recordDeletion(
+    of identifier: LocalIdentifier, rows: [Int64], files: [TrashRecord.File], now: Int64
+  ) throws(AssetSourceError) {
+    try change { db, token in
+      let isInLibrary = try LibraryID.whole.asset(identifier, db) != nil
+      guard isInLibrary, try TrashRecord.find(identifier, db) == nil else { return }
+      let trash = try TrashIntent.delete(identifier, rows: rows, files: files, now: now).write(db)
+      var writer = try AssetWriter(db, token: token)
+      _ = try PreparedFileChanges(steps: [.delete(trash: trash)], lock: nil).commit(0, &writer)
+      try writer.finish()
+    }
+  }
+}

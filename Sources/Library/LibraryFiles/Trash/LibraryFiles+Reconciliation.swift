@@ -1,0 +1,143 @@
+// Compares the trash with its records after the catalogue was restored from a backup. Files that were deleted since are
+// in the trash without a record, and their assets are in the library. Files that were restored since are in the
+// library, and their assets are in the trash. A scan would lose what users said of both, so this comes first. It moves
+// no file.
+
+import Foundation
+import LibraryCatalogue
+import LibraryFolder
+import LibraryScan
+import Logging
+import PhotoModel
+
+extension LibraryFiles {
+  private static let recordsATime = 100
+
+  /// Does nothing if the catalogue was not restored, or if this was done since. Until all disks are mounted, it is done
+  /// again. In a bucket, objects have no identity that survives a move: there, nothing is compared.
+  package func reconcileTrash() throws(LibraryFilesError) {
+    let isNeeded = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.hasUncheckedTrash() }
+    guard isNeeded else { return }
+    let lock = try acquireLock()
+    defer { lock.unlock() }
+    if bucket == nil {
+      let (restored, allRecords) = try reconcileRecords()
+      let (deleted, allFolders) = try reconcileFolders()
+      logger.notice(
+        "trash compared with the restored catalogue",
+        metadata: ["deleted": "\(deleted)", "restored": "\(restored)"])
+      guard allRecords && allFolders else { return }
+    }
+    try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.recordCheckedTrash() }
+  }
+
+  // MARK: Restored since the backup
+
+  /// - Returns: the number of restored assets, and whether all disks of the trash could be read.
+  private func reconcileRecords() throws(LibraryFilesError) -> (assets: Int, isComplete: Bool) {
+    var (count, isComplete) = (0, true)
+    var last: Int64 = 0
+    while true {
+      let (row, limit) = (last, Self.recordsATime)
+      let records = try inCatalogue { catalogue throws(AssetSourceError) in
+        try catalogue.trashRecords(deletedBefore: .max, after: row, limit: limit)
+      }
+      guard let end = records.last else { return (count, isComplete) }
+      last = end.id
+      for record in records where record.isRestorable {
+        guard try canLocateFiles(of: record) else {
+          isComplete = false
+          continue
+        }
+        if try restoreIfBack(record) { count += 1 }
+      }
+    }
+  }
+
+  /// Restores an asset whose files are back in the library.
+  private func restoreIfBack(_ record: TrashRecord) throws(LibraryFilesError) -> Bool {
+    for file in record.files where try exists(file.trashPath) { return false }
+    guard let primary = record.files.first, try isAtItsPath(primary, of: record) else { return false }
+    for file in record.files {
+      if try isAtItsPath(file, of: record) {
+        try recordCopy(file, of: record)
+      } else {
+        try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.delete(file, of: record) }
+      }
+    }
+    // As a deletion that did not take place.
+    try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.revertDeletion(record, moved: []) }
+    return true
+  }
+
+  // MARK: Deleted since the backup
+
+  /// - Returns: the number of deleted assets, and whether all disks of the trash could be read.
+  private func reconcileFolders() throws(LibraryFilesError) -> (assets: Int, isComplete: Bool) {
+    var (count, isComplete) = (0, true)
+    let mounts = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.mounts() }
+    let walk = TrashWalk(root: root)
+    for top in Set([[]] + mounts.map(\.path)) {
+      guard try isRecordedDiskMounted(at: LibraryPath.join(top, TrashWalk.name)) else {
+        isComplete = false
+        continue
+      }
+      do throws(SystemError) {
+        for folder in try walk.folders(below: top) {
+          let files = try walk.files(in: folder)
+          do throws(LibraryFilesError) {
+            if try deleteIfTrashed(files) { count += 1 }
+          } catch {
+            isComplete = false
+            logger.error("trash not compared", metadata: ["of": "\(LibraryPath.display(folder))", "error": "\(error)"])
+          }
+        }
+      } catch {
+        isComplete = false
+        logger.error("trash not compared", metadata: ["of": "\(LibraryPath.display(top))", "error": "\(error)"])
+      }
+    }
+    return (count, isComplete)
+  }
+
+  /// Deletes an asset all of whose files are in one folder of the trash that has no record.
+  private func deleteIfTrashed(_ trashPaths: [[UInt8]]) throws(LibraryFilesError) -> Bool {
+    var found: [Int64: [UInt8]] = [:]
+    for trashPath in trashPaths {
+      let isRecorded = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.isInTrash(trashPath) }
+      if isRecorded { return false }
+      if let row = try missingFile(like: trashPath) { found[row] = trashPath }
+    }
+    guard let row = found.keys.min() else { return false }
+    let owner = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.asset(ofFile: row) }
+    guard let owner else { return false }
+    let files = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.files(of: owner) }
+    var (rows, trashed): ([Int64], [TrashRecord.File]) = ([], [])
+    for (number, file) in files.enumerated() {
+      if let trashPath = found[file.row] {
+        rows.append(file.row)
+        trashed.append(TrashRecord.File(number: number, path: file.path, trashPath: trashPath))
+      } else if try exists(file.path) {
+        return false
+      }
+    }
+    let now = Int64(Date().timeIntervalSince1970 * 1000)
+    let (ownRows, ownFiles) = (rows, trashed)
+    try inCatalogue { catalogue throws(AssetSourceError) in
+      try catalogue.recordDeletion(of: owner, rows: ownRows, files: ownFiles, now: now)
+    }
+    return true
+  }
+
+  /// The row of the missing file that was moved to a path in the trash; `nil` if there is none, or more than one.
+  private func missingFile(like trashPath: [UInt8]) throws(LibraryFilesError) -> Int64? {
+    let folder = try? root.open(LibraryPath.folder(of: trashPath), isFolder: true)
+    guard let identity = try? folder?.entry(LibraryPath.name(of: trashPath)).identity else { return nil }
+    let known = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.knownFiles(like: identity) }
+    var missing: [Int64] = []
+    for file in known where file.hasPath {
+      if try !exists(file.path) { missing.append(file.id) }
+    }
+    return missing.count == 1 ? missing[0] : nil
+  }
+}
