@@ -94,6 +94,8 @@ struct MaintenanceTests {
     let again = try TestDaemon.run(["backup", copy] + options)
     #expect(again.status == 1 && again.error.contains("already exists"), "\(again)")
     try TestDaemon.succeed(["backup", copy, "--replace"] + options)
+    let own = try TestDaemon.run(["backup", daemon.data + "/catalogue.sqlite", "--replace"] + options)
+    #expect(own.status == 1 && own.error.contains("photod itself uses"), "\(own)")
     let refused = try TestDaemon.run(["restore", copy] + options)
     #expect(refused.status == 1 && refused.error.contains("the data folder \(daemon.data) is in use"), "\(refused)")
     #expect(try daemon.get("/healthz").status == 200)
@@ -111,6 +113,23 @@ struct MaintenanceTests {
     try TestDaemon.succeed(["backup", second, "--library", daemon.library], environment: home)
     let bytes = try Data(contentsOf: URL(filePath: second))
     #expect(bytes.firstRange(of: Data(identifier.utf8)) != nil)
+  }
+
+  @Test("a scan after a restore finds an asset that was deleted since the backup in the trash")
+  func trashAfterRestore() throws {
+    let daemon = try TestDaemon({ for i in 0..<3 { try $0.put(picture + [UInt8(i)], "\(i).jpg") } })
+    let options = ["--library", daemon.library, "--data", daemon.data]
+    let identifier = try daemon.identifier("1.jpg")
+    let copy = daemon.data + "/../copy.sqlite"
+    try TestDaemon.succeed(["backup", copy] + options)
+    let list = #"{"changes": [{"type": "deleteAsset", "asset": "\#(identifier)"}]}"#
+    let deleted = try daemon.post("/v1/changes", list)
+    #expect(deleted.status == 200, "\(deleted.json)")
+    #expect(daemon.terminate() == 0)
+    try TestDaemon.succeed(["restore", copy] + options)
+    try TestDaemon.succeed(["scan"] + options)
+    let check = try TestDaemon.run(["check"] + options)
+    #expect(check.output == "checked 2 files: no difference\n", "\(check)")
   }
 
   @Test(

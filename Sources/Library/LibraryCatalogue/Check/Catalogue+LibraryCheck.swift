@@ -64,9 +64,9 @@ extension Catalogue {
       WHERE (library, day) NOT IN (SELECT library, day FROM staleDay) GROUP BY 1, 2, 3
       """,
       """
-      SELECT library, day, split.byLocation, sum(value)
-      FROM dayCount JOIN (SELECT 0 AS byLocation UNION ALL SELECT 1) AS split
-      WHERE listing = 0 AND value <> 0 AND (library, day) NOT IN (SELECT library, day FROM staleDay) GROUP BY 1, 2, 3
+      SELECT library, localDay, split.byLocation, count(*)
+      FROM libraryAsset JOIN (SELECT 0 AS byLocation UNION ALL SELECT 1) AS split
+      WHERE listing = 0 AND (library, localDay) NOT IN (SELECT library, day FROM staleDay) GROUP BY 1, 2, 3
       """
     ),
     (
