@@ -10,7 +10,7 @@ extension CatalogueCheck {
   func compareTrash(_ root: LibraryFolder, _ report: (CheckDifference) -> Void) throws {
     let disks = try MountCheck(catalogue: catalogue, root: root, environment: environment)
     let walk = TrashWalk(root: root)
-    for top in Set([[]] + disks.recorded.map(\.path)) {
+    for top in Set(disks.recorded.map(\.path) + [[]]) {
       let (paths, failure) = files(below: top, walk)
       if let failure {
         report(.unreadableFolder(path: LibraryPath.join(top, TrashWalk.name), reason: failure.description))

@@ -77,7 +77,7 @@ extension LibraryFiles {
     var (count, isComplete) = (0, true)
     let mounts = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.mounts() }
     let walk = TrashWalk(root: root)
-    for top in Set([[]] + mounts.map(\.path)) {
+    for top in Set(mounts.map(\.path) + [[]]) {
       guard try isRecordedDiskMounted(at: LibraryPath.join(top, TrashWalk.name)) else {
         isComplete = false
         continue
