@@ -111,6 +111,8 @@ struct SearchTests {
     "by relevance, a title counts more than a path, a whole word more than its beginning, and ties are newest first")
   func relevance() throws {
     let library = try SyntheticLibrary((1...6).map { SyntheticAsset(row: $0, date: $0 * 86_400_000) })
+    let folder = try library.makeFolder("granted")
+    let album = try library.makeAlbum("all", library.assets.map(\.row), parent: folder)
     let titles: [(Int64, String, String)] = [
       (1, "title", "sun"), (2, "caption", "sun"), (3, "title", "sunset"), (4, "cameraModel", "sun"),
       (5, "caption", "sun"),
@@ -121,20 +123,32 @@ struct SearchTests {
       }
       try SearchIndex.update(db)
     }
-    for principal in [Principal.local, Principal(name: "x", scopes: [.read])] {
-      var fetch = AssetFetch()
-      fetch.search = AssetSearch(try SearchQuery("sun"), for: principal)
-      fetch.search?.isByRelevance = true
-      var found: [UInt32] = []
-      var cursor: PageCursor?
-      repeat {
-        let page = try library.catalogue.columns(fetch, FetchPageRequest(limit: 2, cursor: cursor), for: principal)
-        for name in page.localIdentifiers.texts {
-          found.append(try #require(try library.catalogue.row(of: LocalIdentifier(name), for: principal)))
-        }
-        cursor = library.catalogue.tokens.returned(page.nextCursor)
-      } while cursor != nil
-      #expect(found == [1, 3, 5, 2, 4])
+    let limited = Principal(
+      name: "y", scopes: [.read], visibility: .collections([LocalIdentifier("folder-granted")]))
+    let scopes: [AssetScope] = [
+      .library, .smartAlbum(.recentlyAdded), .dates(0...9 * 86_400_000), .album(row: album), .folder(row: folder),
+      .rows([6, 5, 4, 3, 2, 1]),
+    ]
+    for principal in [Principal.local, Principal(name: "x", scopes: [.read]), limited] {
+      for scope in scopes {
+        var fetch = AssetFetch()
+        fetch.scope = scope
+        fetch.isLimited = principal.visibility != .everything
+        fetch.search = AssetSearch(try SearchQuery("sun"), for: principal)
+        fetch.search?.isByRelevance = true
+        var found: [UInt32] = []
+        var cursor: PageCursor?
+        repeat {
+          let page = try library.catalogue.columns(fetch, FetchPageRequest(limit: 2, cursor: cursor), for: principal)
+          for name in page.localIdentifiers.texts {
+            found.append(try #require(try library.catalogue.row(of: LocalIdentifier(name), for: principal)))
+          }
+          cursor = library.catalogue.tokens.returned(page.nextCursor)
+        } while cursor != nil
+        #expect(found == [1, 3, 5, 2, 4], "\(scope)")
+        #expect(try library.catalogue.rows(fetch, atMost: 9, deadline: nil, for: principal).rows == found, "\(scope)")
+        #expect(try library.catalogue.count(fetch, deadline: nil, for: principal) == found.count, "\(scope)")
+      }
     }
   }
 

@@ -11,7 +11,7 @@ extension FetchPlan {
     let matches = FetchPlan(newest, in: library, search: search)
     let order = matches.dateStream == nil ? matches.order : [Ordering("search.rowid", isAscending: true)]
     let keys = order.map { $0.expression + ($0.isAscending ? "" : " DESC") }.joined(separator: ", ")
-    let joinsAsset = FetchStatement.namesAsset([matches.condition, matches.row])
+    let joinsAsset = FetchStatement.namesAsset([matches.condition, matches.row, keys])
     source = """
       (SELECT \(matches.row) AS asset, photod_relevance(
           (SELECT text FROM searchText WHERE document = \(matches.document)), ?) AS relevance
