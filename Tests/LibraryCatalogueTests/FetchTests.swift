@@ -196,6 +196,31 @@ struct FetchTests {
     #expect(zip(inOrder, inOrder.dropFirst()).allSatisfy { sort.areInIncreasingOrder($0, $1) })
   }
 
+  @Test(
+    "an empty list of values matches nothing, and no row is read to find that out",
+    arguments: [
+      "burstIdentifier IN {}", "localIdentifier IN {}", "fileSize IN {}", "isFavorite == YES AND burstIdentifier IN {}",
+    ])
+  func emptyLists(_ text: String) throws {
+    var dice = Dice(7)
+    let library = try SyntheticLibrary((1...40).map { SyntheticAsset($0, &dice) })
+    let album = try library.makeAlbum("one", library.assets.map(\.row))
+    let scopes: [AssetScope] = [
+      .library, .dates(0...999_999_999), .smartAlbum(.favorites), .album(row: album), .rows([1, 2]),
+    ]
+    for scope in scopes {
+      for sort in ["creationDate", "-fileSize"] {
+        var fetch = AssetFetch()
+        fetch.scope = scope
+        fetch.predicate = try FetchPredicate(text, schema: .asset, principal: .local)
+        fetch.sort = try FetchSortDescriptors(sort, schema: .asset, principal: .local)
+        #expect(try library.catalogue.rows(fetch, atMost: 9, deadline: nil, for: .local).rows == [], "\(scope)")
+        #expect(try library.catalogue.count(fetch, deadline: nil, for: .local) == 0)
+        if scope == .library { #expect(!fetch.needsFullScan) }
+      }
+    }
+  }
+
   @Test("a cursor of another order, or a forged one, is refused")
   func cursors() throws {
     var dice = Dice(1)

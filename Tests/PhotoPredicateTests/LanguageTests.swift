@@ -162,6 +162,9 @@ struct LanguageTests {
         "isFavorite == true AND isHidden == false AND duration <= 5.0"
       ),
       ("FALSEPREDICATE OR FALSEPREDICATE", "FALSEPREDICATE"), ("TRUEPREDICATE AND TRUEPREDICATE", "TRUEPREDICATE"),
+      ("burstIdentifier IN {}", "FALSEPREDICATE"), ("NOT (burstIdentifier IN {})", "TRUEPREDICATE"),
+      ("isFavorite == 1 AND fileSize IN {}", "FALSEPREDICATE"),
+      ("isFavorite == 1 OR ANY keywords IN {}", "isFavorite == true"),
     ])
   func normalized(_ text: String, _ plain: String) throws {
     #expect("\(try FetchPredicate(text, schema: .asset, principal: .local).normalized)" == plain)
@@ -174,7 +177,7 @@ struct LanguageTests {
       ("isFavorite == 1 AND fileSize > 5 AND fileSize <= 9", .boolean(true), 6, 9),
       ("NOT (isFavorite == 1 OR NOT fileSize BETWEEN {3, 7})", .boolean(false), 3, 7),
       ("fileSize == 5 AND fileSize < 5", nil, 5, 4), ("fileSize IN {9, 3, 4}", nil, 3, 9),
-      ("fileSize IN {}", nil, .max, .min),
+      ("fileSize IN {}", nil, nil, nil),
       ("fileSize & 1 == 1 AND isFavorite IN {false}", .boolean(false), nil, nil), ("fileSize > 1.5", nil, nil, nil),
       ("fileSize > 9223372036854775807", nil, .max, .min),
       ("fileSize < -9223372036854775808", nil, .max, .min), ("fileSize != 5", nil, .min, .max),

@@ -222,7 +222,8 @@ struct FetchPlan {
     for predicate: FetchPredicate?, _ sort: FetchSortDescriptors, in library: LibraryID
   ) -> AccessPath {
     let terms = predicate?.conjuncts ?? []
-    if terms.contains(where: { $0.isOneOf("localIdentifier") }) {
+    // SQLite tests a false constant once, before it reads a row.
+    if terms.contains(where: { $0 == .constant(false) || $0.isOneOf("localIdentifier") }) {
       return AccessPath(source: LibraryAssetIndex.byIdentifier.source, isShort: true)
     }
     if terms.contains(where: { $0.isOneOf("burstIdentifier") }) {

@@ -4,7 +4,7 @@ import PhotoModel
 
 extension FetchPredicate {
   /// An equivalent predicate in which `NOT` stands only before comparisons, and only if no relation expresses the same.
-  /// Constants are removed unless one is the whole predicate. Booleans are compared only by `==`.
+  /// Constants are removed unless one is the whole predicate. Booleans are compared only by `==`. `IN {}` is false.
   package var normalized: FetchPredicate { normalized(isNegated: false) }
 
   private func normalized(isNegated: Bool) -> FetchPredicate {
@@ -19,6 +19,8 @@ extension FetchPredicate {
       let remaining = parts.filter { $0 != .constant(isConjunction) }
       return isConjunction ? .conjunction(remaining) : .disjunction(remaining)
     case .comparison(let comparison):
+      // No value is one of none.
+      if comparison.test == .oneOf([]) { return .constant(isNegated) }
       guard isNegated else { return .comparison(comparison.normalized) }
       return comparison.inverse.map { .comparison($0.normalized) } ?? .not(.comparison(comparison.normalized))
     }
