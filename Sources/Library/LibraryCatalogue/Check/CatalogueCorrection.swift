@@ -81,6 +81,7 @@ struct CatalogueCorrection {
   /// Foreign keys are off, so the rows of deleted limited libraries are still there.
   static let ofLimitedLibraries = [
     "libraryGrant", "libraryCollection", "libraryAsset", "counter", "dayCount", "staleDay", "moment", "removedObject",
+    "changedVisibility",
   ].map { table in
     CatalogueCorrection("rows of limited libraries", "DELETE FROM \(table) WHERE library <> 0")
   }

@@ -2,9 +2,9 @@
 // and an asset's modification date to the time of that change. The lists of columns below define a change; files,
 // placeholders and moments are not part of it.
 //
-// All libraries share one history. The part that a limited library sees follows from its objects, and from the tokens
-// with which they entered and left it. Its own `revision` and rows of `change` are not affected by invisible changes,
-// or by pruning of other libraries' history.
+// All libraries share one history. The part that a limited library sees follows from its objects, and from the changes
+// with which they entered and left it (`changedVisibility`). Its own `revision` and rows of `change` are not affected
+// by invisible changes, or by pruning of other libraries' history.
 
 extension CatalogueSchema {
   /// The columns of an asset that clients see, without its location.
@@ -66,16 +66,30 @@ extension CatalogueSchema {
       isLocationOnly INTEGER NOT NULL,
       PRIMARY KEY (token, kind, object)
     ) STRICT, WITHOUT ROWID;
+    -- The members of albums, and the assets of folders, that a commit changed.
     CREATE TABLE changedMember (
       token INTEGER NOT NULL,
       collection INTEGER NOT NULL,
       asset INTEGER NOT NULL,
-      -- 0 added, 1 moved, 2 removed.
+      -- 0 added, 1 moved, 2 removed. Assets of folders are not moved.
       event INTEGER NOT NULL,
       PRIMARY KEY (token, collection, asset)
     ) STRICT, WITHOUT ROWID;
+    -- The objects that a commit made visible or invisible to a limited library, each once. One that enters and leaves
+    -- within one commit, or leaves and enters again, has no row. The history of a library begins after its creation.
+    CREATE TABLE changedVisibility (
+      library INTEGER NOT NULL REFERENCES library (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
+      -- As in changedObject.
+      kind INTEGER NOT NULL,
+      token INTEGER NOT NULL,
+      object INTEGER NOT NULL,
+      -- 0 entered, 2 left.
+      event INTEGER NOT NULL,
+      PRIMARY KEY (library, kind, token, object)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX changedVisibilityByObject ON changedVisibility (library, kind, object, token, event);
     -- The identifiers of objects that left a library, or were deleted, for histories and for fetch results that still
-    -- list them. An object that was never in the library has no row.
+    -- list them. An object that was in the library in no state has no row.
     CREATE TABLE removedObject (
       library INTEGER NOT NULL REFERENCES library (id) ON DELETE CASCADE,
       -- As in changedObject.
@@ -157,19 +171,39 @@ extension CatalogueSchema {
         WHERE token = \(token) AND collection = OLD.collection AND asset = OLD.asset AND event = 3;
       UPDATE collection SET revision = \(token) WHERE id = OLD.collection AND revision <> \(token);
     END;
+    -- The assets of a folder change with the albums below it, at any depth, which is no change of the folder itself.
+    CREATE TRIGGER noteAssetOfFolder AFTER INSERT ON folderAsset BEGIN
+      \(toggle("changedMember", ["collection": "NEW.folder", "asset": "NEW.asset"], event: 0))
+    END;
+    CREATE TRIGGER noteAssetOutOfFolder AFTER DELETE ON folderAsset BEGIN
+      \(toggle("changedMember", ["collection": "OLD.folder", "asset": "OLD.asset"], event: 2))
+    END;
+
+    CREATE TRIGGER noteEnteredAsset AFTER INSERT ON libraryAsset WHEN \(hasHistory("NEW")) BEGIN
+      \(toggle("changedVisibility", ["library": "NEW.library", "kind": "0", "object": "NEW.asset"], event: 0))
+    END;
+    CREATE TRIGGER noteLeftAsset AFTER DELETE ON libraryAsset WHEN \(hasHistory("OLD")) BEGIN
+      \(toggle("changedVisibility", ["library": "OLD.library", "kind": "0", "object": "OLD.asset"], event: 2))
+    END;
+    CREATE TRIGGER noteEnteredCollection AFTER INSERT ON libraryCollection WHEN \(hasHistory("NEW")) BEGIN
+      \(toggle("changedVisibility", ["library": "NEW.library", "kind": "1", "object": "NEW.collection"], event: 0))
+    END;
+    CREATE TRIGGER noteLeftCollection AFTER DELETE ON libraryCollection WHEN \(hasHistory("OLD")) BEGIN
+      \(toggle("changedVisibility", ["library": "OLD.library", "kind": "1", "object": "OLD.collection"], event: 2))
+    END;
 
     -- Objects that leave a library. If the library itself is being deleted, no reader needs them.
     CREATE TRIGGER noteRemovedAsset AFTER DELETE ON libraryAsset
       WHEN EXISTS (SELECT 1 FROM library WHERE id = OLD.library)
     BEGIN
-      INSERT INTO removedObject VALUES (OLD.library, 0, OLD.asset, OLD.localIdentifier, \(token))
+      INSERT INTO removedObject SELECT OLD.library, 0, OLD.asset, OLD.localIdentifier, \(token) WHERE \(wasSeen)
         ON CONFLICT DO UPDATE SET localIdentifier = excluded.localIdentifier, token = excluded.token;
       \(revise("id = OLD.library AND id > 0"))
     END;
     CREATE TRIGGER noteRemovedCollection AFTER DELETE ON libraryCollection
       WHEN EXISTS (SELECT 1 FROM library WHERE id = OLD.library)
     BEGIN
-      INSERT INTO removedObject VALUES (OLD.library, 1, OLD.collection, OLD.localIdentifier, \(token))
+      INSERT INTO removedObject SELECT OLD.library, 1, OLD.collection, OLD.localIdentifier, \(token) WHERE \(wasSeen)
         ON CONFLICT DO UPDATE SET localIdentifier = excluded.localIdentifier, token = excluded.token;
       \(revise("id = OLD.library AND id > 0"))
     END;
@@ -197,6 +231,33 @@ extension CatalogueSchema {
       \(revise(librariesOfChangedObject, isLocationOnly: "NEW.isLocationOnly"))
     END;
     """
+
+  /// Whether a row of a library's objects belongs to a limited library whose history has begun. False if the library
+  /// itself is being created or deleted.
+  private static func hasHistory(_ row: String) -> String {
+    "\(row).library > 0 AND \(token) > (SELECT createdRevision FROM library WHERE id = \(row).library)"
+  }
+
+  /// Whether an object that leaves a library was in it in any state that a client could read: it did not enter with the
+  /// running change.
+  private static let wasSeen = """
+    OLD.library = 0 OR OLD.came < \(token)
+            OR OLD.came = (SELECT createdRevision FROM library WHERE id = OLD.library)
+    """
+
+  /// Statements that record an event of the running change: 0 or 2. The opposite event of the same change cancels it.
+  ///
+  /// - Parameter key: the columns of the table's key with their values, except for the token.
+  private static func toggle(_ table: String, _ key: KeyValuePairs<String, String>, event: Int) -> String {
+    let columns = key.map { $0.key }.joined(separator: ", ")
+    let values = key.map { $0.value }.joined(separator: ", ")
+    let row = key.map { "\($0.key) = \($0.value)" }.joined(separator: " AND ")
+    return """
+      INSERT INTO \(table) (token, \(columns), event) SELECT \(token), \(values), \(event)
+              WHERE NOT EXISTS (SELECT 1 FROM \(table) WHERE token = \(token) AND \(row));
+            DELETE FROM \(table) WHERE token = \(token) AND \(row) AND event = \(2 - event);
+      """
+  }
 
   /// The limited libraries that have the object of a row of `changedObject`.
   private static let librariesOfChangedObject = """

@@ -45,6 +45,7 @@ extension Catalogue {
       }
       try remove("changedObject", "token, kind, object", "token", upTo: end)
       try remove("changedMember", "token, collection, asset", "token", upTo: end)
+      try remove("changedVisibility", "library, kind, token, object", "token", upTo: end)
       let names = min(end, needed?.number ?? .max)
       try remove("removedObject", "library, kind, object", "token", upTo: names)
       // Last, because these rows define how much is left to prune. The last pruned change of each library stays, and

@@ -26,8 +26,8 @@ struct ChangeReader {
   /// How the content of the followed collection is determined.
   private enum CollectionFilter {
     case none
-    /// An album or folder, given by its row.
-    case members(Int64)
+    /// The members of an album or the assets of a folder, given by its row.
+    case members(Int64, isFolder: Bool)
     /// The content is derived from the assets, so any asset may be affected.
     case derived
   }
@@ -84,8 +84,13 @@ struct ChangeReader {
       db.cachedStatement(
         sql: "SELECT collection, type FROM libraryCollection WHERE library = ? AND localIdentifier = ?"),
       arguments: [library.row, identifier.rawValue])
-    if let row { return row[1] as String == CollectionType.smartAlbum.rawValue ? .derived : .members(row[0]) }
-    if library.isWhole, let removed = try removedCollection(identifier) { return .members(removed) }
+    if let row {
+      let type: String = row[1]
+      if type == CollectionType.smartAlbum.rawValue { return .derived }
+      return .members(row[0], isFolder: type == CollectionType.folder.rawValue)
+    }
+    // It has no assets any more, whatever it was.
+    if library.isWhole, let removed = try removedCollection(identifier) { return .members(removed, isFolder: false) }
     guard try CollectionReader(db, CollectionQuery(), principal, library).collection(identifier) != nil else {
       throw ChangeHistoryError.noSuchCollection
     }
@@ -116,25 +121,23 @@ struct ChangeReader {
   private func assets(
     in range: ClosedRange<Int64>, _ collectionFilter: CollectionFilter, only asset: Int64?
   ) throws -> ObjectChanges {
-    var netChanges = try netChanges(of: .asset, in: range)
-    if let asset { netChanges = netChanges.filter { $0.key == asset } }
+    let changed = try netChanges(of: .asset, in: range)
+    var netChanges: [Int64: NetChange]
     switch collectionFilter {
-    case .none, .derived:
-      if !library.isWhole {
-        let others = try membershipChanges(in: range)
-        netChanges = try seen(netChanges, .asset, asset.map { others.intersection([$0]) } ?? others, range)
-      }
-    case .members(let collection): netChanges = try members(of: collection, in: range, netChanges)
+    case .none, .derived: netChanges = library.isWhole ? changed : try seen(changed, .asset, in: range, only: asset)
+    case .members(let collection, let isFolder):
+      netChanges = try members(of: collection, isFolder: isFolder, in: range, changed)
     }
+    if let asset { netChanges = netChanges.filter { $0.key == asset } }
     return try named(netChanges, .asset)
   }
 
   private func collections(in range: ClosedRange<Int64>, _ collectionFilter: CollectionFilter) throws -> ObjectChanges {
     var netChanges = try netChanges(of: .collection, in: range)
-    if !library.isWhole { netChanges = try seen(netChanges, .collection, [], range) }
+    if !library.isWhole { netChanges = try seen(netChanges, .collection, in: range) }
     switch collectionFilter {
     case .none: break
-    case .members(let collection):
+    case .members(let collection, _):
       let inIt = try db.cachedStatement(sql: "SELECT 1 FROM collection WHERE id = ? AND parent = ?")
       netChanges = try netChanges.filter { row, _ in
         try row == collection || Int.fetchOne(inIt, arguments: [row, collection]) != nil
@@ -166,64 +169,65 @@ struct ChangeReader {
 
   // MARK: Visibility
 
-  /// Assets that entered or left a limited library, whether or not they themselves changed.
-  private func membershipChanges(in range: ClosedRange<Int64>) throws -> Set<Int64> {
-    try Set(
-      Int64.fetchAll(
-        db.cachedStatement(
-          sql: """
-            SELECT asset FROM changedMember WHERE token BETWEEN ?1 AND ?2 AND event <> 1
-            UNION
-            SELECT member.asset FROM libraryCollection JOIN member ON member.collection = libraryCollection.collection
-            WHERE library = ?3 AND came BETWEEN ?1 AND ?2
-            UNION
-            SELECT object FROM removedObject WHERE library = ?3 AND kind = 0 AND token BETWEEN ?1 AND ?2
-            """), arguments: [range.lowerBound, range.upperBound, library.row]))
-  }
-
-  /// The net changes as a limited library sees them: by its current content, and the tokens at which objects entered or
-  /// left.
+  /// The net changes as a limited library sees them: objects that entered it are inserted, those that left it deleted.
+  ///
+  /// - Parameter only: the one object of interest; `nil`: all.
   private func seen(
-    _ netChanges: [Int64: NetChange], _ kind: Kind, _ others: Set<Int64>, _ range: ClosedRange<Int64>
+    _ netChanges: [Int64: NetChange], _ kind: Kind, in range: ClosedRange<Int64>, only: Int64? = nil
   ) throws -> [Int64: NetChange] {
-    var rows = Set(netChanges.keys).union(others)
-    let table = kind == .asset ? "libraryAsset" : "libraryCollection"
-    let column = kind == .asset ? "asset" : "collection"
-    if kind == .collection {
-      rows.formUnion(
-        try Int64.fetchAll(
-          db.cachedStatement(
-            sql: """
-              SELECT collection FROM libraryCollection WHERE library = ?3 AND came BETWEEN ?1 AND ?2
-              UNION SELECT object FROM removedObject WHERE library = ?3 AND kind = 1 AND token BETWEEN ?1 AND ?2
-              """), arguments: [range.lowerBound, range.upperBound, library.row]))
-    }
-    let came = try db.cachedStatement(sql: "SELECT came FROM \(table) WHERE \(column) = ? AND library = ?")
-    let went = try db.cachedStatement(
-      sql: "SELECT token FROM removedObject WHERE library = ? AND kind = ? AND object = ?")
+    let crossed = try Int64.fetchAll(
+      db.cachedStatement(
+        sql: "SELECT object FROM changedVisibility WHERE library = ? AND kind = ? AND token BETWEEN ? AND ?"),
+      arguments: [library.row, kind.rawValue, range.lowerBound, range.upperBound])
+    var rows = Set(netChanges.keys).union(crossed)
+    if let only { rows = rows.intersection([only]) }
     var seen: [Int64: NetChange] = [:]
     for row in rows {
-      let came = try Int64.fetchOne(came, arguments: [row, library.row])
-      let went = try Int64.fetchOne(went, arguments: [library.row, kind.rawValue, row])
-      if let came, came < range.lowerBound {
-        // It was visible during the whole range.
-        if let netChange = netChanges[row] {
-          seen[row] = NetChange(existedBefore: true, existsAfter: true, isContentChanged: netChange.isContentChanged)
-        }
-      } else if let came, range.contains(came) {
-        let existedBefore = went.map(range.contains) ?? false
-        seen[row] = NetChange(existedBefore: existedBefore, existsAfter: true, isContentChanged: true)
-      } else if let went, range.contains(went) {
-        seen[row] = NetChange(existedBefore: true, existsAfter: false)
+      let existedBefore = try isVisible(row, kind, after: range.lowerBound - 1)
+      let existsAfter = try isVisible(row, kind, after: range.upperBound)
+      if existedBefore, existsAfter {
+        guard let netChange = netChanges[row] else { continue }
+        seen[row] = NetChange(existedBefore: true, existsAfter: true, isContentChanged: netChange.isContentChanged)
+      } else if existedBefore || existsAfter {
+        seen[row] = NetChange(existedBefore: existedBefore, existsAfter: existsAfter)
       }
     }
     return seen
   }
 
-  /// The net changes as a client sees them that follows one album: new members are inserted, former members deleted.
+  /// Whether an object was in a limited library after the change with a token. The first time that it enters or leaves
+  /// later tells that, or else whether it is there now.
+  private func isVisible(_ row: Int64, _ kind: Kind, after token: Int64) throws -> Bool {
+    let event = try Int.fetchOne(
+      db.cachedStatement(
+        sql: """
+          SELECT event FROM changedVisibility WHERE library = ? AND kind = ? AND object = ? AND token > ?
+          ORDER BY token LIMIT 1
+          """), arguments: [library.row, kind.rawValue, row, token])
+    if let event { return event == 2 }
+    switch kind {
+    case .asset: return try library.contains(asset: row, db)
+    case .collection: return try library.contains(collection: row, db)
+    }
+  }
+
+  /// The net changes as a client sees them that follows one album or folder: its new assets are inserted, its former
+  /// ones deleted.
   private func members(
-    of collection: Int64, in range: ClosedRange<Int64>, _ netChanges: [Int64: NetChange]
+    of collection: Int64, isFolder: Bool, in range: ClosedRange<Int64>, _ netChanges: [Int64: NetChange]
   ) throws -> [Int64: NetChange] {
+    if !library.isWhole {
+      let existedBefore = try isVisible(collection, .collection, after: range.lowerBound - 1)
+      let existsAfter = try isVisible(collection, .collection, after: range.upperBound)
+      // All of its assets enter or leave with it. What happened to them elsewhere, this library does not see.
+      if !existedBefore || !existsAfter {
+        guard existedBefore || existsAfter else { return [:] }
+        let all = try members(
+          of: collection, isFolder: isFolder, after: existsAfter ? range.upperBound : range.lowerBound - 1)
+        let netChange = NetChange(existedBefore: existedBefore, existsAfter: existsAfter)
+        return Dictionary(uniqueKeysWithValues: all.map { ($0, netChange) })
+      }
+    }
     let rows = try Row.fetchCursor(
       db.cachedStatement(
         sql: "SELECT asset, event FROM changedMember WHERE token BETWEEN ? AND ? AND collection = ? ORDER BY token"),
@@ -236,12 +240,34 @@ struct ChangeReader {
       netChange.isContentChanged = netChanges[row[0]]?.isContentChanged ?? false
       found[row[0]] = netChange
     }
-    let isMember = try db.cachedStatement(sql: "SELECT 1 FROM member WHERE asset = ? AND collection = ?")
+    let isMember = try db.cachedStatement(
+      sql: isFolder
+        ? "SELECT 1 FROM folderAsset WHERE asset = ? AND folder = ?"
+        : "SELECT 1 FROM member WHERE asset = ? AND collection = ?")
     for (row, netChange) in netChanges where found[row] == nil {
       guard try Int.fetchOne(isMember, arguments: [row, collection]) != nil else { continue }
       found[row] = NetChange(existedBefore: true, existsAfter: true, isContentChanged: netChange.isContentChanged)
     }
     return found
+  }
+
+  /// The assets of an album or folder after the change with a token: those of now, with the later changes undone.
+  private func members(of collection: Int64, isFolder: Bool, after token: Int64) throws -> Set<Int64> {
+    var members = try Set(
+      Int64.fetchAll(
+        db.cachedStatement(
+          sql: isFolder
+            ? "SELECT asset FROM folderAsset WHERE folder = ?" : "SELECT asset FROM member WHERE collection = ?"),
+        arguments: [collection]))
+    let rows = try Row.fetchCursor(
+      db.cachedStatement(
+        sql: "SELECT asset, event FROM changedMember WHERE token > ? AND collection = ? ORDER BY token DESC"),
+      arguments: [token, collection])
+    while let row = try rows.next() {
+      let asset: Int64 = row[0]
+      if row[1] as Int == 0 { members.remove(asset) } else { members.insert(asset) }
+    }
+    return members
   }
 
   // MARK: Names
