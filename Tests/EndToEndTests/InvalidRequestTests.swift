@@ -120,7 +120,8 @@ struct InvalidRequestTests {
       let deep = String(repeating: "[", count: 5000)
       for body in [
         "", "[]", "null", "1", "\"x\"", "{", "{\"predicate\"}", "{\"predicate\": }", "{} {}", deep,
-        "{\"predicate\": \(deep)",
+        "{\"predicate\": \(deep)", "{\"predicate\": \"TRUEPREDICATE\",}", "{\"title\": 1e999}",
+        "{\"predicate\": \"TRUEPREDICATE\", \"predicate\": \"TRUEPREDICATE\"}",
       ] {
         let answer = try daemon.post(path, body)
         #expect(
@@ -133,6 +134,12 @@ struct InvalidRequestTests {
       #expect(try daemon.post(path, "{}", ["Origin: http://evil.example"]).status == 403)
       #expect(try daemon.post(path, "{}", ["Sec-Fetch-Site: cross-site"]).status == 403)
     }
+    let album = #"{"type": "createAlbum", "title": "x"}"#
+    let twice = try daemon.post("/v1/changes", "{\"changes\": [\(album)],\n \"changes\": []}")
+    #expect(twice.status == 400 && twice.json["parameter"] as? String == "changes")
+    #expect((twice.json["detail"] as? String)?.contains("Line 2, column 2:") == true)
+    let collections = try daemon.get("/v1/collections?type=album&predicate=title%20%3D%3D%20%27x%27")
+    #expect((collections.json["collections"] as? [Any])?.isEmpty == true, "nothing was done")
     #expect(try daemon.get("/v1/assets").status == 200)
   }
 }

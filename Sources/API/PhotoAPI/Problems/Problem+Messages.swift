@@ -1,5 +1,6 @@
 import HTTPCore
 import HTTPServer
+import JSONText
 
 // Problems of HTTP messages: routing, malformed messages, conditions and ranges.
 
@@ -60,6 +61,14 @@ extension Problem {
       return
     }
     self.init(error.status.code, "malformed-request", error.status.reasonPhrase, detail: error.explanation)
+  }
+
+  /// The body of a request is not JSON, or repeats a member.
+  init(_ error: JSONSyntaxError) {
+    var parameter: String?
+    if case .repeatedMember(let name) = error.reason { parameter = name }
+    self.init(
+      400, "malformed-request", "Bad Request", detail: "The body is not valid JSON. \(error)", parameter: parameter)
   }
 
   init(_ error: MultipartError) {

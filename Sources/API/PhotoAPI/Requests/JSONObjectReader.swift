@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPCore
+import JSONText
 import PhotoModel
 
 /// Reads the members of a request's JSON object one by one. At the end it rejects members that were not read, as
@@ -8,16 +9,24 @@ struct JSONObjectReader {
   private var members: [String: JSONValue]
   private var known: [String] = []
 
-  /// Parses the body of a request. Throws 415 if its type is not JSON, 400 if it is not a JSON object.
+  /// Parses the body of a request. Throws 415 if its type is not JSON, 400 if it is not a JSON object, or
+  /// if an object has a member twice.
   init(_ request: HTTPRequest) throws(Problem) {
     let type = request.head.value(of: .contentType)?.split(separator: ";").first?.trimmed.lowercased()
     guard type == JSONBody.mediaType else {
       throw Problem(
         415, "media-type-unsupported", "Unsupported media type", detail: "Send the body as \(JSONBody.mediaType).")
     }
-    guard !request.body.isEmpty, let value = try? JSONDecoder().decode(JSONValue.self, from: Data(request.body)),
-      case .object(let members) = value
-    else {
+    do throws(JSONSyntaxError) {
+      try JSONSyntax.check(request.body)
+    } catch {
+      throw Problem(error)
+    }
+    guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(request.body)) else {
+      throw Problem(
+        400, "malformed-request", "Bad Request", detail: "A number in the body is too large to be represented.")
+    }
+    guard case .object(let members) = value else {
       throw Problem(400, "malformed-request", "Bad Request", detail: "The body is not a JSON object.")
     }
     self.members = members
