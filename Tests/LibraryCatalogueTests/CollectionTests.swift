@@ -261,5 +261,25 @@ struct CollectionTests {
     }
   }
 
+  @Test("hidden assets count in the moment in whose time they were taken, as its list of assets has them")
+  func hiddenInMoments() throws {
+    var assets = [1, 2, 3, 30].map { SyntheticAsset(row: $0, date: $0 * 3_600_000) }
+    assets[1].isHidden = true
+    assets[3].isHidden = true
+    let library = try SyntheticLibrary(assets)
+    try library.catalogue.refreshMoments(zone: .gmt)
+    for (includesHidden, count) in [(false, 2), (true, 3)] {
+      let query = CollectionQuery(type: .moment, includesHidden: includesHidden)
+      let moments = try library.catalogue.collections(query, for: .local).collections
+      #expect(moments.map(\.estimatedAssetCount) == [count])
+      var fetch = AssetFetch()
+      fetch.includesHidden = includesHidden
+      let moment = try #require(moments.first)
+      fetch.scope = try #require(try library.catalogue.scope(of: moment.localIdentifier, for: .local))
+      #expect(try library.catalogue.count(fetch, deadline: nil, for: .local) == count)
+      #expect(moment.keyAssets.count == count)
+    }
+  }
+
   private func day(_ milliseconds: Int64) -> Int { Int((Double(milliseconds) / 86_400_000).rounded(.down)) }
 }

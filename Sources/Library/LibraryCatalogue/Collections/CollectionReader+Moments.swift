@@ -7,10 +7,15 @@ import Primitives
 extension CollectionReader {
   func moment(_ row: Row) throws -> AssetCollection {
     let day: Int = row[6]
+    // The stored count is that of the default listing.
+    var count: Int = row[3]
+    if query.includesHidden || query.includesAllBurstAssets {
+      count = try self.count(from: row[1], to: row[2], days: day..<day + 1)
+    }
     var moment = AssetCollection(
       localIdentifier: LocalIdentifier(row[0]), type: .moment, subtype: "albumRegular", title: row[7],
       startDate: Timestamp(milliseconds: row[1]), endDate: Timestamp(milliseconds: row[2]),
-      estimatedAssetCount: row[3], keyAssets: try keyAssets(from: row[1], to: row[2], days: day..<day + 1),
+      estimatedAssetCount: count, keyAssets: try keyAssets(from: row[1], to: row[2], days: day..<day + 1),
       revision: ChangeToken(row[4]))
     moment.parent = MomentList(monthOfDay: day).identifier
     return moment
@@ -62,6 +67,13 @@ extension CollectionReader {
 
   private func keyAssets(from start: Int64, to end: Int64, days: Range<Int>) throws -> [LocalIdentifier] {
     try keyAssets(.byDate, datesAndDays, [start, end + 1, days.lowerBound, days.upperBound])
+  }
+
+  private func count(from start: Int64, to end: Int64, days: Range<Int>) throws -> Int {
+    try Int.fetchOne(
+      db.cachedStatement(
+        sql: "SELECT count(*) FROM \(LibraryAssetIndex.byDate.source) WHERE library = ? AND \(datesAndDays)"),
+      arguments: [library.row, start, end + 1, days.lowerBound, days.upperBound]) ?? 0
   }
 
   /// The number of assets of a range of days.
