@@ -201,4 +201,22 @@ struct CollectionFetchResultTests {
     let both = try daemon.post("/v1/transientCollections", #"{"collections": [], "assets": []}"#)
     #expect(both.status == 400)
   }
+
+  @Test("a transient collection counts the assets that it lists")
+  func transientCounts() throws {
+    let daemon = try TestDaemon.ofCards(3)
+    let names = try (0..<3).map { try daemon.identifier("\($0).jpg") }
+    let list = names.map { "\"\($0)\"" }.joined(separator: ", ")
+    let made = try daemon.post("/v1/transientCollections", "{\"assets\": [\(list)]}").json
+    let id = try #require(made["localIdentifier"] as? String, "\(made)")
+    #expect(made["estimatedAssetCount"] as? Int == 3)
+    _ = try Self.perform(daemon, #"{"type": "updateAsset", "asset": "\#(names[0])", "isHidden": true}"#, fields: [])
+    _ = try Self.perform(daemon, #"{"type": "deleteAsset", "asset": "\#(names[1])"}"#, fields: [])
+    for (query, count) in [("", 1), ("?includeHiddenAssets=true", 2)] {
+      let found = try daemon.get("/v1/collections/\(id)\(query)").json
+      #expect(found["estimatedAssetCount"] as? Int == count && found["type"] as? String == "album", "\(found)")
+      let assets = try daemon.get("/v1/collections/\(id)/assets\(query)").json["assets"] as? [Any]
+      #expect(assets?.count == count)
+    }
+  }
 }

@@ -18,8 +18,8 @@ extension Endpoint {
       APIOperation(
         "One collection.", query: [.includeHiddenAssets, .includeAllBurstAssets],
         responses: .validated("The collection.", .json(["Collection"])), problems: [404, 500]),
-      handler: .lookup { api, exchange throws(Problem) in
-        try api.collections.get(exchange.identifier("collection"), exchange.request, exchange.principal)
+      handler: .custom { api, exchange throws(Problem) in
+        try api.collections.get(exchange.identifier("collection"), exchange)
       }),
 
     Endpoint(

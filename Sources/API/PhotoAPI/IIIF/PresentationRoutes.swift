@@ -92,7 +92,8 @@ struct PresentationRoutes: Sendable {
 
   private func collection(_ identifier: LocalIdentifier, _ principal: Principal) throws(Problem) -> AssetCollection {
     if let transient = queries.transientCollection(identifier, principal) {
-      return AssetCollection(transient, identifier)
+      let count = try queries.assetCount(of: transient, until: queries.deadline, principal)
+      return AssetCollection(transient, identifier, assetCount: count)
     }
     let found = try queries.run { library throws(AssetSourceError) in
       try library.collection(identifier, CollectionQuery(), for: principal)

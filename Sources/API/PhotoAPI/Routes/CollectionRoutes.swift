@@ -60,23 +60,32 @@ struct CollectionRoutes: Sendable {
       JSONBody.encode(Payload(collections: collections, next: next)), next: next, to: request)
   }
 
-  func get(
-    _ identifier: LocalIdentifier, _ request: HTTPRequest, _ principal: Principal
-  ) throws(Problem) -> HTTPResponse {
-    var query = try QueryReader(request.target)
+  /// One collection: on the lookup queue, or on the fetch queue if it is a long transient one, which must be counted.
+  func get(_ identifier: LocalIdentifier, _ exchange: RoutedRequest) throws(Problem) {
+    let principal = try exchange.principal
+    let request = exchange.request
+    var query = try QueryReader(exchange.target)
     var asked = CollectionQuery()
     asked.includesHidden = try query.flag("includeHiddenAssets")
     asked.includesAllBurstAssets = try query.flag("includeAllBurstAssets")
     try query.finish()
     let wanted = asked
-    if let transient = queries.transientCollection(identifier, principal) {
-      return QueryService.response(JSONBody.encode(CollectionJSON(transient, identifier)), to: request)
+    let end = queries.deadline
+    let transient = queries.transientCollection(identifier, principal)
+    let isLong = transient?.fetch(wanted).needsFullScan ?? false
+    try exchange.respond(on: isLong ? queries.fetches : queries.lookups) { () throws(Problem) in
+      let found: AssetCollection?
+      if let transient {
+        let count = try queries.assetCount(of: transient, wanted, until: end, principal)
+        found = AssetCollection(transient, identifier, assetCount: count)
+      } else {
+        found = try queries.run { library throws(AssetSourceError) in
+          try library.collection(identifier, wanted, for: principal)
+        }
+      }
+      guard let collection = found else { throw Problem.collectionNotFound }
+      return QueryService.response(JSONBody.encode(CollectionJSON(collection, queries.tokens)), to: request)
     }
-    let collection = try queries.run { library throws(AssetSourceError) in
-      try library.collection(identifier, wanted, for: principal)
-    }
-    guard let collection else { throw .collectionNotFound }
-    return QueryService.response(JSONBody.encode(CollectionJSON(collection, queries.tokens)), to: request)
   }
 }
 
@@ -91,11 +100,6 @@ struct CollectionJSON: Encodable {
   init(_ collection: AssetCollection, _ tokens: TokenCodec) {
     self.collection = collection
     revision = collection.revision.map { tokens.text(of: $0) } ?? Self.noRevision
-  }
-
-  init(_ transient: FetchResultStore.TransientCollection, _ identifier: LocalIdentifier) {
-    collection = AssetCollection(transient, identifier)
-    revision = Self.noRevision
   }
 
   private enum Key: String, CodingKey {

@@ -38,6 +38,7 @@ struct TransientCollectionRoutes: Sendable {
       transient = FetchResultStore.TransientCollection(
         title: title, rows: try rows(assets ?? [], handles ?? [], until: end, principal))
     }
+    let assetCount = try queries.assetCount(of: transient, until: end, principal)
     let name: String
     do {
       name = try results.keep(transient, owner: principal)
@@ -45,20 +46,21 @@ struct TransientCollectionRoutes: Sendable {
       throw Problem(error)
     }
     return .json(
-      TransientCollectionJSON(LocalIdentifier(name), transient, results), status: 201,
+      TransientCollectionJSON(LocalIdentifier(name), transient, assetCount: assetCount, results), status: 201,
       location: "/v1/collections/\(name)")
   }
 
-  /// Lists the caller's transient collections; for a caller who sees all owners, those of all callers.
+  /// Lists the caller's transient collections; for a caller who sees all owners, those of all callers. Counts all of
+  /// their members, because looking up the members of all collections may take seconds.
   func list(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     struct Payload: Encodable {
       let collections: [TransientCollectionJSON]
     }
     let found = try queries.handles(in: results.transientCollections, request, principal)
-    return QueryService.response(
-      JSONBody.encode(
-        Payload(collections: found.map { TransientCollectionJSON(LocalIdentifier($0.name), $0.value, results) })),
-      to: request)
+    let collections = found.map {
+      TransientCollectionJSON(LocalIdentifier($0.name), $0.value, assetCount: $0.value.rows.count, results)
+    }
+    return QueryService.response(JSONBody.encode(Payload(collections: collections)), to: request)
   }
 
   func delete(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
@@ -109,9 +111,10 @@ private struct TransientCollectionJSON: Encodable {
   private let leaseSeconds: Int64
 
   init(
-    _ identifier: LocalIdentifier, _ transient: FetchResultStore.TransientCollection, _ results: FetchResultStore
+    _ identifier: LocalIdentifier, _ transient: FetchResultStore.TransientCollection, assetCount: Int,
+    _ results: FetchResultStore
   ) {
-    collection = AssetCollection(transient, identifier)
+    collection = AssetCollection(transient, identifier, assetCount: assetCount)
     leaseSeconds = results.limits.lease.components.seconds
   }
 
@@ -132,13 +135,39 @@ private struct TransientCollectionJSON: Encodable {
   }
 }
 
+extension FetchResultStore.TransientCollection {
+  /// The fetch of its assets that a query lists.
+  func fetch(_ query: CollectionQuery) -> AssetFetch {
+    var fetch = AssetFetch()
+    fetch.scope = .rows(rows)
+    fetch.includesHidden = query.includesHidden
+    fetch.includesAllBurstAssets = query.includesAllBurstAssets
+    return fetch
+  }
+}
+
+extension QueryService {
+  /// The number of assets that a query lists of a transient collection: without those that are gone, that the principal
+  /// does not see, or that the query leaves out.
+  func assetCount(
+    of transient: FetchResultStore.TransientCollection, _ query: CollectionQuery = CollectionQuery(),
+    until end: ContinuousClock.Instant, _ principal: Principal
+  ) throws(Problem) -> Int {
+    if transient.rows.isEmpty { return 0 }
+    var fetch = transient.fetch(query)
+    fetch.isLimited = principal.visibility != .everything
+    let counted = fetch
+    return try run { library throws(AssetSourceError) in try library.count(counted, deadline: end, for: principal) }
+  }
+}
+
 extension AssetCollection {
-  init(_ transient: FetchResultStore.TransientCollection, _ identifier: LocalIdentifier) {
+  init(_ transient: FetchResultStore.TransientCollection, _ identifier: LocalIdentifier, assetCount: Int) {
     let isList = transient.collections != nil
     self.init(
       localIdentifier: identifier, type: isList ? .folder : .album,
       subtype: isList ? "folderTransient" : "albumTransient", title: transient.title,
-      estimatedAssetCount: transient.rows.count)
+      estimatedAssetCount: assetCount)
     estimatedCollectionCount = transient.collections?.count ?? 0
   }
 }
