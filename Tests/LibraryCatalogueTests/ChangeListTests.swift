@@ -330,6 +330,29 @@ struct ChangeListTests {
     #expect(try lists.perform([request], for: .local) == first)
   }
 
+  @Test(
+    "a date is refused if it is in no year from 0 to 9999 at the asset's offset",
+    arguments: [
+      (253_402_300_799_999, nil, true), (253_402_300_799_999, -1, true), (253_402_300_799_999, 1, false),
+      (-62_167_219_200_000, 0, true), (-62_167_219_200_000, -1, false),
+    ] as [(Int64, Int?, Bool)])
+  func farDates(_ milliseconds: Int64, _ utcOffset: Int?, _ isAllowed: Bool) throws {
+    let library = try library(1)
+    let lists = try library.changeLists()
+    let target = ChangeTarget.existing(LocalIdentifier(library.assets[0].identifier))
+    let before = try library.token()
+    let update = AssetUpdate(creationDate: Timestamp(milliseconds: milliseconds), utcOffset: utcOffset)
+    var refusal: ChangeListError?
+    do throws(ChangeListError) {
+      _ = try lists.perform([ChangeRequest(.updateAsset(target, update))], for: .local)
+    } catch {
+      refusal = error
+    }
+    let expected = ChangeListError(.dayOutOfRange, index: 0, parameter: "creationDate")
+    #expect(refusal == (isAllowed ? nil : expected))
+    #expect(try (library.token() == before) != isAllowed)
+  }
+
   @Test("without the location scope, a change of location only creates no token, history entry or revision")
   func placesNowhere() throws {
     let library = try library(3)

@@ -5,6 +5,9 @@ import Primitives
 /// The rule by which assets belong to days: the day at the asset's own offset from UTC if that is known, otherwise the
 /// day in the library's time zone.
 package struct LocalCalendar: Sendable {
+  /// The days of the years 0 to 9999, in days since 1970: those with a date in RFC 3339.
+  static let days = CivilDate.daysSince1970(0, 1, 1)..<CivilDate.daysSince1970(10_000, 1, 1)
+
   package let timeZone: TimeZone
   private let isUTC: Bool
 

@@ -192,6 +192,7 @@ struct ChangeListWriter {
           date.milliseconds, DateSource.user.rawValue, asset, token, assets.now, update.utcOffset,
           assets.calendar.zoneOffset(at: date),
         ])
+      try checkDay(of: asset)
     }
     if let location = update.location {
       try run(
@@ -205,6 +206,14 @@ struct ChangeListWriter {
     }
     if let isUserPick = update.isUserPick { try setUserPick(isUserPick, asset, name) }
     try updateDescription(of: asset, update)
+  }
+
+  /// The day of an asset must be one that a date can name: the day where it was taken may be the next or the previous
+  /// one of a date that can.
+  private func checkDay(of asset: Int64) throws {
+    let day = try Int.fetchOne(
+      db.cachedStatement(sql: "SELECT localDay FROM asset WHERE id = ?"), arguments: [asset])
+    if let day, !LocalCalendar.days.contains(day) { throw ChangeListError(.dayOutOfRange, parameter: "creationDate") }
   }
 
   func run(_ sql: String, _ arguments: StatementArguments) throws {

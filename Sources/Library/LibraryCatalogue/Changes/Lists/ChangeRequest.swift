@@ -194,6 +194,8 @@ package struct ChangeListError: Error, Sendable, Equatable {
     case notAdjustable(String)
     /// Only a picture of a burst can be picked.
     case notOfBurst(String)
+    /// At the place of the asset, the date is not in the years 0 to 9999.
+    case dayOutOfRange
     case namedTwice(String)
     /// The index is outside 0...most.
     case indexOutOfRange(most: Int)
