@@ -1,8 +1,10 @@
 import Foundation
 import LibraryFixtures
+import LibraryFolder
 import LibraryScan
 import PhotoFixtures
 import PhotoModel
+import Synchronization
 import Testing
 
 #if canImport(Glibc)
@@ -128,6 +130,34 @@ struct IdentityTests {
     unlink(library.root + "/" + name)
     try library.scan(catalogue)
     #expect(try catalogue.everything().mapValues(\.localIdentifier) == ["photo.jpg": before.localIdentifier])
+  }
+
+  @Test(
+    "a missing file that is written again during the scan keeps its asset",
+    arguments: ["deleted before", "renamed before"])
+  func writtenAgain(_ how: String) throws {
+    let library = try TemporaryLibrary()
+    for name in ["a/1.jpg", "m/2.jpg"] { try library.put(smallJPEG, name) }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let before = try catalogue.everything().mapValues(\.localIdentifier)
+    let path = library.root + "/a/1.jpg"
+    if how == "deleted before" { unlink(path) } else { #expect(rename(path, path + "~") == 0) }
+    let isMissing = Atomic(true)
+    var environment = LibraryEnvironment.system
+    environment.device = { folder, opened in
+      // The walk has passed "a".
+      if folder == Array("m".utf8), isMissing.exchange(false, ordering: .relaxed) {
+        try? Data(smallPNG).write(to: URL(filePath: path))
+      }
+      return opened.device
+    }
+    let progress = try library.scan(catalogue, environment: environment)
+    #expect(progress.removed == 0 && progress.moved == 0)
+    let after = try catalogue.everything()
+    #expect(after.mapValues(\.localIdentifier).filter { $0.key != "a/1.jpg~" } == before)
+    #expect(after["a/1.jpg"]?.pixelSize == PixelSize(width: 30, height: 20), "it is an edit")
+    #expect((after["a/1.jpg~"] != nil) == (how == "renamed before"))
   }
 
   @Test("files that swap names or are renumbered keep their assets")

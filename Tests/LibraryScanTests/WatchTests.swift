@@ -207,6 +207,27 @@ struct WatchTests {
     #expect(watched.rescans == 0)
   }
 
+  @Test(
+    "a file that is saved with a renamed backup keeps its asset, although a scan finds its name free",
+    arguments: ["a.jpg_original", "a.jpg~"], [true, false])
+  func backup(_ name: String, _ isDeleted: Bool) throws {
+    let watched = try WatchedLibrary(removal: 100) { library in
+      for (number, name) in ["a.jpg", "b.jpg"].enumerated() { try library.put(picture(number), name) }
+    }
+    let before = try watched.identifiers()
+    watched.move("a.jpg", name)
+    #expect(watched.settle(for: .milliseconds(200)).count == 1)
+    #expect(try watched.identifiers() == before)
+    try watched.put(smallPNG, "a.jpg")
+    if isDeleted { unlink(watched.at(name)) }
+    watched.settle()
+    #expect(try watched.catalogue.everything()["a.jpg"]?.pixelSize == PixelSize(width: 30, height: 20))
+    var after = try watched.identifiers()
+    #expect((after.removeValue(forKey: name) == nil) == isDeleted)
+    #expect(after == before)
+    try watched.expectNothingLeft()
+  }
+
   @Test("a file that was replaced often is removed, although a new folder waits to be scanned meanwhile")
   func removalAfterManyReplacements() throws {
     let watched = try WatchedLibrary(removal: 100) { try $0.put(picture(0), "keep.jpg") }

@@ -1,5 +1,5 @@
-// Scans of the library. A scan is one walk, or two if more files were deferred than the scanner can remember. See
-// LibraryMerge for the steps of a walk.
+// Scans of the library. A scan is one walk, or two if more files were deferred than the scanner can remember, and a
+// walk of the paths where files appeared meanwhile. See LibraryMerge for the steps of a walk.
 
 import Foundation
 import ImageCodec
@@ -78,16 +78,18 @@ package struct LibraryScanner: Sendable {
     let lock = try DataFolderLock.forScan(into: catalogue.dataFolder)
     defer { lock.unlock() }
     do throws(AssetSourceError) {
-      let first = try walk(root, options, onProgress)
-      guard first.fullScanDelay != nil, !options.returnsRechecks, first.refusal == nil, !options.stop.isRaised else {
-        return first
+      var outcome = try walk(root, options, onProgress)
+      if options.returnsRechecks { return outcome }
+      if outcome.fullScanDelay != nil, outcome.refusal == nil, !options.stop.isRaised {
+        // The first walk has waited until the files beyond the limit settled, too.
+        var again = options
+        again.isSecondWalk = true
+        let first = outcome.progress
+        outcome = try walk(root, again, onProgress)
+        outcome.progress.add(walk: first)
       }
-      // The first walk has waited until the files beyond the limit settled, too.
-      var again = options
-      again.isSecondWalk = true
-      var second = try walk(root, again, onProgress)
-      second.progress.add(walkBefore: first.progress)
-      return second
+      if !options.stop.isRaised { try scanAppeared(root, options, &outcome) }
+      return outcome
     } catch {
       throw LibraryError(error, dataFolder: catalogue.dataFolder)
     }
@@ -100,6 +102,20 @@ extension LibraryScanner {
   ) throws(AssetSourceError) -> ScanOutcome {
     var merge = try LibraryMerge(self, root, options)
     return try merge.run(onProgress)
+  }
+
+  /// Scans the files that appeared where the walk had already been.
+  private func scanAppeared(
+    _ root: LibraryFolder, _ options: ScanOptions, _ outcome: inout ScanOutcome
+  ) throws(AssetSourceError) {
+    if outcome.appeared.isEmpty { return }
+    var again = options
+    again.scope = ScanScope(outcome.appeared.map { .file($0) })
+    again.estimatesTotal = false
+    again.recentRemovals = outcome.progress.removed
+    let rest = try walk(root, again) { _ in }
+    outcome.progress.add(walk: rest.progress)
+    outcome.progress.unsettled += rest.progress.unsettled
   }
 
   /// Refuses an empty library folder if the catalogue has files.

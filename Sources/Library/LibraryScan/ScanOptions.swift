@@ -11,6 +11,8 @@ struct ScanOptions: Sendable {
   /// Files of the scope that a writer has closed or that were renamed to their paths. `nil`: the scan follows no
   /// events, and recently changed files have to settle first.
   var closedFiles: Set<[UInt8]>?
+  /// Known files that were renamed to these paths, and were held back once for that reason.
+  var awaitedRenames: Set<[UInt8]> = []
   /// The caller schedules the rechecks that the outcome lists, so the scan need not wait.
   var returnsRechecks = false
   /// The previous walk held back more files than are remembered. This walk checks them, and is the last.
@@ -44,6 +46,11 @@ struct ScanOutcome: Sendable {
   /// Other paths to scan again, each after a delay in nanoseconds: of files that are missing but were perhaps moved, and
   /// further names of files that changed.
   var followUps: [(path: [UInt8], after: Int64)] = []
+  /// Known files that were renamed a moment ago: paths to scan again, each after a delay in nanoseconds. Their rows kept
+  /// their former paths until then.
+  var renamed: [(path: [UInt8], after: Int64)] = []
+  /// Files that appeared where the walk had already been: paths to scan again at once.
+  var appeared: [[UInt8]] = []
   /// Of a full scan: the rechecks of files that were held back because they may still be written.
   var heldBack: [(path: [UInt8], after: Int64)] = []
   /// More files were held back than are remembered: a full scan is due after this many nanoseconds.

@@ -14,17 +14,17 @@ package struct ScanProgress: Sendable, Hashable {
   package var missingMounts = 0
   /// New or changed files that seem to be still written: they are left to the next scan.
   package var unsettled = 0
-  /// Missing files that are kept: on a missing file system, in an unreadable folder, or at least as large as a new file
-  /// that is still being written.
+  /// Missing files that are kept: on a missing file system, in an unreadable folder, renamed a moment ago, or at least
+  /// as large as a new file that is still being written.
   package var kept = 0
 
   package init() {}
 
-  /// Adds the counts of the previous walk of the same scan.
-  mutating func add(walkBefore earlier: ScanProgress) {
-    probed += earlier.probed
-    unreadable += earlier.unreadable
-    moved += earlier.moved
-    removed += earlier.removed
+  /// Adds the counts of another walk of the same scan.
+  mutating func add(walk other: ScanProgress) {
+    probed += other.probed
+    unreadable += other.unreadable
+    moved += other.moved
+    removed += other.removed
   }
 }

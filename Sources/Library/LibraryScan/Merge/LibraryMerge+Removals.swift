@@ -12,8 +12,18 @@ extension LibraryMerge {
   mutating func keepPossiblyMoved(_ outcome: inout ScanOutcome) throws(AssetSourceError) {
     let claimed = batch.claimedIDs
     missing.removeAll { claimed.contains($0) }
+    try keepRenamed(&outcome)
     try keepPossiblyCopied(&outcome)
     try keepArriving(&outcome)
+  }
+
+  /// Keeps the rows of files that were renamed a moment ago. Their former paths are scanned again with the new ones.
+  private mutating func keepRenamed(_ outcome: inout ScanOutcome) throws(AssetSourceError) {
+    let kept = missing.filter { renamedRows.contains($0) }
+    if kept.isEmpty { return }
+    batch.progress.kept += kept.count
+    outcome.followUps += try catalogue.knownFiles(kept).map { ($0.path, Self.renamePause) }
+    missing.removeAll { renamedRows.contains($0) }
   }
 
   /// While a new file is still written, it may be a copy of a missing file. A copy only grows, so missing files smaller
@@ -61,7 +71,7 @@ extension LibraryMerge {
   }
 
   /// Removes missing files, or returns why it refuses.
-  mutating func removeMissing() throws(AssetSourceError) -> LibraryError? {
+  mutating func removeMissing(_ outcome: inout ScanOutcome) throws(AssetSourceError) -> LibraryError? {
     guard !missing.isEmpty else { return nil }
     if !isFullScan {
       // A full scan has checked this before the walk.
@@ -71,7 +81,7 @@ extension LibraryMerge {
     if let refusal = try limitRefusal() { return refusal }
     var removed = 0
     for start in stride(from: 0, to: missing.count, by: LibraryScanner.pageSize) {
-      removed += try remove(page(from: start))
+      removed += try remove(page(from: start), &outcome)
     }
     batch.progress.removed = removed
     return nil
@@ -88,22 +98,26 @@ extension LibraryMerge {
     return .tooMuchMissing(missing: all, known: count, limitPercent: scanner.maximumRemovalPercent)
   }
 
-  /// Removes the rows of missing files, except those whose file is back.
+  /// Removes the rows of missing files, except those whose path has a file again.
   ///
   /// - Returns: the number of removed rows.
-  private func remove(_ rows: [Int64]) throws(AssetSourceError) -> Int {
+  private func remove(_ rows: [Int64], _ outcome: inout ScanOutcome) throws(AssetSourceError) -> Int {
     let lock = try DataFolderLock.forBatch(into: catalogue)
     defer { lock.unlock() }
-    // A row may belong to another file by now, for example to an upload or to a file restored from the trash.
-    let ids = try catalogue.knownFiles(rows).filter { !isStillPresent($0) }.map(\.id)
+    var ids: [Int64] = []
+    for file in try catalogue.knownFiles(rows) {
+      // An upload, a file restored from the trash, or new content: an edit of the same asset.
+      if isOccupied(file) { outcome.appeared.append(file.path) } else { ids.append(file.id) }
+    }
     // Other files of the same asset that still exist stay with the asset.
     let secondaryFiles = try catalogue.secondaryFiles(ofMissing: ids).map(\.path)
     try catalogue.remove(ids, secondaryFiles: batch.probe.probe(all: secondaryFiles))
     return ids.count
   }
 
-  private func isStillPresent(_ file: KnownFile) -> Bool {
-    file.hasPath && (try? root.open(file.path).identity) == file.identity
+  /// Whether the path of a row has a file, with whatever content.
+  private func isOccupied(_ file: KnownFile) -> Bool {
+    file.hasPath && (try? root.open(file.path))?.isRegularFile == true
   }
 
   private func page(from start: Int) -> [Int64] {

@@ -3,13 +3,37 @@ import LibraryFolder
 import PhotoModel
 
 extension LibraryMerge {
+  /// A known file gets its new name this many nanoseconds after it was renamed. Programs that save a file and keep a
+  /// backup rename the old content, and write or rename the new content to the old name a moment later. The asset then
+  /// has the new content.
+  static let renamePause: Int64 = 500_000_000
+
   /// Holds back a new or changed file that may still be written, and returns whether it did.
   mutating func deferIfUnsettled(_ file: WalkedFile, known: KnownFile?) throws(AssetSourceError) -> Bool {
     let now = scanner.environment.now()
     guard let closed = options.closedFiles else { return unsettled.deferIfUnsettled(file, known: known, now: now) }
-    // A known file under a new name was complete before the rename.
-    if try !scanner.catalogue.knownFiles(like: file.identity).isEmpty { return false }
-    return unsettled.deferIfUnsettled(file, known: known, now: now, isClosed: closed.contains(file.path), in: root)
+    let isClosed = closed.contains(file.path)
+    let sameFiles = try scanner.catalogue.knownFiles(like: file.identity)
+    if sameFiles.isEmpty {
+      return unsettled.deferIfUnsettled(file, known: known, now: now, isClosed: isClosed, in: root)
+    }
+    // A known file under a new name was complete before the rename. A file in a renamed folder has no event of its own.
+    guard isClosed, !options.awaitedRenames.contains(file.path) else { return false }
+    return try deferRename(of: file, known: known, sameFiles)
+  }
+
+  /// Holds back a known file that has left its former path, and returns whether it did.
+  private mutating func deferRename(
+    of file: WalkedFile, known: KnownFile?, _ sameFiles: [KnownFile]
+  ) throws(AssetSourceError) -> Bool {
+    var isDeferred = false
+    for row in sameFiles where row.id != known?.id && row.hasPath {
+      guard try batch.isGone(row, row.path) else { continue }
+      renamedRows.insert(row.id)
+      isDeferred = true
+    }
+    if isDeferred { renamedPaths.append(file.path) }
+    return isDeferred
   }
 
   /// Rechecks the deferred files, or leaves that to the caller.

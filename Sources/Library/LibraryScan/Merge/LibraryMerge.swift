@@ -31,6 +31,9 @@ struct LibraryMerge {
   /// Rows whose files were not found. Only their numbers are kept: eight bytes a file, even if the whole library is
   /// missing.
   var missing: [Int64] = []
+  /// Files that were renamed a moment ago and are held back: their new paths, and their rows.
+  var renamedPaths: [[UInt8]] = []
+  var renamedRows: Set<Int64> = []
 
   var isFullScan: Bool { options.scope.isEverything }
 
@@ -76,13 +79,14 @@ struct LibraryMerge {
     var outcome = ScanOutcome(
       progress: batch.progress, rechecks: unsettled.rechecks, heldBack: isFullScan ? unsettled.rechecks : [],
       fullScanDelay: unsettled.fullScanDelay(now: scanner.environment.now()), isWalkComplete: true)
+    outcome.renamed = renamedPaths.map { ($0, Self.renamePause) }
     // A disk that was mounted or unmounted during the walk added or hid files.
     guard mounts.isUnchanged(since: mountsBefore, walk.mounts, directory: scanner.directory) else {
       if !missing.isEmpty { outcome.refusal = .mountsChanged }
       return outcome
     }
     try keepPossiblyMoved(&outcome)
-    outcome.refusal = try removeMissing()
+    outcome.refusal = try removeMissing(&outcome)
     try record(&outcome)
     batch.progress.expected = report.expected
     onProgress(batch.progress)

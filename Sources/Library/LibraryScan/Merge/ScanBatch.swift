@@ -101,6 +101,7 @@ struct ScanBatch {
 
   /// Probes the waiting files, one per core at a time, and stores the results in one transaction.
   mutating func flush() throws(AssetSourceError) {
+    try dropOutdatedMoves()
     try catalogue.move(moves)
     moves = []
     guard !waiting.isEmpty || !found.isEmpty else { return }
@@ -118,6 +119,27 @@ struct ScanBatch {
     try catalogue.store(findings)
     progress.probed += waiting.count
     (waiting, found, newPaths) = ([], [], [])
+  }
+
+  /// Drops the moves of files whose former path has new content by now: an edit of the same asset. What was to be moved
+  /// is its backup, and a file of its own.
+  private mutating func dropOutdatedMoves() throws(AssetSourceError) {
+    var current: [(file: KnownFile, to: [UInt8])] = []
+    for move in moves {
+      if try isGone(move.file, move.file.path) {
+        current.append(move)
+        continue
+      }
+      claimedIDs.remove(move.file.id)
+      progress.moved -= 1
+      if let index = displaced.firstIndex(where: { $0.path == move.to }) {
+        claimedIDs.insert(displaced.remove(at: index).id)
+      } else {
+        newPaths.insert(move.to)
+      }
+      if !reprobesAll { waiting.append(move.to) }
+    }
+    moves = current
   }
 
   /// Matches a probed file without a row to a missing row. A file that was moved to another disk has another inode, so
@@ -146,7 +168,7 @@ struct ScanBatch {
   /// swapped or renumbered. New content at the same path is an edit of the same asset.
   ///
   /// - Parameter path: its last known path.
-  private func isGone(_ file: KnownFile, _ path: [UInt8]) throws(AssetSourceError) -> Bool {
+  func isGone(_ file: KnownFile, _ path: [UInt8]) throws(AssetSourceError) -> Bool {
     if path.first == 0 { return true }
     if isInSkippedFolder(path) { return false }
     let now: FileIdentity

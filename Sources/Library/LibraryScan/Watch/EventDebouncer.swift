@@ -37,6 +37,8 @@ struct EventDebouncer {
     static let rights = PathHints(rawValue: 8)
     /// The file or folder was renamed to this path, or is a new folder that may hold renamed files.
     static let arrived = PathHints(rawValue: 16)
+    /// A known file was renamed to this path, and was held back once for that reason.
+    static let awaited = PathHints(rawValue: 32)
   }
 
   private struct Recent {

@@ -30,6 +30,7 @@ extension LibraryWatcher {
     var options = scanOptions()
     options.recentRemovals = state.withLock { $0.removed }
     options.closedFiles = Set(taken.paths.filter { $0.value.contains(.closed) }.keys)
+    options.awaitedRenames = Set(taken.paths.filter { $0.value.contains(.awaited) }.keys)
     do throws(LibraryError) {
       options.scope = try scope(of: taken.paths)
       let outcome = try scanner.scan(options)
@@ -41,10 +42,16 @@ extension LibraryWatcher {
         for (path, pause) in outcome.rechecks {
           state.debouncer.note(path, (taken.paths[path] ?? []).union(.file), after: pause, now: now)
         }
+        for (path, pause) in outcome.renamed {
+          // Not closed: it is no file that seems to be written to, and is not given up.
+          let hints = (taken.paths[path] ?? []).subtracting(.closed).union([.file, .arrived, .awaited])
+          state.debouncer.note(path, hints, after: pause, now: now)
+        }
+        for path in outcome.appeared { state.debouncer.note(path, .file, after: 0, now: now) }
         // Its events are handled. Otherwise a path that often changes would count as written to and be given up, and
         // paths that wait for each other's arrivals would never be removed.
         for (path, pause) in outcome.followUps {
-          let hints = (taken.paths[path] ?? []).subtracting([.closed, .arrived]).union(.file)
+          let hints = (taken.paths[path] ?? []).subtracting([.closed, .arrived, .awaited]).union(.file)
           state.debouncer.note(path, hints, after: pause, now: now)
         }
         // A full scan decides whether the mounts really changed.

@@ -136,6 +136,7 @@ package final class LibraryWatcher: Sendable {
       for (path, pause) in outcome.rechecks + outcome.followUps {
         state.debouncer.note(path, .file, after: pause, now: now)
       }
+      for path in outcome.appeared { state.debouncer.note(path, .file, after: 0, now: now) }
       return (state.statistics.unwatchedFolders, state.watchFailure)
     }
     warnings.forget(except: failure)
