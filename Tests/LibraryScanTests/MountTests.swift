@@ -204,6 +204,26 @@ struct MountTests {
     #expect(next.missingMounts == 1 && next.kept == 10 && next.removed == 0)
   }
 
+  @Test("the assets of a disk that is missing before a first scan was complete are kept")
+  func goesBeforeTheFirstScanCompletes() throws {
+    let library = try TemporaryLibrary()
+    for i in 0..<10 { try library.put(smallJPEG, "disk/\(i).jpg") }
+    for name in ["here.jpg", "z/1.jpg"] { try library.put(smallJPEG, name) }
+    let disks = Disks()
+    disks["disk"] = 7
+    let catalogue = try library.catalogue()
+    let stop = StopFlag()
+    try library.scan(catalogue, environment: disks.environment { if $0 == "z" { stop.raise() } }, stop: stop)
+    let before = try identifiers(catalogue)
+    #expect(before.count == 11)
+    #expect(rename(library.root + "/disk", library.data + "/disk") == 0)
+    mkdir(library.root + "/disk", 0o700)
+    disks["disk"] = 1
+    let progress = try library.scan(catalogue, environment: disks.environment())
+    #expect(progress.missingMounts == 1 && progress.kept == 10 && progress.removed == 0)
+    #expect(try identifiers(catalogue).filter { $0.key != "z/1.jpg" } == before)
+  }
+
   @Test("missing disks are recognised with real file systems", .enabled(if: TemporaryFileSystem.canMount))
   func realMounts() throws {
     let library = try TemporaryLibrary()

@@ -46,8 +46,8 @@ struct ScanOutcome: Sendable {
   /// Other paths to scan again, each after a delay in nanoseconds: of files that are missing but were perhaps moved, and
   /// further names of files that changed.
   var followUps: [(path: [UInt8], after: Int64)] = []
-  /// Known files that were renamed a moment ago: paths to scan again, each after a delay in nanoseconds. Their rows kept
-  /// their former paths until then.
+  /// Known files that were renamed a moment ago: paths to scan again, each after a delay in nanoseconds. Until then
+  /// their rows keep their former paths.
   var renamed: [(path: [UInt8], after: Int64)] = []
   /// Files that appeared where the walk had already been: paths to scan again at once.
   var appeared: [[UInt8]] = []

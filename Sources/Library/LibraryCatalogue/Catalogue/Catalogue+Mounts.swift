@@ -1,13 +1,13 @@
-// The file systems that the last complete scan found. They are one JSON value in the table `catalogueValue`: there are
-// only a few, no query needs them, they are as durable as the rows that they protect, and every copy of the catalogue
-// includes them.
+// The file systems that the last complete scan and later scans met. They are one JSON value in the table
+// `catalogueValue`: there are only a few, no query needs them, they are as durable as the rows that they protect, and
+// every copy of the catalogue includes them.
 
 import Foundation
 import GRDB
 import PhotoModel
 
 extension Catalogue {
-  /// The file systems that the last complete scan found; empty before the first one.
+  /// The file systems that the last complete scan and later scans met; empty before the first scan.
   package func mounts() throws(AssetSourceError) -> [KnownMount] {
     try read { db in
       let text = try String.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'mounts'")
@@ -16,7 +16,7 @@ extension Catalogue {
     }
   }
 
-  /// Stores the file systems that a scan found, if they differ from the stored ones. This is not a change of the
+  /// Stores the file systems that scans met, if they differ from the stored ones. This is not a change of the
   /// library: it creates no token.
   package func recordMounts(_ mounts: [KnownMount]) throws(AssetSourceError) {
     guard try self.mounts() != mounts else { return }

@@ -23,6 +23,8 @@ struct LibraryMerge {
   /// The file systems when the walk began.
   private let mountsBefore: [[UInt8]: FileSystemIdentity?]
   private var walk: LibraryWalk
+  /// Number of file systems that the walk had met when they were last recorded; `nil`: never.
+  private var recordedMountCount: Int?
   private var known: KnownFileCursor
   private var report: ScanReport
   var batch: ScanBatch
@@ -119,13 +121,23 @@ struct LibraryMerge {
         let row = try row(at: file.path)
         try add(file, known: row)
       }
+      if batch.isFull { try recordMetMounts() }
       try batch.flushIfFull()
       if report.isDue() {
         batch.progress.expected = report.expected
         onProgress(batch.progress)
       }
     }
+    try recordMetMounts()
     try batch.flush()
+  }
+
+  /// Records the file systems that the walk met, before files on them. If the scan does not complete and such a disk is
+  /// missing afterwards, its assets are kept.
+  private mutating func recordMetMounts() throws(AssetSourceError) {
+    guard recordedMountCount != walk.mounts.count else { return }
+    recordedMountCount = walk.mounts.count
+    if let all = mounts.mountsToAdd(walk.mounts) { try scanner.catalogue.recordMounts(all) }
   }
 
   /// The row of a path that the walk has reached. Rows that sort before it have no file.

@@ -1,5 +1,5 @@
-// Decides whether the library and its disks are mounted, by comparing the current file systems with those of the last
-// scan.
+// Decides whether the library and its disks are mounted, by comparing the current file systems with those that scans
+// met.
 //
 // A disk that is not mounted looks like a folder whose files were all deleted. The catalogue therefore records the
 // identity of each file system in the library. If an identity has changed, some known files of that file system are
@@ -20,7 +20,7 @@ package struct MountCheck {
   let catalogue: Catalogue
   let root: LibraryFolder
   let environment: LibraryEnvironment
-  /// The file systems that the last scan recorded.
+  /// The file systems that were recorded when this check began.
   let recorded: [KnownMount]
 
   package init(
@@ -40,7 +40,7 @@ package struct MountCheck {
   }
 
   /// Whether the recorded file system of a path is mounted, so that a file that is not found there does not exist.
-  /// Before the first complete scan, nothing is recorded, and this is true.
+  /// Before the first scan, nothing is recorded, and this is true.
   ///
   /// Stricter than a scan: another file system without known files is not accepted, because all files of the recorded
   /// one may be in its trash.
@@ -77,8 +77,23 @@ package struct MountCheck {
 
   /// The file systems to record for the next scan: those that this scan met, and the missing ones that were kept.
   func mountsToRecord(_ mounts: [KnownMount], absent: [KnownMount]) -> [KnownMount] {
-    let own = Self.fileSystem(at: [], in: root, environment).map { [KnownMount(path: [], fileSystem: $0)] } ?? []
-    return Array((own + absent + mounts).prefix(Self.mountLimit))
+    Array((own + absent + mounts).prefix(Self.mountLimit))
+  }
+
+  /// The recorded file systems and those that a scan has met so far, to record before files on them; `nil` if it met
+  /// no other ones.
+  func mountsToAdd(_ met: [KnownMount]) -> [KnownMount]? {
+    let known = Set(recorded)
+    let ownAdded = recorded.contains { $0.path.isEmpty } ? [] : own
+    let added = met.filter { !known.contains($0) }
+    if ownAdded.isEmpty && added.isEmpty { return nil }
+    let paths = Set(added.map(\.path))
+    return Array((ownAdded + recorded.filter { !paths.contains($0.path) } + added).prefix(Self.mountLimit))
+  }
+
+  /// The file system of the root.
+  private var own: [KnownMount] {
+    Self.fileSystem(at: [], in: root, environment).map { [KnownMount(path: [], fileSystem: $0)] } ?? []
   }
 
   private static func state(

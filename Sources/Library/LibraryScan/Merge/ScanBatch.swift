@@ -90,10 +90,13 @@ struct ScanBatch {
 
   // MARK: Writing
 
+  /// Whether the pending work fills a transaction.
+  var isFull: Bool { count >= size.limit }
+
   /// Writes the pending work once it fills a transaction.
   mutating func flushIfFull() throws(AssetSourceError) {
+    guard isFull else { return }
     let count = self.count
-    guard count >= size.limit else { return }
     let start = ContinuousClock.now
     try flush()
     size.batchWritten(count, in: ContinuousClock.now - start)
