@@ -160,6 +160,32 @@ struct IdentityTests {
     #expect((after["a/1.jpg~"] != nil) == (how == "renamed before"))
   }
 
+  @Test("files and folders that are moved during the scan to a folder already scanned keep their assets")
+  func movedMeanwhile() throws {
+    let library = try TemporaryLibrary()
+    for name in ["a/0.jpg", "m/1.jpg", "z/2.jpg", "z/s/t/3.jpg", "z/4.jpg"] { try library.put(smallJPEG, name) }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let before = try catalogue.everything().mapValues(\.localIdentifier)
+    let root = library.root
+    let isFirst = Atomic(true)
+    var environment = LibraryEnvironment.system
+    environment.device = { folder, opened in
+      // The walk has passed "a".
+      if folder == Array("m".utf8), isFirst.exchange(false, ordering: .relaxed) {
+        _ = rename(root + "/z/2.jpg", root + "/a/2.jpg")
+        _ = rename(root + "/z/s", root + "/a/s")
+        _ = unlink(root + "/z/4.jpg")
+      }
+      return opened.device
+    }
+    let progress = try library.scan(catalogue, environment: environment)
+    #expect(progress.moved == 2 && progress.removed == 1 && progress.probed == 0)
+    let after = try catalogue.everything().mapValues(\.localIdentifier)
+    #expect(Set(after.keys) == ["a/0.jpg", "a/2.jpg", "a/s/t/3.jpg", "m/1.jpg"])
+    #expect(after["a/2.jpg"] == before["z/2.jpg"] && after["a/s/t/3.jpg"] == before["z/s/t/3.jpg"])
+  }
+
   @Test("files that swap names or are renumbered keep their assets")
   func permutation() throws {
     let library = try TemporaryLibrary()

@@ -15,6 +15,7 @@ extension LibraryMerge {
     try keepRenamed(&outcome)
     try keepPossiblyCopied(&outcome)
     try keepArriving(&outcome)
+    try keepMovedMeanwhile(&outcome)
   }
 
   /// Keeps the rows of files that were renamed a moment ago. Their former paths are scanned again with the new ones.

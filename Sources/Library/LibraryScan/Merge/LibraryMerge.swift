@@ -2,7 +2,7 @@
 //
 //     merge     unchanged file: skipped; new or changed file: written, or held back; row without a file: missing
 //     settle    files that were deferred because they may still be written are checked once more
-//     remove    rows of missing files, unless a disk was unmounted, or they may have been moved
+//     remove    rows of missing files, unless a disk was unmounted, or they were or may have been moved
 //     record    a complete full scan
 //
 // A file with an unchanged identity is not opened. New and changed files are probed in parallel, one batch at a time.
@@ -16,6 +16,8 @@ struct LibraryMerge {
   let scanner: LibraryScanner
   let root: LibraryFolder
   let options: ScanOptions
+  /// When the walk began, in nanoseconds since 1970.
+  let start: Int64
   private let probeVersion: String
   private let mounts: MountCheck
   /// Recorded file systems that are missing. Their folders are skipped.
@@ -46,6 +48,7 @@ struct LibraryMerge {
     self.scanner = scanner
     self.root = root
     self.options = options
+    start = scanner.environment.now()
     mounts = try MountCheck(catalogue: catalogue, root: root, environment: scanner.environment)
     missingMounts = options.acceptsRemovals ? [] : try mounts.missingMounts()
     mountsBefore = mounts.state()
@@ -88,6 +91,7 @@ struct LibraryMerge {
       return outcome
     }
     try keepPossiblyMoved(&outcome)
+    if options.stop.isRaised { return ScanOutcome(progress: batch.progress) }
     outcome.refusal = try removeMissing(&outcome)
     try record(&outcome)
     batch.progress.expected = report.expected

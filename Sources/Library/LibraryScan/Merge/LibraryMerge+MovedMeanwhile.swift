@@ -1,0 +1,57 @@
+// Finds missing files that were moved while the walk ran, to a folder that it had already passed. Events tell this only
+// where every folder is watched. So before a full scan removes anything, it lists the folders once more, and examines
+// the files of those that changed since it began, and of the folders in them: one of those may have been moved there as
+// a whole. If nothing is missing, this costs nothing.
+
+import LibraryCatalogue
+import LibraryFolder
+import PhotoModel
+
+extension LibraryMerge {
+  /// File systems round times: some by two seconds.
+  private static let timeTolerance: Int64 = 2_000_000_000
+
+  /// Keeps missing files that were moved meanwhile. Their new paths are scanned once more.
+  mutating func keepMovedMeanwhile(_ outcome: inout ScanOutcome) throws(AssetSourceError) {
+    guard isFullScan, !missing.isEmpty else { return }
+    let wanted = Set(missing)
+    var moved: Set<Int64> = []
+    var folders: [(path: [UInt8], depth: Int, isRecent: Bool)] = [([], 0, false)]
+    while let next = folders.popLast(), !options.stop.isRaised {
+      guard !batch.skippedFolders.contains(next.path), let folder = try? root.open(next.path, isFolder: true),
+        var names = try? FolderNames(
+          of: folder,
+          isFolder: { name, isLink in
+            guard !isLink, let entry = try? folder.entry(name) else { return false }
+            return entry.kind == .other
+          })
+      else { continue }
+      let time = max(folder.changed, folder.identity.modified)
+      let isRecent = next.isRecent || time >= start - Self.timeTolerance
+      while let entry = names.next() {
+        let path = next.path.isEmpty ? entry.name : next.path + [UInt8(ascii: "/")] + entry.name
+        if entry.isFolder {
+          if next.depth + 1 < LibraryWalk.maximumDepth { folders.append((path, next.depth + 1, isRecent)) }
+          continue
+        }
+        guard isRecent, let file = try? folder.entry(entry.name), file.kind == .file else { continue }
+        let movedRows = try rows(movedTo: path, file.identity, among: wanted)
+        if movedRows.isEmpty { continue }
+        moved.formUnion(movedRows)
+        outcome.appeared.append(path)
+      }
+    }
+    missing.removeAll { moved.contains($0) }
+  }
+
+  /// The missing rows that a file at another path belongs to.
+  private func rows(
+    movedTo path: [UInt8], _ identity: FileIdentity, among wanted: Set<Int64>
+  ) throws(AssetSourceError) -> [Int64] {
+    var rows: [Int64] = []
+    for row in try scanner.catalogue.knownFiles(like: identity) where wanted.contains(row.id) && row.path != path {
+      if try batch.isGone(row, row.path) { rows.append(row.id) }
+    }
+    return rows
+  }
+}
