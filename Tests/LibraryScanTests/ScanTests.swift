@@ -75,23 +75,34 @@ struct ScanTests {
     #expect(asset.creationDate.milliseconds == milliseconds && asset.creationDateSource == .metadataInLibraryZone)
   }
 
-  @Test("a file with an unchanged identity is not opened")
-  func unopened() throws {
+  @Test("a file that was written in place and got its old time back is read again; another mode or name changes none")
+  func rewritten() throws {
     let library = try TemporaryLibrary()
-    try library.put(smallJPEG, "a.jpg")
+    func photograph(_ exif: EXIFBlock) -> [UInt8] {
+      JPEGFile { $0.exif = exif }.encoded(Pixels.orientationCard(width: 64, height: 48))
+    }
+    try library.put(photograph(EXIFBlock { $0.orientation = 1 }), "a.jpg")
+    try library.put(smallJPEG, "b.jpg")
     let catalogue = try library.catalogue()
     try library.scan(catalogue)
+    let before = try catalogue.everything()
     let path = library.root + "/a.jpg"
-    var status = stat()
-    #expect(stat(path, &status) == 0)
-    let handle = try #require(FileHandle(forWritingAtPath: path))
-    handle.write(Data([UInt8](repeating: 0, count: smallJPEG.count)))
-    try handle.close()
-    var times = [status.st_atim, status.st_mtim]
-    #expect(utimensat(AT_FDCWD, path, &times, 0) == 0)
-    let progress = try library.scan(catalogue)
-    #expect(progress.probed == 0)
-    #expect(try catalogue.everything().count == 1)
+    rewrite(path, photograph(EXIFBlock { $0.orientation = 6 }))
+    try library.scan(catalogue)
+    let after = try catalogue.everything()
+    let asset = try #require(after["a.jpg"])
+    #expect(asset.localIdentifier == before["a.jpg"]?.localIdentifier)
+    #expect(asset.contentVersion != before["a.jpg"]?.contentVersion)
+    #expect(asset.orientation == .rightTop && asset.pixelSize == PixelSize(width: 48, height: 64))
+    #expect(after["b.jpg"] == before["b.jpg"])
+    let token = try catalogue.assets(AssetQuery(), for: .local).changeToken
+    #expect(chmod(path, 0o640) == 0 && link(path, library.data + "/link.jpg") == 0)
+    #expect(try library.scan(catalogue).probed == 0)
+    #expect(try catalogue.everything() == after)
+    #expect(try catalogue.assets(AssetQuery(), for: .local).changeToken == token)
+    #expect(rename(path, library.root + "/c.jpg") == 0)
+    #expect(try library.scan(catalogue).moved == 1)
+    #expect(try catalogue.everything()["c.jpg"]?.contentVersion == asset.contentVersion)
   }
 
   @Test("deleted files are removed and new files are added, over many pages and batches")

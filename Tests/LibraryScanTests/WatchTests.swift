@@ -228,6 +228,22 @@ struct WatchTests {
     try watched.expectNothingLeft()
   }
 
+  @Test("a file that was written in place and got its old time back has another content version")
+  func rewritten() throws {
+    // Neither its metadata nor its first and last bytes change.
+    let padding = [UInt8](repeating: 0, count: 10_000)
+    let watched = try WatchedLibrary { try $0.put(smallJPEG + padding, "a.jpg") }
+    let before = try #require(try watched.catalogue.everything()["a.jpg"])
+    rewrite(watched.at("a.jpg"), [1], at: smallJPEG.count + 5000)
+    watched.settle()
+    let after = try #require(try watched.catalogue.everything()["a.jpg"])
+    #expect(after.localIdentifier == before.localIdentifier && after.contentVersion != before.contentVersion)
+    #expect(chmod(watched.at("a.jpg"), 0o640) == 0)
+    watched.settle()
+    #expect(try watched.catalogue.everything()["a.jpg"] == after)
+    try watched.expectNothingLeft()
+  }
+
   @Test("a file that was replaced often is removed, although a new folder waits to be scanned meanwhile")
   func removalAfterManyReplacements() throws {
     let watched = try WatchedLibrary(removal: 100) { try $0.put(picture(0), "keep.jpg") }

@@ -11,6 +11,8 @@ struct ScanOptions: Sendable {
   /// Files of the scope that a writer has closed or that were renamed to their paths. `nil`: the scan follows no
   /// events, and recently changed files have to settle first.
   var closedFiles: Set<[UInt8]>?
+  /// Those of `closedFiles` that a writer has closed.
+  var writtenFiles: Set<[UInt8]> = []
   /// Known files that were renamed to these paths, and were held back once for that reason.
   var awaitedRenames: Set<[UInt8]> = []
   /// The caller schedules the rechecks that the outcome lists, so the scan need not wait.

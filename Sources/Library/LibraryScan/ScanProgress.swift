@@ -5,7 +5,7 @@ package struct ScanProgress: Sendable, Hashable {
   /// Expected number of files: the number of known files, or for a first scan the result of the parallel count. `nil`
   /// if not requested, or not known yet.
   package var expected: Int?
-  /// Files that were opened and read.
+  /// New and changed files that were opened and read.
   package var probed = 0
   package var unreadable = 0
   package var moved = 0

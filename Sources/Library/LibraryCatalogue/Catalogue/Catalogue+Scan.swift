@@ -11,16 +11,33 @@ package struct KnownFile: Sendable {
   /// The path below the root. A path that begins with a NUL is a placeholder: another file has taken the real path.
   package let path: [UInt8]
   package let identity: FileIdentity
+  /// Its ctime when it was read, in nanoseconds since 1970; 0: not known.
+  package let changed: Int64
 
   /// Whether the real path is known.
   package var hasPath: Bool { path.first != 0 }
 
-  fileprivate static let columns = "file.id, file.path, file.inode, file.size, file.modified"
+  fileprivate static let columns = "file.id, file.path, file.inode, file.size, file.modified, file.changed"
 
   fileprivate init(_ row: Row) throws {
     id = row[0]
     path = try row.withUnsafeData(atIndex: 1) { $0.map { [UInt8]($0) } ?? [] }
     identity = FileIdentity(inode: UInt64(bitPattern: row[2] as Int64), size: row[3], modified: row[4])
+    changed = row[5]
+  }
+}
+
+/// A known file that was found at another path.
+package struct MovedFile: Sendable {
+  package let file: KnownFile
+  package var path: [UInt8]
+  /// Its ctime now, which the rename has changed, in nanoseconds since 1970.
+  package var changed: Int64
+
+  package init(_ file: KnownFile, to path: [UInt8], changed: Int64) {
+    self.file = file
+    self.path = path
+    self.changed = changed
   }
 }
 
@@ -134,12 +151,15 @@ extension Catalogue {
 
   /// Records files that were found at another path. They keep their row, and so their asset. A row that already has the
   /// new path loses it until its own file is found, so two files may also swap paths.
-  package func move(_ moves: [(file: KnownFile, to: [UInt8])]) throws(AssetSourceError) {
+  package func move(_ moves: [MovedFile]) throws(AssetSourceError) {
     guard !moves.isEmpty else { return }
     try change { db, token in
       var writer = try AssetWriter(db, token: token)
-      for (file, _) in moves { try writer.clearPath(fromRow: file.id) }
-      for (file, path) in moves { try writer.move(row: file.id, to: path) }
+      for move in moves { try writer.clearPath(fromRow: move.file.id) }
+      for move in moves {
+        try writer.move(row: move.file.id, to: move.path)
+        try writer.run("UPDATE file SET changed = ? WHERE id = ?", [move.changed, move.file.id])
+      }
       try writer.finish()
     }
   }

@@ -186,8 +186,10 @@ extension LibraryFiles {
         }
         fault(.moved)
         // The identity at its final path, which scans compare with.
-        let identity = try root.open(path).identity
-        return ProbedFile(path: path, identity: identity, finding: .media(plan.media))
+        let opened = try root.open(path)
+        var file = ProbedFile(path: path, identity: opened.identity, finding: .media(plan.media))
+        file.changed = opened.changed
+        return file
       } catch {
         if error.code == ENOENT { throw .noSuchUpload(plan.upload.identifier) }
         guard error.code == EEXIST else { throw LibraryFilesError(error, at: path) }

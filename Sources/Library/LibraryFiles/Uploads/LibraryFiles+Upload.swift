@@ -175,8 +175,9 @@ extension LibraryFiles {
     _ media: ProbedMedia, at path: [UInt8], for principal: Principal
   ) throws(LibraryFilesError) -> Asset {
     // The identity at its final path, which scans compare with.
-    let identity = try inFileSystem { () throws(SystemError) in try root.open(path).identity }
-    let file = ProbedFile(path: path, identity: identity, finding: .media(media))
+    let opened = try inFileSystem { () throws(SystemError) in try root.open(path) }
+    var file = ProbedFile(path: path, identity: opened.identity, finding: .media(media))
+    file.changed = opened.changed
     let asset = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.addUpload(file, for: principal) }
     refreshMoments()
     return asset

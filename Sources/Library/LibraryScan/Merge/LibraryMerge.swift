@@ -5,7 +5,8 @@
 //     remove    rows of missing files, unless a disk was unmounted, or they were or may have been moved
 //     record    a complete full scan
 //
-// A file with an unchanged identity is not opened. New and changed files are probed in parallel, one batch at a time.
+// A file with an unchanged identity and an unchanged ctime is not opened. New and changed files are probed in parallel,
+// one batch at a time.
 
 import LibraryCatalogue
 import LibraryFolder
@@ -63,7 +64,8 @@ struct LibraryMerge {
     // Only a full scan probes every file again; a scan of changed paths covers few files.
     let reprobesAll = isFullScan ? try catalogue.probeVersion() != probeVersion : false
     batch = ScanBatch(
-      probe: probe, catalogue: catalogue, reprobesAll: reprobesAll, lastID: lastID, logger: scanner.logger)
+      probe: probe, catalogue: catalogue, reprobesAll: reprobesAll, writtenFiles: options.writtenFiles, lastID: lastID,
+      logger: scanner.logger)
     batch.skippedFolders = skipped
     batch.progress.missingMounts = skipped.count
     unsettled = UnsettledFiles(settleTime: scanner.settleTime, limit: scanner.deferralLimit)

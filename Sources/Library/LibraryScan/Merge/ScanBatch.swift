@@ -15,6 +15,8 @@ struct ScanBatch {
   private let logger: Logger
   /// Whether unchanged files are probed again.
   private let reprobesAll: Bool
+  /// Files that a writer has closed. They are probed even if they seem to be unchanged.
+  private let writtenFiles: Set<[UInt8]>
   /// Rows above this one were added by this scan and can't be missing files.
   private let lastID: Int64
   var progress = ScanProgress()
@@ -22,11 +24,14 @@ struct ScanBatch {
   var skippedFolders: [[UInt8]] = []
   /// Paths of files to probe.
   private var waiting: [[UInt8]] = []
+  /// Paths of files whose ctime alone changed. A program that writes a file in place and sets its time back changes
+  /// only this; so does a change of its mode, its name or its links.
+  private var touched: [[UInt8]] = []
   /// Paths in `waiting` that have no row.
   private var newPaths: Set<[UInt8]> = []
   /// Results that need no probe.
   private var found: [ProbedFile] = []
-  private var moves: [(file: KnownFile, to: [UInt8])] = []
+  private var moves: [MovedFile] = []
   private var size = AdaptiveBatchSize()
   /// Rows that this scan has moved or updated: they are not missing and can't be matched to another file.
   private(set) var claimedIDs: Set<Int64> = []
@@ -36,14 +41,17 @@ struct ScanBatch {
   private(set) var brokenLinks: [[UInt8]] = []
 
   /// Number of pending writes, probed or not.
-  private var count: Int { waiting.count + found.count + moves.count }
+  private var count: Int { waiting.count + touched.count + found.count + moves.count }
 
   private var root: LibraryFolder { probe.root }
 
-  init(probe: FileProbe, catalogue: Catalogue, reprobesAll: Bool, lastID: Int64, logger: Logger) {
+  init(
+    probe: FileProbe, catalogue: Catalogue, reprobesAll: Bool, writtenFiles: Set<[UInt8]>, lastID: Int64, logger: Logger
+  ) {
     self.probe = probe
     self.catalogue = catalogue
     self.reprobesAll = reprobesAll
+    self.writtenFiles = writtenFiles
     self.lastID = lastID
     self.logger = logger
   }
@@ -54,15 +62,24 @@ struct ScanBatch {
   mutating func add(_ file: WalkedFile, known: KnownFile?) throws(AssetSourceError) {
     let known = known.flatMap { claimedIDs.contains($0.id) ? nil : $0 }
     if let known, known.identity == file.identity {
-      if reprobesAll { waiting.append(file.path) }
+      if reprobesAll {
+        waiting.append(file.path)
+      } else if known.changed != file.changed || writtenFiles.contains(file.path) {
+        touched.append(file.path)
+      }
       return
     }
     // The path is new, but the file may be a known one that was renamed.
     for candidate in try catalogue.knownFiles(like: file.identity, upTo: lastID) where candidate.id != known?.id {
       // This scan may already have moved it to another path, from which it was renamed again.
       let pending = moves.firstIndex { $0.file.id == candidate.id }
-      guard try isGone(candidate, pending.map { moves[$0].to } ?? candidate.path) else { continue }
-      if let pending { moves[pending].to = file.path } else { moves.append((candidate, file.path)) }
+      guard try isGone(candidate, pending.map { moves[$0].path } ?? candidate.path) else { continue }
+      if let pending {
+        moves[pending].path = file.path
+        moves[pending].changed = file.changed
+      } else {
+        moves.append(MovedFile(candidate, to: file.path, changed: file.changed))
+      }
       recordBrokenLink(leftBy: candidate)
       if claimedIDs.insert(candidate.id).inserted { progress.moved += 1 }
       if let known { displaced.append(known) }
@@ -107,12 +124,15 @@ struct ScanBatch {
     try dropOutdatedMoves()
     try catalogue.move(moves)
     moves = []
-    guard !waiting.isEmpty || !found.isEmpty else { return }
+    guard !waiting.isEmpty || !touched.isEmpty || !found.isEmpty else { return }
     // The lock keeps this batch from running between the steps of a deletion or an upload.
     let lock = try DataFolderLock.forBatch(into: catalogue)
     defer { lock.unlock() }
-    var probed = probe.probe(all: waiting)
-    for index in probed.indices { try recognise(&probed[index]) }
+    var probed = probe.probe(all: waiting + touched)
+    for index in probed.indices {
+      probed[index].wasWritten = writtenFiles.contains(probed[index].path)
+      try recognise(&probed[index])
+    }
     let findings = found + probed
     for file in findings {
       guard case .unreadable(let reason) = file.finding else { continue }
@@ -121,13 +141,13 @@ struct ScanBatch {
     }
     try catalogue.store(findings)
     progress.probed += waiting.count
-    (waiting, found, newPaths) = ([], [], [])
+    (waiting, touched, found, newPaths) = ([], [], [], [])
   }
 
   /// Drops the moves of files whose former path has new content by now: an edit of the same asset. What was to be moved
   /// is its backup, and a file of its own.
   private mutating func dropOutdatedMoves() throws(AssetSourceError) {
-    var current: [(file: KnownFile, to: [UInt8])] = []
+    var current: [MovedFile] = []
     for move in moves {
       if try isGone(move.file, move.file.path) {
         current.append(move)
@@ -135,12 +155,12 @@ struct ScanBatch {
       }
       claimedIDs.remove(move.file.id)
       progress.moved -= 1
-      if let index = displaced.firstIndex(where: { $0.path == move.to }) {
+      if let index = displaced.firstIndex(where: { $0.path == move.path }) {
         claimedIDs.insert(displaced.remove(at: index).id)
       } else {
-        newPaths.insert(move.to)
+        newPaths.insert(move.path)
       }
-      if !reprobesAll { waiting.append(move.to) }
+      if !reprobesAll { waiting.append(move.path) }
     }
     moves = current
   }

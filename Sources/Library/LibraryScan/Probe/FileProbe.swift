@@ -46,12 +46,17 @@ package struct FileProbe: Sendable {
         return ProbedFile(path: path, identity: identity, finding: .unreadable("not a regular file"))
       }
       do throws(CodecError) {
-        return ProbedFile(path: path, identity: identity, finding: .media(try media(of: opened, at: path)))
+        var file = ProbedFile(path: path, identity: identity, finding: .media(try media(of: opened, at: path)))
+        file.changed = opened.changed
+        return file
       } catch {
         let isRetryable = if case .readFailed = error { true } else { error == .outOfMemory }
         var file = ProbedFile(
           path: path, identity: isRetryable ? .unknown : identity, finding: .unreadable(error.description))
-        if !isRetryable { file.sidecarEdit = SidecarEdit.read(opened, at: path) }
+        if !isRetryable {
+          file.sidecarEdit = SidecarEdit.read(opened, at: path)
+          file.changed = opened.changed
+        }
         return file
       }
     } catch {

@@ -30,6 +30,8 @@ extension LibraryWatcher {
     var options = scanOptions()
     options.recentRemovals = state.withLock { $0.removed }
     options.closedFiles = Set(taken.paths.filter { $0.value.contains(.closed) }.keys)
+    options.writtenFiles = Set(
+      taken.paths.filter { $0.value.contains(.closed) && !$0.value.contains(.arrived) }.keys)
     options.awaitedRenames = Set(taken.paths.filter { $0.value.contains(.awaited) }.keys)
     do throws(LibraryError) {
       options.scope = try scope(of: taken.paths)

@@ -13,6 +13,10 @@ package struct ProbedFile: Sendable {
   /// The identity of the file when it was read; `.unknown`, which matches no file, if it could not be opened.
   package let identity: FileIdentity
   package let finding: Finding
+  /// Time of the last change of contents, name or mode (ctime), in nanoseconds since 1970; 0: not known.
+  package var changed: Int64 = 0
+  /// A writer has closed the file since the last scan.
+  package var wasWritten = false
   /// The edit that another program left in this sidecar.
   package var sidecarEdit: ForeignEdit?
   /// The row of the missing file that this file was recognised as.

@@ -13,16 +13,29 @@ extension AssetWriter {
     let role: FileRole?
     let isPrimary: Bool
     let identity: FileIdentity
+    let changed: Int64
+    let fingerprint: FileFingerprint?
+  }
+
+  /// What distinguishes two contents of a file.
+  struct FileContent {
+    let identity: FileIdentity
+    /// The ctime of the last write that left the identity as it was; 0: none.
+    var rewritten: Int64 = 0
   }
 
   func fileRow(at path: [UInt8]) throws -> FileRow? {
     try Row.fetchOne(
-      db.cachedStatement(sql: "SELECT id, asset, role, isPrimary, inode, size, modified FROM file WHERE path = ?"),
-      arguments: [Data(path)]
+      db.cachedStatement(
+        sql: """
+          SELECT id, asset, role, isPrimary, inode, size, modified, changed, fingerprint FROM file WHERE path = ?
+          """), arguments: [Data(path)]
     ).map { row in
       FileRow(
         id: row[0], asset: row[1], role: (row[2] as String?).flatMap(FileRole.init), isPrimary: row[3],
-        identity: FileIdentity(inode: UInt64(bitPattern: row[4] as Int64), size: row[5], modified: row[6]))
+        identity: FileIdentity(inode: UInt64(bitPattern: row[4] as Int64), size: row[5], modified: row[6]),
+        changed: row[7],
+        fingerprint: (row[8] as Data?).flatMap { data in data.withUnsafeBytes { FileFingerprint($0) } })
     }
   }
 
@@ -32,7 +45,7 @@ extension AssetWriter {
   ) throws {
     let values: StatementArguments = [
       asset, role?.rawValue, isPrimary, Data(file.path), Int64(bitPattern: file.identity.inode), file.identity.size,
-      file.identity.modified, media?.fingerprint?.data, media?.uniformTypeIdentifier, media?.embeddedDate,
+      file.identity.modified, file.changed, media?.fingerprint?.data, media?.uniformTypeIdentifier, media?.embeddedDate,
       media?.contentIdentifier, media?.burst, media?.mediaSubtypes.contains(.photoLive) ?? false,
       media?.thumbnail?.offset, media?.thumbnail?.length, media?.video?.offset, media?.video?.length,
       try (media?.edit ?? file.sidecarEdit).map(ForeignEditWriter.json), unreadableReason,
@@ -40,18 +53,18 @@ extension AssetWriter {
     if let row {
       try run(
         """
-        UPDATE file SET asset = ?, role = ?, isPrimary = ?, path = ?, inode = ?, size = ?, modified = ?, fingerprint = ?,
-          type = ?, embeddedDate = ?, contentIdentifier = ?, burst = ?, isLive = ?, thumbnailOffset = ?,
-          thumbnailLength = ?, videoOffset = ?, videoLength = ?, edit = ?, unreadableReason = ?
+        UPDATE file SET asset = ?, role = ?, isPrimary = ?, path = ?, inode = ?, size = ?, modified = ?, changed = ?,
+          fingerprint = ?, type = ?, embeddedDate = ?, contentIdentifier = ?, burst = ?, isLive = ?,
+          thumbnailOffset = ?, thumbnailLength = ?, videoOffset = ?, videoLength = ?, edit = ?, unreadableReason = ?
         WHERE id = ?
         """, values + [row])
     } else {
       try run(
         """
-        INSERT INTO file (asset, role, isPrimary, path, inode, size, modified, fingerprint, type, embeddedDate,
+        INSERT INTO file (asset, role, isPrimary, path, inode, size, modified, changed, fingerprint, type, embeddedDate,
           contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, edit,
           unreadableReason)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """, values)
     }
   }
@@ -133,7 +146,7 @@ extension AssetWriter {
     try run(
       Self.insertSQL,
       arguments(media, file) + [
-        Base64URL.randomIdentifier(), now, contentVersion(of: [file.identity]), media.isRAW,
+        Base64URL.randomIdentifier(), now, contentVersion(of: [FileContent(identity: file.identity)]), media.isRAW,
       ])
     let asset = db.lastInsertedRowID
     // Grouping a burst changes all of its pictures, so it is skipped if no asset may be joined.
@@ -142,19 +155,39 @@ extension AssetWriter {
   }
 
   /// - Parameter isOtherFile: the asset's picture may have changed.
+  /// - Returns: whether any property changed.
+  @discardableResult
   mutating func update(
     _ asset: Int64, _ media: ProbedMedia, _ file: ProbedFile, isOtherFile: Bool = true
-  ) throws {
+  ) throws -> Bool {
     let mayRegroup = try bursts.needsRegrouping(by: media, of: asset)
     try run(Self.updateSQL, arguments(media, file) + [asset, isOtherFile])
+    let hasChanged = db.changesCount > 0
     try run(
       """
       UPDATE asset SET unadjustedWidth = ?1, unadjustedHeight = ?2
       WHERE id = ?3 AND adjustments IS NOT NULL AND (unadjustedWidth, unadjustedHeight) IS NOT (?1, ?2)
       """,
       [media.pixelSize.width, media.pixelSize.height, asset])
-    guard mayRegroup else { return }
+    guard mayRegroup else { return hasChanged }
     try bursts.pictureRemoved(asset)
     bursts.pictureChanged(asset, media, file.path)
+    return hasChanged
+  }
+}
+
+extension AssetWriter.FileRow {
+  /// Whether a file that seems to be the same may have other bytes: only its ctime differs, because its contents, its
+  /// name, its mode or its links changed.
+  func wasTouched(_ file: ProbedFile) -> Bool {
+    identity == file.identity && changed != 0 && file.changed != 0 && changed != file.changed
+  }
+
+  /// Whether it certainly has other bytes, although inode, size and time are the same.
+  func isRewritten(_ file: ProbedFile, _ media: ProbedMedia) -> Bool {
+    guard identity == file.identity, file.changed != 0 else { return false }
+    if file.wasWritten && wasTouched(file) { return true }
+    guard let fingerprint, let now = media.fingerprint else { return false }
+    return fingerprint != now
   }
 }

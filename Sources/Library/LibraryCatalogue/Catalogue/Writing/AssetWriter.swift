@@ -113,12 +113,16 @@ struct AssetWriter {
       // A known file that keeps its role in its asset.
       let role = row.isPrimary ? media.primaryRole : row.role
       try write(file, row: row.id, asset: asset, role: role, isPrimary: row.isPrimary, media: media)
-      let isOtherFile = row.identity != file.identity
+      var isRewritten = row.isRewritten(file, media)
+      let isOtherFile = row.identity != file.identity || isRewritten
       if row.isPrimary {
-        try update(asset, media, file, isOtherFile: isOtherFile)
+        // Other metadata are other bytes, which may be beyond those that the fingerprint covers.
+        let hasChanged = try update(asset, media, file, isOtherFile: isOtherFile)
+        if hasChanged && row.wasTouched(file) { isRewritten = true }
       } else if isOtherFile {
         try touch(asset)
       }
+      if isRewritten { try run("UPDATE file SET rewritten = ? WHERE id = ?", [file.changed, row.id]) }
       try refresh(asset)
       edits.note(asset: asset)
       return
@@ -204,10 +208,10 @@ struct AssetWriter {
     let files = try Row.fetchAll(
       db.cachedStatement(
         sql: """
-          SELECT role, inode, size, modified, type, isLive FROM file WHERE asset = ?
+          SELECT role, inode, size, modified, type, isLive, rewritten FROM file WHERE asset = ?
           ORDER BY isPrimary DESC, role, id
           """), arguments: [asset])
-    var pixels: [FileIdentity] = []
+    var pixels: [FileContent] = []
     var isRAW = false
     var isLive = false
     for (index, file) in files.enumerated() {
@@ -216,21 +220,26 @@ struct AssetWriter {
       if (file[4] as String?).map(isRAWType) ?? false { isRAW = true }
       // A live photo's video contributes no pixels to the picture.
       guard index == 0 || role == .alternatePhoto else { continue }
-      pixels.append(FileIdentity(inode: UInt64(bitPattern: file[1] as Int64), size: file[2], modified: file[3]))
+      pixels.append(
+        FileContent(
+          identity: FileIdentity(inode: UInt64(bitPattern: file[1] as Int64), size: file[2], modified: file[3]),
+          rewritten: file[6]))
     }
     try run(Self.refreshSQL, [contentVersion(of: pixels), isRAW, isLive, asset, token, now])
     try refreshAdjustedPicture(of: asset)
   }
 
   /// HMAC-SHA256 over the identities of the files that hold the asset's pixels, truncated to 128 bits.
-  func contentVersion(of files: [FileIdentity]) -> String {
+  func contentVersion(of files: [FileContent]) -> String {
     var pixels = pixels
     for file in files {
+      let identity = file.identity
       let values = (
-        file.inode.littleEndian, UInt64(bitPattern: file.size).littleEndian,
-        UInt64(bitPattern: file.modified).littleEndian
+        identity.inode.littleEndian, UInt64(bitPattern: identity.size).littleEndian,
+        UInt64(bitPattern: identity.modified).littleEndian
       )
       withUnsafeBytes(of: values) { pixels.update($0) }
+      if file.rewritten != 0 { withUnsafeBytes(of: file.rewritten.littleEndian) { pixels.update($0) } }
     }
     return Base64URL.encode(pixels.finalize().prefix(16))
   }
