@@ -1,9 +1,15 @@
 import Foundation
 import GRDB
+import LibraryFixtures
+import PhotoFixtures
 import PhotoModel
 import Testing
 
 @testable import LibraryCatalogue
+
+#if canImport(Glibc)
+  import Glibc
+#endif
 
 @Suite("Adjustments in the catalogue")
 struct AdjustmentTests {
@@ -62,6 +68,46 @@ struct AdjustmentTests {
     let reverted = try Self.asset(1, library)
     #expect(reverted.contentVersion == before.contentVersion && reverted.pixelSize == before.pixelSize)
     #expect(!reverted.hasAdjustments && reverted.adjustments == nil && reverted.beforeAdjustments == nil)
+  }
+
+  @Test("while the picture of a live photo is missing, its adjustments are inactive; they return with it")
+  func withoutPicture() throws {
+    let library = try TemporaryLibrary()
+    let exif = EXIFBlock {
+      $0.make = "Maker"
+      $0.dateTimeOriginal = "2024:05:06 07:08:09"
+      $0.offsetTimeOriginal = "+00:00"
+    }
+    let picture = JPEGFile { $0.exif = exif }.encoded(Pixels.orientationCard(width: 32, height: 24))
+    let movie = MovieFile {
+      $0.created = 3_797_824_089
+      $0.duration = 1800
+    }.bytes
+    try library.put(movie, "IMG.MOV")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let alone = try #require(try catalogue.everything()["IMG.MOV"])
+    try library.put(picture, "IMG.JPG")
+    try library.scan(catalogue)
+    try catalogue.change { db, token in
+      var writer = try AssetWriter(db, token: token)
+      try writer.setAdjustments(Self.crop, of: try #require(try Int64.fetchOne(db, sql: "SELECT id FROM asset")))
+      try writer.finish()
+    }
+    let edited = try #require(try catalogue.everything()["IMG.JPG"])
+    #expect(edited.hasAdjustments && edited.pixelSize == PixelSize(width: 12, height: 16))
+    #expect(unlink(library.root + "/IMG.JPG") == 0)
+    try library.scan(catalogue)
+    let video = try #require(try catalogue.everything()["IMG.MOV"])
+    #expect(video.localIdentifier == edited.localIdentifier && video.mediaType == .video)
+    #expect(!video.hasAdjustments && video.adjustments == nil && video.beforeAdjustments == nil)
+    #expect(video.pixelSize == alone.pixelSize && video.contentVersion == alone.contentVersion)
+    #expect(try catalogue.adjustedAsset(video.localIdentifier, for: .local)?.adjustments == nil)
+    try library.put(picture, "IMG.JPG")
+    try library.scan(catalogue)
+    let again = try #require(try catalogue.everything()["IMG.JPG"])
+    #expect(again.localIdentifier == edited.localIdentifier && again.pixelSize == edited.pixelSize)
+    #expect(again.hasAdjustments && again.adjustments == edited.adjustments)
   }
 
   @Test("the history says that the content changed, once for an edit and once for reverting")

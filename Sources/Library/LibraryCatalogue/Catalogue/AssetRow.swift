@@ -11,8 +11,9 @@ enum AssetRow {
     asset.creationDateSource, asset.modificationDate, asset.latitude, asset.longitude, asset.altitude, \
     asset.cameraMake, asset.cameraModel, asset.isFavorite, asset.isHidden, file.path, file.inode, file.size, \
     file.modified, file.thumbnailOffset, file.thumbnailLength, \
-    asset.placeholder, asset.mediaSubtypes, asset.duration, asset.adjustments IS NOT NULL, asset.burstIdentifier, \
-    asset.representsBurst, asset.burstSelectionTypes, asset.isRAW, asset.nonLocationRevision, \
+    asset.placeholder, asset.mediaSubtypes, asset.duration, \
+    asset.adjustments IS NOT NULL AND asset.mediaType = 1, asset.burstIdentifier, asset.representsBurst, \
+    asset.burstSelectionTypes, asset.isRAW, asset.nonLocationRevision, \
     file.fingerprint, asset.lensModel, asset.placeCity, asset.placeRegion, asset.placeCountry, asset.rating, \
     asset.userFields, asset.hasUserLocation, asset.title, asset.keywords, asset.people, asset.caption, \
     asset.addedDate, asset.fileModificationDate, asset.utcOffset, asset.nonLocationModificationDate, \
@@ -80,12 +81,14 @@ enum AssetRow {
     asset.isAnimated = row[51]
     asset.isLongExposure = row[52]
     asset.isRenderable = row[53]
-    asset.regions = RegionList.regions(row[54])
+    // Those that a user set are in the picture, which is missing.
+    let hasPictureRegions = asset.mediaType == .video && asset.userFields.contains(.regions)
+    asset.regions = hasPictureRegions ? [] : RegionList.regions(row[54])
     if !principal.mayReadNames {
       for index in asset.regions.indices { asset.regions[index].name = nil }
     }
     asset.saliency = StoredPoint.point(row[55])
-    if let json: String = row[58], let unadjusted: String = row[59] {
+    if asset.hasAdjustments, let json: String = row[58], let unadjusted: String = row[59] {
       let adjustments = try StoredAdjustments.operations(json)
       asset.adjustments = adjustments.isEmpty ? nil : adjustments
       let before = UnadjustedPicture(

@@ -40,7 +40,7 @@ extension SQLColumns {
         "pixelHeight": Column(column("pixelHeight")),
         "isFavorite": Column("asset.isFavorite"),
         "isHidden": Column("asset.isHidden"),
-        "hasAdjustments": Column("(asset.adjustments IS NOT NULL)"),
+        "hasAdjustments": Column("(asset.adjustments IS NOT NULL AND asset.mediaType = 1)"),
         "burstIdentifier": Column(column("burstIdentifier")),
         "representsBurst": Column("asset.representsBurst"),
         "isRAW": Column("asset.isRAW"),

@@ -57,16 +57,18 @@ extension AssetWriter {
       """, [now, token, asset, origin?.rawValue])
   }
 
-  /// Derives the version and the size of an adjusted picture from those of the picture before its adjustments.
+  /// Derives the version and the size of an adjusted picture from those of the picture before its adjustments. While
+  /// the picture of a live photo is missing, its video is shown as it is: the adjustments return with the picture.
   func refreshAdjustedPicture(of asset: Int64) throws {
     let row = try Row.fetchOne(
       db.cachedStatement(
         sql: """
-          SELECT adjustments, unadjustedVersion, unadjustedWidth, unadjustedHeight FROM asset
+          SELECT adjustments, unadjustedVersion, unadjustedWidth, unadjustedHeight, mediaType FROM asset
           WHERE id = ? AND adjustments IS NOT NULL
           """), arguments: [asset])
     guard let row, let json: String = row[0], let unadjusted: String = row[1] else { return }
-    let operations = try StoredAdjustments.operations(json)
+    let isPicture = row[4] as Int == MediaType.image.number
+    let operations = isPicture ? try StoredAdjustments.operations(json) : Adjustments([])
     let size = AdjustedGeometry(operations, of: PixelSize(width: row[2], height: row[3])).size
     var version = unadjusted
     if !operations.isEmpty {
