@@ -153,11 +153,8 @@ struct UnmountedTrashTests {
     let files = try disks.library.files(disks.catalogue)
     let photo = try disks.identifier(path)
     try disks.unmount()
-    #expect {
+    #expect(throws: FileChangeFailure(index: 1, reason: .diskMissing(Array(path.utf8)))) {
       try files.perform([.delete(try disks.identifier("here.jpg")), .delete(photo)])
-    } throws: {
-      guard case .failed(_, let cause)? = ($0 as? FileChangeFailure)?.reason else { return false }
-      return cause.code == ENOENT
     }
     #expect(try Self.states(disks.catalogue).isEmpty && disks.library.allFiles == ["here.jpg"])
     try disks.mountAgain()
@@ -167,6 +164,21 @@ struct UnmountedTrashTests {
     unlink(disks.library.root + "/" + path)
     try files.perform([.delete(photo)])
     #expect(try disks.catalogue.everything().keys.contains(path) == false)
+  }
+
+  @Test("to restore an asset of a disk that is not mounted is refused, and possible once it is mounted")
+  func refusedRestoration() throws {
+    let disks = try TwoDisks()
+    let photo = try disks.identifier("disk2/a.jpg")
+    let files = try disks.library.files(disks.catalogue)
+    try files.perform([.delete(photo)])
+    try disks.unmount()
+    #expect(throws: FileChangeFailure(index: 0, reason: .diskMissing(Array("disk2/a.jpg".utf8)))) {
+      try files.perform([.restore(photo)])
+    }
+    try disks.mountAgain()
+    try files.perform([.restore(photo)])
+    #expect(try disks.identifier("disk2/a.jpg") == photo)
   }
 
   @Test("a file that can't be looked up is not dropped from an asset that is restored")

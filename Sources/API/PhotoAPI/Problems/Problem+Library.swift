@@ -125,8 +125,8 @@ extension Problem {
       self.init(
         409, "disk-missing", "A disk is missing",
         detail:
-          "The disk of this folder is not mounted. A file stored there now would be hidden when the disk is mounted "
-          + "again. Mount the disk, then retry.")
+          "The disk of this file or folder is not mounted: its files can't be moved, and a file stored there now would "
+          + "be hidden when the disk is mounted again. Mount the disk, then retry.")
     case .linkedFile:
       self.init(
         409, "linked-file", "The file of another asset",

@@ -8,10 +8,6 @@ import Logging
 import PhotoModel
 import Primitives
 
-#if canImport(Glibc)
-  import Glibc
-#endif
-
 extension LibraryFiles: FileChangePreparing {
   package func prepare(
     _ changes: [FileChange], for principal: Principal
@@ -141,7 +137,10 @@ extension LibraryFiles: FileChangePreparing {
     }
     guard asset != nil else { throw .noSuchAsset(identifier) }
     let files = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.files(of: identifier) }
-    for file in files { try checkOwnership(of: file.path) }
+    for file in files {
+      try checkDisk(of: file.path)
+      try checkOwnership(of: file.path)
+    }
     let trashed: [TrashRecord.File]
     do throws(SystemError) {
       trashed = try TrashFolder.files(at: files.map(\.path), in: Array(Base64URL.randomIdentifier().utf8)) {
@@ -194,9 +193,9 @@ extension LibraryFiles: FileChangePreparing {
     var files: [TrashRecord.File] = []
     for var file in record.files {
       guard try exists(file.trashPath) else {
-        if file.number == 0 { throw .noSuchFile(file.trashPath) }
         // The record of a file is dropped only if the file does not exist.
-        guard try isMounted(file.trashPath) else { throw .failed(path: file.trashPath, SystemError(code: ENOENT)) }
+        guard try isMounted(file.trashPath) else { throw .diskMissing(file.path) }
+        if file.number == 0 { throw .noSuchFile(file.trashPath) }
         continue
       }
       file.path = try availablePath(like: file.path, beside: taken)
@@ -249,9 +248,7 @@ extension LibraryFiles: FileChangePreparing {
       case .delete:
         // A file that is already gone counts as deleted. One of an unmounted disk comes back.
         if try !move(file.path, to: file.trashPath) {
-          guard try isRecordedDiskMounted(at: file.path) else {
-            throw .failed(path: file.path, SystemError(code: ENOENT))
-          }
+          guard try isRecordedDiskMounted(at: file.path) else { throw .diskMissing(file.path) }
           try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.delete(file, of: record) }
         }
       case .restore:
