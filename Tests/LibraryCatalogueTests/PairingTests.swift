@@ -113,6 +113,61 @@ struct PairingTests {
     #expect(picture.localIdentifier == both.localIdentifier && !picture.isRAW)
   }
 
+  @Test(
+    "a file that takes the place of one of an asset's files under another name joins the asset",
+    arguments: [
+      ("IMG.MOV", "IMG.MOV", "IMG.mp4"), ("IMG.NEF", "IMG.NEF", "IMG.raw"), ("IMG.MOV", "IMG.JPG", "IMG.jpeg"),
+      ("IMG.NEF", "IMG.JPG", "IMG.jpeg"),
+    ])
+  func replaced(_ companion: String, _ former: String, _ new: String) throws {
+    let bytes = [
+      "IMG.MOV": video(), "IMG.mp4": video(), "IMG.NEF": raw(), "IMG.raw": raw(), "IMG.JPG": jpeg(), "IMG.jpeg": jpeg(),
+    ]
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    for name in ["IMG.JPG", companion] { try library.put(try #require(bytes[name]), name) }
+    try library.scan(catalogue)
+    let before = try #require(try catalogue.everything()["IMG.JPG"])
+    unlink(library.root + "/" + former)
+    try library.put(try #require(bytes[new]), new)
+    try library.scan(catalogue)
+    let picture = former == "IMG.JPG" ? new : "IMG.JPG"
+    #expect(try catalogue.everything().mapValues(\.localIdentifier) == [picture: before.localIdentifier])
+    #expect(try catalogue.everything()[picture]?.mediaSubtypes == before.mediaSubtypes)
+    #expect(try Set(roles(library).keys) == Set(["IMG.JPG", companion, new]).subtracting([former]))
+    #expect(try library.scan(catalogue).probed == 0)
+  }
+
+  @Test("a live photo whose halves both get another name stays one asset, although the video also has other bytes")
+  func bothReplaced() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    try library.put(jpeg(), "1.JPG")
+    try library.put(video(), "1.MOV")
+    try library.scan(catalogue)
+    let before = try #require(try catalogue.everything()["1.JPG"])
+    #expect(rename(library.root + "/1.JPG", library.root + "/2.JPG") == 0)
+    unlink(library.root + "/1.MOV")
+    try library.put(video(3_797_824_090), "2.MOV")
+    try library.scan(catalogue)
+    #expect(try catalogue.everything().mapValues(\.localIdentifier) == ["2.JPG": before.localIdentifier])
+    #expect(try roles(library) == ["2.JPG": "photo", "2.MOV": "pairedVideo"])
+  }
+
+  @Test("a picture joins its RAW file and its video, which were there before it")
+  func pictureLast() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    try library.put(raw(), "IMG.NEF")
+    try library.put(video(), "IMG.MOV")
+    try library.scan(catalogue)
+    #expect(try catalogue.everything().count == 2)
+    try library.put(jpeg(), "IMG.JPG")
+    try library.scan(catalogue)
+    #expect(try Array(catalogue.everything().keys) == ["IMG.JPG"])
+    #expect(try roles(library) == ["IMG.JPG": "photo", "IMG.MOV": "pairedVideo", "IMG.NEF": "alternatePhoto"])
+  }
+
   @Test("a changed RAW file changes the content version, and no other property")
   func rawChanges() throws {
     let library = try TemporaryLibrary()

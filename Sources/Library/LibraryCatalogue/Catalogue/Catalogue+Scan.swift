@@ -144,6 +144,11 @@ extension Catalogue {
     }
   }
 
+  /// The paths of pictures that may take the place of the missing pictures of these files.
+  package func pictures(beside paths: [[UInt8]]) throws(AssetSourceError) -> [[UInt8]] {
+    paths.isEmpty ? [] : try read { try AssetPairing.pictures(beside: paths, $0) }
+  }
+
   /// The number of files in the catalogue, with or without an asset.
   package func fileCount() throws(AssetSourceError) -> Int {
     try read { try Int.fetchOne($0, sql: "SELECT count(*) FROM file") ?? 0 }
@@ -176,14 +181,20 @@ extension Catalogue {
 
   /// Removes the rows of missing files. An asset is deleted with the last of its files.
   ///
-  /// - Parameter secondaryFiles: the files of `secondaryFiles(ofMissing:)`, freshly probed. The first one of each asset
-  ///   becomes its picture or video.
-  package func remove(_ ids: [Int64], secondaryFiles: [ProbedFile] = []) throws(AssetSourceError) {
+  /// - Parameters:
+  ///   - secondaryFiles: the files of `secondaryFiles(ofMissing:)`, freshly probed. The first one of each asset becomes
+  ///     its picture or video.
+  ///   - pictures: those of `pictures(beside:)` these files, freshly probed. They join their assets.
+  package func remove(
+    _ ids: [Int64], secondaryFiles: [ProbedFile] = [], pictures: [ProbedFile] = []
+  ) throws(AssetSourceError) {
     guard !ids.isEmpty else { return }
     try change { db, token in
       var writer = try AssetWriter(db, token: token)
       for id in ids { try writer.remove(row: id) }
       for file in secondaryFiles { try writer.store(file) }
+      for picture in pictures { try writer.joinAgain(picture) }
+      for asset in writer.reduced.sorted() { try writer.joinCompanions(of: asset) }
       try writer.finish()
     }
   }

@@ -112,7 +112,9 @@ extension LibraryMerge {
     }
     // Other files of the same asset that still exist stay with the asset.
     let secondaryFiles = try catalogue.secondaryFiles(ofMissing: ids).map(\.path)
-    try catalogue.remove(ids, secondaryFiles: batch.probe.probe(all: secondaryFiles))
+    let pictures = try catalogue.pictures(beside: secondaryFiles)
+    try catalogue.remove(
+      ids, secondaryFiles: batch.probe.probe(all: secondaryFiles), pictures: batch.probe.probe(all: pictures))
     return ids.count
   }
 

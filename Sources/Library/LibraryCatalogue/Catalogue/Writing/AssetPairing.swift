@@ -23,16 +23,28 @@ struct AssetPairing {
   private static let quarterHourMilliseconds: Int64 = 900_000
   private static let maximumOffsetMilliseconds: Int64 = 14 * 3_600_000
 
-  private struct Candidate {
+  /// A file of another asset that belongs to an asset's picture.
+  struct Companion {
     let file: Int64
     let asset: Int64
+    let role: FileRole
+  }
+
+  /// What decides which files were made together.
+  fileprivate struct Facts {
     let path: [UInt8]
-    let uniformTypeIdentifier: String
-    let mediaType: MediaType
     let creationDate: Int64?
-    let duration: Double
-    let contentIdentifier: String?
     let hasOffset: Bool
+    let contentIdentifier: String?
+  }
+
+  fileprivate struct Candidate {
+    let file: Int64
+    let asset: Int64
+    let facts: Facts
+    let isRAW: Bool
+    let mediaType: MediaType
+    let duration: Double
   }
 
   /// - Parameters:
@@ -43,13 +55,14 @@ struct AssetPairing {
     for media: ProbedMedia, at path: [UInt8], excluding row: Int64?, among joinable: JoinableAssets,
     known partner: Int64?, _ db: Database
   ) throws -> AssetPairing? {
-    for other in try candidates(for: media, at: path, db) where other.file != row {
+    let facts = Facts(media, at: path)
+    for other in try candidates(like: facts, db) where other.file != row {
       guard try joinable.contains(other.asset, db) else { continue }
-      let isOtherRAW = isRAWType(other.uniformTypeIdentifier)
+      let isOtherRAW = other.isRAW
       let isKnown = other.asset == partner
       switch (media.mediaType, other.mediaType) {
       case (.image, .image) where media.isRAW != isOtherRAW:
-        guard isSameStem(path, other.path), isKnown || isSameTime(media, other),
+        guard isSameStem(path, other.facts.path), isKnown || isSameTime(facts, other.facts),
           try hasNoFile(.alternatePhoto, other.asset, db)
         else {
           continue
@@ -58,10 +71,10 @@ struct AssetPairing {
           asset: other.asset, file: other.file, newFileRole: media.isRAW ? .alternatePhoto : nil,
           existingFileRole: .alternatePhoto)
       case (.image, .video) where !media.isRAW:
-        guard isLivePhotoPair(media, path, other, duration: other.duration, isKnown) else { continue }
+        guard isLivePhotoPair(facts, other.facts, duration: other.duration, isKnown) else { continue }
         return AssetPairing(asset: other.asset, file: other.file, newFileRole: nil, existingFileRole: .pairedVideo)
       case (.video, .image) where !isOtherRAW:
-        guard isLivePhotoPair(media, path, other, duration: media.durationSeconds, isKnown),
+        guard isLivePhotoPair(facts, other.facts, duration: media.durationSeconds, isKnown),
           try hasNoFile(.pairedVideo, other.asset, db)
         else { continue }
         return AssetPairing(
@@ -72,12 +85,56 @@ struct AssetPairing {
     return nil
   }
 
+  /// The RAW file and the video that belong to an asset's picture and are in assets of their own.
+  static func companions(of asset: Int64, among joinable: JoinableAssets, _ db: Database) throws -> [Companion] {
+    let row = try Row.fetchOne(
+      db.cachedStatement(sql: "\(columns) WHERE file.asset = ? AND file.isPrimary = 1"), arguments: [asset])
+    guard let row else { return [] }
+    let picture = try candidate(row)
+    guard picture.mediaType == .image, !picture.isRAW else { return [] }
+    var found: [Companion] = []
+    for other in try candidates(like: picture.facts, db) where other.asset != asset {
+      guard try joinable.contains(other.asset, db) else { continue }
+      let role: FileRole
+      switch other.mediaType {
+      case .image where other.isRAW:
+        guard isSameStem(picture.facts.path, other.facts.path), isSameTime(picture.facts, other.facts) else { continue }
+        role = .alternatePhoto
+      case .video:
+        guard isLivePhotoPair(picture.facts, other.facts, duration: other.duration, false) else { continue }
+        role = .pairedVideo
+      default: continue
+      }
+      guard try hasNoFile(role, asset, db), !found.contains(where: { $0.role == role }) else { continue }
+      found.append(Companion(file: other.file, asset: other.asset, role: role))
+    }
+    return found
+  }
+
+  /// The paths of pictures that are assets of their own and have the name of one of these files, except for the
+  /// extension.
+  static func pictures(beside paths: [[UInt8]], _ db: Database) throws -> [[UInt8]] {
+    let statement = try db.cachedStatement(
+      sql: """
+        SELECT file.path FROM file CROSS JOIN asset ON asset.id = file.asset
+        WHERE file.path > ? AND file.path < ? AND file.isPrimary = 1 AND asset.mediaType = 1 AND asset.isRAW = 0 LIMIT 8
+        """)
+    var found: Set<[UInt8]> = []
+    for path in paths {
+      guard let stem = stem(of: path) else { continue }
+      let rows = try Data.fetchAll(
+        statement, arguments: [Data(stem + [UInt8(ascii: ".")]), Data(stem + [UInt8(ascii: "/")])])
+      for row in rows where isSameStem([UInt8](row), path) { found.insert([UInt8](row)) }
+    }
+    return found.sorted { $0.lexicographicallyPrecedes($1) }
+  }
+
   /// Whether there is a file of the same name or content identifier, in the same folder, of another kind: the RAW file,
   /// the picture or the video of one photograph.
   static func hasCounterpart(of media: ProbedMedia, at path: [UInt8], _ db: Database) throws -> Bool {
-    try candidates(for: media, at: path, db).contains { other in
+    try candidates(like: Facts(media, at: path), db).contains { other in
       switch (media.mediaType, other.mediaType) {
-      case (.image, .image): media.isRAW != isRAWType(other.uniformTypeIdentifier)
+      case (.image, .image): media.isRAW != other.isRAW
       case (.image, .video), (.video, .image): true
       default: false
       }
@@ -85,12 +142,8 @@ struct AssetPairing {
   }
 
   /// Primary files that may belong to the same asset: same path except for the extension, or same content identifier.
-  private static func candidates(for media: ProbedMedia, at path: [UInt8], _ db: Database) throws -> [Candidate] {
-    let columns = """
-      SELECT file.id, file.asset, file.path, file.type, asset.mediaType, file.embeddedDate,
-        asset.duration, file.contentIdentifier, asset.creationDateSource
-      FROM file JOIN asset ON asset.id = file.asset
-      """
+  private static func candidates(like facts: Facts, _ db: Database) throws -> [Candidate] {
+    let path = facts.path
     var rows: [Row] = []
     if let stem = stem(of: path) {
       // All paths that start with the stem and a dot: the slash is the byte value after the dot.
@@ -98,20 +151,28 @@ struct AssetPairing {
         db.cachedStatement(sql: "\(columns) WHERE file.path > ? AND file.path < ? AND file.isPrimary = 1 LIMIT 8"),
         arguments: [Data(stem + [UInt8(ascii: ".")]), Data(stem + [UInt8(ascii: "/")])])
     }
-    if let identifier = media.contentIdentifier {
+    if let identifier = facts.contentIdentifier {
       rows += try Row.fetchAll(
         db.cachedStatement(sql: "\(columns) WHERE file.contentIdentifier = ? AND file.isPrimary = 1 LIMIT 8"),
         arguments: [identifier])
     }
     let folder = folder(of: path)
-    return try rows.compactMap { row in
-      let candidate = Candidate(
-        file: row[0], asset: row[1], path: try row.withUnsafeData(atIndex: 2) { $0.map { [UInt8]($0) } ?? [] },
-        uniformTypeIdentifier: row[3] ?? "", mediaType: MediaType(number: row[4]) ?? .unknown, creationDate: row[5],
-        duration: row[6], contentIdentifier: row[7],
-        hasOffset: (row[8] as String) != DateSource.metadataInLibraryZone.rawValue)
-      return self.folder(of: candidate.path) == folder ? candidate : nil
-    }
+    return try rows.map { try candidate($0) }.filter { self.folder(of: $0.facts.path) == folder }
+  }
+
+  private static let columns = """
+    SELECT file.id, file.asset, file.path, file.type, asset.mediaType, file.embeddedDate,
+      asset.duration, file.contentIdentifier, asset.creationDateSource
+    FROM file JOIN asset ON asset.id = file.asset
+    """
+
+  private static func candidate(_ row: Row) throws -> Candidate {
+    let facts = Facts(
+      path: try row.withUnsafeData(atIndex: 2) { $0.map { [UInt8]($0) } ?? [] }, creationDate: row[5],
+      hasOffset: (row[8] as String) != DateSource.metadataInLibraryZone.rawValue, contentIdentifier: row[7])
+    return Candidate(
+      file: row[0], asset: row[1], facts: facts, isRAW: isRAWType(row[3] ?? ""),
+      mediaType: MediaType(number: row[4]) ?? .unknown, duration: row[6])
   }
 
   private static func hasNoFile(_ role: FileRole, _ asset: Int64, _ db: Database) throws -> Bool {
@@ -120,23 +181,21 @@ struct AssetPairing {
       == nil
   }
 
-  private static func isSameTime(_ media: ProbedMedia, _ other: Candidate) -> Bool {
-    guard let date = media.embeddedDate, let otherDate = other.creationDate else { return false }
+  private static func isSameTime(_ one: Facts, _ other: Facts) -> Bool {
+    guard let date = one.creationDate, let otherDate = other.creationDate else { return false }
     return abs(date - otherDate) <= toleranceMilliseconds
   }
 
-  private static func isLivePhotoPair(
-    _ media: ProbedMedia, _ path: [UInt8], _ other: Candidate, duration: Double, _ isKnown: Bool
-  ) -> Bool {
-    if let one = media.contentIdentifier, let another = other.contentIdentifier { return one == another }
-    guard isSameStem(path, other.path), duration <= maximumPairedVideoSeconds else { return false }
+  private static func isLivePhotoPair(_ one: Facts, _ other: Facts, duration: Double, _ isKnown: Bool) -> Bool {
+    if let identifier = one.contentIdentifier, let another = other.contentIdentifier { return identifier == another }
+    guard isSameStem(one.path, other.path), duration <= maximumPairedVideoSeconds else { return false }
     if isKnown { return true }
-    guard let date = media.embeddedDate, let otherDate = other.creationDate else { return false }
+    guard let date = one.creationDate, let otherDate = other.creationDate else { return false }
     let difference = abs(date - otherDate)
     if difference <= videoToleranceMilliseconds { return true }
     // If at least one date has no time zone, their difference may include a zone offset; so compare modulo a quarter of
     // an hour, which all offsets are multiples of.
-    let hasOffset = media.date.source != .metadataInLibraryZone && other.hasOffset
+    let hasOffset = one.hasOffset && other.hasOffset
     let rest = difference % quarterHourMilliseconds
     return !hasOffset && difference <= maximumOffsetMilliseconds
       && min(rest, quarterHourMilliseconds - rest) <= videoToleranceMilliseconds
@@ -155,5 +214,13 @@ struct AssetPairing {
   /// The path before its last slash.
   private static func folder(of path: [UInt8]) -> ArraySlice<UInt8> {
     path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)]
+  }
+}
+
+extension AssetPairing.Facts {
+  fileprivate init(_ media: ProbedMedia, at path: [UInt8]) {
+    self.init(
+      path: path, creationDate: media.embeddedDate, hasOffset: media.date.source != .metadataInLibraryZone,
+      contentIdentifier: media.contentIdentifier)
   }
 }

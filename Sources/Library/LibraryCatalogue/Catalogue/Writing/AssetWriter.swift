@@ -3,7 +3,8 @@
 //
 //     known file      its asset is updated
 //     new file        joins the asset that it belongs to (see AssetPairing), or becomes an asset of its own
-//     missing file    its asset is deleted with its last file; otherwise another of its files becomes the primary one
+//     missing file    its asset is deleted with its last file; otherwise another of its files becomes the primary one,
+//                     and files that took the place of the missing one join it
 //
 // A user's changes to an asset, and its album memberships, belong to the asset's row. So an existing row is updated and
 // never replaced.
@@ -31,6 +32,8 @@ struct AssetWriter {
   var joinable = JoinableAssets.of(.whole)
   /// The asset that a new file is known to belong to.
   var partner: Int64?
+  /// The assets that lost a file and have others.
+  private(set) var reduced: Set<Int64> = []
 
   init(_ db: Database, token: Int64) throws {
     self.db = db
@@ -144,6 +147,7 @@ struct AssetWriter {
           "UPDATE file SET isPrimary = 0, role = ? WHERE id = ?", [partner.existingFileRole.rawValue, partner.file])
         try write(file, row: row?.id, asset: partner.asset, role: media.primaryRole, isPrimary: true, media: media)
         try update(partner.asset, media, file)
+        try joinCompanions(of: partner.asset)
       }
       try refresh(partner.asset)
       edits.note(asset: partner.asset)
@@ -170,6 +174,7 @@ struct AssetWriter {
       try run("DELETE FROM asset WHERE id = ?", [asset])
       return
     }
+    reduced.insert(asset)
     if gone[1] {
       // Clear the identity, so that the next scan reads the file even if the caller does not store it now: a picture's
       // properties differ from a video's.
@@ -204,7 +209,7 @@ struct AssetWriter {
   }()
 
   /// Updates the properties that are derived from all files of an asset.
-  private func refresh(_ asset: Int64) throws {
+  func refresh(_ asset: Int64) throws {
     let files = try Row.fetchAll(
       db.cachedStatement(
         sql: """

@@ -1,0 +1,52 @@
+import Foundation
+import GRDB
+import PhotoModel
+
+/// Joins files that became assets of their own although they belong to another asset: its RAW file or its video was
+/// replaced under another name, and the old one was still known when the new one was stored; or they were there before
+/// the picture. An asset that a user has changed, or put into an album, is not merged into another one.
+extension AssetWriter {
+  /// Joins the RAW file and the video that belong to an asset's picture.
+  mutating func joinCompanions(of asset: Int64) throws {
+    for companion in try AssetPairing.companions(of: asset, among: joinable, db)
+    where try isMergeable(companion.asset) {
+      try bursts.pictureRemoved(companion.asset)
+      try run(
+        "UPDATE file SET asset = ?, role = ?, isPrimary = 0 WHERE id = ?",
+        [asset, companion.role.rawValue, companion.file])
+      try run("DELETE FROM asset WHERE id = ?", [companion.asset])
+      try touch(asset)
+      try refresh(asset)
+      edits.note(asset: asset)
+    }
+  }
+
+  /// Joins a picture, given with its current properties, to the asset of its RAW file or its video.
+  mutating func joinAgain(_ file: ProbedFile) throws {
+    guard case .media(let media) = file.finding, media.mediaType == .image, !media.isRAW,
+      let row = try fileRow(at: file.path), row.isPrimary, row.identity == file.identity, let asset = row.asset,
+      try isMergeable(asset)
+    else { return }
+    let pairing = try AssetPairing.find(
+      for: media, at: file.path, excluding: row.id, among: joinable, known: nil, db)
+    guard pairing != nil else { return }
+    try bursts.pictureRemoved(asset)
+    try run("UPDATE file SET asset = NULL, role = NULL, isPrimary = 0 WHERE id = ?", [row.id])
+    try run("DELETE FROM asset WHERE id = ?", [asset])
+    // Without an asset it is like a new file, which joins the one that was found.
+    try store(file)
+  }
+
+  /// Whether an asset has only one file, and nothing that a user set.
+  private func isMergeable(_ asset: Int64) throws -> Bool {
+    try Bool.fetchOne(
+      db.cachedStatement(
+        sql: """
+          SELECT isFavorite = 0 AND isHidden = 0 AND keepsOriginal = 0 AND userFields = 0 AND hasUserLocation = 0
+            AND adjustmentOrigin IS NOT 'user' AND creationDateSource <> '\(DateSource.user.rawValue)'
+            AND (SELECT count(*) FROM file WHERE file.asset = asset.id) = 1
+            AND NOT EXISTS (SELECT 1 FROM member WHERE member.asset = asset.id)
+          FROM asset WHERE id = ?
+          """), arguments: [asset]) ?? false
+  }
+}
