@@ -97,6 +97,19 @@ struct BurstTests {
     #expect(try catalogue.everything().count == 1)
   }
 
+  @Test("a burst without a name that has two pictures left is one no more")
+  func tooSmall() throws {
+    let library = try TemporaryLibrary()
+    for i in 0..<3 { try library.put(picture(i * 100), "\(i).jpg") }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    #expect(try catalogue.everything().count == 1)
+    unlink(library.root + "/1.jpg")
+    try library.scan(catalogue)
+    #expect(try Set(catalogue.everything().keys) == ["0.jpg", "2.jpg"])
+    #expect(try all(catalogue).values.allSatisfy { $0.burst == nil })
+  }
+
   /// Names the burst as an iPhone does, in tag 11 of the maker note.
   private func named(_ burst: String, second: Int) -> [UInt8] {
     let identifier = Array(burst.utf8) + [0]
@@ -123,5 +136,8 @@ struct BurstTests {
     #expect(assets.filter { $0.value.burst?.isRepresentative == true }.map(\.key) == ["0.dng"])
     #expect(assets["other.dng"]?.burst == nil)
     #expect(Set(try catalogue.everything().keys) == ["0.dng", "other.dng"])
+    unlink(library.root + "/1.dng")
+    try library.scan(catalogue)
+    #expect(try all(catalogue)["2.dng"]?.burst?.identifier == "first-burst")
   }
 }

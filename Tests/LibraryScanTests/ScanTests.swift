@@ -105,6 +105,55 @@ struct ScanTests {
     #expect(try catalogue.everything()["c.jpg"]?.contentVersion == asset.contentVersion)
   }
 
+  @Test(
+    "a local time that a clock change skips or repeats has the offset before the change",
+    arguments: [
+      ("Europe/Vienna", "2021:03:28 01:59:59", 1_616_893_199_000),
+      ("Europe/Vienna", "2021:03:28 02:30:00", 1_616_895_000_000),
+      ("Europe/Vienna", "2021:03:28 03:00:00", 1_616_893_200_000),
+      ("Europe/Vienna", "2021:10:31 02:30:00", 1_635_640_200_000),
+      ("Europe/Vienna", "2021:10:31 03:00:00", 1_635_645_600_000),
+      ("America/New_York", "2021:03:14 02:30:00", 1_615_707_000_000),
+    ])
+  func clockChange(_ zone: String, _ date: String, _ milliseconds: Int64) throws {
+    let library = try TemporaryLibrary()
+    let exif = EXIFBlock { $0.dateTimeOriginal = date }
+    try library.put(JPEGFile { $0.exif = exif }.encoded(Pixels.orientationCard(width: 8, height: 8)), "a.jpg")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue, timeZone: zone)
+    #expect(try catalogue.everything()["a.jpg"]?.creationDate.milliseconds == milliseconds)
+  }
+
+  @Test(
+    "a day that does not exist is no date",
+    arguments: [("2024:02:29", true), ("2023:02:29", false), ("2024:02:30", false), ("2024:04:31", false)])
+  func noSuchDay(_ day: String, _ exists: Bool) throws {
+    let library = try TemporaryLibrary()
+    let exif = EXIFBlock { $0.dateTimeOriginal = day + " 10:00:00" }
+    try library.put(JPEGFile { $0.exif = exif }.encoded(Pixels.orientationCard(width: 8, height: 8)), "a.jpg")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    #expect((try catalogue.everything()["a.jpg"]?.creationDateSource == .file) == !exists)
+  }
+
+  @Test("a new name that is, or is no longer, that of a screenshot changes the subtype, and not the content version")
+  func screenshotName() throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallPNG, "Screenshot_1.png")
+    try library.put(smallPNG, "plain.png")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let before = try catalogue.everything()
+    #expect(before.filter { $0.value.mediaSubtypes.contains(.photoScreenshot) }.map(\.key) == ["Screenshot_1.png"])
+    #expect(rename(library.root + "/Screenshot_1.png", library.root + "/first.png") == 0)
+    #expect(rename(library.root + "/plain.png", library.root + "/Screenshot_2.png") == 0)
+    #expect(try library.scan(catalogue).moved == 2)
+    let after = try catalogue.everything()
+    #expect(after.filter { $0.value.mediaSubtypes.contains(.photoScreenshot) }.map(\.key) == ["Screenshot_2.png"])
+    #expect(after["first.png"]?.contentVersion == before["Screenshot_1.png"]?.contentVersion)
+    #expect(after["Screenshot_2.png"]?.localIdentifier == before["plain.png"]?.localIdentifier)
+  }
+
   @Test("deleted files are removed and new files are added, over many pages and batches")
   func churn() throws {
     let library = try TemporaryLibrary()

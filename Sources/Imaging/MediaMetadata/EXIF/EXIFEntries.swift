@@ -6,6 +6,7 @@
 // the four directories is read once.
 
 import PhotoModel
+import Primitives
 
 /// The directories of an EXIF block, without that of the thumbnail.
 struct EXIFEntries {
@@ -122,7 +123,8 @@ struct EXIFEntries {
     let numbers = text.split { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: " ") }.prefix(6).map(Self.number)
     guard numbers.count == 6, let year = numbers[0], let month = numbers[1], let day = numbers[2],
       let hour = numbers[3], let minute = numbers[4], let second = numbers[5],
-      (1...9999).contains(year), (1...12).contains(month), (1...31).contains(day),
+      (1...9999).contains(year), (1...12).contains(month),
+      (1...CivilDate.dayCount(month: month, year: year)).contains(day),
       (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second)
     else { return nil }
     let digits = letters(.exif, fraction)?.prefix { Self.digits.contains($0) } ?? []

@@ -75,6 +75,8 @@ struct ScanBatch {
       let pending = moves.firstIndex { $0.file.id == candidate.id }
       guard try isGone(candidate, pending.map { moves[$0].path } ?? candidate.path) else { continue }
       if let pending {
+        let earlier = moves[pending].path
+        waiting.removeAll { $0 == earlier }
         moves[pending].path = file.path
         moves[pending].changed = file.changed
       } else {
@@ -83,7 +85,7 @@ struct ScanBatch {
       recordBrokenLink(leftBy: candidate)
       if claimedIDs.insert(candidate.id).inserted { progress.moved += 1 }
       if let known { displaced.append(known) }
-      if reprobesAll { waiting.append(file.path) }
+      if reprobesAll || SubtypeHeuristic.mayDiffer(candidate.path, file.path) { waiting.append(file.path) }
       return
     }
     if let known {
@@ -160,7 +162,7 @@ struct ScanBatch {
       } else {
         newPaths.insert(move.path)
       }
-      if !reprobesAll { waiting.append(move.path) }
+      if !waiting.contains(move.path) { waiting.append(move.path) }
     }
     moves = current
   }

@@ -35,7 +35,10 @@ package struct EXIFDateResolver: Sendable {
     func offset(at moment: Int) -> Int {
       timeZone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(moment)))
     }
-    let before = offset(at: seconds - offset(at: seconds - CivilDate.secondsPerDay))
-    return offset(at: seconds - before) == before ? before : offset(at: seconds - offset(at: seconds - before))
+    let before = offset(at: seconds - CivilDate.secondsPerDay)
+    let after = offset(at: seconds - before)
+    if after == before { return before }
+    // A skipped time does not exist with the offset after the change either.
+    return offset(at: seconds - after) == after ? after : before
   }
 }

@@ -112,8 +112,7 @@ struct SubtypeHeuristic {
   private(set) var subtypes: MediaSubtypes = []
 
   init(_ media: ProbedMedia, path: [UInt8]) {
-    let name = String(decoding: path[(path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)...], as: UTF8.self)
-      .lowercased()
+    let name = Self.name(path)
     if media.mediaType == .video, media.cameraMake == nil, Self.recordingNames.contains(where: name.hasPrefix) {
       subtypes.insert(.videoScreenRecording)
     }
@@ -127,5 +126,17 @@ struct SubtypeHeuristic {
     } else {
       if Self.screenshotNames.contains(where: name.hasPrefix) { subtypes.insert(.photoScreenshot) }
     }
+  }
+
+  /// Whether the names at two paths may suggest different subtypes.
+  static func mayDiffer(_ path: [UInt8], _ other: [UInt8]) -> Bool {
+    let names = (name(path), name(other))
+    return [screenshotNames, recordingNames].contains { prefixes in
+      prefixes.contains(where: names.0.hasPrefix) != prefixes.contains(where: names.1.hasPrefix)
+    }
+  }
+
+  private static func name(_ path: [UInt8]) -> String {
+    String(decoding: path[(path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)...], as: UTF8.self).lowercased()
   }
 }

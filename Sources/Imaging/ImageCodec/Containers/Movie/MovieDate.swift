@@ -47,7 +47,8 @@ extension EXIFDate {
       return rest.removeFirst()
     }
     guard let year = digits(4), year > 0, skip("-:") != nil, let month = digits(2), (1...12).contains(month),
-      skip("-:") != nil, let day = digits(2), (1...31).contains(day), skip("T ") != nil,
+      skip("-:") != nil, let day = digits(2), (1...CivilDate.dayCount(month: month, year: year)).contains(day),
+      skip("T ") != nil,
       let hour = digits(2), hour < 24, skip(":") != nil, let minute = digits(2), minute < 60, skip(":") != nil,
       let second = digits(2), second <= 60
     else { return nil }
