@@ -2,6 +2,10 @@ import Foundation
 import PhotoFixtures
 import Testing
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// Files beside a picture that describe it: XMP and Apple's adjustment data.
 @Suite("Sidecars", .blocking)
 struct SidecarTests {
@@ -69,6 +73,32 @@ struct SidecarTests {
     // A file that is no XMP is served without its content.
     let other = try Self.shared.get(Self.asset("b/other.jpg") + "/resources/sidecar/data")
     #expect(other.status == 200 && other.body.allSatisfy { $0 == UInt8(ascii: " ") })
+  }
+
+  @Test("places are removed from a sidecar that was written in place and got its old time back")
+  func writtenInPlace() throws {
+    let daemon = try TestDaemon {
+      try $0.put(Self.picture, "a.jpg")
+      try $0.put(Array(Self.xmp.utf8), "a.xmp")
+    }
+    let target = "/v1/assets/\(try daemon.identifier("a.jpg"))/resources/sidecar/data"
+    func text() throws -> String { String(decoding: try daemon.get(target).body, as: UTF8.self) }
+    #expect(try !text().contains(Self.place))
+    // The place is at other bytes of a file of the same size.
+    let label = " xmp:Label=\"kept\""
+    let changed = Self.xmp.replacing(label, with: "").replacing(" exif:GPSLatitude", with: label + " exif:GPSLatitude")
+    let bytes = Array(changed.utf8)
+    #expect(bytes.count == Self.xmp.utf8.count && changed != Self.xmp)
+    let path = daemon.library + "/a.xmp"
+    var status = stat()
+    #expect(stat(path, &status) == 0)
+    let descriptor = open(path, O_WRONLY)
+    #expect(pwrite(descriptor, bytes, bytes.count, 0) == bytes.count)
+    var times = [status.st_atim, status.st_mtim]
+    #expect(futimens(descriptor, &times) == 0)
+    close(descriptor)
+    let after = try text()
+    #expect(!after.contains(Self.place) && after.contains("kept"))
   }
 
   @Test("adjustment data are served as they are, unless they hold something else")

@@ -63,7 +63,8 @@ struct OriginalFiles: Sendable {
       }
     if includesLocation { return ServableOriginal(source: source, overlay: ByteOverlay()) }
     do throws(LocationRemovalError) {
-      let overlay = try overlays.overlay(of: file.identity) { () throws(LocationRemovalError) in
+      let key = OverlayCache.Key(identity: file.identity, changed: source.changed)
+      let overlay = try overlays.overlay(of: key) { () throws(LocationRemovalError) in
         switch resource.type {
         case .sidecar: try LocationRemoval.overlay(ofXMP: source, removing: removes)
         case .adjustmentData: try LocationRemoval.overlay(ofAdjustments: source)

@@ -10,9 +10,16 @@ final class OverlayCache: Sendable {
   /// Maximum bytes of all patches together.
   static let maximumBytes = 16 << 20
 
+  /// One content of a file. The ctime is part of it: a place may have been written into a file whose time was set back,
+  /// and an overlay of its former content would not remove that place.
+  struct Key: Sendable, Hashable {
+    let identity: FileIdentity
+    let changed: Int64
+  }
+
   private struct State {
     /// The least recently used first.
-    var overlays: OrderedDictionary<FileIdentity, ByteOverlay> = [:]
+    var overlays: OrderedDictionary<Key, ByteOverlay> = [:]
     var bytes = 0
   }
 
@@ -20,13 +27,11 @@ final class OverlayCache: Sendable {
 
   /// The overlay of a file, made by `make` if it is not known.
   ///
-  /// - Parameter identity: of the open file.
-  func overlay<Failure>(
-    of identity: FileIdentity, _ make: () throws(Failure) -> ByteOverlay
-  ) throws(Failure) -> ByteOverlay {
+  /// - Parameter key: of the open file.
+  func overlay<Failure>(of key: Key, _ make: () throws(Failure) -> ByteOverlay) throws(Failure) -> ByteOverlay {
     let known = state.withLock { state -> ByteOverlay? in
-      guard let overlay = state.overlays.removeValue(forKey: identity) else { return nil }
-      state.overlays[identity] = overlay
+      guard let overlay = state.overlays.removeValue(forKey: key) else { return nil }
+      state.overlays[key] = overlay
       return overlay
     }
     if let known { return known }
@@ -34,7 +39,7 @@ final class OverlayCache: Sendable {
     let size = overlay.byteCount
     guard size <= Self.maximumBytes / 4 else { return overlay }
     state.withLock { state in
-      guard state.overlays.updateValue(overlay, forKey: identity) == nil else { return }
+      guard state.overlays.updateValue(overlay, forKey: key) == nil else { return }
       state.bytes += size
       while state.overlays.count > Self.capacity || state.bytes > Self.maximumBytes {
         state.bytes -= state.overlays.removeFirst().value.byteCount

@@ -56,6 +56,10 @@ package protocol FileByteSource: ByteSource {
   /// Valid as long as this object.
   var descriptor: Int32 { get }
 
+  /// When contents, name or mode last changed before it was opened (ctime), in nanoseconds since 1970; 0: not known. A
+  /// program can write a file and set its time back, but not this one.
+  var changed: Int64 { get }
+
   /// Whether nothing about the file changed since it was opened: contents, name, mode. Asks the file system.
   var isUntouched: Bool { get }
 }
