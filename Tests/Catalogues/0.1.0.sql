@@ -153,7 +153,7 @@ CREATE TABLE changedMember (
   token INTEGER NOT NULL,
   collection INTEGER NOT NULL,
   asset INTEGER NOT NULL,
-  -- 0 added, 1 moved, 2 removed.
+  -- 0 added, 1 moved, 2 removed. Assets of folders are not moved.
   event INTEGER NOT NULL,
   PRIMARY KEY (token, collection, asset)
 ) STRICT, WITHOUT ROWID;
@@ -170,6 +170,16 @@ CREATE TABLE changedObject (
   -- Only the asset's location changed, or the names of its place.
   isLocationOnly INTEGER NOT NULL,
   PRIMARY KEY (token, kind, object)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE changedVisibility (
+  library INTEGER NOT NULL REFERENCES library (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
+  -- As in changedObject.
+  kind INTEGER NOT NULL,
+  token INTEGER NOT NULL,
+  object INTEGER NOT NULL,
+  -- 0 entered, 2 left.
+  event INTEGER NOT NULL,
+  PRIMARY KEY (library, kind, token, object)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE collection (
   -- Never reused, like an asset's.
@@ -238,6 +248,11 @@ CREATE TABLE file (
   size INTEGER NOT NULL,
   -- Nanoseconds since 1970.
   modified INTEGER NOT NULL,
+  -- Its ctime when it was read, in nanoseconds since 1970; 0: not known. A scan that finds another one reads it
+  -- again.
+  changed INTEGER NOT NULL DEFAULT 0,
+  -- The ctime of the last write that left inode, size and time as they were; 0: none. Part of the content version.
+  rewritten INTEGER NOT NULL DEFAULT 0,
   -- A digest of the size and of the file's first and last bytes. It identifies a file that was moved to another
   -- disk.
   fingerprint BLOB CHECK (length(fingerprint) = 16),
@@ -461,20 +476,22 @@ CREATE TABLE trashValue (
   value ANY,
   PRIMARY KEY (trash, file, name)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO asset (id, localIdentifier, contentVersion, revision, nonLocationRevision, mediaType, mediaSubtypes, sourceType, uniformTypeIdentifier, isRAW, isSelfPortrait, isAnimated, isLongExposure, hasDecoder, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha, duration, creationDate, creationDateSource, utcOffset, zoneOffset, modificationDate, nonLocationModificationDate, fileModificationDate, addedDate, latitude, longitude, altitude, hasUserLocation, cameraMake, cameraModel, lensModel, placeCity, placeRegion, placeCountry, isFavorite, isHidden, keepsOriginal, burstIdentifier, representsBurst, burstSelectionTypes, placeholder, placeholderVersion, saliency, rating, userFields, regionsVersion, title, keywords, people, regions, rights, license, caption, adjustments, adjustmentOrigin, adjustmentFormat, adjustmentFormatVersion, adjustmentData, unadjustedVersion, unadjustedWidth, unadjustedHeight, adjustmentDate) VALUES (1, 'asset-1', '83ZkEYRFXn3l7Dgq0cNtiQ', 1, NULL, 1, 0, 1, 'public.jpeg', 0, 0, 0, 0, 1, 'a.jpg', 826, 32, 24, 1, 0, 0.0, 1795781841969, 'file', NULL, 0, 1795781842058, NULL, 1795781841969, 1795781842058, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, 2, '', NULL, NULL, NULL, NULL, NULL, NULL, 'Words', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO asset (id, localIdentifier, contentVersion, revision, nonLocationRevision, mediaType, mediaSubtypes, sourceType, uniformTypeIdentifier, isRAW, isSelfPortrait, isAnimated, isLongExposure, hasDecoder, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha, duration, creationDate, creationDateSource, utcOffset, zoneOffset, modificationDate, nonLocationModificationDate, fileModificationDate, addedDate, latitude, longitude, altitude, hasUserLocation, cameraMake, cameraModel, lensModel, placeCity, placeRegion, placeCountry, isFavorite, isHidden, keepsOriginal, burstIdentifier, representsBurst, burstSelectionTypes, placeholder, placeholderVersion, saliency, rating, userFields, regionsVersion, title, keywords, people, regions, rights, license, caption, adjustments, adjustmentOrigin, adjustmentFormat, adjustmentFormatVersion, adjustmentData, unadjustedVersion, unadjustedWidth, unadjustedHeight, adjustmentDate) VALUES (2, 'asset-2', 'CF4Z4dAoUC4q-18nGwrVZA', 1, NULL, 1, 0, 1, 'public.jpeg', 0, 0, 0, 0, 1, 'c.jpg', 828, 32, 24, 1, 0, 0.0, 1795781841971, 'file', NULL, 0, 1795781842058, NULL, 1795781841971, 1795781842058, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 1, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO asset (id, localIdentifier, contentVersion, revision, nonLocationRevision, mediaType, mediaSubtypes, sourceType, uniformTypeIdentifier, isRAW, isSelfPortrait, isAnimated, isLongExposure, hasDecoder, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha, duration, creationDate, creationDateSource, utcOffset, zoneOffset, modificationDate, nonLocationModificationDate, fileModificationDate, addedDate, latitude, longitude, altitude, hasUserLocation, cameraMake, cameraModel, lensModel, placeCity, placeRegion, placeCountry, isFavorite, isHidden, keepsOriginal, burstIdentifier, representsBurst, burstSelectionTypes, placeholder, placeholderVersion, saliency, rating, userFields, regionsVersion, title, keywords, people, regions, rights, license, caption, adjustments, adjustmentOrigin, adjustmentFormat, adjustmentFormatVersion, adjustmentData, unadjustedVersion, unadjustedWidth, unadjustedHeight, adjustmentDate) VALUES (3, 'asset-3', 'hw202Jbt78icA9HDzCCFnQ', 1, NULL, 1, 0, 1, 'public.png', 0, 0, 0, 0, 1, 'd.png', 132, 30, 20, 1, 1, 0.0, 1795781841972, 'file', NULL, 0, 1795781842058, NULL, 1795781841972, 1795781842058, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO asset (id, localIdentifier, contentVersion, revision, nonLocationRevision, mediaType, mediaSubtypes, sourceType, uniformTypeIdentifier, isRAW, isSelfPortrait, isAnimated, isLongExposure, hasDecoder, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha, duration, creationDate, creationDateSource, utcOffset, zoneOffset, modificationDate, nonLocationModificationDate, fileModificationDate, addedDate, latitude, longitude, altitude, hasUserLocation, cameraMake, cameraModel, lensModel, placeCity, placeRegion, placeCountry, isFavorite, isHidden, keepsOriginal, burstIdentifier, representsBurst, burstSelectionTypes, placeholder, placeholderVersion, saliency, rating, userFields, regionsVersion, title, keywords, people, regions, rights, license, caption, adjustments, adjustmentOrigin, adjustmentFormat, adjustmentFormatVersion, adjustmentData, unadjustedVersion, unadjustedWidth, unadjustedHeight, adjustmentDate) VALUES (1, 'asset-1', '9tsT5RhjuC-dAr-b-7GDAg', 1, NULL, 1, 0, 1, 'public.jpeg', 0, 0, 0, 0, 1, 'a.jpg', 826, 32, 24, 1, 0, 0.0, 1795795188914, 'file', NULL, 0, 1795795189280, NULL, 1795795188914, 1795795189280, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, 2, '', NULL, NULL, NULL, NULL, NULL, NULL, 'Words', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO asset (id, localIdentifier, contentVersion, revision, nonLocationRevision, mediaType, mediaSubtypes, sourceType, uniformTypeIdentifier, isRAW, isSelfPortrait, isAnimated, isLongExposure, hasDecoder, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha, duration, creationDate, creationDateSource, utcOffset, zoneOffset, modificationDate, nonLocationModificationDate, fileModificationDate, addedDate, latitude, longitude, altitude, hasUserLocation, cameraMake, cameraModel, lensModel, placeCity, placeRegion, placeCountry, isFavorite, isHidden, keepsOriginal, burstIdentifier, representsBurst, burstSelectionTypes, placeholder, placeholderVersion, saliency, rating, userFields, regionsVersion, title, keywords, people, regions, rights, license, caption, adjustments, adjustmentOrigin, adjustmentFormat, adjustmentFormatVersion, adjustmentData, unadjustedVersion, unadjustedWidth, unadjustedHeight, adjustmentDate) VALUES (2, 'asset-2', 'AcNdov6UrOaCc2J6Hnnc2A', 1, NULL, 1, 0, 1, 'public.jpeg', 0, 0, 0, 0, 1, 'c.jpg', 828, 32, 24, 1, 0, 0.0, 1795795189212, 'file', NULL, 0, 1795795189280, NULL, 1795795189212, 1795795189280, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 1, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO asset (id, localIdentifier, contentVersion, revision, nonLocationRevision, mediaType, mediaSubtypes, sourceType, uniformTypeIdentifier, isRAW, isSelfPortrait, isAnimated, isLongExposure, hasDecoder, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha, duration, creationDate, creationDateSource, utcOffset, zoneOffset, modificationDate, nonLocationModificationDate, fileModificationDate, addedDate, latitude, longitude, altitude, hasUserLocation, cameraMake, cameraModel, lensModel, placeCity, placeRegion, placeCountry, isFavorite, isHidden, keepsOriginal, burstIdentifier, representsBurst, burstSelectionTypes, placeholder, placeholderVersion, saliency, rating, userFields, regionsVersion, title, keywords, people, regions, rights, license, caption, adjustments, adjustmentOrigin, adjustmentFormat, adjustmentFormatVersion, adjustmentData, unadjustedVersion, unadjustedWidth, unadjustedHeight, adjustmentDate) VALUES (3, 'asset-3', '1d1zli8xiOxZajf2AOA74g', 1, NULL, 1, 0, 1, 'public.png', 0, 0, 0, 0, 1, 'd.png', 132, 30, 20, 1, 1, 0.0, 1795795189215, 'file', NULL, 0, 1795795189280, NULL, 1795795189215, 1795795189280, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 INSERT INTO catalogueValue (name, value) VALUES ('contentKey', X'61206B6579206F66207468697274792D74776F2062797465732C206669786564');
 INSERT INTO catalogueValue (name, value) VALUES ('filedAsset', NULL);
 INSERT INTO catalogueValue (name, value) VALUES ('historyStart', 0);
 INSERT INTO catalogueValue (name, value) VALUES ('importsTones', 0);
 INSERT INTO catalogueValue (name, value) VALUES ('isFirstScanComplete', 1);
-INSERT INTO catalogueValue (name, value) VALUES ('mounts', '[{"fileSystem":{"type":61267,"identifier":1121873630459745288,"inode":16506958,"device":65024},"path":[]}]');
+INSERT INTO catalogueValue (name, value) VALUES ('mounts', '[{"path":[],"fileSystem":{"type":61267,"device":65024,"identifier":1121873630459745288,"inode":16507744}}]');
 INSERT INTO catalogueValue (name, value) VALUES ('placeholderMaker', '');
-INSERT INTO catalogueValue (name, value) VALUES ('probe', '13 GMT 4096');
+INSERT INTO catalogueValue (name, value) VALUES ('probe', '14 GMT 4096');
 INSERT INTO catalogueValue (name, value) VALUES ('renderableTypes', 'com.adobe.raw-image com.canon.cr2-raw-image com.canon.cr3-raw-image com.compuserve.gif com.fuji.raw-image com.microsoft.bmp com.nikon.raw-image com.olympus.raw-image com.panasonic.rw2-raw-image com.pentax.raw-image com.sony.arw-raw-image public.jpeg public.png public.tiff');
 INSERT INTO catalogueValue (name, value) VALUES ('timeZone', 'GMT');
-INSERT INTO change (library, token, time, objects, isLocationOnly) VALUES (0, 1, 1795781842058, 3, 0);
+INSERT INTO change (library, token, time, objects, isLocationOnly) VALUES (0, 1, 1795795189280, 3, 0);
+INSERT INTO changedMember (token, collection, asset, event) VALUES (1, 21, 1, 0);
+INSERT INTO changedMember (token, collection, asset, event) VALUES (1, 21, 3, 0);
 INSERT INTO changedMember (token, collection, asset, event) VALUES (1, 22, 1, 0);
 INSERT INTO changedMember (token, collection, asset, event) VALUES (1, 22, 3, 0);
 INSERT INTO changedObject (token, kind, object, event, isContentChanged, isLocationOnly) VALUES (1, 0, 1, 0, 0, 0);
@@ -482,73 +499,73 @@ INSERT INTO changedObject (token, kind, object, event, isContentChanged, isLocat
 INSERT INTO changedObject (token, kind, object, event, isContentChanged, isLocationOnly) VALUES (1, 0, 3, 0, 0, 0);
 INSERT INTO changedObject (token, kind, object, event, isContentChanged, isLocationOnly) VALUES (1, 1, 21, 0, 0, 0);
 INSERT INTO changedObject (token, kind, object, event, isContentChanged, isLocationOnly) VALUES (1, 1, 22, 0, 0, 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (1, 'jFZH6HGwclxluR8X7U3OCg', 'smartAlbum', 'smartAlbumUserLibrary', 'Library', NULL, 0, NULL, 0, 'TRUEPREDICATE', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (10, '8BxpqcRp6V7pB1_AgSt6IQ', 'smartAlbum', 'smartAlbumLivePhotos', 'Live Photos', NULL, 0, NULL, 0, '(mediaSubtypes & photoLive) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (11, 'LWvkdfYIORMRjr3I__O_rA', 'smartAlbum', 'smartAlbumRAW', 'RAW', NULL, 0, NULL, 0, 'isRAW == YES', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (12, 'Z_73crDfsvnzVe5ClwsfQA', 'smartAlbum', 'smartAlbumSlomoVideos', 'Slo-mo', NULL, 0, NULL, 0, '(mediaSubtypes & videoHighFrameRate) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (13, 'tidppA3U4A17H2yE2gngkA', 'smartAlbum', 'smartAlbumTimelapses', 'Time-lapse', NULL, 0, NULL, 0, '(mediaSubtypes & videoTimelapse) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (14, 'IQeeQOsfW_ck9cJZFjDYSg', 'smartAlbum', 'smartAlbumSelfPortraits', 'Selfies', NULL, 0, NULL, 0, 'isSelfPortrait == YES', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (15, 'WbyxkslcsXRBPk3Yut6g7g', 'smartAlbum', 'smartAlbumAnimated', 'Animated', NULL, 0, NULL, 0, 'isAnimated == YES', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (16, 'zzj6MdFqC6q6E-knPFrE_w', 'smartAlbum', 'smartAlbumLongExposures', 'Long Exposure', NULL, 0, NULL, 0, 'isLongExposure == YES', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (17, 'jfrHXivB5xyE51CHF0ik-A', 'smartAlbum', 'smartAlbumCinematic', 'Cinematic', NULL, 0, NULL, 0, '(mediaSubtypes & videoCinematic) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (18, 'I9IcoxFKVIs-72HjNb9bGA', 'smartAlbum', 'smartAlbumSpatial', 'Spatial', NULL, 0, NULL, 0, '(mediaSubtypes & spatialMedia) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (19, 'T8nigcc9cQXCKZ2919HtYA', 'smartAlbum', 'smartAlbumScreenRecordings', 'Screen Recordings', NULL, 0, NULL, 0, '(mediaSubtypes & videoScreenRecording) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (2, 'n6hDY4OvoqBrW9F9FIMsUg', 'smartAlbum', 'smartAlbumRecentlyAdded', 'Recently Added', NULL, 0, NULL, 0, 'TRUEPREDICATE', '-addedDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (20, '9GsRX8fvqObfgMr_QmGSJA', 'smartAlbum', 'smartAlbumAllHidden', 'Hidden', NULL, 0, NULL, 0, 'isHidden == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (1, '_HYAvMCLeq09XtBRS5L5xA', 'smartAlbum', 'smartAlbumUserLibrary', 'Library', NULL, 0, NULL, 0, 'TRUEPREDICATE', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (10, 'xUs99TQnE5jQixkt4ps6-Q', 'smartAlbum', 'smartAlbumLivePhotos', 'Live Photos', NULL, 0, NULL, 0, '(mediaSubtypes & photoLive) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (11, 'UWBw6Jcj51duwkuQt4tANA', 'smartAlbum', 'smartAlbumRAW', 'RAW', NULL, 0, NULL, 0, 'isRAW == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (12, '6XWxmEF9A657M2r3G9G4pg', 'smartAlbum', 'smartAlbumSlomoVideos', 'Slo-mo', NULL, 0, NULL, 0, '(mediaSubtypes & videoHighFrameRate) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (13, 'R87Mf40VXOyIJ5Ys55Tl0g', 'smartAlbum', 'smartAlbumTimelapses', 'Time-lapse', NULL, 0, NULL, 0, '(mediaSubtypes & videoTimelapse) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (14, 'PabDxWwH6NsrkAvJSSGLgA', 'smartAlbum', 'smartAlbumSelfPortraits', 'Selfies', NULL, 0, NULL, 0, 'isSelfPortrait == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (15, 'pD9yWgXaIlenKrHLdgfZ1A', 'smartAlbum', 'smartAlbumAnimated', 'Animated', NULL, 0, NULL, 0, 'isAnimated == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (16, '2ODtqIkIQI_rkfVcfgDl5Q', 'smartAlbum', 'smartAlbumLongExposures', 'Long Exposure', NULL, 0, NULL, 0, 'isLongExposure == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (17, 'j9Uxs3MYBQxT9ADgiP5Nqw', 'smartAlbum', 'smartAlbumCinematic', 'Cinematic', NULL, 0, NULL, 0, '(mediaSubtypes & videoCinematic) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (18, 'q-y9yWfsV2GpK-8doOJhZw', 'smartAlbum', 'smartAlbumSpatial', 'Spatial', NULL, 0, NULL, 0, '(mediaSubtypes & spatialMedia) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (19, 'wCeZi_g4gYdO5QV2izxyjg', 'smartAlbum', 'smartAlbumScreenRecordings', 'Screen Recordings', NULL, 0, NULL, 0, '(mediaSubtypes & videoScreenRecording) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (2, 'cYTZcYzbo2Te15DzoJx0Wg', 'smartAlbum', 'smartAlbumRecentlyAdded', 'Recently Added', NULL, 0, NULL, 0, 'TRUEPREDICATE', '-addedDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (20, 'r5mOaqaBszCk_FQqv7mrfA', 'smartAlbum', 'smartAlbumAllHidden', 'Hidden', NULL, 0, NULL, 0, 'isHidden == YES', '-creationDate', 0);
 INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (21, 'folder', 'folder', 'regularFolder', 'Folder', NULL, 0, NULL, 0, NULL, NULL, 1);
 INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (22, 'album', 'album', 'albumRegular', 'Album', 21, 0, NULL, 0, NULL, NULL, 1);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (3, '45zHn2lnB849OtSt-TfDVQ', 'smartAlbum', 'smartAlbumFavorites', 'Favorites', NULL, 0, NULL, 0, 'isFavorite == YES', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (4, 'oMg2M0fnIqYyvsW_C47qxQ', 'smartAlbum', 'smartAlbumVideos', 'Videos', NULL, 0, NULL, 0, 'mediaType == video', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (5, '3m42DQaGfZMIBaSCAKAqOA', 'smartAlbum', 'smartAlbumPanoramas', 'Panoramas', NULL, 0, NULL, 0, '(mediaSubtypes & photoPanorama) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (6, 'd5HlEKlYrLiiTgG0wzu8hg', 'smartAlbum', 'smartAlbumBursts', 'Bursts', NULL, 0, NULL, 0, 'representsBurst == YES', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (7, 'PWPDBalFdbYxIS5V3I2TJw', 'smartAlbum', 'smartAlbumScreenshots', 'Screenshots', NULL, 0, NULL, 0, '(mediaSubtypes & photoScreenshot) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (8, 'dwt-a5jlPZ3EgZO3QvtpPg', 'smartAlbum', 'smartAlbumHDR', 'HDR', NULL, 0, NULL, 0, '(mediaSubtypes & photoHDR) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (9, 'JA4o4Ui-RdzsaqWsODjxuQ', 'smartAlbum', 'smartAlbumDepthEffect', 'Portrait', NULL, 0, NULL, 0, '(mediaSubtypes & photoDepthEffect) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (3, 'LoyZD9tUNTJ_JvoIcYzy3A', 'smartAlbum', 'smartAlbumFavorites', 'Favorites', NULL, 0, NULL, 0, 'isFavorite == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (4, 'nTH5pNYuC3Qk_FRl11Ef8Q', 'smartAlbum', 'smartAlbumVideos', 'Videos', NULL, 0, NULL, 0, 'mediaType == video', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (5, 'fTIdc08xxtH6YpCKqqNm-Q', 'smartAlbum', 'smartAlbumPanoramas', 'Panoramas', NULL, 0, NULL, 0, '(mediaSubtypes & photoPanorama) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (6, 'Atn5IciRyt12lmFkHeV2dQ', 'smartAlbum', 'smartAlbumBursts', 'Bursts', NULL, 0, NULL, 0, 'representsBurst == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (7, '-UohQ2yBov2rtwBq7JT1Dg', 'smartAlbum', 'smartAlbumScreenshots', 'Screenshots', NULL, 0, NULL, 0, '(mediaSubtypes & photoScreenshot) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (8, 'wtWco7WvOiz7fPBJp3xnDQ', 'smartAlbum', 'smartAlbumHDR', 'HDR', NULL, 0, NULL, 0, '(mediaSubtypes & photoHDR) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (9, 'ATfhE4lvwwo8qLLZw44UXA', 'smartAlbum', 'smartAlbumDepthEffect', 'Portrait', NULL, 0, NULL, 0, '(mediaSubtypes & photoDepthEffect) != 0', '-creationDate', 0);
 INSERT INTO counter (library, listing, assets, favorites, videos, panoramas, bursts, screenshots, hdr, depthEffect, livePhotos, raw, hidden, images, slomos, timelapses, selfPortraits, animated, longExposures, cinematic, spatial, screenRecordings, renderable) VALUES (0, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 2);
 INSERT INTO counter (library, listing, assets, favorites, videos, panoramas, bursts, screenshots, hdr, depthEffect, livePhotos, raw, hidden, images, slomos, timelapses, selfPortraits, animated, longExposures, cinematic, spatial, screenRecordings, renderable) VALUES (0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 INSERT INTO counter (library, listing, assets, favorites, videos, panoramas, bursts, screenshots, hdr, depthEffect, livePhotos, raw, hidden, images, slomos, timelapses, selfPortraits, animated, longExposures, cinematic, spatial, screenRecordings, renderable) VALUES (0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1);
 INSERT INTO counter (library, listing, assets, favorites, videos, panoramas, bursts, screenshots, hdr, depthEffect, livePhotos, raw, hidden, images, slomos, timelapses, selfPortraits, animated, longExposures, cinematic, spatial, screenRecordings, renderable) VALUES (0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 INSERT INTO dayCount (library, day, listing, value) VALUES (0, 20784, 0, 2);
 INSERT INTO dayCount (library, day, listing, value) VALUES (0, 20784, 2, 1);
-INSERT INTO file (id, asset, role, isPrimary, path, inode, size, modified, fingerprint, type, embeddedDate, contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, edit, unreadableReason) VALUES (1, 1, 'photo', 1, X'612E6A7067', 16506959, 826, 1795781841969791586, X'1D42AF959CBD2A6CAF48E9A9FBF4B1DB', 'public.jpeg', NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO file (id, asset, role, isPrimary, path, inode, size, modified, fingerprint, type, embeddedDate, contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, edit, unreadableReason) VALUES (2, 2, 'photo', 1, X'622F632E6A7067', 16506961, 828, 1795781841971673215, X'FDAC529E7F8D5F7A5E97B449A5FDC9F3', 'public.jpeg', NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO file (id, asset, role, isPrimary, path, inode, size, modified, fingerprint, type, embeddedDate, contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, edit, unreadableReason) VALUES (3, 3, 'photo', 1, X'642E706E67', 16506963, 132, 1795781841972988982, X'866AC8F97678F13BBFBF83AC9D5F68C6', 'public.png', NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO file (id, asset, role, isPrimary, path, inode, size, modified, changed, rewritten, fingerprint, type, embeddedDate, contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, edit, unreadableReason) VALUES (1, 1, 'photo', 1, X'612E6A7067', 16507755, 826, 1795795188914749213, 1795795188914749213, 0, X'1D42AF959CBD2A6CAF48E9A9FBF4B1DB', 'public.jpeg', NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO file (id, asset, role, isPrimary, path, inode, size, modified, changed, rewritten, fingerprint, type, embeddedDate, contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, edit, unreadableReason) VALUES (2, 2, 'photo', 1, X'622F632E6A7067', 16507760, 828, 1795795189212702021, 1795795189212702021, 0, X'FDAC529E7F8D5F7A5E97B449A5FDC9F3', 'public.jpeg', NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO file (id, asset, role, isPrimary, path, inode, size, modified, changed, rewritten, fingerprint, type, embeddedDate, contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, edit, unreadableReason) VALUES (3, 3, 'photo', 1, X'642E706E67', 16507757, 132, 1795795189215829498, 1795795189215829498, 0, X'866AC8F97678F13BBFBF83AC9D5F68C6', 'public.png', NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL);
 INSERT INTO folderAbove (collection, folder) VALUES (22, 21);
-INSERT INTO folderAsset (folder, asset, creationDate, listing, sources) VALUES (21, 1, 1795781841969, 0, 1);
-INSERT INTO folderAsset (folder, asset, creationDate, listing, sources) VALUES (21, 3, 1795781841972, 0, 1);
+INSERT INTO folderAsset (folder, asset, creationDate, listing, sources) VALUES (21, 1, 1795795188914, 0, 1);
+INSERT INTO folderAsset (folder, asset, creationDate, listing, sources) VALUES (21, 3, 1795795189215, 0, 1);
 INSERT INTO folderCount (folder, listing, value) VALUES (21, 0, 2);
 INSERT INTO grdb_migrations (identifier) VALUES ('0.1.0');
-INSERT INTO library (id, granted, revision, nonLocationRevision, changeDate, objects, createdRevision, usedDate) VALUES (0, NULL, 1, 1, 1795781842058, 0, 0, 0);
-INSERT INTO libraryAsset (library, creationDate, localIdentifier, listing, counted, asset, dimensions, grid, duration, contentVersion, placeholder, addedDate, burstIdentifier, localDay, sources, came) VALUES (0, 1795781841969, 'asset-1', 0, 1050627, 1, 137438953496, 5, 0.0, '83ZkEYRFXn3l7Dgq0cNtiQ', NULL, 1795781842058, NULL, 20784, 1, 1);
-INSERT INTO libraryAsset (library, creationDate, localIdentifier, listing, counted, asset, dimensions, grid, duration, contentVersion, placeholder, addedDate, burstIdentifier, localDay, sources, came) VALUES (0, 1795781841971, 'asset-2', 2, 1051649, 2, 137438953496, 1, 0.0, 'CF4Z4dAoUC4q-18nGwrVZA', NULL, 1795781842058, NULL, 20784, 1, 1);
-INSERT INTO libraryAsset (library, creationDate, localIdentifier, listing, counted, asset, dimensions, grid, duration, contentVersion, placeholder, addedDate, burstIdentifier, localDay, sources, came) VALUES (0, 1795781841972, 'asset-3', 0, 1050625, 3, 128849018900, 1, 0.0, 'hw202Jbt78icA9HDzCCFnQ', NULL, 1795781842058, NULL, 20784, 1, 1);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (1, 0, 0, 'jFZH6HGwclxluR8X7U3OCg', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (10, 0, 0, '8BxpqcRp6V7pB1_AgSt6IQ', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (11, 0, 0, 'LWvkdfYIORMRjr3I__O_rA', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (12, 0, 0, 'Z_73crDfsvnzVe5ClwsfQA', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (13, 0, 0, 'tidppA3U4A17H2yE2gngkA', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (14, 0, 0, 'IQeeQOsfW_ck9cJZFjDYSg', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (15, 0, 0, 'WbyxkslcsXRBPk3Yut6g7g', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (16, 0, 0, 'zzj6MdFqC6q6E-knPFrE_w', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (17, 0, 0, 'jfrHXivB5xyE51CHF0ik-A', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (18, 0, 0, 'I9IcoxFKVIs-72HjNb9bGA', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (19, 0, 0, 'T8nigcc9cQXCKZ2919HtYA', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (2, 0, 0, 'n6hDY4OvoqBrW9F9FIMsUg', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (20, 0, 0, '9GsRX8fvqObfgMr_QmGSJA', 'smartAlbum', 0);
+INSERT INTO library (id, granted, revision, nonLocationRevision, changeDate, objects, createdRevision, usedDate) VALUES (0, NULL, 1, 1, 1795795189280, 0, 0, 0);
+INSERT INTO libraryAsset (library, creationDate, localIdentifier, listing, counted, asset, dimensions, grid, duration, contentVersion, placeholder, addedDate, burstIdentifier, localDay, sources, came) VALUES (0, 1795795188914, 'asset-1', 0, 1050627, 1, 137438953496, 5, 0.0, '9tsT5RhjuC-dAr-b-7GDAg', NULL, 1795795189280, NULL, 20784, 1, 1);
+INSERT INTO libraryAsset (library, creationDate, localIdentifier, listing, counted, asset, dimensions, grid, duration, contentVersion, placeholder, addedDate, burstIdentifier, localDay, sources, came) VALUES (0, 1795795189212, 'asset-2', 2, 1051649, 2, 137438953496, 1, 0.0, 'AcNdov6UrOaCc2J6Hnnc2A', NULL, 1795795189280, NULL, 20784, 1, 1);
+INSERT INTO libraryAsset (library, creationDate, localIdentifier, listing, counted, asset, dimensions, grid, duration, contentVersion, placeholder, addedDate, burstIdentifier, localDay, sources, came) VALUES (0, 1795795189215, 'asset-3', 0, 1050625, 3, 128849018900, 1, 0.0, '1d1zli8xiOxZajf2AOA74g', NULL, 1795795189280, NULL, 20784, 1, 1);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (1, 0, 0, '_HYAvMCLeq09XtBRS5L5xA', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (10, 0, 0, 'xUs99TQnE5jQixkt4ps6-Q', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (11, 0, 0, 'UWBw6Jcj51duwkuQt4tANA', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (12, 0, 0, '6XWxmEF9A657M2r3G9G4pg', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (13, 0, 0, 'R87Mf40VXOyIJ5Ys55Tl0g', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (14, 0, 0, 'PabDxWwH6NsrkAvJSSGLgA', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (15, 0, 0, 'pD9yWgXaIlenKrHLdgfZ1A', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (16, 0, 0, '2ODtqIkIQI_rkfVcfgDl5Q', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (17, 0, 0, 'j9Uxs3MYBQxT9ADgiP5Nqw', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (18, 0, 0, 'q-y9yWfsV2GpK-8doOJhZw', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (19, 0, 0, 'wCeZi_g4gYdO5QV2izxyjg', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (2, 0, 0, 'cYTZcYzbo2Te15DzoJx0Wg', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (20, 0, 0, 'r5mOaqaBszCk_FQqv7mrfA', 'smartAlbum', 0);
 INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (21, 0, 1, 'folder', 'folder', 0);
 INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (22, 0, 1, 'album', 'album', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (3, 0, 0, '45zHn2lnB849OtSt-TfDVQ', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (4, 0, 0, 'oMg2M0fnIqYyvsW_C47qxQ', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (5, 0, 0, '3m42DQaGfZMIBaSCAKAqOA', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (6, 0, 0, 'd5HlEKlYrLiiTgG0wzu8hg', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (7, 0, 0, 'PWPDBalFdbYxIS5V3I2TJw', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (8, 0, 0, 'dwt-a5jlPZ3EgZO3QvtpPg', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (9, 0, 0, 'JA4o4Ui-RdzsaqWsODjxuQ', 'smartAlbum', 0);
-INSERT INTO member (collection, position, asset, creationDate, listing) VALUES (22, 1, 1, 1795781841969, 0);
-INSERT INTO member (collection, position, asset, creationDate, listing) VALUES (22, 3, 3, 1795781841972, 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (3, 0, 0, 'LoyZD9tUNTJ_JvoIcYzy3A', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (4, 0, 0, 'nTH5pNYuC3Qk_FRl11Ef8Q', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (5, 0, 0, 'fTIdc08xxtH6YpCKqqNm-Q', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (6, 0, 0, 'Atn5IciRyt12lmFkHeV2dQ', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (7, 0, 0, '-UohQ2yBov2rtwBq7JT1Dg', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (8, 0, 0, 'wtWco7WvOiz7fPBJp3xnDQ', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (9, 0, 0, 'ATfhE4lvwwo8qLLZw44UXA', 'smartAlbum', 0);
+INSERT INTO member (collection, position, asset, creationDate, listing) VALUES (22, 1, 1, 1795795188914, 0);
+INSERT INTO member (collection, position, asset, creationDate, listing) VALUES (22, 3, 3, 1795795189215, 0);
 INSERT INTO memberCount (collection, listing, value) VALUES (22, 0, 2);
-INSERT INTO moment (id, library, localIdentifier, splitsByLocation, day, startDate, endDate, assetCount, title, revision) VALUES (1, 0, 'UPFotISBjqYXcYSznT9VOA', 0, 20784, 1795781841969, 1795781841972, 2, NULL, 1);
-INSERT INTO moment (id, library, localIdentifier, splitsByLocation, day, startDate, endDate, assetCount, title, revision) VALUES (2, 0, 'Oux_wyxUrjl84VD37eSbVA', 1, 20784, 1795781841969, 1795781841972, 2, NULL, 1);
+INSERT INTO moment (id, library, localIdentifier, splitsByLocation, day, startDate, endDate, assetCount, title, revision) VALUES (1, 0, 'UsJUJGOWtp3CL_zNGi9ZGA', 0, 20784, 1795795188914, 1795795189215, 2, NULL, 1);
+INSERT INTO moment (id, library, localIdentifier, splitsByLocation, day, startDate, endDate, assetCount, title, revision) VALUES (2, 0, 'MuObTHKtnCM58erus-LWFA', 1, 20784, 1795795188914, 1795795189215, 2, NULL, 1);
 INSERT INTO searchTerm (term) VALUES ('a');
 INSERT INTO searchTerm (term) VALUES ('b');
 INSERT INTO searchTerm (term) VALUES ('c');
@@ -556,9 +573,9 @@ INSERT INTO searchTerm (term) VALUES ('d');
 INSERT INTO searchTerm (term) VALUES ('jpg');
 INSERT INTO searchTerm (term) VALUES ('png');
 INSERT INTO searchTerm (term) VALUES ('words');
-INSERT INTO searchText (document, text) VALUES (-1883013743894331389, ' d png  22 ');
-INSERT INTO searchText (document, text) VALUES (-1883013743894331390, ' b c jpg ');
-INSERT INTO searchText (document, text) VALUES (-1883013743894331391, ' a jpg  words  22 ');
+INSERT INTO searchText (document, text) VALUES (-1883027736897781757, ' d png  22 ');
+INSERT INTO searchText (document, text) VALUES (-1883027736897781758, ' b c jpg ');
+INSERT INTO searchText (document, text) VALUES (-1883027736897781759, ' a jpg  words  22 ');
 DELETE FROM sqlite_sequence;
 INSERT INTO sqlite_sequence VALUES ('library', 0);
 INSERT INTO sqlite_sequence VALUES ('collection', 22);
@@ -575,6 +592,7 @@ CREATE INDEX assetWithoutPlaceholder ON asset (creationDate DESC, localIdentifie
   WHERE placeholderVersion IS NOT contentVersion;
 CREATE INDEX burstByDate ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
   WHERE (counted & 16) <> 0;
+CREATE INDEX changedVisibilityByObject ON changedVisibility (library, kind, object, token, event);
 CREATE INDEX cinematicByDate
   ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
   WHERE (counted & 131072) <> 0;
@@ -863,6 +881,16 @@ BEGIN
     FROM limitedReach JOIN collection ON collection.id = limitedReach.collection WHERE true
     ON CONFLICT DO NOTHING;
 END;
+CREATE TRIGGER noteAssetOfFolder AFTER INSERT ON folderAsset BEGIN
+  INSERT INTO changedMember (token, collection, asset, event) SELECT (SELECT revision FROM library WHERE id = 0), NEW.folder, NEW.asset, 0
+        WHERE NOT EXISTS (SELECT 1 FROM changedMember WHERE token = (SELECT revision FROM library WHERE id = 0) AND collection = NEW.folder AND asset = NEW.asset);
+      DELETE FROM changedMember WHERE token = (SELECT revision FROM library WHERE id = 0) AND collection = NEW.folder AND asset = NEW.asset AND event = 2;
+END;
+CREATE TRIGGER noteAssetOutOfFolder AFTER DELETE ON folderAsset BEGIN
+  INSERT INTO changedMember (token, collection, asset, event) SELECT (SELECT revision FROM library WHERE id = 0), OLD.folder, OLD.asset, 2
+        WHERE NOT EXISTS (SELECT 1 FROM changedMember WHERE token = (SELECT revision FROM library WHERE id = 0) AND collection = OLD.folder AND asset = OLD.asset);
+      DELETE FROM changedMember WHERE token = (SELECT revision FROM library WHERE id = 0) AND collection = OLD.folder AND asset = OLD.asset AND event = 0;
+END;
 CREATE TRIGGER noteDeletedAsset AFTER DELETE ON asset BEGIN
   INSERT INTO changedObject VALUES ((SELECT revision FROM library WHERE id = 0), 0, OLD.id, 2, 0, 0)
     ON CONFLICT DO UPDATE SET event = CASE event WHEN 0 THEN 3 ELSE 2 END, isContentChanged = 0, isLocationOnly = 0;
@@ -887,6 +915,16 @@ CREATE TRIGGER noteDeletedMember AFTER DELETE ON member BEGIN
   DELETE FROM changedMember
     WHERE token = (SELECT revision FROM library WHERE id = 0) AND collection = OLD.collection AND asset = OLD.asset AND event = 3;
   UPDATE collection SET revision = (SELECT revision FROM library WHERE id = 0) WHERE id = OLD.collection AND revision <> (SELECT revision FROM library WHERE id = 0);
+END;
+CREATE TRIGGER noteEnteredAsset AFTER INSERT ON libraryAsset WHEN NEW.library > 0 AND (SELECT revision FROM library WHERE id = 0) > (SELECT createdRevision FROM library WHERE id = NEW.library) BEGIN
+  INSERT INTO changedVisibility (token, library, kind, object, event) SELECT (SELECT revision FROM library WHERE id = 0), NEW.library, 0, NEW.asset, 0
+        WHERE NOT EXISTS (SELECT 1 FROM changedVisibility WHERE token = (SELECT revision FROM library WHERE id = 0) AND library = NEW.library AND kind = 0 AND object = NEW.asset);
+      DELETE FROM changedVisibility WHERE token = (SELECT revision FROM library WHERE id = 0) AND library = NEW.library AND kind = 0 AND object = NEW.asset AND event = 2;
+END;
+CREATE TRIGGER noteEnteredCollection AFTER INSERT ON libraryCollection WHEN NEW.library > 0 AND (SELECT revision FROM library WHERE id = 0) > (SELECT createdRevision FROM library WHERE id = NEW.library) BEGIN
+  INSERT INTO changedVisibility (token, library, kind, object, event) SELECT (SELECT revision FROM library WHERE id = 0), NEW.library, 1, NEW.collection, 0
+        WHERE NOT EXISTS (SELECT 1 FROM changedVisibility WHERE token = (SELECT revision FROM library WHERE id = 0) AND library = NEW.library AND kind = 1 AND object = NEW.collection);
+      DELETE FROM changedVisibility WHERE token = (SELECT revision FROM library WHERE id = 0) AND library = NEW.library AND kind = 1 AND object = NEW.collection AND event = 2;
 END;
 CREATE TRIGGER noteFormerContent AFTER UPDATE OF contentVersion, unadjustedVersion ON asset
   WHEN NEW.contentVersion <> OLD.contentVersion OR NEW.unadjustedVersion IS NOT OLD.unadjustedVersion
@@ -914,6 +952,16 @@ CREATE TRIGGER noteInsertedMember AFTER INSERT ON member BEGIN
     ON CONFLICT DO UPDATE SET event = CASE event WHEN 2 THEN 1 ELSE event END;
   UPDATE collection SET revision = (SELECT revision FROM library WHERE id = 0) WHERE id = NEW.collection AND revision <> (SELECT revision FROM library WHERE id = 0);
 END;
+CREATE TRIGGER noteLeftAsset AFTER DELETE ON libraryAsset WHEN OLD.library > 0 AND (SELECT revision FROM library WHERE id = 0) > (SELECT createdRevision FROM library WHERE id = OLD.library) BEGIN
+  INSERT INTO changedVisibility (token, library, kind, object, event) SELECT (SELECT revision FROM library WHERE id = 0), OLD.library, 0, OLD.asset, 2
+        WHERE NOT EXISTS (SELECT 1 FROM changedVisibility WHERE token = (SELECT revision FROM library WHERE id = 0) AND library = OLD.library AND kind = 0 AND object = OLD.asset);
+      DELETE FROM changedVisibility WHERE token = (SELECT revision FROM library WHERE id = 0) AND library = OLD.library AND kind = 0 AND object = OLD.asset AND event = 0;
+END;
+CREATE TRIGGER noteLeftCollection AFTER DELETE ON libraryCollection WHEN OLD.library > 0 AND (SELECT revision FROM library WHERE id = 0) > (SELECT createdRevision FROM library WHERE id = OLD.library) BEGIN
+  INSERT INTO changedVisibility (token, library, kind, object, event) SELECT (SELECT revision FROM library WHERE id = 0), OLD.library, 1, OLD.collection, 2
+        WHERE NOT EXISTS (SELECT 1 FROM changedVisibility WHERE token = (SELECT revision FROM library WHERE id = 0) AND library = OLD.library AND kind = 1 AND object = OLD.collection);
+      DELETE FROM changedVisibility WHERE token = (SELECT revision FROM library WHERE id = 0) AND library = OLD.library AND kind = 1 AND object = OLD.collection AND event = 0;
+END;
 CREATE TRIGGER noteMovedMember AFTER UPDATE OF position ON member WHEN NEW.position <> OLD.position BEGIN
   INSERT INTO changedMember VALUES ((SELECT revision FROM library WHERE id = 0), NEW.collection, NEW.asset, 1) ON CONFLICT DO NOTHING;
   UPDATE collection SET revision = (SELECT revision FROM library WHERE id = 0) WHERE id = NEW.collection AND revision <> (SELECT revision FROM library WHERE id = 0);
@@ -921,7 +969,8 @@ END;
 CREATE TRIGGER noteRemovedAsset AFTER DELETE ON libraryAsset
   WHEN EXISTS (SELECT 1 FROM library WHERE id = OLD.library)
 BEGIN
-  INSERT INTO removedObject VALUES (OLD.library, 0, OLD.asset, OLD.localIdentifier, (SELECT revision FROM library WHERE id = 0))
+  INSERT INTO removedObject SELECT OLD.library, 0, OLD.asset, OLD.localIdentifier, (SELECT revision FROM library WHERE id = 0) WHERE OLD.library = 0 OR OLD.came < (SELECT revision FROM library WHERE id = 0)
+        OR OLD.came = (SELECT createdRevision FROM library WHERE id = OLD.library)
     ON CONFLICT DO UPDATE SET localIdentifier = excluded.localIdentifier, token = excluded.token;
   UPDATE library SET revision = (SELECT revision FROM library WHERE id = 0),
       nonLocationRevision = CASE 0 WHEN 0 THEN (SELECT revision FROM library WHERE id = 0) ELSE nonLocationRevision END,
@@ -931,7 +980,8 @@ END;
 CREATE TRIGGER noteRemovedCollection AFTER DELETE ON libraryCollection
   WHEN EXISTS (SELECT 1 FROM library WHERE id = OLD.library)
 BEGIN
-  INSERT INTO removedObject VALUES (OLD.library, 1, OLD.collection, OLD.localIdentifier, (SELECT revision FROM library WHERE id = 0))
+  INSERT INTO removedObject SELECT OLD.library, 1, OLD.collection, OLD.localIdentifier, (SELECT revision FROM library WHERE id = 0) WHERE OLD.library = 0 OR OLD.came < (SELECT revision FROM library WHERE id = 0)
+        OR OLD.came = (SELECT createdRevision FROM library WHERE id = OLD.library)
     ON CONFLICT DO UPDATE SET localIdentifier = excluded.localIdentifier, token = excluded.token;
   UPDATE library SET revision = (SELECT revision FROM library WHERE id = 0),
       nonLocationRevision = CASE 0 WHEN 0 THEN (SELECT revision FROM library WHERE id = 0) ELSE nonLocationRevision END,
