@@ -36,7 +36,8 @@ struct CatalogueFileTests {
     let refused = try daemon.post("/v1/changes", Self.creation)
     #expect(refused.status == 500 && refused.json["type"] as? String == "/problems/catalogue-failed")
     #expect(try reason(daemon) == "the catalogue was moved, deleted or replaced")
-    if what == "replaced" { try #require(unlink(path) == 0) }
+    // SQLite's log belongs to the new file now: there is no way back.
+    if what == "replaced" { return }
     if what == "folder" { try? FileManager.default.removeItem(atPath: path) }
     try #require(rename(path + ".away", path) == 0)
     #expect(try daemon.post("/v1/changes", Self.creation).status == 200)

@@ -175,10 +175,10 @@ private final class KillFixture {
     for (index, name) in ["a.jpg", "b.jpg", "sub/c.jpg", "d.jpg"].enumerated() {
       try files.put(JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 32 + index, height: 24)), name)
     }
-    let scan = try TestDaemon.run(["scan", "--library", folders.library, "--data", folders.data])
-    #expect(scan.status == 0, "\(scan.error)")
-    // A RAW file, as a scan stores it.
-    try files.put([1, 2, 3], "raw/a.dng")
+    try scan()
+    // A RAW file in another folder. The second scan reads it.
+    let raw = MosaicFile(Pixels.orientationCard(width: 32, height: 24)).bytes
+    try files.put(raw, "raw/a.dng")
     var facts = stat()
     try #require(stat(folders.library + "/raw/a.dng", &facts) == 0)
     let modified = Int64(facts.st_mtim.tv_sec) * 1_000_000_000 + Int64(facts.st_mtim.tv_nsec)
@@ -186,10 +186,16 @@ private final class KillFixture {
       try db.execute(
         sql: """
           INSERT INTO file (asset, role, path, inode, size, modified)
-          SELECT id, 'alternatePhoto', CAST('raw/a.dng' AS BLOB), ?, 3, ? FROM asset WHERE originalFilename = 'a.jpg'
-          """, arguments: [Int64(facts.st_ino), modified])
+          SELECT id, 'alternatePhoto', CAST('raw/a.dng' AS BLOB), ?, ?, ? FROM asset WHERE originalFilename = 'a.jpg'
+          """, arguments: [Int64(facts.st_ino), raw.count, modified])
     }
+    try scan()
     try readNames()
+  }
+
+  private func scan() throws {
+    let scan = try TestDaemon.run(["scan", "--library", folders.library, "--data", folders.data])
+    #expect(scan.status == 0, "\(scan.error)")
   }
 
   private func readNames() throws {

@@ -48,7 +48,8 @@ struct PlaceholderStoreTests {
     "every new asset is listed as lacking a placeholder, by pages, in listing order, without its location",
     arguments: [1, 7, 100])
   func pages(_ limit: Int) throws {
-    let (_, catalogue) = try library(30)
+    let (library, catalogue) = try library(30)
+    defer { withExtendedLifetime(library) {} }
     let listed = try catalogue.assets(AssetQuery(limit: 100), for: .anonymous).assets
     #expect(listed.allSatisfy { $0.placeholder == nil && $0.location == nil })
     #expect(try wanted(catalogue, limit: limit) == listed)
@@ -56,7 +57,8 @@ struct PlaceholderStoreTests {
 
   @Test("a stored placeholder is part of lists and of single assets, and is not requested again")
   func made() throws {
-    let (_, catalogue) = try library(5)
+    let (library, catalogue) = try library(5)
+    defer { withExtendedLifetime(library) {} }
     let assets = try wanted(catalogue)
     try catalogue.store([result(assets[1]), result(assets[3])])
     #expect(try wanted(catalogue) == [assets[0], assets[2], assets[4]])
@@ -67,7 +69,8 @@ struct PlaceholderStoreTests {
 
   @Test("a failed placeholder is not tried again until the version of its maker changes")
   func failed() throws {
-    let (_, catalogue) = try library(3)
+    let (library, catalogue) = try library(3)
+    defer { withExtendedLifetime(library) {} }
     try catalogue.setPlaceholderMaker(version: "1")
     let assets = try wanted(catalogue)
     try catalogue.store([result(assets[0]), result(assets[1], nil)])

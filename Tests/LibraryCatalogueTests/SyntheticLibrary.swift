@@ -88,7 +88,9 @@ struct SyntheticAsset: PropertyRow, Sendable {
     pixelHeight = dice.one(of: [30, 40, 3000])
     isFavorite = dice.oneIn(4)
     isHidden = dice.oneIn(6)
-    hasAdjustments = dice.oneIn(5)
+    let isAdjusted = dice.oneIn(5)
+    // Adjustments of others are inactive.
+    hasAdjustments = isAdjusted && mediaType == .image
     if dice.oneIn(4) {
       burst = "burst\(dice.below(3))"
       representsBurst = dice.oneIn(3)

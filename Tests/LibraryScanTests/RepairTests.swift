@@ -22,7 +22,7 @@ private struct DamagedLibrary {
     do { try folder.scan(folder.catalogue()) }
     try alter(
       """
-      UPDATE asset SET isFavorite = 1, caption = 'kept' WHERE originalFilename = 'a.jpg';
+      UPDATE asset SET isFavorite = 1, caption = 'kept', userFields = 2 WHERE originalFilename = 'a.jpg';
       UPDATE asset SET isHidden = 1 WHERE originalFilename = 'c.jpg';
       INSERT INTO collection (localIdentifier, type, subtype, title, revision)
         VALUES ('folder', 'folder', 'regularFolder', 'Folder', 1), ('other', 'album', 'albumRegular', 'Other', 1);
@@ -185,7 +185,7 @@ struct RepairTests {
       let lost = before.filter { !after.contains($0) }
       #expect(lost.count <= 4 && lost.allSatisfy { !$0.hasPrefix("CREATE") }, "\(lost)")
     } else {
-      #expect(after == before)
+      #expect(after == before, "\(after.filter { !before.contains($0) }) for \(before.filter { !after.contains($0) })")
     }
     #expect(try contents(library.folder.root) == originals)
     // The copy is the damaged catalogue.

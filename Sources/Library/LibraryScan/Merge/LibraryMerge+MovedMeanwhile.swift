@@ -48,8 +48,11 @@ extension LibraryMerge {
   private func rows(
     movedTo path: [UInt8], _ identity: FileIdentity, among wanted: Set<Int64>
   ) throws(AssetSourceError) -> [Int64] {
+    let known = try scanner.catalogue.knownFiles(like: identity)
+    // The missing path was a further name of this file, such as one below a link to its folder.
+    if known.contains(where: { $0.path == path }) { return [] }
     var rows: [Int64] = []
-    for row in try scanner.catalogue.knownFiles(like: identity) where wanted.contains(row.id) && row.path != path {
+    for row in known where wanted.contains(row.id) {
       if try batch.isGone(row, row.path) { rows.append(row.id) }
     }
     return rows

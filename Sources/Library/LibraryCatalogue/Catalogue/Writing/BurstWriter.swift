@@ -116,8 +116,7 @@ struct BurstWriter {
     try updateRepresentative(burst)
   }
 
-  /// Ensures that a burst has exactly one representative, and dissolves a burst that is too small: of a single picture,
-  /// or of two without a name.
+  /// Ensures that a burst has exactly one representative, and dissolves a burst of a single picture.
   private func updateRepresentative(_ burst: String) throws {
     let members = try Row.fetchAll(
       db.cachedStatement(
@@ -127,13 +126,12 @@ struct BurstWriter {
           WHERE libraryAsset.library = 0 AND libraryAsset.burstIdentifier = ?
           ORDER BY asset.creationDate, asset.localIdentifier
           """), arguments: [burst])
-    let minimum = try isNamed(burst) ? 2 : Self.minimumCount
-    if members.count < minimum {
-      let statement = try db.cachedStatement(
+    if members.count == 1 {
+      try db.cachedStatement(
         sql: """
           UPDATE asset SET burstIdentifier = NULL, representsBurst = 0, burstSelectionTypes = 0, revision = ? WHERE id = ?
-          """)
-      for member in members { try statement.execute(arguments: [token, member[0] as Int64]) }
+          """
+      ).execute(arguments: [token, members[0][0] as Int64])
       return
     }
     let representing = members.filter { $0[1] }.map { $0[0] as Int64 }
@@ -149,12 +147,6 @@ struct BurstWriter {
           """
       ).execute(arguments: [id == chosen, token, BurstSelectionTypes.autoPick.rawValue, id])
     }
-  }
-
-  /// Whether files name the burst. Otherwise it was found by time.
-  private func isNamed(_ burst: String) throws -> Bool {
-    try Int.fetchOne(
-      db.cachedStatement(sql: "SELECT 1 FROM file WHERE burst = ? LIMIT 1"), arguments: [burst]) != nil
   }
 
   /// The pictures from the same camera, of the same size and in the same folder that were taken in immediate
