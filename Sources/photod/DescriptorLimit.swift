@@ -10,8 +10,9 @@ import Logging
 enum DescriptorLimit {
   /// The soft limit is raised to this, if the system allows it.
   private static let standard = 65_536
-  /// Of a connection: its socket, and the file that it sends.
-  private static let perConnection = 2
+  /// Of four connections: their sockets, and a file that one of them sends. Most connections wait, or send what is in
+  /// memory. A file that finds no descriptor gets 503.
+  private static let perFourConnections = 5
   /// With fewer connections the daemon does not start.
   private static let minimumConnections = 8
   /// What does not depend on settings: standard streams, databases and their journals, locks, watches, decoder
@@ -24,13 +25,13 @@ enum DescriptorLimit {
   static func connections(_ settings: Settings, logger: Logger) throws -> Int {
     let wanted = settings.http.server.connections
     let reserve = reserve(settings)
-    guard let limit = raise(to: max(standard, reserve + perConnection * wanted)) else { return wanted }
-    let room = (limit - reserve) / perConnection
+    guard let limit = raise(to: max(standard, reserve + needed(for: wanted))) else { return wanted }
+    let room = (limit - reserve) * 4 / perFourConnections
     if room >= wanted { return wanted }
     guard room >= minimumConnections else {
       throw CommandFailure(
         description: "the limit of \(limit) open files is too low: with these settings photod needs at least "
-          + "\(reserve + perConnection * minimumConnections). Raise it with LimitNOFILE in the systemd unit, or with "
+          + "\(reserve + needed(for: minimumConnections)). Raise it with LimitNOFILE in the systemd unit, or with "
           + "ulimit -n.")
     }
     logger.warning(
@@ -38,6 +39,8 @@ enum DescriptorLimit {
       metadata: ["limit": "\(limit)", "connections": "\(room)", "setting": "\(wanted)"])
     return room
   }
+
+  private static func needed(for connections: Int) -> Int { (connections * perFourConnections + 3) / 4 }
 
   /// The descriptors that connections may not take.
   private static func reserve(_ settings: Settings) -> Int {

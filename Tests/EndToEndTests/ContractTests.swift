@@ -167,7 +167,8 @@ struct ContractTests {
 
   /// The fields that clients act on.
   private static let clientFields = [
-    "Accept-Patch", "Accept-Ranges", "Cache-Control", "Content-Encoding", "Content-Range", "ETag", "Image-Result", "Last-Modified",
+    "Accept-Patch", "Accept-Ranges", "Cache-Control", "Content-Encoding", "Content-Range", "ETag", "Image-Result",
+    "Last-Modified",
     "Link", "Location", "Retry-After", "Server-Timing", "Set-Cookie", "Upload-Complete", "Upload-Length",
     "Upload-Limit", "Upload-Offset", "Vary", "WWW-Authenticate",
   ]

@@ -17,8 +17,8 @@ extension Settings {
     Setting(
       "http.connections", .number(\.http.server.connections, 1...1_000_000),
       """
-      Maximum number of open connections in total. At the limit, photod accepts no connection until another closes. A \
-      connection takes up to two file descriptors, and photod needs some hundred more: if the limit of open files \
+      Maximum number of open connections in total. At the limit, photod accepts no connection until another closes. Four \
+      connections are counted as five file descriptors, and photod needs some hundred more: if the limit of open files \
       (LimitNOFILE of the systemd unit) is lower, it allows fewer connections, and says so in the log.
       """,
       advice: "Raise it, together with LimitNOFILE, for more clients."),
