@@ -192,8 +192,9 @@ let package = Package(
     .executableTarget(
       name: "photod",
       dependencies: [
-        "Primitives", "PhotoModel", "Telemetry", "HTTPServer", "AccessControl", "LibraryCatalogue", "LibraryScan",
-        "LibraryFiles", "LibraryFolder", "LibraryImport", "ImageService", "PhotoAPI", "DiskCache", "CPhotodSystem",
+        "Primitives", "JSONText", "PhotoModel", "Telemetry", "HTTPServer", "AccessControl", "LibraryCatalogue",
+        "LibraryScan", "LibraryFiles", "LibraryFolder", "LibraryImport", "ImageService", "PhotoAPI", "DiskCache",
+        "CPhotodSystem",
         "ImageCodec",
         "ImageRender", "MediaMetadata", "PhotoPredicate", "DecoderWorkers", "ObjectStores", "RemoteScan",
         "OriginalDownloads", "SharedDerivatives", argumentParser, "Cryptography", logging,

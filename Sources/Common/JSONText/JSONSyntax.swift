@@ -18,6 +18,8 @@ package struct JSONSyntaxError: Error, Sendable, Equatable, CustomStringConverti
   }
 
   package let reason: Reason
+  /// Of a repeated member: its name after those of the objects around it, such as `http.bodyBytes`. Otherwise empty.
+  package let path: String
   /// From 1; a column is a Unicode scalar.
   package let line: Int
   package let column: Int
@@ -45,9 +47,12 @@ package enum JSONSyntax {
   /// Checks that a text is one JSON value (RFC 8259) in UTF-8, and that no object has two members with the same name.
   /// A byte order mark at the beginning is ignored.
   ///
+  /// - Parameter isComment: whether members with this name are comments, which may be repeated.
   /// - Complexity: linear in the length of the text; no recursion.
-  package static func check(_ text: [UInt8]) throws(JSONSyntaxError) {
-    var checker = JSONSyntaxChecker(text: text)
+  package static func check(
+    _ text: [UInt8], isComment: @escaping (_ name: String) -> Bool = { _ in false }
+  ) throws(JSONSyntaxError) {
+    var checker = JSONSyntaxChecker(text: text, isComment: isComment)
     try checker.check()
   }
 }
@@ -57,14 +62,20 @@ private struct JSONSyntaxChecker {
   private struct Container {
     let isObject: Bool
     var names: Set<String> = []
+    /// Of the last member.
+    var name = ""
   }
 
   private let text: [UInt8]
+  private let isComment: (String) -> Bool
   private var position = 0
   /// From the outermost to the innermost.
   private var containers: [Container] = []
 
-  init(text: [UInt8]) { self.text = text }
+  init(text: [UInt8], isComment: @escaping (String) -> Bool) {
+    self.text = text
+    self.isComment = isComment
+  }
 
   private var next: UInt8? { position < text.count ? text[position] : nil }
 
@@ -134,7 +145,9 @@ private struct JSONSyntaxChecker {
     guard next == UInt8(ascii: "\"") else { throw failure() }
     let range = try string()
     let name = unescaped(range)
-    guard containers[containers.count - 1].names.insert(name).inserted else {
+    let object = containers.count - 1
+    containers[object].name = name
+    if !isComment(name), !containers[object].names.insert(name).inserted {
       throw failure(.repeatedMember(name), at: start)
     }
     skipSpace()
@@ -276,14 +289,16 @@ private struct JSONSyntaxChecker {
   // MARK: Errors
 
   /// - Parameters:
-  ///   - reason: `nil`: what is there, or the end of the text, is not expected.
-  ///   - place: the offset of the error; `nil`: the present one.
+  ///   - reason: `nil`: the next character, or the end of the text, is not expected.
+  ///   - place: the offset of the error; `nil`: the current one.
   private func failure(_ reason: JSONSyntaxError.Reason? = nil, at place: Int? = nil) -> JSONSyntaxError {
     let place = place ?? position
     let before = text[..<place]
     let line = before.lastIndex(of: 0x0A).map { before[($0 + 1)...] } ?? before
+    var path = ""
+    if case .repeatedMember? = reason { path = containers.filter(\.isObject).map(\.name).joined(separator: ".") }
     return JSONSyntaxError(
-      reason: reason ?? (place < text.count ? .unexpected : .endOfText),
+      reason: reason ?? (place < text.count ? .unexpected : .endOfText), path: path,
       line: 1 + before.count { $0 == 0x0A },
       // Bytes that continue a scalar don't count.
       column: 1 + line.count { $0 & 0xC0 != 0x80 })

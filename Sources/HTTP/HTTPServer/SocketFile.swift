@@ -2,8 +2,8 @@
   import Glibc
 #endif
 
-/// The file of a socket that this process has bound. Only that file is removed: meanwhile another daemon, or somebody,
-/// may have put another file at its path.
+/// The file of a socket that this process has bound. Only that file is removed: another daemon or a user may have
+/// put another file at its path.
 struct SocketFile: Sendable, Equatable {
   private let path: String
   private let device: dev_t

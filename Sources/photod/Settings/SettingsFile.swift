@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 
 /// A JSON value of the settings file.
 enum FileValue: Sendable, Decodable {
@@ -44,18 +45,23 @@ struct SettingsFile: Sendable {
     }
     // The decoder also takes UTF-16 and UTF-32, which have zero bytes here.
     guard !data.contains(0) else { throw SettingsError(description: "the settings file \(path) is not UTF-8") }
+    do throws(JSONSyntaxError) {
+      try JSONSyntax.check(Array(data)) { $0.hasPrefix("//") }
+    } catch {
+      if case .repeatedMember = error.reason {
+        throw SettingsError(description: "\(path): \(error.path) is written twice; remove one of them")
+      }
+      throw SettingsError(description: "the settings file \(path) is not valid JSON: \(error)")
+    }
     let file: FileValue
-    let repeated: String?
     do {
       file = try JSONDecoder().decode(FileValue.self, from: data)
-      repeated = try RepeatedMember.first(in: Array(data))
     } catch {
       throw SettingsError(description: "the settings file \(path) is not valid JSON: \(Self.reason(error))")
     }
     guard case .object(let members) = file else {
       throw SettingsError(description: "the settings file \(path) is not a JSON object")
     }
-    if let repeated { throw SettingsError(description: "\(path): \(repeated) is written twice; remove one of them") }
     var values: [String: FileValue] = [:]
     try Self.collect(members, in: "", of: path, into: &values)
     self.path = path

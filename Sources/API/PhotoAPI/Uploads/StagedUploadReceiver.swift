@@ -74,7 +74,7 @@ final class StagedUploadReceiver: Sendable {
           return nil
         case .end: return try finish(append)
         case .failed(let failure):
-          // The bytes so far are a part of the file. No digest tells whether they arrived intact.
+          // The bytes so far stay as a part of the file. They can't be checked: the digest is of the whole body.
           _ = try route.mappingErrors { () throws(LibraryFilesError) in try route.files.finish(append, isEnd: false) }
           throw Problem(failure)
         }

@@ -23,6 +23,9 @@ final class UploadReceiver: Sendable {
     var isEmptyPart = false
     /// Why the file that is being received becomes no asset. Its bytes are discarded.
     var partProblem: Problem?
+    /// Discarded bytes: of the current part, if it is a form field, and of all files that became no assets.
+    var fieldBytes: Int64 = 0
+    var refusedBytes: Int64 = 0
     var results: [UploadResult] = []
   }
 
@@ -162,6 +165,8 @@ final class UploadReceiver: Sendable {
     state.file = nil
     state.partProblem = nil
     state.isEmptyPart = false
+    state.fieldBytes = 0
+    state.name = nil
     // A form field, such as a text, is ignored: it must not fail the files of the form.
     guard let name = part.filename else { return }
     state.isEmptyPart = name.isEmpty
@@ -219,10 +224,24 @@ final class UploadReceiver: Sendable {
   }
 
   private func write(_ piece: [UInt8], _ state: inout State) throws(Problem) {
-    // A form field, or a file that becomes no asset.
-    guard let file = state.file else { return }
+    guard let file = state.file else { return try discard(piece.count, &state) }
     if isTooLarge(file, with: piece) { throw .fileTooLarge(limit: route.limits.fileBytes) }
     try mappingFileErrors { () throws(LibraryFilesError) in try file.write(piece) }
+  }
+
+  /// Counts bytes that are not stored. A form may have no more of them than one with as many and as large files as are
+  /// allowed.
+  private func discard(_ count: Int, _ state: inout State) throws(Problem) {
+    let limits = route.limits
+    if state.partProblem == nil {
+      state.fieldBytes += Int64(count)
+      if state.fieldBytes > limits.fileBytes { throw .fileTooLarge(limit: limits.fileBytes) }
+    } else {
+      state.refusedBytes += Int64(count)
+      if state.refusedBytes / Int64(max(1, limits.files)) > limits.fileBytes {
+        throw .fileTooLarge(limit: limits.fileBytes)
+      }
+    }
   }
 
   private func isTooLarge(_ file: IncomingFile, with piece: [UInt8]) -> Bool {

@@ -49,12 +49,12 @@ package enum DatabaseFile {
 }
 
 /// What identifies a file by any path.
-private struct FileNumber: Equatable {
-  let device: UInt64
-  let inode: UInt64
+package struct FileNumber: Sendable, Equatable {
+  private let device: UInt64
+  private let inode: UInt64
 
-  /// `nil`: there is no file.
-  init?(_ path: String) {
+  /// `nil`: the path leads to no file, or it is not known where; `errno` has the reason.
+  package init?(_ path: String) {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
     (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino))

@@ -1,7 +1,8 @@
-// The database file itself. SQLite writes to the file that it opened, also after that was moved or deleted, and then
-// nobody finds the commits again: so each one is preceded by a look at the path.
+// The database file itself. SQLite writes to the file that it opened, also after that file was moved or deleted, and then
+// the commits are lost. So the path is checked before each commit.
 
 import GRDB
+import PhotoModel
 import Synchronization
 
 #if canImport(Glibc)
@@ -18,17 +19,14 @@ final class CatalogueFile: TransactionObserver, Sendable {
   }
 
   private let path: String
-  private let device: dev_t
-  private let inode: ino_t
+  private let number: FileNumber
   private let hasDamagedPages = Atomic<Bool>(false)
 
   /// - Parameter path: of a file that SQLite has opened. Throws ``Replaced`` if there is none.
   init(_ path: String) throws(Replaced) {
-    var status = stat()
-    guard stat(path, &status) == 0 else { throw Replaced(path: path) }
+    guard let number = FileNumber(path) else { throw Replaced(path: path) }
     self.path = path
-    device = status.st_dev
-    inode = status.st_ino
+    self.number = number
   }
 
   /// Throws a fault that stays until the process has opened another file: the file is not at its path any more, or a
@@ -50,12 +48,9 @@ final class CatalogueFile: TransactionObserver, Sendable {
   }
 
   private func checkPath() throws(Replaced) {
-    var status = stat()
-    let isThere = stat(path, &status) == 0
     // Another failure, such as of a network file system, says nothing about the file.
-    if isThere ? status.st_dev != device || status.st_ino != inode : errno == ENOENT || errno == ENOTDIR {
-      throw Replaced(path: path)
-    }
+    let isReplaced = FileNumber(path).map { $0 != number } ?? (errno == ENOENT || errno == ENOTDIR)
+    if isReplaced { throw Replaced(path: path) }
   }
 
   // MARK: TransactionObserver

@@ -1,4 +1,5 @@
-/// How much of a catalogue a scan or a repair may remove without being told to: if more is missing, it is probably there.
+/// How much of a catalogue a scan or a repair may remove without `--accept-removals`: if more is missing, the files are
+/// probably only unreachable.
 package struct RemovalLimit: Sendable, Hashable {
   /// Up to this number is removed regardless of its share.
   package static let alwaysAllowed = 20

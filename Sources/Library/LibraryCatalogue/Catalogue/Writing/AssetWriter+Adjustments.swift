@@ -58,7 +58,7 @@ extension AssetWriter {
   }
 
   /// Derives the version and the size of an adjusted picture from those of the picture before its adjustments. While
-  /// the picture of a live photo is missing, its video is shown as it is: the adjustments return with the picture.
+  /// the picture of a live photo is missing, its video is shown without adjustments. They return with the picture.
   func refreshAdjustedPicture(of asset: Int64) throws {
     let row = try Row.fetchOne(
       db.cachedStatement(

@@ -195,8 +195,8 @@ struct ChangeReader {
     return seen
   }
 
-  /// Whether an object was in a limited library after the change with a token. The first time that it enters or leaves
-  /// later tells that, or else whether it is there now.
+  /// Whether an object was in a limited library after the change with a token: if it left the library next, and not if
+  /// it entered it next. Without a later event, its current state decides.
   private func isVisible(_ row: Int64, _ kind: Kind, after token: Int64) throws -> Bool {
     let event = try Int.fetchOne(
       db.cachedStatement(
