@@ -25,6 +25,21 @@ struct JSONSyntaxTests {
     #expect(error(Array(text.utf8)) == nil)
   }
 
+  @Test("comments may be repeated, and the error of another member names the objects around it")
+  func comments() {
+    func path(_ text: String) -> String? {
+      do throws(JSONSyntaxError) {
+        try JSONSyntax.check(Array(text.utf8)) { $0.hasPrefix("//") }
+        return nil
+      } catch {
+        return error.path
+      }
+    }
+    #expect(path(#"{"//": 1, "//": 2, "a": {"//": 3}}"#) == nil)
+    #expect(path(#"{"//": 1, "a": [{"b": 1, "b": 2}]}"#) == "a.b")
+    #expect(path("{") == "")
+  }
+
   @Test(
     "what is not JSON is refused, with the place",
     arguments: [
