@@ -150,6 +150,12 @@ struct UploadTests {
     let (many, bounded) = try send((0..<9).map { ("\($0).jpg", Self.picture(1)) })
     #expect(many.status == 413 && many.json["type"] as? String == "/problems/too-many-files")
     #expect(kinds(bounded) == ["200", "200", "200"] + [String](repeating: "/problems/too-many-files", count: 4))
+    // What is discarded has a limit too: three times the largest file, and the largest file for a form field.
+    let (huge, _) = try send([("huge.jpg", Self.picture(9, size: 450_000)), ("d.jpg", Self.picture(4))])
+    #expect(huge.status == 413 && !TestDaemon.files(in: daemon.library).contains { $0.hasSuffix("d.jpg") })
+    let text = String(repeating: "x", count: 150_000)
+    let field = Array("--xyz\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n\(text)\r\n--xyz--\r\n".utf8)
+    #expect(try daemon.upload(field, type: "multipart/form-data; boundary=xyz").status == 413)
   }
 
   @Test("an unacceptable upload is refused with the reason, before its body is sent if possible")
