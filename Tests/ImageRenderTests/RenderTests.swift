@@ -4,32 +4,6 @@ import PhotoFixtures
 import PhotoModel
 import Testing
 
-/// Renders a file in memory as the image manager does, and reads the result back with libjpeg and libpng directly.
-func render(
-  _ file: [UInt8], _ request: ImageRequest, limits: CodecLimits = CodecLimits(),
-  source: ((any ByteSource) -> any ByteSource)? = nil
-) throws -> (image: RenderedImage, pixels: Pixels, channels: Int) {
-  let source = source.map { $0(MemoryByteSource(file)) } ?? MemoryByteSource(file)
-  let header = try ImageHeader.read(from: MemoryByteSource(file), limits: limits)
-  let plan = RenderPlanner().plan(header, request)
-  let renderer = try Renderer(plan, source: source, limits: limits, stop: StopFlag())
-  var image: RenderedImage?
-  while image == nil { image = try renderer.resume() }
-  let rendered = try #require(image)
-  let decoded = try #require(Pixels.decoded(rendered.bytes))
-  #expect(rendered.size == PixelSize(width: decoded.pixels.width, height: decoded.pixels.height))
-  return (rendered, decoded.pixels, decoded.fileChannels)
-}
-
-func request(
-  _ width: Int, _ height: Int, _ contentMode: ContentMode = .aspectFit, _ format: OutputFormat = .png,
-  crop: UnitRect? = nil
-) -> ImageRequest {
-  ImageRequest(
-    targetSize: .size(PixelSize(width: width, height: height)), contentMode: contentMode, normalizedCropRect: crop,
-    format: format)
-}
-
 @Suite("Rendering")
 struct RenderTests {
   @Test("every orientation is rendered upright with aspectFit", arguments: 1...8)
@@ -219,6 +193,18 @@ struct RenderTests {
     }
   }
 
+  @Test(
+    "a very large reduction keeps the picture's colour and its opacity",
+    arguments: [(40_000, 1), (40_000, 2), (12_000, 2)])
+  func largeReduction(_ width: Int, _ side: Int) throws {
+    var picture = Pixels(width: width, height: 2, channels: 4)
+    for at in picture.bytes.indices { picture.bytes[at] = at % 4 == 3 ? 255 : 128 }
+    let (_, pixels, _) = try render(PNGFile(.rgba(depth: 8)).encoded(picture), request(side, side))
+    for (at, value) in pixels.bytes.enumerated() {
+      #expect(value == (pixels.channels == 4 && at % 4 == 3 ? 255 : 128), "\(pixels.bytes)")
+    }
+  }
+
   @Test("a source that delivers few bytes at a time gives the same picture", arguments: [false, true])
   func waiting(_ isProgressive: Bool) throws {
     let scene = Scene(seed: 4).pixels(width: 300, height: 200)
@@ -290,30 +276,5 @@ struct RenderTests {
       }
     }
     return out
-  }
-}
-
-/// A source that has its header at once and the rest a few bytes at a time, with "not yet" in between.
-final class TrickleSource: ByteSource, @unchecked Sendable {
-  // `@unchecked Sendable` because one test has one reader at a time.
-  private let source: any ByteSource
-  private let headerBytes: Int64
-  private var isDue = false
-
-  init(_ source: any ByteSource, headerBytes: Int64) {
-    self.source = source
-    self.headerBytes = headerBytes
-  }
-
-  var size: Int64 { source.size }
-  var canReturnNotYet: Bool { true }
-
-  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(ByteSourceError) -> ByteRead {
-    if offset >= headerBytes {
-      isDue.toggle()
-      if isDue { return .notYet }
-    }
-    let count = offset < headerBytes ? min(buffer.count, Int(headerBytes - offset)) : min(buffer.count, 97)
-    return try source.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]), at: offset)
   }
 }

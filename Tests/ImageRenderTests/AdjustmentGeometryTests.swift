@@ -1,0 +1,114 @@
+import Foundation
+import ImageCodec
+import ImageRender
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+/// Geometric adjustments, compared with pixels that were moved directly.
+@Suite("Geometry of adjustments")
+struct AdjustmentGeometryTests {
+  private static func png(_ pixels: Pixels) -> [UInt8] { PNGFile(.rgb(depth: 8)).encoded(pixels) }
+
+  private static let whole = ImageRequest(format: .png)
+
+  @Test("crops, turns and flips move pixels and change none of them, in every orientation", arguments: 1...8)
+  func exactGeometry(_ number: Int) throws {
+    let upright = Scene(seed: 2, grain: 30).pixels(width: 48, height: 32)
+    let file = JPEGFile {
+      $0.sampling = (1, 1)
+      $0.exif = EXIFBlock { $0.orientation = number }
+    }.encoded(upright.stored(orientation: number))
+    let plain = try renderAdjusted(file, Self.whole, []).pixels
+    let rect = UnitRect(x: 0.25, y: 0.125, width: 0.5, height: 0.5)
+    let cropped = plain.cropped(x: 12, y: 4, width: 24, height: 16)
+    #expect(try renderAdjusted(file, Self.whole, [.crop(rect)]).pixels.bytes == cropped.bytes)
+    // Clockwise: the left column becomes the top row.
+    let turned = cropped.mapped(width: 16, height: 24) { x, y in (y, 15 - x) }
+    #expect(try renderAdjusted(file, Self.whole, [.crop(rect), .rotate(quarterTurns: 1)]).pixels.bytes == turned.bytes)
+    let flipped = turned.mapped(width: 16, height: 24) { x, y in (15 - x, y) }
+    #expect(
+      try renderAdjusted(file, Self.whole, [.crop(rect), .rotate(quarterTurns: 1), .flip(.horizontal)]).pixels.bytes
+        == flipped.bytes)
+  }
+
+  @Test("a crop of the request lies in the adjusted picture")
+  func composedCrop() throws {
+    let upright = Scene(seed: 2, grain: 30).pixels(width: 64, height: 48)
+    let half = UnitRect(x: 0.5, y: 0.5, width: 0.5, height: 0.5)
+    var request = Self.whole
+    request.normalizedCropRect = half
+    let pixels = try renderAdjusted(Self.png(upright), request, [.crop(half), .flip(.vertical)]).pixels
+    let expected = upright.cropped(x: 48, y: 24, width: 16, height: 12).mapped(width: 16, height: 12) { ($0, 11 - $1) }
+    #expect(pixels.bytes == expected.bytes)
+  }
+
+  @Test("straightening turns the picture clockwise about its centre")
+  func straightened() throws {
+    // A smooth picture whose value is known at every point.
+    func value(_ x: Double, _ y: Double) -> Double { 128 + 50 * sin(x / 23) + 40 * cos(y / 17) }
+    var picture = Pixels(width: 240, height: 160, channels: 3)
+    for y in 0..<160 {
+      for x in 0..<240 {
+        for c in 0..<3 {
+          picture.bytes[(y * 240 + x) * 3 + c] = UInt8(value(Double(x) + 0.5, Double(y) + 0.5).rounded())
+        }
+      }
+    }
+    for degrees in [-20.0, 3, 45] {
+      let pixels = try renderAdjusted(Self.png(picture), Self.whole, [.straighten(degrees: degrees)]).pixels
+      let (sine, cosine) = (sin(degrees * .pi / 180), cos(degrees * .pi / 180))
+      var worst = 0.0
+      for y in 0..<pixels.height {
+        for x in 0..<pixels.width {
+          let (dx, dy) = (Double(x) + 0.5 - Double(pixels.width) / 2, Double(y) + 0.5 - Double(pixels.height) / 2)
+          let expected = value(120 + cosine * dx + sine * dy, 80 - sine * dx + cosine * dy)
+          worst = max(worst, abs(expected - Double(pixels.bytes[(y * pixels.width + x) * 3])))
+        }
+      }
+      #expect(worst < 4, "\(degrees): \(worst)")
+    }
+  }
+
+  @Test("straightening mixes no colour of transparent pixels into opaque ones", arguments: [false, true])
+  func straightenedAlpha(_ isGray: Bool) throws {
+    var picture = Pixels(width: 120, height: 90, channels: 4)
+    for y in 30..<60 {
+      for x in 40..<80 {
+        for c in 0..<4 { picture.bytes[(y * 120 + x) * 4 + c] = c == 3 ? 255 : 200 }
+      }
+    }
+    let file = PNGFile(isGray ? .grayAlpha(depth: 8) : .rgba(depth: 8)).encoded(picture)
+    let pixels = try renderAdjusted(file, Self.whole, [.straighten(degrees: 7)], keepsAlpha: true).pixels
+    let alpha = pixels.channels - 1
+    var counts = (edge: 0, opaque: 0)
+    for at in stride(from: 0, to: pixels.bytes.count, by: pixels.channels) where pixels.bytes[at + alpha] > 0 {
+      if pixels.bytes[at + alpha] == 255 { counts.opaque += 1 } else { counts.edge += 1 }
+      for c in 0..<alpha { #expect((199...201).contains(pixels.bytes[at + c]), "alpha \(pixels.bytes[at + alpha])") }
+    }
+    #expect(counts.edge > 60 && counts.opaque > 800, "\(counts)")
+  }
+
+  @Test("a perspective shows each point that its matrix maps to")
+  func perspective() throws {
+    func value(_ x: Double, _ y: Double) -> Double { 128 + 60 * sin(x * 9) + 50 * cos(y * 7) }
+    var picture = Pixels(width: 200, height: 200, channels: 3)
+    for y in 0..<200 {
+      for x in 0..<200 {
+        let level = UInt8(value((Double(x) + 0.5) / 200, (Double(y) + 0.5) / 200).rounded())
+        for c in 0..<3 { picture.bytes[(y * 200 + x) * 3 + c] = level }
+      }
+    }
+    let map = Homography([0.7, 0.1, 0.1, 0.05, 0.8, 0.1, 0.2, -0.1, 1])
+    let pixels = try renderAdjusted(Self.png(picture), Self.whole, [.perspective(map)]).pixels
+    var worst = 0.0
+    for y in 0..<pixels.height {
+      for x in 0..<pixels.width {
+        let point = map.point((Double(x) + 0.5) / Double(pixels.width), (Double(y) + 0.5) / Double(pixels.height))
+        let level = Double(pixels.bytes[(y * pixels.width + x) * 3])
+        worst = max(worst, abs(value(point.x, point.y) - level))
+      }
+    }
+    #expect(worst < 4, "\(worst)")
+  }
+}
