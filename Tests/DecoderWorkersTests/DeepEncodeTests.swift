@@ -10,7 +10,7 @@ import Testing
 struct DeepEncodeTests {
   private static let size = PixelSize(width: 121, height: 75)
 
-  static func isBuilt(_ codecs: DecoderCodec...) -> Bool { codecs.allSatisfy(CodecTests.isBuilt) }
+  static func isBuilt(_ codecs: DecoderCodec...) -> Bool { codecs.allSatisfy(TestDecoders.isBuilt) }
 
   /// Smooth colours in every direction, and alpha.
   private static func sample(_ x: Int, _ y: Int, _ channel: Int) -> Double {

@@ -110,7 +110,7 @@ struct EncodeTests {
 
   @Test(
     "a JPEG that is damaged, has another size or needs more than its price fails alone",
-    .enabled(if: CodecTests.isBuilt(.jxlEncoder)))
+    .enabled(if: TestDecoders.isBuilt(.jxlEncoder)))
   func transcoding() throws {
     let file = JPEGFile { _ in }.encoded(Scene(seed: 1).pixels(width: 64, height: 48))
     func result(

@@ -4,7 +4,7 @@ import PhotoModel
 import Testing
 
 /// LibRaw's program, on mosaics whose colours are known.
-@Suite("Decoder workers: sensor data", .enabled(if: CodecTests.isBuilt(.raw)))
+@Suite("Decoder workers: sensor data", .enabled(if: TestDecoders.isBuilt(.raw)))
 struct RAWCodecTests {
   private static let card = MosaicFile.patches(width: 192, height: 128)
   private static let size = PixelSize(width: 192, height: 128)

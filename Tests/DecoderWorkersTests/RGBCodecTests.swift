@@ -10,7 +10,7 @@ struct RGBCodecTests {
 
   static var hevcCases: [(codec: DecoderCodec, bitDepth: Int)] {
     let cases: [(codec: DecoderCodec, bitDepth: Int)] = [(.hevc, 8), (.avcodec, 8), (.avcodec, 10)]
-    return cases.filter { CodecTests.isBuilt($0.codec) }
+    return cases.filter { TestDecoders.isBuilt($0.codec) }
   }
 
   @Test("an HEVC picture in RGB is decoded exactly, as planes of green, blue and red", arguments: hevcCases.indices)
@@ -31,7 +31,7 @@ struct RGBCodecTests {
       frames: [DecodeRequest.Tile(picture: [ByteRange(offset: 0, length: frame.count)])])
   }
 
-  @Test("an AVC frame in RGB is decoded exactly", .enabled(if: CodecTests.isBuilt(.avcodec)))
+  @Test("an AVC frame in RGB is decoded exactly", .enabled(if: TestDecoders.isBuilt(.avcodec)))
   func avc() throws {
     let (sequence, picture) = RGBSamples.avcParameters
     let configuration = Array(CodedMovieFile.avcC(sequence, picture).dropFirst(8))
@@ -43,7 +43,7 @@ struct RGBCodecTests {
 
   @Test(
     "samples that can't be sent are not supported, which is no contradiction to the container",
-    .enabled(if: CodecTests.isBuilt(.avcodec)))
+    .enabled(if: TestDecoders.isBuilt(.avcodec)))
   func unsupported() {
     let frame = RGBSamples.vp9FrameOfHalfHeight
     #expect(

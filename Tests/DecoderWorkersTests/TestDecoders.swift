@@ -14,6 +14,11 @@ enum TestDecoders {
   static let folder = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
     .deletingLastPathComponent().path
 
+  /// Whether the program of a codec was built: its library is installed.
+  static func isBuilt(_ codec: DecoderCodec) -> Bool {
+    FileManager.default.isExecutableFile(atPath: "\(folder)/\(codec.programName)")
+  }
+
   /// Landlock is not asked for: containers often lack it, and the filter denies all that it does.
   static func pool(
     _ codecs: [DecoderCodec] = [.test], folder: String = folder, slotBytes: Int = 64 << 10, workers: Int = 2,
