@@ -1,0 +1,23 @@
+import ImageService
+import PhotoModel
+
+/// What an image request and its `Accept` have come to for an asset: the picture, and the form of the response.
+struct NegotiatedImage: Sendable {
+  let request: ImageRequest
+  let form: DeliveryForm
+  /// The picture to send; a smaller encoding may have replaced the one of `request`.
+  var wanted: ResolvedRequest
+  var headers: ImageHeaders
+  /// The request for a smaller encoding that may replace the first response; `nil` if there is none.
+  var upgrade: ResolvedRequest?
+  let context: ImageManager.RequestContext
+  /// The request has conditions, which are evaluated if the response is cacheable.
+  let hasConditions: Bool
+  /// The asset's saliency is not known yet, and would change the picture.
+  let awaitsSaliency: Bool
+
+  /// Whether the response is one final frame.
+  var isCacheable: Bool { form == .single && request.deliveryMode != .fastFormat }
+  var isFromCaches: Bool { isCacheable && !context.bypassesCaches }
+  var isConditional: Bool { isCacheable && hasConditions }
+}
