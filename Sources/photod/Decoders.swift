@@ -16,8 +16,7 @@ struct Decoders: Sendable {
   init(_ settings: Settings) {
     hevc = settings.decoders.hevc.codecs
     var limits = settings.decoders.limits
-    limits.workers =
-      settings.decoders.workers == 0 ? ProcessInfo.processInfo.activeProcessorCount : settings.decoders.workers
+    limits.workers = settings.decoders.workers == 0 ? UsableCores.count : settings.decoders.workers
     pool = DecoderPool(
       folder: Self.folder(settings), sandbox: settings.decoders.sandbox, limits: limits, logger: logger)
   }

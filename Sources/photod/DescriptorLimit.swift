@@ -1,4 +1,3 @@
-import Foundation
 import Logging
 
 #if canImport(Glibc)
@@ -44,8 +43,7 @@ enum DescriptorLimit {
 
   /// The descriptors that connections may not take.
   private static func reserve(_ settings: Settings) -> Int {
-    let cores = ProcessInfo.processInfo.activeProcessorCount
-    func workers(_ setting: Int) -> Int { setting == 0 ? cores : setting }
+    func workers(_ setting: Int) -> Int { setting == 0 ? UsableCores.count : setting }
     // An original, its sidecar, a derivative or a cached frame.
     let renders = 4 * workers(settings.render.workers)
     // Channels and shared memory, of decoders and encoders.

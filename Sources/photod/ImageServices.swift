@@ -29,7 +29,7 @@ struct ImageServices: Sendable {
     _ settings: Settings, dataFolder: String, originals: OriginalStore, cache: FrameCache, catalogue: Catalogue,
     shared: SharedDerivatives?, workers: any CodedPictureDecoder, metrics: MetricsRegistry
   ) {
-    let cores = ProcessInfo.processInfo.activeProcessorCount
+    let cores = UsableCores.count
     let memory = Self.memoryBudget(settings)
     let quickWorkers = max(1, min(cores, Self.maximumQuickWorkers, memory / 4 / ImagePipeline.quickWorkerBytes))
     let budget = ByteBudget(capacityBytes: max(0, memory - quickWorkers * ImagePipeline.quickWorkerBytes))
