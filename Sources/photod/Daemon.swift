@@ -15,6 +15,12 @@ struct Daemon: Sendable {
   enum Sockets {
     case bind([ListenAddress])
     case inherited([Int32], [ListenAddress])
+
+    var addresses: [ListenAddress] {
+      switch self {
+      case .bind(let addresses), .inherited(_, let addresses): addresses
+      }
+    }
   }
 
   let server: Server

@@ -1,0 +1,88 @@
+// The parts of Composition for commands other than `serve`, and the scanners that both use.
+
+import Foundation
+import LibraryCatalogue
+import LibraryFiles
+import LibraryImport
+import LibraryScan
+import Logging
+import ObjectStores
+import OriginalDownloads
+import PhotoModel
+import RemoteScan
+
+extension Composition {
+  func scanner() throws -> AnyLibraryScanner {
+    switch library {
+    case .folder(let path):
+      let catalogue = try Catalogue(dataFolder: dataFolder)
+      // A scan would take files that are in the trash for files that are gone.
+      if try catalogue.hasUncheckedTrash() {
+        let files = try LibraryFiles(
+          catalogue: catalogue, directory: path, timeZone: settings.timeZone, limits: settings.codec,
+          options: settings.files, logger: Logger(label: "files"))
+        try files.reconcileTrash()
+      }
+      return .folder(try scanner(of: path, catalogue))
+    case .remote(let location):
+      // Credentials before the data folder is made.
+      let store = try location.store()
+      let catalogue = try Catalogue(dataFolder: dataFolder)
+      let heads = try RemoteLibrary.heads(in: dataFolder, limitBytes: settings.remote.headBytes)
+      return .remote(try scanner(of: store, heads, catalogue))
+    }
+  }
+
+  func check() throws -> CatalogueCheck {
+    CatalogueCheck(catalogue: try Catalogue(reading: dataFolder), directory: try settings.libraryPath())
+  }
+
+  func repair() -> CatalogueRepair {
+    CatalogueRepair(dataFolder: dataFolder, removing: RemovalLimit(percent: settings.scan.maximumRemovalPercent))
+  }
+
+  /// - Parameters:
+  ///   - folder: the folder of an export.
+  ///   - isDryRun: the catalogue is opened read-only.
+  func importer(of folder: String, isDryRun: Bool, _ report: ImportReport) throws -> LibraryImporter {
+    let libraryPath = try settings.libraryPath()
+    let catalogue = try isDryRun ? Catalogue(reading: dataFolder) : Catalogue(dataFolder: dataFolder)
+    var options = settings.files
+    // These limits are for clients. An import stages one file at a time, and the disk's reserve holds for it too.
+    (options.stagedBytes, options.stagedPerCaller) = (.max, .max)
+    let files = try LibraryFiles(
+      catalogue: catalogue, directory: libraryPath, timeZone: settings.timeZone, limits: settings.codec,
+      options: options, logger: Logger(label: "files"))
+    return try LibraryImporter(
+      catalogue: catalogue, files: files, folder: folder, libraryPath: libraryPath, timeZone: try timeZone(),
+      limits: settings.codec, isDryRun: isDryRun, report: report)
+  }
+
+  /// The zone of dates without an offset.
+  func timeZone() throws -> TimeZone {
+    guard let zone = TimeZone(identifier: settings.timeZone) else {
+      throw LibraryError.unknownTimeZone(settings.timeZone)
+    }
+    return zone
+  }
+
+  func scanner(
+    of store: any ObjectStore, _ heads: OriginalHeads, _ catalogue: Catalogue
+  ) throws -> RemoteScanner {
+    let zone = try timeZone()
+    var options = RemoteScanner.Options()
+    options.maximumRemovalPercent = settings.scan.maximumRemovalPercent
+    options.keepHead = { heads.store($2, of: $0, $1) }
+    return RemoteScanner(
+      store: store, catalogue: catalogue, probe: MediaProbe(limits: settings.codec, timeZone: zone), timeZone: zone,
+      options: options, logger: Logger(label: "scan"))
+  }
+
+  func scanner(of folder: String, _ catalogue: Catalogue) throws -> LibraryScanner {
+    try LibraryScanner(
+      catalogue: catalogue, directory: folder, timeZone: settings.timeZone,
+      maximumRemovalPercent: settings.scan.maximumRemovalPercent,
+      settleTime: settings.scan.settleTime, limits: settings.codec,
+      logger: Logger(label: "scan"))
+  }
+}
