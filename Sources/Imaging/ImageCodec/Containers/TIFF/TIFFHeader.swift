@@ -29,25 +29,7 @@ enum TIFFHeader {
     let shown = main ?? first
     let interpretation = try file.number(of: shown[.photometricInterpretation], &reader) ?? 0
     let isSensor = sensorInterpretations.contains(interpretation)
-    let format: MediaFormat
-    if let variant {
-      format = variant
-    } else if isDNG {
-      format = .dng
-    } else if isCR2 {
-      format = .cr2
-    } else if isSensor, make.hasPrefix("NIKON") {
-      format = .nef
-    } else if isSensor, make.hasPrefix("SONY") {
-      format = .arw
-    } else if isSensor, make.hasPrefix("PENTAX") || make.hasPrefix("RICOH") {
-      format = .pef
-    } else if isSensor {
-      throw .unsupported("a raw picture of a kind that is not known")
-    } else {
-      format = .tiff
-    }
-
+    let format = try format(variant, isDNG: isDNG, isCR2: isCR2, isSensor: isSensor, make: make)
     let (metadata, claimed) = try metadata(of: first, in: file, selection, &reader)
     let found =
       format == .rw2
@@ -62,17 +44,37 @@ enum TIFFHeader {
       storedSize: crop.count == 2 ? PixelSize(width: crop[0], height: crop[1]) : developed(stored, claimed, format))
     header.isLinearSensor = interpretation == linearInterpretation
     header.take(metadata)
-    // Associated alpha, or unassociated; old writers do not say what the fourth sample of RGB is.
-    let samples = try file.number(of: shown[.samplesPerPixel], &reader)
-    let extra = try file.numbers(of: shown[.extraSamples], atMost: 4, &reader)
-    let isUnstated = shown[.extraSamples] == nil && interpretation == 2 && samples == 4
-    header.hasAlpha = isUnstated || extra.contains { $0 == 1 || $0 == 2 }
+    header.hasAlpha = try hasAlpha(shown, interpretation, in: file, &reader)
     if let iptc = first[.iptc]?.value { try header.take(iptc: iptc, &reader) }
     if let xmp = first[.xmp]?.value { try header.take(xmp: xmp, &reader) }
     var candidates = ([first] + children).filter { $0.offset != shown.offset }
     if format != .tiff, let second = try file.directory(at: first.next, &reader) { candidates.append(second) }
     header.thumbnail = try thumbnail(candidates, in: file, &reader)
     return header
+  }
+
+  /// The format by the signature (`variant`), the version of DNG, or who made the camera of sensor data.
+  private static func format(
+    _ variant: MediaFormat?, isDNG: Bool, isCR2: Bool, isSensor: Bool, make: String
+  ) throws(CodecError) -> MediaFormat {
+    if let variant { return variant }
+    if isDNG { return .dng }
+    if isCR2 { return .cr2 }
+    guard isSensor else { return .tiff }
+    if make.hasPrefix("NIKON") { return .nef }
+    if make.hasPrefix("SONY") { return .arw }
+    if make.hasPrefix("PENTAX") || make.hasPrefix("RICOH") { return .pef }
+    throw .unsupported("a raw picture of a kind that is not known")
+  }
+
+  private static func hasAlpha(
+    _ shown: TIFFFile.Directory, _ interpretation: Int, in file: TIFFFile, _ reader: inout HeaderReader
+  ) throws(CodecError) -> Bool {
+    // Associated alpha, or unassociated; old writers do not say what the fourth sample of RGB is.
+    let samples = try file.number(of: shown[.samplesPerPixel], &reader)
+    let extra = try file.numbers(of: shown[.extraSamples], atMost: 4, &reader)
+    let isUnstated = shown[.extraSamples] == nil && interpretation == 2 && samples == 4
+    return isUnstated || extra.contains { $0 == 1 || $0 == 2 }
   }
 
   /// The first directory of the chain, and its SubIFDs.
