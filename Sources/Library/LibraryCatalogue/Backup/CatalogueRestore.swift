@@ -44,23 +44,7 @@ package struct CatalogueRestore {
       try copy.write { db in
         // The history of the copy does not match the changes that clients saw after the backup.
         try Self.beginHistory(after: token, db)
-        // Files added since the backup are unknown to it: a scan is needed.
-        try db.execute(sql: "UPDATE catalogueValue SET value = 0 WHERE name = 'isFirstScanComplete'")
-        try Catalogue.markRestored(db)
-        // A change that was unfinished at the time of the backup may have been committed since: its file is now in the
-        // library, and must not be moved back. The deadline of staged uploads begins again.
-        // So may an unfinished restoration from the trash: its files stay where they are. Files that are still in the trash
-        // are kept as long as if they had been deleted now.
-        try db.execute(
-          sql: """
-            UPDATE trash SET state = iif(state = 'restoring', 'trashed', state),
-              deletedDate = max(deletedDate, CAST(strftime('%s', 'now') AS INTEGER) * 1000)
-            """)
-        try db.execute(
-          sql: """
-            UPDATE stagedUpload
-            SET path = NULL, inode = NULL, usedDate = CAST(strftime('%s', 'now') AS INTEGER) * 1000
-            """)
+        try Self.forgetUnfinished(db)
       }
       try copy.close()
       let kept = access(present, F_OK) == 0 ? try setAside(present) : nil
@@ -92,6 +76,27 @@ package struct CatalogueRestore {
     // Limited libraries have their own history, which is as old as the catalogue's. They are created again at the next
     // request of their principals.
     try db.execute(sql: "DELETE FROM library WHERE id > 0")
+  }
+
+  /// Forgets what was unfinished at the time of the backup.
+  private static func forgetUnfinished(_ db: Database) throws {
+    // Files added since the backup are unknown to it: a scan is needed.
+    try db.execute(sql: "UPDATE catalogueValue SET value = 0 WHERE name = 'isFirstScanComplete'")
+    try Catalogue.markRestored(db)
+    // A restoration from the trash may have been committed since: its files stay where they are. Files that are still
+    // in the trash are kept as long as if they had been deleted now.
+    try db.execute(
+      sql: """
+        UPDATE trash SET state = iif(state = 'restoring', 'trashed', state),
+          deletedDate = max(deletedDate, CAST(strftime('%s', 'now') AS INTEGER) * 1000)
+        """)
+    // So may a change with a staged upload: its file is now in the library, and must not be moved back. The deadline of
+    // staged uploads begins again.
+    try db.execute(
+      sql: """
+        UPDATE stagedUpload
+        SET path = NULL, inode = NULL, usedDate = CAST(strftime('%s', 'now') AS INTEGER) * 1000
+        """)
   }
 
   private static func revision(_ db: Database) throws -> Int64? {

@@ -11,9 +11,24 @@ extension TrashRecord {
   /// - Returns: its row, with the same identifier as before.
   func restore(_ writer: inout AssetWriter) throws -> Int64 {
     let db = writer.db
+    try clearPaths(&writer)
+    let (row, wasOfBurst) = try restoreAsset(writer)
+    try restoreFiles(row, wasOfBurst: wasOfBurst, &writer)
+    try restoreMemberships(row, db)
+    // A sidecar may have changed meanwhile.
+    writer.edits.note(asset: row)
+    try db.execute(
+      sql: "UPDATE asset SET originalFilename = ? WHERE id = ? AND originalFilename <> ?1",
+      arguments: [OriginalFile.displayName(files.first?.path ?? []), row])
+    try delete(db)
+    return row
+  }
+
+  /// Makes room for the rows of the files.
+  private func clearPaths(_ writer: inout AssetWriter) throws {
     for file in files {
       guard let found = try writer.fileRow(at: file.path) else { continue }
-      if try original(of: file, db)?.identity == found.identity {
+      if try original(of: file, writer.db)?.identity == found.identity {
         // A scan has indexed the file first. It belongs to this asset.
         try writer.remove(row: found.id)
       } else {
@@ -21,6 +36,11 @@ extension TrashRecord {
         try writer.clearPath(fromRow: found.id)
       }
     }
+  }
+
+  /// Inserts the asset, with what has changed since it was deleted.
+  private func restoreAsset(_ writer: AssetWriter) throws -> (row: Int64, wasOfBurst: Bool) {
+    let db = writer.db
     var asset = try values(Self.assetRow, of: "asset", db)
     asset["revision"] = writer.token.databaseValue
     asset["nonLocationRevision"] = .null
@@ -47,6 +67,11 @@ extension TrashRecord {
       try db.execute(
         sql: "DELETE FROM formerContent WHERE content = ?", arguments: [ContentVersion(version).content])
     }
+    return (row, wasOfBurst)
+  }
+
+  private func restoreFiles(_ row: Int64, wasOfBurst: Bool, _ writer: inout AssetWriter) throws {
+    let db = writer.db
     for file in files {
       var values = try values(file.number, of: "file", db)
       // A new identifier: a running scan may list the old one as missing.
@@ -62,14 +87,6 @@ extension TrashRecord {
         writer.bursts.pictureRestored(row, burst: values["burst"].flatMap(String.fromDatabaseValue), file.path)
       }
     }
-    try restoreMemberships(row, db)
-    // A sidecar may have changed meanwhile.
-    writer.edits.note(asset: row)
-    try db.execute(
-      sql: "UPDATE asset SET originalFilename = ? WHERE id = ? AND originalFilename <> ?1",
-      arguments: [OriginalFile.displayName(files.first?.path ?? []), row])
-    try delete(db)
-    return row
   }
 
   /// A file as it was when its asset was deleted; `nil` if its row was not saved.

@@ -36,29 +36,7 @@ extension LibraryWatcher {
     do throws(LibraryError) {
       options.scope = try scope(of: taken.paths)
       let outcome = try scanner.scan(options)
-      let now = clock.now()
-      state.withLock { state in
-        state.statistics.scans += 1
-        state.removed += outcome.progress.removed
-        if outcome.isWalkComplete { state.firstScanRechecks.pathsScanned(taken.paths.keys) }
-        for (path, pause) in outcome.rechecks {
-          state.debouncer.note(path, (taken.paths[path] ?? []).union(.file), after: pause, now: now)
-        }
-        for (path, pause) in outcome.renamed {
-          // Not closed: it is no file that seems to be written to, and is not given up.
-          let hints = (taken.paths[path] ?? []).subtracting(.closed).union([.file, .arrived, .awaited])
-          state.debouncer.note(path, hints, after: pause, now: now)
-        }
-        for path in outcome.appeared { state.debouncer.note(path, .file, after: 0, now: now) }
-        // Its events are handled. Otherwise a path that often changes would count as written to and be given up, and
-        // paths that wait for each other's arrivals would never be removed.
-        for (path, pause) in outcome.followUps {
-          let hints = (taken.paths[path] ?? []).subtracting([.closed, .arrived, .awaited]).union(.file)
-          state.debouncer.note(path, hints, after: pause, now: now)
-        }
-        // A full scan decides whether the mounts really changed.
-        if outcome.refusal == .mountsChanged { state.debouncer.replaceWithFullScan(at: now) }
-      }
+      note(outcome, of: taken.paths)
       if let refusal = outcome.refusal {
         warnings.log("deferring removals until the next full scan", key: "\(refusal)", ["reason": "\(refusal)"])
       }
@@ -72,6 +50,33 @@ extension LibraryWatcher {
         state.withLock { $0.debouncer.replaceWithFullScan(at: now + Self.retryPause) }
         warnings.log("scan of changed paths failed", key: "\(error)", ["error": "\(error)"])
       }
+    }
+  }
+
+  /// Notes what a scan of changed paths has found, and the paths that it wants to see again.
+  private func note(_ outcome: ScanOutcome, of paths: [[UInt8]: EventDebouncer.PathHints]) {
+    let now = clock.now()
+    state.withLock { state in
+      state.statistics.scans += 1
+      state.removed += outcome.progress.removed
+      if outcome.isWalkComplete { state.firstScanRechecks.pathsScanned(paths.keys) }
+      for (path, pause) in outcome.rechecks {
+        state.debouncer.note(path, (paths[path] ?? []).union(.file), after: pause, now: now)
+      }
+      for (path, pause) in outcome.renamed {
+        // Not closed: it is no file that seems to be written to, and is not given up.
+        let hints = (paths[path] ?? []).subtracting(.closed).union([.file, .arrived, .awaited])
+        state.debouncer.note(path, hints, after: pause, now: now)
+      }
+      for path in outcome.appeared { state.debouncer.note(path, .file, after: 0, now: now) }
+      // Its events are handled. Otherwise a path that often changes would count as written to and be given up, and
+      // paths that wait for each other's arrivals would never be removed.
+      for (path, pause) in outcome.followUps {
+        let hints = (paths[path] ?? []).subtracting([.closed, .arrived, .awaited]).union(.file)
+        state.debouncer.note(path, hints, after: pause, now: now)
+      }
+      // A full scan decides whether the mounts really changed.
+      if outcome.refusal == .mountsChanged { state.debouncer.replaceWithFullScan(at: now) }
     }
   }
 
