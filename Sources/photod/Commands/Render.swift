@@ -47,23 +47,7 @@ struct Render: AsyncParsableCommand {
   var explain = false
 
   func run() async throws {
-    var request = ImageRequest(
-      targetSize: try size(), contentMode: contentMode, resizeMode: resizeMode,
-      format: format ?? OutputFormat(rawValue: URL(filePath: output).pathExtension.lowercased()) ?? .jpeg,
-      quality: quality,
-      colorSpace: colorSpace)
-    request.dynamicRange = dynamicRange
-    request.resampling = resample
-    request.bitDepth = bitDepth
-    guard bitDepth == 8 || bitDepth == 16 && request.format == .png else {
-      throw ValidationError("--bit-depth must be 8, or 16 with --format png")
-    }
-    guard dynamicRange != .high || request.format.carriesHighDynamicRange && colorSpace == .preserve else {
-      throw ValidationError("--dynamic-range high needs --format avif or jxl, and --color-space preserve")
-    }
-    if let quality, !(1...100).contains(quality) {
-      throw ValidationError("--quality must be from 1 to 100, not \(quality)")
-    }
+    let request = try request()
     do {
       let file = try LibraryFolder.file(at: input)
       let limits = CodecLimits()
@@ -91,6 +75,27 @@ struct Render: AsyncParsableCommand {
     }
   }
 
+  private func request() throws -> ImageRequest {
+    var request = ImageRequest(
+      targetSize: try size(), contentMode: contentMode, resizeMode: resizeMode,
+      format: format ?? OutputFormat(rawValue: URL(filePath: output).pathExtension.lowercased()) ?? .jpeg,
+      quality: quality,
+      colorSpace: colorSpace)
+    request.dynamicRange = dynamicRange
+    request.resampling = resample
+    request.bitDepth = bitDepth
+    guard bitDepth == 8 || bitDepth == 16 && request.format == .png else {
+      throw ValidationError("--bit-depth must be 8, or 16 with --format png")
+    }
+    guard dynamicRange != .high || request.format.carriesHighDynamicRange && colorSpace == .preserve else {
+      throw ValidationError("--dynamic-range high needs --format avif or jxl, and --color-space preserve")
+    }
+    if let quality, !(1...100).contains(quality) {
+      throw ValidationError("--quality must be from 1 to 100, not \(quality)")
+    }
+    return request
+  }
+
   private func render(
     _ plan: RenderPlan, _ file: any ByteSource, _ workers: WorkerPictureDecoder, _ limits: CodecLimits
   ) throws(CodecError) -> RenderedImage? {
@@ -109,56 +114,9 @@ struct Render: AsyncParsableCommand {
   }
 
   private func printPlan(_ plan: RenderPlan) throws {
-    struct Payload: Encodable {
-      struct Size: Encodable {
-        let width: Int
-        let height: Int
-        init(_ size: PixelSize) { (width, height) = (size.width, size.height) }
-      }
-      struct Rect: Encodable {
-        let x, y, width, height: Double
-      }
-      /// A plane that stays separate from the decoder to the encoder.
-      struct Plane: Encodable {
-        let taps: Size
-        let output: Size
-        init(_ axes: PlaneAxes) {
-          taps = Size(PixelSize(width: axes.horizontal.taps, height: axes.vertical.taps))
-          output = Size(axes.storedOutput)
-        }
-      }
-      let format: String
-      let storedSize: Size
-      let orientation: Int
-      let isProgressive: Bool
-      let hasAlpha: Bool
-      let region: Rect
-      let dctScale: String?
-      let decoded: Rect
-      let taps: Size
-      let planes: [Plane]
-      let output: Size
-      let outputFormat: String
-      let colorSpace: String
-      /// The size of the gain map in the output.
-      let gainMap: Size?
-      let peakBytes: Int
-    }
-    let decoded = plan.decodedRegion
-    let shape = Payload(
-      format: plan.header.format.rawValue, storedSize: .init(plan.header.storedSize),
-      orientation: plan.orientation.rawValue, isProgressive: plan.header.isProgressive, hasAlpha: plan.header.hasAlpha,
-      region: .init(x: plan.region.x, y: plan.region.y, width: plan.region.width, height: plan.region.height),
-      dctScale: plan.header.scalesDecodes ? "\(plan.eighths)/8" : nil,
-      decoded: .init(
-        x: Double(decoded.x), y: Double(decoded.y), width: Double(decoded.width), height: Double(decoded.height)),
-      taps: .init(PixelSize(width: plan.horizontal.taps, height: plan.vertical.taps)),
-      planes: plan.planes.map { .init($0) }, output: .init(plan.outputSize),
-      outputFormat: plan.format.rawValue, colorSpace: plan.colorSpace.rawValue,
-      gainMap: plan.gainMap.map { .init($0.outputSize) }, peakBytes: plan.peakBytes)
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    FileHandle.standardError.write(try encoder.encode(shape) + Data("\n".utf8))
+    FileHandle.standardError.write(try encoder.encode(RenderPlanJSON(plan)) + Data("\n".utf8))
   }
 }
 
