@@ -26,7 +26,8 @@ struct SignedURLTests {
     for changed in [
       url.replacing("20x20", with: "30x30"), url.replacing("format=jpeg", with: "format=png"),
       url.replacing(inside, with: outside), url.replacing("/image", with: ""),
-      url.replacing("/image", with: "/metadata"),
+      url.replacing("/image", with: "/metadata"), url.replacing("/image", with: "/data"),
+      url.replacing("/image", with: "/resources/photo/data"),
       url + "&quality=10", url.replacing("&format=jpeg", with: ""),
       url.replacing("signedUntil=1", with: "signedUntil=2"),
       url.replacing(#/signedBy=[^&]*/#, with: "signedBy=operator"), url.replacing(#/&signature=[^&]*/#, with: ""),
@@ -80,6 +81,23 @@ struct SignedURLTests {
     }
     #expect(try daemon.get("/v1/assets/\(inside)/metadata", [TestDaemon.bearer(secret)]).json["GPS"] != nil)
     #expect(try daemon.get("/v1/collections/album/assets?predicate=latitude%20%3E%201&" + signature).status == 400)
+  }
+
+  @Test("a signed album opens the files of its members, never with their places")
+  func signedOriginals() throws {
+    let (daemon, inside, outside) = try CredentialTests.daemon()
+    let secret = try daemon.makeToken("read,location")
+    let url = try CredentialTests.sign(daemon, secret, "/v1/collections/album")
+    let signature = url.drop { $0 != "?" }.dropFirst()
+    let stored = try daemon.get("/v1/assets/\(inside)/data?includeLocation=true", [TestDaemon.bearer(secret)])
+    #expect(stored.status == 200)
+    for path in ["data", "resources/photo/data"] {
+      let file = try daemon.get("/v1/assets/\(inside)/\(path)?\(signature)")
+      #expect(file.status == 200 && file.body.count == stored.body.count && file.body != stored.body, "\(path)")
+      #expect(try daemon.get("/v1/assets/\(inside)/\(path)?includeLocation=true&\(signature)").status == 403)
+      #expect(try daemon.get("/v1/assets/\(outside)/\(path)?\(signature)").status == 404)
+    }
+    #expect(try daemon.get("/v1/assets/\(inside)/resources?\(signature)").status == 200)
   }
 
   @Test("after a rotation, URLs signed with the previous key are valid, and those of the key before are not")
