@@ -184,6 +184,14 @@ extension AccessTableTests {
         get("/v1/archive?collection=\(inOther)", reading(200, limited: 404)),
         get("/v1/archive?fetchResult=none", reading(404)),
         get("/v1/archive?assets=\(world.inside)&includeLocation=true", locating(200)),
+        Row(
+          method: "POST", target: "/v1/archive", body: #"{"assets": ["\#(world.inside)"]}"#, answers: reading(200)),
+        Row(
+          method: "POST", target: "/v1/archive", body: #"{"assets": ["\#(world.outside)"]}"#,
+          answers: reading(200, limited: 404)),
+        Row(
+          method: "POST", target: "/v1/archive",
+          body: #"{"assets": ["\#(world.inside)"], "includeLocation": true}"#, answers: locating(200)),
       ]
     case "/v1/assets/{localIdentifier}/metadata":
       return [

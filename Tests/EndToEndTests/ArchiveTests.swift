@@ -260,6 +260,41 @@ struct ArchiveTests {
     #expect(isAsData && isWhole && differs)
   }
 
+  /// The body of a POST of these assets, and more members.
+  private static func body(_ assets: [String], _ members: String = "") -> String {
+    let list = assets.map { "\"\($0)\"" }.joined(separator: ",")
+    return "{\"assets\": [\(list)]\(members)}"
+  }
+
+  @Test("a body takes 500 assets, which no request line holds, and gives the archive of the same query once")
+  func bodies() throws {
+    let names = try Self.files.map { try Self.shared.identifier($0.path) }
+    let queried = try Self.shared.get(Self.target() + "&filename=trip")
+    let answer = try Self.shared.post("/v1/archive", Self.body(names, #", "filename": "trip""#), ["Range: bytes=0-3"])
+    let isSame = answer.body == queried.body
+    #expect(answer.status == 200 && answer["Content-Type"] == "application/zip" && isSame)
+    #expect(answer["Content-Disposition"] == queried["Content-Disposition"])
+    #expect(answer["ETag"] == nil && answer["Accept-Ranges"] == nil && answer["Cache-Control"] == "no-store")
+    let many = (0..<500).map { names[$0 % names.count] }
+    let long = try Self.shared.post("/v1/archive", Self.body(many))
+    #expect(long.status == 200)
+    #expect(try Self.entries(long.body).count == 500)
+    #expect(try Self.shared.get("/v1/archive?assets=" + many.joined(separator: ",")).status == 414)
+  }
+
+  @Test(
+    "a body without exactly one source, and malformed members, get 400",
+    arguments: [
+      ("{}", "assets"), (#"{"assets": []}"#, "assets"), (#"{"assets": ["a"], "collection": "b"}"#, "assets"),
+      (#"{"assets": ["a"], "filename": ""}"#, "filename"), (#"{"assets": ["a"], "resources": "raw"}"#, "resources"),
+      (#"{"collection": "?"}"#, "collection"), (#"{"assets": ["a"], "x": 1}"#, "x"),
+      (body(Array(repeating: "a", count: 501)), "assets"),
+    ])
+  func badBodies(_ body: String, _ parameter: String) throws {
+    let answer = try Self.shared.post("/v1/archive", body)
+    #expect(answer.status == 400 && answer.json["parameter"] as? String == parameter)
+  }
+
   @Test(
     "queries without exactly one source, and malformed parameters, get 400",
     arguments: [

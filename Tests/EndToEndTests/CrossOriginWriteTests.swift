@@ -85,6 +85,7 @@ struct CrossOriginWriteTests {
       ]
     case "/v1/transientCollections/{transientCollection}":
       return [Row(method: "DELETE", target: "/v1/transientCollections/none", status: 404, isReading: true, body: nil)]
+    case "/v1/archive": return [Row(method: "POST", target: "/v1/archive", status: 400, isReading: true)]
     case "/v1/images": return [Row(method: "POST", target: "/v1/images", status: 400, isReading: true)]
     case "/v1/cachingManagers":
       return [Row(method: "POST", target: "/v1/cachingManagers", status: 201, isReading: true)]

@@ -79,6 +79,7 @@ struct LimitedCallerTests {
       }
       for path in ["/v1/changes/stream", "/v1/changes"] { try ask("GET", "\(path)?since=\(token)&asset=\(asset)") }
       try ask("POST", "/v1/transientCollections", body: #"{"assets": ["\#(world.inside)", "\#(asset)"]}"#)
+      try ask("POST", "/v1/archive", body: #"{"assets": ["\#(world.inside)", "\#(asset)"]}"#)
       try ask("POST", "/v1/fetchResults", body: #"{"collection": "\#(collection)"}"#)
       try ask("POST", "/v1/signedURLs", body: #"{"path": "/v1/assets/\#(asset)/image"}"#)
       for path in ["startCaching", "stopCaching"] {

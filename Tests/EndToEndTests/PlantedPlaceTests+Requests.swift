@@ -120,6 +120,7 @@ extension PlantedPlaceTests {
       for asset in world.assets + ["none"] {
         try get("/v1/archive?assets=\(asset)")
         try get("/v1/archive?assets=\(asset)&includeLocation=true")
+        try ask("POST", "/v1/archive", body: #"{"assets": ["\#(asset)"]}"#)
       }
       try get("/v1/archive?assets=\(world.assets.joined(separator: ","))&resources=all")
       try get("/v1/archive?collection=\(LocationFixture.album)&resources=all")

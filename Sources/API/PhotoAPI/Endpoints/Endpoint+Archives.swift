@@ -13,7 +13,12 @@ extension Endpoint {
           the last entry, photod-errors.txt. A download can be resumed while the ETag is the same.
           """,
         query: [
-          .text("assets", "Identifiers, separated by commas; at most 500.", example: "q0X3mJk1SbaZ2n8vT5rYwA"),
+          .text(
+            "assets",
+            """
+            Identifiers, separated by commas: as many as the request line holds (http.requestLineBytes), at most 500. \
+            POST always takes 500.
+            """, example: "q0X3mJk1SbaZ2n8vT5rYwA"),
           .text("collection", "A collection: its assets in its order."),
           .text("fetchResult", "A fetch result over assets."),
           .word(
@@ -30,6 +35,22 @@ extension Endpoint {
               [.entityTag, .cacheControl, .acceptRanges, .contentRange, .contentDisposition])
           ],
         problems: [404, 416, 500]),
-      handler: .custom { api, exchange throws(Problem) in try api.archive.send(exchange) })
+      handler: .custom { api, exchange throws(Problem) in
+        try api.archive.send(ArchiveRequest(queryOf: exchange.target), exchange)
+      }),
+
+    Endpoint(
+      .post, "/v1/archive", "requestArchive", needs: .scope([.read]),
+      APIOperation(
+        "The files of assets as a ZIP archive, requested by a body.",
+        description: """
+          The same as GET, for lists of assets that are too long for a request line. The response can't be resumed, \
+          and no cache stores it.
+          """,
+        body: "Archive",
+        responses: [
+          APIResponse(200, "The whole archive.", .media(["application/zip"]), [.cacheControl, .contentDisposition])
+        ], problems: [404, 500]),
+      handler: .custom { api, exchange throws(Problem) in try api.archive.sendRequestedByBody(exchange) }),
   ]
 }
