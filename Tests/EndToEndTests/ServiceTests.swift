@@ -278,15 +278,28 @@ struct ServiceTests {
   @Test(
     "a malformed request gets an error status and a closed connection",
     arguments: [
-      ("GET / HTTP/1.1\r\n\r\n", 400), ("nonsense\r\n\r\n", 400), ("GET / HTTP/3.0\r\nHost: a\r\n\r\n", 505),
-      ("GET /\(String(repeating: "a", count: 9000)) HTTP/1.1\r\nHost: a\r\n\r\n", 414),
-      ("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n", 413),
-    ])
-  func malformed(_ message: String, _ status: Int) throws {
+      ("GET / HTTP/1.1\r\n\r\n", 400, nil), ("nonsense\r\n\r\n", 400, nil),
+      ("GET / HTTP/3.0\r\nHost: a\r\n\r\n", 505, nil),
+      (
+        "GET /\(String(repeating: "a", count: 9000)) HTTP/1.1\r\nHost: a\r\n\r\n", 414, "http.requestLineBytes"
+      ),
+      (
+        "GET / HTTP/1.1\r\nHost: a\r\n\(String(repeating: "a: b\r\n", count: 200))\r\n", 431, "http.headerFields"
+      ),
+      (
+        "GET / HTTP/1.1\r\nHost: a\r\na: \(String(repeating: "a", count: 40_000))\r\n\r\n", 431, "http.headerBytes"
+      ),
+      ("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n", 413, "http.bodyBytes"),
+    ] as [(String, Int, String?)])
+  func malformed(_ message: String, _ status: Int, _ setting: String?) throws {
     let answer = try TestDaemon.parsed(try Self.shared.send(message))
     #expect(
       answer.status == status && answer["Connection"] == "close" && answer["Content-Type"] == "application/problem+json"
     )
+    if let setting {
+      let detail = try #require(answer.json["detail"] as? String)
+      #expect(detail.hasSuffix(" The limit is the setting \(setting)."))
+    }
   }
 
   @Test("the daemon refuses to listen beyond loopback without tokens or --allow-anonymous")

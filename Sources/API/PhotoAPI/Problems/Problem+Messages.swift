@@ -60,7 +60,19 @@ extension Problem {
         fields: ["Retry-After": "1"])
       return
     }
-    self.init(error.status.code, "malformed-request", error.status.reasonPhrase, detail: error.explanation)
+    let setting = Self.setting(limiting: error).map { " The limit is the setting \($0)." } ?? ""
+    self.init(error.status.code, "malformed-request", error.status.reasonPhrase, detail: error.explanation + setting)
+  }
+
+  /// The setting whose limit a message exceeds; `nil` for other errors.
+  private static func setting(limiting error: ParseError) -> String? {
+    switch error {
+    case .requestLineTooLong: "http.requestLineBytes"
+    case .headerTooLarge: "http.headerBytes"
+    case .tooManyFields: "http.headerFields"
+    case .bodyTooLarge: "http.bodyBytes"
+    default: nil
+    }
   }
 
   /// The body of a request is not JSON, or repeats a member.

@@ -50,8 +50,8 @@ struct TransientCollectionRoutes: Sendable {
       location: "/v1/collections/\(name)")
   }
 
-  /// Lists the caller's transient collections; for a caller who sees all owners, those of all callers. Counts all of
-  /// their members, because looking up the members of all collections may take seconds.
+  /// Lists the caller's transient collections; for a caller who sees all owners, those of all callers. Their counts are
+  /// the lengths of their lists, which cost nothing; looking up the members that still exist may take seconds.
   func list(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     struct Payload: Encodable {
       let collections: [TransientCollectionJSON]
