@@ -96,7 +96,7 @@ struct BatchTests {
     let tag = try #require(tags[identifiers[0]])
     for (ifNoneMatch, status) in [
       (tag, "status=304"), ("W/\(tag)", "status=304"), ("\"x\", \(tag)", "status=304"), ("\"x\"", "status=200"),
-      (tags[identifiers[1]] ?? "", "status=200"), ("", "status=200"),
+      (tags[identifiers[1]] ?? "", "status=200"), ("", "status=200"), ("*", "status=304"),
     ] {
       let parts = try Self.parts(
         [["asset": identifiers[0], "ifNoneMatch": ifNoneMatch], identifiers[1]], ["targetSize": "62x62"])
@@ -104,6 +104,14 @@ struct BatchTests {
       #expect(Self.status(part) == status, "\(ifNoneMatch)")
       #expect(part.fields["etag"] == tag && part.body.isEmpty == (status == "status=304"))
     }
+    // A frame that nobody has requested yet exists as well; that of an unknown asset does not.
+    let any = try Self.parts(
+      [["asset": identifiers[2], "ifNoneMatch": "*"], ["asset": "nobody", "ifNoneMatch": "*"]],
+      ["targetSize": "63x63"])
+    #expect(Set(any.map(Self.status)) == ["status=304", "status=404"])
+    let held = try #require(any.first { Self.asset($0) == identifiers[2] }?.fields["etag"])
+    let alone = "/v1/assets/\(identifiers[2])/image?targetSize=63x63"
+    #expect(try Self.shared.get(alone, ["If-None-Match: \(held)"]).status == 304)
     // A `fastFormat` frame has no entity tag.
     let quick = try Self.parts(
       [["asset": identifiers[0], "ifNoneMatch": tag]], ["targetSize": "62x62", "deliveryMode": "fastFormat"])
@@ -176,7 +184,7 @@ struct BatchTests {
       (#"{"assets": [1]}"#, "assets"),
       (#"{"assets": [{}]}"#, "assets"), (#"{"assets": ["a/b"]}"#, "assets"),
       (#"{"assets": [{"asset": "a", "etag": "x"}]}"#, "etag"),
-      (#"{"assets": [{"asset": "a", "ifNoneMatch": "*"}]}"#, "ifNoneMatch"),
+      (#"{"assets": [{"asset": "a", "ifNoneMatch": 1}]}"#, "ifNoneMatch"),
       (#"{"assets": ["a"], "targetSize": "0x1"}"#, "targetSize"), (#"{"assets": ["a"], "size": "1x1"}"#, "size"),
       (#"{"assets": ["a"], "deliveryMode": "opportunistic"}"#, "deliveryMode"),
       (#"{"assets": ["a"], "requestID": "x"}"#, "requestID"), (#"{"assets": ["a"], "quality": 101}"#, "quality"),

@@ -78,12 +78,14 @@ struct BatchRoute: Sendable {
       if let reason = Problem(unrenderable: asset) { return problem(reason) }
       let format = try query.formats(for: asset, accept: accept, encoders: encoders).first
       let request = query.request(for: asset, as: format)
+      let resolved = ResolvedRequest(request, for: asset)
       let headers = ImageHeaders(
-        ResolvedRequest(request, for: asset), isNegotiated: query.isNegotiated,
-        isAutomatic: query.hasAutomaticFormat,
+        resolved, isNegotiated: query.isNegotiated, isAutomatic: query.hasAutomaticFormat,
         isVersioned: wanted.version != nil && !request.awaitsSaliency(of: asset), isPublic: false)
       if let tags = wanted.ifNoneMatch, request.deliveryMode != .fastFormat,
-        let derivation = headers.derivation(matching: [tags])
+        // Any frame that exists matches `*` (RFC 9110 §13.1.2), so the part has the tag that it would have now.
+        let derivation =
+          tags == "*" ? images.expectedDerivation(of: resolved) : headers.derivation(matching: [tags])
       {
         return .notModified(head: headers.batchNotModifiedPart(derivation, location: location))
       }
@@ -132,8 +134,8 @@ struct BatchRoute: Sendable {
         let version = try entry.text("v").map(ContentVersion.init)
         let tags = try entry.text("ifNoneMatch")
         try entry.finish()
-        if let tags, tags == "*" || tags.utf8.count > maximumTagBytes {
-          throw QueryReader.invalid("ifNoneMatch", "must be one ETag, or several separated by commas")
+        if let tags, tags.utf8.count > maximumTagBytes {
+          throw QueryReader.invalid("ifNoneMatch", "must be *, one ETag, or several separated by commas")
         }
         let identifier = try LocalIdentifier(parameter: text, "assets")
         wanted.append(RequestedFrame(identifier: identifier, version: version, ifNoneMatch: tags))
