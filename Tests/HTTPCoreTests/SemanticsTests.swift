@@ -39,7 +39,8 @@ struct AcceptTests {
     "the most specific media range determines the quality",
     arguments: [
       (nil, 1000), ("*/*", 1000), ("image/*;q=0.5, */*;q=0.1", 500), ("image/jpeg;q=0, image/*", 0),
-      ("text/html", 0), ("image/jpeg ; q=0.25 , */*", 250), ("IMAGE/JPEG", 1000), ("image/jpeg;q=2", 0), ("", 0),
+      ("text/html", 0), ("image/jpeg ; q=0.25 , */*", 250), ("IMAGE/JPEG", 1000), ("image/jpeg;q=2", 0), ("", 1000),
+      (" , ", 1000),
     ] as [(String?, Int)])
   func quality(_ field: String?, _ expected: Int) { #expect(Accept(field).quality(of: "image/jpeg") == expected) }
 }

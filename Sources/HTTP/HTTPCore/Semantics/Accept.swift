@@ -17,13 +17,14 @@ package struct Accept: Sendable {
 
   private let ranges: [Range]
 
-  /// A missing field accepts everything. Malformed elements are ignored.
+  /// A missing field accepts everything, and so does an empty one, which names no type. Malformed elements are ignored.
   package init(_ value: String?) {
-    guard let value else {
+    let elements = value.map { HTTPGrammar.elements(of: $0) } ?? []
+    guard !elements.isEmpty else {
       ranges = [Range(type: "*", subtype: "*", quality: 1000)]
       return
     }
-    ranges = HTTPGrammar.elements(of: value).compactMap { element in
+    ranges = elements.compactMap { element in
       let parts = HTTPGrammar.elements(of: element, separatedBy: ";")
       guard let names = parts.first?.lowercased().split(separator: "/"), names.count == 2 else { return nil }
       guard let quality = Self.quality(inParameters: parts.dropFirst()) else { return nil }
