@@ -261,7 +261,7 @@ struct BatchTests {
     arguments: [
       ("image/*", 200), ("image/png", 200), ("multipart/mixed", 200), ("*/*", 200),
       ("image/jpeg, multipart/*;q=0.1", 200),
-      ("application/json", 406), ("multipart/mixed;q=0, */*", 406), ("multipart/*;q=0, image/*", 406),
+      ("", 200), ("application/json", 406), ("multipart/mixed;q=0, */*", 406), ("multipart/*;q=0, image/*", 406),
     ])
   func accept(_ accept: String, _ status: Int) throws {
     let identifier = try Self.shared.identifier("p0.jpg")
@@ -270,6 +270,7 @@ struct BatchTests {
     #expect(
       answer.status == status
         && (answer["Content-Type"] ?? "").hasPrefix(status == 200 ? "multipart" : "application/problem"))
+    #expect(answer["Vary"] == "Accept")
     if accept == "image/png" {
       #expect(String(decoding: answer.body, as: UTF8.self).contains("Content-Type: image/png"))
     }

@@ -24,6 +24,13 @@ extension Problem {
     400, "malformed-request", "Bad Request",
     detail: "The request has no body. Send the image itself as the body.")
 
+  /// The response depends on `Accept`, so a cache must not give it to a client that accepts something else.
+  ///
+  /// - Parameter detail: what the resource has, and what the request excludes.
+  static func notAcceptable(_ detail: String) -> Problem {
+    Problem(406, "not-acceptable", "Not acceptable", detail: detail, fields: ["Vary": "Accept"])
+  }
+
   static let preconditionFailed = Problem(
     412, "precondition-failed", "Precondition failed",
     detail: "The resource does not match the request's conditions. Get its current version.")

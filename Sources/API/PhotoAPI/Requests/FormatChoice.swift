@@ -34,9 +34,8 @@ struct FormatChoice: Sendable, Hashable {
     if candidates.isEmpty { candidates = listed.reversed() }
     guard let best = candidates.map(quality).max(), let first = candidates.first(where: { quality($0) == best }) else {
       let names = cheap.map(\.mediaType).joined(separator: " or ")
-      throw Problem(
-        406, "not-acceptable", "Not acceptable",
-        detail: "This image is available as \(names), which the request's Accept excludes. Set format to override.")
+      throw .notAcceptable(
+        "This image is available as \(names), which the request's Accept excludes. Set format to override.")
     }
     self.first = first
     smaller = listed.prefix { $0 != first }.first { quality($0) >= best }

@@ -103,9 +103,8 @@ struct BatchRoute: Sendable {
       || (["multipart/mixed"] + OutputFormat.allCases.map(\.mediaType)).contains { accept.quality(of: $0) > 0 }
   }
 
-  private static let notAcceptable = Problem(
-    406, "not-acceptable", "Not acceptable",
-    detail: "The response is multipart/mixed with an image in each part, and the request's Accept does not allow that.")
+  private static let notAcceptable = Problem.notAcceptable(
+    "The response is multipart/mixed with an image in each part, and the request's Accept does not allow that.")
 
   /// The path of the same frame as a single image, for `Content-Location`.
   private static func location(_ wanted: RequestedFrame, _ query: ImageQuery) -> String {
