@@ -201,6 +201,18 @@ struct CrossOriginWriteTests {
     }
   }
 
+  @Test("a page may read every response field that the OpenAPI document describes")
+  func exposedFields() throws {
+    let answer = try Self.shared.get("/openapi.json", [Self.reader])
+    let components = try #require(answer.json["components"] as? [String: Any])
+    let documented = Set(try #require(components["headers"] as? [String: Any]).keys)
+    let exposed = Set(try #require(answer["Access-Control-Expose-Headers"]).components(separatedBy: ", "))
+    // Pages may always read the first two, and never a cookie (Fetch §2.2.2).
+    #expect(documented.subtracting(["Cache-Control", "Last-Modified", "Set-Cookie"]).isSubset(of: exposed))
+    // `Allow` is described in the document's text, `Content-Location` is in the parts of batches.
+    #expect(exposed.isSubset(of: documented.union(["Allow", "Content-Location"])))
+  }
+
   @Test("a page of a read-only origin can't change anything; a page of a writing origin can")
   func library() throws {
     let daemon = try Self.daemon()

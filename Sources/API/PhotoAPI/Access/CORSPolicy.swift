@@ -23,10 +23,12 @@ struct CORSPolicy: Sendable {
     private static let safeMethods: Set<HTTPMethod> = [.get, .head, .options]
   }
 
-  /// Response fields that a page may read in addition to the CORS-safelisted ones.
+  /// Response fields that a page may read in addition to the CORS-safelisted ones: all that the OpenAPI document
+  /// describes, except `Set-Cookie`, which no browser shows to a page.
   private static let exposedHeaders = [
-    "Accept-Ranges", "Content-Encoding", "Content-Location", "Content-Range", "ETag", "Image-Result", "Link",
-    "Location", "Retry-After", "Server-Timing", "Upload-Complete", "Upload-Limit", "Upload-Offset",
+    "Accept-Patch", "Accept-Ranges", "Allow", "Content-Disposition", "Content-Encoding", "Content-Location",
+    "Content-Range", "ETag", "Image-Result", "Link", "Location", "Retry-After", "Server-Timing", "Upload-Complete",
+    "Upload-Length", "Upload-Limit", "Upload-Offset", "Vary", "WWW-Authenticate",
   ].joined(separator: ", ")
   /// Request fields that a page may send in addition to the CORS-safelisted ones.
   private static let allowedHeaders = [
