@@ -31,6 +31,52 @@ struct InvalidRequestTests {
     ]
   }()
 
+  @Test("a 404 names the parameter or the member whose identifier is unknown")
+  func unknownIdentifiers() throws {
+    let daemon = try FetchingTests.daemon()
+    let asset = try #require(FetchingTests.identifiers(try daemon.get("/v1/assets?limit=1")).first)
+    let (assets, manager) = ("/v1/assets/none", "/v1/cachingManagers/default")
+    for (method, target, body, parameter) in [
+      ("GET", assets, nil, "localIdentifier"), ("GET", "\(assets)/image", nil, "localIdentifier"),
+      ("GET", "\(assets)/metadata", nil, "localIdentifier"), ("GET", "\(assets)/data", nil, "localIdentifier"),
+      ("GET", "\(assets)/resources", nil, "localIdentifier"), ("GET", "/iiif/3/none/info.json", nil, "localIdentifier"),
+      ("PUT", "\(assets)/adjustments", #"{"operations": []}"#, "localIdentifier"),
+      ("PUT", "\(assets)/keepOriginal", #"{"keep": false}"#, "localIdentifier"),
+      ("PUT", "/v1/collections/none/keepOriginal", #"{"keep": false}"#, "collection"),
+      ("GET", "/v1/assets/\(asset)/resources/none/data", nil, "type"),
+      ("GET", "/v1/assets/\(asset)/image?v=none", nil, "v"),
+      ("GET", "/v1/collections/none", nil, "collection"), ("GET", "/v1/collections/none/assets", nil, "collection"),
+      ("GET", "/v1/collections/none/collections", nil, "collection"),
+      ("GET", "/v1/collections?parent=none", nil, "parent"),
+      ("GET", "/v1/collections?containing=none", nil, "containing"),
+      ("GET", "/iiif/presentation/3/none/manifest", nil, "collection"),
+      ("GET", "/v1/fetchResults/none", nil, "fetchResult"), ("DELETE", "/v1/fetchResults/none", nil, "fetchResult"),
+      ("GET", "/v1/changes/stream?fetchResult=none", nil, "fetchResult"),
+      ("POST", "/v1/fetchResults", #"{"collection": "none"}"#, "collection"),
+      ("POST", "/v1/fetchResults", #"{"collections": {"parent": "none"}}"#, "parent"),
+      ("POST", "/v1/fetchResults", #"{"collections": {"containing": "none"}}"#, "containing"),
+      ("POST", "/v1/transientCollections", #"{"assets": ["none"]}"#, "assets"),
+      ("POST", "/v1/transientCollections", #"{"fetchResults": ["none"]}"#, "fetchResults"),
+      ("POST", "/v1/transientCollections", #"{"collections": ["none"]}"#, "collections"),
+      ("DELETE", "/v1/transientCollections/none", nil, "transientCollection"),
+      ("POST", "/v1/signedURLs", #"{"path": "\#(assets)/image"}"#, "path"),
+      ("POST", "/v1/signedURLs", #"{"path": "/v1/collections/none"}"#, "path"),
+      ("GET", "/v1/cachingManagers/none", nil, "cachingManager"),
+      (
+        "PUT", "\(manager)/window", #"{"collection": "none", "visible": [0, 1], "targetSize": "9x9"}"#, "collection"
+      ),
+      (
+        "PUT", "\(manager)/window", #"{"fetchResult": "none", "visible": [0, 1], "targetSize": "9x9"}"#, "fetchResult"
+      ),
+      ("GET", "/v1/requests/none", nil, "requestID"), ("DELETE", "/v1/requests/none", nil, "requestID"),
+      ("GET", "/v1/uploads/none", nil, "upload"), ("POST", "/v1/assets", #"{"upload": "none"}"#, "upload"),
+    ] as [(String, String, String?, String)] {
+      let answer = try daemon.ask(method, target, body: body)
+      #expect(answer.status == 404, "\(method) \(target)")
+      #expect(answer.json["parameter"] as? String == parameter, "\(method) \(target) \(body ?? ""): \(answer.json)")
+    }
+  }
+
   @Test("an invalid value of any parameter of any route is a 400 that names the parameter")
   func parameters() throws {
     let daemon = try FetchingTests.daemon()

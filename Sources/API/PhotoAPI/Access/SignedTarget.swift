@@ -58,8 +58,8 @@ package struct SignedTarget: Sendable {
     package func check() throws(Problem) {
       switch self {
       case .found: return
-      case .noSuchAsset: throw .assetNotFound
-      case .noSuchCollection: throw .collectionNotFound
+      case .noSuchAsset: throw Problem.assetNotFound.naming("path")
+      case .noSuchCollection: throw Problem.collectionNotFound.naming("path")
       case .notAnAlbum: throw QueryReader.invalid("path", "must be that of an album, not of another list")
       }
     }

@@ -22,7 +22,7 @@ extension ArchivePlanner {
       let rows = try rows(of: identifier, until: end, principal)
       try collector.add(rows: rows[...])
     case .fetchResult(let id):
-      let result = try Self.naming("fetchResult") { () throws(Problem) in try queries.fetchResult(id, principal) }
+      let result = try queries.fetchResult(id, principal)
       try collector.add(rows: result.rows(in: 0..<result.count))
     }
     return (collector.listing, collector.digest.entityTag)
@@ -44,9 +44,7 @@ extension ArchivePlanner {
     of collection: LocalIdentifier, until end: ContinuousClock.Instant, _ principal: Principal
   ) throws(Problem) -> [UInt32] {
     var fetch = AssetFetch()
-    fetch.scope = try Self.naming("collection") { () throws(Problem) in
-      try queries.scope(of: collection, principal)
-    }
+    fetch.scope = try queries.scope(of: collection, principal)
     fetch.isLimited = principal.visibility != .everything
     let scoped = fetch
     let rows = try queries.run { library throws(AssetSourceError) -> [UInt32]? in
@@ -60,19 +58,6 @@ extension ArchivePlanner {
     }
     guard let rows else { throw Problem.archiveTooLarge(limits) }
     return rows
-  }
-
-  /// Names the parameter at fault in the problem.
-  private static func naming<Value>(
-    _ parameter: String, _ work: () throws(Problem) -> Value
-  ) throws(Problem) -> Value {
-    do throws(Problem) {
-      return try work()
-    } catch {
-      var problem = error
-      problem.parameter = parameter
-      throw problem
-    }
   }
 
   /// Adds the files of assets to a listing, within the limits of an archive.

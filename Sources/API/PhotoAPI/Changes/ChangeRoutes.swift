@@ -79,13 +79,18 @@ struct ChangeRoutes: Sendable {
         changeToken: queries.tokens.text(of: outcome.changeToken), created: outcome.created.mapValues(\.rawValue)))
   }
 
-  /// Executes a list of one entry. Its problem names no entry.
+  /// Executes a list of one entry. Its problem names no entry, and of the path what does not exist.
   func perform(_ change: ChangeRequest, _ principal: Principal) throws(Problem) {
     do throws(ChangeListError) {
       _ = try lists.perform([change], for: principal)
     } catch {
       var problem = problem(error)
-      (problem.index, problem.parameter) = (nil, nil)
+      problem.index = nil
+      switch problem.kind {
+      case "asset-not-found": problem.parameter = "localIdentifier"
+      case "collection-not-found": problem.parameter = "collection"
+      default: problem.parameter = nil
+      }
       throw problem
     }
     if change.editsPictures { picturesEdited() }

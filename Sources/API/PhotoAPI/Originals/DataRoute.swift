@@ -245,8 +245,9 @@ struct DataRoute: Sendable {
         resources.first { $0.type == .alternatePhoto } ?? resources.first(where: \.isPrimary)
       case (.version, .current), (.version, .unadjusted): resources.first(where: \.isPrimary)
       }
-    guard let found else { throw .resourceNotFound }
-    return found
+    if let found { return found }
+    if case .resource = choice { throw Problem.resourceNotFound.naming("type") }
+    throw .resourceNotFound
   }
 
   /// - Parameter opened: called before the file is sent.

@@ -9,10 +9,8 @@ extension Problem {
     case .expiredToken: self = .expiredToken(parameter)
     case .noSuchCollection:
       self = .collectionNotFound
-      self.parameter = "collection"
     case .noSuchAsset:
-      self = .assetNotFound
-      self.parameter = "asset"
+      self = .assetNotFound.naming("asset")
     case .source(let error): self.init(error)
     }
   }

@@ -7,12 +7,14 @@ import PhotoModel
 extension Problem {
   static let requestNotFound = Problem(
     404, "request-not-found", "No such request",
-    detail: "You have no active request with that requestID, and none that ended within the last minute.")
+    detail: "You have no active request with that requestID, and none that ended within the last minute.",
+    parameter: "requestID")
 
   /// For a request that can't be cancelled any more.
   static let requestEnded = Problem(
     404, "request-not-found", "No such request",
-    detail: "The request has ended. For a minute after that, GET /v1/requests/{requestID} reports its result.")
+    detail: "The request has ended. For a minute after that, GET /v1/requests/{requestID} reports its result.",
+    parameter: "requestID")
 
   static let versionGone = Problem(
     404, "version-gone", "The version no longer exists",

@@ -4,11 +4,13 @@ import PhotoModel
 import PhotoPredicate
 
 // Problems of the library: things that do not exist for the caller, and errors of the catalogue and of library files.
+// What does not exist is named by the parameter that usually has its identifier, and by `naming` elsewhere.
 
 extension Problem {
   static let assetNotFound = Problem(
     404, "asset-not-found", "No such asset",
-    detail: "There is no asset with that localIdentifier. GET /v1/assets lists all assets.")
+    detail: "There is no asset with that localIdentifier. GET /v1/assets lists all assets.",
+    parameter: "localIdentifier")
 
   /// - Parameter name: the localIdentifier that the client sent, of any length.
   static func assetNotFound(named name: String) -> Problem {
@@ -23,28 +25,33 @@ extension Problem {
 
   static let collectionNotFound = Problem(
     404, "collection-not-found", "No such collection",
-    detail: "No collection has that localIdentifier, or it is of the wrong type. GET /v1/collections lists them.")
+    detail: "No collection has that localIdentifier, or it is of the wrong type. GET /v1/collections lists them.",
+    parameter: "collection")
 
   static let fetchResultNotFound = Problem(
     404, "fetch-result-not-found", "No such fetch result",
-    detail: "You have no such fetch result, or its lease has ended. POST /v1/fetchResults creates one.")
+    detail: "You have no such fetch result, or its lease has ended. POST /v1/fetchResults creates one.",
+    parameter: "fetchResult")
 
   static let fetchResultOfCollections = Problem(
     400, "fetch-result-of-collections", "A fetch result of collections",
-    detail: "The fetch result lists collections, not assets. GET /v1/fetchResults/{id}/collections reads it.")
+    detail: "The fetch result lists collections, not assets. GET /v1/fetchResults/{id}/collections reads it.",
+    parameter: "fetchResult")
 
   static let fetchResultOfAssets = Problem(
     400, "fetch-result-of-assets", "A fetch result of assets",
-    detail: "The fetch result lists assets, not collections. GET /v1/fetchResults/{id}/assets reads it.")
+    detail: "The fetch result lists assets, not collections. GET /v1/fetchResults/{id}/assets reads it.",
+    parameter: "fetchResult")
 
   static let transientCollectionNotFound = Problem(
     404, "collection-not-found", "No such collection",
-    detail: "You have no such transient collection, or its lease has ended. GET /v1/transientCollections lists yours.")
+    detail: "You have no such transient collection, or its lease has ended. GET /v1/transientCollections lists yours.",
+    parameter: "transientCollection")
 
   static let cachingManagerNotFound = Problem(
     404, "caching-manager-not-found", "No such caching manager",
     detail: "You have no such caching manager, or its lease has ended. POST /v1/cachingManagers creates one; "
-      + "the manager default always exists.")
+      + "the manager default always exists.", parameter: "cachingManager")
 
   init(_ error: AssetSourceError) {
     switch error {
@@ -66,8 +73,7 @@ extension Problem {
         "There is no room for so many assets in fetch results. Delete handles that you no longer need, or fetch "
           + "less, as with fetchLimit.")
     case .noSuchAsset(let identifier):
-      self = .assetNotFound(named: identifier.rawValue)
-      parameter = "assets"
+      self = .assetNotFound(named: identifier.rawValue).naming("assets")
     case .storageFailed(.full, _): self = .insufficientStorage
     case .storageFailed(.readOnly, _): self = .libraryReadOnly
     case .catalogueFailed, .storageFailed:

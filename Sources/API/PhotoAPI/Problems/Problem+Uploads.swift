@@ -7,7 +7,7 @@ extension Problem {
   static let uploadNotFound = Problem(
     404, "upload-not-found", "No such upload",
     detail: "You have no such staged upload. It may have been used, deleted, or removed because it received nothing "
-      + "for upload.stagedSeconds. POST /v1/uploads creates one.")
+      + "for upload.stagedSeconds. POST /v1/uploads creates one.", parameter: "upload")
 
   /// - Parameter error: one of the cases about staged uploads.
   static func stagedUpload(_ error: LibraryFilesError) -> Problem {

@@ -23,7 +23,7 @@ package struct Problem: Error, Sendable, Hashable {
   package var title: String
   /// What is wrong and what to do, in a sentence or two.
   package var detail: String
-  /// The request parameter at fault.
+  /// The request parameter at fault: of the query, of the path, or a member of the body.
   package var parameter: String?
   /// The index of the list entry at fault, counted from 0.
   package var index: Int?
@@ -40,6 +40,13 @@ package struct Problem: Error, Sendable, Hashable {
     self.detail = detail
     self.parameter = parameter
     self.fields = fields
+  }
+
+  /// The same problem, with another parameter at fault.
+  func naming(_ parameter: String) -> Problem {
+    var problem = self
+    problem.parameter = parameter
+    return problem
   }
 
   /// Whether this machine or the remote store has failed, so that the log gets the cause.

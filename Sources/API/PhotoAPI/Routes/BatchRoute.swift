@@ -71,7 +71,7 @@ struct BatchRoute: Sendable {
   ) -> BatchDelivery.Entry {
     let location = Self.location(wanted, query)
     func problem(_ problem: Problem) -> BatchDelivery.Entry { .problem(problem, location: location) }
-    guard let asset else { return problem(.assetNotFound) }
+    guard let asset else { return problem(.assetNotFound.naming("assets")) }
     if let version = wanted.version, version != asset.contentVersion { return problem(.versionGone) }
     do throws(Problem) {
       let asset = try raws.asset(asset, query.imageVersion, principal)

@@ -50,9 +50,7 @@ struct CollectionRoutes: Sendable {
         return try library.collections(query.fetch, among: members, deadline: end, for: principal)
       }
     } catch {
-      var problem = error
-      if problem.parameter == "assets" { problem.parameter = "containing" }
-      throw problem
+      throw error.ofCollectionList(parent: query.parameters["parent"] == nil ? "collection" : "parent")
     }
     let next = page.nextCursor.map { queries.nextPagePath(request.target.path, query.parameters, cursor: $0) }
     let collections = page.collections.map { CollectionJSON($0, queries.tokens) }
@@ -85,6 +83,19 @@ struct CollectionRoutes: Sendable {
       }
       guard let collection = found else { throw Problem.collectionNotFound }
       return QueryService.response(JSONBody.encode(CollectionJSON(collection, queries.tokens)), to: request)
+    }
+  }
+}
+
+extension Problem {
+  /// The same problem of a list of collections: what does not exist is the asset of `containing`, or the parent.
+  ///
+  /// - Parameter parent: the parameter that names the parent.
+  func ofCollectionList(parent: String) -> Problem {
+    switch kind {
+    case "asset-not-found": naming("containing")
+    case "collection-not-found": naming(parent)
+    default: self
     }
   }
 }

@@ -28,9 +28,13 @@ struct FetchResultRoutes: Sendable {
       result = FetchResult(
         rows: found.rows, changeToken: found.changeToken, fetch: fetch, collection: collection)
     case .collections(let fetch):
-      result = try queries.run { library throws(AssetSourceError) in
-        try library.collectionFetchResult(
-          fetch, atMost: results.collectionCapacity, deadline: end, for: principal)
+      do throws(Problem) {
+        result = try queries.run { library throws(AssetSourceError) in
+          try library.collectionFetchResult(
+            fetch, atMost: results.collectionCapacity, deadline: end, for: principal)
+        }
+      } catch {
+        throw error.ofCollectionList(parent: "parent")
       }
     }
     let id: String

@@ -76,7 +76,12 @@ struct TransientCollectionRoutes: Sendable {
       try library.rows(of: assets, deadline: end, for: principal)
     }
     for name in handles {
-      let handle = try queries.fetchResult(name, principal)
+      let handle: FetchResult
+      do throws(Problem) {
+        handle = try queries.fetchResult(name, principal)
+      } catch {
+        throw error.naming("fetchResults")
+      }
       guard rows.count + handle.count <= results.limits.transientAssets else {
         throw QueryReader.invalid("fetchResults", "must have at most \(results.limits.transientAssets) assets in total")
       }

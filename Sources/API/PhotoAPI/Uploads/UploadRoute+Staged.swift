@@ -102,11 +102,7 @@ extension UploadRoute {
     let text = try body.text("upload")
     try body.finish()
     guard let text else { throw QueryReader.invalid("upload", "is missing") }
-    guard let identifier = UploadIdentifier(text) else {
-      var problem = Problem.uploadNotFound
-      problem.parameter = "upload"
-      throw problem
-    }
+    guard let identifier = UploadIdentifier(text) else { throw .uploadNotFound }
     let upload = try mappingErrors { () throws(LibraryFilesError) in try files.addStaged(identifier, for: principal) }
     return upload.response(tokens, for: principal)
   }
