@@ -208,6 +208,11 @@ struct ImageTests {
     let truncated = try daemon.get("/v1/assets/\(try daemon.identifier("truncated.jpg"))/image?targetSize=400x400")
     #expect(truncated.status == 200 && truncated.result("incomplete") == "?1")
     #expect(truncated["ETag"] == nil && truncated["Cache-Control"] == "no-store", "an incomplete frame is not stored")
+    for size in ["400x400", "401x401"] {
+      let target = "/v1/assets/\(try daemon.identifier("truncated.jpg"))/image?targetSize=\(size)"
+      let head = try daemon.get(target, method: "HEAD")
+      #expect(head.status == 200 && head["ETag"] == nil && head["Cache-Control"] == "no-store", "as GET")
+    }
     for (name, type) in [
       ("corrupt.jpg", "image-unreadable"), ("truncated.png", "image-unreadable"),
       ("twelve-bit.jpg", "image-unreadable"),

@@ -91,8 +91,7 @@ struct ImageHeaders: Sendable {
   func validatorFields(_ derivation: Derivation) -> [(name: String, value: String)] {
     let validators = validators(derivation)
     return [("ETag", validators.entityTag ?? "")] + validators.lastModifiedField
-      + [("Cache-Control", isPublic ? "public, \(lifetime)" : "private, \(lifetime)")] + vary
-      + (links.map { [("Link", $0)] } ?? [])
+      + [("Cache-Control", isPublic ? "public, \(lifetime)" : "private, \(lifetime)")] + vary + linkFields
   }
 
   /// The head of a response with one frame.
@@ -159,7 +158,8 @@ struct ImageHeaders: Sendable {
     return fields
   }
 
-  /// The fields of the response to HEAD: everything that is known without rendering.
+  /// The fields of the response to HEAD: everything that is known without rendering. Without an entity tag while only a
+  /// render can tell whether the original is complete: GET of an incomplete frame has none.
   ///
   /// - Parameter derivation: how the frame would be made now.
   func headRequestFields(
@@ -171,10 +171,8 @@ struct ImageHeaders: Sendable {
     let result = ImageResult(
       requestID: requestID, isDegraded: false, size: wanted.sized.outputSize, source: derivation.source,
       isHighDynamicRange: isHighDynamicRange)
-    fields +=
-      validatorFields(derivation) + rangeFields + [
-        ("Image-Result", resultField(result, request.format, derivation))
-      ]
+    fields += derivation.isComplete ? validatorFields(derivation) + rangeFields : noStoreFields + linkFields
+    fields.append(("Image-Result", resultField(result, request.format, derivation)))
     return fields + Self.nosniff
   }
 
@@ -183,6 +181,8 @@ struct ImageHeaders: Sendable {
     headRequestFields(.single, .file, requestID: requestID, isHighDynamicRange: isHighDynamicRange)
       .filter { $0.name != "Content-Type" }
   }
+
+  private var linkFields: [(name: String, value: String)] { links.map { [("Link", $0)] } ?? [] }
 
   private var rangeFields: [(name: String, value: String)] { acceptsRanges ? [("Accept-Ranges", "bytes")] : [] }
 
@@ -210,6 +210,16 @@ extension Derivation {
     case .original, .sharedDecode, .file, .tile: .original
     case .derivative: .derivative
     case .transcoded(let jpeg): jpeg.source
+    }
+  }
+
+  /// Whether a frame that is not made yet will be complete: it is made from what only complete originals have.
+  fileprivate var isComplete: Bool {
+    switch self {
+    case .file, .derivative: true
+    // The whole file was not read yet; a smaller JPEG is a finished frame.
+    case .transcoded(let jpeg): jpeg != .file
+    case .original, .sharedDecode, .tile: false
     }
   }
 }
