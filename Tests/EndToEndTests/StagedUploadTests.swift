@@ -235,6 +235,27 @@ struct StagedUploadTests {
     #expect(asset.status == 200, "the same content as the first: \(asset.json)")
   }
 
+  @Test("a form that does not match its digest is refused, and none of its files is stored")
+  func formDigests() throws {
+    let daemon = try TestDaemon(arguments: ["--set", "upload.filesPerRequest=2"])
+    let type = "multipart/form-data; boundary=xyz"
+    let names = ["a.jpg", "b.jpg", "c.jpg"]
+    let form = TestDaemon.form(names.enumerated().map { ($1, UploadTests.picture($0)) })
+    let refused = try daemon.upload(form, type: type, [Self.digest([1])])
+    #expect(refused.status == 400 && refused.json["type"] as? String == "/problems/digest-mismatch")
+    #expect(refused.json["results"] == nil && TestDaemon.files(in: daemon.library).isEmpty)
+    // Malformed after two complete files.
+    let broken = Array(form.dropLast(9)) + Array("--xyy--\r\n".utf8)
+    let malformed = try daemon.upload(broken, type: type, [Self.digest(broken)])
+    #expect(malformed.status == 400 && malformed.json["type"] as? String == "/problems/malformed-request")
+    #expect(malformed.json["results"] == nil && TestDaemon.files(in: daemon.library).isEmpty)
+    #expect(try daemon.get("/v1/assets?count=true").json["count"] as? Int == 0)
+    let stored = try daemon.upload(form, type: type, [Self.digest(form), Self.digest(form, "Repr-Digest")])
+    let results = try #require(stored.json["results"] as? [[String: Any]])
+    #expect(stored.status == 201 && results.map { $0["filename"] as? String } == names)
+    #expect(results.map { $0["status"] as? Int } == [201, 201, 413], "the third one is over the limit")
+  }
+
   @Test("malformed and misplaced requests are refused with the reason, and change nothing")
   func refused() throws {
     let daemon = try TestDaemon(arguments: ["--set", "upload.fileBytes=1000", "--set", "upload.stagedPerCaller=2"])

@@ -25,7 +25,7 @@ extension Endpoint {
           caller may see, that asset is returned. For several files, each has its own result; if none became an asset, \
           the response is the first file's problem, with results. A caller with the scope add and not read gets a new \
           asset each time, and only its localIdentifier and contentVersion, for several files as assets. A body that \
-          does not match the sha-256 of its Content-Digest is refused, except of a form. Needs the \
+          does not match the sha-256 of its Content-Digest is refused; of a form, no file is stored then. Needs the \
           scope add, which write includes.
           """,
         query: [

@@ -12,10 +12,18 @@ import Synchronization
 /// One upload request. Its steps run one after the other, so the lock is never contended; the compiler needs it for
 /// `Sendable`.
 final class UploadReceiver: Sendable {
+  /// A file of a form that has arrived, or the reason why it becomes no asset.
+  private enum ReceivedPart: Sendable {
+    case file(IncomingFile, name: String?)
+    case refused(Problem, name: String?)
+  }
+
   private struct State: Sendable {
     var form: UploadForm
-    /// `nil`: the sender announced none, or sends a form, whose files are stored before its end.
+    /// `nil`: the sender announced none.
     var digest: BodyDigest?
+    /// The parts of a form with a digest: nothing is stored before the whole body matches it.
+    var heldParts: [ReceivedPart] = []
     /// The file that is being received.
     var file: IncomingFile?
     var name: String?
@@ -27,6 +35,8 @@ final class UploadReceiver: Sendable {
     var fieldBytes: Int64 = 0
     var refusedBytes: Int64 = 0
     var results: [UploadResult] = []
+
+    var fileCount: Int { results.count + heldParts.count }
   }
 
   private let route: UploadRoute
@@ -47,8 +57,7 @@ final class UploadReceiver: Sendable {
     self.principal = principal
     head = exchange.request.head
     reply = exchange.reply
-    let isForm = if case .multipart = form { true } else { false }
-    state = Mutex(State(form: form, digest: isForm ? nil : digest))
+    state = Mutex(State(form: form, digest: digest))
   }
 
   deinit { end() }
@@ -85,8 +94,9 @@ final class UploadReceiver: Sendable {
         do throws(Problem) {
           return try body(&state)
         } catch {
-          // Discards the unfinished file.
+          // Discards the unfinished file, and those that are not stored.
           state.file = nil
+          state.heldParts = []
           return state.results.response(to: error)
         }
       }
@@ -149,14 +159,15 @@ final class UploadReceiver: Sendable {
     do throws(MultipartError) { return try body() } catch { throw Problem(error) }
   }
 
-  /// What fails here, such as a full disk, fails the later files too, so it ends the form. The file has its result.
+  /// What fails here, such as a full disk, fails the later files too, so it ends the form. The file has its result,
+  /// unless none of the form has one, because nothing of it is stored.
   private func endingForm(
     _ state: inout State, _ store: (inout State) throws(Problem) -> Void
   ) throws(Problem) {
     do throws(Problem) {
       try store(&state)
     } catch {
-      state.results.append(UploadResult(state.name, error))
+      if state.digest == nil { state.results.append(UploadResult(state.name, error)) }
       throw error
     }
   }
@@ -170,10 +181,10 @@ final class UploadReceiver: Sendable {
     // A form field, such as a text, is ignored: it must not fail the files of the form.
     guard let name = part.filename else { return }
     state.isEmptyPart = name.isEmpty
-    guard state.results.count < route.limits.files else {
+    guard state.fileCount < route.limits.files else {
       state.name = name
       // Files beyond the limit have results too, but their number is bounded.
-      if state.results.count >= 2 * route.limits.files { throw .tooManyFiles(limit: route.limits.files) }
+      if state.fileCount >= 2 * route.limits.files { throw .tooManyFiles(limit: route.limits.files) }
       state.partProblem = .tooManyFiles(limit: route.limits.files)
       return
     }
@@ -193,17 +204,28 @@ final class UploadReceiver: Sendable {
   private func endPart(_ state: inout State) {
     let received = state.file.take()
     if state.isEmptyPart { return }
+    let part: ReceivedPart
     if let problem = state.partProblem.take() {
-      state.results.append(UploadResult(state.name, problem))
+      part = .refused(problem, name: state.name)
+    } else if let received {
+      part = .file(received, name: state.name)
+    } else {
       return
     }
-    guard let file = received else { return }
-    do throws(Problem) {
-      let upload = try add(file, named: state.name)
-      state.results.append(UploadResult(state.name, upload, route.tokens, for: principal))
-    } catch {
-      // The other files may still succeed.
-      state.results.append(UploadResult(state.name, error))
+    if state.digest == nil { store(part, &state) } else { state.heldParts.append(part) }
+  }
+
+  private func store(_ part: ReceivedPart, _ state: inout State) {
+    switch part {
+    case .refused(let problem, let name): state.results.append(UploadResult(name, problem))
+    case .file(let file, let name):
+      do throws(Problem) {
+        let upload = try add(file, named: name)
+        state.results.append(UploadResult(name, upload, route.tokens, for: principal))
+      } catch {
+        // The other files may still succeed.
+        state.results.append(UploadResult(name, error))
+      }
     }
   }
 
@@ -215,6 +237,10 @@ final class UploadReceiver: Sendable {
       return try add(file, named: name).response(route.tokens, for: principal)
     case .multipart(let parser):
       try mappingParserErrors { () throws(MultipartError) in try parser.finish() }
+      while !state.heldParts.isEmpty {
+        let part = state.heldParts.removeFirst()
+        store(part, &state)
+      }
       return try state.results.response(for: principal)
     case .json(_, let bytes):
       let response = try route.makeAsset(of: HTTPRequest(head: head, body: bytes), for: principal)
