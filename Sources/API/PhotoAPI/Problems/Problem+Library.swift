@@ -76,6 +76,7 @@ extension Problem {
       self = .assetNotFound(named: identifier.rawValue).naming("assets")
     case .storageFailed(.full, _): self = .insufficientStorage
     case .storageFailed(.readOnly, _): self = .libraryReadOnly
+    case .storageFailed(.outOfDescriptors, _): self = .outOfDescriptors
     case .catalogueFailed, .storageFailed:
       self.init(
         500, "catalogue-failed", "The catalogue failed",

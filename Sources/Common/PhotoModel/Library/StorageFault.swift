@@ -9,6 +9,8 @@ package enum StorageFault: Sendable, Hashable, CustomStringConvertible {
   case failing
   /// A file can't be opened or created.
   case unopenable
+  /// No file descriptor is free for a file. The same call may succeed a moment later.
+  case outOfDescriptors
   /// The file is not a database, or is corrupt.
   case damaged
   /// Another file, or none, has the name of the open catalogue: nothing that is written to it would be found again.
@@ -20,6 +22,7 @@ package enum StorageFault: Sendable, Hashable, CustomStringConvertible {
     case .readOnly: "not writable: the folder or its file system is read-only, or belongs to another user"
     case .failing: "the disk returned an I/O error; see the kernel log"
     case .unopenable: "a file in the data folder can't be opened or created"
+    case .outOfDescriptors: "no file descriptor is free; raise the limit of open files"
     case .damaged: "the catalogue is damaged; restore a backup with photod restore"
     case .replaced:
       "the catalogue's file was moved, deleted or replaced while photod had it open; start photod again"

@@ -19,7 +19,8 @@ extension StorageFault {
     case .SQLITE_FULL: self = .full
     case .SQLITE_READONLY, .SQLITE_PERM: self = .readOnly
     case .SQLITE_IOERR: self = .failing
-    case .SQLITE_CANTOPEN: self = .unopenable
+    // SQLite does not report the `errno` of the call.
+    case .SQLITE_CANTOPEN: self = FileDescriptors.areExhausted ? .outOfDescriptors : .unopenable
     case .SQLITE_CORRUPT, .SQLITE_NOTADB: self = .damaged
     default: return nil
     }
