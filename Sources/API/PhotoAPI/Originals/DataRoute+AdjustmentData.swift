@@ -1,0 +1,47 @@
+import HTTPCore
+import PhotoModel
+
+// The adjustments of an asset as a file: of the type `adjustmentData`.
+
+extension DataRoute {
+  static let adjustmentDataName = "Adjustments.data"
+
+  /// The bytes of the adjustments in their own format: those of another program unchanged, else JSON. `nil` if they are
+  /// those of a sidecar, which is a resource itself.
+  func adjustmentData(
+    of files: AssetFiles, _ principal: Principal
+  ) throws(Problem) -> (type: String, bytes: [UInt8])? {
+    let found = try queries.run { library throws(AssetSourceError) in
+      try library.adjustedAsset(files.asset.localIdentifier, for: principal)
+    }
+    guard let adjustments = found?.adjustments else { throw .resourceNotFound }
+    if adjustments.origin == .imported, files.resources.contains(where: { $0.type == .adjustmentData }) { return nil }
+    if let data = adjustments.foreign?.data { return ("application/octet-stream", data) }
+    return (JSONBody.mediaType, AdjustmentsJSON.document(adjustments))
+  }
+
+  func sendAdjustmentData(
+    _ bytes: [UInt8], type: String, isDownload: Bool, _ head: RequestHead, _ reply: Reply
+  ) throws(Problem) {
+    let validators = Validators(entityTag: EntityTag.strong(over: bytes))
+    let fields: [(name: String, value: String)] = [
+      ("ETag", validators.entityTag ?? ""), ("Cache-Control", QueryService.cacheControl),
+    ]
+    switch Preconditions.evaluate(head, validators) {
+    case .proceed: break
+    case .notModified: return reply.send(HTTPResponse(.notModified, fields))
+    case .failed: throw .preconditionFailed
+    }
+    let disposition = ContentDisposition.value(isDownload ? .attachment : .inline, name: Self.adjustmentDataName)
+    let whole = HTTPResponse(
+      .ok,
+      fields + sender.rangeFields + [
+        ("Content-Type", type), ("Content-Disposition", disposition),
+        ("X-Content-Type-Options", "nosniff"), ("Content-Security-Policy", "sandbox; default-src 'none'"),
+      ], body: bytes)
+    reply.send(
+      whole.applyingByteRanges(
+        for: head, validators: validators, limit: sender.maximumRanges, boundary: Boundary.make,
+        unsatisfiable: { Problem.rangeNotSatisfiable(size: bytes.count).response }))
+  }
+}

@@ -1,0 +1,60 @@
+import HTTPCore
+import PhotoModel
+
+// `GET /v1/assets/{localIdentifier}/resources`: the files of an asset, and those that its adjustments add.
+
+extension DataRoute {
+  /// Lists the files of an asset. Runs on the lookup queue.
+  func list(_ identifier: LocalIdentifier, _ request: HTTPRequest, _ principal: Principal) throws(Problem)
+    -> HTTPResponse
+  {
+    try QueryReader(request.target).finish()
+    let found = try files(of: identifier, includesSidecars: true, principal)
+    var resources = found.resources.map { resource in
+      ResourceJSON(
+        type: resource.type.rawValue, uti: resource.uniformTypeIdentifier, filename: resource.filename,
+        size: resource.size, isLocal: !queries.originals.isInCloud(resource.file))
+    }
+    resources += try edited(found, principal).map { resource in
+      ResourceJSON(
+        type: resource.type.rawValue, uti: resource.uniformTypeIdentifier, filename: resource.filename,
+        size: resource.size, isLocal: true)
+    }
+    let body = JSONBody.encode(ResourceListJSON(resources: resources))
+    return JSONResponse(body, tag: EntityTag.strong(over: body), cacheControl: QueryService.cacheControl)
+      .response(to: request.head)
+  }
+
+  /// A resource that exists because of adjustments.
+  private struct EditedResource {
+    let type: AssetResourceType
+    let uniformTypeIdentifier: String?
+    let filename: String
+    /// `nil`: not known before it is rendered.
+    let size: Int64?
+  }
+
+  /// The render, the adjustments, and the file that they start from.
+  private func edited(_ found: AssetFiles, _ principal: Principal) throws(Problem) -> [EditedResource] {
+    guard found.asset.hasAdjustments, let primary = found.resources.first(where: \.isPrimary) else { return [] }
+    let data = try adjustmentData(of: found, principal)?.bytes
+    var resources: [EditedResource] = []
+    if found.asset.adjustments != nil {
+      resources.append(
+        EditedResource(
+          type: .fullSizePhoto, uniformTypeIdentifier: FullSizePhotos.uniformTypeIdentifier(of: found.asset),
+          filename: FullSizePhotos.filename(of: found.asset), size: nil))
+    }
+    if let data {
+      resources.append(
+        EditedResource(
+          type: .adjustmentData, uniformTypeIdentifier: nil, filename: Self.adjustmentDataName, size: Int64(data.count))
+      )
+    }
+    resources.append(
+      EditedResource(
+        type: .adjustmentBasePhoto, uniformTypeIdentifier: primary.uniformTypeIdentifier, filename: primary.filename,
+        size: primary.size))
+    return resources
+  }
+}

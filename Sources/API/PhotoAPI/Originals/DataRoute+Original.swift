@@ -1,0 +1,82 @@
+import HTTPCore
+import ImageCodec
+import PhotoModel
+
+// One file of an asset, opened and sent.
+
+extension DataRoute {
+  private static let lifetime = "max-age=31536000, immutable"
+
+  /// Opens a file and sends it, on the queue that waits for the disk.
+  ///
+  /// - Parameter opened: called before the file is sent.
+  func sendOriginal(
+    _ resource: AssetResource, of asset: Asset, includesLocation: Bool, isDownload: Bool, isVersioned: Bool,
+    _ head: RequestHead, _ reply: Reply,
+    opened: (PreparedOriginals.Answer) -> Void
+  ) throws(Problem) {
+    let identity = resource.file.identity
+    let validators = Validators(
+      entityTag: entityTag(of: resource, asset, includesLocation: includesLocation),
+      // After adjustments were removed, the original is newer than its file.
+      changed: max(identity.modified / 1_000_000_000, resource.isPrimary ? asset.pictureModificationSeconds : 0))
+    var fields = Self.validatorFields(validators, isVersioned: isVersioned)
+    switch Preconditions.evaluate(head, validators) {
+    case .proceed: break
+    case .notModified: return reply.send(HTTPResponse(.notModified, fields))
+    case .failed: throw .preconditionFailed
+    }
+    let original: ServableOriginal
+    do throws(OriginalFiles.Failure) {
+      original = try files.open(resource, includesLocation: includesLocation, staysOpen: true)
+    } catch {
+      throw error.problem
+    }
+    let format = resource.uniformTypeIdentifier.flatMap(MediaFormat.init(uniformTypeIdentifier:))
+    let type: String
+    switch resource.type {
+    case .sidecar: type = "application/rdf+xml"
+    case .adjustmentData: type = "application/xml"
+    default: type = format?.internetMediaType ?? "application/octet-stream"
+    }
+    fields += sender.rangeFields
+    fields += [
+      (
+        "Content-Disposition",
+        ContentDisposition.value(isDownload ? .attachment : .inline, name: resource.filename)
+      ), ("Image-Result", Self.imageResult(resource, asset)), ("X-Content-Type-Options", "nosniff"),
+      // A user's file must never run as a page of this origin.
+      ("Content-Security-Policy", "sandbox; default-src 'none'; media-src 'self'; style-src 'unsafe-inline'"),
+    ]
+    opened(
+      PreparedOriginals.Answer(
+        original: original, slice: resource.range, type: type, fields: fields, validators: validators))
+    try sender.send(original, resource.range, type: type, fields, validators, head, reply)
+  }
+
+  /// It changes with the file, and with what is removed from it. The name and the favourite flag are not part of it.
+  private func entityTag(of resource: AssetResource, _ asset: Asset, includesLocation: Bool) -> String {
+    let identity = resource.file.identity
+    let form = files.form(includesLocation: includesLocation)
+    return EntityTag.strong(
+      over: Array(
+        "\(asset.localIdentifier) \(asset.contentVersion) \(resource.type.rawValue) \(identity.inode) \(identity.size) \(identity.modified) \(form)"
+          .utf8))
+  }
+
+  private static func validatorFields(
+    _ validators: Validators, isVersioned: Bool
+  ) -> [(name: String, value: String)] {
+    [("ETag", validators.entityTag ?? "")] + validators.lastModifiedField
+      + [("Cache-Control", isVersioned ? "private, \(lifetime)" : QueryService.cacheControl)]
+  }
+
+  /// The facts that PhotoKit's requestImageDataAndOrientation returns with the data. Only the primary file has a known
+  /// orientation.
+  private static func imageResult(_ resource: AssetResource, _ asset: Asset) -> String {
+    var members: [String] = []
+    if resource.isPrimary { members.append("orientation=\(asset.orientation.rawValue)") }
+    if let type = resource.uniformTypeIdentifier { members.append("uti=\"\(type)\"") }
+    return members.joined(separator: ", ")
+  }
+}

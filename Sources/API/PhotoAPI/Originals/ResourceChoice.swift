@@ -1,0 +1,44 @@
+import PhotoModel
+
+/// Which file of an asset a request names.
+enum ResourceChoice: Sendable {
+  /// The file of a version of the asset.
+  case version
+  /// The first file of a type.
+  case resource(String)
+
+  func names(_ type: AssetResourceType) -> Bool {
+    if case .resource(let name) = self { name == type.rawValue } else { false }
+  }
+
+  /// Whether it is the render of an adjusted picture.
+  func isRender(of version: ImageVersion) -> Bool {
+    if case .version = self { version == .current } else { names(.fullSizePhoto) }
+  }
+
+  var mayBeSidecar: Bool {
+    switch self {
+    case .version: false
+    case .resource(let type):
+      [AssetResourceType.sidecar, .adjustmentData].contains { $0.rawValue == type }
+    }
+  }
+
+  /// The file among those of an asset. Throws 404.
+  func file(
+    of version: ImageVersion, among resources: [AssetResource], isAdjusted: Bool
+  ) throws(Problem) -> AssetResource {
+    let found: AssetResource? =
+      switch (self, version) {
+      case (.resource, _) where isAdjusted && names(.adjustmentBasePhoto): resources.first(where: \.isPrimary)
+      case (.resource(let type), _): resources.first { $0.type.rawValue == type }
+      // For a photograph with a RAW file and a JPEG, the original is the RAW file.
+      case (.version, .original):
+        resources.first { $0.type == .alternatePhoto } ?? resources.first(where: \.isPrimary)
+      case (.version, .current), (.version, .unadjusted): resources.first(where: \.isPrimary)
+      }
+    if let found { return found }
+    if case .resource = self { throw Problem.resourceNotFound.naming("type") }
+    throw .resourceNotFound
+  }
+}
