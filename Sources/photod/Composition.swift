@@ -190,9 +190,9 @@ struct Composition: Sendable {
 
   private func maintenance(_ services: Services, _ api: PhotoAPI) -> Maintenance {
     Maintenance(
-      catalogue: services.catalogue, images: services.images.manager, results: services.results,
-      streams: services.streams, access: services.access, caching: services.caching,
-      history: settings.changes.history, files: services.files,
+      catalogue: services.catalogue, images: services.images.manager, frames: services.images.frames,
+      background: services.images.background, results: services.results, streams: services.streams,
+      access: services.access, caching: services.caching, history: settings.changes.history, files: services.files,
       formerPictures: FormerPictures(
         catalogue: services.catalogue, frames: services.images.frames, renders: services.renders,
         stop: services.stop, deadline: settings.render.limits.deadline),

@@ -11,6 +11,9 @@ import PhotoModel
 struct Maintenance: Sendable {
   let catalogue: Catalogue
   let images: ImageManager
+  let frames: FrameStore
+  /// Is started when the disk cache gets its folder.
+  let background: BackgroundRunner
   let results: FetchResultStore
   let streams: ChangeStreams
   let access: AccessRegistry
@@ -48,7 +51,8 @@ struct Maintenance: Sendable {
   }
 
   /// Once a second: picks up changes by other processes (`photod scan` changes the catalogue, `photod token` the
-  /// tokens), sends stream heartbeats, ends expired requests and leases, and closes idle originals.
+  /// tokens), sends stream heartbeats, ends expired requests and leases, closes idle originals, and opens the disk
+  /// cache that another daemon has released.
   private func tick() {
     access.refresh()
     catalogue.checkForExternalChanges()
@@ -57,6 +61,7 @@ struct Maintenance: Sendable {
     results.expire()
     caching.tick()
     api.tick()
+    if frames.reopen() { background.start() }
   }
 
   /// Removes history older than the configured retention, in small steps.

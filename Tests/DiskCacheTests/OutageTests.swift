@@ -164,7 +164,7 @@ struct OutageTests {
     #expect(try cache.rows().count == 20)
   }
 
-  @Test("a second store on a folder is off and logs it once; it can open the folder after the first one closes")
+  @Test("a second store on a folder is off and logs it once; it opens the folder after the first one closes")
   func taken() throws {
     let cache = try TemporaryCache()
     let first = cache.open()
@@ -176,8 +176,45 @@ struct OutageTests {
     #expect(!second.finds(1) && !second.contains(Sample.key(1), .frame) && !first.finds(2))
     first.close()
     #expect(first.statistics.isOff && !first.finds(1))
-    let third = cache.open()
-    #expect(third.finds(1) && !third.statistics.isOff)
+    #expect(second.reopen() && !second.reopen())
+    #expect(second.finds(1) && !second.statistics.isOff)
+    #expect(cache.lines == ["error disk cache disabled", "info disk cache enabled"])
+    second.keep(3)
+    #expect(second.finds(3) && second.statistics.dropped == 0)
+    #expect(!first.reopen(), "a closed store stays off")
+  }
+
+  @Test("attempts to open a folder that another store uses are silent, and end when the store is closed")
+  func stillTaken() throws {
+    let cache = try TemporaryCache()
+    let first = cache.open()
+    let second = cache.open()
+    for _ in 0..<3 { #expect(!second.reopen()) }
+    #expect(second.statistics.isOff && second.statistics.failures == 0)
+    #expect(cache.lines == ["error disk cache disabled"])
+    second.close()
+    first.close()
+    #expect(!second.reopen() && second.statistics.isOff)
+    #expect(!cache.open().statistics.isOff)
+  }
+
+  @Test("a store whose folder another store takes during an outage is off until it is free again")
+  func takenLater() throws {
+    let cache = try TemporaryCache()
+    let first = cache.open()
+    first.keep(1)
+    cache.refuse { $0 == .writeFile ? EIO : 0 }
+    first.keep(2)
+    cache.refuse { _ in 0 }
+    let second = cache.open()
+    cache.advance(.seconds(30))
+    first.keep(3)
+    #expect(first.statistics.isOff && first.statistics.dropped == 2 && !first.reopen())
+    second.keep(4)
+    second.close()
+    #expect(first.reopen() && first.finds(1) && first.finds(4) && !first.finds(3))
+    first.keep(5)
+    #expect(first.finds(5) && !first.statistics.isSuspended)
   }
 
   @Test("a store without capacity is off and creates no file")

@@ -79,6 +79,21 @@ struct MetricsTests {
     #expect((second["process_cpu_seconds_total"] ?? 0) > cpu)
   }
 
+  @Test("a daemon that starts while another process has its disk cache opens it when that has ended")
+  func diskCacheInUse() throws {
+    let folders = try TestDaemon.Folders()
+    try FileManager.default.createDirectory(atPath: folders.data + "/cache", withIntermediateDirectories: true)
+    let lock = open(folders.data + "/cache/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    try #require(lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
+    let daemon = try TestDaemon(serving: folders)
+    let first = try Exposition(try daemon.get("/metrics"))["photod_disk_cache_unavailable"]
+    close(lock)
+    #expect(first == 1)
+    try daemon.until("the disk cache is open") {
+      try Exposition(try daemon.get("/metrics"))["photod_disk_cache_unavailable"] == 0
+    }
+  }
+
   @Test("the metrics are well-formed and in a stable order")
   func form() throws {
     let daemon = try Self.daemon()

@@ -27,7 +27,7 @@ package final class DiskStore: Sendable {
   /// entries are removed later on the store's own queue.
   ///
   /// Never fails. If the folder is unusable, the next `store` after `limits.retryDelay` tries again. If another store
-  /// has the folder open, in this process or another, this store stays off.
+  /// has the folder open, in this process or another, this store is off until `reopen` finds the folder free.
   ///
   /// - Parameters:
   ///   - folder: the absolute path of a folder that contains nothing else.
@@ -98,6 +98,12 @@ package final class DiskStore: Sendable {
   /// - Returns: false if some may still be there: the disk is not writable now, or the store is off although it has a
   ///   capacity.
   package func removeEntries(of subjects: some Sequence<Subject>) -> Bool { writer.remove(Set(subjects)) }
+
+  /// Opens the folder if another store had it open before and has closed it. Call it at intervals: a daemon that
+  /// replaces another may start before that has ended. Takes one lock, unless the store waits for its folder.
+  ///
+  /// - Returns: whether the store was off for that reason and is on now.
+  package func reopen() -> Bool { writer.reopen() }
 
   /// The content of the store, and counters since it was opened. Takes one lock and does not touch the disk.
   package var statistics: DiskStoreStatistics { writer.buffer.withLock { $0.statistics } }

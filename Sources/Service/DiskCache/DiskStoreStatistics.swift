@@ -28,7 +28,7 @@ package struct DiskStoreStatistics: Sendable, Hashable {
   package var failures = 0
 
   /// The store is off and neither finds nor stores anything: its capacity is 0, it is closed, or another store uses the
-  /// folder.
+  /// folder (see `DiskStore.reopen`).
   package var isOff = false
   /// The store accepts no entries because a write failed; it resumes when writing works again.
   package var isSuspended = false

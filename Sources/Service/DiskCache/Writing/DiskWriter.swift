@@ -79,6 +79,24 @@ final class DiskWriter: @unchecked Sendable {
     }
   }
 
+  /// Opens the folder if another store used it. Returns whether the store was off for that reason and is on now.
+  func reopen() -> Bool {
+    guard buffer.withLock({ $0.isWaitingForFolder }) else { return false }
+    return queue.sync {
+      guard buffer.withLock({ $0.isWaitingForFolder }) else { return false }
+      do { _ = try openIndex() } catch {
+        fail(DiskFault(error))
+        return false
+      }
+      guard buffer.withLock({ $0.folderOpened() }) else {
+        end()
+        return false
+      }
+      logger.info("disk cache enabled", metadata: ["folder": "\(folder.path)"])
+      return true
+    }
+  }
+
   func close() {
     guard buffer.withLock({ $0.turnOff() }) else { return }
     queue.sync { end() }
@@ -245,12 +263,11 @@ final class DiskWriter: @unchecked Sendable {
     sweep = nil
     lock = nil
     if case .folderInUse = fault {
-      if buffer.withLock({ $0.turnOff() }) {
+      if buffer.withLock({ $0.folderTaken() }) {
         logger.error(
           "disk cache disabled",
           metadata: ["reason": "folder used by another process", "folder": "\(folder.path)"])
       }
-      _ = buffer.withLock { $0.batchFinished(hasMore: false) }
       return
     }
     if case .indexDamaged = fault { folder.removeIndex() }

@@ -48,6 +48,8 @@ struct WriteBuffer {
   private var pendingBytes = 0
   private var indexUpdates: [EntryName: IndexUpdate] = [:]
   private var lastUse: Int64 = 0
+  /// The store is off because another store uses the folder, and it is not closed.
+  private(set) var isWaitingForFolder = false
   /// A turn of the writer is running or scheduled.
   private(set) var isScheduled = false
   /// After a failure: when to write again.
@@ -216,14 +218,37 @@ struct WriteBuffer {
   /// Records that writing failed. Returns whether to log: once, until `recovered`.
   mutating func failed(now: ContinuousClock.Instant) -> Bool {
     statistics.failures += 1
-    statistics.dropped += writing.count + waiting.count
-    writing = [:]
-    waiting = [:]
-    pendingBytes = 0
+    dropAll()
     retryAt = now + limits.retryDelay
     isScheduled = false
     defer { statistics.isSuspended = true }
     return !statistics.isSuspended
+  }
+
+  /// Records that another store uses the folder. Returns whether to log: once, until `folderOpened`.
+  mutating func folderTaken() -> Bool {
+    isScheduled = false
+    // A closed store stays closed.
+    if statistics.isOff { return false }
+    dropAll()
+    // The other store changes the rows that these are about.
+    indexUpdates = [:]
+    (statistics.isOff, isWaitingForFolder) = (true, true)
+    return true
+  }
+
+  /// Records that the folder is this store's now. Returns false if the store was closed meanwhile.
+  mutating func folderOpened() -> Bool {
+    guard isWaitingForFolder else { return false }
+    (statistics.isOff, isWaitingForFolder) = (false, false)
+    return true
+  }
+
+  private mutating func dropAll() {
+    statistics.dropped += writing.count + waiting.count
+    writing = [:]
+    waiting = [:]
+    pendingBytes = 0
   }
 
   /// Records that a batch was written. Returns whether to log.
@@ -243,6 +268,7 @@ struct WriteBuffer {
 
   /// Turns the buffer off. Returns whether it was on.
   mutating func turnOff() -> Bool {
+    isWaitingForFolder = false
     defer { statistics.isOff = true }
     return !statistics.isOff
   }

@@ -25,6 +25,11 @@ package struct FrameStore: Sendable {
   /// Whether a disk store is configured. Without one, derivatives need not be made.
   var isEnabled: Bool { disk != nil }
 
+  /// Opens the store if another process used its folder and has ended (`DiskStore.reopen`).
+  ///
+  /// - Returns: whether the store was off for that reason and is on now.
+  package func reopen() -> Bool { disk?.reopen() ?? false }
+
   /// Whether the disk has room for derivatives that are made before a request: they must not evict each other.
   var hasRoomForBackgroundWork: Bool {
     guard let disk else { return false }
