@@ -16,6 +16,7 @@ struct PreviewServiceTests {
     let originals = InMemoryOriginals()
     let clock = ImageManagerHarness.Clock()
     let budget = ByteBudget(capacityBytes: 64 << 20)
+    let lane: RenderLane
     let service: PreviewService
     let file = JPEGFile { $0.quality = 95 }.encoded(Scene(seed: 3).pixels(width: 400, height: 300))
     let asset: Asset
@@ -24,9 +25,9 @@ struct PreviewServiceTests {
       var limits = PreviewService.Limits()
       change(&limits)
       let clock = clock
+      lane = RenderLane(label: "test.render", workers: 2, budget: budget)
       service = PreviewService(
-        originals: originals.store, lane: RenderLane(label: "test.render", workers: 2, budget: budget),
-        codecLimits: CodecLimits(), limits: limits, now: { clock.now })
+        originals: originals.store, lane: lane, codecLimits: CodecLimits(), limits: limits, now: { clock.now })
       asset = originals.add(file)
     }
 
@@ -173,6 +174,34 @@ struct PreviewServiceTests {
     harness.clock.advance(by: .seconds(2))
     harness.service.expire()
     await eventually { harness.budget.bytesInUse == 0 }
+  }
+
+  @Test("a render that waits for memory gets that of sessions, of the one that was unused for longest first")
+  func memoryShortage() async throws {
+    let harness = Harness()
+    _ = try await harness.outcome([]).get()
+    await eventually { harness.lane.runningCount == 0 }
+    let proxyBytes = harness.budget.bytesInUse
+    harness.clock.advance(by: .seconds(1))
+    _ = try await harness.outcome([], "second").get()
+    await eventually { harness.lane.runningCount == 0 }
+    #expect(proxyBytes > 0 && harness.budget.bytesInUse == 2 * proxyBytes)
+    let log = EventLog()
+    let capacity = harness.budget.capacityBytes
+    harness.lane.submit(.normal, bytes: capacity - proxyBytes) { [service = harness.service] _ in
+      log.append("large, beside \(service.proxyCount)")
+    }
+    #expect(await log.next() == "large, beside 1")
+    await eventually { harness.lane.runningCount == 0 }
+    // The one that is left needs no new decode.
+    _ = try await harness.outcome([.tone(.tint, 0.5)], "second").get()
+    #expect(harness.originals.opened == 2)
+    harness.lane.submit(.normal, bytes: capacity) { _ in log.append("all") }
+    #expect(await log.next() == "all")
+    await eventually { harness.budget.bytesInUse == 0 }
+    // A session whose proxy is gone decodes its picture again.
+    _ = try await harness.outcome([.tone(.tint, 0.25)], "second").get()
+    #expect(harness.originals.opened == 3 && harness.service.proxyCount == 1)
   }
 
   @Test("another picture or another content needs a new proxy; its size is limited")

@@ -44,8 +44,8 @@ package final class RenderLane: Sendable {
     var nextNumber: UInt64 = 0
     var running = 0
     var runningBackground = 0
-    /// Called once when the next entry waits for memory.
-    var onMemoryShortage: (@Sendable () -> Void)?
+    /// Called once when the next entry waits for memory, by the holders of memory that can be given back.
+    var onMemoryShortage: [ObjectIdentifier: @Sendable () -> Void] = [:]
 
     /// The next entry to start. Amortised logarithmic.
     mutating func first() -> (position: QueuePosition, entry: Entry)? {
@@ -187,14 +187,11 @@ package final class RenderLane: Sendable {
   }
 
   /// Calls `body` once, on the lane's queue, when the first entry of the queue waits for memory: so that memory which is
-  /// not needed at once can be given back. Replaces an earlier body that was not called yet.
-  package func onMemoryShortage(_ body: @escaping @Sendable () -> Void) {
+  /// not needed at once can be given back. Replaces an earlier body of the same holder that was not called yet.
+  package func onMemoryShortage(of holder: AnyObject, _ body: @escaping @Sendable () -> Void) {
+    let holder = ObjectIdentifier(holder)
     // Released after the lock.
-    let replaced = state.withLock { state in
-      let earlier = state.onMemoryShortage
-      state.onMemoryShortage = body
-      return earlier
-    }
+    let replaced = state.withLock { $0.onMemoryShortage.updateValue(body, forKey: holder) }
     withExtendedLifetime(replaced) {}
   }
 
@@ -207,13 +204,14 @@ package final class RenderLane: Sendable {
 
   /// Takes the next work and its memory, if a worker is free for it.
   private func next() -> AdmittedWork? {
-    var onMemoryShortage: (@Sendable () -> Void)?
+    var onMemoryShortage: [@Sendable () -> Void] = []
     let admitted = state.withLock { state -> AdmittedWork? in
       guard state.running < workers, let (first, entry) = state.first() else { return nil }
       guard entry.priority.isInteractive || state.runningBackground < backgroundWorkers else { return nil }
       var found = budget.tryReserve(entry.bytes).map { (first, entry, $0) }
       if found == nil {
-        onMemoryShortage = state.onMemoryShortage.take()
+        onMemoryShortage = Array(state.onMemoryShortage.values)
+        state.onMemoryShortage = [:]
         if state.running == 0 { found = state.laterEntry(fitting: budget) }
       }
       guard let (position, entry, reservation) = found else { return nil }
@@ -225,7 +223,7 @@ package final class RenderLane: Sendable {
       return AdmittedWork(work: entry.work, reservation: reservation, isBackground: isBackground)
     }
     // On the queue, because the caller may hold a lock.
-    if let onMemoryShortage { interactive.async(execute: onMemoryShortage) }
+    for body in onMemoryShortage { interactive.async(execute: body) }
     return admitted
   }
 

@@ -59,7 +59,7 @@ final class EarlyRenders: Sendable {
 
   /// A render waits for bytes, with its memory.
   func suspended() {
-    renderLane.onMemoryShortage { [weak self] in
+    renderLane.onMemoryShortage(of: self) { [weak self] in
       guard let self else { return }
       remove(state.withLock { $0 }.filter { $0.dropForMemory() }, .dropped)
     }

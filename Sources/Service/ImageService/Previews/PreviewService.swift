@@ -5,8 +5,9 @@
 //                such request starts on the render lane
 //             -> render the operations of the latest request from the proxy, on the render lane -> one JPEG
 //
-// A session belongs to a client of a principal. Its proxy stays reserved in the memory budget until its lease ends. The
-// decode belongs to the session too, not to a request: an editor sends requests more often than a decode ends.
+// A session belongs to a client of a principal. Its proxy stays reserved in the memory budget until its lease ends, or
+// until work of the render lane waits for memory: then the proxies that were unused for longest are given up. The decode
+// belongs to the session too, not to a request: an editor sends requests more often than a decode ends.
 
 import ImageCodec
 import ImageRender
@@ -199,7 +200,28 @@ package final class PreviewService: Sendable {
 
   /// The proxy is made: the latest request is rendered from it.
   private func finished(_ decode: Decode, _ key: Key, _ proxy: Proxy) {
-    if let session = endDecode(decode, key, proxy) { submit(session.request, session.task, proxy) }
+    guard let session = endDecode(decode, key, proxy) else { return }
+    watchMemory()
+    submit(session.request, session.task, proxy)
+  }
+
+  /// Gives up proxies while other work waits for memory, so that a picture which nobody edits at the moment delays no
+  /// render for the rest of its lease. The session's next request decodes the picture again.
+  private func watchMemory() {
+    lane.onMemoryShortage(of: self) { [weak self] in self?.releaseOldestProxy() }
+  }
+
+  /// One proxy at a time: its release makes the lane look for memory again.
+  private func releaseOldestProxy() {
+    let (proxy, hasMore) = sessions.withLock { sessions -> (Proxy?, Bool) in
+      let holders = sessions.filter { $0.value.proxy != nil }
+      guard let oldest = holders.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return (nil, false) }
+      sessions[oldest.key]?.proxy = nil
+      return (oldest.value.proxy, holders.count > 1)
+    }
+    if hasMore { watchMemory() }
+    // Only now is it released, unless a render uses it: then at the end of that.
+    withExtendedLifetime(proxy) {}
   }
 
   private func failed(_ decode: Decode, _ key: Key, _ error: ImageServiceError) {
@@ -227,7 +249,7 @@ package final class PreviewService: Sendable {
     let imageRequest = ImageRequest(targetSize: request.targetSize, deliveryMode: .fastFormat, format: .jpeg)
     let plan = RenderPlanner().plan(proxy.header, proxy.header.sized(imageRequest, request.adjustments))
     // On several cores: a client waits for this picture, and has one preview at a time.
-    submit(bytes: plan.stagedPeakBytes, stop: task.stop) { [self] _ throws(ImageServiceError) in
+    submit(bytes: plan.stagedPeakBytes, beside: proxy.reservation.bytes, stop: task.stop) { [self] _ throws(ImageServiceError) in
       let image = try codec { () throws(CodecError) in
         let renderer = try Renderer(
           plan, source: proxy.source, transforms: transforms, stages: lane.stages, limits: codecLimits, stop: task.stop)
@@ -241,13 +263,16 @@ package final class PreviewService: Sendable {
   }
 
   /// Queues a step with its memory. Either it ends, or `failed` is called.
+  ///
+  /// - Parameter heldBytes: what the step itself holds until it ends. A step that can't fit beside that would wait for
+  ///   ever, and all others after it.
   private func submit(
-    bytes: Int, stop: StopFlag,
+    bytes: Int, beside heldBytes: Int = 0, stop: StopFlag,
     _ step: @escaping @Sendable (ByteBudget.Reservation) throws(ImageServiceError) -> Void,
     orElse failed: @escaping @Sendable (ImageServiceError) -> Void
   ) {
-    guard bytes <= lane.capacityBytes else {
-      return failed(.overBudget(needed: bytes, budget: lane.capacityBytes))
+    guard bytes + heldBytes <= lane.capacityBytes else {
+      return failed(.overBudget(needed: bytes + heldBytes, budget: lane.capacityBytes))
     }
     lane.submit(.high, bytes: bytes) { reservation in
       do throws(ImageServiceError) {
