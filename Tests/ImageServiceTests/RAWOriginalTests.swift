@@ -164,12 +164,40 @@ struct RAWOriginalTests {
     ("too small a budget", nil, true, 40 << 20, 0),
   ]
 
-  @Test("if development fails, the largest preview is the final frame", arguments: fallbacks.indices)
+  @Test("if development fails, the largest preview is the last frame, which is degraded", arguments: fallbacks.indices)
   func fallback(_ i: Int) async {
     let (name, failure, developsRAW, budget, decodes) = Self.fallbacks[i]
     let decoder = Developer(failure: failure, developsRAW: developsRAW)
-    let found = summary(await developed(by: decoder, side: 1000, budget: budget))
+    let deliveries = await developed(by: decoder, side: 1000, budget: budget)
+    let found = summary(deliveries)
     #expect(found.last == "final preview 600" && decoder.requests.count == decodes, "\(name): \(found)")
+    guard case .final(let frame) = deliveries.last else { return }
+    #expect(frame.result.isDegraded && frame.derivation.isSmallPreview, "\(name)")
+  }
+
+  @Test("a preview with the requested pixels, or all but a fiftieth of them, is not degraded", arguments: [120, 606])
+  func notDegraded(_ side: Int) async {
+    let deliveries = await developed(by: Developer(developsRAW: false), side: side)
+    guard case .final(let frame) = deliveries.last else { return Issue.record("\(summary(deliveries))") }
+    #expect(!frame.result.isDegraded && !frame.derivation.isSmallPreview)
+  }
+
+  @Test("a preview that is too small is kept in memory, so that development is tried once, and is degraded there too")
+  func keptInMemory() async {
+    let decoder = Developer(failure: .decoderFailed(.raw, .unsupported))
+    let harness = ImageManagerHarness {
+      $0.decoder = decoder
+      $0.cacheBytes = 8 << 20
+    }
+    let asset = harness.originals.add(Self.smallPreviews)
+    let request = ImageRequest(targetSize: .size(PixelSize(width: 1000, height: 1000)), format: .jpeg)
+    for source in [ImageResult.Source.preview, .memory] {
+      guard case .final(let frame) = await harness.deliveries(asset, request).last else {
+        return Issue.record("no frame")
+      }
+      #expect(frame.result.source == source && frame.result.isDegraded)
+    }
+    #expect(decoder.requests.count == 1)
   }
 
   @Test("an interrupted decoder is an error, because a later attempt may succeed")

@@ -32,7 +32,7 @@ package struct ImageFrame: Sendable {
     self.init(
       bytes: frame.bytes, format: frame.format,
       result: ImageResult(
-        requestID: requestID, isDegraded: false, size: frame.size, source: .memory,
+        requestID: requestID, isDegraded: frame.derivation.isSmallPreview, size: frame.size, source: .memory,
         isHighDynamicRange: frame.isHighDynamicRange),
       timings: StageTimings(), derivation: frame.derivation, cached: frame, bytesOwner: frame.hold())
   }

@@ -122,6 +122,9 @@ struct FullSizePhotos: Sendable {
       // A smaller picture stands in for an image, not for data.
       case .final(let frame) where frame.result.isInCloud:
         answer.reply.send(Problem(ImageServiceError.inCloud).response)
+      case .final(let frame) where frame.result.isDegraded:
+        let what = "a RAW file that can't be developed here, and whose previews have fewer pixels than the picture"
+        answer.reply.send(Problem(ImageServiceError.codec(.unsupported(what))).response)
       // A file with a strong tag must show the whole picture.
       case .final(let frame) where frame.result.isIncomplete:
         answer.reply.send(Problem(ImageServiceError.codec(.malformed("the original is damaged", offset: nil))).response)

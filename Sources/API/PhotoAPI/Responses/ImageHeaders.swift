@@ -210,6 +210,7 @@ extension Derivation {
     case .original, .sharedDecode, .file, .tile: .original
     case .derivative: .derivative
     case .transcoded(let jpeg): jpeg.source
+    case .smallPreview: .preview
     }
   }
 

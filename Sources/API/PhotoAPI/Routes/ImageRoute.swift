@@ -175,7 +175,8 @@ struct ImageRoute: Sendable {
       form: image.form, headers: image.headers, head: attempt.head, maximumRanges: maximumRanges,
       requestID: image.context.requestID, reply: attempt.reply, logger: logger
     ) { [head = attempt.head, reply = attempt.reply, caller = attempt.caller] frame in
-      guard storesResponse, let cached = frame.cached else { return }
+      // A degraded frame has no entity tag, so it has no prepared 304 either.
+      guard storesResponse, let cached = frame.cached, !frame.result.isDegraded else { return }
       storeResponse(cached, image.form, image.headers, reply, head, caller, generation: generation)
       // The upgrade may have ended since the check above.
       if let upgrade = image.upgrade, !upgrades.isPendingOrRefused(upgrade.key) {

@@ -126,14 +126,20 @@ package struct RenderPlanner: Sendable {
     return plan(developed, wanted)
   }
 
-  /// Whether the previews of a RAW file, whose sensor data can be developed, have fewer pixels than the request, or
-  /// another aspect ratio. Cameras cut a few rows and columns off their largest preview, so a fiftieth is no difference
-  /// (``RAWPreview/hasAspect(of:)``).
+  /// Whether the sensor data of a RAW file can be developed, and its previews do not serve
+  /// (``previewsLackPixels(_:_:)``).
   package func needsDevelopment(_ header: ImageHeader, _ wanted: SizedRequest) -> Bool {
     guard let raw = header.raw, let sensor = raw.sensor else { return false }
+    return raw.developedSize != sensor.size || previewsLackPixels(header, wanted)
+  }
+
+  /// Whether the previews of a RAW file have fewer pixels than the request, or another aspect ratio. Cameras cut a few
+  /// rows and columns off their largest preview, so a fiftieth is no difference (``RAWPreview/hasAspect(of:)``). False
+  /// for other files.
+  package func previewsLackPixels(_ header: ImageHeader, _ wanted: SizedRequest) -> Bool {
+    guard header.raw != nil else { return false }
     let (found, asked) = (finishedSize(header, wanted), wanted.sizes.output)
-    return raw.developedSize != sensor.size || found.width * 50 < asked.width * 49
-      || found.height * 50 < asked.height * 49
+    return found.width * 50 < asked.width * 49 || found.height * 50 < asked.height * 49
   }
 
   /// The size of the final frame from a file's previews.

@@ -17,6 +17,10 @@ package enum Derivation: Sendable, Hashable {
   case tile
   /// A JPEG XL from the finished JPEG that was made in this way: see ``JPEGTranscoding``.
   indirect case transcoded(Derivation)
+  /// From the largest preview of a RAW file, with fewer pixels than the request, because the sensor data could not be
+  /// developed. Such a frame is degraded and kept in memory only: after LibRaw was installed or the memory budget
+  /// raised, which takes a restart, the picture is developed.
+  indirect case smallPreview(Derivation)
 
   /// - Parameters:
   ///   - decodedEighths: the scale at which the frame was decoded.
@@ -33,6 +37,16 @@ package enum Derivation: Sendable, Hashable {
     case .tile: "tile@\(TilePass.epoch)"
     case .file: "file@\(LocationRemoval.epoch)"
     case .transcoded(let jpeg): "transcoded \(jpeg.text)"
+    case .smallPreview(let frame): "small preview \(frame.text)"
+    }
+  }
+
+  /// Whether the frame shows less than the original could.
+  package var isSmallPreview: Bool {
+    switch self {
+    case .smallPreview: true
+    case .transcoded(let jpeg): jpeg.isSmallPreview
+    case .original, .sharedDecode, .derivative, .file, .tile: false
     }
   }
 
@@ -41,8 +55,8 @@ package enum Derivation: Sendable, Hashable {
     if case .transcoded = self { true } else { false }
   }
 
-  /// Every possible derivation. Stored frames refer to positions in this array, so the order must not change within an
-  /// epoch.
+  /// Every derivation of a frame that a client or the disk may keep. Stored frames refer to positions in this array, so
+  /// the order must not change within an epoch.
   package static let all: [Derivation] = {
     let scales = [1, 2, 4, 8]
     let direct: [Derivation] =

@@ -93,9 +93,12 @@ package final class FrameCache: Sendable {
 
   /// Stores a frame and evicts others to make room. `nil` if the frame is too large or no other frame can be evicted.
   ///
-  /// The frame must be final and complete, and its source file must have been unchanged after the read.
+  /// The frame must be final and complete, and its source file must have been unchanged after the read. The one kind of
+  /// degraded frame that may be kept is ``Derivation/smallPreview(_:)``.
   package func store(_ frame: ImageFrame, for key: RenditionKey) -> CachedFrame? {
-    precondition(!frame.result.isDegraded && !frame.result.isIncomplete, "only final, complete frames are kept")
+    precondition(
+      frame.result.isDegraded == frame.derivation.isSmallPreview && !frame.result.isIncomplete,
+      "only final, complete frames are kept")
     if let pinned = storePinned(frame, for: key) { return pinned }
     let cost = CachedFrame.cost(of: frame)
     guard cost <= capacityBytes / Self.capacityDivisor, makeRoom(for: cost) else { return nil }

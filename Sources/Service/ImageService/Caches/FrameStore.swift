@@ -61,7 +61,9 @@ package struct FrameStore: Sendable {
       timings: .init(), derivation: info.derivation)
   }
 
+  /// Stores a final frame, unless it is a ``Derivation/smallPreview(_:)``.
   func store(_ frame: ImageFrame, for key: RenditionKey) {
+    guard !frame.derivation.isSmallPreview else { return }
     var info = StoredFrameHeader(format: frame.format, size: frame.result.size, derivation: frame.derivation)
     // A JPEG's gain map is seen in its bytes.
     info.isHighDynamicRange = frame.result.isHighDynamicRange && frame.format != .jpeg

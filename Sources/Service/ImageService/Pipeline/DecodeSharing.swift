@@ -142,7 +142,10 @@ struct SharedRender: Sendable {
   /// The final frame of one of the jobs.
   func frame(_ image: RenderedImage, for job: RenderJob, stepBegan: ContinuousClock.Instant) -> ImageFrame {
     let unsharedEighths = RenderPlanner().eighths(plan.header, job.wanted)
-    let derivation = Derivation(decodedEighths: image.decodedEighths, unsharedEighths: unsharedEighths)
+    var derivation = Derivation(decodedEighths: image.decodedEighths, unsharedEighths: unsharedEighths)
+    if job.asset.mediaType == .image, RenderPlanner().previewsLackPixels(plan.header, job.wanted) {
+      derivation = .smallPreview(derivation)
+    }
     return FrameAttributes(job, plan.header.source, derivation: derivation, isDegraded: false, stepBegan: stepBegan)
       .frame(image)
   }

@@ -18,7 +18,7 @@ struct FrameAttributes: Sendable {
     stepBegan: ContinuousClock.Instant
   ) {
     asset = job.asset
-    self.isDegraded = isDegraded
+    self.isDegraded = isDegraded || derivation.isSmallPreview
     self.source = source == .original && job.hasFetched.load(ordering: .relaxed) ? .network : source
     self.derivation = derivation
     queueTime = job.queueTime(before: stepBegan)

@@ -1,6 +1,7 @@
 // Final frames that are developed from the sensor data of a RAW file, because its previews have too few pixels or another
 // aspect ratio. That takes a second or more, so the largest preview is the degraded frame; and if it fails, because the
-// camera is not supported, the file is damaged, or there is not enough memory, the preview is the final frame.
+// camera is not supported, the file is damaged, or there is not enough memory, the preview is the last frame, and
+// degraded.
 
 import ImageCodec
 import ImageRender
