@@ -58,6 +58,22 @@ struct FullSizePhotoTests {
     }
   }
 
+  @Test(
+    "a 16-bit picture with alpha keeps its bits when it is turned, and has 8 when its colours are changed",
+    arguments: [(#"{"type": "rotate", "quarterTurns": 1}"#, 16), (#"{"type": "exposure", "ev": 0.5}"#, 8)])
+  func deep(_ operation: String, _ bits: Int) throws {
+    let source = DeepPixels(width: 40, height: 30, channels: 4) { x, y, channel in
+      channel == 3 ? 65_535 - UInt16(y) : UInt16(x * 1501 + y * 7)
+    }
+    let daemon = try TestDaemon { try $0.put(source.png(), "deep.png") }
+    let asset = "/v1/assets/\(try daemon.identifier("deep.png"))"
+    let edit = #"{"operations": [\#(operation)]}"#
+    #expect(try daemon.post(asset + "/adjustments", edit, method: "PUT").status == 200)
+    let answer = try daemon.get(asset + "/data")
+    #expect(answer.status == 200 && answer["Content-Type"] == "image/png")
+    #expect(try #require(DeepPixels.decoded(answer.body)).bits == bits)
+  }
+
   @Test("it is stored once, sent from its file by ranges, and found again after a restart and a revert")
   func stored() throws {
     let folders = try Self.library()

@@ -72,6 +72,8 @@ struct FullSizePhotos: Sendable {
     let format = Self.format(of: asset)
     var imageRequest = ImageRequest(format: format, quality: format == .jpeg ? quality(of: asset) : nil)
     imageRequest.dynamicRange = .preserve
+    // The renderer takes 8 unless the original has more and only crops, turns and flips edit it.
+    if format == .png { imageRequest.bitDepth = 16 }
     let wanted = ResolvedRequest(imageRequest, for: asset)
     let headers = ImageHeaders(
       wanted, isNegotiated: false, isAutomatic: false, isVersioned: isVersioned, isPublic: false)
