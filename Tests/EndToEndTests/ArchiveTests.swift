@@ -196,6 +196,27 @@ struct ArchiveTests {
     #expect(try Self.entries(after.body).map(\.name) == ["b.jpg", "photod-errors.txt"])
   }
 
+  @Test("a file that was written in place and got its old time back gives another archive, with its own checksum")
+  func writtenInPlace() throws {
+    let picture = Self.large(1 << 20)
+    let daemon = try TestDaemon(unwatched: {
+      try $0.put(picture, "a.jpg")
+      try $0.put(Self.picture(80), "b.jpg")
+    })
+    let target = try Self.target(["a.jpg", "b.jpg"], daemon) + "&includeLocation=true"
+    let before = try daemon.get(target)
+    try daemon.rewrite("a.jpg", [9, 9, 9], at: 500_000)
+    // The plan of the former file ends here.
+    let rest = "Range: bytes=\(before.body.count - 400)-\r\nIf-Range: \(before["ETag"] ?? "")\r\n"
+    _ = try daemon.send("GET \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    let after = try daemon.send("GET \(target) HTTP/1.1\r\nHost: localhost\r\n\(rest)Connection: close\r\n\r\n")
+    let answer = try TestDaemon.parsed(after)
+    #expect(answer.status == 200 && answer["ETag"] != before["ETag"])
+    let entry = try #require(try Self.entries(answer.body).first)
+    let isRewritten = entry.bytes[500_000..<500_003].elementsEqual([9, 9, 9])
+    #expect(entry.name == "a.jpg" && isRewritten)
+  }
+
   @Test("eight archives are sent at a time; one more gets 503 and may be asked for again")
   func concurrentArchives() throws {
     let daemon = try TestDaemon(unwatched: { try $0.put(Self.large(24 << 20), "a.jpg") })

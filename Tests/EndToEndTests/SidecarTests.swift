@@ -2,10 +2,6 @@ import Foundation
 import PhotoFixtures
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#endif
-
 /// Files beside a picture that describe it: XMP and Apple's adjustment data.
 @Suite("Sidecars", .blocking)
 struct SidecarTests {
@@ -89,16 +85,32 @@ struct SidecarTests {
     let changed = Self.xmp.replacing(label, with: "").replacing(" exif:GPSLatitude", with: label + " exif:GPSLatitude")
     let bytes = Array(changed.utf8)
     #expect(bytes.count == Self.xmp.utf8.count && changed != Self.xmp)
-    let path = daemon.library + "/a.xmp"
-    var status = stat()
-    #expect(stat(path, &status) == 0)
-    let descriptor = open(path, O_WRONLY)
-    #expect(pwrite(descriptor, bytes, bytes.count, 0) == bytes.count)
-    var times = [status.st_atim, status.st_mtim]
-    #expect(futimens(descriptor, &times) == 0)
-    close(descriptor)
+    try daemon.rewrite("a.xmp", bytes)
     let after = try text()
     #expect(!after.contains(Self.place) && after.contains("kept"))
+  }
+
+  @Test("a sidecar that was written in place and got its old time back has another entity tag after a scan")
+  func tagOfWrittenInPlace() throws {
+    // The change is between the first and the last bytes, which the fingerprint covers.
+    let xmp = Self.xmp.replacing("kept", with: "kept" + String(repeating: "-", count: 20_000))
+    let middle = try #require(Array(xmp.utf8).firstRange(of: Array("kept".utf8))).lowerBound + 10_000
+    let daemon = try TestDaemon {
+      try $0.put(Self.picture, "a.jpg")
+      try $0.put(Array(xmp.utf8), "a.xmp")
+    }
+    let asset = "/v1/assets/\(try daemon.identifier("a.jpg"))"
+    let target = asset + "/resources/sidecar/data"
+    let tag = try #require(try daemon.get(target)["ETag"])
+    let picture = try daemon.get(asset + "/data")["ETag"]
+    #expect(try daemon.get(target, ["If-None-Match: \(tag)"]).status == 304)
+    try daemon.rewrite("a.xmp", Array("changed".utf8), at: middle)
+    try daemon.requestScan()
+    try daemon.until("the scan has found the change") {
+      let answer = try daemon.get(target, ["If-None-Match: \(tag)"])
+      return answer.status == 200 && String(decoding: answer.body, as: UTF8.self).contains("-changed-")
+    }
+    #expect(try daemon.get(asset + "/data")["ETag"] == picture)
   }
 
   @Test("adjustment data are served as they are, unless they hold something else")

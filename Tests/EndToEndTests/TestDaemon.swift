@@ -115,6 +115,23 @@ final class TestDaemon: @unchecked Sendable {
     }
   }
 
+  /// Writes a file of the library in place and sets its time back, so that of its times only the ctime changes.
+  func rewrite(_ path: String, _ bytes: [UInt8], at offset: Int = 0) throws {
+    let descriptor = open(library + "/" + path, O_WRONLY)
+    guard descriptor >= 0 else { throw Failure(call: "open") }
+    defer { close(descriptor) }
+    var before = stat()
+    #expect(fstat(descriptor, &before) == 0)
+    var now = before
+    repeat {
+      #expect(pwrite(descriptor, bytes, bytes.count, offset) == bytes.count)
+      #expect(fstat(descriptor, &now) == 0)
+      // A file system's clock advances in milliseconds.
+    } while now.st_ctim.tv_sec == before.st_ctim.tv_sec && now.st_ctim.tv_nsec == before.st_ctim.tv_nsec
+    var times = [before.st_atim, before.st_mtim]
+    #expect(futimens(descriptor, &times) == 0)
+  }
+
   var library: String { folders.library }
   var data: String { folders.data }
 

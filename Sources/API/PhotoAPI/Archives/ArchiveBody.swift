@@ -9,8 +9,9 @@ import ZipFormat
 
 /// The bytes of an archive, or a range of them, produced while they are sent.
 ///
-/// Files are read in pieces, changed by their overlays, and added to the CRC on the way. Each file is checked after each
-/// read: one that changed ends the transfer, and its plan is dropped, so the next request gets another entity tag.
+/// Files are read in pieces, changed by their overlays, and added to the CRC on the way. Each file is compared with the
+/// plan when it is opened, and checked after each read: one that changed ends the transfer, and its plan is dropped, so
+/// the next request gets another entity tag.
 final class ArchiveBody: BodySource {
   /// Maximum length of a piece that is read from a file.
   static let pieceBytes: Int64 = 256 << 10
@@ -103,7 +104,7 @@ final class ArchiveBody: BodySource {
     guard let opened = state.file?.opened else { throw .fileChanged }
     let end = min(range.upperBound, range.lowerBound + Self.pieceBytes)
     let start = plan.files.resource(index).range.lowerBound
-    let bytes = try Self.read(opened, start + range.lowerBound..<start + end)
+    let bytes = try read(opened, start + range.lowerBound..<start + end)
     if state.hashed == range.lowerBound {
       state.crc.update(bytes)
       state.hashed = end
@@ -112,14 +113,17 @@ final class ArchiveBody: BodySource {
   }
 
   private func open(_ index: Int) throws(BodySourceError) -> ServableOriginal {
+    let opened: ServableOriginal
     do throws(OriginalFiles.Failure) {
-      return try files.open(plan.files.resource(index), includesLocation: plan.includesLocation)
+      opened = try files.open(plan.files.resource(index), includesLocation: plan.includesLocation)
     } catch {
       throw .fileChanged
     }
+    guard files.changeTime(of: opened) == plan.files.changed(index) else { throw .fileChanged }
+    return opened
   }
 
-  private static func read(
+  private func read(
     _ opened: ServableOriginal, _ range: Range<Int64>
   ) throws(BodySourceError) -> [UInt8] {
     var bytes: [UInt8]
@@ -130,7 +134,7 @@ final class ArchiveBody: BodySource {
       case .readFailed(let code): throw .readFailed(code: code)
       }
     }
-    guard bytes.count == range.count, opened.source.isUnchanged else { throw .fileChanged }
+    guard bytes.count == range.count, files.isUnchanged(opened) else { throw .fileChanged }
     opened.overlay.apply(to: &bytes, at: range.lowerBound)
     return bytes
   }
@@ -140,7 +144,8 @@ final class ArchiveBody: BodySource {
   private func memoKey(_ index: Int) -> ChecksumCache.Key {
     let resource = plan.files.resource(index)
     return ChecksumCache.Key(
-      identity: resource.file.identity, slice: resource.slice, includesLocation: plan.includesLocation)
+      identity: resource.file.identity, changed: plan.files.changed(index), slice: resource.slice,
+      includesLocation: plan.includesLocation)
   }
 
   /// The CRC of an entry: of the bytes just sent, from the memo, or by reading the file.
@@ -160,7 +165,7 @@ final class ArchiveBody: BodySource {
     while position < range.upperBound {
       if isCancelled.load(ordering: .relaxed) { throw .readFailed(code: ECANCELED) }
       let end = min(range.upperBound, position + Self.pieceBytes)
-      crc.update(try Self.read(opened, position..<end))
+      crc.update(try read(opened, position..<end))
       position = end
     }
     memo.keep(crc.value, key)

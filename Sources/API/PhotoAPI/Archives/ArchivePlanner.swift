@@ -45,15 +45,17 @@ struct ArchivePlanner: Sendable {
       if isCancelled() { return nil }
       if ContinuousClock.now >= end { throw .archiveTooSlow }
       let resource = listing.resource(index)
+      let changed: Int64
       do throws(OriginalFiles.Failure) {
-        _ = try files.open(resource, includesLocation: includesLocation)
+        changed = files.changeTime(of: try files.open(resource, includesLocation: includesLocation))
       } catch {
         errors += "\(ZipNames.safe(resource.filename)): \(error.text)\n"
         digest.add("\(index) \(error)")
         continue
       }
       let date = listing.date(index)
-      sent.append(resource, date: date, utcOffset: listing.utcOffset(index))
+      sent.append(resource, date: date, utcOffset: listing.utcOffset(index), changed: changed)
+      digest.add("\(changed)")
       entries.append(
         ZipLayout.Entry(
           name: names.unique(resource.filename), size: resource.size,

@@ -54,14 +54,17 @@ extension DataRoute {
     try sender.send(original, resource.range, type: type, fields, validators, head, reply)
   }
 
-  /// It changes with the file, and with what is removed from it. The name and the favourite flag are not part of it.
+  /// It changes with the file, and with what is removed from it. The name of a picture and the favourite flag are not
+  /// part of it.
   private func entityTag(of resource: AssetResource, _ asset: Asset, includesLocation: Bool) -> String {
     let identity = resource.file.identity
-    let form = files.form(includesLocation: includesLocation)
-    return EntityTag.strong(
-      over: Array(
-        "\(asset.localIdentifier) \(asset.contentVersion) \(resource.type.rawValue) \(identity.inode) \(identity.size) \(identity.modified) \(form)"
-          .utf8))
+    var text = "\(asset.localIdentifier) \(asset.contentVersion) \(resource.type.rawValue)"
+    text += " \(identity.inode) \(identity.size) \(identity.modified)"
+    // The content version says when a primary file was written and got its old time back. That of another file need not
+    // change with it, and of its times only the ctime does.
+    if !resource.isPrimary { text += " \(resource.changed)" }
+    text += " " + files.form(includesLocation: includesLocation)
+    return EntityTag.strong(over: Array(text.utf8))
   }
 
   private static func validatorFields(

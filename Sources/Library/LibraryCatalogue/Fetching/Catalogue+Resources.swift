@@ -44,7 +44,7 @@ extension Catalogue {
       db.cachedStatement(
         sql: """
           SELECT file.path, file.inode, file.size, file.modified, file.fingerprint, file.role, file.isPrimary,
-            file.type, file.videoOffset, file.videoLength
+            file.type, file.videoOffset, file.videoLength, file.changed
           FROM \(LibraryAssetIndex.byIdentifier.source) CROSS JOIN file ON file.asset = libraryAsset.asset
           WHERE libraryAsset.library = ? AND libraryAsset.localIdentifier = ? AND substr(file.path, 1, 1) <> x'00'
           ORDER BY file.isPrimary DESC, file.role, file.path
@@ -54,11 +54,12 @@ extension Catalogue {
     while let row = try rows.next() {
       guard let role = AssetResourceType(rawValue: row[5] ?? "") else { continue }
       let file = try file(row)
-      resources.append(AssetResource(type: role, isPrimary: row[6], uniformTypeIdentifier: row[7], file: file))
+      resources.append(
+        AssetResource(type: role, isPrimary: row[6], uniformTypeIdentifier: row[7], file: file, changed: row[10]))
       if let offset: Int64 = row[8], let length: Int = row[9], row[6] {
         video = AssetResource(
           type: .pairedVideo, isPrimary: false, uniformTypeIdentifier: "public.mpeg-4", file: file,
-          slice: ByteRange(offset: offset, length: length))
+          slice: ByteRange(offset: offset, length: length), changed: row[10])
       }
     }
     // A video of its own is better than the one in the picture.
@@ -82,7 +83,7 @@ extension Catalogue {
   /// The sidecars beside files, by their names: `IMG_1.jpg.xmp`, `IMG_1.xmp`, `IMG_1.aae`, `IMG_O1.aae`.
   private static func sidecars(of resources: [AssetResource], _ db: Database) throws -> [AssetResource] {
     let found = try db.cachedStatement(
-      sql: "SELECT path, inode, size, modified, fingerprint FROM file WHERE path = ? AND asset IS NULL")
+      sql: "SELECT path, inode, size, modified, fingerprint, changed FROM file WHERE path = ? AND asset IS NULL")
     var paths: Set<[UInt8]> = []
     var sidecars: [AssetResource] = []
     for resource in resources where resource.slice == nil {
@@ -91,7 +92,8 @@ extension Catalogue {
         sidecars.append(
           AssetResource(
             type: type, isPrimary: false,
-            uniformTypeIdentifier: type == .sidecar ? "public.xml" : "com.apple.property-list", file: try file(row)))
+            uniformTypeIdentifier: type == .sidecar ? "public.xml" : "com.apple.property-list", file: try file(row),
+            changed: row[5]))
       }
     }
     return sidecars
