@@ -35,6 +35,7 @@ extension ScanProgress {
     files = remote.objects
     probed = remote.probed
     unreadable = remote.unreadable
+    refused = remote.refused
     moved = remote.moved
     removed = remote.removed
   }

@@ -130,12 +130,12 @@ final class ScanScheduler: Sendable {
   private func scanned(_ progress: ScanProgress, _ what: Logger.Message, startsBackground: Bool = false) {
     let hasNews = progress.probed + progress.moved + progress.removed + progress.unreadable > 0
     if hasNews || startsBackground { background.start() }
-    logger.log(
-      level: hasNews ? .info : .debug, what,
-      metadata: [
-        "files": "\(progress.files)", "read": "\(progress.probed)", "moved": "\(progress.moved)",
-        "gone": "\(progress.removed)", "notIndexed": "\(progress.unreadable)",
-      ])
+    var metadata: Logger.Metadata = [
+      "files": "\(progress.files)", "read": "\(progress.probed)", "moved": "\(progress.moved)",
+      "gone": "\(progress.removed)", "notIndexed": "\(progress.unreadable)",
+    ]
+    if progress.refused > 0 { metadata["refused"] = "\(progress.refused)" }
+    logger.log(level: hasNews ? .info : .debug, what, metadata: metadata)
   }
 
   /// Completes or undoes file moves that an earlier process left unfinished.

@@ -10,6 +10,8 @@ final class MemoryStore: ObjectStore {
     var reads = 0
     /// Calls that read an object fail with this error.
     var readFailure: ObjectStoreError?
+    /// Calls that read these objects fail.
+    var refusals: [ObjectKey: ObjectStoreError] = [:]
     var listFailure: ObjectStoreError?
     var isReversed = false
     /// Called once, before the next read.
@@ -43,6 +45,10 @@ final class MemoryStore: ObjectStore {
   }
 
   func fail(reads failure: ObjectStoreError?) { state.withLock { $0.readFailure = failure } }
+  func refuse(_ key: String, _ failure: ObjectStoreError?) {
+    guard let key = ObjectKey(key) else { preconditionFailure("\(key) is no key") }
+    state.withLock { $0.refusals[key] = failure }
+  }
   func fail(lists failure: ObjectStoreError?) { state.withLock { $0.listFailure = failure } }
   func reverse() { state.withLock { $0.isReversed = true } }
   func beforeNextRead(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.beforeRead = body } }
@@ -71,7 +77,7 @@ final class MemoryStore: ObjectStore {
         return state.beforeRead
       }
       body?()
-      let (object, failure) = state.withLock { ($0.objects[key], $0.readFailure) }
+      let (object, failure) = state.withLock { ($0.objects[key], $0.readFailure ?? $0.refusals[key]) }
       if let failure { return receiver.readEnded(.failure(failure)) }
       guard let object else { return receiver.readEnded(.failure(.notFound)) }
       guard self.identity(object) == identity else { return receiver.readEnded(.failure(.changed)) }

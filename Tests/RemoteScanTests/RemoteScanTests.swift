@@ -127,6 +127,53 @@ import Testing
     #expect(try library.assets().keys.sorted() == ["b.jpg", "c.jpg"])
   }
 
+  @Test(arguments: [ObjectStoreError.accessDenied(.forbidden), .unsupported])
+  func `An object that the store refuses to read stays as it is, and others are indexed`(
+    _ refusal: ObjectStoreError
+  ) throws {
+    let library = try Library()
+    for (number, name) in ["a.jpg", "b.jpg"].enumerated() { library.store.set(name, Self.jpeg(32 + number)) }
+    _ = try library.scan()
+    let before = try library.assets()
+    library.store.set("a.jpg", Self.jpeg(48))
+    for name in ["a.jpg", "c.jpg"] { library.store.refuse(name, refusal) }
+    library.store.set("c.jpg", Self.jpeg(50))
+    library.store.set("d.jpg", Self.jpeg(60))
+    let progress = try library.scan()
+    #expect((progress.probed, progress.refused, progress.removed) == (1, 2, 0))
+    let during = try library.assets()
+    #expect(during.keys.sorted() == ["a.jpg", "b.jpg", "d.jpg"] && during["a.jpg"] == before["a.jpg"])
+    let again = try library.scan()
+    #expect((again.probed, again.refused, again.removed) == (0, 2, 0))
+    for name in ["a.jpg", "c.jpg"] { library.store.refuse(name, nil) }
+    #expect(try library.scan().probed == 2)
+    #expect(try library.assets().keys.sorted() == ["a.jpg", "b.jpg", "c.jpg", "d.jpg"])
+    #expect(try library.assets()["a.jpg"]?.pixelSize.width == 48)
+    #expect(try library.scan().probed == 0)
+  }
+
+  @Test func `An unchanged object that is refused when everything is read again is read by a later scan`() throws {
+    let library = try Library()
+    for (number, name) in ["a.jpg", "b.jpg"].enumerated() { library.store.set(name, Self.jpeg(32 + number)) }
+    _ = try library.scan()
+    let before = try library.assets()
+    try library.catalogue.recordScan(probeVersion: "another")
+    library.store.refuse("a.jpg", .accessDenied(.forbidden))
+    let progress = try library.scan()
+    #expect((progress.probed, progress.refused) == (1, 1))
+    library.store.refuse("a.jpg", nil)
+    #expect(try library.scan().probed == 1)
+    #expect(try library.scan().probed == 0)
+    #expect(try library.assets() == before)
+  }
+
+  @Test func `A first scan ends if the store refuses every object`() throws {
+    let library = try Library()
+    for (number, name) in ["a.jpg", "b.jpg"].enumerated() { library.store.set(name, Self.jpeg(32 + number)) }
+    library.store.fail(reads: .accessDenied(.forbidden))
+    #expect(throws: RemoteScanError.store(.accessDenied(.forbidden))) { try library.scan() }
+  }
+
   @Test func `An object that is replaced while it is read is found by the next scan`() throws {
     let library = try Library()
     library.store.set("a.jpg", Self.jpeg(32))

@@ -8,6 +8,8 @@ package struct ScanProgress: Sendable, Hashable {
   /// New and changed files that were opened and read.
   package var probed = 0
   package var unreadable = 0
+  /// Objects that a remote store refuses to read.
+  package var refused = 0
   package var moved = 0
   package var removed = 0
   /// Missing file systems. Their assets are kept.

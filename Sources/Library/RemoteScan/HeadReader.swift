@@ -11,6 +11,8 @@ struct HeadReader {
   struct Heads {
     /// In the order of the objects. `nil`: gone or replaced since it was listed; the next scan finds what it is now.
     var files: [ProbedFile?]
+    /// Why the store refuses to read some objects, by their places in the list. It is not asked again in this scan.
+    var refusals: [Int: ObjectStoreError] = [:]
     var bytes: Int64 = 0
     var ranges = 0
   }
@@ -60,6 +62,8 @@ struct HeadReader {
         switch object.failure {
         case nil, .limitExceeded(.objectBytes): state.heads.files[index] = file
         case .notFound, .changed: break
+        // What the key may not read, or what is in an archive of the store.
+        case .accessDenied(.forbidden), .unsupported: state.heads.refusals[index] = object.failure
         case .some(let failure): state.failure = state.failure ?? failure
         }
       }

@@ -8,6 +8,11 @@ import ObjectStores
 import PhotoModel
 
 struct RemoteMerge {
+  /// Refused objects that the log names; the others are only counted.
+  private static let namedRefusals = 20
+  /// If the store refuses so many objects before any other was ever read, the key may read none.
+  private static let maximumFirstRefusals = 1000
+
   private let scanner: RemoteScanner
   private let stop: StopFlag
   private let reprobesAll: Bool
@@ -22,6 +27,8 @@ struct RemoteMerge {
   private var missing: [KnownFile] = []
   /// Rows that this scan has given to an object.
   private var claimed: Set<Int64> = []
+  /// The last refusal that may be due to the key.
+  private var denial: ObjectStoreError?
   private(set) var progress = RemoteScanProgress()
 
   private var catalogue: Catalogue { scanner.catalogue }
@@ -60,6 +67,7 @@ struct RemoteMerge {
       position = page.next
     } while position != nil && !stop.isRaised
     try flush()
+    if !stop.isRaised { try checkFirstRefusals(limit: 0) }
     while let row = try nextRow() { missing.append(row) }
   }
 
@@ -74,7 +82,7 @@ struct RemoteMerge {
         missing.append(row)
       }
     }
-    if let known, known.identity == FileIdentity(entry), !reprobesAll { return }
+    if let known, known.identity == FileIdentity(entry), !known.isUnreadable, !reprobesAll { return }
     if let known { claimed.insert(known.id) }
     waiting.append((entry, known == nil))
   }
@@ -114,6 +122,11 @@ struct RemoteMerge {
     }
     var found: [ProbedFile] = []
     for (index, head) in heads.files.enumerated() {
+      if let refusal = heads.refusals[index] {
+        let (entry, isNew) = waiting[index]
+        noteRefusal(of: entry.key, refusal)
+        if !isNew { found.append(Self.unreadable(entry, refusal)) }
+      }
       guard var head else { continue }
       progress.probed += 1
       if case .unreadable(let reason) = head.finding {
@@ -131,6 +144,31 @@ struct RemoteMerge {
       try catalogue.store(files)
     }
     waiting = []
+    try checkFirstRefusals(limit: Self.maximumFirstRefusals)
+  }
+
+  // MARK: Refused objects
+
+  /// The finding of a known object that the store refuses to read: its row stays, with the reason, and is read again by
+  /// the next scan. A new object gets no row, which has the same effect.
+  private static func unreadable(_ entry: ObjectPage.Entry, _ refusal: ObjectStoreError) -> ProbedFile {
+    ProbedFile(path: entry.key.bytes, identity: .unknown, finding: .unreadable(refusal.description))
+  }
+
+  private mutating func noteRefusal(of key: ObjectKey, _ refusal: ObjectStoreError) {
+    progress.refused += 1
+    if case .accessDenied = refusal { denial = refusal }
+    guard progress.refused <= Self.namedRefusals else { return }
+    scanner.logger.warning("object refused", metadata: ["key": "\(key)", "reason": "\(refusal)"])
+  }
+
+  /// Ends the scan if the store refuses everything and the catalogue is still empty: then the key is wrong, not an
+  /// object.
+  private func checkFirstRefusals(limit: Int) throws(RemoteScanError) {
+    guard let denial, progress.probed == 0, progress.refused > limit else { return }
+    let catalogue = catalogue
+    let count = try scanner.source { () throws(AssetSourceError) in try catalogue.fileCount() }
+    if count == 0 { throw .store(denial) }
   }
 
   /// Matches a new object to the row of one that is gone: the same first and last bytes and the same metadata, and the
@@ -195,7 +233,9 @@ struct RemoteMerge {
           if error != .notFound { throw .store(error) }
         }
       }
-      let files = try HeadReader(scanner, stop).read(entries).files.compactMap(\.self)
+      let heads = try HeadReader(scanner, stop).read(entries)
+      for (index, refusal) in heads.refusals { noteRefusal(of: entries[index].key, refusal) }
+      let files = heads.files.compactMap(\.self)
       var removed = 0
       try scanner.source { () throws(AssetSourceError) in
         let lock = try Self.lock(catalogue)

@@ -125,6 +125,8 @@ package struct RemoteScanProgress: Sendable, Hashable {
   /// Objects whose heads were read.
   package var probed = 0
   package var unreadable = 0
+  /// Objects that the store refuses to read. They stay in the catalogue as they were.
+  package var refused = 0
   package var moved = 0
   package var removed = 0
   /// What the heads cost.

@@ -57,6 +57,7 @@ final class ScanDisplay {
     }
     if progress.kept > 0 { parts.append("\(progress.kept) missing but kept") }
     if progress.unsettled > 0 { parts.append("\(progress.unsettled) still being written") }
+    if progress.refused > 0 { parts.append("\(progress.refused) refused by the store") }
     if progress.unreadable > 0 { parts.append("\(progress.unreadable) not indexed") }
     return parts.joined(separator: ", ")
   }

@@ -13,17 +13,23 @@ package struct KnownFile: Sendable {
   package let identity: FileIdentity
   /// Its ctime when it was read, in nanoseconds since 1970; 0: not known.
   package let changed: Int64
+  /// Whether it belongs to an asset and could not be read when it was last tried.
+  package let isUnreadable: Bool
 
   /// Whether the real path is known.
   package var hasPath: Bool { path.first != 0 }
 
-  fileprivate static let columns = "file.id, file.path, file.inode, file.size, file.modified, file.changed"
+  fileprivate static let columns = """
+    file.id, file.path, file.inode, file.size, file.modified, file.changed, \
+    file.asset IS NOT NULL AND file.unreadableReason IS NOT NULL
+    """
 
   fileprivate init(_ row: Row) throws {
     id = row[0]
     path = try row.withUnsafeData(atIndex: 1) { $0.map { [UInt8]($0) } ?? [] }
     identity = FileIdentity(inode: UInt64(bitPattern: row[2] as Int64), size: row[3], modified: row[4])
     changed = row[5]
+    isUnreadable = row[6]
   }
 }
 
