@@ -160,8 +160,10 @@ struct IdentityTests {
     #expect((after["a/1.jpg~"] != nil) == (how == "renamed before"))
   }
 
-  @Test("files and folders that are moved during the scan to a folder already scanned keep their assets")
-  func movedMeanwhile() throws {
+  @Test(
+    "files and folders that are moved during the scan to a folder already scanned keep their assets",
+    arguments: [("the same clock", 0), ("a clock an hour behind", 3600), ("a clock an hour ahead", -3600)])
+  func movedMeanwhile(_ fileSystem: String, _ seconds: Int) throws {
     let library = try TemporaryLibrary()
     for name in ["a/0.jpg", "m/1.jpg", "z/2.jpg", "z/s/t/3.jpg", "z/4.jpg"] { try library.put(smallJPEG, name) }
     let catalogue = try library.catalogue()
@@ -170,6 +172,7 @@ struct IdentityTests {
     let root = library.root
     let isFirst = Atomic(true)
     var environment = LibraryEnvironment.system
+    environment.now = { LibraryEnvironment.system.now() + Int64(seconds) * 1_000_000_000 }
     environment.device = { folder, opened in
       // The walk has passed "a".
       if folder == Array("m".utf8), isFirst.exchange(false, ordering: .relaxed) {

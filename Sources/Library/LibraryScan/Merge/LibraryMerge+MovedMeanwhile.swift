@@ -1,7 +1,11 @@
 // Finds missing files that were moved while the walk ran, to a folder that it had already passed. Events tell this only
 // where every folder is watched. So before a full scan removes anything, it lists the folders once more, and examines
-// the files of those that changed since it began, and of the folders in them: one of those may have been moved there as
-// a whole. If nothing is missing, this costs nothing.
+// the files of those that changed since it listed them, and of the folders in them: one of those may have been moved
+// there as a whole. If nothing is missing, this costs only the times of the folders.
+//
+// A folder has changed if its time is another one: this compares two times of one clock, also on a file server whose
+// clock is wrong. Where a file system rounds times, a change may leave the time as it was; then the folder counts as
+// changed if its time is not before the scan, by this machine's clock.
 
 import LibraryCatalogue
 import LibraryFolder
@@ -27,7 +31,9 @@ extension LibraryMerge {
           })
       else { continue }
       let time = max(folder.changed, folder.identity.modified)
-      let isRecent = next.isRecent || time >= start - Self.timeTolerance
+      let isRecent =
+        next.isRecent || walk.listedFolders.hasChanged(next.path, folder) ?? false
+        || time >= start - Self.timeTolerance
       while let entry = names.next() {
         let path = next.path.isEmpty ? entry.name : next.path + [UInt8(ascii: "/")] + entry.name
         if entry.isFolder {

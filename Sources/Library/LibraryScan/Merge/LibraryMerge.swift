@@ -25,7 +25,7 @@ struct LibraryMerge {
   private let missingMounts: [KnownMount]
   /// The file systems when the walk began.
   private let mountsBefore: [[UInt8]: FileSystemIdentity?]
-  private var walk: LibraryWalk
+  private(set) var walk: LibraryWalk
   /// Number of file systems that the walk had met when they were last recorded; `nil`: never.
   private var recordedMountCount: Int?
   private var known: KnownFileCursor

@@ -52,6 +52,7 @@ struct LibraryWalk {
   private var pending: Item?
   /// Folders on another file system than their parent, met so far, in walk order.
   private(set) var mounts: [KnownMount] = []
+  private(set) var listedFolders = ListedFolders()
 
   /// Whether the root of a full walk is empty. A root that can't be listed is not empty.
   private(set) var isEmpty = false
@@ -119,6 +120,7 @@ struct LibraryWalk {
         levels.contains { $0.folder.isSameFile(as: folder) } || ancestors.contains { $0.folder.isSameFile(as: folder) }
       if isInside { return nil }
       observer?.willList(path, folder)
+      listedFolders.record(path, folder)
       var names = try FolderNames(of: folder) { [root, observer] name, isLink in
         // A link, or a file system that does not report entry types. Links are followed only within the library.
         let whole = path.isEmpty ? name : path + [UInt8(ascii: "/")] + name
