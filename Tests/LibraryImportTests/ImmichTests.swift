@@ -106,6 +106,16 @@ struct ImmichTests {
     #expect(try library.catalogue.changeToken() == token)
   }
 
+  @Test("a file is found if its name has another normal form of Unicode, as in a copy that macOS has made")
+  func normalForms() throws {
+    let library = try ImportedLibrary()
+    let picture = ImportedLibrary.picture(1)
+    try library.put(picture, "library/admin/u\u{308}/e\u{301}.jpg")
+    try put([Self.asset(1, picture, path: "/upload/library/admin/\u{FC}/\u{E9}.jpg")], in: library)
+    let outcome = try library.immich()
+    #expect(outcome.report.added == 1 && outcome.report.failed == 0, "\(outcome.lines)")
+  }
+
   @Test("a file with other content, and paths that leave the folder, are not imported")
   func hostile() throws {
     let library = try ImportedLibrary()

@@ -73,6 +73,27 @@ struct TakeoutSidecarTests {
     Case(testDescription: "a title without an extension", files: ["a.json"], file: "a.jpg", expected: "a.json"),
     Case(testDescription: "another file's", files: ["b.jpg.json"], file: "a.jpg", expected: nil),
     Case(
+      testDescription: "the video of a Pixel whose picture is missing", files: ["P.MP.jpg.supplemental-meta.json"],
+      file: "P.MP", expected: "P.MP.jpg.supplemental-meta.json", isShared: true),
+    Case(
+      testDescription: "no edited picture but a short name with a hyphen", files: ["a.jpg", "a.jpg.json"],
+      file: "a-.jpg", expected: nil),
+    Case(testDescription: "another letter case", files: ["b.jpg.json"], file: "b.JPG", expected: "b.jpg.json"),
+    Case(
+      testDescription: "another letter case and a counter", files: ["B.jpg.supplemental-metadata(1).json"],
+      file: "b(1).JPG", expected: "B.jpg.supplemental-metadata(1).json"),
+    Case(
+      testDescription: "not that of a picture that differs in letter case", files: ["b.jpg", "b.jpg.json", "b.JPG"],
+      file: "b.JPG", expected: nil),
+    Case(
+      testDescription: "a decomposed name", files: ["\u{E9}.jpg.json"], file: "e\u{301}.jpg",
+      expected: "\u{E9}.jpg.json"),
+    Case(
+      testDescription: "a description whose decomposed name is cut",
+      files: [String(repeating: "e\u{301}", count: 23) + ".json"],
+      file: String(repeating: "\u{E9}", count: 30) + ".jpg",
+      expected: String(repeating: "\u{E9}", count: 23) + ".json"),
+    Case(
       testDescription: "no counter but parentheses", files: ["a(b).jpg.json"], file: "a(b).jpg",
       expected: "a(b).jpg.json"),
   ]
@@ -82,6 +103,14 @@ struct TakeoutSidecarTests {
     let found = TakeoutSidecars(example.files).sidecar(of: example.file)
     #expect(found?.name == example.expected)
     if found != nil { #expect(found?.isShared == example.isShared) }
+  }
+
+  @Test("an edited picture of whose word only the hyphen is left finds the description of the original")
+  func hyphen() {
+    let stem = String(repeating: "x", count: 46)
+    let sidecars = TakeoutSidecars(["\(stem).jpg", "\(stem)-.jpg", "\(stem).json"]) { _ in "\(stem).jpg" }
+    #expect(sidecars.sidecar(of: "\(stem).jpg")?.name == "\(stem).json")
+    #expect(sidecars.sidecar(of: "\(stem)-.jpg")?.name == "\(stem).json")
   }
 
   @Test("titles tell apart pictures whose descriptions have the same cut name")

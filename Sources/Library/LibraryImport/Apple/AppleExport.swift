@@ -81,19 +81,22 @@ package struct AppleExport: ImportSource {
       if !isMedia { report.noteSkip(LibraryPath.join(path, file), "not a picture or video") }
       return isMedia
     }
-    var pictures: [String: [UInt8]] = [:]
+    /// By their stems. Some may differ only in the normalisation of Unicode.
+    var pictures: [String: [[UInt8]]] = [:]
     for file in media {
       let name = LibraryPath.display(file)
       if ExportFileName.isVideo(name) || ExportFileName.isRAW(name) { continue }
-      pictures[ExportFileName.stem(name)] = file
+      pictures[ExportFileName.stem(name), default: []].append(file)
     }
     /// Videos and RAW files, by their pictures.
     var companions: [[UInt8]: [[UInt8]]] = [:]
-    for file in media where pictures[ExportFileName.stem(LibraryPath.display(file))] != file {
+    for file in media {
       let name = LibraryPath.display(file)
-      guard ExportFileName.isVideo(name) || ExportFileName.isRAW(name),
-        let picture = pictures[ExportFileName.stem(name)]
-      else { continue }
+      guard ExportFileName.isVideo(name) || ExportFileName.isRAW(name) else { continue }
+      let stem = ExportFileName.stem(name)
+      let candidates = pictures[stem] ?? []
+      let exact = candidates.last { $0.starts(with: Array(stem.utf8)) }
+      guard let picture = exact ?? candidates.last else { continue }
       companions[picture, default: []].append(file)
     }
     let joined = Set(companions.values.joined())

@@ -195,12 +195,19 @@ package struct ImmichExport: ImportSource {
   private func find(_ asset: AssetFile) -> [UInt8]? {
     var parts = asset.originalPath.split(separator: "/")[...]
     while !parts.isEmpty {
-      let path = Array(parts.joined(separator: "/").utf8)
-      if isFile(path, of: asset) { return path }
+      for form in Self.forms(of: parts.joined(separator: "/")) where isFile(form, of: asset) { return form }
       parts = parts.dropFirst()
     }
     let name = asset.identifier + ExportFileName.pathExtension(asset.name)
     return isFile(Array(name.utf8), of: asset) ? Array(name.utf8) : nil
+  }
+
+  /// A path as it is, and in both normal forms of Unicode: a copy that was made by macOS may have another one.
+  private static func forms(of path: String) -> [[UInt8]] {
+    let forms = [path, path.precomposedStringWithCanonicalMapping, path.decomposedStringWithCanonicalMapping]
+    return forms.map { Array($0.utf8) }.reduce(into: []) { list, form in
+      if !list.contains(form) { list.append(form) }
+    }
   }
 
   private func isFile(_ path: [UInt8], of asset: AssetFile) -> Bool {

@@ -58,21 +58,26 @@ package struct TakeoutExport: ImportSource {
   private struct FolderFiles {
     /// Paths below the export's folder, sorted in each folder.
     var paths: [[UInt8]] = []
-    /// The path of each name. Of several files with one name, the first.
-    private var byName: [String: [UInt8]] = [:]
+    /// The paths of each name. Several files have one name if they are in different parts of the export, or if their
+    /// names differ only in the normalisation of Unicode.
+    private var byName: [String: [[UInt8]]] = [:]
 
     init(_ folders: [[UInt8]], in export: ExportFolder, _ report: ImportReport) throws(ImportError) {
       for folder in folders {
         paths += try export.list(folder, report).files.map { LibraryPath.join(folder, $0) }
       }
-      for path in paths {
-        let name = TakeoutExport.name(path)
-        if byName[name] == nil { byName[name] = path }
-      }
+      for path in paths { byName[TakeoutExport.name(path), default: []].append(path) }
     }
 
     var names: [String] { byName.keys.sorted() }
-    func path(of name: String) -> [UInt8]? { byName[name] }
+    func path(of name: String) -> [UInt8]? { byName[name]?.first }
+
+    /// Of several JSON files with one name, the one that begins with the bytes of the picture's name.
+    func path(of name: String, describing file: [UInt8]) -> [UInt8]? {
+      guard let paths = byName[name] else { return nil }
+      let start = LibraryPath.name(of: file)
+      return paths.first { LibraryPath.name(of: $0).starts(with: start) } ?? paths.first
+    }
   }
 
   private static func name(_ path: [UInt8]) -> String { LibraryPath.display(LibraryPath.name(of: path)) }
@@ -93,7 +98,8 @@ package struct TakeoutExport: ImportSource {
       let name = Self.name(file)
       if TakeoutSidecars.isJSON(name) { continue }
       let found = sidecars.sidecar(of: name)
-      if let found { unused.remove(found.name) }
+      // The picture itself takes one that is shared.
+      if let found, !found.isShared { unused.remove(found.name) }
       if let picture = sidecars.picture(of: name), found?.isShared ?? true || ExportFileName.isRAW(name) {
         companions[picture, default: []].append(file)
         joined.insert(file)
@@ -133,7 +139,7 @@ package struct TakeoutExport: ImportSource {
     }
     var item = ImportedItem(path: file, name: name)
     item.albums = album.map { [$0] } ?? []
-    guard let found = sidecars.sidecar(of: name), let path = files.path(of: found.name) else {
+    guard let found = sidecars.sidecar(of: name), let path = files.path(of: found.name, describing: file) else {
       report.noteRemark("pictures and videos without a description")
       return item
     }

@@ -6,10 +6,15 @@
 //                                     `IMG_1.jpg.supplemental-me.json`, `IMG_1.jpg..json`, `A very long na.json`
 //     IMG_1(1).jpg                    IMG_1.jpg(1).json, IMG_1.jpg.supplemental-metadata(1).json
 //     two names with the same cut     `A very long na.json` and `A very long na(1).json`: their titles tell them apart
-//     IMG_1-edited.jpg                that of IMG_1.jpg; the word is in the user's language, and cut in long names
+//     IMG_1-edited.jpg                that of IMG_1.jpg; the word is in the user's language, and cut in long names, of
+//                                     which only the hyphen may be left
 //     IMG_1.mp4 of a live photo       that of IMG_1.heic
-//     PXL_1.MP, PXL_1.MP~2            that of PXL_1.MP.jpg, PXL_1.MP~2.jpg
+//     PXL_1.MP, PXL_1.MP~2            that of PXL_1.MP.jpg, PXL_1.MP~2.jpg, also if that picture is missing
 //     no extension in the title       IMG_1.json
+//     IMG_1.JPG                       IMG_1.jpg.json, if no picture has exactly this name
+//
+// Names are compared as Unicode does, so é may be one character or two (macOS writes two). Cut names are compared in
+// the longer form.
 
 import Foundation
 
@@ -26,6 +31,8 @@ struct TakeoutSidecars {
   /// Shorter names are never cut. The limit is 46 UTF-16 units; some exports count other units.
   private static let shortestCut = 40
   private var names: [Key: String] = [:]
+  /// The same in lower case; the first of several.
+  private var foldedNames: [Key: String] = [:]
   /// The counters of the JSON files of each base.
   private var counters: [String: [Int?]] = [:]
   /// The names of the other files by their stem in lower case.
@@ -41,6 +48,8 @@ struct TakeoutSidecars {
       if Self.isJSON(file) {
         let (base, counter) = Self.parts(String(file.dropLast(Self.fileExtension.count)))
         names[Key(base: base, counter: counter)] = file
+        let folded = Key(base: base.lowercased(), counter: counter)
+        if foldedNames[folded] == nil { foldedNames[folded] = file }
         counters[base, default: []].append(counter)
       } else {
         siblings[ExportFileName.stem(file).lowercased(), default: []].append(file)
@@ -55,7 +64,9 @@ struct TakeoutSidecars {
   func sidecar(of file: String) -> (name: String, isShared: Bool)? {
     if let own = own(file) { return (own, false) }
     if let picture = picture(of: file), let found = own(picture) { return (found, true) }
+    if let found = missingPicture(of: file) { return (found, true) }
     if let found = original(of: file) { return (found, false) }
+    if let found = inOtherCase(file) { return (found, false) }
     return names[Key(base: ExportFileName.stem(file), counter: nil)].map { ($0, false) }
   }
 
@@ -66,6 +77,40 @@ struct TakeoutSidecars {
     return candidates.first { $0 != file && !ExportFileName.isVideo($0) && !ExportFileName.isRAW($0) }
   }
 
+  /// The JSON file of the picture that a video belongs to, if that picture is not in the folder.
+  private func missingPicture(of file: String) -> String? {
+    guard ExportFileName.isVideo(file) else { return nil }
+    for name in [file, ExportFileName.stem(file)] {
+      for suffix in Self.pictureSuffixes {
+        if let found = own(name + suffix) { return found }
+      }
+    }
+    return nil
+  }
+
+  private static let pictureSuffixes = [".jpg", ".JPG", ".heic", ".HEIC", ".jpeg", ".JPEG", ".dng"]
+
+  /// The JSON file of this name in other letter case, if no picture of the folder has exactly that name.
+  private func inOtherCase(_ file: String) -> String? {
+    let isAlone = !(siblings[ExportFileName.stem(file).lowercased()] ?? []).contains {
+      $0 != file && $0.lowercased() == file.lowercased()
+    }
+    guard isAlone else { return nil }
+    let folded = file.lowercased()
+    let (stem, counter) = Self.parts(ExportFileName.stem(folded))
+    let names = [(stem + ExportFileName.pathExtension(folded), counter), (folded, nil)]
+    for (name, counter) in names {
+      // The suffix in the forms that are not cut, or cut in the usual places.
+      for suffix in Self.suffixes {
+        if let found = foldedNames[Key(base: name + suffix, counter: counter)] { return found }
+      }
+    }
+    return nil
+  }
+
+  /// All beginnings of the suffix, the longest first.
+  private static let suffixes = (0...suffix.count).reversed().map { String(suffix.prefix($0)) }
+
   /// The JSON file of the picture that this one was edited from: the name has a hyphen and words more.
   private func original(of file: String) -> String? {
     let (stem, counter) = Self.parts(ExportFileName.stem(file))
@@ -74,7 +119,8 @@ struct TakeoutSidecars {
     while let hyphen = stem[..<end].lastIndex(of: "-"), hyphen > stem.startIndex {
       end = hyphen
       let words = stem[stem.index(after: hyphen)...]
-      guard !words.isEmpty, words.allSatisfy({ $0.isLetter || $0 == " " || $0 == "-" }) else { return nil }
+      guard words.allSatisfy({ $0.isLetter || $0 == " " || $0 == "-" }) else { return nil }
+      if words.isEmpty, file.utf16.count < Self.shortestCut { return nil }
       let base = String(stem[..<hyphen]) + number
       if let found = own(base + ExportFileName.pathExtension(file)) { return found }
       let others = (siblings[base.lowercased()] ?? []).filter { $0 != file && !ExportFileName.isVideo($0) }
@@ -91,6 +137,8 @@ struct TakeoutSidecars {
 
   /// The JSON file whose name is this one, with the suffix or a part of it, possibly cut.
   private func name(_ full: String, _ counter: Int?, of file: String) -> String? {
+    // Of the two normal forms, this one is the longer: a cut of either is one of its beginnings.
+    let full = full.decomposedStringWithCanonicalMapping
     var base = (full + Self.suffix).unicodeScalars
     var length = full.utf16.count + Self.suffix.utf16.count
     let whole = full.utf16.count
