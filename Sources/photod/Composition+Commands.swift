@@ -41,12 +41,25 @@ extension Composition {
     CatalogueRepair(dataFolder: dataFolder, removing: RemovalLimit(percent: settings.scan.maximumRemovalPercent))
   }
 
+  /// Whether the library was ever scanned or served.
+  var hasCatalogue: Bool { Catalogue.exists(in: dataFolder) }
+
   /// - Parameters:
   ///   - folder: the folder of an export.
   ///   - isDryRun: the catalogue is opened read-only.
-  func importer(of folder: String, isDryRun: Bool, _ report: ImportReport) throws -> LibraryImporter {
+  ///   - scratch: a folder for an empty catalogue, which takes the place of the library's.
+  ///   - includesDeleted: also imports what is in photod's trash.
+  func importer(
+    of folder: String, isDryRun: Bool, emptyCatalogueIn scratch: String?, includesDeleted: Bool,
+    _ report: ImportReport
+  ) throws -> LibraryImporter {
     let libraryPath = try settings.libraryPath()
-    let catalogue = try isDryRun ? Catalogue(reading: dataFolder) : Catalogue(dataFolder: dataFolder)
+    let catalogue =
+      if let scratch {
+        try Catalogue(dataFolder: scratch)
+      } else {
+        try isDryRun ? Catalogue(reading: dataFolder) : Catalogue(dataFolder: dataFolder)
+      }
     var options = settings.files
     // These limits are for clients. An import stages one file at a time, and the disk's reserve holds for it too.
     (options.stagedBytes, options.stagedPerCaller) = (.max, .max)
@@ -55,7 +68,7 @@ extension Composition {
       options: options, logger: Logger(label: "files"))
     return try LibraryImporter(
       catalogue: catalogue, files: files, folder: folder, libraryPath: libraryPath, timeZone: try timeZone(),
-      limits: settings.codec, isDryRun: isDryRun, report: report)
+      limits: settings.codec, isDryRun: isDryRun, includesDeleted: includesDeleted, report: report)
   }
 
   /// The zone of dates without an offset.

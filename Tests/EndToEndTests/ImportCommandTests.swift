@@ -55,6 +55,20 @@ struct ImportCommandTests {
     #expect(check.status == 0, "\(check.output)")
   }
 
+  @Test("a dry run needs no catalogue, and writes nothing")
+  func dryRunWithoutCatalogue() throws {
+    let folders = try TestDaemon.Folders()
+    let export = TestDaemon.Files(root: folders.base + "/export")
+    for number in 0..<2 { try export.put(Self.picture(number), "\(number).jpg") }
+    try export.put(Array("RIFF....AVI LIST".utf8), "a.avi")
+    let options = ["--library", folders.library, "--data", folders.data]
+    let dry = try TestDaemon.run(["import", "takeout", export.root, "--dry-run"] + options)
+    #expect(dry.status == 0 && dry.output.contains("would import 2 files: 2 new"), "\(dry)")
+    #expect(!FileManager.default.fileExists(atPath: folders.data))
+    let run = try TestDaemon.run(["import", "takeout", export.root] + options)
+    #expect(run.status == 0 && run.output.contains("unsupported a.avi: "), "\(run)")
+  }
+
   @Test(
     "an import that can't begin says why and exits with 2",
     arguments: [

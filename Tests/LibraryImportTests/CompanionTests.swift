@@ -149,6 +149,30 @@ struct CompanionTests {
     #expect(try library.albums()["Lake"]?.count == 2 && library.albums().count == 2)
   }
 
+  @Test("an album that a user made and an import has added to is found again, and mixed with no other of its title")
+  func adopted() throws {
+    let library = try ImportedLibrary()
+    let sea = NewCollection(isFolder: false, title: "Sea")
+    try library.perform(.createCollection(sea), placeholder: "$sea")
+    func put(_ folder: String, _ number: Int) throws {
+      try library.put(ImportedLibrary.picture(number), "\(folder)/\(number).jpg")
+      try library.put(["title": "Sea"], "\(folder)/metadata.json")
+    }
+    try put("b", 1)
+    #expect(try library.takeout().report.albumsMade == 0)
+    let token = try library.catalogue.changeToken()
+    #expect(try library.takeout().report.albumsMade == 0)
+    #expect(try library.catalogue.changeToken() == token)
+    // Comes first in the export.
+    try put("a", 0)
+    #expect(try library.takeout().report.albumsMade == 1)
+    #expect(
+      try library.albums() == [
+        "Sea": [ImportedLibrary.digest(ImportedLibrary.picture(1))],
+        "Sea (2)": [ImportedLibrary.digest(ImportedLibrary.picture(0))],
+      ])
+  }
+
   @Test("a library that was never scanned is refused, because each of its files would be added again")
   func unscanned() throws {
     let library = try ImportedLibrary()

@@ -58,19 +58,30 @@ final class ImportedLibrary {
   }
 
   func run<Source: ImportSource>(
-    isDryRun: Bool = false, zone: TimeZone = .gmt, _ source: (String) throws -> Source
+    isDryRun: Bool = false, includesDeleted: Bool = false, zone: TimeZone = .gmt, _ source: (String) throws -> Source
   ) throws -> Outcome {
     let notices = Notices()
     let report = ImportReport { notices.list.append($0) }
     let importer = try LibraryImporter(
       catalogue: catalogue, files: try folderFiles(), folder: export, libraryPath: folder.root,
-      timeZone: zone, limits: CodecLimits(), isDryRun: isDryRun, report: report)
+      timeZone: zone, limits: CodecLimits(), isDryRun: isDryRun, includesDeleted: includesDeleted, report: report)
     try importer.run(try source(export))
     return Outcome(report: report, notices: notices.list)
   }
 
-  func takeout(isDryRun: Bool = false, includesTrash: Bool = false) throws -> Outcome {
-    try run(isDryRun: isDryRun) { try TakeoutExport(folder: $0, includesTrash: includesTrash) }
+  func takeout(
+    isDryRun: Bool = false, includesTrash: Bool = false, includesDeleted: Bool = false
+  ) throws -> Outcome {
+    try run(isDryRun: isDryRun, includesDeleted: includesDeleted) {
+      try TakeoutExport(folder: $0, includesTrash: includesTrash)
+    }
+  }
+
+  /// Changes the library as a user does.
+  @discardableResult
+  func perform(_ action: ChangeRequest.Action, placeholder: String? = nil) throws -> ChangeOutcome {
+    try ChangeListExecutor(catalogue: catalogue, files: try folderFiles(), limits: ChangeLimits())
+      .perform([ChangeRequest(action, placeholder: placeholder)], for: .local)
   }
 
   func immich() throws -> Outcome { try run { try ImmichExport(folder: $0, includesTrash: false) } }

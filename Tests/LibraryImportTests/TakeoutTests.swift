@@ -100,6 +100,61 @@ struct TakeoutTests {
     #expect(assets["2.jpg"]?.descriptive.caption == "mine" && assets["2.jpg"]?.creationDate.milliseconds == 0)
   }
 
+  @Test("videos in formats that photod does not read are named, and are no failures")
+  func unsupported() throws {
+    let library = try ImportedLibrary()
+    try library.put(ImportedLibrary.picture(1), "1.jpg")
+    try library.put("RIFF....AVI LIST", "Photos from 2020/a.AVI")
+    try library.put("....", "Photos from 2020/b.mkv")
+    try library.put([UInt8](), "Photos from 2020/empty.avi")
+    let outcome = try library.takeout()
+    #expect(outcome.report.added == 1 && outcome.report.unsupported == 2 && outcome.report.failed == 1)
+    #expect(outcome.lines.filter { $0.hasPrefix("unsupported Photos from 2020/") }.count == 2, "\(outcome.lines)")
+    #expect(outcome.lines.contains("failed Photos from 2020/empty.avi: it is empty"), "\(outcome.lines)")
+  }
+
+  @Test("what a user has deleted does not return with the next import while it is in the trash")
+  func deleted() throws {
+    let library = try ImportedLibrary()
+    for number in 1...2 {
+      try library.put(ImportedLibrary.picture(number), "Sea/\(number).jpg")
+      try library.put(["photoTakenTime": ["timestamp": "1500000000"]], "Sea/\(number).jpg.json")
+    }
+    #expect(try library.takeout().report.added == 2)
+    let asset = try #require(try library.assets()[ImportedLibrary.digest(ImportedLibrary.picture(1))])
+    try library.perform(.deleteAsset(.existing(asset.localIdentifier)))
+    let dry = try library.takeout(isDryRun: true)
+    let again = try library.takeout()
+    for outcome in [dry, again] {
+      #expect((outcome.report.added, outcome.report.existing, outcome.report.deleted) == (0, 1, 1))
+      #expect(outcome.report.skipped == 1 && outcome.report.failed == 0)
+      #expect(outcome.lines.contains { $0.contains("Sea/1.jpg") && $0.contains("--include-deleted") })
+    }
+    #expect(try library.assets().count == 1)
+    #expect(try library.takeout(includesDeleted: true).report.added == 1)
+    #expect(try library.assets().count == 2)
+  }
+
+  @Test("pictures whose names differ only in the normalisation of Unicode get their own descriptions")
+  func twins() throws {
+    let library = try ImportedLibrary()
+    let names = ["\u{F6}.jpg", "o\u{308}.jpg"]
+    for (number, name) in names.enumerated() {
+      try library.put(ImportedLibrary.picture(number), "Sea/\(name)")
+      try library.put(
+        ["title": name, "description": "\(number)", "photoTakenTime": ["timestamp": "1500000000"]], "Sea/\(name).json")
+    }
+    // The same content under both names is one asset.
+    for name in names { try library.put(ImportedLibrary.picture(2), "Lake/\(name)") }
+    let outcome = try library.takeout()
+    #expect(outcome.report.added == 3 && outcome.report.existing == 1 && outcome.report.failed == 0)
+    let assets = try library.assets()
+    for number in 0...1 {
+      #expect(assets[ImportedLibrary.digest(ImportedLibrary.picture(number))]?.descriptive.caption == "\(number)")
+    }
+    #expect(library.folder.allFiles.count == 3 && assets.count == 3)
+  }
+
   @Test("damaged, foreign and dangerous parts of an export are named, and everything else is imported")
   func damaged() throws {
     let library = try ImportedLibrary()

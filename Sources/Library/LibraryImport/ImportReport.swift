@@ -8,6 +8,8 @@ package final class ImportReport {
   package enum Notice: Sendable, Hashable {
     /// A picture or video could not be imported.
     case failed(path: [UInt8], reason: String)
+    /// A picture or video was not imported because photod does not read its format.
+    case unsupported(path: [UInt8])
     /// Something was left out by a rule.
     case skipped(path: [UInt8], reason: String)
     /// Neither the export nor the file has a date; the modification time of the copy in the export is one.
@@ -17,6 +19,8 @@ package final class ImportReport {
     package var line: String {
       switch self {
       case .failed(let path, let reason): "failed \(LibraryPath.escaped(path)): \(reason)"
+      case .unsupported(let path):
+        "unsupported \(LibraryPath.escaped(path)): photod does not read this format; the file was not imported"
       case .skipped(let path, let reason): "skipped \(LibraryPath.escaped(path)): \(reason)"
       case .undated(let path): "undated \(LibraryPath.escaped(path)): it gets the modification time of the file"
       }
@@ -33,7 +37,11 @@ package final class ImportReport {
   /// Pictures and videos whose content the library had.
   package private(set) var existing = 0
   package private(set) var failed = 0
+  /// Pictures and videos whose format photod does not read.
+  package private(set) var unsupported = 0
   package private(set) var skipped = 0
+  /// Of the skipped ones: pictures and videos that are in photod's trash.
+  package private(set) var deleted = 0
   /// Imported files without a date.
   package private(set) var undated = 0
   package private(set) var albumsMade = 0
@@ -56,6 +64,16 @@ package final class ImportReport {
   func noteSkip(_ path: [UInt8], _ reason: String) {
     skipped += 1
     notify(.skipped(path: path, reason: reason))
+  }
+
+  func noteUnsupported(_ path: [UInt8]) {
+    unsupported += 1
+    notify(.unsupported(path: path))
+  }
+
+  func noteDeleted(_ path: [UInt8]) {
+    deleted += 1
+    noteSkip(path, "it was deleted and is in photod's trash; --include-deleted imports it")
   }
 
   func noteUndated(_ path: [UInt8]) {

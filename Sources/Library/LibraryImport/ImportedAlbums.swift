@@ -12,6 +12,8 @@ struct ImportedAlbums {
   private var others: [String: LocalIdentifier] = [:]
   /// The titles of the albums that this import has made or found by their title.
   private var taken: Set<String> = []
+  /// The keys of the albums that were found by their title and are not recorded in the catalogue yet.
+  private var unrecorded: Set<String> = []
 
   init(_ catalogue: Catalogue, _ principal: Principal) throws(AssetSourceError) {
     imported = try catalogue.importedAlbums()
@@ -37,8 +39,15 @@ struct ImportedAlbums {
     guard !taken.contains(album.title), let identifier = others[album.title] else { return nil }
     taken.insert(album.title)
     imported[album.key] = identifier
+    unrecorded.insert(album.key)
     return identifier
   }
+
+  /// Whether the catalogue must record that an album of the library is this one, so that the next import finds it by its
+  /// key: then it may have another title, or the export another album with this title.
+  func needsRecord(_ album: ImportedAlbum) -> Bool { unrecorded.contains(album.key) }
+
+  mutating func recorded(_ album: ImportedAlbum) { unrecorded.remove(album.key) }
 
   /// The title of a new album: the second one with a title gets `Title (2)`.
   func title(of album: ImportedAlbum) -> String {

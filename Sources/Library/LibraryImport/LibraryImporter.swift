@@ -1,6 +1,7 @@
 // Adds the items of an export to the library:
 //
 //     the same content is in the library   the properties that it lacks, and its albums: one change list
+//     it is in the trash                   nothing: a user has deleted it
 //     otherwise
 //       copied into a staged upload, synced
 //       one change list                    the asset, its properties and its albums: all of them, or nothing
@@ -48,6 +49,8 @@ package final class LibraryImporter {
   private let report: ImportReport
   private var albums: ImportedAlbums
   private let isDryRun: Bool
+  /// What users have deleted and this import leaves out; `nil`: nothing.
+  private let trash: TrashContents?
   /// In a dry run: the contents that would have been added.
   private var seen: Set<FileFingerprint> = []
 
@@ -56,9 +59,10 @@ package final class LibraryImporter {
   ///   - libraryPath: the folder of the library, which must be elsewhere.
   ///   - timeZone: the zone of dates without an offset.
   ///   - isDryRun: nothing is written.
+  ///   - includesDeleted: also imports what is in photod's trash.
   package init(
     catalogue: Catalogue, files: LibraryFiles, folder: String, libraryPath: String, timeZone: TimeZone,
-    limits: CodecLimits, isDryRun: Bool, report: ImportReport
+    limits: CodecLimits, isDryRun: Bool, includesDeleted: Bool = false, report: ImportReport
   ) throws(ImportError) {
     let export = try ExportFolder(folder)
     try Self.checkPlaces(folder, libraryPath)
@@ -73,6 +77,7 @@ package final class LibraryImporter {
     probe = FileProbe(root: root, limits: limits, timeZone: timeZone)
     do throws(AssetSourceError) {
       albums = try ImportedAlbums(catalogue, Self.principal)
+      trash = try includesDeleted ? nil : catalogue.trashContents()
     } catch {
       throw .library(.catalogue(error))
     }
@@ -122,7 +127,11 @@ package final class LibraryImporter {
       if file.size == 0 { throw ItemFailure("it is empty") }
       media = try probe.media(of: file, at: Array(item.name.utf8))
     } catch let error as CodecError {
-      report.noteFailure(item.path, error.description)
+      if error.isOfFile, ExportFileName.isOtherFormat(LibraryPath.display(item.path)) {
+        report.noteUnsupported(item.path)
+      } else {
+        report.noteFailure(item.path, error.description)
+      }
       return nil
     } catch let error as ItemFailure {
       report.noteFailure(item.path, error.reason)
@@ -155,6 +164,10 @@ package final class LibraryImporter {
       }
       if asset.localIdentifier == partner { try addSidecars(of: item, to: asset) } else { try describe(asset, item) }
       return asset.localIdentifier
+    }
+    if let trash, try files.isInTrash(file, media, trash) {
+      report.noteDeleted(item.path)
+      return nil
     }
     if item.metadata.date == nil, partner == nil, media.date.source == .file { report.noteUndated(item.path) }
     if isDryRun {
@@ -270,6 +283,8 @@ package final class LibraryImporter {
     let target: ChangeTarget
     var requests: [ChangeRequest] = []
     var newAlbums: [(placeholder: String, album: ImportedAlbum, title: String)] = []
+    /// Albums of the library that this import has found by their title.
+    var foundAlbums: [ImportedAlbum] = []
 
     mutating func update(_ update: AssetUpdate?) {
       if let update { requests.append(ChangeRequest(.updateAsset(target, update))) }
@@ -280,6 +295,11 @@ package final class LibraryImporter {
     for album in item.albums {
       if let identifier = albums.identifier(of: album) {
         changes.requests.append(ChangeRequest(.addAssets(.existing(identifier), [changes.target])))
+        if albums.needsRecord(album) {
+          let update = CollectionUpdate(importKey: album.key)
+          changes.requests.append(ChangeRequest(.updateCollection(.existing(identifier), update)))
+          changes.foundAlbums.append(album)
+        }
         continue
       }
       let placeholder = "$album\(changes.newAlbums.count)"
@@ -300,6 +320,7 @@ package final class LibraryImporter {
         albums.made(identifier, of: album, titled: title)
         report.noteAlbum()
       }
+      for album in changes.foundAlbums { albums.recorded(album) }
       return outcome
     } catch {
       switch error.reason {

@@ -21,8 +21,9 @@ struct Import: AsyncParsableCommand {
       Never changes the export. A file whose content the library has is not added again, so an import that was \
       interrupted continues when it is run again. Safe while a daemon runs.
 
-      Prints one line for each file that was not imported or has no date, then a summary with everything that photod has no place \
-      for. Exits with 1 if a picture or video could not be imported, and with 2 if the import ended early.
+      Prints one line for each file that was not imported or has no date, then a summary with everything that photod \
+      has no place for. Files in formats that photod does not read, and what was deleted in photod, are left out. Exits \
+      with 1 if a picture or video could not be imported, and with 2 if the import ended early.
       """)
 
   @OptionGroup var common: CommonOptions
@@ -39,18 +40,25 @@ struct Import: AsyncParsableCommand {
   @Flag(help: "Also import what is in the trash of Google Photos or Immich.")
   var includeTrashed = false
 
+  @Flag(help: "Also import what was deleted in photod and is still in its trash.")
+  var includeDeleted = false
+
   @Flag(help: "Make no albums of the folders of an Apple export.")
   var noFolderAlbums = false
 
   func run() async throws {
     let composition = try Composition(try common.settings())
+    // What would be imported into a library without a catalogue is compared with an empty one.
+    let scratch = try dryRun && !composition.hasCatalogue ? ScratchFolder() : nil
+    defer { scratch?.remove() }
     let progress = ImportProgress(isTerminal: isatty(STDERR_FILENO) == 1)
     let report = ImportReport { notice in
       progress.clear()
       print(notice.line)
     }
     do {
-      let importer = try composition.importer(of: folder, isDryRun: dryRun, report)
+      let importer = try composition.importer(
+        of: folder, isDryRun: dryRun, emptyCatalogueIn: scratch?.path, includesDeleted: includeDeleted, report)
       func add(_ source: some ImportSource) throws { try importer.run(progress.counting(source)) }
       switch kind {
       case .takeout: try add(TakeoutExport(folder: folder, includesTrash: includeTrashed))
@@ -67,7 +75,7 @@ struct Import: AsyncParsableCommand {
     }
     progress.clear()
     for line in ImportSummary(report, isDryRun: dryRun).lines { print(line) }
-    if report.added + report.existing + report.failed == 0 {
+    if report.added + report.existing + report.failed + report.unsupported + report.deleted == 0 {
       fflush(nil)
       CommandFailure(description: "\(folder) has no pictures or videos of this kind of export").report()
       throw ExitCode(2)

@@ -12,6 +12,9 @@ struct ImportSummary {
       "new albums: \(report.albumsMade)",
     ]
     if report.sidecarsAdded > 0 { lines.append("sidecars: \(report.sidecarsAdded) kept beside their pictures") }
+    if report.unsupported > 0 {
+      lines.append("unsupported: \(report.unsupported) files have formats that photod does not read")
+    }
     if report.undated > 0 { lines.append("undated: \(report.undated) files have the date of their copy") }
     lines += Self.sorted(report.remarks).map { "note: \($0.value) \($0.key)" }
     lines += Self.sorted(report.unmappedFields).map { "not mapped: \($0.key), in \($0.value) descriptions" }

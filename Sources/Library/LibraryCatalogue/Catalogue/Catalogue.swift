@@ -86,7 +86,7 @@ package final class Catalogue: Sendable {
   /// Opens an existing catalogue read-only, also while a daemon uses it. It is neither created nor migrated.
   package init(reading dataFolder: String) throws(LibraryError) {
     let path = Self.path(in: dataFolder)
-    guard access(path, F_OK) == 0 else { throw .noCatalogue(path: path) }
+    guard Self.exists(in: dataFolder) else { throw .noCatalogue(path: path) }
     self.dataFolder = dataFolder
     lock = try DataFolderLock.forUse(of: dataFolder)
     if let rejection = CatalogueSchema.rejection(at: path) { throw rejection }
@@ -118,6 +118,9 @@ package final class Catalogue: Sendable {
   }
 
   static func path(in dataFolder: String) -> String { dataFolder + "/catalogue.sqlite" }
+
+  /// Whether a data folder has a catalogue.
+  package static func exists(in dataFolder: String) -> Bool { access(path(in: dataFolder), F_OK) == 0 }
 
   /// - Parameter statements: those of the connections that are opened with this configuration.
   static func configuration(_ statements: RecentStatements? = nil) -> Configuration {

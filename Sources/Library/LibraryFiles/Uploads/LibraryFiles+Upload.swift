@@ -229,6 +229,20 @@ extension LibraryFiles {
     return nil
   }
 
+  /// Whether the trash has a file with the same bytes.
+  package func isInTrash(
+    _ file: LibraryFile, _ media: ProbedMedia, _ contents: TrashContents
+  ) throws(LibraryFilesError) -> Bool {
+    guard let fingerprint = media.fingerprint else { return false }
+    let paths = try inCatalogue { catalogue throws(AssetSourceError) in
+      try catalogue.trashPaths(of: fingerprint, in: contents)
+    }
+    for path in paths {
+      if try hasSameBytes(file, at: path) { return true }
+    }
+    return false
+  }
+
   private func hasSameBytes(_ file: LibraryFile, at path: [UInt8]) throws(LibraryFilesError) -> Bool {
     if let bucket {
       guard let found = try bucket.head(path), found.identity.size == file.size else { return false }

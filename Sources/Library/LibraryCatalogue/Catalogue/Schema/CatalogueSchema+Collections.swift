@@ -35,7 +35,7 @@ extension CatalogueSchema {
       CHECK ((type = 'smartAlbum') = (rule IS NOT NULL))
     ) STRICT;
     CREATE INDEX collectionByParent ON collection (parent, position);
-    -- The album that an import has made of an album of an export, however it is called now.
+    -- The album that an import has made of an album of an export, or has added it to, however it is called now.
     CREATE TABLE importedAlbum (
       key TEXT PRIMARY KEY,
       collection INTEGER NOT NULL REFERENCES collection (id) ON DELETE CASCADE

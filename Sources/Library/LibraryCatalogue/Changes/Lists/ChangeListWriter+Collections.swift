@@ -18,12 +18,14 @@ extension ChangeListWriter {
         identifier, new.isFolder ? CollectionType.folder.rawValue : CollectionType.album.rawValue,
         new.isFolder ? "regularFolder" : "albumRegular", new.title, parent, token,
       ])
-    if let key = new.importKey {
-      try run(
-        "INSERT OR REPLACE INTO importedAlbum (key, collection) SELECT ?, id FROM collection WHERE localIdentifier = ?",
-        [key, identifier])
-    }
+    if let key = new.importKey { try record(key, of: identifier) }
     return LocalIdentifier(identifier)
+  }
+
+  private func record(_ importKey: String, of identifier: String) throws {
+    try run(
+      "INSERT OR REPLACE INTO importedAlbum (key, collection) SELECT ?, id FROM collection WHERE localIdentifier = ?",
+      [importKey, identifier])
   }
 
   /// The position after the last collection in the folder `?5`, or at the top level.
@@ -46,6 +48,9 @@ extension ChangeListWriter {
       try run(
         "UPDATE collection SET keepsOriginals = ?1 WHERE id = ?2 AND keepsOriginals <> ?1",
         [keepsOriginals, collection.row])
+    }
+    if let key = update.importKey {
+      try run("INSERT OR REPLACE INTO importedAlbum (key, collection) VALUES (?, ?)", [key, collection.row])
     }
     if let parent = update.parent { try move(collection, to: try folder(parent)) }
   }

@@ -145,11 +145,16 @@ package struct CollectionUpdate: Sendable, Hashable {
   /// `.some(nil)` moves the collection to the top level.
   package var parent: ChangeTarget??
   package var keepsOriginals: Bool?
+  /// Of an album that an import adds to: see ``NewCollection/importKey``.
+  package var importKey: String?
 
-  package init(title: String? = nil, keyAsset: ChangeTarget?? = nil, parent: ChangeTarget?? = nil) {
+  package init(
+    title: String? = nil, keyAsset: ChangeTarget?? = nil, parent: ChangeTarget?? = nil, importKey: String? = nil
+  ) {
     self.title = title
     self.keyAsset = keyAsset
     self.parent = parent
+    self.importKey = importKey
   }
 }
 
