@@ -58,6 +58,23 @@ struct AssetHistoryTests {
     #expect(try changes(of: a, since: deleted).assets.inserted == [a])
   }
 
+  @Test("an asset that was deleted and restored has new content only if it was edited in between or with the deletion")
+  func restored() throws {
+    let start = try library.catalogue.changeToken(for: .local)
+    _ = try perform(.deleteAsset(.existing(a)))
+    let restored = try perform(.restoreAsset(a)).changeToken
+    #expect(try changes(of: a, since: start).assets.updated == [.init(localIdentifier: a, isContentChanged: false)])
+    var update = AssetUpdate()
+    update.regions = [PictureRegion(.face, UnitRect(x: 0.1, y: 0.1, width: 0.2, height: 0.2))]
+    let before = try library.asset("a.jpg").contentVersion
+    _ = try perform(.updateAsset(.existing(a), update), .deleteAsset(.existing(a)))
+    let deleted = try perform(.restoreAsset(a)).changeToken
+    #expect(try library.asset("a.jpg").contentVersion != before)
+    #expect(try changes(of: a, since: restored).assets.updated == [.init(localIdentifier: a, isContentChanged: true)])
+    #expect(try changes(of: a, since: start).assets.updated == [.init(localIdentifier: a, isContentChanged: true)])
+    #expect(try changes(of: a, since: deleted).isEmpty)
+  }
+
   @Test("a limited caller follows what it sees: other assets do not exist, also while they change")
   func limited() throws {
     let album = try #require(

@@ -60,6 +60,7 @@ extension TrashRecord {
     let selection = asset["burstSelectionTypes"].flatMap(Int64.fromDatabaseValue) ?? 0
     asset["burstSelectionTypes"] = (selection & ~Int64(BurstSelectionTypes.autoPick.rawValue)).databaseValue
     let row = try insert(asset, into: "asset", db)
+    writer.restored[row] = asset["contentVersion"].flatMap(String.fromDatabaseValue)
     // Clients must no longer see the asset as deleted.
     try db.execute(sql: "DELETE FROM removedObject WHERE library = 0 AND kind = 0 AND object = ?", arguments: [row])
     for name in ["contentVersion", "unadjustedVersion"] {
@@ -150,6 +151,21 @@ extension TrashRecord {
         try db.execute(
           sql: "UPDATE collection SET keyAsset = ? WHERE id = ? AND keyAsset IS NULL", arguments: [asset, collection])
       }
+    }
+  }
+}
+
+extension AssetWriter {
+  /// Marks the insertions of restored assets whose content is the one that they had when they were deleted: for a client
+  /// that has not seen them deleted, nothing but the revision has changed. Call it after the last change of them.
+  func noteRestoredContents() throws {
+    for (asset, version) in restored {
+      try run(
+        """
+        UPDATE changedObject SET isContentChanged = ?1
+        WHERE token = ?2 AND kind = 0 AND object = ?3 AND event = 0
+          AND EXISTS (SELECT 1 FROM asset WHERE id = ?3 AND contentVersion = ?4)
+        """, [ContentChange.restored.rawValue, token, asset, version])
     }
   }
 }

@@ -32,6 +32,8 @@ struct AssetWriter {
   var joinable = JoinableAssets.of(.whole)
   /// The asset that a new file is known to belong to.
   var partner: Int64?
+  /// The content versions that restored assets had when they were deleted.
+  var restored: [Int64: String] = [:]
   /// The assets that lost a file and have others.
   private(set) var reduced: Set<Int64> = []
 
@@ -53,6 +55,7 @@ struct AssetWriter {
   mutating func finish() throws {
     try bursts.regroup()
     try applyForeignEdits()
+    try noteRestoredContents()
   }
 
   // MARK: Paths

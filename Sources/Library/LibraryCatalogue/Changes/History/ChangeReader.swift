@@ -160,8 +160,12 @@ struct ChangeReader {
       let event: Int = row[1]
       var netChange = netChanges[row[0]] ?? NetChange(existedBefore: event != 0, existsAfter: false)
       netChange.existsAfter = event != 2
+      switch ContentChange(rawValue: row[2]) {
+      case .restored: break
       // An asset that was deleted and inserted again may have any content.
-      netChange.isContentChanged = netChange.isContentChanged || row[2] || event == 0
+      case nil, .unchanged: netChange.isContentChanged = netChange.isContentChanged || event == 0
+      case .changed: netChange.isContentChanged = true
+      }
       netChanges[row[0]] = netChange
     }
     return netChanges

@@ -20,7 +20,7 @@ extension PreparedFileChanges {
       if let asset = try LibraryID.whole.asset(record.identifier, db) {
         // Saves the current state: earlier entries of the list may have changed the asset.
         try TrashRecord.saveAsset(asset, in: trash, db)
-        try writer.remove(asset: asset)
+        try writer.trash(asset: asset)
       }
       if record.isRestorable { try record.setState(.trashed, db) } else { try record.delete(db) }
       return (nil, record.identifier)
@@ -52,6 +52,17 @@ extension AssetWriter {
       throw AssetSourceError.catalogueFailed("a stored file has no asset")
     }
     return (row[0], LocalIdentifier(row[1]))
+  }
+
+  /// Removes an asset that may be restored. If this change has changed its content too, the history still says so after
+  /// a restoration.
+  fileprivate mutating func trash(asset: Int64) throws {
+    let row = "token = ? AND kind = 0 AND object = ?"
+    let content = try Int.fetchOne(
+      db, sql: "SELECT isContentChanged FROM changedObject WHERE \(row)", arguments: [token, asset])
+    try remove(asset: asset)
+    guard let content, content == ContentChange.changed.rawValue else { return }
+    try run("UPDATE changedObject SET isContentChanged = ? WHERE \(row) AND event = 2", [content, token, asset])
   }
 
   /// Removes an asset with all its files.
