@@ -291,8 +291,8 @@ struct LocationRemovalTests {
   // MARK: Refusals and limits
 
   static let refusals: [(name: String, file: [UInt8], error: LocationRemovalError)] = [
-    ("an unknown kind of file", Array("GARBAGE".utf8), .unsupported("a file of a kind that is not known")),
-    ("an empty file", [], .unsupported("a file of a kind that is not known")),
+    ("an unknown kind of file", Array("GARBAGE".utf8), .unsupported("a file of an unknown kind")),
+    ("an empty file", [], .unsupported("a file of an unknown kind")),
     ("a JPEG that ends in its header", [0xFF, 0xD8, 0xFF, 0xE0], .malformed("a file that ends too early", offset: 4)),
     (
       "a chunk that ends after the file", PNGChunks.signature + PNGChunks.bigEndian(100) + Array("eXIf".utf8),

@@ -87,7 +87,7 @@ struct MediaFormatTests {
     ),
     (
       "sound", MovieFile { ($0.major, $0.tracks) = ("M4A ", [.init { $0.handler = "soun" }]) }.bytes,
-      .unsupported("an MPEG-4 file of sound alone")
+      .unsupported("an MPEG-4 file with sound only")
     ),
     (
       "sound without saying so", MovieFile { ($0.major, $0.tracks) = ("mp42", [.init { $0.handler = "soun" }]) }.bytes,
@@ -107,7 +107,7 @@ struct MediaFormatTests {
         $0.chain[0].entries += [(330, .long([8]))]; $0.chain[0].entries.removeAll { $0.tag == 262 };
         $0.chain[0].entries.append((262, .short([32_803])))
       }
-      .bytes, .unsupported("a raw picture of a kind that is not known")
+      .bytes, .unsupported("a RAW file of an unknown kind")
     ),
     (
       "no movie box", Boxes.fileType("qt  ") + Boxes.box("mdat", [1]),

@@ -93,6 +93,6 @@ final class Listener: EventLoop.Registrant {
     isPaused = true
     onPause()
     loop.modify(identifier, descriptor: descriptor, events: 0)
-    logger.warning("accepting paused", metadata: ["reason": "\(reason)"])
+    logger.warning("accepting connections paused", metadata: ["reason": "\(reason)"])
   }
 }

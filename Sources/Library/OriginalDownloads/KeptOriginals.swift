@@ -190,7 +190,7 @@ package final class KeptOriginals: ChangeObserver {
     }
     if case .failure(let error) = result {
       logger.notice(
-        "an original to keep was not downloaded", metadata: ["key": "\(original.key)", "error": "\(error)"])
+        "downloading an original to keep failed", metadata: ["key": "\(original.key)", "error": "\(error)"])
       if error.mayPass { return update(after: Self.retryDelay) }
     }
     queue.async { [self] in startNext() }

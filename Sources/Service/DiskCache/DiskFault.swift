@@ -35,9 +35,9 @@ enum DiskFault: Error, CustomStringConvertible {
   var description: String {
     switch self {
     case .systemCallFailed(let step, let code): "\(step.rawValue): \(Self.text(code))"
-    case .nearlyFull(let free, let minimum): "\(free) bytes are free on the disk, and \(minimum) are to stay so"
+    case .nearlyFull(let free, let minimum): "only \(free) bytes are free on the disk; \(minimum) must stay free"
     case .folderUnusable(let code): "the folder can't be used: \(Self.text(code))"
-    case .folderInUse: "another process has the folder"
+    case .folderInUse: "another process uses the folder"
     case .indexFailed(let reason): "the index failed: \(reason)"
     case .indexDamaged(let reason): "the index is damaged: \(reason)"
     }

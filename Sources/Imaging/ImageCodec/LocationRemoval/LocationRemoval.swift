@@ -59,7 +59,7 @@ package enum LocationRemoval {
   ) throws(LocationRemovalError) {
     let start = try context.head(of: range, count: FileType.bytes)
     guard let format = MediaFormat(firstBytes: start) else {
-      throw .unsupported("a file of a kind that is not known")
+      throw .unsupported("a file of an unknown kind")
     }
     try context.nested { context throws(LocationRemovalError) in
       switch format {

@@ -56,7 +56,7 @@ extension LibraryFiles: FileChangePreparing {
         try recover(record)
       } catch {
         // The intent remains, so the next start tries again.
-        logger.error("moving files back failed", metadata: ["error": "\(error)"])
+        logger.error("undoing a file change failed", metadata: ["error": "\(error)"])
       }
     }
   }

@@ -89,12 +89,16 @@ extension LibraryFiles {
             if try deleteIfTrashed(files) { count += 1 }
           } catch {
             isComplete = false
-            logger.error("trash not compared", metadata: ["of": "\(LibraryPath.display(folder))", "error": "\(error)"])
+            logger.error(
+              "comparing the trash with the catalogue failed",
+              metadata: ["folder": "\(LibraryPath.display(folder))", "error": "\(error)"])
           }
         }
       } catch {
         isComplete = false
-        logger.error("trash not compared", metadata: ["of": "\(LibraryPath.display(top))", "error": "\(error)"])
+        logger.error(
+          "comparing the trash with the catalogue failed",
+          metadata: ["folder": "\(LibraryPath.display(top))", "error": "\(error)"])
       }
     }
     return (count, isComplete)

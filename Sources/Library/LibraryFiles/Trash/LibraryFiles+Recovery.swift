@@ -55,7 +55,7 @@ extension LibraryFiles {
       case .failed, .readOnly, .insufficientStorage, .diskMissing, .noSuchFile: break
       default: throw error
       }
-      logger.error("file change unfinished", metadata: ["of": "\(name)", "error": "\(error)"])
+      logger.error("file change not completed; it is tried again", metadata: ["id": "\(name)", "error": "\(error)"])
     }
   }
 

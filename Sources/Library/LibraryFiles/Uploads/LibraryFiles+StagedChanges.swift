@@ -211,7 +211,7 @@ extension LibraryFiles {
     do throws(AssetSourceError) {
       try catalogue.setPlacement(placement, of: plan.upload)
     } catch {
-      logger.error("recording an intent failed", metadata: ["error": "\(error)"])
+      logger.error("recording where an upload is moved to failed", metadata: ["error": "\(error)"])
       throw SystemError(code: EIO)
     }
     try copy.place(in: folder, as: LibraryPath.name(of: path))

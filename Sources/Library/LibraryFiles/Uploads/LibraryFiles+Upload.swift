@@ -193,7 +193,7 @@ extension LibraryFiles {
       return try inFileSystem { () throws(SystemError) in try root.open(path).identity } == known.identity
     } catch {
       logger.error(
-        "keeping an uploaded file that may have an asset",
+        "uploaded file kept: whether it has an asset is not known",
         metadata: ["path": "\(LibraryPath.display(path))", "error": "\(error)"])
       return true
     }

@@ -59,7 +59,7 @@ package final class BackgroundRunner: Sendable {
       queue.async { [self] in
         for work in works {
           do throws(AssetSourceError) { try work.flush() } catch {
-            logger.error("saving background work failed", metadata: ["error": "\(error)"])
+            logger.error("saving the results of background work failed", metadata: ["error": "\(error)"])
           }
         }
         continuation.resume()

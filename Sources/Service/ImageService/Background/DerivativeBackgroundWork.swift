@@ -90,7 +90,7 @@ package final class DerivativeBackgroundWork: BackgroundWork {
       source = try originals.open(asset.original)
       header = try renderer.header(of: source)
     } catch {
-      logger.debug("no derivatives", metadata: ["asset": "\(asset.localIdentifier)", "reason": "\(error)"])
+      logger.debug("making derivatives failed", metadata: ["asset": "\(asset.localIdentifier)", "reason": "\(error)"])
       return nil
     }
     let possible = renderer.rungs(of: asset, header)
@@ -107,7 +107,8 @@ package final class DerivativeBackgroundWork: BackgroundWork {
           store.store(image, as: rungs[plan.members[member].request], of: asset)
         }
       } catch {
-        logger.debug("no derivatives", metadata: ["asset": "\(asset.localIdentifier)", "reason": "\(error)"])
+        logger.debug(
+          "making derivatives failed", metadata: ["asset": "\(asset.localIdentifier)", "reason": "\(error)"])
       }
     }
   }

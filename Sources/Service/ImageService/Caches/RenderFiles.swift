@@ -81,7 +81,8 @@ package final class RenderFiles: Sendable {
     guard limits.capacityBytes > 0 else { return }
     if mkdir(folder, 0o700) != 0, errno != EEXIST {
       logger.error(
-        "no folder for full-size renders", metadata: ["folder": "\(folder)", "error": "\(SystemError(code: errno))"])
+        "making the folder of full-size renders failed",
+        metadata: ["folder": "\(folder)", "error": "\(SystemError(code: errno))"])
       return
     }
     let found = readFolder()
@@ -122,7 +123,7 @@ package final class RenderFiles: Sendable {
         try write(bytes, name)
         file = open(name)
       } catch {
-        logger.warning("full-size render not stored", metadata: ["error": "\(error)"])
+        logger.warning("storing a full-size render failed", metadata: ["error": "\(error)"])
       }
     }
     completion(file)

@@ -206,7 +206,7 @@ package final class PlaceholderProducer: Sendable {
     do throws(OriginalStoreError) {
       return try originals.open(asset.original)
     } catch {
-      logger.debug("no placeholder for now", metadata: ["asset": "\(asset.localIdentifier)", "reason": "\(error)"])
+      logger.debug("placeholder postponed", metadata: ["asset": "\(asset.localIdentifier)", "reason": "\(error)"])
       return nil
     }
   }
@@ -221,7 +221,7 @@ package final class PlaceholderProducer: Sendable {
       break
     }
     if input != .original { return try step(for: asset, after: input) }
-    logger.info("no placeholder", metadata: ["asset": "\(asset.localIdentifier)", "reason": "\(error)"])
+    logger.info("making a placeholder failed", metadata: ["asset": "\(asset.localIdentifier)", "reason": "\(error)"])
     try add(nil, of: asset)
     return nil
   }

@@ -11,7 +11,7 @@ enum BMFFHeader {
   static func read(
     _ reader: HeaderReader, _ type: FileType, _ selection: TIFFMetadata.Selection
   ) throws(CodecError) -> MediaHeader {
-    if type.isAudio { throw .unsupported("an MPEG-4 file of sound alone") }
+    if type.isAudio { throw .unsupported("an MPEG-4 file with sound only") }
     var boxes = BoxReader(reader)
     let isPicture = type.format.mediaType == .image && !type.format.isRAW
     var movie: Box?

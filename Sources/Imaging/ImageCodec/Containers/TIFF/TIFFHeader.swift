@@ -64,7 +64,7 @@ enum TIFFHeader {
     if make.hasPrefix("NIKON") { return .nef }
     if make.hasPrefix("SONY") { return .arw }
     if make.hasPrefix("PENTAX") || make.hasPrefix("RICOH") { return .pef }
-    throw .unsupported("a raw picture of a kind that is not known")
+    throw .unsupported("a RAW file of an unknown kind")
   }
 
   private static func hasAlpha(
