@@ -12,7 +12,7 @@ extension TrashRecord {
   func restore(_ writer: inout AssetWriter) throws -> Int64 {
     let db = writer.db
     try clearPaths(&writer)
-    let (row, wasOfBurst) = try restoreAsset(writer)
+    let (row, wasOfBurst) = try restoreAsset(&writer)
     try restoreFiles(row, wasOfBurst: wasOfBurst, &writer)
     try restoreMemberships(row, db)
     // A sidecar may have changed meanwhile.
@@ -39,7 +39,7 @@ extension TrashRecord {
   }
 
   /// Inserts the asset, with what has changed since it was deleted.
-  private func restoreAsset(_ writer: AssetWriter) throws -> (row: Int64, wasOfBurst: Bool) {
+  private func restoreAsset(_ writer: inout AssetWriter) throws -> (row: Int64, wasOfBurst: Bool) {
     let db = writer.db
     var asset = try values(Self.assetRow, of: "asset", db)
     asset["revision"] = writer.token.databaseValue
