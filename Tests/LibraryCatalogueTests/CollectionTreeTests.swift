@@ -257,6 +257,39 @@ struct CollectionTreeTests {
     #expect(delta.details?.insertedIndexes == [0, 1] && delta.details?.removedIndexes == [2])
   }
 
+  @Test("an album that moves below the same folder leaves the rows of that folder's assets as they are")
+  func movedBelowTheSame() throws {
+    let library = try library()
+    let outer = try library.makeFolder("outer")
+    let inner = try library.makeFolder("inner", parent: outer)
+    let other = try library.makeFolder("other")
+    let album = try library.makeAlbum("a", [1, 2, 3], parent: outer)
+    func move(to folder: Int64) throws -> (rows: [[Int64]], removed: Int?) {
+      try library.queue.write { db in
+        try db.execute(sql: "CREATE TEMP TABLE removed (folder INTEGER)")
+        try db.execute(
+          sql: """
+            CREATE TEMP TRIGGER noteRemoved AFTER DELETE ON main.folderAsset BEGIN
+              INSERT INTO removed VALUES (OLD.folder);
+            END
+            """)
+        try db.execute(sql: "UPDATE collection SET parent = ? WHERE id = ?", arguments: [folder, album])
+        let rows = try Row.fetchAll(
+          db, sql: "SELECT folder, count(*), sum(sources) FROM folderAsset GROUP BY folder ORDER BY folder"
+        ).map { [$0[0] as Int64, $0[1], $0[2]] }
+        let removed = try Int.fetchOne(db, sql: "SELECT count(*) FROM removed")
+        try db.execute(sql: "DROP TRIGGER noteRemoved; DROP TABLE removed")
+        return (rows, removed)
+      }
+    }
+    let below = try move(to: inner)
+    #expect(below.rows == [[outer, 3, 3], [inner, 3, 3]] && below.removed == 0)
+    let above = try move(to: outer)
+    #expect(above.rows == [[outer, 3, 3]] && above.removed == 3)
+    let away = try move(to: other)
+    #expect(away.rows == [[other, 3, 3]] && away.removed == 3)
+  }
+
   // MARK: Titles of moments
 
   static let places: [(name: String, places: [(String?, String?, String?)], title: String?)] = [

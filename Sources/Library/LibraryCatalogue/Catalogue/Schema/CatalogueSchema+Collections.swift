@@ -110,17 +110,19 @@ extension CatalogueSchema {
       INSERT INTO folderAbove (collection, folder)
         SELECT NEW.id, NEW.parent UNION ALL SELECT NEW.id, folder FROM folderAbove WHERE collection = NEW.parent;
     END;
-    -- A folder moves with everything below it.
+    -- A folder moves with everything below it. Folders that stay above it keep their assets.
     CREATE TRIGGER changeFolders AFTER UPDATE OF parent ON collection WHEN NEW.parent IS NOT OLD.parent BEGIN
       DELETE FROM folderAbove
         WHERE folder IN (SELECT folder FROM folderAbove WHERE collection = NEW.id)
+          AND folder IS NOT NEW.parent AND folder NOT IN (SELECT folder FROM folderAbove WHERE collection = NEW.parent)
           AND (collection = NEW.id OR collection IN (SELECT collection FROM folderAbove WHERE folder = NEW.id));
       INSERT INTO folderAbove (collection, folder)
         SELECT below.collection, above.folder
         FROM (SELECT NEW.id AS collection UNION ALL SELECT collection FROM folderAbove WHERE folder = NEW.id) AS below
           CROSS JOIN (
             SELECT NEW.parent AS folder UNION ALL SELECT folder FROM folderAbove WHERE collection = NEW.parent) AS above
-        WHERE above.folder IS NOT NULL;
+        WHERE above.folder IS NOT NULL
+        ON CONFLICT DO NOTHING;
     END;
 
     -- The assets of each folder, with copies of the asset's columns as in `member`.
