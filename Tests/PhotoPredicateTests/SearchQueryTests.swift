@@ -26,6 +26,8 @@ struct SearchQueryTests {
       ("in \"a walk\"", "in|a walk"), ("IMG_1234", "img 1234*"), ("img_1234.jpg x", "img 1234 jpg|x*"),
       ("\u{201C}a b\u{201D} c", "a b|c*"), ("a \"b c", "a|b c"), ("\"\" a", "a*"), ("a - b", "a|b*"), ("a &", "a*"),
       ("NEAR(a b) AND c* OR {x}: ^d", "near a|b|and|c|or|x|d*"), ("x\"y\"z", "x|y|z*"), ("日本", "日 本*"),
+      ("\"foo ba\"*", "foo ba*"), ("x \"foo ba\"* ", "x|foo ba*"), ("\"foo ba\"* x", "foo ba|x*"),
+      ("\"foo ba\" *", "foo ba"), ("\"foo ba*\"", "foo ba"), ("\"foo ba\"*x", "foo ba|x*"), ("x \"\"*", "x*"),
     ])
   func queries(_ text: String, _ terms: String) throws {
     let query = try SearchQuery(text)

@@ -106,7 +106,8 @@ extension Endpoint {
       """
       Words, and phrases in quotation marks, over file name, path, title, caption, keywords, people, camera, lens and \
       album titles, and over place names with the scope location. All must match; case and accents are ignored, and \
-      the last word may be the beginning of one. At most 1024 bytes and 32 words.
+      the last word may be the beginning of one, in a phrase only with an asterisk after it. At most 1024 bytes and 32 \
+      words.
       """,
       example: "beach"),
     .text(

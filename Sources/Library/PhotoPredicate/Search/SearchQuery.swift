@@ -15,12 +15,15 @@ package struct SearchQuery: Sendable, Hashable {
   package let terms: [Term]
 
   /// Parses a text. A word with punctuation within, such as `IMG_1234`, is a phrase. If the text does not end with a
-  /// phrase in quotation marks, its last word may be the beginning of a word.
+  /// phrase in quotation marks, or if an asterisk follows that phrase, its last word may be the beginning of a word.
   package init(_ text: String, limits: SearchLimits = SearchLimits()) throws(SearchError) {
     guard text.utf8.count <= limits.bytes else { throw .tooLong(limit: limits.bytes) }
     var terms: [Term] = []
+    var isAfterPhrase = false
     for part in Self.parts(of: text) {
       let words = SearchText.words(of: part.text)
+      if isAfterPhrase, !part.isQuoted, part.text == "*" { terms[terms.count - 1].isPrefix = true }
+      isAfterPhrase = part.isQuoted && !words.isEmpty
       if words.isEmpty { continue }
       if !terms.isEmpty { terms[terms.count - 1].isPrefix = false }
       terms.append(Term(words: words, isPrefix: !part.isQuoted))
