@@ -152,6 +152,24 @@ import Testing
     #expect(try library.scan().probed == 0)
   }
 
+  @Test func `An asset is kept while its object may have moved to one that the store refuses to read`() throws {
+    let library = try Library()
+    for (number, name) in ["a.jpg", "b.jpg", "c.jpg"].enumerated() {
+      library.store.set(name, Self.jpeg(32 + number) + [UInt8](repeating: 0, count: number * 1000))
+    }
+    _ = try library.scan()
+    let before = try library.assets()
+    library.store.move("a.jpg", to: "z/a.jpg")
+    library.store.set("b.jpg", nil)
+    library.store.refuse("z/a.jpg", .accessDenied(.forbidden))
+    let progress = try library.scan()
+    #expect((progress.refused, progress.removed) == (1, 1))
+    #expect(try library.assets().keys.sorted() == ["a.jpg", "c.jpg"])
+    library.store.refuse("z/a.jpg", nil)
+    #expect(try library.scan().moved == 1)
+    #expect(try library.assets()["z/a.jpg"]?.localIdentifier == before["a.jpg"]?.localIdentifier)
+  }
+
   @Test func `An unchanged object that is refused when everything is read again is read by a later scan`() throws {
     let library = try Library()
     for (number, name) in ["a.jpg", "b.jpg"].enumerated() { library.store.set(name, Self.jpeg(32 + number)) }

@@ -27,6 +27,8 @@ struct RemoteMerge {
   private var missing: [KnownFile] = []
   /// Rows that this scan has given to an object.
   private var claimed: Set<Int64> = []
+  /// The sizes of new objects that the store refuses to read: each may be a missing one under another name.
+  private var refusedSizes: Set<Int64> = []
   /// The last refusal that may be due to the key.
   private var denial: ObjectStoreError?
   private(set) var progress = RemoteScanProgress()
@@ -125,7 +127,11 @@ struct RemoteMerge {
       if let refusal = heads.refusals[index] {
         let (entry, isNew) = waiting[index]
         noteRefusal(of: entry.key, refusal)
-        if !isNew { found.append(Self.unreadable(entry, refusal)) }
+        if isNew {
+          refusedSizes.insert(entry.identity.size)
+        } else {
+          found.append(Self.unreadable(entry, refusal))
+        }
       }
       guard var head else { continue }
       progress.probed += 1
@@ -205,7 +211,9 @@ struct RemoteMerge {
   // MARK: Missing rows
 
   mutating func removeMissing(acceptsAll: Bool) throws(RemoteScanError) {
-    let removable = missing.filter { !claimed.contains($0.id) }
+    let removable = missing.filter {
+      !claimed.contains($0.id) && (acceptsAll || !refusedSizes.contains($0.identity.size))
+    }
     guard !removable.isEmpty else { return }
     let catalogue = catalogue
     let count = try scanner.source { () throws(AssetSourceError) in try catalogue.fileCount() }

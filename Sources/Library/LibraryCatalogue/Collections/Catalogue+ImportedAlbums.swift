@@ -2,7 +2,8 @@ import GRDB
 import PhotoModel
 
 extension Catalogue {
-  /// The albums that imports have made or added to, by ``NewCollection/importKey``. One that a user has deleted is not among them.
+  /// The albums that imports have made or added to, by ``NewCollection/importKey``. One that a user has deleted is not
+  /// among them.
   package func importedAlbums() throws(AssetSourceError) -> [String: LocalIdentifier] {
     try read { db in
       let rows = try Row.fetchAll(
