@@ -62,8 +62,7 @@ struct HeadReader {
         switch object.failure {
         case nil, .limitExceeded(.objectBytes): state.heads.files[index] = file
         case .notFound, .changed: break
-        // What the key may not read, or what is in an archive of the store.
-        case .accessDenied(.forbidden), .unsupported: state.heads.refusals[index] = object.failure
+        case .some(let failure) where failure.isRefusal: state.heads.refusals[index] = failure
         case .some(let failure): state.failure = state.failure ?? failure
         }
       }
@@ -90,6 +89,16 @@ struct HeadReader {
     } catch {
       // A head beyond the limit has one identity for good: it is not read again by every scan.
       return ProbedFile(path: entry.key.bytes, identity: identity, finding: .unreadable(error.description))
+    }
+  }
+}
+
+extension ObjectStoreError {
+  /// Whether the store refuses to read one object: the key may not read it, or it is in an archive of the store.
+  var isRefusal: Bool {
+    switch self {
+    case .accessDenied(.forbidden), .unsupported: true
+    default: false
     }
   }
 }

@@ -204,6 +204,8 @@ struct RemoteMerge {
       return false
     } catch {
       if error == .notFound { return true }
+      // It is there, for others.
+      if error.isRefusal { return false }
       throw .store(error)
     }
   }
@@ -238,7 +240,11 @@ struct RemoteMerge {
           let head = try scanner.store.waitForHead(key, stop: stop)
           entries.append(ObjectPage.Entry(key: key, identity: head.identity, modified: head.modified))
         } catch {
-          if error != .notFound { throw .store(error) }
+          if error.isRefusal {
+            noteRefusal(of: key, error)
+          } else if error != .notFound {
+            throw .store(error)
+          }
         }
       }
       let heads = try HeadReader(scanner, stop).read(entries)
