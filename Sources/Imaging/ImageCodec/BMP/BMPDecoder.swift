@@ -114,7 +114,7 @@ package final class BMPDecoder: RowDecoder {
   /// A band that starts with the next row.
   private func makeBand() -> Band {
     let stride = picture.strideBytes
-    let count = min(max(1, InputBuffer.capacity / stride), region.y + region.height - nextRow)
+    let count = min(max(1, DecoderInput.capacity / stride), region.y + region.height - nextRow)
     let first = picture.isTopDown ? nextRow : picture.size.height - nextRow - count
     // Some writers leave out the bytes that fill up the last row.
     let bytes = (count - 1) * stride + picture.usedRowBytes

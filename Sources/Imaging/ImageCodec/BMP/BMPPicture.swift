@@ -34,7 +34,7 @@ package struct BMPPicture: Sendable, Hashable {
   }
 
   /// Memory of its decoder: the input or some rows, colours, and indexes that were coded in runs.
-  var decoderBytes: Int { 64 * 1024 + max(InputBuffer.capacity, strideBytes) + (isBuffered ? size.pixelCount : 0) }
+  var decoderBytes: Int { 64 * 1024 + max(DecoderInput.capacity, strideBytes) + (isBuffered ? size.pixelCount : 0) }
 
   static func read(_ reader: inout HeaderReader, limits: CodecLimits) throws(CodecError) -> BMPPicture {
     let header = try BMPHeader.read(&reader)

@@ -3,7 +3,7 @@ import PhotoModel
 /// Decodes indexes that are coded in runs (Windows GDI, "Bitmap Compression"), from the bottom of the picture to its
 /// top. It can stop between any two commands when input is missing, and continue later.
 struct BMPRuns {
-  private var input: InputBuffer
+  private var input: DecoderInput
   private let bits: Int
   private let size: PixelSize
   private let region: PixelRect
@@ -14,7 +14,7 @@ struct BMPRuns {
   private(set) var indexes: [UInt8]
 
   init(_ picture: BMPPicture, bits: Int, region: PixelRect, cursor: SourceCursor) {
-    input = InputBuffer(cursor: cursor)
+    input = DecoderInput(cursor: cursor)
     self.bits = bits
     size = picture.size
     self.region = region

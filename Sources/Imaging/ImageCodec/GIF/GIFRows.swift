@@ -1,7 +1,7 @@
 /// Decodes the picture of a GIF into rows of indexes, in the order in which they are stored. It can stop at every byte
 /// when input is missing, and continue later.
 struct GIFRows {
-  private var input: InputBuffer
+  private var input: DecoderInput
   private var strings: LZWStrings
   /// Bytes of the current sub-block that are not read yet (GIF89a §15).
   private var blockBytes = 0
@@ -13,7 +13,7 @@ struct GIFRows {
   private var filled = 0
 
   init(_ picture: GIFPicture, cursor: SourceCursor) {
-    input = InputBuffer(cursor: cursor)
+    input = DecoderInput(cursor: cursor)
     strings = LZWStrings(indexBits: picture.indexBits)
     row = [UInt8](repeating: 0, count: picture.frame.width)
   }

@@ -5,7 +5,7 @@ import PhotoModel
 final class TIFFDeflateStream: TIFFStream {
   private let source: any ByteSource
   private let stop: StopFlag
-  private var input: InputBuffer
+  private var input: DecoderInput
   /// zlib keeps its address, so it may not move.
   private let zlib: UnsafeMutablePointer<z_stream>
   private var hasEnded = false
@@ -21,7 +21,7 @@ final class TIFFDeflateStream: TIFFStream {
 
   init(_ source: any ByteSource, _ stop: StopFlag) throws(CodecError) {
     (self.source, self.stop) = (source, stop)
-    input = InputBuffer(cursor: SourceCursor(source: source, range: ByteRange(offset: 0, length: 0), stop: stop))
+    input = DecoderInput(cursor: SourceCursor(source: source, range: ByteRange(offset: 0, length: 0), stop: stop))
     zlib = .allocate(capacity: 1)
     zlib.initialize(to: z_stream())
     // On failure zlib keeps nothing, and ending it is harmless.

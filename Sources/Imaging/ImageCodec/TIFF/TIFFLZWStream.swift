@@ -13,7 +13,7 @@ final class TIFFLZWStream: TIFFStream {
 
   private let source: any ByteSource
   private let stop: StopFlag
-  private var input: InputBuffer
+  private var input: DecoderInput
   /// Decoded bytes: those in `start..<end` are not taken yet.
   private let window = UnsafeMutablePointer<UInt8>.allocate(capacity: windowBytes)
   private var start = 0
@@ -51,7 +51,7 @@ final class TIFFLZWStream: TIFFStream {
 
   init(_ source: any ByteSource, _ stop: StopFlag) {
     (self.source, self.stop) = (source, stop)
-    input = InputBuffer(cursor: SourceCursor(source: source, range: ByteRange(offset: 0, length: 0), stop: stop))
+    input = DecoderInput(cursor: SourceCursor(source: source, range: ByteRange(offset: 0, length: 0), stop: stop))
     for code in 0..<Self.maximumCodes {
       let byte = UInt8(truncatingIfNeeded: code)
       (entries + code).initialize(to: Entry(head: UInt64(byte), prefix: 0, length: 1, last: byte))

@@ -120,7 +120,7 @@ package struct TIFFPage: Sendable, Hashable {
   /// Memory of its decoder: input, codes and a row of each stream; colours and parts of the tables; the pixels of a row
   /// of tiles if it has several.
   var decoderBytes: Int {
-    var stream = InputBuffer.capacity + 2 * storedRowBytes + tileSize.width * streamSamples * 2 + 112 * 1024
+    var stream = DecoderInput.capacity + 2 * storedRowBytes + tileSize.width * streamSamples * 2 + 112 * 1024
     if compression == .jpeg { stream += TIFFJPEGStream.byteCount(self) }
     let band = columns == 1 ? 0 : size.width * min(size.height, tileSize.height) * pixelBytes
     return 64 * 1024 + planes.count * (stream + TIFFTileTable.byteCount) + band

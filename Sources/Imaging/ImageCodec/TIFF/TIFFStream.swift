@@ -33,13 +33,13 @@ extension TIFFStream {
 final class TIFFStoredStream: TIFFStream {
   private let source: any ByteSource
   private let stop: StopFlag
-  private var input: InputBuffer
+  private var input: DecoderInput
   /// Whether the bits of each byte are in reverse order (TIFF 6.0 §8, FillOrder 2).
   private let isReversed: Bool
 
   init(_ source: any ByteSource, _ stop: StopFlag, isReversed: Bool) {
     (self.source, self.stop, self.isReversed) = (source, stop, isReversed)
-    input = InputBuffer(cursor: SourceCursor(source: source, range: ByteRange(offset: 0, length: 0), stop: stop))
+    input = DecoderInput(cursor: SourceCursor(source: source, range: ByteRange(offset: 0, length: 0), stop: stop))
   }
 
   var readTime: Duration { input.readTime }
@@ -78,7 +78,7 @@ extension UInt8 {
 final class TIFFPackBitsStream: TIFFStream {
   private let source: any ByteSource
   private let stop: StopFlag
-  private var input: InputBuffer
+  private var input: DecoderInput
   /// Bytes that are still to be copied, or times that a byte is still to be repeated.
   private var copied = 0
   private var repeated = 0
@@ -86,7 +86,7 @@ final class TIFFPackBitsStream: TIFFStream {
 
   init(_ source: any ByteSource, _ stop: StopFlag) {
     (self.source, self.stop) = (source, stop)
-    input = InputBuffer(cursor: SourceCursor(source: source, range: ByteRange(offset: 0, length: 0), stop: stop))
+    input = DecoderInput(cursor: SourceCursor(source: source, range: ByteRange(offset: 0, length: 0), stop: stop))
   }
 
   var readTime: Duration { input.readTime }

@@ -1,5 +1,5 @@
 /// The input of a decoder that reads its file in order: some bytes of a source before its cursor.
-struct InputBuffer {
+struct DecoderInput {
   static let capacity = 64 * 1024
 
   private var cursor: SourceCursor
