@@ -18,7 +18,8 @@ struct AdjustmentTests {
   private static let warm = StoredAdjustments(operations: Adjustments([.tone(.warmth, 0.5)]))
   private static let foreign = StoredAdjustments(
     operations: Adjustments([]),
-    foreign: StoredAdjustments.Foreign(formatIdentifier: "com.example", formatVersion: "2", data: [0, 255, 10, 13, 0]))
+    foreign: StoredAdjustments.ForeignFormat(
+      formatIdentifier: "com.example", formatVersion: "2", data: [0, 255, 10, 13, 0]))
 
   private static func library() throws -> SyntheticLibrary {
     var assets = (1...3).map { SyntheticAsset(row: $0, date: $0) }

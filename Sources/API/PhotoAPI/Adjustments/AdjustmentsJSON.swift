@@ -39,7 +39,7 @@ enum AdjustmentsJSON {
     }
     let adjustments = StoredAdjustments(
       operations: operations,
-      foreign: StoredAdjustments.Foreign(
+      foreign: StoredAdjustments.ForeignFormat(
         formatIdentifier: identifier, formatVersion: version ?? "", data: [UInt8](bytes)))
     return (adjustments, false)
   }

@@ -12,7 +12,7 @@ import Synchronization
 /// The open file of a catalogue, and whether it can still be relied on.
 final class CatalogueFile: TransactionObserver, Sendable {
   /// Another file, or none, has the path of the open catalogue.
-  struct Replaced: Error, CustomStringConvertible {
+  struct ReplacedError: Error, CustomStringConvertible {
     let path: String
 
     var description: String { "\(path) is not the open catalogue" }
@@ -22,9 +22,9 @@ final class CatalogueFile: TransactionObserver, Sendable {
   private let number: FileNumber
   private let hasDamagedPages = Atomic<Bool>(false)
 
-  /// - Parameter path: of a file that SQLite has opened. Throws ``Replaced`` if there is none.
-  init(_ path: String) throws(Replaced) {
-    guard let number = FileNumber(path) else { throw Replaced(path: path) }
+  /// - Parameter path: of a file that SQLite has opened. Throws ``ReplacedError`` if there is none.
+  init(_ path: String) throws(ReplacedError) {
+    guard let number = FileNumber(path) else { throw ReplacedError(path: path) }
     self.path = path
     self.number = number
   }
@@ -47,10 +47,10 @@ final class CatalogueFile: TransactionObserver, Sendable {
     }
   }
 
-  private func checkPath() throws(Replaced) {
+  private func checkPath() throws(ReplacedError) {
     // Another failure, such as of a network file system, says nothing about the file.
     let isReplaced = FileNumber(path).map { $0 != number } ?? (errno == ENOENT || errno == ENOTDIR)
-    if isReplaced { throw Replaced(path: path) }
+    if isReplaced { throw ReplacedError(path: path) }
   }
 
   // MARK: TransactionObserver

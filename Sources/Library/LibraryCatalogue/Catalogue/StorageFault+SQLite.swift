@@ -10,7 +10,7 @@ extension StorageFault {
   /// The storage fault that an SQLite error reports; `nil` if the error is not about storage
   /// (https://www.sqlite.org/rescode.html).
   init?(_ error: any Error) {
-    if error is CatalogueFile.Replaced {
+    if error is CatalogueFile.ReplacedError {
       self = .replaced
       return
     }

@@ -36,7 +36,7 @@ extension StoredAdjustments {
     self.init(
       operations: try Self.operations(row[0]), origin: (row[4] as String?).flatMap(Origin.init) ?? .user)
     if let format: String = row[1] {
-      foreign = Foreign(
+      foreign = ForeignFormat(
         formatIdentifier: format, formatVersion: row[2] ?? "",
         data: try row.withUnsafeData(atIndex: 3) { $0.map { [UInt8]($0) } })
     }

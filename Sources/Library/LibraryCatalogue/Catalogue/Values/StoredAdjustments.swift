@@ -4,7 +4,7 @@ import PhotoModel
 /// The adjustments of an asset as the catalogue keeps them.
 package struct StoredAdjustments: Sendable, Hashable {
   /// Adjustments in the format of another program.
-  package struct Foreign: Sendable, Hashable {
+  package struct ForeignFormat: Sendable, Hashable {
     package var formatIdentifier: String
     package var formatVersion: String
     /// Kept byte for byte. `nil`: they are in a file of the library.
@@ -28,9 +28,9 @@ package struct StoredAdjustments: Sendable, Hashable {
   package var operations: Adjustments
   package var origin: Origin
   /// `nil`: the adjustments are only the operations.
-  package var foreign: Foreign?
+  package var foreign: ForeignFormat?
 
-  package init(operations: Adjustments, foreign: Foreign? = nil, origin: Origin = .user) {
+  package init(operations: Adjustments, foreign: ForeignFormat? = nil, origin: Origin = .user) {
     self.operations = operations
     self.foreign = foreign
     self.origin = origin

@@ -14,7 +14,7 @@ extension AssetWriter {
   func setAdjustments(_ adjustments: StoredAdjustments, of asset: Int64, keepsForeign: Bool = false) throws {
     let isPicture = try Bool.fetchOne(
       db.cachedStatement(sql: "SELECT mediaType = 1 FROM asset WHERE id = ?"), arguments: [asset])
-    guard isPicture == true else { throw AdjustmentsRefused() }
+    guard isPicture == true else { throw NoPictureError() }
     func kept(_ column: String, _ value: String) -> String {
       keepsForeign ? "CASE WHEN adjustmentData IS NULL THEN \(value) ELSE \(column) END" : value
     }
@@ -87,4 +87,4 @@ extension AssetWriter {
 }
 
 /// Only pictures have adjustments.
-struct AdjustmentsRefused: Error {}
+struct NoPictureError: Error {}

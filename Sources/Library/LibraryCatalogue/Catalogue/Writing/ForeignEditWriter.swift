@@ -156,7 +156,7 @@ extension AssetWriter {
     try setAdjustments(
       StoredAdjustments(
         operations: edit.operations,
-        foreign: StoredAdjustments.Foreign(
+        foreign: StoredAdjustments.ForeignFormat(
           formatIdentifier: edit.formatIdentifier, formatVersion: edit.formatVersion, data: nil),
         origin: .imported), of: asset)
   }

@@ -15,9 +15,9 @@ struct ChangeListWriter {
   private(set) var createdByIndex: [Int: LocalIdentifier] = [:]
   /// The number of prepared file changes that were committed so far.
   private var fileChanges = 0
-  private var placeholders: [String: Created] = [:]
+  private var placeholders: [String: CreatedObject] = [:]
 
-  private enum Created {
+  private enum CreatedObject {
     case asset(Int64)
     case collection(LocalIdentifier)
   }
@@ -40,7 +40,7 @@ struct ChangeListWriter {
     case .updateAsset(let target, let update): try self.update(try asset(target, "asset"), target, update)
     case .setAdjustments(let targets, let adjustments, let keepsForeign):
       for (row, target) in zip(try rows(targets), targets) {
-        do { try assets.setAdjustments(adjustments, of: row, keepsForeign: keepsForeign) } catch is AdjustmentsRefused {
+        do { try assets.setAdjustments(adjustments, of: row, keepsForeign: keepsForeign) } catch is NoPictureError {
           throw ChangeListError(.notAdjustable(target.description), parameter: "asset")
         }
       }
@@ -96,7 +96,7 @@ struct ChangeListWriter {
   // MARK: Names
 
   private mutating func note(
-    _ request: ChangeRequest, _ index: Int, _ identifier: LocalIdentifier, _ object: Created?
+    _ request: ChangeRequest, _ index: Int, _ identifier: LocalIdentifier, _ object: CreatedObject?
   ) throws {
     guard let name = request.placeholder else {
       createdByIndex[index] = identifier
