@@ -213,7 +213,7 @@ extension Settings {
 
   @Sendable private static func checkAllowedHosts(_ settings: inout Settings) throws {
     for host in settings.allowedHosts {
-      do throws(UnsentName) {
+      do throws(UnmatchableNameError) {
         try OriginRules.check(host: host)
       } catch {
         throw SettingsError(description: "allowedHosts: \(error)")
@@ -231,7 +231,7 @@ extension Settings {
 
   private static func checkOrigins(_ origins: [String], _ key: String) throws(SettingsError) {
     for origin in origins {
-      do throws(UnsentName) {
+      do throws(UnmatchableNameError) {
         try OriginRules.check(origin: origin)
       } catch {
         throw SettingsError(description: "\(key): \(error)")

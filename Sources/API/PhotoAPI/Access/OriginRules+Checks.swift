@@ -1,34 +1,36 @@
 import HTTPCore
 
 /// A host name or an origin that browsers never send, so that it would allow nothing.
-package struct UnsentName: Error, Sendable, CustomStringConvertible {
+package struct UnmatchableNameError: Error, Sendable, CustomStringConvertible {
   package let description: String
 }
 
 extension OriginRules {
   /// Checks a host name as `Host` has it, with or without a port: `photos.example`, `photos.example:8443`.
-  package static func check(host text: String) throws(UnsentName) {
+  package static func check(host text: String) throws(UnmatchableNameError) {
     guard let port = portText(after: text[...]) else {
-      throw UnsentName(description: "\(text) is not a host name; write photos.example, without a scheme or a path")
+      throw UnmatchableNameError(
+        description: "\(text) is not a host name; write photos.example, without a scheme or a path")
     }
     guard port != "80", port != "443" else {
-      throw UnsentName(description: "\(text): browsers leave out the port \(port); write the name only")
+      throw UnmatchableNameError(description: "\(text): browsers leave out the port \(port); write the name only")
     }
   }
 
   /// Checks an origin as browsers serialize it (RFC 6454 §6.2): `https://photos.example`, `http://localhost:5173`. The
   /// schemes of apps and of browser extensions have origins of the same form.
-  package static func check(origin text: String) throws(UnsentName) {
+  package static func check(origin text: String) throws(UnmatchableNameError) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, isScheme(parts[0]), parts[1].hasPrefix("//"),
       let port = portText(after: parts[1].dropFirst(2))
     else {
-      throw UnsentName(
+      throw UnmatchableNameError(
         description: "\(text) is not an origin; write https://photos.example, with the scheme and without a path")
     }
     let standard = ["http": "80", "https": "443"][parts[0].lowercased()]
     if let standard, port == standard {
-      throw UnsentName(description: "\(text): browsers leave out the port \(port) of this scheme; write no port")
+      throw UnmatchableNameError(
+        description: "\(text): browsers leave out the port \(port) of this scheme; write no port")
     }
   }
 
