@@ -14,7 +14,7 @@ extension SharedDerivatives {
         state.counts.droppedWrites += 1
         return false
       }
-      state.waitingWrites.append(Write(name: name, content: content))
+      state.waitingWrites.append(PendingWrite(name: name, content: content))
       state.pendingNames.insert(name)
       return true
     }
@@ -47,7 +47,7 @@ extension SharedDerivatives {
     }
   }
 
-  private func nextWrite() -> Write? {
+  private func nextWrite() -> PendingWrite? {
     state.withLock { state in
       guard state.runningWrites < limits.writes, !state.waitingWrites.isEmpty else { return nil }
       state.runningWrites += 1

@@ -53,7 +53,7 @@ package final class SharedDerivatives: SharedDerivativeStore {
     package internal(set) var isSuspended = false
   }
 
-  struct Read {
+  struct PendingRead {
     let number: UInt64
     let take: @Sendable ([UInt8]) -> String?
     var waiters: [UInt64: @Sendable () -> Void]
@@ -61,7 +61,7 @@ package final class SharedDerivatives: SharedDerivativeStore {
     var operation: (any ObjectOperation)?
   }
 
-  struct Write {
+  struct PendingWrite {
     let name: String
     let content: @Sendable () -> [UInt8]?
   }
@@ -69,9 +69,9 @@ package final class SharedDerivatives: SharedDerivativeStore {
   struct State {
     var readBreaker: CircuitBreaker
     var writeBreaker: CircuitBreaker
-    var reads: [String: Read] = [:]
+    var reads: [String: PendingRead] = [:]
     var lastNumber: UInt64 = 0
-    var waitingWrites: [Write] = []
+    var waitingWrites: [PendingWrite] = []
     var pendingNames: Set<String> = []
     var runningWrites = 0
     /// Hash values of names: a process needs no more.
@@ -149,7 +149,7 @@ package final class SharedDerivatives: SharedDerivativeStore {
         state.counts.suspendedReads += 1
         return (nil, false)
       }
-      state.reads[name] = Read(number: number, take: take, waiters: [number: ended])
+      state.reads[name] = PendingRead(number: number, take: take, waiters: [number: ended])
       return (number, true)
     }
     guard let number else { return nil }

@@ -41,7 +41,7 @@ struct EventDebouncer {
     static let awaited = PathHints(rawValue: 32)
   }
 
-  private struct Recent {
+  private struct RecentEvents {
     var last: Int64
     var count: Int
   }
@@ -59,7 +59,7 @@ struct EventDebouncer {
   private var delayed: [[UInt8]: DelayedPath] = [:]
   /// A lower bound of the times in `delayed`.
   private var delayedDue = Int64.max
-  private var recent: [[UInt8]: Recent] = [:]
+  private var recent: [[UInt8]: RecentEvents] = [:]
   /// When the next full scan is due.
   private var fullScanDue: Int64?
   /// No full scan starts before this time, which leaves time for other work.
@@ -183,7 +183,7 @@ struct EventDebouncer {
     }
     for path in paths.prefix(Limits.recent) {
       let known = recent[path].flatMap { now - $0.last < Limits.historyLifetime ? $0 : nil }
-      recent[path] = Recent(last: now, count: (known?.count ?? 0) + 1)
+      recent[path] = RecentEvents(last: now, count: (known?.count ?? 0) + 1)
     }
   }
 

@@ -2,7 +2,7 @@ import GRDB
 
 /// Changes rows, and updates the totals with them.
 struct DiskIndexTransaction {
-  struct Oldest {
+  struct OldestEntry {
     let name: EntryName
     let bytes: Int64
     let lastUse: Int64
@@ -48,12 +48,12 @@ struct DiskIndexTransaction {
   }
 
   /// The entry that was unused for longest.
-  func oldest(in group: EntryGroup) throws -> Oldest? {
+  func oldest(in group: EntryGroup) throws -> OldestEntry? {
     let rows = try db.integers(
       "SELECT high, low, bytes, lastUse FROM entry WHERE kind = ? AND epoch = ? ORDER BY lastUse LIMIT 1",
       columns(of: group))
     return rows.first.map {
-      Oldest(name: EntryName(group: group, key: DiskStore.Key(row: $0)), bytes: $0[2], lastUse: $0[3])
+      OldestEntry(name: EntryName(group: group, key: DiskStore.Key(row: $0)), bytes: $0[2], lastUse: $0[3])
     }
   }
 

@@ -212,7 +212,9 @@ final class DiskWriter: @unchecked Sendable {
     if buffer.withLock({ $0.recovered() }) { logger.info("disk cache writable again") }
   }
 
-  private func write(_ entries: ArraySlice<(key: EntryName, value: WriteBuffer.Waiting)>, _ index: DiskIndex) throws {
+  private func write(_ entries: ArraySlice<(key: EntryName, value: WriteBuffer.WaitingEntry)>, _ index: DiskIndex)
+    throws
+  {
     var tally = EvictionTally()
     try index.transaction { transaction in
       for (name, waiting) in entries {

@@ -3,7 +3,7 @@
 
 struct WriteBuffer {
   /// An entry that waits to be written.
-  struct Waiting {
+  struct WaitingEntry {
     let entry: DiskEntry
     var lastUse: Int64
 
@@ -21,7 +21,7 @@ struct WriteBuffer {
 
   /// The work that the writer takes in one turn.
   struct Batch {
-    let entries: [EntryName: Waiting]
+    let entries: [EntryName: WaitingEntry]
     let indexUpdates: [EntryName: IndexUpdate]
     var isEmpty: Bool { entries.isEmpty && indexUpdates.isEmpty }
   }
@@ -43,8 +43,8 @@ struct WriteBuffer {
   private let capacityBytes: Int64
   private let limits: DiskStoreLimits
   /// Entries that wait, and entries that are being written.
-  private var waiting: [EntryName: Waiting] = [:]
-  private var writing: [EntryName: Waiting] = [:]
+  private var waiting: [EntryName: WaitingEntry] = [:]
+  private var writing: [EntryName: WaitingEntry] = [:]
   private var pendingBytes = 0
   private var indexUpdates: [EntryName: IndexUpdate] = [:]
   private var lastUse: Int64 = 0
@@ -124,7 +124,7 @@ struct WriteBuffer {
   /// Returns whether to schedule the writer.
   mutating func store(_ entry: DiskEntry, as name: EntryName, now: ContinuousClock.Instant) -> Bool {
     if statistics.isOff { return false }
-    var new = Waiting(entry: entry, lastUse: 0)
+    var new = WaitingEntry(entry: entry, lastUse: 0)
     let replaced = waiting[name]?.cost ?? 0
     guard entry.bytes.count <= limits.entryBytes,
       EntryCost.bytes(of: entry.bytes.count) <= capacityBytes / Self.capacityDivisor,

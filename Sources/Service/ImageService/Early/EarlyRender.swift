@@ -24,7 +24,7 @@ final class EarlyRender: Sendable {
   typealias VerifiedJob = (job: RenderJob, original: OpenedOriginal)
 
   /// What the caller does after an event.
-  enum Next {
+  enum CallerAction {
     /// Nothing: another event follows.
     case wait
     /// Queue a turn.
@@ -87,7 +87,7 @@ final class EarlyRender: Sendable {
 
   // MARK: Events
 
-  func bytesArrived() -> Next {
+  func bytesArrived() -> CallerAction {
     state.withLock { state in
       guard state.phase == .suspended, hasEnough(state) else { return .wait }
       state.phase = .queued
@@ -96,8 +96,8 @@ final class EarlyRender: Sendable {
   }
 
   /// The job's download has been verified, and its header is that of the plan.
-  func originalVerified(_ verified: VerifiedJob) -> Next {
-    let next = state.withLock { state -> Next? in
+  func originalVerified(_ verified: VerifiedJob) -> CallerAction {
+    let next = state.withLock { state -> CallerAction? in
       guard state.phase != .ended, !state.isDropped else { return .dropped([verified]) }
       state.verified.append(verified)
       guard state.phase == .suspended else { return state.phase == .decoded ? nil : .wait }
@@ -121,7 +121,7 @@ final class EarlyRender: Sendable {
   }
 
   /// Decodes the bytes that have been received, and ends the turn.
-  func runTurn(_ frameRenderer: FrameRenderer) -> Next {
+  func runTurn(_ frameRenderer: FrameRenderer) -> CallerAction {
     if state.withLock({ $0.isDropped }) { return end() }
     let stops = shared([]).stops
     let outcome = Result { [plan, source] () throws(CodecError) in
@@ -136,7 +136,7 @@ final class EarlyRender: Sendable {
         return (images: images, isDecoded: isDecoded ?? true)
       }
     }
-    let next = state.withLock { state -> Next? in
+    let next = state.withLock { state -> CallerAction? in
       guard !state.isDropped, case .success(let turn) = outcome else { return nil }
       state.images += turn.images
       if turn.isDecoded {
@@ -181,7 +181,7 @@ final class EarlyRender: Sendable {
   }
 
   /// Gives the renderer and its memory back.
-  private func end() -> Next {
+  private func end() -> CallerAction {
     let (isDecoded, memory, images, verified) = state.withLock { state in
       defer { (state.phase, state.images, state.verified) = (.ended, [], []) }
       return (

@@ -116,7 +116,7 @@ extension ImagePipeline {
     }
   }
 
-  private func proceed(_ render: EarlyRender, _ next: EarlyRender.Next) {
+  private func proceed(_ render: EarlyRender, _ next: EarlyRender.CallerAction) {
     switch next {
     case .wait: break
     case .turn: queueTurn(render, bytes: 0)

@@ -14,7 +14,7 @@ extension JobTable {
   }
 
   /// What follows from an original that is in the cloud.
-  struct InCloud {
+  struct CloudDecision {
     /// Tasks that may not use the network. They are out of the job.
     let leaving: [ImageTask]
     /// What the job does now: it waits for a download, or it has ended because no task is left, or too many wait.
@@ -28,21 +28,21 @@ extension JobTable {
   }
 
   /// Records that the original has to be downloaded.
-  func originalIsInCloud(_ job: RenderJob) -> InCloud {
+  func originalIsInCloud(_ job: RenderJob) -> CloudDecision {
     state.withLock { state in
-      guard let record = state.record(of: job) else { return InCloud(leaving: [], next: .ended) }
+      guard let record = state.record(of: job) else { return CloudDecision(leaving: [], next: .ended) }
       let leaving = record.tasks.filter { !$0.allowsNetwork }
       state.records[job.key]?.tasks.removeAll { !$0.allowsNetwork }
       guard leaving.count < record.tasks.count else {
         job.stop.raise()
         _ = state.remove(job.key)
-        return InCloud(leaving: leaving, next: .ended)
+        return CloudDecision(leaving: leaving, next: .ended)
       }
-      guard state.remoteCount < maximumWaiting else { return InCloud(leaving: leaving, next: .queueFull) }
+      guard state.remoteCount < maximumWaiting else { return CloudDecision(leaving: leaving, next: .queueFull) }
       state.setStage(.downloading, of: job.key)
       let isUrgent = state.records[job.key]?.priority.isInteractive ?? false
       state.records[job.key]?.isFetchUrgent = isUrgent
-      return InCloud(leaving: leaving, next: .download(isUrgent: isUrgent))
+      return CloudDecision(leaving: leaving, next: .download(isUrgent: isUrgent))
     }
   }
 
