@@ -191,7 +191,7 @@ enum MetricsSetup {
     registry.gauge(
       "photod_downloads", "Downloads of originals, by state.", ["state": "paused"],
       read: value { Double($0.paused) })
-    let results: [(result: String, count: any KeyPath<OriginalDownloads.Ended, Int> & Sendable)] = [
+    let results: [(result: String, count: any KeyPath<OriginalDownloads.EndedCounts, Int> & Sendable)] = [
       ("complete", \.complete), ("failed", \.failed), ("abandoned", \.abandoned),
     ]
     for (result, count) in results {

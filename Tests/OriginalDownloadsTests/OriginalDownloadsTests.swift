@@ -257,7 +257,7 @@ import Testing
       again.counts
         == OriginalDownloads.Counts(
           originals: 2, usedBytes: 600_000, reservedBytes: 0, running: 0, waiting: 0, paused: 0,
-          ended: OriginalDownloads.Ended()))
+          ended: OriginalDownloads.EndedCounts()))
     #expect(again.open("b", DownloadHarness.identity(300_000)) != nil)
     #expect(!harness.names.contains { $0.hasPrefix("partial-") })
     #expect(harness.names.contains("mine.txt"))

@@ -80,7 +80,7 @@ package final class OriginalDownloads: Sendable {
     var jobs: [OriginalName: Job] = [:]
     var running = 0
     var lastNumber: UInt64 = 0
-    var ended = Ended()
+    var ended = EndedCounts()
     var throttle: WindowThrottle
     /// Downloads for windows that take no bytes for now.
     var paused: Set<OriginalName> = []
@@ -97,10 +97,10 @@ package final class OriginalDownloads: Sendable {
     /// Of the running ones, those that take no bytes for now: others come first, or the limit of windows is reached.
     package let paused: Int
     /// Since the start: downloads by how they ended, and the bytes of complete ones.
-    package let ended: Ended
+    package let ended: EndedCounts
   }
 
-  package struct Ended: Sendable, Hashable {
+  package struct EndedCounts: Sendable, Hashable {
     package internal(set) var complete = 0
     package internal(set) var failed = 0
     /// All who waited have left.

@@ -5,7 +5,7 @@ import PhotoModel
 import Synchronization
 
 /// The one answer of an operation, for the thread that waits for it.
-private final class Answer<Value: Sendable>: Sendable {
+private final class PendingAnswer<Value: Sendable>: Sendable {
   private let value = Mutex<Result<Value, ObjectStoreError>?>(nil)
   private let arrived = DispatchSemaphore(value: 0)
   /// How long a raised flag may go unnoticed.
@@ -114,7 +114,7 @@ extension ObjectStore {
   private func wait<Value: Sendable>(
     _ stop: StopFlag? = nil, _ operation: (@escaping Completion<Value>) -> any ObjectOperation
   ) throws(ObjectStoreError) -> Value {
-    let answer = Answer<Value>()
+    let answer = PendingAnswer<Value>()
     let running = operation { answer.arrive($0) }
     return try withExtendedLifetime(running) { () throws(ObjectStoreError) in
       try answer.wait(stop) { running.cancel() }
