@@ -1,0 +1,84 @@
+// Finds assets by content: an upload of a file that the library has adds no asset, and an import leaves out what is in
+// the trash.
+
+import LibraryCatalogue
+import LibraryFolder
+import PhotoModel
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+extension LibraryFiles {
+  /// An asset that the principal may see and that has a file with the same bytes. For a principal without the read
+  /// scope the catalogue is not searched, so the response time does not reveal whether the content exists.
+  package func asset(
+    like file: LibraryFile, _ media: ProbedMedia, for principal: Principal
+  ) throws(LibraryFilesError) -> Asset? {
+    guard principal.may(.read), let fingerprint = media.fingerprint else { return nil }
+    let candidates = try inCatalogue { catalogue throws(AssetSourceError) in
+      try catalogue.files(with: fingerprint, size: file.size)
+    }
+    for candidate in candidates {
+      let asset = try inCatalogue { catalogue throws(AssetSourceError) in
+        try catalogue.asset(candidate.identifier, for: principal)
+      }
+      // The fingerprint covers both ends of a file; this compares all bytes.
+      if let asset, try hasSameBytes(file, at: candidate.path) { return asset }
+    }
+    return nil
+  }
+
+  /// Whether the trash has a file with the same bytes.
+  package func isInTrash(
+    _ file: LibraryFile, _ media: ProbedMedia, _ contents: TrashContents
+  ) throws(LibraryFilesError) -> Bool {
+    guard let fingerprint = media.fingerprint else { return false }
+    let paths = try inCatalogue { catalogue throws(AssetSourceError) in
+      try catalogue.trashPaths(of: fingerprint, in: contents)
+    }
+    for path in paths {
+      if try hasSameBytes(file, at: path) { return true }
+    }
+    return false
+  }
+
+  private func hasSameBytes(_ file: LibraryFile, at path: [UInt8]) throws(LibraryFilesError) -> Bool {
+    if let bucket {
+      guard let found = try bucket.head(path), found.identity.size == file.size else { return false }
+      return try object(file).hasBytes(of: found)
+    }
+    guard let other = try? root.open(path), other.isRegularFile else { return false }
+    return Self.hasSameBytes(file, other)
+  }
+
+  static func hasSameBytes(_ one: LibraryFile, _ other: LibraryFile) -> Bool {
+    guard one.size == other.size else { return false }
+    let size = 1 << 20
+    var (a, b) = ([UInt8](repeating: 0, count: size), [UInt8](repeating: 0, count: size))
+    var offset: Int64 = 0
+    while offset < one.size {
+      guard let first = fill(&a, one, offset), let second = fill(&b, other, offset), first == second, first > 0,
+        memcmp(a, b, first) == 0
+      else { return false }
+      offset += Int64(first)
+    }
+    return true
+  }
+
+  /// Reads until the buffer is full or the file ends; `nil` on a read error.
+  private static func fill(_ buffer: inout [UInt8], _ file: LibraryFile, _ offset: Int64) -> Int? {
+    var count = 0
+    while count < buffer.count {
+      let read = try? buffer.withUnsafeMutableBytes {
+        try file.read(into: UnsafeMutableRawBufferPointer(rebasing: $0[count...]), at: offset + Int64(count))
+      }
+      switch read {
+      case .bytes(let more): count += more
+      case .end: return count
+      default: return nil
+      }
+    }
+    return count
+  }
+}
