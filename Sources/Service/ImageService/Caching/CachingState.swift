@@ -58,53 +58,6 @@ package struct CachingState {
     package internal(set) var cancelled = 0
   }
 
-  enum EntryState {
-    case waiting
-    case preparing(PreparationID)
-    case ready(CachedFrame, wasPrepared: Bool)
-    case awaitingOriginal
-    case fetching(FetchID)
-    case leftOut(Reason)
-
-    enum Reason: Equatable {
-      case needsOriginal, failed
-      /// Its original is in the cloud, and may not be downloaded for it.
-      case inCloud
-      /// Lack of room for this many bytes.
-      case noRoom(Int)
-    }
-  }
-
-  struct Entry {
-    var wanted: ResolvedRequest
-    var state = EntryState.waiting
-    var isStarted = false
-    var isInWindow = false
-    /// The latest plan keeps the entry's frame if it exists, but would not prepare it.
-    var isOnlyKept = false
-    /// Position in the queue: lowest first.
-    var rank = 0
-    /// The side of the visible range on which the entry was first wanted.
-    var side: PreheatWindow.Side?
-    /// Prepare it only if that is cheap: without decoding the original.
-    var isReducedQuality = false
-    /// Its original may be downloaded.
-    var allowsNetwork = false
-    /// Its original was downloaded for it: once must be enough.
-    var hasFetched = false
-    /// The download of its original, which stays on this machine as long as the entry wants it.
-    var held: FetchID?
-    var isUsed = false
-
-    /// The key of the frame.
-    var key: RenditionKey { wanted.key }
-
-    mutating func leaveWindow() {
-      isInWindow = false
-      isOnlyKept = false
-    }
-  }
-
   /// Ranks: visible positions, then started entries, then the margin.
   static let startedRank = 1 << 32
   static let marginRank = 1 << 48
