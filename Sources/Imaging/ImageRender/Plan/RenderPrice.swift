@@ -31,30 +31,11 @@ struct RenderPrice: Sendable, Hashable {
         Self.rowBytes(
           header, geometry, horizontal, vertical, pixelBytes: pixelBytes, isConverted, isDeep: outputBits == 16))
     }
+    bytes += Self.editBytes(geometry, channels: channels)
     let size = geometry.finishedSize
-    if let edit = geometry.edit {
-      if !edit.tones.isEmpty { bytes += AdjustingEncoder.byteCount(edit, size: size, channels: channels) }
-      if let warp = edit.warp {
-        let upright = geometry.orientation.apply(to: geometry.output)
-        bytes += WarpEncoder.byteCount(warp.map, from: upright, to: size, channels: channels)
-      }
-    }
-    switch format {
-    case .jpeg:
-      bytes += JPEGEncoder.peakBytes(
-        size, channels: channels, quality: geometry.quality, profileBytes: header.profileBytes,
-        coding: coding)
-    case .png:
-      bytes += PNGEncoder.peakBytes(
-        size, channels: channels, bitsPerChannel: outputBits, profileBytes: header.profileBytes)
-    case .webp, .avif, .jxl:
-      bytes +=
-        WorkerEncoding(
-          format, size: size,
-          channels: isHighDynamicRange ? HighRangeEncoder.workerChannels(of: channels) : channels,
-          quality: geometry.quality, profileBytes: header.profileBytes, isHighDynamicRange: isHighDynamicRange
-        ).peakBytes
-    }
+    bytes += Self.encoderBytes(
+      header, geometry, channels: channels, format: format, outputBits: outputBits, coding: coding,
+      isHighDynamicRange: isHighDynamicRange)
     if isHighDynamicRange {
       bytes += HighRangeEncoder.byteCount(size) + (gainMap?.fieldPeakBytes ?? 0)
     } else if let gainMap {
@@ -65,6 +46,39 @@ struct RenderPrice: Sendable, Hashable {
     // A row of a picture in another tone.
     bytes += size.width * 2
     outputBytes = bytes + horizontal.byteCount + vertical.byteCount
+  }
+
+  private static func editBytes(_ geometry: RenderGeometry, channels: Int) -> Int {
+    guard let edit = geometry.edit else { return 0 }
+    let size = geometry.finishedSize
+    var bytes = 0
+    if !edit.tones.isEmpty { bytes += AdjustingEncoder.byteCount(edit, size: size, channels: channels) }
+    if let warp = edit.warp {
+      let upright = geometry.orientation.apply(to: geometry.output)
+      bytes += WarpEncoder.byteCount(warp.map, from: upright, to: size, channels: channels)
+    }
+    return bytes
+  }
+
+  private static func encoderBytes(
+    _ header: ImageHeader, _ geometry: RenderGeometry, channels: Int, format: OutputFormat, outputBits: Int,
+    coding: JPEGCoding, isHighDynamicRange: Bool
+  ) -> Int {
+    let size = geometry.finishedSize
+    switch format {
+    case .jpeg:
+      return JPEGEncoder.peakBytes(
+        size, channels: channels, quality: geometry.quality, profileBytes: header.profileBytes, coding: coding)
+    case .png:
+      return PNGEncoder.peakBytes(
+        size, channels: channels, bitsPerChannel: outputBits, profileBytes: header.profileBytes)
+    case .webp, .avif, .jxl:
+      return WorkerEncoding(
+        format, size: size,
+        channels: isHighDynamicRange ? HighRangeEncoder.workerChannels(of: channels) : channels,
+        quality: geometry.quality, profileBytes: header.profileBytes, isHighDynamicRange: isHighDynamicRange
+      ).peakBytes
+    }
   }
 
   /// Objects, closures, and other small allocations.

@@ -11,6 +11,27 @@ enum CR3Header {
   static func read(
     _ boxes: inout BoxReader, movie: Box, _ xmpPacket: Range<Int64>?, _ selection: TIFFMetadata.Selection
   ) throws(CodecError) -> MediaHeader {
+    let (directories, track) = try contents(of: movie, &boxes)
+    guard let first = directories["CMT1"] else {
+      throw .malformed("a CR3 file without Canon's directories", offset: movie.content.lowerBound)
+    }
+    let (metadata, sizes) = try metadata(first, directories, selection, &boxes)
+    let known = (sizes + [track?.size]).compactMap(\.self)
+    guard let size = known.first(where: { $0.width > 0 && $0.height > 0 }) else {
+      throw .malformed("a CR3 file whose picture has no size", offset: movie.content.lowerBound)
+    }
+
+    var header = MediaHeader(format: .cr3, storedSize: size)
+    header.take(metadata)
+    if let box = directories["THMB"] { header.thumbnail = try thumbnail(&boxes, box) }
+    if let xmpPacket { try header.take(xmp: xmpPacket, &boxes.reader) }
+    return header
+  }
+
+  /// Canon's directories by their types, and the first track, which is the full picture.
+  private static func contents(
+    of movie: Box, _ boxes: inout BoxReader
+  ) throws(CodecError) -> (directories: [FourCC: Box], track: MovieTrack?) {
     var directories: [FourCC: Box] = [:]
     var track: MovieTrack?
     var position = movie.content.lowerBound
@@ -22,15 +43,17 @@ enum CR3Header {
         while let box = try boxes.next(&position, before: own.upperBound) {
           directories[box.type] = directories[box.type] ?? box
         }
-      // The first track is the full picture.
       case "trak" where track == nil: track = try MovieTrack(&boxes, track: box)
       default: break
       }
     }
+    return (directories, track)
+  }
 
-    guard let first = directories["CMT1"] else {
-      throw .malformed("a CR3 file without Canon's directories", offset: movie.content.lowerBound)
-    }
+  /// Reads the first directory, and those of EXIF and of GPS. Also returns the sizes that they state.
+  private static func metadata(
+    _ first: Box, _ directories: [FourCC: Box], _ selection: TIFFMetadata.Selection, _ boxes: inout BoxReader
+  ) throws(CodecError) -> (metadata: TIFFMetadata, sizes: [PixelSize?]) {
     let file = try TIFFFile(&boxes.reader, in: first.content)
     var metadata = TIFFMetadata(isBigEndian: file.isBigEndian, selection)
     var sizes: [PixelSize?] = []
@@ -51,16 +74,7 @@ enum CR3Header {
         try metadata.takeGPS(directory, of: file, &boxes.reader)
       }
     }
-    sizes.append(track?.size)
-    guard let size = sizes.lazy.compactMap(\.self).first(where: { $0.width > 0 && $0.height > 0 }) else {
-      throw .malformed("a CR3 file whose picture has no size", offset: movie.content.lowerBound)
-    }
-
-    var header = MediaHeader(format: .cr3, storedSize: size)
-    header.take(metadata)
-    if let box = directories["THMB"] { header.thumbnail = try thumbnail(&boxes, box) }
-    if let xmpPacket { try header.take(xmp: xmpPacket, &boxes.reader) }
-    return header
+    return (metadata, sizes)
   }
 
   private static func size(
