@@ -245,43 +245,52 @@ package final class DecoderPool: Sendable {
       throw .unavailable(codec, error)
     }
     let results = try payload.withDescriptor(codec) { descriptor throws(DecoderError) in
-      var channels: [WorkerChannel] = []
-      var used: [DecoderSlots] = []
-      var failure: WorkerChannel.Result?
-      for part in parts where failure == nil {
-        guard let slots = takeSlots() else {
-          failure = WorkerChannel.Result(error: .interrupted(codec), hasEnded: true, lostZygote: false)
-          break
-        }
-        used.append(slots)
-        do throws(WorkerChannel.StartFailure) {
-          channels.append(
-            try WorkerChannel(
-              part, layout, slots, payload: descriptor, to: connection, cancellation: cancellation,
-              stall: limits.stall))
-        } catch {
-          failure = WorkerChannel.Result(error: .interrupted(codec), hasEnded: true, lostZygote: error == .notSent)
-        }
-      }
-      var results: [WorkerChannel.Result]
-      if let failure {
-        for channel in channels { channel.kill(after: .complete) }
-        results = channels.map { $0.finish(.complete) } + [failure]
-      } else {
-        results = converse(channels, used)
-      }
-      // Another worker must not share slots with one that may still write. They are dropped then.
-      for (slots, result) in zip(used, results) where result.hasEnded {
-        slots.clear(layout)
-        self.slots.withLock { $0.append(slots) }
-      }
-      return results
+      runWorkers(parts, layout, payload: descriptor, of: codec, connection, cancellation, converse)
     }
     for result in results { usages.add(result.usage, codec) }
     if results.contains(where: \.lostZygote) { zygote.lost(connection) }
     // A worker's own failure says more than the end of another one.
     let errors = results.compactMap(\.error)
     if let error = errors.first(where: { if case .failed = $0 { true } else { false } }) ?? errors.first { throw error }
+  }
+
+  /// Starts a worker for each part, and converses with them. If one can't be started, none goes on.
+  private func runWorkers(
+    _ parts: [DecodeRequest], _ layout: BandLayout, payload descriptor: Int32, of codec: DecoderCodec,
+    _ connection: ZygoteConnection, _ cancellation: DecodeCancellation,
+    _ converse: ([WorkerChannel], [DecoderSlots]) -> [WorkerChannel.Result]
+  ) -> [WorkerChannel.Result] {
+    var channels: [WorkerChannel] = []
+    var used: [DecoderSlots] = []
+    var failure: WorkerChannel.Result?
+    for part in parts where failure == nil {
+      guard let slots = takeSlots() else {
+        failure = WorkerChannel.Result(error: .interrupted(codec), hasEnded: true, lostZygote: false)
+        break
+      }
+      used.append(slots)
+      do throws(WorkerChannel.StartFailure) {
+        channels.append(
+          try WorkerChannel(
+            part, layout, slots, payload: descriptor, to: connection, cancellation: cancellation,
+            stall: limits.stall))
+      } catch {
+        failure = WorkerChannel.Result(error: .interrupted(codec), hasEnded: true, lostZygote: error == .notSent)
+      }
+    }
+    let results: [WorkerChannel.Result]
+    if let failure {
+      for channel in channels { channel.kill(after: .complete) }
+      results = channels.map { $0.finish(.complete) } + [failure]
+    } else {
+      results = converse(channels, used)
+    }
+    // Another worker must not share slots with one that may still write. They are dropped then.
+    for (slots, result) in zip(used, results) where result.hasEnded {
+      slots.clear(layout)
+      self.slots.withLock { $0.append(slots) }
+    }
+    return results
   }
 
   private static func take(_ permits: DispatchSemaphore, _ cancellation: DecodeCancellation) throws(DecoderError) {
