@@ -1,5 +1,5 @@
-// The queues that requests run on. A queue without a limit has callers that are limited: by connections, or by a limit of
-// their own. Architecture.md lists all queues.
+// The queues that requests run on. A queue without a limit has callers that are limited: by connections, or by a limit
+// of their own. Architecture.md lists all queues.
 
 import Dispatch
 import ImageService
@@ -11,8 +11,8 @@ struct DaemonQueues: Sendable {
   let batches: WorkQueue
   /// Serial: one change list at a time; transactions of scans run in between.
   let changes: WorkQueue
-  /// Workers up to the allowed concurrent uploads, but at most two per core: each one waits for the disk. Without a limit,
-  /// because each piece of a body is work of its own: an upload that was admitted is never refused halfway. Each
+  /// Workers up to the allowed concurrent uploads, but at most two per core: each one waits for the disk. Without a
+  /// limit, because each piece of a body is work of its own: an upload that was admitted is never refused halfway. Each
   /// connection has at most one piece or request in it.
   let uploads: WorkQueue
   /// Each worker may wait for the disk; a few disk reads at a time are enough to keep a disk busy. A part of an archive

@@ -3,8 +3,8 @@ import PhotoModel
 import Primitives
 import ZipFormat
 
-/// Makes the plans of archives, in two steps: a listing from the catalogue (ArchivePlanner+Listing.swift), and a check of
-/// each file.
+/// Makes the plans of archives, in two steps: a listing from the catalogue (ArchivePlanner+Listing.swift), and a check
+/// of each file.
 struct ArchivePlanner: Sendable {
   /// The assets of an archive.
   enum Source: Sendable {

@@ -8,8 +8,8 @@ import PhotoModel
 extension ImageRoute {
   private static let conditions = HeaderNames(.ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince)
 
-  /// The asset as the requested version shows it. `nil`: its file is fetched from the remote store, and then the request
-  /// is answered.
+  /// The asset as the requested version shows it. `nil`: its file is fetched from the remote store, and then the
+  /// request is answered.
   func shownAsset(_ attempt: Attempt) throws(Problem) -> Asset? {
     let query = attempt.query
     let found = try queries.asset(attempt.identifier, attempt.principal)
@@ -97,8 +97,8 @@ extension ImageRoute {
     return ResolvedRequest(request, for: asset)
   }
 
-  /// Whether a frame in another format than JPEG would lose a gain map. Until the frame has been made, only the catalogue
-  /// says whether there is one.
+  /// Whether a frame in another format than JPEG would lose a gain map. Until the frame has been made, only the
+  /// catalogue says whether there is one.
   private func mayLoseGainMap(_ wanted: ResolvedRequest) -> Bool {
     guard wanted.request.dynamicRange == .preserve else { return false }
     return images.cachedFrame(wanted.key)?.result.isHighDynamicRange ?? wanted.asset.mediaSubtypes.contains(.photoHDR)
