@@ -215,7 +215,8 @@ struct FetchResultTests {
     for _ in 0..<2 { #expect(try daemon.post("/v1/transientCollections", #"{"assets": []}"#).status == 201) }
     #expect(try daemon.post("/v1/transientCollections", #"{"assets": []}"#).status == 429)
 
-    let small = try FetchingTests.daemon(["--set", "fetchResults.memoryBytes=1000"])
+    // Of which a caller gets a half.
+    let small = try FetchingTests.daemon(["--set", "fetchResults.memoryBytes=2000"])
     #expect(try small.post("/v1/fetchResults", #"{"fetchLimit": 5}"#).status == 201)
     let large = try small.post("/v1/fetchResults", "{}")
     #expect(large.status == 429 && large.json["type"] as? String == "/problems/too-many-handles")

@@ -192,11 +192,11 @@ struct CollectionFetchResultTests {
     let library = try SyntheticLibrary()
     let album = try library.makeAlbum("a", [])
     let results = FetchResultStore(limits: FetchResultStore.Limits())
-    let room = results.collectionCapacity
+    let room = results.collectionCapacity(for: .local)
     let result = try library.catalogue.collectionFetchResult(
       CollectionFetch(CollectionQuery(type: .album)), atMost: room, deadline: nil, for: .local)
     let name = try results.keep(result, owner: .local)
-    #expect(results.collectionCapacity < room && results.oldestChangeToken == nil, "it needs no history")
+    #expect(results.collectionCapacity(for: .local) < room && results.oldestChangeToken == nil, "it needs no history")
     func after() throws -> (name: String, result: any LeasedFetchResult) {
       let delta = try #require(
         try library.catalogue.changes(of: result, mayReadAll: true, atMost: room, deadline: nil, for: .local))

@@ -247,7 +247,7 @@ struct FetchResultChangesTests {
     let found = try library.catalogue.rows(fetch, atMost: 1000, deadline: nil, for: .local)
     let result = FetchResult(rows: found.rows, changeToken: found.changeToken, fetch: fetch)
     let name = try results.keep(result, owner: .local)
-    let room = results.assetCapacity
+    let room = results.assetCapacity(for: .local)
     func ask() throws -> (name: String, delta: FetchResultDelta) {
       let delta = try #require(try library.changes(of: result))
       return (try results.keep(delta.after, after: result, named: name, owner: .local).name, delta)
@@ -261,10 +261,11 @@ struct FetchResultChangesTests {
     let second = try ask()
     #expect(second.name != name && second.delta.details?.changedIndexes.count == 1)
     for _ in 0..<5 { #expect(try ask().name == second.name, "the same state, the same handle") }
-    #expect(results.handles.count == 2 && results.assetCapacity > room - 200, "the list is there once")
+    #expect(results.handles.count == 2 && results.assetCapacity(for: .local) > room - 200, "the list is there once")
     // The shared list stays for one handle when the other ends.
     #expect(results.handles.end(name, owner: .local))
-    #expect(results.assetCapacity <= FetchResultStore(limits: FetchResultStore.Limits()).assetCapacity - result.count)
+    let empty = FetchResultStore(limits: FetchResultStore.Limits())
+    #expect(results.assetCapacity(for: .local) <= empty.assetCapacity(for: .local) - result.count)
     try library.commit { db in try db.execute(sql: "DELETE FROM asset WHERE id = 5") }
     let third = try ask()
     #expect(third.name != second.name && third.delta.after.count == result.count - 1)

@@ -73,26 +73,50 @@ struct FetchResultTests {
 
   @Test("fetch results and transient collections share a byte limit, and release their bytes when they end")
   func bytes() throws {
-    let (results, clock) = results { $0.bytes = 10_000 }
-    #expect(results.assetCapacity == 1000)
+    // A half is for each caller.
+    let (results, clock) = results { $0.bytes = 20_000 }
+    #expect(results.assetCapacity(for: .local) == 1000)
     let name = try keep(500, results)
-    #expect(results.assetCapacity < 500)
+    #expect(results.assetCapacity(for: .local) < 500)
     let transient = FetchResultStore.TransientCollection(title: "t", rows: Array(0..<900))
     _ = try results.keep(transient, owner: .local)
-    #expect(throws: LeaseTable<any LeasedFetchResult>.Refusal.tooLarge(limitBytes: 10_000)) { try keep(100, results) }
-    #expect(throws: LeaseTable<FetchResultStore.TransientCollection>.Refusal.tooLarge(limitBytes: 10_000)) {
+    #expect(throws: LeaseTable<any LeasedFetchResult>.Refusal.tooLargeForOwner(limitBytes: 10_000)) {
+      try keep(100, results)
+    }
+    #expect(throws: LeaseTable<FetchResultStore.TransientCollection>.Refusal.tooLargeForOwner(limitBytes: 10_000)) {
       try results.keep(transient, owner: .local)
     }
     _ = results.handles.end(name, owner: .local)
     _ = try keep(500, results)
     clock.advance(.seconds(10))
     results.expire()
-    #expect(results.assetCapacity == 1000)
+    #expect(results.assetCapacity(for: .local) == 1000)
     // The query of a handle counts as well.
     var fetch = AssetFetch()
     fetch.scope = .rows(Array(0..<2000))
     let made = FetchResult(rows: [], changeToken: ChangeToken(0), fetch: fetch)
     #expect(made.bytes >= 8000)
+  }
+
+  @Test("a caller who fills its half leaves the other half to others, and all together keep the limit")
+  func shares() throws {
+    let (results, _) = results { $0.bytes = 20_000 }
+    let names = try (0..<2).map { _ in try keep(400, results) }
+    #expect(throws: LeaseTable<any LeasedFetchResult>.Refusal.tooLargeForOwner(limitBytes: 10_000)) {
+      try keep(400, results)
+    }
+    // A list without a name counts too.
+    #expect(throws: LeaseTable<any LeasedFetchResult>.Refusal.tooLargeForOwner(limitBytes: 10_000)) {
+      try results.reserve(result(400), owner: .local)
+    }
+    #expect(results.assetCapacity(for: other) == 1000)
+    for _ in 0..<2 { _ = try keep(400, results, other) }
+    let third = Principal(name: "third", scopes: [.read])
+    #expect(throws: LeaseTable<any LeasedFetchResult>.Refusal.tooLarge(limitBytes: 20_000)) {
+      try keep(400, results, third)
+    }
+    _ = results.handles.end(names[0], owner: .local)
+    _ = try keep(400, results, third)
   }
 
   @Test("a fetch result takes at most sixteen bytes per asset", arguments: [1000, 100_000])

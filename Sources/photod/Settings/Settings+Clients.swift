@@ -59,8 +59,8 @@ extension Settings {
       "fetchResults.memoryBytes", .number(\.fetch.results.bytes, 0...(1 << 40), .bytes),
       """
       Memory for all fetch results and transient collections together, in addition to memoryBudgetBytes. An asset \
-      takes 10 bytes in a fetch result and 4 in a transient collection, a collection 192 and 96. A new one that does \
-      not fit gets 429.
+      takes 10 bytes in a fetch result and 4 in a transient collection, a collection 192 and 96. One caller gets at \
+      most a half. A new one that does not fit gets 429.
       """,
       advice: "Raise it if many clients keep lists of a large library."),
     Setting(

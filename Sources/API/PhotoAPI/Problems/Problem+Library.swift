@@ -96,6 +96,9 @@ extension Problem {
     case .tooLarge(let bytes):
       self = .tooManyHandles(
         "All handles together would exceed \(bytes) bytes. Delete handles that you don't need, or fetch less.")
+    case .tooLargeForOwner(let bytes):
+      self = .tooManyHandles(
+        "The handles of one caller would exceed \(bytes) bytes. Delete handles that you don't need, or fetch less.")
     }
   }
 

@@ -55,7 +55,9 @@ struct FetchResultChangeRoute: Sendable {
   ) throws(Problem) -> ListDelta<any LeasedFetchResult>? {
     results.expire()
     // The memory is reserved when the list is stored; most deltas share the memory of the old list.
-    let capacity = result is CollectionFetchResult ? results.collectionCapacity : results.assetCapacity
+    let capacity =
+      result is CollectionFetchResult
+      ? results.collectionCapacity(for: principal) : results.assetCapacity(for: principal)
     let most = result.count + capacity
     return try queries.run { library throws(AssetSourceError) in
       switch result {

@@ -23,7 +23,7 @@ struct FetchResultRoutes: Sendable {
     switch body {
     case .assets(let fetch, let collection):
       let found = try queries.run { library throws(AssetSourceError) in
-        try library.rows(fetch, atMost: results.assetCapacity, deadline: end, for: principal)
+        try library.rows(fetch, atMost: results.assetCapacity(for: principal), deadline: end, for: principal)
       }
       result = FetchResult(
         rows: found.rows, changeToken: found.changeToken, fetch: fetch, collection: collection)
@@ -31,7 +31,7 @@ struct FetchResultRoutes: Sendable {
       do throws(Problem) {
         result = try queries.run { library throws(AssetSourceError) in
           try library.collectionFetchResult(
-            fetch, atMost: results.collectionCapacity, deadline: end, for: principal)
+            fetch, atMost: results.collectionCapacity(for: principal), deadline: end, for: principal)
         }
       } catch {
         throw error.ofCollectionList(parent: "parent")

@@ -62,7 +62,7 @@ struct CollectionWindowSource: PreheatSource {
     let results = queries.results
     results.expire()
     let found = try queries.library.rows(
-      fetch, atMost: results.assetCapacity, deadline: queries.deadline, for: principal)
+      fetch, atMost: results.assetCapacity(for: principal), deadline: queries.deadline, for: principal)
     let result = FetchResult(
       rows: found.rows, changeToken: found.changeToken, fetch: fetch, collection: isTransient ? nil : collection)
     self = try CollectionWindowSource(
@@ -74,9 +74,9 @@ struct CollectionWindowSource: PreheatSource {
     _ queries: QueryService, _ principal: Principal
   ) throws(AssetSourceError) {
     do {
-      try queries.results.reserve(result)
+      try queries.results.reserve(result, owner: principal)
     } catch {
-      throw .tooManyAssets(limit: queries.results.assetCapacity)
+      throw .tooManyAssets(limit: queries.results.assetCapacity(for: principal))
     }
     self.collection = collection
     self.result = result
@@ -109,7 +109,7 @@ struct CollectionWindowSource: PreheatSource {
     guard isAvailable else { return .gone }
     if !isTransient, try queries.library.scope(of: collection, for: principal) == nil { return .gone }
     let delta = try queries.library.changes(
-      of: result, mayReadAll: mayReadAll, atMost: result.count + queries.results.assetCapacity,
+      of: result, mayReadAll: mayReadAll, atMost: result.count + queries.results.assetCapacity(for: principal),
       deadline: queries.deadline, for: principal)
     guard let delta else { return .needsFullRead }
     // Changes of the assets themselves are reported by the library; here only the order matters.

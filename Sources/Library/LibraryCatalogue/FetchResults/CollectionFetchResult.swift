@@ -1,5 +1,4 @@
 import PhotoModel
-import Primitives
 import Synchronization
 
 /// The collections of a fetch in their order: PHFetchResult over collections.
@@ -34,7 +33,7 @@ package final class CollectionFetchResult: LeasedFetchResult {
   }
   private let state: Mutex<State>
   /// The reserved memory, held until the list is freed.
-  private let reservation = Mutex<ByteBudget.Reservation?>(nil)
+  private let reservation = Mutex<LeaseBudget.Reservation?>(nil)
 
   init(_ members: [Member], changeToken: ChangeToken, fetch: CollectionFetch, needsLocationScope: Bool) {
     self.members = members
@@ -55,10 +54,9 @@ package final class CollectionFetchResult: LeasedFetchResult {
     set { state.withLock { $0.successor = newValue } }
   }
 
-  package func reserve(in budget: ByteBudget) -> Bool {
-    reservation.withLock { reservation in
-      if reservation == nil { reservation = budget.tryReserve(count * Self.bytesPerCollection) }
-      return reservation != nil
+  package func reserve(in share: LeaseBudget.Share) throws(LeaseBudget.Full) {
+    try reservation.withLock { reservation throws(LeaseBudget.Full) in
+      if reservation == nil { reservation = try share.reserve(count * Self.bytesPerCollection) }
     }
   }
 

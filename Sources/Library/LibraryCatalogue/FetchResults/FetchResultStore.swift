@@ -2,7 +2,6 @@
 // visible only to their owner.
 
 import PhotoModel
-import Primitives
 
 package struct FetchResultStore: Sendable {
   package struct Limits: Sendable {
@@ -10,7 +9,8 @@ package struct FetchResultStore: Sendable {
     package var handles = 1024
     /// The same for one caller.
     package var handlesPerCaller = 512
-    /// The maximum bytes of both together; a fetch result takes ``FetchResult/bytesPerAsset`` for each asset.
+    /// The maximum bytes of both together, and twice those of one caller; a fetch result takes
+    /// ``FetchResult/bytesPerAsset`` for each asset.
     package var bytes = 128 << 20
     package var lease = Duration.seconds(300)
     /// The maximum number of assets of a transient collection, or of collections of a transient list.
@@ -52,36 +52,44 @@ package struct FetchResultStore: Sendable {
   /// The fetch results, over assets and over collections.
   package let handles: LeaseTable<any LeasedFetchResult>
   package let transientCollections: LeaseTable<TransientCollection>
-  private let budget: ByteBudget
+  private let budget: LeaseBudget
 
   package init(limits: Limits, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
     self.limits = limits
-    budget = ByteBudget(capacityBytes: limits.bytes)
+    budget = LeaseBudget(capacityBytes: limits.bytes)
     handles = LeaseTable(
       limit: limits.handles, limitPerOwner: limits.handlesPerCaller, budget: budget, lease: limits.lease, now: now)
     transientCollections = LeaseTable(
       limit: limits.handles, limitPerOwner: limits.handlesPerCaller, budget: budget, lease: limits.lease, now: now)
   }
 
-  /// The maximum number of assets that a new fetch result can have now.
-  package var assetCapacity: Int { max(0, budget.capacityBytes - budget.bytesInUse) / FetchResult.bytesPerAsset }
+  /// The maximum number of assets that a new fetch result of a caller can have now.
+  package func assetCapacity(for owner: Principal) -> Int {
+    budget.share(of: owner).availableBytes / FetchResult.bytesPerAsset
+  }
 
-  /// The maximum number of collections that a new fetch result can have now.
-  package var collectionCapacity: Int {
-    max(0, budget.capacityBytes - budget.bytesInUse) / CollectionFetchResult.bytesPerCollection
+  /// The maximum number of collections that a new fetch result of a caller can have now.
+  package func collectionCapacity(for owner: Principal) -> Int {
+    budget.share(of: owner).availableBytes / CollectionFetchResult.bytesPerCollection
   }
 
   package func keep(
     _ result: any LeasedFetchResult, owner: Principal
   ) throws(LeaseTable<any LeasedFetchResult>.Refusal) -> String {
     // Reserved once for all results that share the list, until the last of them is freed.
-    try reserve(result)
+    try reserve(result, owner: owner)
     return try handles.keep(result, bytes: result.ownBytes, owner: owner)
   }
 
   /// Reserves memory for a result without a name, held while that result or another one with the same list exists.
-  package func reserve(_ result: any LeasedFetchResult) throws(LeaseTable<any LeasedFetchResult>.Refusal) {
-    guard result.reserve(in: budget) else { throw .tooLarge(limitBytes: budget.capacityBytes) }
+  package func reserve(
+    _ result: any LeasedFetchResult, owner: Principal
+  ) throws(LeaseTable<any LeasedFetchResult>.Refusal) {
+    do throws(LeaseBudget.Full) {
+      try result.reserve(in: budget.share(of: owner))
+    } catch {
+      throw LeaseTable<any LeasedFetchResult>.Refusal(error)
+    }
   }
 
   /// The oldest state that a leased fetch result over assets was read from; `nil` if there is none. The others need no

@@ -3,7 +3,7 @@ import Primitives
 import Synchronization
 
 /// Leased objects that clients create and later refer to by name. Each is visible only to its owner, and each use
-/// renews its lease. The table is bounded in number, in the number of each owner, and in bytes. When it is full, a new
+/// renews its lease. The table is bounded in number and in bytes, in total and for each owner. When it is full, a new
 /// object is refused; no leased object is evicted for it.
 package final class LeaseTable<Value: Sendable>: Sendable {
   package enum Refusal: Error, Sendable, Equatable {
@@ -11,20 +11,29 @@ package final class LeaseTable<Value: Sendable>: Sendable {
     case tooMany(limit: Int)
     /// The objects would take more bytes than this in total.
     case tooLarge(limitBytes: Int)
+    /// The owner's objects would take more bytes than this.
+    case tooLargeForOwner(limitBytes: Int)
+
+    init(_ full: LeaseBudget.Full) {
+      switch full {
+      case .all(let limitBytes): self = .tooLarge(limitBytes: limitBytes)
+      case .owner(let limitBytes): self = .tooLargeForOwner(limitBytes: limitBytes)
+      }
+    }
   }
 
   private struct Entry {
     let value: Value
     let owner: String
     /// Memory of the value, released with the entry.
-    let reservation: ByteBudget.Reservation
+    let reservation: LeaseBudget.Reservation
     var end: ContinuousClock.Instant
   }
 
   package let lease: Duration
   private let limit: Int
   private let limitPerOwner: Int
-  private let budget: ByteBudget
+  private let budget: LeaseBudget
   private let now: @Sendable () -> ContinuousClock.Instant
   private let entries = Mutex<[String: Entry]>([:])
 
@@ -32,8 +41,8 @@ package final class LeaseTable<Value: Sendable>: Sendable {
   ///   - limit: the maximum number of objects.
   ///   - limitPerOwner: the maximum number of objects of one owner.
   ///   - budget: the memory for all objects, possibly shared with other tables.
-  package init(
-    limit: Int, limitPerOwner: Int = .max, budget: ByteBudget, lease: Duration,
+  init(
+    limit: Int, limitPerOwner: Int = .max, budget: LeaseBudget, lease: Duration,
     now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
   ) {
     (self.limit, self.limitPerOwner) = (limit, limitPerOwner)
@@ -48,6 +57,7 @@ package final class LeaseTable<Value: Sendable>: Sendable {
   /// - Returns: its name: 128 random bits in base64url.
   package func keep(_ value: Value, bytes: Int, owner: Principal) throws(Refusal) -> String {
     let instant = now()
+    let share = budget.share(of: owner)
     let refusalOrName: Result<String, Refusal> = entries.withLock { entries in
       Self.expire(&entries, instant)
       // First, so that the answer does not depend on what others hold.
@@ -55,12 +65,14 @@ package final class LeaseTable<Value: Sendable>: Sendable {
         return .failure(.tooMany(limit: limitPerOwner))
       }
       if entries.count >= limit { return .failure(.tooMany(limit: limit)) }
-      guard let reservation = budget.tryReserve(bytes) else {
-        return .failure(.tooLarge(limitBytes: budget.capacityBytes))
+      do throws(LeaseBudget.Full) {
+        let reservation = try share.reserve(bytes)
+        let name = Base64URL.randomIdentifier()
+        entries[name] = Entry(value: value, owner: owner.name, reservation: reservation, end: instant + lease)
+        return .success(name)
+      } catch {
+        return .failure(Refusal(error))
       }
-      let name = Base64URL.randomIdentifier()
-      entries[name] = Entry(value: value, owner: owner.name, reservation: reservation, end: instant + lease)
-      return .success(name)
     }
     return try refusalOrName.get()
   }

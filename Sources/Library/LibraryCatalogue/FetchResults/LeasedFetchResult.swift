@@ -1,5 +1,4 @@
 import PhotoModel
-import Primitives
 
 /// A list that a client holds by name: a fetch result over assets (``FetchResult``) or over collections
 /// (``CollectionFetchResult``). It does not change when the library changes.
@@ -14,8 +13,8 @@ package protocol LeasedFetchResult: AnyObject, Sendable {
   /// The name of the result that the last change request produced; that result may have expired.
   var successor: String? { get set }
 
-  /// Reserves the list's memory once, until the list is freed. `false` if the budget is exhausted.
-  func reserve(in budget: ByteBudget) -> Bool
+  /// Reserves the list's memory once, until the list is freed.
+  func reserve(in share: LeaseBudget.Share) throws(LeaseBudget.Full)
 
   /// Whether both are the list of one fetch in the same state.
   func hasSameState(as other: any LeasedFetchResult) -> Bool

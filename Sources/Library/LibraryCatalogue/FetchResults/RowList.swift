@@ -1,5 +1,4 @@
 import PhotoModel
-import Primitives
 import Synchronization
 
 /// An ordered list of asset row numbers, four bytes each, with a table of their positions.
@@ -13,17 +12,16 @@ final class RowList: Sendable {
   /// slot.
   private let positions = Mutex<[UInt32]>([])
   /// The reserved memory, held until the last result that shares this list is freed.
-  private let reservation = Mutex<ByteBudget.Reservation?>(nil)
+  private let reservation = Mutex<LeaseBudget.Reservation?>(nil)
 
   init(_ rows: [UInt32]) { self.rows = rows }
 
   var bytes: Int { rows.count * Self.bytesPerRow }
 
-  /// Reserves the list's bytes once for all results that share it. `false` if the budget is exhausted.
-  func reserve(in budget: ByteBudget) -> Bool {
-    reservation.withLock { reservation in
-      if reservation == nil { reservation = budget.tryReserve(bytes) }
-      return reservation != nil
+  /// Reserves the list's bytes once for all results that share it.
+  func reserve(in share: LeaseBudget.Share) throws(LeaseBudget.Full) {
+    try reservation.withLock { reservation throws(LeaseBudget.Full) in
+      if reservation == nil { reservation = try share.reserve(bytes) }
     }
   }
 
