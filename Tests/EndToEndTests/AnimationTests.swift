@@ -222,7 +222,9 @@ struct AnimationTests {
         }, arguments: ["--set", setting])
       for name in ["a.gif", "b.png"] {
         let answer = try image(daemon, name, "animated=true")
-        #expect(answer.status == 422 && (answer.json["detail"] as? String)?.contains(words) == true, "\(name)")
+        let detail = try #require(answer.json["detail"] as? String)
+        #expect(answer.status == 422 && detail.contains(words), "\(name)")
+        #expect(detail.contains("Raise \(setting.prefix { $0 != "=" }) "), "\(detail)")
         #expect(try image(daemon, name, "targetSize=20x20").status == 200)
       }
     }

@@ -179,6 +179,22 @@ struct EncodedFormatTests {
     #expect(failures.isEmpty, "\(failures)")
   }
 
+  @Test("a WebP of more than 4 megapixels needs little memory, and stays within its price", .enabled(if: isBuilt))
+  func lowMemory() throws {
+    // At most 24 MiB of it are set aside for small pictures.
+    let daemon = try TestDaemon(
+      { files in
+        try files.put(JPEGFile { _ in }.encoded(Scene(seed: 4, grain: 20).pixels(width: 2500, height: 1700)), "a.jpg")
+      }, arguments: ["--set", "memoryBudgetBytes=100663296"])
+    for quality in [82, 100] {
+      let answer = try image(daemon, "a.jpg", "format=webp&quality=\(quality)&targetSize=max")
+      #expect(answer.status == 200 && answer.result("width") == "2500", "\(quality): \(answer.json)")
+    }
+    // 2,500 x 1,700 pixels of AVIF do not fit, and the problem says why.
+    let refused = try image(daemon, "a.jpg", "format=avif&targetSize=max")
+    #expect(refused.status == 422 && (refused.json["detail"] as? String)?.contains("memoryBudgetBytes") == true)
+  }
+
   @Test("a lower quality gives fewer bytes in every format", .enabled(if: isBuilt))
   func quality() throws {
     let daemon = try TestDaemon { try $0.put(JPEGFile { _ in }.encoded(Self.scene), "a.jpg") }

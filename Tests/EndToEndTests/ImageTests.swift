@@ -293,10 +293,10 @@ struct ImageTests {
       try files.put(progressive.dropLast(2) + (0..<400).flatMap { _ in scan } + [0xFF, 0xD9], "scans.jpg")
     }
     for (name, limit) in [
-      ("long.png", "the longer side is 66000; the limit is 65500"),
-      ("huge.png", "the number of pixels is 3600000000; the limit is 250000000"),
-      ("profile.png", "the size of the colour profile is 8388609; the limit is 8388608"),
-      ("scans.jpg", "the number of scans is 101; the limit is 100"),
+      ("long.png", "the longer side is 66000; the limit is 65500. Raise limits.sourceSide"),
+      ("huge.png", "the number of pixels is 3600000000; the limit is 250000000. Raise limits.sourcePixels"),
+      ("profile.png", "the size of the colour profile is 8388609; the limit is 8388608. Raise limits.profileBytes"),
+      ("scans.jpg", "the number of scans is 101; the limit is 100. Raise limits.jpegScans"),
     ] {
       let target = "/v1/assets/\(try daemon.identifier(name))/image?targetSize=40x40"
       for mode in ["highQualityFormat", "opportunistic", "fastFormat"] {

@@ -33,6 +33,15 @@ struct EncoderQualityTests {
     #expect(Set(settings).count > 60, "\(format)")
   }
 
+  @Test(
+    "in 500 MiB, a WebP of 45 megapixels, an AVIF of 16 and a JPEG XL of 5 can be encoded",
+    arguments: [(OutputFormat.webp, 8216, 5477, 1), (.avif, 4900, 3266, 20), (.jxl, 2738, 1826, 80)])
+  func prices(_ format: OutputFormat, _ width: Int, _ height: Int, _ leastBytes: Int) {
+    let size = PixelSize(width: width, height: height)
+    let bytes = WorkerEncoding(format, size: size, channels: 3, quality: 82, profileBytes: 0).peakBytes
+    #expect(bytes < 500 << 20 && bytes > leastBytes * size.pixelCount, "\(bytes)")
+  }
+
   @Test("high dynamic range multiplies AV1's quantizer step by 0.58, and does not change JPEG XL's distance")
   func highDynamicRange() {
     let (standard, high) = (settings(.avif), settings(.avif, isHighDynamicRange: true))

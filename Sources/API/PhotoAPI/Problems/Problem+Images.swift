@@ -111,6 +111,15 @@ extension Problem {
     }
   }
 
+  /// The settings of limits, by the names in ``CodecError/limitExceeded(_:limit:found:)``. Other limits are fixed.
+  private static let settings = [
+    "the number of pixels": "limits.sourcePixels", "the longer side": "limits.sourceSide",
+    "the longer side of a tile": "limits.sourceSide", "the number of scans": "limits.jpegScans",
+    "the size of the colour profile": "limits.profileBytes", "the size of a chunk": "limits.profileBytes",
+    "the number of header segments": "limits.headerSegments", "the number of frames": "limits.animationFrames",
+    "the number of pixels of all frames": "limits.animationPixels",
+  ]
+
   private init(_ error: CodecError) {
     switch error {
     case .unsupported(let what):
@@ -118,11 +127,11 @@ extension Problem {
         415, "format-unsupported", "The format is not supported",
         detail: "The original is \(what); there is no decoder for it.")
     case .limitExceeded(let name, let limit, let found):
+      let value = found == .max ? "too large to count" : String(found)
+      let advice = Self.settings[name].map { " Raise \($0) to show it." } ?? ""
       self.init(
         422, "image-too-large", "The image is too large",
-        detail:
-          "In the original, \(name) is \(found == .max ? "too large to count" : String(found)); the limit is \(limit)."
-      )
+        detail: "In the original, \(name) is \(value); the limit is \(limit).\(advice)")
     case .decoderUnavailable(let format):
       self.init(
         415, "decoder-unavailable", "The decoder is not available",

@@ -109,24 +109,50 @@ package struct WorkerEncoding: Sendable, Hashable {
 
   // MARK: Memory
 
-  /// Bytes that the worker may allocate. libaom takes half as much again for 10 bits. Measured with libwebp 1.2.4, libaom
-  /// 3.6.0 and libjxl 0.7.0 as the peak of an encode of noise, at the highest qualities, and rounded up. Photographs take
-  /// about two thirds of it.
+  /// Whether libwebp works without a list of tokens, which takes most of its memory. photod-encoder-webp decides alike.
+  private var hasLowMemory: Bool { format == .webp && size.pixelCount >= 4_000_000 }
+
+  /// Bytes that the worker may allocate, with the coded data. libaom takes half as much again for 10 bits. Measured
+  /// with libwebp 1.2.4, libaom 3.6.0 and libjxl 0.7.0 as the peak of an encode of noise, and rounded up. In bytes a
+  /// pixel, of RGB with 6 megapixels at the qualities 82, 90 and 100:
+  ///
+  /// | | noise | photograph |
+  /// | --- | --- | --- |
+  /// | WebP | 20, 23, 29 | 7, 9, 13 |
+  /// | WebP without tokens | 3, 3, 4 | 2, 3, 3 |
+  /// | AVIF | 24, 24, 50 | 22, 22, 37 |
+  /// | JPEG XL | 76, 77, 79 | 66, 67, 69 |
+  ///
+  /// Smaller pictures take more in AVIF, 27 and 54 with one megapixel, and larger ones less.
   package var workerBytes: Int {
     let pixels = (size.width + 64) * (size.height + 64)
     let (fixed, perPixel) =
       switch format {
-      // Tokens take most of it, and for alpha lists of matches.
-      case .webp: (8 << 20, channels == 4 ? 50 : quality <= 82 ? 28 : quality <= 90 ? 32 : 40)
-      case .avif where isHighDynamicRange: (16 << 20, (hasFullChroma ? 68 : 40) + (channels == 4 ? 6 : 0))
-      case .avif: (16 << 20, (hasFullChroma ? 54 : 28) + (channels == 4 ? 3 : 0))
-      default: (24 << 20, (channels == 1 ? 60 : channels == 3 ? 76 : 100) + pixelBytes - channels)
+      // Lists of matches.
+      case .webp where channels == 4: (8 << 20, 56)
+      case .webp: (8 << 20, hasLowMemory ? 5 : quality <= 82 ? 22 : quality <= 90 ? 26 : 32)
+      case .avif where isHighDynamicRange: (16 << 20, (hasFullChroma ? 77 : 49) + (channels == 4 ? 9 : 0))
+      case .avif where channels == 3: (16 << 20, hasFullChroma ? 52 : 23)
+      case .avif: (16 << 20, channels == 1 ? 30 : hasFullChroma ? 63 : 37)
+      default:
+        (24 << 20, (channels == 1 ? 62 : channels == 3 ? 81 : 106) + (isHighDynamicRange ? channels * 3 : 0))
       }
-    return fixed + pixels * perPixel + maximumBytes + profileBytes * 2
+    return fixed + pixels * perPixel + profileBytes * 2
   }
 
-  /// The longest coded data that is accepted: more than noise takes.
-  package var maximumBytes: Int { (64 << 10) + size.pixelCount * pixelBytes * 3 / 2 + profileBytes }
+  /// The longest coded data that is accepted: a third more than noise takes, at least.
+  package var maximumBytes: Int {
+    let pixels = size.pixelCount
+    let bytes =
+      switch format {
+      // Noise takes 1.1 bytes a pixel.
+      case .webp where channels == 3: pixels * 7 / 4
+      // It takes 0.9 at the highest quality without full chroma.
+      case .avif where channels == 3 && !hasFullChroma && !isHighDynamicRange: pixels * 2
+      default: pixels * pixelBytes * 3 / 2
+      }
+    return (64 << 10) + bytes + profileBytes
+  }
 
   /// Memory of an encode: the rows, the worker, the coded data, and the file.
   package var peakBytes: Int { size.pixelCount * pixelBytes + workerBytes + maximumBytes + profileBytes * 2 }
