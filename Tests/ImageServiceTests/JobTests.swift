@@ -46,6 +46,23 @@ struct JobTests {
     #expect(harness.budget.bytesInUse == 0)
   }
 
+  @Test("a picture has one frame for its own size and all larger ones, which are not enlarged")
+  func beyondTheOriginal() async {
+    let harness = ImageManagerHarness { $0.cacheBytes = 8 << 20 }
+    let asset = harness.originals.add(Self.small)
+    var requests = [64, 65, 1000, 16_384].map { Self.request($0) }
+    requests.append(ImageRequest(targetSize: .maximum))
+    for (i, request) in requests.enumerated() {
+      #expect(ResolvedRequest(request, for: asset).key == ResolvedRequest(requests[0], for: asset).key)
+      guard case .final(let frame)? = await harness.deliveries(asset, request).last else {
+        return Issue.record("no frame")
+      }
+      #expect(frame.result.size == PixelSize(width: 64, height: 48))
+      #expect(frame.result.source == (i == 0 ? .original : .memory))
+    }
+    #expect(harness.originals.opened == 1)
+  }
+
   @Test("queue time is the wait for a worker and for memory, without render time")
   func queueTime() async throws {
     let harness = ImageManagerHarness()
