@@ -72,7 +72,7 @@ package struct RenderPlanner: Sendable {
     // The pixels of libwebp cover other parts of the picture, unless nothing was rounded. Sizes of a RAW file and of a
     // video need not be those of its previews and frames.
     guard request.hasFastSize, header.format != .webp, header.raw == nil, header.displaySize == nil else { return nil }
-    return [8, 4, 2, 1].first { SizeRules.scaled(header.uprightSize, byEighths: $0) == sizes.scaled }
+    return DecodeScale.eighths(for: .exactSize(sizes.scaled, of: header.uprightSize))
   }
 
   /// Inks have no light of their own.
@@ -164,7 +164,7 @@ package struct RenderPlanner: Sendable {
     let shown = trimmed ?? PixelRect(header.storedSize)
     let longer = max(shown.width, shown.height)
     let isScaled = header.scalesDecodes && trimmed == nil
-    let eighths = isScaled ? [8, 4, 2, 1].first { longer * $0 <= side * 8 } ?? 1 : 8
+    let eighths = isScaled ? DecodeScale.eighths(for: .averages(longerSide: longer, atMost: side)) ?? 1 : 8
     let share = min(Double(eighths) / 8, Double(side) / Double(longer))
     let region = PixelRegion(
       x: Double(shown.x), y: Double(shown.y), width: Double(shown.width), height: Double(shown.height))
@@ -231,12 +231,6 @@ package struct RenderPlanner: Sendable {
         isHighDynamicRange: isHighDynamicRange))
   }
 
-  /// How many decoded pixels, in each direction, one output pixel needs. A scaled decode cuts off frequencies above its
-  /// own limit block by block, and no linear filter can remove the aliasing that this causes: at 1.25, a least-squares
-  /// reconstruction gains 0.1 dB over Lanczos where 1 dB is missing. From about 1.5 on nothing is missing; the constant
-  /// is slightly lower because sizes are whole pixels.
-  private static let oversampling = 1.49
-
   /// The scale, in eighths, at which a picture of an exact size is decoded when its decode is not shared; 8 if the
   /// decoder can't scale. A frame from a shared decode may use a larger scale, so every name of a frame must
   /// include the scale.
@@ -246,11 +240,9 @@ package struct RenderPlanner: Sendable {
     eighths(reduction: sizes.reduction, scalesDecodes)
   }
 
-  /// The smallest scale with SIMD support (1, 2, 4, 8 of 8) that leaves enough pixels for the kernel.
+  /// The same by the number of the picture's pixels for each output pixel.
   static func eighths(reduction: Double, _ scalesDecodes: Bool) -> Int {
-    guard scalesDecodes else { return 8 }
-    for eighths in [1, 2, 4] where reduction * Double(eighths) / 8 >= oversampling { return eighths }
-    return 8
+    scalesDecodes ? DecodeScale.eighths(for: .resampling(reduction: reduction)) ?? 8 : 8
   }
 
   /// The largest size with the aspect ratio of `size` that needs no enlarging; at least one pixel in each direction.
