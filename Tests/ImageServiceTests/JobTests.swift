@@ -55,7 +55,8 @@ struct JobTests {
     for (i, request) in requests.enumerated() {
       #expect(ResolvedRequest(request, for: asset).key == ResolvedRequest(requests[0], for: asset).key)
       guard case .final(let frame)? = await harness.deliveries(asset, request).last else {
-        return Issue.record("no frame")
+        Issue.record("no frame")
+        return
       }
       #expect(frame.result.size == PixelSize(width: 64, height: 48))
       #expect(frame.result.source == (i == 0 ? .original : .memory))

@@ -5,7 +5,7 @@ import PhotoModel
 package enum DecodeScale {
   /// What the decoded pixels are for.
   package enum Purpose: Sendable {
-    /// A kernel that makes one pixel of so many, in each direction: the smallest scale that leaves enough pixels for it.
+    /// A kernel that makes one pixel of so many, in each direction: the smallest scale that leaves it enough pixels.
     case resampling(reduction: Double)
     /// A picture of this size without resampling, of an upright picture of another: a scale that gives it.
     case exactSize(PixelSize, of: PixelSize)

@@ -44,7 +44,8 @@ package final class RenderLane: Sendable {
     var nextNumber: UInt64 = 0
     var running = 0
     var runningBackground = 0
-    /// Called once when the next entry waits for memory, by the holders of memory that can be given back.
+    /// Called once when the next entry waits for memory, unless that is background work: by the holders of memory that
+    /// can be given back.
     var onMemoryShortage: [ObjectIdentifier: @Sendable () -> Void] = [:]
 
     /// The next entry to start. Amortised logarithmic.
@@ -186,8 +187,9 @@ package final class RenderLane: Sendable {
     }
   }
 
-  /// Calls `body` once, on the lane's queue, when the first entry of the queue waits for memory: so that memory which is
-  /// not needed at once can be given back. Replaces an earlier body of the same holder that was not called yet.
+  /// Calls `body` once, on the lane's queue, when the first entry of the queue waits for memory and is no background
+  /// work: so that memory which is not needed at once can be given back. Replaces an earlier body of the same holder
+  /// that was not called yet.
   package func onMemoryShortage(of holder: AnyObject, _ body: @escaping @Sendable () -> Void) {
     let holder = ObjectIdentifier(holder)
     // Released after the lock.
@@ -210,8 +212,11 @@ package final class RenderLane: Sendable {
       guard entry.priority.isInteractive || state.runningBackground < backgroundWorkers else { return nil }
       var found = budget.tryReserve(entry.bytes).map { (first, entry, $0) }
       if found == nil {
-        onMemoryShortage = Array(state.onMemoryShortage.values)
-        state.onMemoryShortage = [:]
+        // Background work waits until they give it back themselves.
+        if entry.priority > .background {
+          onMemoryShortage = Array(state.onMemoryShortage.values)
+          state.onMemoryShortage = [:]
+        }
         if state.running == 0 { found = state.laterEntry(fitting: budget) }
       }
       guard let (position, entry, reservation) = found else { return nil }

@@ -6,7 +6,7 @@
 //             -> render the operations of the latest request from the proxy, on the render lane -> one JPEG
 //
 // A session belongs to a client of a principal. Its proxy stays reserved in the memory budget until its lease ends, or
-// until work of the render lane waits for memory: then the proxies that were unused for longest are given up. The decode
+// until work of the render lane waits for memory: then those that were unused for longest are given up. The decode
 // belongs to the session too, not to a request: an editor sends requests more often than a decode ends.
 
 import ImageCodec
@@ -249,7 +249,9 @@ package final class PreviewService: Sendable {
     let imageRequest = ImageRequest(targetSize: request.targetSize, deliveryMode: .fastFormat, format: .jpeg)
     let plan = RenderPlanner().plan(proxy.header, proxy.header.sized(imageRequest, request.adjustments))
     // On several cores: a client waits for this picture, and has one preview at a time.
-    submit(bytes: plan.stagedPeakBytes, beside: proxy.reservation.bytes, stop: task.stop) { [self] _ throws(ImageServiceError) in
+    submit(
+      bytes: plan.stagedPeakBytes, beside: proxy.reservation.bytes, stop: task.stop
+    ) { [self] _ throws(ImageServiceError) in
       let image = try codec { () throws(CodecError) in
         let renderer = try Renderer(
           plan, source: proxy.source, transforms: transforms, stages: lane.stages, limits: codecLimits, stop: task.stop)
