@@ -241,6 +241,17 @@ struct ServiceTests {
     #expect(answer.body.count > 9_000_000)
   }
 
+  @Test("a batch whose client shuts down its sending side during the response is complete", arguments: ["1.0", "1.1"])
+  func halfClosedBatch(_ version: String) throws {
+    let daemon = try TestDaemon.ofCards(8)
+    let identifiers = try (0..<8).map { "\"\(try daemon.identifier("\($0).jpg"))\"" }
+    let body = "{\"assets\": [\(identifiers.joined(separator: ","))], \"targetSize\": \"23x23\"}"
+    let raw = try daemon.send(
+      "POST /v1/images HTTP/\(version)\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)", clientShutdown: .afterTheFirstBytes)
+    #expect(try Multipart(TestDaemon.parsed(raw)).parts.count == 8)
+  }
+
   @Test("all requests before a client's shutdown are answered")
   func halfClosedPipeline() throws {
     let identifier = try Self.shared.identifier("folder/1.jpg")

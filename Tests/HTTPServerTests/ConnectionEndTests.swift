@@ -6,7 +6,8 @@ import Testing
 
 @Suite("The last requests of a connection")
 struct ConnectionEndTests {
-  /// Answers with the path. `/held` is answered when the test says so, `/dropped` never. `/blocking`
+  /// Answers with the path. `/held`, and the rest of `/pieces`, are answered when the test says so, `/dropped` never.
+  /// `/blocking`
   /// blocks the event loop until the test says so.
   private final class Handler: HTTPHandler {
     private let held = Mutex<Responder?>(nil)
@@ -25,9 +26,20 @@ struct ConnectionEndTests {
         blocks.signal()
         mayContinue.wait()
       }
+      if path == "/pieces" {
+        responder.start(ResponseHead(.ok, []))
+        responder.write([Array("first ".utf8)])
+        return held.withLock { $0 = responder }
+      }
       if path == "/held" { return held.withLock { $0 = responder } }
       if path == "/dropped" { return }
       responder.send(HTTPResponse(.ok, body: Array(path.utf8)))
+    }
+
+    func finishPieces() {
+      guard let responder = held.withLock({ $0.take() }) else { return }
+      responder.write([Array("second".utf8)])
+      responder.finish()
     }
 
     func answerHeld() { held.withLock { $0.take() }?.send(HTTPResponse(.ok, body: Array("/held".utf8))) }
@@ -54,6 +66,27 @@ struct ConnectionEndTests {
     handler.answerHeld()
     let answers = try #require(client.readToEnd()).components(separatedBy: "HTTP/1.1 200 OK\r\n").dropFirst()
     #expect(answers.map { $0.components(separatedBy: "\r\n\r\n").last } == ["/held", "/1", "/2"])
+  }
+
+  @Test("a client that half-closes between two pieces of a response gets the others too", arguments: ["1.0", "1.1"])
+  func halfClosedInBody(_ version: String) throws {
+    let handler = Handler()
+    let server = try TestServer(handler: handler)
+    let client = try TestClient(port: server.port)
+    client.send("GET /pieces HTTP/\(version)\r\nHost: a\r\n\r\n")
+    var answer = ""
+    while !answer.contains("first ") {
+      let bytes = try #require(client.read())
+      try #require(!bytes.isEmpty)
+      answer += String(decoding: bytes, as: UTF8.self)
+    }
+    client.finishSending()
+    try server.probe()
+    handler.finishPieces()
+    answer += try #require(client.readToEnd())
+    // The size of the chunk after the half-close begins with a zero.
+    let chunks = "6\r\nfirst \r\n06\r\nsecond\r\n0\r\n\r\n"
+    #expect(answer.hasSuffix(version == "1.0" ? "first second" : chunks), "\(answer)")
   }
 
   @Test("a request that the handler drops gets an error, for HEAD without a body, and the next one its response")

@@ -136,6 +136,9 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     case .sendTimeoutResponse: reject(.timedOut)
     case .failBody: receiver?.end(.failed(.timedOut))
     case .probe: sendContinue()
+    case .probeInBody:
+      sender.appendChunkProbe()
+      flush()
     case .linger:
       socket.beginLingering()
       discardInput()

@@ -86,6 +86,8 @@ struct ConnectionMachine {
     /// Send an interim response to find out whether a client that stopped sending is still connected: a closed socket
     /// replies with a reset.
     case probe
+    /// The same between two pieces of a response: send the first digit of the next chunk's size.
+    case probeInBody
     /// Shut down the sending side, and read and discard further input.
     case linger
     case close
@@ -175,12 +177,13 @@ struct ConnectionMachine {
       (.lingering, .peerHalfClosed):
       return close()
 
-    // Between two pieces of a response, a client that only stopped sending looks the same as a disconnected client. The
-    // client is most likely gone, so the response is abandoned. A complete response, or a file, is still sent.
+    // A client that only stopped sending gets its whole response (RFC 9112 §9.6), and looks the same as a disconnected
+    // one, whose work should end. The bytes of a file tell them apart, and so does the next piece of a response; before
+    // that, only HTTP/1.1 has something to send.
     case (.responding, .peerHalfClosed):
       peerHasHalfClosed = true
-      if hasBegunResponse { return sendsWithoutPauses ? .none : close() }
-      return version == .http10 ? .none : .probe
+      if version == .http10 || sendsWithoutPauses { return .none }
+      return hasBegunResponse ? .probeInBody : .probe
     case (.sending, .peerHalfClosed): peerHasHalfClosed = true
 
     case (.responding, .responseBegan):

@@ -106,6 +106,11 @@ struct ResponseSender {
     return true
   }
 
+  /// Queues a byte between two chunks that changes nothing: the next chunk's size begins with it.
+  mutating func appendChunkProbe() {
+    if framing == .chunked { output.append(ResponseWriter.chunkProbe) }
+  }
+
   /// Queues the end of a streamed body.
   mutating func appendBodyEnd() {
     if framing == .chunked { output.append(ResponseWriter.lastChunk) }

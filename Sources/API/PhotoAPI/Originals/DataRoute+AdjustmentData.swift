@@ -1,4 +1,5 @@
 import HTTPCore
+import ImageService
 import PhotoModel
 
 // The adjustments of an asset as a file: of the type `adjustmentData`.

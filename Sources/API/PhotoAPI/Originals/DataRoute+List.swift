@@ -1,4 +1,5 @@
 import HTTPCore
+import ImageService
 import PhotoModel
 
 // `GET /v1/assets/{localIdentifier}/resources`: the files of an asset, and those that its adjustments add.

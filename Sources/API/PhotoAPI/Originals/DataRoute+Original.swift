@@ -1,5 +1,6 @@
 import HTTPCore
 import ImageCodec
+import ImageService
 import PhotoModel
 
 // One file of an asset, opened and sent.

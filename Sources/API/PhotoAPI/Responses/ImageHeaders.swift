@@ -182,7 +182,10 @@ struct ImageHeaders: Sendable {
       .filter { $0.name != "Content-Type" }
   }
 
-  private var linkFields: [(name: String, value: String)] { links.map { [("Link", $0)] } ?? [] }
+  private var linkFields: [(name: String, value: String)] {
+    guard let links else { return [] }
+    return [("Link", links)]
+  }
 
   private var rangeFields: [(name: String, value: String)] { acceptsRanges ? [("Accept-Ranges", "bytes")] : [] }
 
@@ -220,7 +223,7 @@ extension Derivation {
     case .file, .derivative: true
     // The whole file was not read yet; a smaller JPEG is a finished frame.
     case .transcoded(let jpeg): jpeg != .file
-    case .original, .sharedDecode, .tile: false
+    case .original, .sharedDecode, .tile, .smallPreview: false
     }
   }
 }

@@ -61,5 +61,7 @@ package enum ResponseWriter {
   }
 
   package static let chunkEnd = [UInt8]("\r\n".utf8)
+  /// A leading zero of the next chunk's size, or of the last chunk's: `chunk-size = 1*HEXDIG`, `last-chunk = 1*("0")`.
+  package static let chunkProbe = [UInt8]("0".utf8)
   package static let lastChunk = [UInt8]("0\r\n\r\n".utf8)
 }
