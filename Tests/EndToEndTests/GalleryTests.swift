@@ -64,7 +64,10 @@ struct GalleryTests {
     let files = try Self.files()
     let strings = String(decoding: try #require(files["/gallery/strings.js"]).body, as: UTF8.self)
     let table = try #require(strings.firstMatch(of: #/const english = \{([\s\S]*?)\n\}/#)).output.1
+    // Keys that are their texts are in a list of words.
+    let words = try #require(strings.firstMatch(of: #/const plain = `([^`]*)`/#)).output.1
     let known = Set(table.matches(of: #/\n  (\w+): "/#).map { String($0.output.1) })
+      .union(words.split(whereSeparator: \.isWhitespace).map(String.init))
     var used: Set<String> = []
     for (path, response) in files {
       let text = String(decoding: response.body, as: UTF8.self)

@@ -6,6 +6,7 @@ import sys
 import time
 
 import firefox
+import links
 from accessibility import Accessibility
 from daemon import Daemon, Tab, until
 from screens import Screens
@@ -163,11 +164,6 @@ def viewer(tab, other):
     other.until(f"[...document.querySelectorAll('.cell')].find(c => c.asset.localIdentifier == '{favourite}')?.querySelector('.favourite')",
                 "a star in another tab")
     step("a star in one tab appears in the other")
-    for _ in range(4):
-        tab.key("+")
-    tab.until("document.querySelectorAll('#viewer .tile').length > 0 && "
-              "[...document.querySelectorAll('#viewer .tile')].every(t => t.complete && t.naturalWidth > 0)", "tiles")
-    step("zooming shows tiles of the full resolution", tab.run("document.querySelectorAll('#viewer .tile').length"))
     close_viewer(tab)
     high_range(tab, favourite)
     touch(tab)
@@ -202,7 +198,6 @@ def touch(tab):
     tab.until(f"{shown} == '{first}'", "a swipe to the former picture")
     tab.touch([(600, 450), (680, 450)], [(500, 450), (780, 450)], [(400, 450), (880, 450)])
     tab.until("new DOMMatrix(document.querySelector('.frame').style.transform).a == 6", "a pinch")
-    tab.until("document.querySelectorAll('#viewer .tile').length > 0", "tiles after a pinch")
     # A finger pans what is zoomed in, and does not leave it.
     tab.touch([(900, 450)], [(800, 450)], [(600, 450)])
     tab.until("new DOMMatrix(document.querySelector('.frame').style.transform).e < -200", "a pan")
@@ -499,7 +494,7 @@ def search(tab, favourite):
 
 def appearance(tab):
     tab.do("document.querySelector('#service').click()")
-    tab.until("document.querySelectorAll('#panel dd').length == 10 && /\\d ms[^]*[1-9]\\d* ready/.test(document.querySelector('#panel').textContent)",
+    tab.until("document.querySelectorAll('#panel dd').length == 5 && /[1-9]\\d* ready[^]* %/.test(document.querySelector('#panel').textContent)",
               "the service panel")
     for scheme in ["light", "dark"]:
         for width in [360, 1280]:
@@ -559,7 +554,7 @@ def sign_in(tab, token, is_ready):
     tab.open(tab.run("location.origin") + "/")
     tab.until("document.querySelector('#signIn').open", "the sign-in")
     tab.do("document.querySelector('#signIn input').value = 'wrong', document.querySelector('#signIn form').requestSubmit()")
-    tab.until("document.querySelector('.problem').textContent", "the refusal of a token")
+    tab.until("/not valid/.test(document.querySelector('#signIn p').textContent)", "the refusal of a token")
     accessibility.check(tab, "a refused token")
     tab.do(f"document.querySelector('#signIn input').value = '{token}', document.querySelector('#signIn form').requestSubmit()")
     tab.until(f"{is_ready} && !document.querySelector('#signIn').open", "signing in")
@@ -626,6 +621,8 @@ def main():
     one, two = Tab(f"{work}/one", daemon.url + "/"), Tab(f"{work}/two", daemon.url + "/")
     timeline(one, two)
     favourite = viewer(one, two)
+    links.tiles(one, step)
+    links.links(one, daemon, step)
     editor(one, daemon)
     hidden_tab(one, two)
     kinds(one)

@@ -6,6 +6,9 @@
 static const unsigned char components_json[] = {
 #embed "components.json"
 };
+static const unsigned char address_js[] = {
+#embed "gallery/address.js"
+};
 static const unsigned char api_js[] = {
 #embed "gallery/api.js"
 };
@@ -83,6 +86,7 @@ static const unsigned char zoom_js[] = {
 
 static const struct photod_embedded_file files[] = {
     FILE("components.json", components_json),
+    FILE("gallery/address.js", address_js),
     FILE("gallery/api.js", api_js),
     FILE("gallery/app.js", app_js),
     FILE("gallery/assets.js", assets_js),

@@ -1,13 +1,6 @@
-// Requests to the daemon. A Failure has the problem's detail, which says what to change.
+// Requests to the daemon. An error has the problem's detail, which says what to change, and the status.
 
 import { page } from "./dom.js"
-
-export class Failure extends Error {
-  constructor(status, problem) {
-    super(problem.detail ?? problem.title ?? `HTTP ${status}`)
-    this.status = status
-  }
-}
 
 /// This tab's name, also after a reload: it has a caching manager of its own, and each of its previews cancels the one before.
 export const client = sessionStorage.client ??= `gallery-${Math.random().toString(36).slice(2, 8)}`
@@ -22,9 +15,9 @@ export async function request(path, { method = "GET", body, headers, signal } = 
     headers: { ...(isJSON && { "Content-Type": "application/json" }), ...headers },
   })
   if (response.ok) return response
-  const problem = await response.json().catch(() => ({}))
-  if (response.status === 401) page.emit("signedOut")
-  throw new Failure(response.status, problem)
+  const { status } = response, { detail, title } = await response.json().catch(() => ({}))
+  if (status === 401) page.emit("signedOut")
+  throw Object.assign(new Error(detail ?? title ?? `HTTP ${status}`), { status })
 }
 
 export async function json(path, options) {

@@ -6,14 +6,14 @@ import { FetchResult } from "./fetchresult.js"
 
 const FIELDS = "localIdentifier,contentVersion,mediaType,mediaSubtypes,duration,pixelWidth,pixelHeight,creationDate,"
   + "utcOffset,isFavorite,placeholder,isRAW,representsBurst,isAnimated"
-export const PAGE = 10000
+const PAGE = 10000
 
 /// An asset of a listing, with the properties of columns. One that was deleted meanwhile has only its identifier.
 export const listed = (asset) => ({
   mediaSubtypes: [], creationDate: "1970-01-01T00:00:00Z", ...asset, aspectRatio: asset.pixelWidth / asset.pixelHeight || 1,
 })
 
-/// Also emits "page" while it loads, "loaded", and then "kinds".
+/// Also emits "page" for the first page, "loaded", and then "kinds".
 export class AssetList extends FetchResult {
   /// `source` is {collection, isAlbum, search, predicate, includeHiddenAssets}.
   constructor({ isAlbum, ...body }) {
@@ -29,26 +29,24 @@ export class AssetList extends FetchResult {
     this.emit("kinds")
   }
 
-  /// Columns are quicker than the handle, but they may be of different states; after two attempts the handle is read.
-  async readAll(attempt) {
-    if (attempt > 2) return super.readAll()
+  /// Columns are quicker than the handle, which is read if the library changed meanwhile.
+  async readAll() {
     const { collection, ...rest } = this.body
     const items = []
     // A list that is shown stays until the new one is complete.
     if (this.items.length === 0) this.items = items
     const path = collection ? `/v1/collections/${collection}/assets` : "/v1/assets"
     for await (const { changeToken, columns, count } of this.#pages(path, rest)) {
-      if (changeToken !== this.handle.changeToken) return false
+      if (changeToken !== this.handle.changeToken) return super.readAll()
       for (let index = 0; index < count; index++) {
         const asset = {}
         for (const name in columns) asset[name] = columns[name][index]
         asset.aspectRatio ||= 1
         items.push(asset)
       }
-      this.emit("page")
+      if (items.length === Math.min(this.handle.count, PAGE)) this.emit("page")
     }
     this.items = items
-    return true
   }
 
   async read(...range) { return (await super.read(...range)).map(listed) }

@@ -15,7 +15,7 @@ export function signIn(signedIn) {
       form.reset()
       signedIn()
     } catch (error) {
-      form.querySelector(".problem").textContent = error.status === 401 ? text("wrongToken") : error.message
+      form.querySelector("p").textContent = error.status === 401 ? text("wrongToken") : error.message
     }
   }
   dialog.oncancel = (event) => event.preventDefault()

@@ -6,14 +6,15 @@ import { report } from "./dialogs.js"
 import { button, clamp, make, on } from "./dom.js"
 import { text } from "./strings.js"
 
-/// Tone operations with their parameter, and the ends of their range.
-const TONES = [
-  ["exposure", "ev", -3, 3], ["brightness"], ["contrast"], ["highlights"], ["shadows"], ["saturation"], ["vibrance"],
+/// Operations of sliders with their parameter, and the ends of their range.
+const SLIDERS = [
+  ["straighten", "degrees", -15, 15], ["exposure", "ev", -3, 3], ["brightness"], ["contrast"], ["highlights"], ["shadows"], ["saturation"], ["vibrance"],
   ["warmth"], ["tint"], ["sharpness", "amount", 0, 1], ["noiseReduction", "amount", 0, 1], ["blackAndWhite", "amount", 0, 1],
   ["vignette"],
 ]
 /// The order in which operations are applied. The crop is drawn on the straightened and turned picture.
-const ORDER = ["straighten", "flip", "rotate", "crop", ...TONES.map(([name]) => name)]
+const [STRAIGHTEN, ...TONES] = SLIDERS.map(([name]) => name)
+const ORDER = [STRAIGHTEN, "flip", "rotate", "crop", ...TONES]
 const WHOLE = [0, 0, 1, 1]
 const SMALLEST_CROP = 0.05
 
@@ -36,7 +37,7 @@ on(editor, "keydown", (event) => {
   event.stopPropagation()
   if (event.key !== "Escape") return
   event.preventDefault()
-  close()
+  endEdit()
 })
 
 export async function edit(dialog, edited, whenClosed) {
@@ -78,27 +79,28 @@ function drawControls(isEdited) {
     action(target.ariaPressed === "true")
     render()
   }, { ariaPressed: false })
-  const slider = (key, value, low, high, action) => {
-    const input = make("input", { type: "range", min: low, max: high, step: (high - low) / 200, value })
+  const slider = ([name, parameter = "amount", low = -1, high = 1]) => {
+    const input = make("input", { type: "range", min: low, max: high, step: (high - low) / 200, value: state.get(name)?.[parameter] ?? 0 })
     const shown = make("output")
     const draw = () => { shown.textContent = Number(input.valueAsNumber.toFixed(2)) || "" }
-    const changed = () => { draw(); action(input.valueAsNumber) }
+    const changed = () => {
+      const value = input.valueAsNumber
+      draw()
+      set(name, value && { [parameter]: value, ...(name === "vignette" && { radius: 0.5 }) })
+    }
     on(input, "input", changed)
     on(input, "dblclick", () => { input.value = 0; changed() })
     draw()
-    return make("label", {}, make("span", {}, text(key)), input, shown)
+    return make("label", {}, make("span", {}, text(name)), input, shown)
   }
   panel.replaceChildren(
     make("p", {},
       toggle("crop", (isOn) => { isCropping = isOn }), press("turn", turn),
       press("flip", () => set("flip", state.has("flip") ? null : { axis: "horizontal" })),
       toggle("compare", (isOn) => { isOriginal = isOn })),
-    slider("straighten", state.get("straighten")?.degrees ?? 0, -15, 15, (degrees) => set("straighten", degrees && { degrees })),
-    ...TONES.map(([name, parameter = "amount", low = -1, high = 1]) => slider(
-      name, state.get(name)?.[parameter] ?? 0, low, high,
-      (value) => set(name, value && { [parameter]: value, ...(name === "vignette" ? { radius: 0.5 } : {}) }))),
+    ...SLIDERS.map(slider),
     make("p.end", {},
-      press("cancel", close), press("revert", () => save([]), { hidden: !isEdited }),
+      press("cancel", endEdit), press("revertToOriginal", () => save([]), { hidden: !isEdited }),
       press("save", () => { isCropping = false; save(operations()) }, { className: "primary" })))
   panel.querySelector("button").focus()
 }
@@ -137,18 +139,17 @@ async function preview() {
 
 /// Moves all edges of the crop the same way, or those of a corner.
 function crop(left, top, right, bottom) {
-  let [x, y, width, height] = state.get("crop")?.rect ?? WHOLE
-  if (left === right && top === bottom) {
-    x = clamp(x + left, 0, 1 - width)
-    y = clamp(y + top, 0, 1 - height)
-  } else {
-    const x0 = clamp(x + left, 0, x + width - SMALLEST_CROP), y0 = clamp(y + top, 0, y + height - SMALLEST_CROP)
-    width = clamp(x + width + right, x0 + SMALLEST_CROP, 1) - x0
-    height = clamp(y + height + bottom, y0 + SMALLEST_CROP, 1) - y0;
-    [x, y] = [x0, y0]
-  }
-  const rect = [x, y, width, height]
+  const [x, y, width, height] = state.get("crop")?.rect ?? WHOLE
+  const [x0, x1] = moved(x, x + width, left, right), [y0, y1] = moved(y, y + height, top, bottom)
+  const rect = [x0, y0, x1 - x0, y1 - y0]
   set("crop", rect.every((value, index) => value === WHOLE[index]) ? null : { rect })
+}
+
+function moved(low, high, byLow, byHigh) {
+  const by = clamp(byLow, -low, 1 - high)
+  if (byLow === byHigh) return [low + by, high + by]
+  const start = clamp(low + byLow, 0, high - SMALLEST_CROP)
+  return [start, clamp(high + byHigh, start + SMALLEST_CROP, 1)]
 }
 
 function drag(event) {
@@ -178,11 +179,12 @@ async function save(list) {
   const adjustments = `${path}/adjustments`
   try {
     await request(adjustments, list.length ? { method: "PUT", body: { operations: list } } : { method: "DELETE" })
-    close()
+    endEdit()
   } catch (error) { report(error) }
 }
 
-function close() {
+export function endEdit() {
+  if (!editor.isConnected) return
   resizing.disconnect()
   clearTimeout(timer)
   running?.abort()

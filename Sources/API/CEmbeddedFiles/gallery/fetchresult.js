@@ -23,23 +23,19 @@ export class FetchResult extends Emitter {
     Object.assign(this, { body, kind, fields })
   }
 
+  /// One that is closed says nothing more.
+  emit(...event) { if (!this.isClosed) super.emit(...event) }
+
   async load() {
-    for (let attempt = 1; ; attempt++) {
-      this.handle = await post("/v1/fetchResults", this.body)
-      if (this.isClosed) return this.#release()
-      if (await this.readAll(attempt)) break
-      this.#release()
-    }
+    this.handle = await post("/v1/fetchResults", this.body)
+    if (this.isClosed) return this.#release()
+    await this.readAll()
     if (this.isClosed) return
     on(document, "visibilitychange", this.#look)
     this.#open()
   }
 
-  /// Returns false if the items are not of one state, because the library changed meanwhile.
-  async readAll() {
-    this.items = await this.read(this.handle, 0, this.handle.count - 1)
-    return true
-  }
+  async readAll() { this.items = await this.read(this.handle, 0, this.handle.count - 1) }
 
   async read(handle, first, last) {
     const items = []
@@ -108,43 +104,29 @@ export class FetchResult extends Emitter {
 }
 
 /// The list after a delta. `read(first, last)` reads items of the new list.
-async function updated(items, delta, read) {
+async function updated(items, { removedIndexes, insertedIndexes, changedIndexes, moves, ...delta }, read) {
   const { count } = delta.fetchResultAfterChanges
   if (!delta.hasIncrementalChanges) return read(0, count - 1)
-  const place = positionsAfterMoves(count, delta.moves)
-  const fresh = await readAt([...delta.insertedIndexes, ...delta.changedIndexes].map(place), read)
-  const removed = new Set(delta.removedIndexes), inserted = new Set(delta.insertedIndexes)
-  const kept = items.filter((_, index) => !removed.has(index)).values()
-  const result = new Array(count)
-  for (let position = 0; position < count; position++) {
-    const former = inserted.has(position) ? null : kept.next().value
-    result[place(position)] = fresh.get(place(position)) ?? former
+  // Null is what has to be read.
+  let result = filled(count, without(items, removedIndexes), insertedIndexes.map((index) => [index, null]))
+  for (const index of changedIndexes) result[index] = null
+  const moved = moves.map(({ from, to }) => [to, result[from]])
+  result = filled(count, without(result, moves.map(({ from }) => from)), moved)
+  const missing = result.flatMap((item, index) => item ? [] : index)
+  for (const near of Map.groupBy(missing, (index) => Math.floor(index / NEAR)).values()) {
+    const fresh = await read(near[0], near.at(-1))
+    result.splice(near[0], fresh.length, ...fresh)
   }
   return result
 }
 
-/// Items by their position.
-async function readAt(positions, read) {
-  const found = new Map()
-  for (const near of Map.groupBy(positions, (position) => Math.floor(position / NEAR)).values()) {
-    const first = Math.min(...near)
-    for (const [index, item] of (await read(first, Math.max(...near))).entries()) found.set(first + index, item)
-  }
-  return found
+function without(items, indexes) {
+  const removed = new Set(indexes)
+  return items.filter((_, index) => !removed.has(index))
 }
 
-/// Maps positions before the moves to those after them: moved items are put at their places, and the others fill the rest
-/// in their order.
-function positionsAfterMoves(count, moves) {
-  if (moves.length === 0) return (position) => position
-  const target = new Map(moves.map(({ from, to }) => [from, to]))
-  const taken = new Set(target.values())
-  const places = new Int32Array(count)
-  let next = 0
-  for (let position = 0; position < count; position++) {
-    if (target.has(position)) { places[position] = target.get(position); continue }
-    while (taken.has(next)) next += 1
-    places[position] = next++
-  }
-  return (position) => places[position]
+/// A list with items at their positions; the others fill the rest in their order.
+function filled(count, others, placed) {
+  const items = new Map(placed), rest = others.values()
+  return Array.from({ length: count }, (_, index) => items.has(index) ? items.get(index) : rest.next().value)
 }

@@ -16,18 +16,12 @@ const STRETCH = 1.2
 const shownRatio = (asset) => clamp(asset.aspectRatio, 0.45, 3.2)
 
 export class Layout {
-  /// Row r has the assets firsts[r]..<firsts[r + 1], from y tops[r], with the height heights[r].
-  /// With `hasOwnOrder`, the list is not by date and has no months.
+  /// `rows` are {first, top, height}, where `first` is the index of an asset. With `hasOwnOrder`, the list is not by date
+  /// and has no months.
   constructor(assets, width, rowHeight, hasOwnOrder = false) {
-    const firsts = [], tops = [], heights = [], months = []
+    const rows = [], months = []
     const lefts = new Float32Array(assets.length), widths = new Float32Array(assets.length)
     let y = hasOwnOrder ? 14 : 0
-    const addRow = (first, height) => {
-      firsts.push(first)
-      tops.push(y)
-      heights.push(height)
-      y += height + GAP
-    }
     const place = (first, end, left, height) => {
       for (let index = first, x = left; index < end; index++) {
         lefts[index] = x
@@ -58,32 +52,35 @@ export class Layout {
         const full = (width - GAP * (index - start - 1)) / ratios
         const height = !isShort && full < rowHeight * STRETCH ? full : rowHeight
         place(start, index, 0, height)
-        addRow(start, height)
+        rows.push({ first: start, top: y, height })
+        y += height + GAP
       }
     }
-    firsts.push(assets.length)
-    Object.assign(this, { firsts, tops, heights, months, lefts, widths, height: y })
+    Object.assign(this, { rows, months, lefts, widths, height: y })
   }
 
-  rowOf(index) { return firstWhere(this.tops.length - 1, (row) => this.firsts[row + 1] > index) }
+  #numberOf(index) { return firstWhere(this.rows.length - 1, (row) => this.rows[row + 1].first > index) }
+
+  rowOf(index) { return this.rows[this.#numberOf(index)] }
+
+  /// The index after those of a row.
+  #endOf(row) { return this.rows[row + 1]?.first ?? this.lefts.length }
 
   /// The assets in rows that touch the range of y, as [first, last]; null if there are none.
   visible(top, bottom) {
-    const row = firstWhere(this.tops.length, (row) => this.tops[row] + this.heights[row] >= top)
-    let end = row
-    while (end < this.tops.length && this.tops[end] < bottom) end += 1
-    return end > row ? [this.firsts[row], this.firsts[end] - 1] : null
+    const { rows } = this, row = firstWhere(rows.length, (row) => rows[row].top + rows[row].height >= top)
+    const end = firstWhere(rows.length, (row) => rows[row].top >= bottom)
+    return end > row ? [rows[row].first, this.#endOf(end - 1) - 1] : null
   }
 
   /// The asset in a neighbouring row whose middle is nearest.
   neighbour(index, step) {
-    const row = this.rowOf(index) + step
-    if (row < 0 || row >= this.tops.length) return index
+    const row = this.#numberOf(index) + step
+    if (!this.rows[row]) return index
     const middle = (item) => this.lefts[item] + this.widths[item] / 2
-    let best = this.firsts[row]
-    for (let item = best; item < this.firsts[row + 1]; item++) {
-      if (Math.abs(middle(item) - middle(index)) < Math.abs(middle(best) - middle(index))) best = item
-    }
+    const distance = (item) => Math.abs(middle(item) - middle(index))
+    let best = this.rows[row].first
+    for (let item = best; item < this.#endOf(row); item++) if (distance(item) < distance(best)) best = item
     return best
   }
 

@@ -1,9 +1,11 @@
 // The search field: words, phrases and predicates. It completes words of the predicate language, places, and the people
 // and keywords of the pictures that match so far.
 
+import { visit } from "./address.js"
 import { json, query } from "./api.js"
-import { $, button, make, on, page } from "./dom.js"
+import { $, button, make, on } from "./dom.js"
 import { text } from "./strings.js"
+import * as timeline from "./timeline.js"
 
 const PREDICATE_WORDS = `
   addedDate burstIdentifier cameraMake cameraModel caption creationDate duration fileSize isAnimated isFavorite isHidden
@@ -30,23 +32,20 @@ on(form, "keydown", key)
 // The field keeps the focus: not all browsers give it to a button that is pressed.
 on(list, "pointerdown", (event) => event.preventDefault())
 
-export const searchedWords = () => input.value.trim()
-
 /// What looks like a predicate is one; all else are words.
-export function searchedSource() {
-  const words = searchedWords()
-  const isPredicate = /[=<>]|\b(BEGINSWITH|CONTAINS|ENDSWITH|LIKE|IN|BETWEEN)\b/.test(words)
-  return words === "" ? {} : isPredicate ? { predicate: words } : { search: words }
+export const sourceOf = (words) =>
+  /[=<>]|\b(BEGINSWITH|CONTAINS|ENDSWITH|LIKE|IN|BETWEEN)\b/.test(words) ? { predicate: words } : { search: words }
+
+export function showWords(words = "") {
+  input.value = words
+  showOptions([])
 }
 
-export function searchFor(words) {
-  input.value = words
-  submit()
-}
+export const searchFor = (search) => visit({ search, asset: null })
 
 function submit() {
   showOptions([])
-  page.emit("search")
+  searchFor(input.value.trim())
 }
 
 function suggestSoon() {
@@ -67,7 +66,7 @@ async function completions(value) {
   ])
   const known = {
     people: assets.flatMap(({ people }) => people), places: placeNames, keywords: assets.flatMap(({ keywords }) => keywords),
-    property: PREDICATE_WORDS,
+    predicate: PREDICATE_WORDS,
   }
   return Object.entries(known)
     .flatMap(([kind, names]) => [...new Set(names)].map((name) => ({ name, kind, start: completedFrom(value, name) })))
@@ -103,7 +102,7 @@ function choose({ name, kind, start }) {
   const quote = before.endsWith("\"") || name.includes(" ") ? "\"" : ""
   input.value = before.replace(/"$/, "") + quote + name + quote
   input.focus()
-  if (kind !== "property") return submit()
+  if (kind !== "predicate") return submit()
   input.value += " "
   showOptions([])
 }
@@ -119,7 +118,7 @@ function key(event) {
     showOptions([])
   } else {
     searchFor("")
-    page.emit("searchLeft")
+    timeline.focus(0, false)
   }
   event.preventDefault()
 }

@@ -17,7 +17,7 @@ const bar = $("selectionBar")
 /// Without those that are gone meanwhile.
 const selected = () => timeline.identifiers().filter((asset) => timeline.selection.has(asset))
 /// In the album of hidden pictures, they are shown again.
-export const hideKey = () => timeline.list.body.includeHiddenAssets ? "show" : "hide"
+export const hideKey = () => timeline.list?.body.includeHiddenAssets ? "show" : "hide"
 
 on(page, "selection", () => {
   const count = timeline.selection.size, album = shownAlbum()
@@ -27,14 +27,14 @@ on(page, "selection", () => {
     download: () => download().catch(report),
     ...(rights.canWrite && {
       favourite: () => changeAll(selected(), { type: "updateAsset", isFavorite: true }),
-      addToAlbum,
-      ...(album && { removeFromAlbum: () => act({ type: "removeAssets", collection: album.localIdentifier, assets: selected() }) }),
+      addToAnAlbum,
+      ...(album && { removeFromThisAlbum: () => act([{ type: "removeAssets", collection: album.localIdentifier, assets: selected() }]) }),
       [hideKey()]: () => hideAssets(selected()),
       delete: () => deleteAssets(selected()),
     }),
   }
   bar.replaceChildren(
-    iconButton("unselect", () => timeline.select(new Set())), make("strong", {}, text("selected", { count })),
+    iconButton("clearTheSelection", () => timeline.select()), make("strong", {}, text("selected", { count })),
     ...Object.entries(actions).map(([key, action]) => {
       const element = iconButton(key, action, "action")
       element.append(make("span", {}, text(key)))
@@ -48,11 +48,15 @@ async function download() {
   make("a", { href: `/v1/archive?${query({ collection })}`, download: "" }).click()
 }
 
+async function perform(changes) {
+  for (let first = 0; first < changes.length; first += MOST_CHANGES) await change(...changes.slice(first, first + MOST_CHANGES))
+}
+
 /// Performs changes, and ends the selection. Returns whether they succeeded.
-async function act(...changes) {
+async function act(changes) {
   try {
-    for (let first = 0; first < changes.length; first += MOST_CHANGES) await change(...changes.slice(first, first + MOST_CHANGES))
-    timeline.select(new Set())
+    await perform(changes)
+    timeline.select()
     return true
   } catch (error) {
     report(error)
@@ -60,19 +64,22 @@ async function act(...changes) {
   }
 }
 
-async function addToAlbum() {
+async function addToAnAlbum() {
   const known = albums()
-  const title = await ask(text("albumName"), "", known.map((album) => album.title))
+  const title = await ask(text("nameOfTheAlbum"), "", known.map((album) => album.title))
   if (!title) return
   const collection = known.find((album) => album.title === title)?.localIdentifier ?? "$album"
-  act(...(collection === "$album" ? [{ type: "createAlbum", title, placeholder: "$album" }] : []),
-    { type: "addAssets", collection, assets: selected() })
+  act([...(collection === "$album" ? [{ type: "createAlbum", title, placeholder: "$album" }] : []),
+    { type: "addAssets", collection, assets: selected() }])
 }
 
 /// Changes assets, and with a `message` offers to take that back.
 async function changeAll(assets, entry, message, back) {
   const changes = (entry) => assets.map((asset) => ({ asset, ...entry }))
-  if (await act(...changes(entry)) && message) say(text(message, { count: assets.length }), text("undo"), () => act(...changes(back)))
+  if (await act(changes(entry)) && message) {
+    // The selection of that moment stays.
+    say(text(message, { count: assets.length }), text("undo"), () => perform(changes(back)).catch(report))
+  }
 }
 
 const hiding = (isHidden) => ({ type: "updateAsset", isHidden })
@@ -111,5 +118,5 @@ on(timeline.element, "drop", (event) => {
   const assets = JSON.parse(event.dataTransfer.getData(DRAGGED)), { items, body: { collection } } = timeline.list
   // The index counts the others only.
   const before = items.slice(0, Number(place.cell.dataset.index) + (place.isAfter ? 1 : 0))
-  act({ type: "moveAssets", collection, assets, index: before.filter(({ localIdentifier }) => !assets.includes(localIdentifier)).length })
+  act([{ type: "moveAssets", collection, assets, index: before.filter(({ localIdentifier }) => !assets.includes(localIdentifier)).length }])
 })

@@ -1,6 +1,7 @@
 // Albums, folders, smart albums, years and moments. The first three are one fetch result over collections, kept current by
 // its deltas: what another tab creates appears here, and counts follow every change of the library.
 
+import { address, visit } from "./address.js"
 import { change, json, query, rights, squareURL } from "./api.js"
 import { ask, report } from "./dialogs.js"
 import { $, button, iconButton, make, on, page } from "./dom.js"
@@ -14,6 +15,8 @@ const MOMENTS = 6
 const sidebar = $("sidebar")
 /// What is shown: null for the whole library.
 export let shown = null
+/// All that the sidebar has.
+let known = []
 let list = null
 /// Albums and folders of the user, in their order.
 let own = []
@@ -21,6 +24,21 @@ let own = []
 const isOwn = ({ type, subtype }) => type === "album" || (type === "folder" && !subtype?.startsWith("momentList"))
 export const albums = () => own.filter(({ type }) => type === "album")
 export const shownAlbum = () => shown?.type === "album" ? shown : null
+
+/// Marks the collection of the address, and returns it; null for the library.
+export async function show(identifier) {
+  shown = find(identifier)
+  markShown()
+  const collection = shown ?? (identifier ? named(await json(`/v1/collections/${identifier}`)) : null)
+  if (address.collection === identifier) shown = collection
+  return collection
+}
+
+const find = (identifier) => known.find(({ localIdentifier }) => localIdentifier === identifier) ?? null
+
+/// Moments without places have the name of their day.
+const named = (collection) =>
+  ({ ...collection, title: collection.title || (collection.type === "moment" ? dayName({ creationDate: collection.startDate }) : "–") })
 
 export async function load() {
   list?.close()
@@ -31,12 +49,14 @@ export async function load() {
 }
 
 async function draw() {
-  const all = list.items.filter(({ deleted }) => !deleted)
+  const all = list.items.filter(({ deleted }) => !deleted).map(named)
   // Those by date are not among all collections.
   const [years, moments] = await Promise.all([
     { type: "folder", subtype: "momentListYear", limit: 200 }, { type: "moment", limit: MOMENTS, sortDescriptors: "-startDate" },
-  ].map(async (kind) => (await json(`/v1/collections?${query(kind)}`)).collections))
-  for (const moment of moments) moment.title ||= dayName({ creationDate: moment.startDate })
+  ].map(async (kind) => (await json(`/v1/collections?${query(kind)}`)).collections.map(named)))
+  known = [...all, ...years, ...moments]
+  shown = find(address.collection) ?? shown
+  page.emit("collections")
   own = all.filter(isOwn)
   const library = all.find(({ subtype }) => subtype === "smartAlbumUserLibrary")
   const smart = all.filter((album) => album.type === "smartAlbum" && album.estimatedAssetCount > 0 && album !== library)
@@ -46,17 +66,17 @@ async function draw() {
   // The focus stays on its row.
   const focused = document.activeElement?.closest("#sidebar .collection")?.dataset.id
   sidebar.replaceChildren(
-    row({ ...library, localIdentifier: "", title: text("allPhotos") }),
+    row({ ...library, localIdentifier: "", title: text("library") }),
     ...section("albums", children(null, 0), ...(rights.canWrite ? [
-      iconButton("newAlbum", () => create("createAlbum", "albumName"), "small"),
-      iconButton("newFolder", () => create("createFolder", "folderName"), "small")] : [])),
+      iconButton("newAlbum", () => create("createAlbum", "nameOfTheAlbum"), "small"),
+      iconButton("newFolder", () => create("createFolder", "nameOfTheFolder"), "small")] : [])),
     ...section("smartAlbums", rows(smart)), ...section("years", rows(years)), ...section("moments", rows(moments)))
   markShown()
   if (focused !== undefined) sidebar.querySelector(`[data-id="${focused}"] .open`)?.focus()
 }
 
 function children(parent, depth) {
-  return own.filter((collection) => collection.parent === parent).flatMap((collection) => [
+  return childrenOf(parent).flatMap((collection) => [
     row(collection, depth), ...(collection.type === "folder" ? children(collection.localIdentifier, depth + 1) : []),
   ])
 }
@@ -65,9 +85,9 @@ function row(collection, depth = 0) {
   const { localIdentifier, type, title, estimatedAssetCount, keyAssets: [key] = [] } = collection
   const cover = make(`span.cover.${type}`)
   if (key) cover.append(make("img", { alt: "", loading: "lazy", src: squareURL({ localIdentifier: key }, 80) }))
-  const opening = button("", () => open(collection), { className: "open" })
+  const opening = button("", () => open(localIdentifier), { className: "open" })
   opening.append(
-    cover, make("span.name", {}, title || "–"), make("span.number", {}, estimatedAssetCount?.toLocaleString() ?? ""))
+    cover, make("span.name", {}, title), make("span.number", {}, estimatedAssetCount?.toLocaleString() ?? ""))
   const element = make("div.collection", { dataset: { id: localIdentifier }, style: { paddingInlineStart: `${8 + depth * 16}px` } }, opening)
   if (isOwn(collection) && rights.canWrite) {
     element.append(iconButton("rename", () => rename(collection), "small"), iconButton("delete", () => remove(collection), "small"))
@@ -86,37 +106,31 @@ function row(collection, depth = 0) {
   return element
 }
 
-function open(collection) {
-  shown = collection.localIdentifier ? collection : null
-  markShown()
-  page.emit("collection")
-}
+const open = (collection) => visit({ collection, search: null, asset: null })
 
 function markShown() {
   for (const { dataset, firstChild } of sidebar.querySelectorAll(".collection")) {
-    firstChild.ariaCurrent = dataset.id === (shown?.localIdentifier ?? "")
+    firstChild.ariaCurrent = dataset.id === (address.collection ?? "")
   }
 }
 
 /// Photographs are dropped into albums; albums into folders, or before other albums.
 function acceptDrops(element, collection) {
   const { localIdentifier, type, parent } = collection
-  on(element, "dragover", (event) => {
-    const { types } = event.dataTransfer
-    if (!types.includes(DRAGGED_COLLECTION) && !(types.includes(DRAGGED) && type === "album")) return
-    event.preventDefault()
-    element.classList.add("target")
-  })
-  on(element, "dragleave", () => element.classList.remove("target"))
-  on(element, "drop", (event) => {
-    event.preventDefault()
-    element.classList.remove("target")
-    const assets = event.dataTransfer.getData(DRAGGED), moved = event.dataTransfer.getData(DRAGGED_COLLECTION)
-    if (assets) perform({ type: "addAssets", collection: localIdentifier, assets: JSON.parse(assets) })
-    else if (!moved || moved === localIdentifier) return
-    else if (type === "folder") move(moved, localIdentifier, childrenOf(localIdentifier, moved).length)
-    else move(moved, parent, childrenOf(parent, moved).indexOf(collection))
-  })
+  for (const kind of ["dragover", "dragleave", "drop"]) {
+    on(element, kind, (event) => {
+      const { dataTransfer } = event, hasPictures = dataTransfer.types.includes(DRAGGED)
+      if (hasPictures ? type !== "album" : !dataTransfer.types.includes(DRAGGED_COLLECTION)) return
+      event.preventDefault()
+      element.classList.toggle("target", kind === "dragover")
+      if (kind !== "drop") return
+      const moved = dataTransfer.getData(DRAGGED_COLLECTION)
+      if (hasPictures) perform({ type: "addAssets", collection: localIdentifier, assets: JSON.parse(dataTransfer.getData(DRAGGED)) })
+      else if (moved === localIdentifier) return
+      else if (type === "folder") move(moved, localIdentifier, childrenOf(localIdentifier, moved).length)
+      else move(moved, parent, childrenOf(parent, moved).indexOf(collection))
+    })
+  }
 }
 
 /// Without the one that moves: an index counts the others only.
@@ -137,7 +151,7 @@ async function rename({ localIdentifier, title: former }) {
 
 async function remove({ localIdentifier, title }) {
   if (!await ask(text("deleteAlbum", { name: title }), null)) return
-  if (shown?.localIdentifier === localIdentifier) open({})
+  if (shown?.localIdentifier === localIdentifier) open(null)
   perform({ type: "deleteCollection", collection: localIdentifier })
 }
 

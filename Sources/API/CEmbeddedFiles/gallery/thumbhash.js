@@ -10,13 +10,11 @@ const canvas = make("canvas")
 const cosines = Array.from({ length: 8 }, (_, c) =>
   Float32Array.from({ length: SIDE }, (_, x) => Math.cos(Math.PI / SIDE * (x + 0.5) * c)))
 
-/// A data URL of a small blurred picture, kept while it is among the last used.
+/// A data URL of a small blurred picture.
 export function placeholderURL(base64) {
-  const url = cache.get(base64) ?? draw(Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0)))
-  cache.delete(base64)
-  cache.set(base64, url)
-  if (cache.size > CACHED) cache.delete(cache.keys().next().value)
-  return url
+  if (cache.size > CACHED) cache.clear()
+  if (!cache.has(base64)) cache.set(base64, draw(Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))))
+  return cache.get(base64)
 }
 
 function draw(hash) {

@@ -1,6 +1,7 @@
 // The grid: rows of pictures by month. Only the cells near the screen exist, and all names of months. A preheat
 // window follows the scroll.
 
+import { visit } from "./address.js"
 import { client, imageURL, json, rights } from "./api.js"
 import { $, clamp, forward, make, on, page } from "./dom.js"
 import { Layout } from "./layout.js"
@@ -51,7 +52,7 @@ export function show(shown) {
   focusedIndex = 0
   anchor = null
   element.scrollTop = 0
-  select(new Set())
+  select()
   relayout()
   retry()
 }
@@ -62,7 +63,7 @@ function relayout() {
   const top = element.scrollTop
   const visible = top < 1 ? null : layout.visible(top, top + 1)
   const kept = visible && cells.get(visible[0])?.asset
-  const distance = visible ? layout.tops[layout.rowOf(visible[0])] - top : 0
+  const distance = visible ? layout.rowOf(visible[0]).top - top : 0
   rowHeight = width < 500 ? 112 : width < 1200 ? 180 : width < 2000 ? 220 : 260
   const needed = rowHeight * 1.15 * devicePixelRatio
   thumbnailHeight = THUMBNAIL_HEIGHTS.find((height) => height >= needed) ?? THUMBNAIL_HEIGHTS.at(-1)
@@ -76,7 +77,7 @@ function relayout() {
     if (month !== null) canvas.append(make("h2", { style: { top: `${y}px`, insetInlineStart: `${left}px` } }, monthName(month)))
   }
   const keptIndex = kept ? indexOf(kept.localIdentifier) : -1
-  if (keptIndex >= 0) element.scrollTop = layout.tops[layout.rowOf(keptIndex)] - distance
+  if (keptIndex >= 0) element.scrollTop = layout.rowOf(keptIndex).top - distance
   const focusedBefore = focusedIndex
   draw()
   if (focused) {
@@ -143,7 +144,7 @@ function draw() {
 }
 
 function makeCell(index) {
-  const asset = assets()[index], row = layout.rowOf(index)
+  const asset = assets()[index], { top, height } = layout.rowOf(index)
   let cell = formerCells.get(asset.localIdentifier)
   if (cell?.asset.contentVersion === asset.contentVersion) formerCells.delete(asset.localIdentifier)
   else cell = newCell(asset)
@@ -151,8 +152,7 @@ function makeCell(index) {
   cell.dataset.index = index
   cell.tabIndex = index === focusedIndex ? 0 : -1
   Object.assign(cell.style, {
-    insetInlineStart: `${layout.lefts[index]}px`, top: `${layout.tops[row]}px`,
-    width: `${layout.widths[index]}px`, height: `${layout.heights[row]}px`,
+    insetInlineStart: `${layout.lefts[index]}px`, top: `${top}px`, width: `${layout.widths[index]}px`, height: `${height}px`,
   })
   mark(cell)
   if (!cell.isConnected) canvas.append(cell)
@@ -180,24 +180,21 @@ function mark(cell) {
   cell.ariaPressed = selection.size > 0 ? isSelected : null
   cell.classList.toggle("stack", !!asset.representsBurst)
   const found = badges(asset)
-  const kinds = found.map(({ kind }) => kind).join()
-  if (cell.kinds === kinds) return
-  cell.kinds = kinds
-  cell.marks.replaceChildren(...found.map(({ kind, label }) => make(`span.badge.${kind}`, {}, label)))
+  if (cell.kinds === found.join()) return
+  cell.kinds = found.join()
+  cell.marks.replaceChildren(...found.map(([kind, name]) => make(`span.badge.${kind}`, {}, kind === "favourite" ? "♥" : name)))
   const name = text(asset.mediaType === "video" ? "videoOf" : "photoOf", { date: dayName(asset) })
-  cell.ariaLabel = [name, ...found.map(({ name }) => name)].join(", ")
+  cell.ariaLabel = [name, ...found.map(([, name]) => name)].join(", ")
 }
 
-function badges(asset) {
-  const found = []
-  const add = (kind, label, name = label) => found.push({ kind, label, name })
-  if (asset.isFavorite) add("favourite", "♥", text("favourite"))
-  if (asset.representsBurst) add("burst", text("burst"))
-  if (asset.mediaSubtypes.includes("photoLive")) add("live", text("live"))
-  if (asset.mediaSubtypes.includes("photoHDR")) add("hdr", text("hdr"))
-  if (asset.isRAW) add("raw", text("raw"))
-  if (asset.mediaType === "video") add("video", seconds(asset.duration))
-  return found
+/// [kind, name] of each.
+function badges({ isFavorite, representsBurst, mediaSubtypes, isRAW, mediaType, duration }) {
+  const names = {
+    favourite: isFavorite && text("favourite"), burst: representsBurst && text("burst"),
+    live: mediaSubtypes.includes("photoLive") && text("live"), hdr: mediaSubtypes.includes("photoHDR") && text("hdr"),
+    raw: isRAW && text("raw"), video: mediaType === "video" && seconds(duration),
+  }
+  return Object.entries(names).filter(([, name]) => name)
 }
 
 /// Moves the preheat window. The same range twice says that the scroll has ended.
@@ -219,7 +216,7 @@ export function prepare(next) {
   json("/v1/cachingManagers/default/window", { method: "PUT", body }).catch(() => {})
 }
 
-export function select(selected) {
+export function select(selected = new Set()) {
   selection = selected
   element.classList.toggle("selecting", selection.size > 0)
   markAll()
@@ -238,13 +235,15 @@ function toggle(index, isRange) {
   select(selected)
 }
 
+const open = (index) => visit({ asset: assets()[index].localIdentifier })
+
 function click(event) {
   const cell = event.target.closest(".cell")
   if (!cell || ignoresClick) { ignoresClick = false; return }
   const index = Number(cell.dataset.index)
   const isSelecting = event.target.closest(".check") || event.ctrlKey || event.metaKey || event.shiftKey
   if (isSelecting || selection.size > 0) toggle(index, event.shiftKey)
-  else page.emit("open", index)
+  else open(index)
   focus(index, false)
 }
 
@@ -284,9 +283,9 @@ function key(event) {
     const index = clamp(steps[event.key](), 0, last)
     if (event.shiftKey) toggle(index, true)
     focus(index)
-  } else if (event.key === "Enter") page.emit("open", focusedIndex)
+  } else if (event.key === "Enter") open(focusedIndex)
   else if (event.key === " ") toggle(focusedIndex, event.shiftKey)
-  else if (event.key === "Escape" && selection.size > 0) select(new Set())
+  else if (event.key === "Escape" && selection.size > 0) select()
   else if (event.key === "a" && (event.ctrlKey || event.metaKey)) select(new Set(identifiers()))
   else return
   event.preventDefault()
@@ -304,11 +303,12 @@ export function focus(index = focusedIndex, isScrolling = true) {
   cell.focus({ preventScroll: true })
 }
 
-export function reveal(index) {
+/// Scrolls to a picture; with `isPartEnough`, only to one of which nothing is seen.
+export function reveal(index, isPartEnough = false) {
   if (index < 0 || index >= assets().length) return
-  const row = layout.rowOf(index), { scrollTop, clientHeight } = element
-  const top = layout.tops[row], bottom = top + layout.heights[row]
-  if (top < scrollTop) element.scrollTop = top - 70
-  else if (bottom > scrollTop + clientHeight) element.scrollTop = bottom - clientHeight + 20
+  const { top, height } = layout.rowOf(index), bottom = top + height
+  const { scrollTop, clientHeight } = element
+  if ((isPartEnough ? bottom : top) < scrollTop) element.scrollTop = top - 70
+  else if ((isPartEnough ? top : bottom) > scrollTop + clientHeight) element.scrollTop = bottom - clientHeight + 20
   draw()
 }

@@ -21,7 +21,7 @@ const nameOf = (file) => `${file.name}/${file.size}/${file.lastModified}`
 
 /// Works with unfinished uploads: {name, upload, album, file}, without the file if it is large. Errors are ignored: then the user
 /// has to choose the files again.
-async function stored(mode, work) {
+async function stored(work) {
   const result = (request) => new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result)
     request.onerror = () => reject(request.error)
@@ -30,7 +30,7 @@ async function stored(mode, work) {
     const opening = indexedDB.open(STORE, 2)
     opening.onupgradeneeded = () => opening.result.createObjectStore("uploads", { keyPath: "name" })
     const database = await result(opening)
-    return await result(work(database.transaction("uploads", mode).objectStore("uploads"))).finally(() => database.close())
+    return await result(work(database.transaction("uploads", "readwrite").objectStore("uploads"))).finally(() => database.close())
   } catch {
     return undefined
   }
@@ -39,7 +39,7 @@ async function stored(mode, work) {
 const record = (file, upload) => ({ name: nameOf(file), upload, album: file.album, ...(file.size <= KEPT && { file }) })
 
 export async function resume() {
-  const unfinished = await stored("readonly", (uploads) => uploads.getAll()) ?? []
+  const unfinished = await stored((uploads) => uploads.getAll()) ?? []
   const count = unfinished.filter(({ file }) => !file).length
   if (count > 0) say(text("resumable", { count }))
   for (const { file, album } of unfinished) if (file) add([file], album)
@@ -53,7 +53,7 @@ export function add(files, album = shownAlbum()?.localIdentifier ?? null) {
   // One that is stored already stays, with its upload.
   for (const file of more) {
     file.album = album
-    stored("readwrite", (uploads) => uploads.add(record(file)))
+    stored((uploads) => uploads.add(record(file)))
   }
   if (!isRunning) run()
 }
@@ -72,7 +72,7 @@ async function run() {
       // Without a connection, the next visit goes on; without a session, the next sign-in.
       if (error instanceof TypeError || error.status === 401) { queue = []; break }
     }
-    await stored("readwrite", (uploads) => uploads.delete(nameOf(file)))
+    await stored((uploads) => uploads.delete(nameOf(file)))
     queue.shift()
   }
   isRunning = false
@@ -84,12 +84,12 @@ async function run() {
 async function send(file, progress) {
   // Fails for folders, and for files that are gone.
   await file.slice(0, 1).arrayBuffer()
-  let { upload } = await stored("readonly", (uploads) => uploads.get(nameOf(file))) ?? {}
+  let { upload } = await stored((uploads) => uploads.get(nameOf(file))) ?? {}
   let offset = upload ? await offsetOf(upload) : null
   if (offset === null) {
     const headers = { "Upload-Length": String(file.size) };
     ({ upload } = await json(`/v1/uploads?${query({ filename: file.name })}`, { method: "POST", headers }))
-    await stored("readwrite", (uploads) => uploads.put(record(file, upload)))
+    await stored((uploads) => uploads.put(record(file, upload)))
     offset = 0
   }
   progress(offset)

@@ -1,13 +1,13 @@
 // One picture on the whole screen: the thumbnail at hand, then the degraded and the final frame of one opportunistic
 // request. zoom.js has the gestures and, when zoomed in, the full resolution.
 
+import { address, closeAsset, update } from "./address.js"
 import { change, client, fileURL, imageURL, json, post, query, rights, squareURL } from "./api.js"
 import { listed } from "./assets.js"
 import { details } from "./details.js"
 import { ask, placeMessages, report, say } from "./dialogs.js"
-import { $, drawIcon, forward, iconButton, make, on, page } from "./dom.js"
-import { edit } from "./edit.js"
-import { note } from "./panel.js"
+import { $, drawIcon, forward, iconButton, make, on } from "./dom.js"
+import { edit, endEdit } from "./edit.js"
 import { searchFor } from "./search.js"
 import { deleteAssets, hideAssets, hideKey } from "./selection.js"
 import { momentName, text } from "./strings.js"
@@ -18,16 +18,17 @@ import { followGestures, place, scaleBy, showFrame } from "./zoom.js"
 const dialog = $("viewer")
 const stage = make("div.stage", { tabIndex: -1 })
 const caption = make("p", { ariaLive: "polite" })
-const liveButton = iconButton("playLive", () => live?.play())
+const liveButton = iconButton("playTheLivePhoto", () => live?.play())
 const favouriteButton = iconButton("favourite", star)
 const editButton = iconButton("edit", () => edit(dialog, asset, () => editButton.focus()))
 const hideButton = iconButton("hide", () => hideAssets([asset.localIdentifier]))
 const deleteButton = iconButton("delete", remove)
+const download = () => { location.href = fileURL(asset, "data", { download: true }) }
 dialog.append(
   stage,
   make("div.viewerBar", {},
-    iconButton("close", () => dialog.close()), caption, liveButton, favouriteButton,
-    iconButton("share", () => share().catch(report)), iconButton("download", () => { location.href = fileURL(asset, "data", { download: true }) }), iconButton("info", toggleDetails),
+    iconButton("close", closeAsset), caption, liveButton, favouriteButton,
+    iconButton("share", () => share().catch(report)), iconButton("download", download), iconButton("details", toggleDetails),
     editButton, hideButton, deleteButton),
   iconButton("previous", () => step(-1), "icon step"), iconButton("next", () => step(1), "icon step"))
 
@@ -37,32 +38,45 @@ let asset = null
 let isInBurst = false
 let burst, frame, live, panel
 
-followGestures(stage)
-on(page, "swipe", ({ detail }) => step(-detail * forward(dialog)))
-on(page, "pull", () => dialog.close())
+followGestures(stage, { swipe: (direction) => step(-direction * forward(dialog)), pull: closeAsset })
 on(dialog, "keydown", key)
 on(dialog, "close", closed)
+on(dialog, "cancel", (event) => { event.preventDefault(); closeAsset() })
 on(window, "resize", () => { if (dialog.open) place() })
 // A live photo plays while the mouse is over it, or a finger rests on it.
 on(stage, "pointerenter", () => live?.play())
 on(stage, "pointerleave", () => live?.stop())
 
-export function open(position) {
+/// Shows the asset of the address, or none. Unless `isComplete`, the list may have it later.
+export function follow(isComplete = true) {
+  if (!address.asset) return close()
+  const position = timeline.indexOf(address.asset)
+  if (position >= 0) open(position)
+  else if (isComplete) {
+    close()
+    say(text("noAsset"))
+    update({ asset: null })
+  }
+}
+
+function open(position) {
+  if (dialog.open && position === index) return
   show(position)
   if (!dialog.open) dialog.showModal()
   stage.focus()
 }
 
+export const close = () => dialog.close()
+
 function step(by) {
-  const next = index + by
-  if (next >= 0 && next < timeline.assets().length) show(next)
+  if (timeline.assets()[index + by]) show(index + by)
 }
 
 /// The list has changed: the same asset stays, or what took its place.
 export function refresh() {
   if (!dialog.open) return
-  const { length } = timeline.assets(), position = timeline.indexOf(isInBurst ? burst.of : asset.localIdentifier)
-  if (length === 0) return dialog.close()
+  const { length } = timeline.assets(), position = timeline.indexOf(address.asset)
+  if (length === 0) return closeAsset()
   if (position < 0) return show(Math.min(index, length - 1))
   index = position
   if (isInBurst) return
@@ -88,7 +102,8 @@ function show(position, ofBurst = null) {
   else showPicture()
   if (!isInBurst) showBurst().catch(report)
   if (panel) loadDetails()
-  timeline.reveal(index)
+  timeline.reveal(index, true)
+  update({ asset: timeline.assets()[index].localIdentifier })
 }
 
 /// The screen's own pixels.
@@ -98,11 +113,10 @@ const screenURL = (more) => imageURL(asset, ...screenSize(), more)
 function showPicture() {
   const { image } = (!isInBurst && timeline.cellAt(index)) || {}
   if (image?.complete && image.naturalWidth > 0) frame.append(make("img", { src: image.src, alt: "" }))
-  const began = performance.now()
   // A plain <img> shows each frame of the response as it arrives, and is loaded with the first.
   frame.append(make("img.picture", {
     alt: caption.textContent, draggable: false, src: asset.isAnimated ? fileURL(asset) : screenURL({ deliveryMode: "opportunistic" }),
-    onload: () => { note("first", performance.now() - began); prepareNeighbours() }, onerror: () => notice("notRenderable"),
+    onload: prepareNeighbours, onerror: () => notice("notRenderable"),
   }))
   if (asset.mediaSubtypes.includes("photoLive")) addLiveVideo()
 }
@@ -161,10 +175,7 @@ function showVideo() {
 }
 
 function prepareNeighbours() {
-  const last = timeline.assets().length - 1
-  timeline.prepare({
-    client: `${client}.viewer`, visible: [Math.max(0, index - 1), Math.min(last, index + 1)], margin: 1, targetSize: screenSize().join("x"),
-  })
+  timeline.prepare({ client: `${client}.viewer`, visible: [index, index], margin: 2, targetSize: screenSize().join("x") })
 }
 
 function drawLabels() {
@@ -195,7 +206,8 @@ function closed() {
   clear()
   burst?.strip.remove()
   burst = null
-  timeline.focus(index)
+  endEdit()
+  timeline.focus(index, false)
   placeMessages()
 }
 
@@ -204,7 +216,7 @@ function key(event) {
   if (event.target.matches("video, input") && event.key !== "Escape") return
   const actions = {
     ArrowRight: () => step(forward(dialog)), ArrowLeft: () => step(-forward(dialog)),
-    Home: () => show(0), End: () => show(timeline.assets().length - 1),
+    Escape: closeAsset, Home: () => show(0), End: () => show(timeline.assets().length - 1),
     f: star, i: toggleDetails, l: () => live?.play(), Delete: () => event.repeat || remove(), "+": () => scaleBy(1.5), "-": () => scaleBy(1 / 1.5),
   }
   if (!actions[event.key] || event.ctrlKey || event.metaKey || event.altKey) return
@@ -237,14 +249,14 @@ async function share() {
 
 function toggleDetails() {
   panel?.remove()
-  panel = panel ? null : dialog.appendChild(make("aside.details.card", { ariaLabel: text("info") }))
+  panel = panel ? null : dialog.appendChild(make("aside.details.card", { ariaLabel: text("details") }))
   if (panel) loadDetails()
 }
 
 async function loadDetails() {
   const { localIdentifier } = asset
   try {
-    const elements = await details(localIdentifier, (words) => { dialog.close(); searchFor(words) })
+    const elements = await details(localIdentifier, searchFor)
     if (asset.localIdentifier === localIdentifier) panel?.replaceChildren(...elements)
   } catch (error) { report(error) }
 }

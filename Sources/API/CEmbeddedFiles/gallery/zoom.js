@@ -1,8 +1,9 @@
 // Zoom and pan of the viewer's picture, by wheel, double click and pointers. One pointer swipes, or pans when zoomed in; two
 // zoom. Zoomed in, tiles of the visible part have the full resolution.
 
-import { imageURL } from "./api.js"
-import { clamp, make, on, page } from "./dom.js"
+import { imageURL, json } from "./api.js"
+import { report } from "./dialogs.js"
+import { clamp, make, on } from "./dom.js"
 
 const TILE = 512
 const LARGEST = 20
@@ -10,13 +11,14 @@ const LARGEST = 20
 const SWIPE = 60
 const PULL = 120
 
-let frame, asset
+let frame, asset, gestures
 let scale = 1, x = 0, y = 0
 const pointers = new Map()
 let canSwipe = false, tileTimer = 0
 
-/// Emits "swipe", with -1 (left) or 1, and "pull" (down). The stage is as large as the screen.
-export function followGestures(stage) {
+/// Calls `swipe` with -1 (left) or 1, and `pull` (down). The stage is as large as the screen.
+export function followGestures(stage, actions) {
+  gestures = actions
   on(stage, "wheel", wheel, { passive: false })
   on(stage, "dblclick", ({ clientX, clientY }) => scaleTo(scale > 1 ? 1 : 3, clientX, clientY))
   for (const type of ["pointerdown", "pointermove", "pointerup", "pointercancel"]) on(stage, type, pointer)
@@ -63,7 +65,7 @@ function move() {
   y = inside(y, height, innerHeight)
   frame.style.transform = `translate(${x}px, ${y}px) scale(${scale})`
   clearTimeout(tileTimer)
-  if (scale > 1.05 && asset.mediaType === "image") tileTimer = setTimeout(drawTiles, 150)
+  if (scale > 1.05 && asset.mediaType === "image") tileTimer = setTimeout(() => drawTiles().catch(report), 150)
   else for (const tile of frame.querySelectorAll(".tile")) tile.remove()
 }
 
@@ -112,15 +114,20 @@ function pointer({ type, target, currentTarget, pointerId, button, clientX, clie
   frame.classList.add("settling")
   move()
   if (type === "pointercancel") return
-  if (isSideways && Math.abs(dx) > SWIPE) page.emit("swipe", Math.sign(dx))
-  else if (!isSideways && dy > PULL) page.emit("pull")
+  if (isSideways && Math.abs(dx) > SWIPE) gestures.swipe(Math.sign(dx))
+  else if (!isSideways && dy > PULL) gestures.pull()
 }
 
-/// Tiles of the visible part. Their level is the power of two that has at least the screen's pixels.
-function drawTiles() {
-  const { width, height } = fit(asset)
-  const level = 2 ** Math.ceil(Math.log2(scale)) * devicePixelRatio / TILE
-  const columns = Math.ceil(width * level), rows = Math.ceil(height * level)
+/// Tiles of the visible part. Their level is the power of two that has at least the screen's pixels, or that of the original,
+/// which has no more. A picture that the screen shows with all its pixels needs none.
+async function drawTiles() {
+  const shown = asset
+  // Columns have no sizes.
+  shown.pixelWidth ??= (await json(`/v1/assets/${asset.localIdentifier}`)).pixelWidth
+  const { width, height } = fit(asset), whole = asset.pixelWidth / width
+  if (asset !== shown || scale === 1 || whole <= devicePixelRatio) return
+  const density = Math.min(2 ** Math.ceil(Math.log2(scale)) * devicePixelRatio, whole)
+  const columns = Math.ceil(width * density / TILE), rows = Math.ceil(height * density / TILE)
   const box = frame.getBoundingClientRect()
   const visible = (start, size, space, count) =>
     [Math.max(0, Math.floor(-start / size * count)), Math.min(count - 1, Math.floor((space - start) / size * count))]
@@ -135,7 +142,7 @@ function drawTiles() {
       const [x, y, w, h] = shares.map((share) => `${100 * share}%`)
       frame.append(make("img.tile", {
         alt: "", draggable: false, dataset: { part }, style: { left: x, top: y, width: w, height: h },
-        src: imageURL(asset, TILE, TILE, { normalizedCropRect: part, contentMode: "aspectFill", resizeMode: "exact" }),
+        src: imageURL(asset, width * density / columns, height * density / rows, { normalizedCropRect: part }),
       }))
     }
   }

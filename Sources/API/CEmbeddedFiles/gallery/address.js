@@ -1,0 +1,71 @@
+// The address of the page: its fragment says what is shown, as #collection=…&search=…&asset=…, so that a view can be
+// linked and reloaded, and the browser's Back and Forward change views. Requests do not contain it.
+
+import { query } from "./api.js"
+import { $, on, page } from "./dom.js"
+
+/// Browsers limit how often the history may be changed: milliseconds until what changes often is written.
+const PAUSE = 300
+
+/// What is shown: {collection, search, asset}, without those that are empty.
+export let address = read()
+/// Kept by the browser for each entry of its history: {top, isOpened}, the scroll of the grid, and whether Back closes the
+/// asset, because it was opened from the grid.
+export let entry = history.state ?? {}
+let timer = 0, isLeaving = false
+
+on(window, "popstate", () => {
+  clearTimeout(timer)
+  isLeaving = false
+  address = read()
+  entry = history.state ?? {}
+  page.emit("address")
+})
+on($("timeline"), "scroll", ({ target }) => {
+  entry.top = target.scrollTop
+  update()
+}, { passive: true })
+
+function read() { return Object.fromEntries(new URLSearchParams(location.hash.slice(1))) }
+
+function write(method = "replaceState") {
+  clearTimeout(timer)
+  const fragment = query(address)
+  history[method](entry, "", fragment ? `#${fragment}` : location.pathname)
+}
+
+const changed = (changes) =>
+  Object.fromEntries(Object.entries({ ...address, ...changes }).filter(([, value]) => value))
+
+/// Shows another view, as an entry of the history.
+export function visit(changes) {
+  const next = changed(changes)
+  if (query(next) !== query(address)) {
+    write()
+    const isOpened = !address.asset && !!next.asset
+    address = next
+    entry = { isOpened, top: isOpened ? entry.top : 0 }
+    write("pushState")
+  }
+  page.emit("address")
+}
+
+/// What is shown has changed, without an entry of its own.
+export function update(changes) {
+  address = changed(changes)
+  clearTimeout(timer)
+  timer = setTimeout(write, PAUSE)
+}
+
+/// Closes the opened asset.
+export function closeAsset() {
+  if (isLeaving) return
+  if (entry.isOpened) {
+    write()
+    isLeaving = true
+    history.back()
+  } else {
+    update({ asset: null })
+    page.emit("address")
+  }
+}
