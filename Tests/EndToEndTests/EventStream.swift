@@ -29,6 +29,8 @@ final class EventStream {
   private var bytes: [UInt8] = []
   private var text: [UInt8] = []
   private var isAtEnd = false
+  /// The stream said nothing for the time of the connection's timeout, so that its end was not seen.
+  private(set) var hasTimedOut = false
   let status: Int
   let fields: String
 
@@ -96,6 +98,7 @@ final class EventStream {
       let count = recv(descriptor, &chunk, chunk.count, 0)
       if count <= 0 {
         isAtEnd = true
+        hasTimedOut = count < 0
         continue
       }
       bytes += chunk[..<count]

@@ -91,7 +91,7 @@ struct FetchResultStreamHandleTests {
     for handle in placed { #expect(try statuses(handle) == Array(repeating: 404, count: 6)) }
     #expect(try client.listen(placed[0], ["Last-Event-ID: \(last)"]).status == 404)
     #expect(try statuses(other) == [200, 200, 200, 201, 200, 200])
-    // The stream ends at its next event.
+    // The stream ends with the scope.
     while stream.beats() { _ = stream.next(untilEmpty: true) }
     #expect(stream.next() == nil)
   }

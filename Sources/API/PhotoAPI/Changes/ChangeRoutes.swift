@@ -102,7 +102,7 @@ struct ChangeRoutes: Sendable {
     let (head, target, route, peer) = (exchange.request.head, exchange.target, exchange.route, exchange.peer)
     try exchange.run(on: queries.lookups) { () throws(Problem) in
       try stream(exchange.request, principal, exchange.reply) { [accessPolicy] in
-        // The credential may have been revoked since the stream began.
+        // The credential may have ended since the stream began.
         guard case .caller(let now) = accessPolicy.authenticate(head, target, route, from: peer) else { return false }
         return now.principal == principal
       }
@@ -124,16 +124,14 @@ struct ChangeRoutes: Sendable {
         throw QueryReader.invalid(
           other, "can't be combined with fetchResult, whose own state is the start of the stream")
       }
-      source = try FetchResultStream(
-        fetchResult, lastEventID: last, fetchResultChanges, principal, isAdmitted: isAdmitted)
+      source = try FetchResultStream(fetchResult, lastEventID: last, fetchResultChanges, principal)
     } else {
       let start = try start(since, lastEventID: last, filter, principal)
       source = HistoryStream(
-        catalogue: catalogue, filter: filter, principal: principal, since: start, queries: queries,
-        isAdmitted: isAdmitted)
+        catalogue: catalogue, filter: filter, principal: principal, since: start, queries: queries)
     }
     if request.method == .head { return reply.send(HTTPResponse(.ok, ChangeStreams.fields)) }
-    try streams.add(source, for: principal.name, reply)
+    try streams.add(source, for: principal.name, isAdmitted: isAdmitted, reply)
   }
 
   /// The start of a stream: the last event that the client received, which is newer than the token in its URL; without

@@ -15,12 +15,19 @@ final class ChangeStream: Sendable {
   let source: any ChangeStreamSource
   /// The name of the principal.
   let caller: String
+  /// Whether the caller's credential is still valid: it may have been revoked or have expired, or the browser may have
+  /// signed out. Takes a few lookups in memory.
+  let isAdmitted: @Sendable () -> Bool
   let reply: Reply
   private let state: Mutex<State>
 
-  init(source: any ChangeStreamSource, caller: String, reply: Reply, now: ContinuousClock.Instant) {
+  init(
+    source: any ChangeStreamSource, caller: String, isAdmitted: @escaping @Sendable () -> Bool, reply: Reply,
+    now: ContinuousClock.Instant
+  ) {
     self.source = source
     self.caller = caller
+    self.isAdmitted = isAdmitted
     self.reply = reply
     state = Mutex(State(lastWrite: now))
   }

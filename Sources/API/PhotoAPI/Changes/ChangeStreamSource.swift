@@ -21,6 +21,6 @@ enum ChangeStreamStep: Sendable {
   /// Computing the step takes too long for the worker, so the given queue does it. Afterwards the stream pauses for as
   /// long as the computation took, so that it uses at most half of the queue's time.
   case deferred(WorkQueue, @Sendable () -> ChangeStreamStep)
-  /// The stream ends: the client is no longer authorized, or the step failed.
+  /// The stream ends, because the step failed.
   case end
 }

@@ -70,7 +70,11 @@ package final class ChangeStreams: ChangeObserver, Sendable {
   package var count: Int { state.withLock { $0.streams.count } }
 
   /// Opens a stream. Throws 429 if there are too many, and 503 during shutdown.
-  func add(_ source: any ChangeStreamSource, for caller: String, _ reply: Reply) throws(Problem) {
+  ///
+  /// - Parameter isAdmitted: whether the caller's credential is still valid. The stream ends when it is not.
+  func add(
+    _ source: any ChangeStreamSource, for caller: String, isAdmitted: @escaping @Sendable () -> Bool, _ reply: Reply
+  ) throws(Problem) {
     let problem: Problem? = state.withLock { state in
       if state.isShuttingDown {
         return Problem(
@@ -89,7 +93,7 @@ package final class ChangeStreams: ChangeObserver, Sendable {
       return nil
     }
     if let problem { throw problem }
-    let stream = ChangeStream(source: source, caller: caller, reply: reply, now: now())
+    let stream = ChangeStream(source: source, caller: caller, isAdmitted: isAdmitted, reply: reply, now: now())
     reply.start(ResponseHead(.ok, Self.fields))
     reply.write([Array("retry: \(limits.retryMilliseconds)\n\(Self.line(source.eventID))\n".utf8)])
     // No other code writes to the response before this point.
@@ -112,10 +116,16 @@ package final class ChangeStreams: ChangeObserver, Sendable {
     for stream in state.withLock({ Array($0.streams.values) }) { wake(stream) }
   }
 
-  /// Keeps sources alive and sends heartbeats. Call about once a second.
+  /// Ends the streams of callers whose credential has ended, keeps sources alive, and sends heartbeats. Call about once
+  /// a second.
   package func tick() {
     let now = now()
     for stream in state.withLock({ Array($0.streams.values) }) {
+      // A stream that waits for a heartbeat, or for its client to read, has no turn that would find out.
+      guard stream.isAdmitted() else {
+        end(stream)
+        continue
+      }
       stream.source.keepAlive()
       if stream.isDueAfterCooldown(now) || stream.needsHeartbeat(now, limits.heartbeat) { wake(stream) }
     }
@@ -129,6 +139,11 @@ package final class ChangeStreams: ChangeObserver, Sendable {
       return Array(state.streams.values)
     }
     for stream in streams where stream.end() { stream.reply.finish() }
+  }
+
+  private func end(_ stream: ChangeStream) {
+    remove(stream)
+    if stream.end() { stream.reply.finish() }
   }
 
   private func remove(_ stream: ChangeStream) {
@@ -149,7 +164,7 @@ package final class ChangeStreams: ChangeObserver, Sendable {
   /// On the worker: sends one event, or skips history that the client does not get.
   private func runTurn(_ stream: ChangeStream) {
     guard stream.beginTurn() else { return }
-    handle(stream.source.next(limits), for: stream)
+    handle(stream.isAdmitted() ? stream.source.next(limits) : .end, for: stream)
   }
 
   private func handle(_ step: ChangeStreamStep, for stream: ChangeStream) {
@@ -178,9 +193,7 @@ package final class ChangeStreams: ChangeObserver, Sendable {
       }
       // The next heartbeat retries.
       if !isAccepted { stream.abandonTurn() }
-    case .end:
-      remove(stream)
-      if stream.end() { stream.reply.finish() }
+    case .end: end(stream)
     }
   }
 

@@ -40,7 +40,6 @@ final class FetchResultStream: ChangeStreamSource {
 
   private let changes: FetchResultChangeRoute
   private let principal: Principal
-  private let isAdmitted: @Sendable () -> Bool
   private let state: Mutex<State>
   private var queries: QueryService { changes.queries }
 
@@ -50,12 +49,10 @@ final class FetchResultStream: ChangeStreamSource {
   ///     the list that the client shows now. If that handle has ended, the client must read a new list.
   /// - Throws: 404 if both handles have ended or belong to another caller.
   init(
-    _ id: String, lastEventID last: String?, _ changes: FetchResultChangeRoute, _ principal: Principal,
-    isAdmitted: @escaping @Sendable () -> Bool
+    _ id: String, lastEventID last: String?, _ changes: FetchResultChangeRoute, _ principal: Principal
   ) throws(Problem) {
     self.changes = changes
     self.principal = principal
-    self.isAdmitted = isAdmitted
     let handle = last.map { String($0.split(separator: Self.separator).last ?? "") } ?? id
     if let lastSent = changes.queries.leasedFetchResult(handle, principal) {
       state = Mutex(State(lastSent: lastSent, handle: handle, ownsHandle: handle != id, isClientListUnknown: false))
@@ -70,7 +67,6 @@ final class FetchResultStream: ChangeStreamSource {
   func keepAlive() { _ = queries.results.handles.value(state.withLock { $0.handle }, owner: principal) }
 
   func next(_ limits: ChangeStreams.Limits) -> ChangeStreamStep {
-    guard isAdmitted() else { return .end }
     if let step = step(mayReadAll: false, until: queries.deadline) { return step }
     let end = queries.deadline
     return .deferred(queries.fetches) { [self] in step(mayReadAll: true, until: end) ?? .end }

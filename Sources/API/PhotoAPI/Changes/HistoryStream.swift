@@ -8,21 +8,17 @@ final class HistoryStream: ChangeStreamSource {
   private let catalogue: Catalogue
   private let filter: ChangeFilter
   private let principal: Principal
-  /// Whether the client is still authorized: its token may have been revoked.
-  private let isAdmitted: @Sendable () -> Bool
   private let queries: QueryService
   /// The state that the client has; `nil` if it is unknown.
   private let token: Mutex<ChangeToken?>
 
   /// - Parameter token: `nil`: the first event tells the client to fetch again.
   init(
-    catalogue: Catalogue, filter: ChangeFilter, principal: Principal, since token: ChangeToken?, queries: QueryService,
-    isAdmitted: @escaping @Sendable () -> Bool
+    catalogue: Catalogue, filter: ChangeFilter, principal: Principal, since token: ChangeToken?, queries: QueryService
   ) {
     self.catalogue = catalogue
     self.filter = filter
     self.principal = principal
-    self.isAdmitted = isAdmitted
     self.queries = queries
     self.token = Mutex(token)
   }
@@ -33,7 +29,6 @@ final class HistoryStream: ChangeStreamSource {
   func keepAlive() {}
 
   func next(_ limits: ChangeStreams.Limits) -> ChangeStreamStep {
-    guard isAdmitted() else { return .end }
     do throws(ChangeHistoryError) {
       guard let since else { return try reload() }
       if try catalogue.isBehind(since, by: limits.streamLagObjects, for: principal) { return try reload() }
