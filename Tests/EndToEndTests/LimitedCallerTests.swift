@@ -234,6 +234,79 @@ struct LimitedCallerTests {
     #expect(again.status == 200 && again.json["relativePath"] as? String == "in.jpg", "\(again.json)")
   }
 
+  @Test("puts what it has uploaded into its albums, and can't put what others have uploaded there")
+  func ownUploads() throws {
+    let world = try LimitedCallerFixture()
+    let daemon = world.daemon
+    let writers = try ["one", "other"].map {
+      TestDaemon.bearer(try daemon.makeToken("read,write", ["--limit-to", "Mine", "--name", $0]))
+    }
+    func status(_ caller: String, _ entries: String...) throws -> Int {
+      try daemon.post("/v1/changes", "{\"changes\": [\(entries.joined(separator: ","))]}", [caller]).status
+    }
+    func add(_ asset: String) -> String {
+      #"{"type": "addAssets", "collection": "mine", "assets": ["\#(asset)"]}"#
+    }
+    func create(_ upload: String, _ placeholder: String) -> String {
+      #"{"type": "createAsset", "upload": "\#(upload)", "placeholder": "\#(placeholder)"}"#
+    }
+    let uploads = try (1...3).map { number in
+      let answer = try daemon.upload(UploadTests.picture(number), "?filename=own.jpg", [writers[0]])
+      return try #require(answer.json["localIdentifier"] as? String)
+    }
+    for asset in uploads + [world.outside] {
+      #expect(try status(writers[1], add(asset)) == 404)
+      #expect(try status(writers[1], create(asset, "$p")) == 404)
+    }
+    #expect(try status(writers[0], add(world.outside)) == 404)
+    #expect(try status(writers[0], add(uploads[0])) == 200)
+    #expect(try status(writers[0], create(uploads[1], "$p"), add("$p")) == 200)
+    for asset in uploads[..<2] { #expect(try daemon.get("/v1/assets/\(asset)", [writers[1]]).status == 200) }
+    // It does not see the third one, and can't change it.
+    let update = #"{"type": "updateAsset", "asset": "\#(uploads[2])", "isFavorite": true}"#
+    #expect(try status(writers[0], update) == 404)
+    // A list that makes an asset without an album, and another list with the album.
+    let staged = try daemon.stage(UploadTests.picture(4), "?filename=s.jpg", [writers[0], "Upload-Complete: ?1"])
+    let upload = try #require(staged.json["upload"] as? String, "\(staged.json)")
+    let made = try daemon.post("/v1/changes", "{\"changes\": [\(create(upload, "$s"))]}", [writers[0]])
+    let asset = try #require((made.json["created"] as? [String: String])?["$s"], "\(made.json)")
+    #expect(try status(writers[1], add(asset)) == 404)
+    #expect(try status(writers[0], add(asset)) == 200)
+  }
+
+  @Test("does not learn from the names of its files which names exist, whichever way it uploads them")
+  func names() throws {
+    let world = try LimitedCallerFixture()
+    let daemon = world.daemon
+    let everything = TestDaemon.bearer(try daemon.makeToken("read,write", ["--name", "everything"]))
+    let writer = TestDaemon.bearer(try daemon.makeToken("read,write", ["--limit-to", "Mine", "--name", "writer"]))
+    let taken = try daemon.upload(UploadTests.picture(1), "?filename=taken.jpg", [everything])
+    #expect(taken.json["relativePath"] as? String == "2021/07/taken.jpg")
+    func path(_ name: String, _ number: Int, isStaged: Bool) throws -> String {
+      let (picture, query) = (UploadTests.picture(number), "?filename=\(name).jpg")
+      let sent =
+        isStaged
+        ? try daemon.stage(picture, query, [writer, "Upload-Complete: ?1"]).json
+        : try daemon.upload(picture, query, [writer]).json
+      let upload = try #require((sent["upload"] ?? sent["localIdentifier"]) as? String, "\(sent)")
+      let list = """
+        {"changes": [{"type": "createAsset", "upload": "\(upload)", "placeholder": "$p"},
+          {"type": "addAssets", "collection": "mine", "assets": ["$p"]}]}
+        """
+      let made = try daemon.post("/v1/changes", list, [writer])
+      let asset = try #require((made.json["created"] as? [String: String])?["$p"], "\(made.json)")
+      let found = try daemon.get("/v1/assets/\(asset)", [writer]).json
+      #expect((found["relativePath"] as? String)?.hasSuffix(found["originalFilename"] as? String ?? "?") == true)
+      return try #require(found["relativePath"] as? String).replacing(name, with: "NAME")
+    }
+    for isStaged in [false, true] {
+      let number = isStaged ? 4 : 2
+      let names = try (path("taken", number, isStaged: isStaged), path("free", number + 1, isStaged: isStaged))
+      // The second file of a name follows the caller's own first one.
+      #expect(names.0 == names.1 && names.0.hasSuffix("-2.jpg") == isStaged, "\(names)")
+    }
+  }
+
   @Test("can't use up what others need: handles, transient collections and streams have limits for each caller")
   func shares() throws {
     let daemon = try TestDaemon(

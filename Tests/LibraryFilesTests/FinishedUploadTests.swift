@@ -29,6 +29,27 @@ struct FinishedUploadTests {
     #expect(throws: unknown) { try add(after: 99) }
   }
 
+  @Test("a limited caller's own new asset is known as its upload, for a time, until it sees the asset")
+  func uploaders() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    let files = try library.files(catalogue)
+    let limited = Principal(
+      name: "limited", scopes: [.read, .write], visibility: .collections([LocalIdentifier("none")]))
+    let asset = try files.upload(UploadTests.dated, "a.jpg", for: limited).asset
+    #expect(asset.original.displayPath.hasSuffix("/a-limited.jpg"))
+    #expect(files.isUpload(asset.localIdentifier, of: limited))
+    #expect(!files.isUpload(asset.localIdentifier, of: Self.other))
+    let others = try files.upload(UploadTests.dated + [0], "a.jpg", for: Self.other).asset.localIdentifier
+    #expect(!files.isUpload(others, of: Self.other) && !files.isUpload(others, of: limited))
+    let finished = FinishedUploads(lifetimeSeconds: 10)
+    finished.addUploader("a", of: others, now: Timestamp(milliseconds: 0))
+    let isKnown = [10_000, 10_001].map {
+      finished.isUploader("a", of: others, now: Timestamp(milliseconds: $0))
+    }
+    #expect(isKnown == [true, false])
+  }
+
   @Test("the oldest outcomes of uploads are forgotten first")
   func outcomes() {
     let finished = FinishedUploads(limit: 2, lifetimeSeconds: 10)

@@ -22,9 +22,12 @@ package enum LibraryPath {
 
   /// A variant of a name that is taken: with -2, -3 and so on before the extension, within the maximum length.
   package static func alternative(_ number: Int, to name: [UInt8]) -> [UInt8] {
-    if number < 2 { return name }
+    number < 2 ? name : suffixed(name, with: Array("-\(number)".utf8))
+  }
+
+  /// A name with a suffix before its extension, within the maximum length.
+  package static func suffixed(_ name: [UInt8], with suffix: [UInt8]) -> [UInt8] {
     let (stem, fileExtension) = split(name)
-    let suffix = Array("-\(number)".utf8)
     return truncated(stem, to: maximumNameBytes - suffix.count - fileExtension.count) + suffix + fileExtension
   }
 

@@ -10,6 +10,23 @@ extension Catalogue {
     try read { try AssetPairing.hasCounterpart(of: media, at: path, $0) }
   }
 
+  /// Whether a file at this path would become a part of an asset that the principal sees, and that has the file's name
+  /// except for the extension.
+  package func isPartOfPhotograph(
+    _ media: ProbedMedia, at path: [UInt8], for principal: Principal
+  ) throws(AssetSourceError) -> Bool {
+    // A limited library is created by its first read.
+    try read(for: principal) { _, _ in }
+    return try read { db in
+      let joinable = try JoinableAssets(visibleTo: principal, db)
+      let found = try AssetPairing.find(for: media, at: path, excluding: nil, among: joinable, known: nil, db)
+      guard let found else { return false }
+      let other = try Data.fetchOne(
+        db.cachedStatement(sql: "SELECT path FROM file WHERE id = ?"), arguments: [found.file])
+      return other.map { AssetPairing.isSameStem([UInt8]($0), path) } ?? false
+    }
+  }
+
   /// Maximum number of assets with one fingerprint that an upload is compared with.
   private static let maximumUploadCandidates = 64
 

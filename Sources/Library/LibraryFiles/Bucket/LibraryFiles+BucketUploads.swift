@@ -44,6 +44,7 @@ extension LibraryFiles {
       refreshMoments()
       fault(.recorded)
       bucket.stored(key, identity, file)
+      noteUpload(asset.localIdentifier, by: principal)
       return UploadedAsset(asset: asset, isNew: true)
     } catch {
       // The object has no asset. Remove it, because the sender would create a duplicate by retrying.

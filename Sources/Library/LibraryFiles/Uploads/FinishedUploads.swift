@@ -2,8 +2,8 @@ import LibraryCatalogue
 import PhotoModel
 import Synchronization
 
-/// What staged uploads became, for a while: a client that did not get the response can repeat its request. Only in
-/// memory.
+/// What uploads became, for a while and only in memory. A client that did not get the response for a staged upload can
+/// repeat its request. A limited caller does not see the assets that it makes, and can name them in a change list.
 final class FinishedUploads: Sendable {
   struct Outcome: Sendable, Hashable {
     let owner: String
@@ -12,13 +12,33 @@ final class FinishedUploads: Sendable {
     let date: Timestamp
   }
 
-  private struct State {
-    var outcomes: [UploadIdentifier: Outcome] = [:]
-    /// Oldest first.
-    var order: [UploadIdentifier] = []
+  private struct Uploader: Sendable {
+    let owner: String
+    let date: Timestamp
   }
 
-  /// Maximum number of outcomes; each takes about 200 bytes.
+  /// The last entries of a dictionary.
+  private struct Recent<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    private var values: [Key: Value] = [:]
+    /// Oldest first.
+    private var order: [Key] = []
+
+    subscript(key: Key) -> Value? { values[key] }
+
+    /// Forgets the oldest entry if there is no room.
+    mutating func insert(_ value: Value, for key: Key, limit: Int) {
+      guard values.updateValue(value, forKey: key) == nil else { return }
+      order.append(key)
+      if order.count > limit { values[order.removeFirst()] = nil }
+    }
+  }
+
+  private struct State: Sendable {
+    var outcomes = Recent<UploadIdentifier, Outcome>()
+    var uploaders = Recent<LocalIdentifier, Uploader>()
+  }
+
+  /// Maximum number of outcomes, and of uploaders; each takes about 200 bytes.
   private let limit: Int
   private let lifetimeMilliseconds: Int64
   private let state = Mutex(State())
@@ -28,23 +48,28 @@ final class FinishedUploads: Sendable {
     lifetimeMilliseconds = Int64(lifetimeSeconds) * 1000
   }
 
-  /// Forgets the oldest outcome if there is no room.
   func add(_ outcome: Outcome, of identifier: UploadIdentifier) {
-    state.withLock { state in
-      if state.order.count >= limit {
-        let oldest = state.order.removeFirst()
-        state.outcomes[oldest] = nil
-      }
-      state.outcomes[identifier] = outcome
-      state.order.append(identifier)
-    }
+    state.withLock { $0.outcomes.insert(outcome, for: identifier, limit: limit) }
   }
 
   /// - Returns: `nil`: unknown, forgotten, or of another owner.
   func outcome(of identifier: UploadIdentifier, owner: String, now: Timestamp) -> Outcome? {
     guard let outcome = state.withLock({ $0.outcomes[identifier] }), outcome.owner == owner,
-      now.milliseconds - outcome.date.milliseconds <= lifetimeMilliseconds
+      isRemembered(outcome.date, now)
     else { return nil }
     return outcome
+  }
+
+  func addUploader(_ owner: String, of asset: LocalIdentifier, now: Timestamp) {
+    state.withLock { $0.uploaders.insert(Uploader(owner: owner, date: now), for: asset, limit: limit) }
+  }
+
+  func isUploader(_ owner: String, of asset: LocalIdentifier, now: Timestamp) -> Bool {
+    guard let uploader = state.withLock({ $0.uploaders[asset] }) else { return false }
+    return uploader.owner == owner && isRemembered(uploader.date, now)
+  }
+
+  private func isRemembered(_ date: Timestamp, _ now: Timestamp) -> Bool {
+    now.milliseconds - date.milliseconds <= lifetimeMilliseconds
   }
 }

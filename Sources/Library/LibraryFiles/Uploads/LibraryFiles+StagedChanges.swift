@@ -51,6 +51,7 @@ extension LibraryFiles {
     finished.add(
       FinishedUploads.Outcome(owner: principal.name, asset: asset.localIdentifier, isNew: isNew, date: now),
       of: identifier)
+    if isNew { noteUpload(asset.localIdentifier, by: principal, now: now) }
     return UploadedAsset(asset: asset, isNew: isNew)
   }
 
@@ -128,11 +129,12 @@ extension LibraryFiles {
         return plan(.likeEntry(index))
       }
     }
-    let wanted =
-      try path(beside: partner, named: name, for: principal)
-      ?? options.template.path(
-        for: name, day: LocalCalendar(timeZone: timeZone).day(of: media.date.moment, utcOffset: media.date.utcOffset),
-        camera: media.cameraModel)
+    let wanted: [UInt8]
+    if let beside = try path(beside: partner, named: name, for: principal) {
+      wanted = beside
+    } else {
+      wanted = try uploadPath(for: name, media, for: principal)
+    }
     try checkDisk(of: wanted)
     let taken = Set(others.values.compactMap(\.destination.path))
     return plan(

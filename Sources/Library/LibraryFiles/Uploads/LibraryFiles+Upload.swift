@@ -58,10 +58,7 @@ extension LibraryFiles {
     // Sync before taking the lock, while no other caller waits.
     try inFileSystem { () throws(SystemError) in try file.sync() }
     fault(.synced)
-    let wanted = options.template.path(
-      for: name,
-      day: LocalCalendar(timeZone: timeZone).day(of: media.date.moment, utcOffset: media.date.utcOffset),
-      camera: media.cameraModel)
+    let wanted = try uploadPath(for: name, media, for: principal)
     if let bucket { return try add(opened, media, at: wanted, in: bucket, for: principal) }
     try checkDisk(of: wanted)
     let lock = try acquireLock()
@@ -72,6 +69,7 @@ extension LibraryFiles {
     do throws(LibraryFilesError) {
       let asset = try record(media, at: path, for: principal)
       fault(.recorded)
+      noteUpload(asset.localIdentifier, by: principal)
       return UploadedAsset(asset: asset, isNew: true)
     } catch {
       guard isOurs, !mayBeRecorded(path) else { throw error }

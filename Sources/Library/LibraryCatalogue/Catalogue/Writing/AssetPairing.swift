@@ -207,7 +207,8 @@ struct AssetPairing {
     return Array(path[..<dot])
   }
 
-  private static func isSameStem(_ one: [UInt8], _ another: [UInt8]) -> Bool {
+  /// Whether two paths are the same except for the extension.
+  static func isSameStem(_ one: [UInt8], _ another: [UInt8]) -> Bool {
     stem(of: one).map { $0 == stem(of: another) } ?? false
   }
 

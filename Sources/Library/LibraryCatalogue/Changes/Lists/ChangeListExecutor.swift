@@ -55,6 +55,11 @@ package struct ChangeListExecutor: Sendable {
     guard var outcome = try performed?.get() else {
       throw ChangeListError(.source(.catalogueFailed("the change list was not executed")))
     }
+    for (index, request) in requests.enumerated() {
+      guard case .createAssetFromStagedUpload = request.action else { continue }
+      let made = request.placeholder.flatMap { outcome.created[$0] } ?? outcome.createdByIndex[index]
+      if let made { files.noteUpload(made, by: principal) }
+    }
     do throws(AssetSourceError) {
       outcome.changeToken = try catalogue.changeToken(for: principal)
     } catch {
@@ -68,7 +73,7 @@ package struct ChangeListExecutor: Sendable {
     var failure: ChangeListError?
     do throws(AssetSourceError) {
       failure = try catalogue.read(for: principal) { db, library in
-        let targets = ChangeTargetResolver(db: db, library: library, principal: principal)
+        let targets = ChangeTargetResolver(db: db, library: library, principal: principal, files: files)
         for (index, request) in requests.enumerated() {
           do {
             try targets.validate(request)
@@ -111,7 +116,7 @@ package struct ChangeListExecutor: Sendable {
         throw ChangeListError(.source(.catalogueFailed("the limited library was deleted")))
       }
       var writer = ChangeListWriter(
-        targets: ChangeTargetResolver(db: db, library: library, principal: principal), limits: limits,
+        targets: ChangeTargetResolver(db: db, library: library, principal: principal, files: files), limits: limits,
         prepared: prepared, assets: try AssetWriter(db, token: token), token: token)
       // `ifMatch` refers to the revisions before the list, so check all of them before the first entry changes any.
       for (index, request) in requests.enumerated() {

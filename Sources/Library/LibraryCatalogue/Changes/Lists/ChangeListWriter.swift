@@ -56,7 +56,7 @@ struct ChangeListWriter {
       let (row, identifier) = try commitFileChange()
       try note(request, index, identifier, row.map { .asset($0) })
     case .createAssetFromUpload(let identifier):
-      try note(request, index, identifier, .asset(try targets.asset(identifier, "upload")))
+      try note(request, index, identifier, .asset(try targets.newMember(identifier, "upload")))
     case .createCollection(let collection):
       let identifier = try create(collection)
       try note(request, index, identifier, .collection(identifier))
@@ -70,7 +70,7 @@ struct ChangeListWriter {
       try remove(collections, from: try folderRow(parent))
     case .addAssets(let target, let assets):
       let album = try album(target)
-      let rows = try rows(assets)
+      let rows = try newMembers(assets)
       let newcomers = try rows.filter { try !album.contains($0) }
       try check(album, newcomers.count)
       try album.append(newcomers)
@@ -80,7 +80,7 @@ struct ChangeListWriter {
       for row in rows { try album.remove(row) }
       try clearKeyAsset(album, rows)
     case .insertAssets(let target, let assets, let position):
-      try put(try rows(assets), into: try album(target), at: position)
+      try put(try newMembers(assets), into: try album(target), at: position)
     case .moveAssets(let target, let assets, let position):
       let album = try album(target)
       let rows = try rows(assets)
@@ -89,7 +89,7 @@ struct ChangeListWriter {
       }
       try put(rows, into: album, at: position)
     case .replaceAssets(let target, let assets, let indexes):
-      try replace(try album(target), try rows(assets), assets, indexes)
+      try replace(try album(target), try newMembers(assets), assets, indexes)
     }
   }
 
@@ -139,9 +139,21 @@ struct ChangeListWriter {
 
   /// The rows of the assets of an entry; throws if one is named twice.
   func rows(_ targets: [ChangeTarget]) throws -> [Int64] {
+    try rows(targets) { try asset($0, "assets") }
+  }
+
+  /// The rows of assets that an entry puts into an album, which a limited principal may have made and not see yet.
+  func newMembers(_ targets: [ChangeTarget]) throws -> [Int64] {
+    try rows(targets) { target in
+      guard case .existing(let identifier) = target else { return try asset(target, "assets") }
+      return try self.targets.newMember(identifier, "assets")
+    }
+  }
+
+  private func rows(_ targets: [ChangeTarget], _ find: (ChangeTarget) throws -> Int64) throws -> [Int64] {
     var seen: Set<Int64> = []
     return try targets.map { target in
-      let row = try asset(target, "assets")
+      let row = try find(target)
       guard seen.insert(row).inserted else {
         throw ChangeListError(.namedTwice(target.description), parameter: "assets")
       }

@@ -6,6 +6,7 @@ struct ChangeTargetResolver {
   let db: Database
   let library: LibraryID
   let principal: Principal
+  let files: any FileChangePreparing
 
   struct Collection {
     let row: Int64
@@ -19,6 +20,12 @@ struct ChangeTargetResolver {
       throw ChangeListError(.noSuchAsset(identifier.rawValue), parameter: parameter)
     }
     return row
+  }
+
+  /// An asset that the principal sees, or that it has made and may put into an album.
+  func newMember(_ identifier: LocalIdentifier, _ parameter: String) throws -> Int64 {
+    if files.isUpload(identifier, of: principal), let row = try LibraryID.whole.asset(identifier, db) { return row }
+    return try asset(identifier, parameter)
   }
 
   func collection(_ identifier: LocalIdentifier, _ parameter: String) throws -> Collection {
@@ -48,7 +55,7 @@ struct ChangeTargetResolver {
       _ = try asset(identifier, "asset")
     case .setAdjustments(let targets, _, _), .revertAdjustments(let targets):
       for case .existing(let identifier) in targets { _ = try asset(identifier, "asset") }
-    case .createAssetFromUpload(let identifier): _ = try asset(identifier, "upload")
+    case .createAssetFromUpload(let identifier): _ = try newMember(identifier, "upload")
     case .updateCollection(.existing(let identifier), _), .deleteCollection(.existing(let identifier)),
       .addAssets(.existing(let identifier), _), .removeAssets(.existing(let identifier), _),
       .insertAssets(.existing(let identifier), _, _), .moveAssets(.existing(let identifier), _, _),

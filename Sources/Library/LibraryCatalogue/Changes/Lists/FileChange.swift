@@ -62,6 +62,12 @@ package protocol FileChangePreparing: Sendable {
 
   /// Removes the files that committed changes have left over. Call after the commit, before `end()`.
   func committed(_ changes: PreparedFileChanges)
+
+  /// Remembers that a limited principal made an asset that it does not see. Call after the commit.
+  func noteUpload(_ asset: LocalIdentifier, by principal: Principal)
+
+  /// Whether a limited principal made this asset a short while ago. It may put it into its albums without seeing it.
+  func isUpload(_ asset: LocalIdentifier, of principal: Principal) -> Bool
 }
 
 /// Prepared changes: the files are moved, the assets are not changed yet. End with ``FileChangePreparing/revert(_:)``,

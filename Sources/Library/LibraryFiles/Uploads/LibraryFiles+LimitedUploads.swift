@@ -1,0 +1,56 @@
+// Uploads of callers that see only some collections. Such a caller does not see an asset that it makes until it puts it
+// into one of its albums, and must not learn which other files exist.
+
+import LibraryCatalogue
+import LibraryFolder
+import Logging
+import PhotoModel
+
+extension LibraryFiles {
+  /// The number of characters of a caller's name that the names of its files end with.
+  private static let callerSuffixLength = 8
+
+  /// Where a new file goes, if that path is free: what the template says.
+  ///
+  /// The number after a name that is taken would show a limited caller that another file has the name. The names of its
+  /// files therefore end with the end of the caller's own name, so that only its own files can have taken them. A RAW
+  /// file, picture or video keeps the name of the photograph that it belongs to, if the caller sees that.
+  ///
+  /// - Parameter name: a result of ``UploadFilename``.
+  func uploadPath(
+    for name: [UInt8], _ media: ProbedMedia, for principal: Principal
+  ) throws(LibraryFilesError) -> [UInt8] {
+    let path = options.template.path(
+      for: name, day: LocalCalendar(timeZone: timeZone).day(of: media.date.moment, utcOffset: media.date.utcOffset),
+      camera: media.cameraModel)
+    guard principal.may(.read), principal.visibility != .everything else { return path }
+    let isPart = try inCatalogue { catalogue throws(AssetSourceError) in
+      try catalogue.isPartOfPhotograph(media, at: path, for: principal)
+    }
+    if isPart { return path }
+    let suffix = UploadFilename.component("-\(principal.name.suffix(Self.callerSuffixLength))")
+    return LibraryPath.join(
+      LibraryPath.folder(of: path), LibraryPath.suffixed(LibraryPath.name(of: path), with: Array(suffix.utf8)))
+  }
+
+  /// Remembers that a limited caller made an asset that it does not see.
+  package func noteUpload(_ asset: LocalIdentifier, by principal: Principal) {
+    noteUpload(asset, by: principal, now: Self.now)
+  }
+
+  func noteUpload(_ asset: LocalIdentifier, by principal: Principal, now: Timestamp) {
+    guard principal.may(.write), principal.visibility != .everything else { return }
+    do throws(AssetSourceError) {
+      // An asset that it sees may be another caller's, which the file has joined.
+      guard try catalogue.asset(asset, for: principal) == nil else { return }
+    } catch {
+      logger.warning("remembering the sender of an upload failed", metadata: ["error": "\(error)"])
+      return
+    }
+    finished.addUploader(principal.name, of: asset, now: now)
+  }
+
+  package func isUpload(_ asset: LocalIdentifier, of principal: Principal) -> Bool {
+    finished.isUploader(principal.name, of: asset, now: Self.now)
+  }
+}
