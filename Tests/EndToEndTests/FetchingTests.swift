@@ -183,7 +183,12 @@ struct FetchingTests {
       next = page.json["next"] as? String
     }
     #expect(paged == (try titles("sortDescriptors=title")) && paged.count == 21)
-    for path in ["nobody", "nobody/assets", "nobody/collections", "album/collections"] {
+    // A year without assets does not exist.
+    let year = "momentListYear.1850"
+    for path in [
+      "nobody", "nobody/assets", "nobody/collections", "album/collections", year, "\(year)/assets",
+      "\(year)/collections",
+    ] {
       let answer = try daemon.get("/v1/collections/\(path)")
       #expect(answer.status == 404 && answer.json["type"] as? String == "/problems/collection-not-found", "\(path)")
     }

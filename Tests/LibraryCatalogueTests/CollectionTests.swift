@@ -142,7 +142,9 @@ struct CollectionTests {
     }
     let titles = kept.compactMap(\.title).filter { !$0.hasPrefix("new") && $0 != "0" }
     #expect(titles.count == 16 && Set(titles).count == 16)
-    for name in ["nobody", "album-1", "momentListYear.20", "momentListCluster.2023-13"] {
+    let years = ["momentListYear.1850", "momentListCluster.1850-07"]
+    for name in years { #expect(try library.catalogue.scope(of: LocalIdentifier(name), for: .local) == nil) }
+    for name in ["nobody", "album-1", "momentListYear.20", "momentListCluster.2023-13"] + years {
       #expect(throws: AssetSourceError.noSuchCollection) {
         try library.catalogue.collections(CollectionQuery(parent: LocalIdentifier(name)), for: .local)
       }

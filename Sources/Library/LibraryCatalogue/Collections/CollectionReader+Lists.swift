@@ -60,6 +60,7 @@ extension CollectionReader {
 
   private func children(of parent: LocalIdentifier, _ asset: ContainedAsset?) throws -> CollectionPager {
     if let list = MomentList(parent) {
+      guard try exists(list) else { throw AssetSourceError.noSuchCollection }
       return list.month == nil
         ? momentLists(ofMonths: true, days: list.days, asset) : moments(in: list.days, asset)
     }

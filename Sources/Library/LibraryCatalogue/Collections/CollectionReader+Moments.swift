@@ -76,6 +76,15 @@ extension CollectionReader {
       arguments: [library.row, start, end + 1, days.lowerBound, days.upperBound]) ?? 0
   }
 
+  /// Whether a list of moments has any asset, which may be hidden: the scope of a fetch does not depend on whether the
+  /// fetch includes hidden assets.
+  func exists(_ list: MomentList) throws -> Bool {
+    try Int.fetchOne(
+      db.cachedStatement(
+        sql: "SELECT value FROM dayCount WHERE library = ? AND day >= ? AND day < ? AND value > 0 LIMIT 1"),
+      arguments: [library.row, list.days.lowerBound, list.days.upperBound]) != nil
+  }
+
   /// The number of assets of a range of days.
   func count(in days: Range<Int>) throws -> Int {
     try Int.fetchOne(

@@ -37,6 +37,7 @@ struct CollectionReader {
 
   func scope(of identifier: LocalIdentifier) throws -> AssetScope? {
     if let list = MomentList(identifier) {
+      guard try exists(list) else { return nil }
       let dates = list.possibleDates
       return .dates(dates.lowerBound...dates.upperBound - 1, days: list.days.lowerBound...list.days.upperBound - 1)
     }
