@@ -83,6 +83,42 @@ struct SignedURLTests {
     #expect(try daemon.get("/v1/collections/album/assets?predicate=latitude%20%3E%201&" + signature).status == 400)
   }
 
+  @Test("a path with repeated slashes is signed with one each, since // would name another host")
+  func slashes() throws {
+    let (daemon, inside, _) = try CredentialTests.daemon()
+    let secret = try daemon.makeToken()
+    let path = "/v1/assets/\(inside)/image?targetSize=20x20"
+    for sent in ["//v1/assets/\(inside)//image?targetSize=20x20", "///v1/assets/\(inside)/image?targetSize=20x20"] {
+      for url in [try CredentialTests.sign(daemon, secret, sent), try daemon.token(["sign", sent])] {
+        #expect(url.hasPrefix(path + "&"), "\(url)")
+        #expect(try daemon.get(url).status == 200)
+      }
+    }
+  }
+
+  @Test("a query of an album that its URL would be refused for is not signed")
+  func albumQueries() throws {
+    let (daemon, _, _) = try CredentialTests.daemon()
+    let secret = try daemon.makeToken("read,location")
+    for (rest, parameter) in [
+      ("?limit=1", "limit"), ("?includeHiddenAssets=true", "includeHiddenAssets"), ("/assets?limit=0", "limit"),
+      ("/assets?limits=1", "limits"), ("/assets?predicate=latitude%20%3E%201", "predicate"),
+      ("/assets?includeHiddenAssets=true", "includeHiddenAssets"), ("/assets?cursor=x", "cursor"),
+      ("/assets?layout=buckets&limit=1", "limit"), ("/assets?limit=1&limit=2", "limit"),
+    ] {
+      let path = "/v1/collections/album\(rest)"
+      let answer = try daemon.ask(
+        "POST", "/v1/signedURLs", [TestDaemon.bearer(secret)], body: #"{"path": "\#(path)"}"#)
+      #expect(answer.status == 400 && answer.json["parameter"] as? String == parameter, "\(path): \(answer.json)")
+      let run = try TestDaemon.run(["token", "sign", "--library", daemon.library, "--data", daemon.data, path])
+      #expect(run.status != 0 && run.output.isEmpty, "\(path)")
+    }
+    for rest in ["?includeHiddenAssets=false", "/assets?layout=columns&limit=1", "/assets?search=holiday&count=true"] {
+      let url = try CredentialTests.sign(daemon, secret, "/v1/collections/album\(rest)")
+      #expect(try daemon.get(url).status == 200, "\(rest)")
+    }
+  }
+
   @Test("a signed album opens the files of its members, never with their places")
   func signedOriginals() throws {
     let (daemon, inside, outside) = try CredentialTests.daemon()

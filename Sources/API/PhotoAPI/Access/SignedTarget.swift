@@ -35,6 +35,26 @@ package struct SignedTarget: Sendable {
     }
   }
 
+  /// Checks the query of an album, as the route of the path does when the URL is requested. The query of an image was
+  /// checked before.
+  ///
+  /// - Parameter tokens: of the library that the path is of.
+  package func checkQuery(_ tokens: TokenCodec) throws(Problem) {
+    guard let collection else { return }
+    let includesHidden: Bool
+    if target.segments.count == 3 {
+      includesHidden = try CollectionRoutes.query(target).includesHidden
+    } else {
+      let reader = Principal(name: "signed", scopes: [.read], visibility: .collections([LocalIdentifier(collection)]))
+      let query = try AssetListQuery(target, tokens, until: .now, for: reader)
+      if query.page.cursor == .invalid { throw QueryReader.invalid("cursor", "is no cursor of a page") }
+      includesHidden = query.fetch.includesHidden
+    }
+    if includesHidden {
+      throw QueryReader.invalid("includeHiddenAssets", "can't be signed: a signed album lists no hidden assets")
+    }
+  }
+
   /// Parses the query of an image. Limits of sizes are applied when it is requested.
   private static func check(_ target: RequestTarget, _ presets: ImagePresets) throws(Problem) {
     guard target.segments[0] == "iiif", let route = Route(target.segments) else {
@@ -79,11 +99,12 @@ package struct SignedTarget: Sendable {
     return found.type == .album ? .found : .notAnAlbum
   }
 
-  /// The signed URL, path-absolute.
+  /// The signed URL, path-absolute. It has one slash between components: `//v1` would name a host (RFC 3986 §4.2).
   package func url(_ signature: URLSignature) -> String {
+    let path = "/" + target.path.split(separator: "/").joined(separator: "/")
     let query = signature.parameters.map { "\($0.name)=\(RequestTarget.percentEncoded($0.value))" }.joined(
       separator: "&")
-    guard let own = target.query, !own.isEmpty else { return "\(target.path)?\(query)" }
-    return "\(target.path)?\(own)&\(query)"
+    guard let own = target.query, !own.isEmpty else { return "\(path)?\(query)" }
+    return "\(path)?\(own)&\(query)"
   }
 }

@@ -81,6 +81,7 @@ struct AuthorizationRoutes: Sendable {
       throw Problem(403, "forbidden", "Forbidden", detail: "Signing needs a token, or a request from this machine.")
     }
     let target = try SignedTarget(path, presets: presets)
+    try target.checkQuery(queries.tokens)
     let expires = try Self.expiry(end, limits: access.limits)
     try queries.run { library throws(AssetSourceError) in
       try target.lookUp(of: caller.principal, in: library)

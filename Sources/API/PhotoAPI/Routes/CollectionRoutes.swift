@@ -58,16 +58,21 @@ struct CollectionRoutes: Sendable {
       JSONBody.encode(Payload(collections: collections, next: next)), next: next, to: request)
   }
 
+  /// Parses the query of one collection.
+  static func query(_ target: RequestTarget) throws(Problem) -> CollectionQuery {
+    var query = try QueryReader(target)
+    var wanted = CollectionQuery()
+    wanted.includesHidden = try query.flag("includeHiddenAssets")
+    wanted.includesAllBurstAssets = try query.flag("includeAllBurstAssets")
+    try query.finish()
+    return wanted
+  }
+
   /// One collection: on the lookup queue, or on the fetch queue if it is a long transient one, which must be counted.
   func get(_ identifier: LocalIdentifier, _ exchange: RoutedRequest) throws(Problem) {
     let principal = try exchange.principal
     let request = exchange.request
-    var query = try QueryReader(exchange.target)
-    var asked = CollectionQuery()
-    asked.includesHidden = try query.flag("includeHiddenAssets")
-    asked.includesAllBurstAssets = try query.flag("includeAllBurstAssets")
-    try query.finish()
-    let wanted = asked
+    let wanted = try Self.query(exchange.target)
     let end = queries.deadline
     let transient = queries.transientCollection(identifier, principal)
     let isLong = transient?.fetch(wanted).needsFullScan ?? false

@@ -58,12 +58,16 @@ struct TokenSign: AsyncParsableCommand {
   private static func lookUp(
     of principal: Principal, _ target: SignedTarget, _ settings: Settings
   ) throws(Problem) -> SignedTarget.LookupResult {
+    let catalogue: Catalogue
+    let result: SignedTarget.LookupResult
     do {
-      let catalogue = try Catalogue(dataFolder: try settings.dataFolder())
-      return try target.lookUp(of: principal, in: catalogue)
+      catalogue = try Catalogue(dataFolder: try settings.dataFolder())
+      result = try target.lookUp(of: principal, in: catalogue)
     } catch {
       throw Problem(500, "internal-error", "No catalogue", detail: "\(error)")
     }
+    try target.checkQuery(catalogue.tokens)
+    return result
   }
 }
 
