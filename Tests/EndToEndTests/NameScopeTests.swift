@@ -63,6 +63,15 @@ struct NameScopeTests {
         != daemon.get("\(path)/data?includeLocation=true", [with])["ETag"])
     let full = try daemon.get("\(path)/image?preset=fullResolutionImage&format=jpeg", [with])
     #expect(full.status == 200 && !String(decoding: full.body, as: UTF8.self).contains(Self.name))
+    // A picture at full size can be the file: its other texts stay, except with a signed URL, which grants a picture.
+    let picture = "\(path)/image?targetSize=max&format=jpeg"
+    let region = "/iiif/3/\(asset)/full/max/0/default.jpg"
+    for (target, caller) in [(picture, with), (picture, without), (region, with), (region, without)] {
+      #expect(try !names(target, caller), "\(target)")
+      #expect(String(decoding: try daemon.get(target, [caller]).body, as: UTF8.self).contains("harbour"), "\(target)")
+    }
+    let signed = try daemon.get(CredentialTests.sign(daemon, daemon.makeToken(), picture))
+    #expect(signed.status == 200 && !String(decoding: signed.body, as: UTF8.self).contains("harbour"))
     // Setting regions would remove names that the caller can't see.
     let change =
       #"{"changes": [{"type": "updateAsset", "asset": "\#(asset)", "regions": []}]}"#
