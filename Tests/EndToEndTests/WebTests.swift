@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCore
 import PhotoFixtures
 import Testing
 
@@ -82,6 +83,22 @@ struct WebTests {
     let change = try Self.open.get(
       "/openapi.json", ["Origin: https://photos.example", "Sec-Fetch-Site: cross-site"], method: "POST")
     #expect(change.status == 403, "a configured origin may read")
+  }
+
+  @Test("a page of a configured origin may send every field that photod reads and that browsers let pages set")
+  func allowedHeaders() throws {
+    // Those that only browsers and proxies set, and Accept, which needs no permission.
+    let others: Set<HeaderName> = [
+      .other, .accept, .acceptEncoding, .connection, .contentLength, .expect, .forwarded, .host, .origin,
+      .transferEncoding, .via, .cookie, .accessControlRequestHeaders, .accessControlRequestMethod,
+      .accessControlRequestPrivateNetwork, .secFetchDest, .secFetchMode, .secFetchSite, .xForwardedFor,
+      .xForwardedHost, .xForwardedProto, .xRealIP,
+    ]
+    let answer = try Self.open.get(
+      "/v1/assets", ["Origin: https://photos.example", "Access-Control-Request-Method: GET"], method: "OPTIONS")
+    let list = try #require(answer["Access-Control-Allow-Headers"])
+    let allowed = Set(list.components(separatedBy: ", ").map { $0.lowercased() })
+    #expect(allowed == Set(HeaderName.allCases.filter { !others.contains($0) }.map { "\($0.text)" }))
   }
 
   @Test("OPTIONS lists the methods of the server and of a resource", arguments: ["*", "/openapi.json", "/healthz"])

@@ -30,11 +30,12 @@ struct CORSPolicy: Sendable {
     "Content-Range", "ETag", "Image-Result", "Link", "Location", "Retry-After", "Server-Timing", "Upload-Complete",
     "Upload-Length", "Upload-Limit", "Upload-Offset", "Vary", "WWW-Authenticate",
   ].joined(separator: ", ")
-  /// Request fields that a page may send in addition to the CORS-safelisted ones.
+  /// Request fields that a page may send in addition to the CORS-safelisted ones: all that photod reads and that
+  /// browsers let pages set.
   private static let allowedHeaders = [
     "Authorization", "Cache-Control", "Content-Digest", "Content-Disposition", "Content-Type", "If-Match",
-    "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since", "Last-Event-ID", "Range", "Repr-Digest",
-    "Upload-Complete", "Upload-Length", "Upload-Offset",
+    "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since", "Last-Event-ID", "Priority", "Range",
+    "Repr-Digest", "Traceparent", "Upload-Complete", "Upload-Length", "Upload-Offset",
   ].joined(separator: ", ")
   private static let preflightSeconds = 600
   /// The fields of responses that pages of every origin may read. Browsers allow that only without credentials.
