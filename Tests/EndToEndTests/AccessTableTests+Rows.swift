@@ -72,8 +72,15 @@ extension AccessTableTests {
   }
 
   /// Needs the scope `admin`; callers who have it get this response.
-  private static func administering(_ status: Int) -> Answers {
-    { $0.status { $0.contains(.admin) ? status : 403 } }
+  ///
+  /// - Parameter limited: the response to those of them who see only one album.
+  private static func administering(_ status: Int, limited: Int? = nil) -> Answers {
+    { who in
+      who.status { scopes in
+        guard scopes.contains(.admin) else { return 403 }
+        return who.isLimited ? limited ?? status : status
+      }
+    }
   }
 
   // MARK: Requests
@@ -101,7 +108,7 @@ extension AccessTableTests {
         get("/openapi.json", authenticated(200))
       ]
     case "/v1/scan": return [Row(method: "POST", target: "/v1/scan", answers: administering(202))]
-    case "/metrics": return [get("/metrics", administering(200))]
+    case "/metrics": return [get("/metrics", administering(200, limited: 403))]
     case "/v1/signedURLs":
       return [
         Row(

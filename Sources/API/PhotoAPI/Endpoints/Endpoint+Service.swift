@@ -24,7 +24,8 @@ extension Endpoint {
       APIOperation(
         "The daemon's metrics, in the Prometheus text format.",
         description: """
-          Needs the scope admin. If no token was ever made: for requests from this machine that no proxy forwarded.
+          Needs the scope admin and a token that is not limited to collections. If no token was ever made: for \
+          requests from this machine that no proxy forwarded.
           """,
         responses: [APIResponse(200, "The metrics.", .media([MetricsRegistry.mediaType]), [.cacheControl])]),
       handler: .custom { api, exchange throws(Problem) in

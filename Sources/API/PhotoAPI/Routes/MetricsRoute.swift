@@ -20,6 +20,11 @@ struct MetricsRoute: Sendable {
         403, "forbidden", "Forbidden",
         detail: "Metrics need a token with the scope admin, or a request from this machine that no proxy forwarded.")
     }
+    // They count what the whole library has and what all callers do.
+    guard principal.visibility == .everything else {
+      throw Problem(
+        403, "forbidden", "Forbidden", detail: "Metrics need a token that is not limited to some collections.")
+    }
     let isAccepted = queue.submit { [registry] in
       reply.send(
         HTTPResponse(
