@@ -80,6 +80,26 @@ extension MoviePosterTests {
     #expect(try conversion(File.colors((2, 2, 2), isFullRange: false), "av01", (1280, 720)) == bt709)
   }
 
+  @Test("VP9's depth, samples, range and colours come from its configuration; the container's colours come first")
+  func vp9() throws {
+    func frame(_ fields: [UInt8], _ boxes: [UInt8] = []) throws -> HEIFPicture {
+      let configuration = Boxes.fullBox("vpcC", version: 1, fields, [0, 0])
+      return try picture(File(File.entry("vp09", 40, 24, configuration, boxes), [Frame([1])]))
+    }
+    // 10 bits of 4:2:0 in PQ, and 8 bits of RGB in the full range.
+    let deep = try frame([2, 31, 0xA2, 9, 16, 9])
+    #expect(deep.color.configuration.chroma == .half && deep.color.configuration.bitDepth == 10)
+    #expect(deep.conversion == CodePoints(matrix: 9, isFullRange: false).conversion)
+    #expect(deep.calibration == CodePoints(primaries: 9, transfer: 16, isFullRange: false).calibration)
+    let rgb = try frame([1, 31, 0x87, 1, 13, 0])
+    #expect(rgb.color.configuration.chroma == .full && rgb.color.configuration.bitDepth == 8)
+    #expect(rgb.conversion == CodePoints(matrix: 0, isFullRange: true).conversion && rgb.calibration == nil)
+    let unspecified = try frame([0, 31, 0x83, 2, 2, 2])
+    #expect(unspecified.conversion == CodePoints(matrix: 6, isFullRange: true).conversion)
+    let stated = try frame([0, 31, 0x83, 9, 18, 9], File.colors((1, 1, 1), isFullRange: false))
+    #expect(stated.conversion == CodePoints(matrix: 1, isFullRange: false).conversion && stated.calibration == nil)
+  }
+
   @Test("a codec's configuration is given to its decoder", arguments: ["avc1", "hvc1", "hev1", "av01", "apcn", "s263"])
   func configurations(_ type: String) throws {
     let parameters = CodedMovieSamples.avcParameters

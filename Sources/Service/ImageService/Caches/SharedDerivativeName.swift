@@ -8,7 +8,7 @@ import PhotoModel
 /// So the name is made of what all daemons know of the original: its fingerprint and size, and the time of a file or the
 /// entity tag of an object. The same properties decide whether a file is a copy of the one in the catalogue.
 struct SharedDerivativeName: Sendable {
-  /// `3f/4-…`: the first byte of a digest, so that objects spread over 256 prefixes, the epoch, and the rest.
+  /// `3f/5-…`: the first byte of a digest, so that objects spread over 256 prefixes, the epoch, and the rest.
   let text: String
   /// All sizes of the asset, smallest first, with the key of each.
   let entries: [(rung: DerivativeLadder.Rung, key: DiskStore.Key)]

@@ -101,9 +101,17 @@ struct MovieSampleEntry {
       return .tiles(.video(VideoConfiguration(codec: .proRes, chroma: .halfWidth, bitDepth: 10)))
     case "vp09":
       var fields = try boxes.fields(of: box("vpcC"))
-      // Version and flags, profile, level; then depth in 4 bits and subsampling in 3.
-      _ = try fields.take(6)
+      // VP Codec ISO Media File Format Binding: version and flags, profile, level; then depth in 4 bits, subsampling in
+      // 3 and the range in 1; then the code points.
+      let version = try fields.number(1)
+      _ = try fields.take(5)
       let packed = try fields.number(1)
+      // Version 0 was a draft, with other fields.
+      if version == 1 {
+        colors = try CodePoints(
+          primaries: fields.number(1), transfer: fields.number(1), matrix: fields.number(1),
+          isFullRange: packed & 1 == 1)
+      }
       let sampling: ChromaSampling =
         [0, 1].contains(packed >> 1 & 7) ? .half : packed >> 1 & 7 == 2 ? .halfWidth : .full
       guard [8, 10, 12].contains(packed >> 4) else { throw .malformed("an unknown depth in vpcC", offset: nil) }
