@@ -78,6 +78,15 @@ enum CodedPictures {
       """),
   ]
 
+  /// The luma of the first tile as AVC with only luma: the content of `avcC`, and a key frame.
+  static let avcGrayConfiguration =
+    [1, 244, 0, 10, 0xFF, 0xE1, 0, 21] + bytes("Z/QQCvrmvExM2QAAAwABAAADADIE") + [1, 0, 5] + bytes("aO4Bryw=")
+  static let avcGrayFrame = frame(
+    """
+    ZYiEr+z9z66UO1TnB02jXGherTEJuGgYzdlIxp4bIhfgYN2KRKzAC3b5jqyNQjVajwfvdygSspe2+f3HW4FFtpeTdUI/SxCnoStYNviN/f58meUG\
+    PLQCHUEnGN8C+Q==
+    """)
+
   private static func frame(_ text: String) -> [UInt8] {
     let unit = bytes(text)
     return withUnsafeBytes(of: UInt32(unit.count).bigEndian) { Array($0) } + unit

@@ -34,6 +34,20 @@ struct VideoCodecTests {
     }
   }
 
+  @Test(
+    "a gray AVC frame has only luma, although its decoder fills in planes of chroma",
+    .enabled(if: TestDecoders.isBuilt(.avcodec)))
+  func grayAVC() throws {
+    let frame = CodedPictures.avcGrayFrame
+    let request = DecodeRequest.video(
+      codec: "avc1", configuration: CodedPictures.avcGrayConfiguration, size: PixelSize(width: 40, height: 24),
+      chroma: .none, bitDepth: 8,
+      frames: [DecodeRequest.Tile(picture: [ByteRange(offset: 0, length: frame.count)])])
+    let planes = try TestDecoders.pool([.avcodec]).rows(request, of: .bytes(frame)).tiles[0]
+    let isEqual = planes == [CodedPictures.plane(40, 24, tile: 0, plane: 0, bitDepth: 8)]
+    #expect(isEqual)
+  }
+
   /// The frames are black, the first tile and the second tile: each list names the frame whose rows must come.
   @Test(
     "of alternatives the first that is not nearly black is sent, else the last",

@@ -100,7 +100,10 @@ static int check_frame(const decoder_request *request, const AVFrame *frame) {
     chroma = format->log2_chroma_h == 1   ? DECODER_CHROMA_420
              : format->log2_chroma_w == 1 ? DECODER_CHROMA_422
                                           : DECODER_CHROMA_444;
-  const bool is_requested = chroma == request->chroma && (uint32_t)format->comp[0].depth == request->bit_depth &&
+  // Gray pictures of H.264 get planes of chroma from libavcodec, without any colour. They are not sent.
+  const bool is_gray = request->chroma == DECODER_CHROMA_NONE && chroma == DECODER_CHROMA_420;
+  const bool is_requested = (chroma == request->chroma || is_gray) &&
+                            (uint32_t)format->comp[0].depth == request->bit_depth &&
                             (uint32_t)frame->width == request->width && (uint32_t)frame->height == request->height;
   return is_requested ? 0 : DECODER_REASON_MISMATCH;
 }

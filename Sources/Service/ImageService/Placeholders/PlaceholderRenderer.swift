@@ -5,7 +5,7 @@ import PhotoModel
 /// Makes a placeholder from a picture's bytes: decoded small, upright and in sRGB, then hashed.
 package struct PlaceholderRenderer: Sendable {
   /// Increased whenever the code can make placeholders from more pictures than before.
-  private static let epoch = 3
+  private static let epoch = 4
   private static let side = ThumbHash.maximumSide
 
   private let limits: CodecLimits
