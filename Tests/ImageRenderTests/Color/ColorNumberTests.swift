@@ -132,6 +132,24 @@ extension ColorTests {
     }
   }
 
+  @Test(
+    "dark grays of linear light become sRGB exactly, where a table of a few points would be too coarse",
+    arguments: [PNGFile.Kind.gray(depth: 8), .gray(depth: 16), .grayAlpha(depth: 8), .grayAlpha(depth: 16)])
+  func darkGrays(_ kind: PNGFile.Kind) throws {
+    let samples: [[UInt8]] = [1, 2, 3, 4, 6, 9, 14, 20].map { [$0, $0, $0] }
+    let hasAlpha = kind == .grayAlpha(depth: 8) || kind == .grayAlpha(depth: 16)
+    let expected = samples.map { ReferenceColor.sRGB($0, ReferenceColor.same) { $0 } }
+    for file in [
+      PNGFile(kind) { $0.chunks = [.gamma(100_000)] }, PNGFile(kind) { $0.profile = ICCFile.gray(exponent: 1) },
+    ] {
+      let bytes = file.encoded(Self.patches(samples, alpha: hasAlpha ? 200 : nil))
+      let (_, pixels, _) = try render(bytes, Self.asked(256, .srgb))
+      let middles = Self.middles(pixels, samples.count)
+      #expect(Self.isClose(middles, expected, 1), "\(middles) for \(expected)")
+      #expect(!hasAlpha || pixels[0, 0].last == 200)
+    }
+  }
+
   /// White of 203 cd/m², which is brighter than the middle and darker than what is brighter.
   @Test("a PNG of high dynamic range becomes sRGB", arguments: [(16, 0.5806), (18, 0.75)], ColorSpace.allCases)
   func highDynamicRange(_ transfer: (number: UInt8, white: Double), _ colorSpace: ColorSpace) throws {

@@ -79,7 +79,11 @@ package final class ColorTransforms: Sendable {
 
   private func keep(_ output: OutputColor, _ key: Key) {
     let tables =
-      output.transform is ICCTransform ? (key.rows.model == .cmyk ? Self.cmykTableBytes : Self.tableBytes) : 0
+      switch output.transform {
+      case is ICCTransform: key.rows.model == .cmyk ? Self.cmykTableBytes : Self.tableBytes
+      case let gray as GrayTransform: gray.bytes
+      default: 0
+      }
     let bytes = 1024 + (key.color.profile?.count ?? 0) + (output.profile?.count ?? 0) + tables
     outputs.withLock { $0.keep(output, for: key, bytes: bytes) }
   }
@@ -121,6 +125,8 @@ package final class ColorTransforms: Sendable {
   ) throws(ProfileError) -> OutputColor {
     if colorSpace == .preserve && rows.model != .cmyk { return OutputColor(profile: bytes) }
     let transform = try ICCTransform(profile, rows)
-    return transform.isIdentity ? OutputColor() : OutputColor(transform: transform)
+    if transform.isIdentity { return OutputColor() }
+    if rows.model == .gray { return OutputColor(transform: try GrayTransform(profile, rows)) }
+    return OutputColor(transform: transform)
   }
 }
