@@ -65,12 +65,14 @@ struct TileTests {
     await fixture.harness.untilIdle()
     fixture.disk.waitUntilIdle()
     let read = fixture.harness.originals.bytesRead
-    for (factor, column, row) in [(1, 2, 2), (1, 0, 0), (2, 1, 0), (4, 0, 0)] {
+    for (factor, column, row) in [(1, 2, 2), (1, 0, 0), (2, 1, 0), (2, 0, 1)] {
       let frame = try await fixture.frame(asset, Self.tile(factor, column, row))
       #expect(frame.derivation == .tile && frame.result.source == .disk, "\(factor) \(column) \(row)")
     }
     #expect(fixture.harness.originals.bytesRead == read, "nothing else is read from the original")
-    // Anything else is rendered.
+    // Anything else is rendered, also the whole picture at a scale of the tiles.
+    let whole = try await fixture.frame(asset, Self.tile(4, 0, 0))
+    #expect(whole.derivation != .tile && whole.result.source != .disk)
     let other = try await fixture.frame(asset, ImageRequest(targetSize: .size(PixelSize(width: 900, height: 900))))
     #expect(other.derivation == .original)
   }

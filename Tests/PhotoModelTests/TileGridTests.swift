@@ -17,6 +17,7 @@ struct TileGridTests {
             let tile = TileGrid.Tile(factor: factor, column: column, row: row)
             let wanted = SizedRequest(grid.request(for: tile), upright: size)
             #expect(wanted.sizes.crop.x == column * span && wanted.sizes.crop.y == row * span)
+            #expect(grid.rect(of: tile) == wanted.sizes.crop)
             #expect(wanted.sizes.output.width <= 512 && wanted.sizes.output.height <= 512)
             #expect(grid.tile(of: wanted) == tile, "\(size) \(tile)")
             area += wanted.sizes.crop.size.pixelCount

@@ -34,11 +34,16 @@ package struct TileGrid: Sendable, Hashable {
     PixelSize(width: (size.width + factor - 1) / factor, height: (size.height + factor - 1) / factor)
   }
 
-  /// The request whose frame is a tile.
-  package func request(for tile: Tile) -> ImageRequest {
+  /// The part of the picture that a tile shows.
+  package func rect(of tile: Tile) -> PixelRect {
     let span = Self.side * tile.factor
     let (x, y) = (tile.column * span, tile.row * span)
-    let rect = PixelRect(x: x, y: y, width: min(span, size.width - x), height: min(span, size.height - y))
+    return PixelRect(x: x, y: y, width: min(span, size.width - x), height: min(span, size.height - y))
+  }
+
+  /// The request whose frame is a tile.
+  package func request(for tile: Tile) -> ImageRequest {
+    let rect = rect(of: tile)
     var request = ImageRequest(
       targetSize: .size(
         PixelSize(

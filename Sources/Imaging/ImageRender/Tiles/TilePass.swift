@@ -1,4 +1,4 @@
-// Makes all tiles of a large picture in one decode. To decode a tile near the bottom of a JPEG, PNG, BMP or WebP,
+// Makes the tiles of a large picture in one decode. To decode a tile near the bottom of a JPEG, PNG, BMP or WebP,
 // everything above it must be decoded too, so a viewer that requests tiles one by one would make photod decode the
 // picture many times.
 //
@@ -14,7 +14,7 @@ import PhotoModel
 
 package struct TilePass: Sendable {
   /// Increased whenever the same picture would give different tiles.
-  package static let epoch = 2
+  package static let epoch = 3
   /// Formats whose tiles can't be decoded one by one.
   package static let formats: [SourceFormat] = [.jpeg, .png, .bmp, .webp]
   /// Smaller pictures are decoded quickly enough for each tile.
@@ -24,7 +24,18 @@ package struct TilePass: Sendable {
 
   /// The largest scale factor of a tile that waits for the pass. A tile with a larger factor shows so much of the
   /// picture that rendering it alone is quicker, and a viewer shows it first.
-  package static let maximumFactor = 4
+  private static let maximumFactor = 4
+
+  /// The scales whose tiles are made. The last one has a single tile, the whole picture: it is left out, so that a
+  /// picture of that size is rendered like one of any other size.
+  private static func factors(of grid: TileGrid) -> ArraySlice<Int> {
+    grid.factors.prefix(max(1, grid.factors.count - 1))
+  }
+
+  /// Whether a request for a tile waits for the pass.
+  package static func serves(_ tile: TileGrid.Tile, of grid: TileGrid) -> Bool {
+    tile.factor <= maximumFactor && factors(of: grid).contains(tile.factor)
+  }
 
   /// The tiles of the upright picture.
   package let grid: TileGrid
@@ -51,11 +62,13 @@ package struct TilePass: Sendable {
     let whole = RenderPlanner().plan(header, ImageRequest())
     plan = SharedPlan(whole)
     let tile = PixelSize(width: TileGrid.side, height: TileGrid.side)
-    let columns = grid.factors.reduce(0) { [orientation] in $0 + orientation.apply(to: grid.size(at: $1)).width }
+    let columns = Self.factors(of: grid).reduce(0) { [orientation] in
+      $0 + orientation.apply(to: grid.size(at: $1)).width
+    }
     let line = orientation == .topLeft ? 0 : TileGrid.side * header.colorChannels
     peakBytes =
       whole.price.sourceBytes + header.decoderBytes(eighths: 8, inPlanes: false)
-      + columns * TileGrid.side * header.colorChannels + line
+      + columns * TileGrid.side * header.colorChannels + line + EdgeFit.peakBytes(channels: header.colorChannels)
       + JPEGEncoder.peakBytes(
         tile, channels: header.colorChannels, quality: JPEGEncoder.defaultQuality, profileBytes: header.profileBytes,
         coding: JPEGCoding(finalFrameOf: tile))
@@ -88,8 +101,9 @@ package struct TilePass: Sendable {
       layout.firstColumn == 0, layout.width == layout.imageSize.width
     else { return false }
     return try withoutActuallyEscaping(deliver) { deliver throws(CodecError) in
-      let writer = TileWriter(grid, orientation, channels: layout.channels, profile: output.profile) {
-        tile, bytes, size in
+      let writer = TileWriter(
+        grid, Self.factors(of: grid), orientation, channels: layout.channels, profile: output.profile
+      ) { tile, bytes, size in
         guard !decoder.isTruncated else { return false }
         return deliver(
           tile,

@@ -1,7 +1,7 @@
 import ImageCodec
 import PhotoModel
 
-/// Cuts the rows of a stored picture into the tiles of all scales of the upright picture, turns and encodes them.
+/// Cuts the rows of a stored picture into the tiles of several scales of the upright picture, turns and encodes them.
 final class TileWriter: RowConsumer {
   private struct Level {
     let factor: Int
@@ -15,6 +15,7 @@ final class TileWriter: RowConsumer {
     var rowCount = 0
   }
 
+  private let grid: TileGrid
   private let turn: OrientationTransform
   private let profile: [UInt8]?
   private let deliver: (TileGrid.Tile, [UInt8], PixelSize) -> Bool
@@ -24,15 +25,17 @@ final class TileWriter: RowConsumer {
   private var isStopped = false
   private(set) var failure: CodecError?
 
+  /// - Parameter factors: of the scales, each half of the one before; the first is 1.
   init(
-    _ grid: TileGrid, _ orientation: Orientation, channels: Int, profile: [UInt8]?,
+    _ grid: TileGrid, _ factors: ArraySlice<Int>, _ orientation: Orientation, channels: Int, profile: [UInt8]?,
     deliver: @escaping (TileGrid.Tile, [UInt8], PixelSize) -> Bool
   ) {
+    self.grid = grid
     turn = OrientationTransform(orientation: orientation, channels: channels)
     self.profile = profile
     self.deliver = deliver
     line = RowBuffer(count: orientation == .topLeft ? 0 : TileGrid.side * channels, zero: 0)
-    levels = grid.factors.map { factor in
+    levels = factors.map { factor in
       let size = orientation.apply(to: grid.size(at: factor))
       let (columns, rows) = TileCuts.of(size, orientation)
       return Level(
@@ -99,9 +102,10 @@ final class TileWriter: RowConsumer {
       let columns = level.columns.cut(at: x)
       let stored = PixelSize(width: columns.count, height: rows.count)
       let size = turn.orientation.apply(to: stored)
-      let bytes = try encoded(
-        level.strip.pointer + x * channels, stored, strideBytes: level.size.width * channels, as: size)
       let tile = turn.orientation.tile(factor: level.factor, column: columns.number, row: rows.number)
+      let fit = EdgeFit(grid.rect(of: tile).size, at: tile.factor, as: size)
+      let bytes = try encoded(
+        level.strip.pointer + x * channels, stored, strideBytes: level.size.width * channels, as: size, fit)
       if !deliver(tile, bytes, size) { isStopped = true }
       x += columns.count
     }
@@ -109,12 +113,20 @@ final class TileWriter: RowConsumer {
 
   /// Turns the pixels of a tile upright, and encodes them.
   private func encoded(
-    _ pixels: UnsafePointer<UInt8>, _ stored: PixelSize, strideBytes: Int, as size: PixelSize
+    _ pixels: UnsafePointer<UInt8>, _ stored: PixelSize, strideBytes: Int, as size: PixelSize, _ fit: EdgeFit?
   ) throws(CodecError) -> [UInt8] {
     let encoder = try JPEGEncoder(
       size: size, channels: channels, quality: JPEGEncoder.defaultQuality, profile: profile,
       coding: JPEGCoding(finalFrameOf: size))
-    if turn.orientation == .topLeft {
+    if let fit {
+      let rowBytes = size.width * channels
+      let rows = RowBuffer<UInt8>(count: rowBytes * size.height, zero: 0)
+      for y in 0..<size.height {
+        turn.copyUprightRow(y, of: pixels, size: stored, strideBytes: strideBytes, into: rows.pointer + y * rowBytes)
+      }
+      fit.apply(to: rows.pointer, channels: channels)
+      try encoder.write(rows.pointer, strideBytes: rowBytes, count: size.height)
+    } else if turn.orientation == .topLeft {
       try encoder.write(pixels, strideBytes: strideBytes, count: size.height)
     } else {
       for y in 0..<size.height {

@@ -11,7 +11,7 @@ extension ImagePipeline {
   func queueTiles(_ job: RenderJob, _ original: OpenedOriginal) throws(ImageServiceError) -> Bool {
     guard !job.bypassesCaches, let pass = TilePass(original.header, minimumPixels: quickFrames.minimumTiledPixels),
       let tile = pass.grid.tile(of: job.wanted),
-      tile.factor <= TilePass.maximumFactor, pass.peakBytes <= renderCapacityBytes,
+      TilePass.serves(tile, of: pass.grid), pass.peakBytes <= renderCapacityBytes,
       cache.store.hasRoomForTiles(of: pass.grid.size)
     else { return false }
     if cache.store.hasFrame(for: key(of: pass.lastTile, in: pass.grid, job)) {

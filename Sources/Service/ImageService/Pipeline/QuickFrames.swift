@@ -86,9 +86,10 @@ struct QuickFrames: Sendable {
   /// Whether the frame is expected to come from a ``TilePass``, judging by the catalogue.
   private func isTile(_ wanted: ResolvedRequest) -> Bool {
     let asset = wanted.asset
+    let grid = TileGrid(asset.pixelSize)
     return asset.pixelSize.pixelCount >= minimumTiledPixels && !asset.hasAlpha
       && TilePass.formats.contains { $0.uniformTypeIdentifier == asset.uniformTypeIdentifier }
-      && TileGrid(asset.pixelSize).tile(of: wanted.sized).map { $0.factor <= TilePass.maximumFactor } ?? false
+      && grid.tile(of: wanted.sized).map { TilePass.serves($0, of: grid) } ?? false
       && cache.store.hasRoomForTiles(of: asset.pixelSize)
   }
 
