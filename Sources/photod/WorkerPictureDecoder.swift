@@ -256,6 +256,7 @@ extension DecoderFailureReason {
     case .mismatch: self = .mismatch
     case .memory: self = .memory
     case .time: self = .time
+    case .stalled: self = .stalled
     case .crashed, .sandbox, .protocolViolation: self = .crashed
     }
   }

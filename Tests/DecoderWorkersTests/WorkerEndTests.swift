@@ -38,11 +38,63 @@ struct WorkerEndTests {
     }
   }
 
-  @Test("a worker that sends nothing is ended after the stall time")
+  /// Decodes a picture whose worker sends rows and then nothing. From the rows on, `clock` runs.
+  private static func silentDecode(
+    by pool: DecoderPool, _ clock: SteppingClock, stop: StopFlag = StopFlag()
+  ) -> DecoderError? {
+    // The stall time is at least four times the CPU time. With a flag, waits are short.
+    let request = TestDecoders.request("wait", cpuSeconds: 1)
+    let cancellation = DecodeCancellation(following: stop)
+    do throws(DecoderError) {
+      try pool.decode(request, of: .bytes([0]), file: silentFile, cancellation: cancellation) { _, _ in
+        clock.run()
+        return .more
+      }
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  private static let silentFile = DecodedFile(identity: FileIdentity(inode: 1, size: 10, modified: 1), epoch: 1)
+
+  @Test("a worker that sends nothing is ended after the stall time, and its file is remembered the second time")
   func stall() {
-    let pool = TestDecoders.pool(stall: .milliseconds(200))
-    // The stall time is at least four times the CPU time.
-    #expect(pool.error(TestDecoders.request("wait", cpuSeconds: 1)) == .failed(.test, .time))
+    let clock = SteppingClock { _ in .milliseconds(500) }
+    let pool = TestDecoders.pool(stall: .milliseconds(200), now: { clock.now })
+    #expect(Self.silentDecode(by: pool, clock) == .interrupted(.test))
+    #expect(pool.failures.failure(of: Self.silentFile) == nil)
+    clock.rest()
+    #expect(Self.silentDecode(by: pool, clock) == .failed(.test, .stalled))
+    #expect(pool.error(TestDecoders.request("rows"), file: Self.silentFile) == .failed(.test, .stalled))
+    #expect(pool.failures.count(.test, .stalled) == 2)
+  }
+
+  @Test("time for which photod itself was stopped is no silence of the worker")
+  func stopped() {
+    let stop = StopFlag()
+    // One wait takes an hour; some waits later, the decode is cancelled.
+    let clock = SteppingClock { step in
+      if step == 12 { stop.raise() }
+      return step == 5 ? .seconds(3600) : .zero
+    }
+    let pool = TestDecoders.pool(stall: .milliseconds(200), now: { clock.now })
+    #expect(Self.silentDecode(by: pool, clock, stop: stop) == .cancelled)
+    #expect(pool.failures.count(.test, .stalled) == 0)
+  }
+
+  @Test("a zygote that starts no worker is killed and started again, and the decode does not notice")
+  func hungZygote() throws {
+    // Eleven seconds pass at once, and then the clock is slow again for the second zygote.
+    let clock = SteppingClock { $0 <= 22 ? .milliseconds(500) : .zero }
+    let pool = TestDecoders.pool(now: { clock.now })
+    _ = try pool.rows(TestDecoders.request("rows"))
+    let first = try #require(pool.processIdentifier(of: .test))
+    kill(first, SIGSTOP)
+    clock.run()
+    _ = try pool.rows(TestDecoders.request("rows"), cancellation: DecodeCancellation(following: StopFlag()))
+    let second = try #require(pool.processIdentifier(of: .test))
+    #expect(second != first)
   }
 
   @Test("a zygote that was killed is started again, and the decode does not notice")
@@ -121,6 +173,40 @@ struct WorkerEndTests {
     #expect(report.summary.hasPrefix("test 1; sandbox: "))
     pool.end()
     #expect(pool.processIdentifier(of: .test) == nil)
+  }
+}
+
+/// The real clock, which jumps whenever it is read.
+final class SteppingClock: Sendable {
+  private struct State {
+    var isRunning = false
+    var steps = 0
+    var offset = Duration.zero
+  }
+
+  private let state = Mutex(State())
+  private let step: @Sendable (Int) -> Duration
+
+  /// - Parameter step: how far it jumps at its nth reading, from 1.
+  init(step: @escaping @Sendable (Int) -> Duration) { self.step = step }
+
+  /// Jumps from now on.
+  func run() { state.withLock { $0.isRunning = true } }
+
+  /// Stops jumping.
+  func rest() { state.withLock { $0.isRunning = false } }
+
+  var now: ContinuousClock.Instant {
+    let step = state.withLock { state -> Int? in
+      guard state.isRunning else { return nil }
+      state.steps += 1
+      return state.steps
+    }
+    let jump = step.map(self.step) ?? .zero
+    return state.withLock { state in
+      state.offset += jump
+      return ContinuousClock.now + state.offset
+    }
   }
 }
 

@@ -88,10 +88,13 @@ struct PlaceholderWorkTests {
       }
     }
 
-    func work(maximumBytes: Int = 64 << 20) -> PlaceholderProducer {
+    func work(
+      maximumBytes: Int = 64 << 20, workers: (any CodedPictureDecoder)? = nil
+    ) -> PlaceholderProducer {
       PlaceholderProducer(
         placeholders: sink, originals: OriginalStore(folder: library),
-        renderer: PlaceholderRenderer(limits: CodecLimits(), transforms: ColorTransforms(capacityBytes: 0)),
+        renderer: PlaceholderRenderer(
+          limits: CodecLimits(), workers: workers, transforms: ColorTransforms(capacityBytes: 0)),
         maximumBytes: maximumBytes,
         derivative: { [self] asset in
           derivatives.withLock { $0[asset.localIdentifier.rawValue] }.map { MemoryByteSource($0) }
@@ -245,6 +248,29 @@ struct PlaceholderWorkTests {
     work.restart()
     try harness.run(work)
     #expect(harness.sink.state.withLock { Array($0.results.keys) } == [LocalIdentifier("stopped")])
+  }
+
+  /// Fails for every picture.
+  private struct FailingDecoder: CodedPictureDecoder {
+    let reason: DecoderFailureReason
+
+    func decode(
+      _ request: CodedPictureRequest, from source: any ByteSource, isOptional: Bool, stop: StopFlag,
+      rows: (DecodedBand, UnsafeRawBufferPointer) -> Bool
+    ) throws(CodecError) {
+      throw .decoderFailed(.heic, reason)
+    }
+  }
+
+  @Test(
+    "a decoder that made no progress is no permanent failure",
+    arguments: [(DecoderFailureReason.stalled, false), (.time, true)])
+  func stalled(_ reason: DecoderFailureReason, isRecorded: Bool) throws {
+    let harness = try PlaceholderHarness()
+    let properties = [CodedHEIFFile.hvcC(), CodedHEIFFile.ispe(1200, 900)]
+    try harness.add(CodedHEIFFile([CodedHEIFFile.Item(1, "hvc1", [1], properties: properties)]).bytes, "a")
+    #expect(try harness.run(harness.work(workers: FailingDecoder(reason: reason))) == 1)
+    #expect((harness.result("a") != nil) == isRecorded)
   }
 
   @Test("a file that is overwritten while it is read gives no placeholder")

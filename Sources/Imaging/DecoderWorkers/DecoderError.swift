@@ -6,7 +6,8 @@ package enum DecoderError: Error, Sendable, Hashable {
   case failed(DecoderCodec, DecoderFailure)
   /// The payload ended before its extents: the original was changed or truncated since its header was read.
   case inputChanged
-  /// The worker ended for a reason outside of the picture, such as a killed process or a machine without memory: 503.
+  /// The worker ended for a reason outside of the picture, such as a killed or stopped process, or a machine without
+  /// memory: 503.
   case interrupted(DecoderCodec)
   /// The request exceeds a limit of the protocol: 422.
   case requestTooLarge(DecodeLimit, limit: Int, found: Int)
@@ -52,8 +53,10 @@ package enum DecoderFailure: String, Sendable, Hashable, CaseIterable {
   case mismatch
   /// The decode needed more memory than its price.
   case memory
-  /// The decode used more CPU time than its limit, or made no progress.
+  /// The decode used more CPU time than its limit.
   case time
+  /// The decode made no progress, twice: the first time, the machine may have been the reason.
+  case stalled
   /// The process crashed.
   case crashed
   /// The process made a forbidden system call.

@@ -33,6 +33,8 @@ package final class DecoderFailures: Sendable {
     var entries: [DecodedFile: Entry] = [:]
     var uses: UInt64 = 0
     var counts: [Kind: Int] = [:]
+    /// Files whose decode has stalled once, at most `limit`.
+    var stalled: Set<DecodedFile> = []
   }
 
   private let limit: Int
@@ -60,22 +62,32 @@ package final class DecoderFailures: Sendable {
     state.withLock { $0.counts[Kind(codec: codec, reason: reason)] ?? 0 }
   }
 
+  /// A first stall is counted, and not remembered: the time for which a worker is silent is not the file's fault while
+  /// the machine swaps or its processes are stopped.
+  ///
   /// - Parameter file: `nil` if the payload is no file; then it is counted, and not remembered.
-  func record(_ failure: DecoderFailure, _ codec: DecoderCodec, _ file: DecodedFile?) {
-    let isNew = state.withLock { state in
+  /// - Returns: whether the file is the cause.
+  func record(_ failure: DecoderFailure, _ codec: DecoderCodec, _ file: DecodedFile?) -> Bool {
+    let (isNew, isOfFile) = state.withLock { state -> (Bool, Bool) in
       state.counts[Kind(codec: codec, reason: failure), default: 0] += 1
-      guard let file, limit > 0 else { return file == nil }
+      guard let file, limit > 0 else { return (file == nil, failure != .stalled) }
+      if failure == .stalled, state.stalled.remove(file) == nil {
+        if state.stalled.count >= limit { state.stalled = [] }
+        state.stalled.insert(file)
+        return (true, false)
+      }
       state.uses += 1
       let isNew = state.entries.updateValue(Entry(failure: failure, lastUse: state.uses), forKey: file) == nil
       if state.entries.count > limit { Self.forget(&state.entries, keeping: limit / 2) }
-      return isNew
+      return (isNew, true)
     }
-    guard isNew else { return }
+    guard isNew else { return isOfFile }
     logger.notice(
       "picture not decoded",
       metadata: [
         "codec": "\(codec.name)", "reason": "\(failure.rawValue)", "inode": "\(file?.identity.inode ?? 0)",
       ])
+    return isOfFile
   }
 
   private static func forget(_ entries: inout [DecodedFile: Entry], keeping count: Int) {

@@ -25,7 +25,8 @@ package final class DecoderPool: Sendable {
     package var workers: Int
     /// The bytes of one slot. A worker has two, and the daemon has a copy of one.
     package var slotBytes = 2 << 20
-    /// How long a worker may send nothing, or four times its CPU seconds if that is longer.
+    /// How long a worker may send nothing, or four times its CPU seconds if that is longer. Time for which this process
+    /// was stopped does not count.
     package var stall = Duration.seconds(60)
     /// Maximum number of undecodable files that the pool remembers, with the reason.
     package var rememberedFailures = 4096
@@ -38,6 +39,7 @@ package final class DecoderPool: Sendable {
   private let zygotes: [DecoderCodec: DecoderZygote]
   private let codecs: [DecoderCodec]
   private let limits: Limits
+  private let now: @Sendable () -> ContinuousClock.Instant
   /// Slots that no worker uses.
   private let slots = Mutex<[DecoderSlots]>([])
   /// One for each decoder that may run.
@@ -51,12 +53,14 @@ package final class DecoderPool: Sendable {
   /// - Parameters:
   ///   - folder: the folder of the decoder programs.
   ///   - sandbox: the parts without which a codec is not used.
+  ///   - now: the clock of the workers' silence, and of the pauses before a start.
   package init(
     codecs: [DecoderCodec] = DecoderCodec.all, folder: String, sandbox: SandboxRequirement, limits: Limits,
     logger: Logger, now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
   ) {
     self.codecs = codecs
     self.limits = limits
+    self.now = now
     failures = DecoderFailures(limit: limits.rememberedFailures, logger: logger)
     permits = DispatchSemaphore(value: limits.workers)
     encoderPermits = DispatchSemaphore(value: limits.workers)
@@ -127,7 +131,9 @@ package final class DecoderPool: Sendable {
         return try decode(
           fallback, of: payload, file: file, workers: workers, cancellation: cancellation, rows: rows)
       }
-      if case .failed(_, let failure) = error { failures.record(failure, request.codec, file) }
+      if case .failed(_, let failure) = error, !failures.record(failure, request.codec, file) {
+        throw .interrupted(request.codec)
+      }
       throw error
     }
   }
@@ -209,7 +215,9 @@ package final class DecoderPool: Sendable {
         true
       }
     } catch {
-      if case .failed(_, let failure) = error { failures.record(failure, request.codec, nil) }
+      if case .failed(_, let failure) = error, !failures.record(failure, request.codec, nil) {
+        throw .interrupted(request.codec)
+      }
       throw error
     }
     return parts
@@ -273,7 +281,7 @@ package final class DecoderPool: Sendable {
         channels.append(
           try WorkerChannel(
             part, layout, slots, payload: descriptor, to: connection, cancellation: cancellation,
-            stall: limits.stall))
+            stall: limits.stall, now: now))
       } catch {
         failure = WorkerChannel.Result(error: .interrupted(codec), hasEnded: true, lostZygote: error == .notSent)
       }

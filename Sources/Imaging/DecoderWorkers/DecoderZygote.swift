@@ -65,7 +65,7 @@ final class DecoderZygote: Sendable {
     return try outcome.get()
   }
 
-  /// Gives up a zygote that has ended, so that the next decode starts another one.
+  /// Gives up a zygote that has ended or does not answer, so that the next decode starts another one.
   func lost(_ connection: ZygoteConnection) {
     let isCurrent = current.withLock { current in
       guard current === connection else { return false }

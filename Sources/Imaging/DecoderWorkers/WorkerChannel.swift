@@ -23,6 +23,12 @@ final class WorkerChannel {
   static let flagInterval = Duration.milliseconds(20)
   /// How long a killed worker may take to end. It holds at most its price in memory.
   private static let endInterval = Duration.seconds(5)
+  /// The longest single wait for the worker.
+  private static let waitInterval = Duration.seconds(1)
+  /// A wait that takes so much longer than that shows that this process was stopped, most likely with the worker.
+  private static let pauseInterval = Duration.seconds(2)
+  /// How long the zygote may take to start a worker. One that takes longer is stopped, or waits for a disk.
+  private static let startInterval = Duration.seconds(10)
 
   /// How a conversation ended.
   struct Result {
@@ -30,7 +36,7 @@ final class WorkerChannel {
     var error: DecoderError?
     /// Whether the worker has certainly ended, so that its slots don't change any more.
     var hasEnded: Bool
-    /// Whether the zygote has ended.
+    /// Whether the zygote has ended, or does not answer.
     var lostZygote: Bool
     var usage = DecoderUsage()
   }
@@ -39,6 +45,7 @@ final class WorkerChannel {
     /// With the status of waitpid(2).
     case ended(Int32)
     case refused
+    /// The zygote has ended, or did not start the worker in time.
     case lost
     /// It did not end in time.
     case unknown
@@ -56,8 +63,12 @@ final class WorkerChannel {
   private var codec: DecoderCodec { request.codec }
   private let cancellation: DecodeCancellation
   private let stall: Duration
+  private let now: @Sendable () -> ContinuousClock.Instant
+  private let connection: ZygoteConnection
   private let progress: Descriptor
   private let child: DecoderChild
+  /// Whether the zygote has confirmed the start of the worker.
+  private var hasStarted = false
   private var end: End?
   private var usage = DecoderUsage()
   /// One message, and the bytes that follow it.
@@ -70,11 +81,15 @@ final class WorkerChannel {
   ///   - request: valid.
   ///   - payload: open for reading; used only during this call.
   ///   - stall: how long the worker may send nothing.
+  ///   - now: the clock of the worker's silence.
   init(
     _ request: DecodeRequest, _ layout: BandLayout, _ slots: DecoderSlots, payload: Int32,
-    to connection: ZygoteConnection, cancellation: DecodeCancellation, stall: Duration
+    to connection: ZygoteConnection, cancellation: DecodeCancellation, stall: Duration,
+    now: @escaping @Sendable () -> ContinuousClock.Instant
   ) throws(StartFailure) {
     self.request = request
+    self.now = now
+    self.connection = connection
     self.cancellation = cancellation
     self.stall = max(stall, .seconds(4 * request.cpuSeconds))
     guard let progress = SocketPair(), let status = SocketPair() else { throw .noSockets }
@@ -137,25 +152,38 @@ final class WorkerChannel {
   // MARK: Messages
 
   /// Receives messages until one of them ends the conversation, or until `isWanted` is false, which gives `nil`. Time
-  /// between calls does not count as the worker's silence.
+  /// between calls, and time for which this process was stopped, do not count as the worker's silence.
   ///
   /// - Parameter received: gets each message, and the bytes that follow it: at most `ENCODER_MAX_MESSAGE_BYTES`, valid
   ///   during the call. Returns how the conversation ends, or `nil` to continue.
   func receive(
     while isWanted: () -> Bool = { true }, _ received: (decoder_message, UnsafeRawBufferPointer) -> WorkerOutcome?
   ) -> WorkerOutcome? {
-    var silentSince = ContinuousClock.now
+    var silentSince = now()
+    var lastLook = silentSince
     while isWanted() {
       if cancellation.isCancelled { return .failed(.cancelled) }
-      let silence = ContinuousClock.now - silentSince
-      if silence >= stall { return .failed(.failed(codec, .time)) }
-      let isReadable = wait(for: stall - silence)
+      let time = now()
+      if time - lastLook >= Self.waitInterval + Self.pauseInterval { silentSince = time }
+      lastLook = time
+      let silence = time - silentSince
+      let wasStarted = hasStarted
+      let limit = wasStarted ? stall : Self.startInterval
+      if silence >= limit {
+        guard wasStarted else { return zygoteHangs() }
+        return .failed(.failed(codec, .stalled))
+      }
+      let isReadable = wait(for: min(limit - silence, Self.waitInterval))
+      // The time until the start was the zygote's.
+      if hasStarted != wasStarted { silentSince = now() }
       if isReadable {
         switch nextMessage() {
         case .message(let message, let bytes):
+          hasStarted = true
           if Int(message.kind) == Int(DECODER_FAILED) { return .failed(failure(message)) }
           if let verdict = received(message, bytes) { return verdict }
-          silentSince = .now
+          silentSince = now()
+          lastLook = silentSince
         case .violation: return .failed(.failed(codec, .protocolViolation))
         case .none: break
         case .closed: return .closed
@@ -166,6 +194,13 @@ final class WorkerChannel {
       }
     }
     return nil
+  }
+
+  /// Gives up the zygote, which did not start the worker. Its other workers are lost too.
+  private func zygoteHangs() -> WorkerOutcome {
+    connection.end()
+    end = .lost
+    return .closed
   }
 
   private func failure(_ message: decoder_message) -> DecoderError {
@@ -249,7 +284,9 @@ final class WorkerChannel {
       return
     }
     switch Int(status.kind) {
-    case Int(DECODER_CHILD_STARTED): if descriptor >= 0 { child.started(pidfd: descriptor) }
+    case Int(DECODER_CHILD_STARTED):
+      hasStarted = true
+      if descriptor >= 0 { child.started(pidfd: descriptor) }
     case Int(DECODER_CHILD_ENDED):
       end = .ended(status.status)
       usage = DecoderUsage(status)

@@ -43,9 +43,14 @@ final class ZygoteConnection: Sendable {
     self.control = control
   }
 
-  /// Ends the zygote, and its children with it. It has not been reaped, so the identifier is its own.
-  deinit {
+  /// Ends a zygote that does not answer, and its children with it. Others that use the connection notice it at once.
+  func end() {
+    // It has not been reaped, so the identifier is its own.
     kill(processIdentifier, SIGKILL)
+  }
+
+  deinit {
+    end()
     _ = photod_decoder_reap(processIdentifier)
   }
 
@@ -61,7 +66,8 @@ final class ZygoteConnection: Sendable {
     return hello
   }
 
-  /// Sends a request with copies of the descriptors. From any thread. Returns false if the zygote has ended.
+  /// Sends a request with copies of the descriptors. From any thread. Returns false if the zygote has ended; ends one
+  /// that accepts no request in time.
   func send(_ message: [UInt8], _ descriptors: [Int32]) -> Bool {
     while true {
       let result = message.withUnsafeBytes { bytes in
@@ -70,7 +76,10 @@ final class ZygoteConnection: Sendable {
       if result == 0 { return true }
       guard errno == EAGAIN else { return false }
       var polled = pollfd(fd: control.number, events: Int16(POLLOUT), revents: 0)
-      guard poll(&polled, 1, Self.sendLimit) == 1, polled.revents & Int16(POLLOUT) != 0 else { return false }
+      guard poll(&polled, 1, Self.sendLimit) == 1, polled.revents & Int16(POLLOUT) != 0 else {
+        end()
+        return false
+      }
     }
   }
 }

@@ -53,6 +53,8 @@ package enum DecoderFailureReason: String, Sendable, Hashable, CaseIterable {
   case mismatch
   /// It needed more memory than its price, or more time.
   case memory, time
+  /// It made no progress, twice.
+  case stalled
   /// The process crashed, or made a forbidden system call.
   case crashed
 
@@ -63,6 +65,7 @@ package enum DecoderFailureReason: String, Sendable, Hashable, CaseIterable {
     case .mismatch: "found another picture than the container describes"
     case .memory: "needs more memory than such a picture may take"
     case .time: "takes longer than such a picture may take"
+    case .stalled: "made no progress"
     case .crashed: "crashed"
     }
   }

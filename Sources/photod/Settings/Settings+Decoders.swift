@@ -73,8 +73,9 @@ extension Settings {
     Setting(
       "decoders.stallSeconds", .number(\.decoders.limits.stall.wholeSeconds, 1...3600, .seconds),
       """
-      Longest time for which a decoder process may send nothing; then photod ends it and the picture gets 422. If four \
-      times the CPU limit of the picture is longer, that time applies instead.
+      Longest time for which a decoder process may send nothing; then photod ends it and the picture gets 503, and 422 \
+      from the second time on. If four times the CPU limit of the picture is longer, that time applies instead. Time \
+      for which photod itself was stopped does not count.
       """,
       advice: "Raise it on machines that are heavily overloaded."),
     Setting(

@@ -8,7 +8,7 @@
 // Sources in order: the camera's thumbnail, a derivative, a larger embedded preview, the original. Each costs many
 // times as much as the one before. This file does not decide when a step runs, or which steps run at the same time. A
 // permanent failure is reported to `placeholders`, once for each content. After a temporary failure (the file changed,
-// the disk failed, no memory) the asset is skipped and comes again after `restart`.
+// the disk failed, no memory, a decoder that stalled) the asset is skipped and comes again after `restart`.
 
 import ImageCodec
 import Logging
@@ -215,7 +215,9 @@ package final class PlaceholderProducer: Sendable {
   /// permanent failure of the original is recorded in `placeholders`.
   private func failed(_ error: CodecError, _ input: Input, _ asset: Asset) throws(AssetSourceError) -> Step? {
     switch error {
-    case .stopped, .outOfMemory, .readFailed, .decoderUnavailable, .decoderInterrupted: return nil
+    // A decoder that made no progress proves nothing about the file, and results are stored for good.
+    case .stopped, .outOfMemory, .readFailed, .decoderUnavailable, .decoderInterrupted, .decoderFailed(_, .stalled):
+      return nil
     case .malformed, .unsupported, .limitExceeded, .truncated, .encodingFailed, .decoderFailed, .encoderUnavailable,
       .encoderInterrupted, .outputTooLarge:
       break

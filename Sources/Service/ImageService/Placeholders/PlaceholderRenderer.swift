@@ -4,7 +4,8 @@ import PhotoModel
 
 /// Makes a placeholder from a picture's bytes: decoded small, upright and in sRGB, then hashed.
 package struct PlaceholderRenderer: Sendable {
-  /// Increased whenever the code can make placeholders from more pictures than before.
+  /// Increased whenever the code can make placeholders from more pictures than before, or a recorded failure may have
+  /// been a temporary one.
   private static let epoch = 4
   private static let side = ThumbHash.maximumSide
 
