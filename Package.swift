@@ -81,7 +81,6 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 // The product "Collections" would compile ropes and tree collections too, which take longer than these three.
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
-let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let orderedCollections: Target.Dependency = .product(name: "OrderedCollections", package: "swift-collections")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 // SQLite's own functions, for what GRDB does not wrap.
@@ -174,7 +173,7 @@ let package = Package(
       "ImageService",
       [
         "Primitives", "PhotoModel", "MediaMetadata", "ImageCodec", "ImageRender", "DiskCache", "CPhotodSystem",
-        "Telemetry", deque, heap, "Cryptography", logging,
+        "Telemetry", deque, "Cryptography", logging,
       ]),
 
     Wing.service.module("SharedDerivatives", ["PhotoModel", "ObjectStores", "ImageService", logging]),

@@ -49,6 +49,50 @@ struct AdmissionTests {
     #expect(await log.lines(1) == ["final 4"])
   }
 
+  @Test("a caller may fill the queue, but what it has beyond half of it takes no place from others")
+  func shares() async throws {
+    let harness = ImageManagerHarness { $0.waitingJobs = 4 }
+    let assets = (0..<10).map { harness.originals.add(Self.picture, named: "\($0)") }
+    harness.blockRenderLane()
+    let log = EventLog()
+    func request(_ number: Int, by owner: String) {
+      _ = harness.request(assets[number], named: "\(number)", owner: owner) { log.append(Self.name($0)) }
+    }
+    for number in 0..<4 { request(number, by: "greedy") }
+    request(4, by: "greedy")
+    #expect(await log.lines(1) == ["queueFull"])
+    request(4, by: "other")
+    request(5, by: "other")
+    // It has its half, and is not alone.
+    request(6, by: "other")
+    request(7, by: "greedy")
+    request(8, by: "third")
+    #expect(await log.lines(3) == ["queueFull", "queueFull", "queueFull"])
+    harness.unblockRenderLane()
+    #expect(Set(await log.lines(6)) == Set((0..<6).map { "final \($0)" }))
+    request(9, by: "third")
+    #expect(await log.lines(1) == ["final 9"])
+  }
+
+  @Test("a caller with many waiting requests delays another one by a single render, also if both wait for the same")
+  func turns() async throws {
+    let harness = ImageManagerHarness()
+    let assets = (0..<6).map { harness.originals.add(Self.picture, named: "\($0)") }
+    harness.blockRenderLane()
+    let log = EventLog()
+    func request(_ number: Int, by owner: String) {
+      _ = harness.request(assets[number], named: "\(number)", owner: owner) { log.append(Self.name($0)) }
+    }
+    for number in 0..<5 { request(number, by: "greedy") }
+    await harness.untilQueued(5)
+    request(5, by: "other")
+    await harness.untilQueued(6)
+    request(3, by: "third")
+    harness.unblockRenderLane()
+    let order = await log.lines(7)
+    #expect(Array(order.prefix(4)) == ["final 0", "final 5", "final 3", "final 3"], "\(order)")
+  }
+
   @Test("higher priority goes first, and a job has the priority of its most urgent task")
   func priorities() async throws {
     let harness = ImageManagerHarness()

@@ -13,17 +13,19 @@ struct RenderLaneTests {
     }
   }
 
-  @Test("nothing overtakes the first entry while that waits for the memory of running work, however small")
-  func noOvertaking() async {
+  @Test(
+    "nothing overtakes the first entry while that waits for the memory of running work, however small",
+    arguments: ["me", "other"])
+  func noOvertaking(caller: String) async {
     let budget = ByteBudget(capacityBytes: 100)
     let lane = RenderLane(label: "test", workers: 4, budget: budget)
     let log = EventLog()
     let gate = Gate()
     gate.shut()
-    lane.submit(.normal, bytes: 50, Self.work("running", log, gate))
+    lane.submit(.normal, bytes: 50, for: "me", Self.work("running", log, gate))
     #expect(await log.lines(1) == ["running"])
-    lane.submit(.normal, bytes: 80, Self.work("large", log))
-    lane.submit(.normal, bytes: 1, Self.work("small", log))
+    lane.submit(.normal, bytes: 80, for: "me", Self.work("large", log))
+    lane.submit(.normal, bytes: 1, for: caller, Self.work("small", log))
     // Higher priority is not behind it.
     lane.submit(.high, bytes: 2, Self.work("urgent", log))
     #expect(await log.lines(1) == ["urgent"])

@@ -1,14 +1,13 @@
 // The lane of heavy work: renders. Each takes one core and an amount of memory that is known before it starts.
 //
-// Higher priority goes first; among equal priorities, first in, first out. Work starts when a worker and the work's
-// memory are free. While the first entry of the queue waits for memory that running work will return, no later entry may
-// overtake it, however little memory that entry needs; otherwise small pictures could starve a large one. If no work is
-// running, others hold the memory, such as a client that reads a large frame slowly: then later entries that fit may
-// start, one at a time. Background work leaves one worker free for interactive work.
+// Higher priority goes first; among equal priorities, callers take turns (RenderQueue). Work starts when a worker and
+// the work's memory are free. While the first entry of the queue waits for memory that running work will return, no
+// later entry may overtake it, however little memory that entry needs; otherwise small pictures could starve a large
+// one. If no work is running, others hold the memory, such as a client that reads a large frame slowly: then later
+// entries that fit may start, one at a time. Background work leaves one worker free for interactive work.
 
 import CPhotodSystem
 import Dispatch
-import HeapModule
 import ImageRender
 import PhotoModel
 import Primitives
@@ -24,23 +23,15 @@ package final class RenderLane: Sendable {
 
   private struct Entry {
     var priority: ImagePriority
+    var caller: String
     let bytes: Int
     let work: Work
   }
 
-  /// A place in the queue. It is stale, and skipped, if its entry has left the queue or has another priority now.
-  private struct QueuePosition: Comparable {
-    let priority: ImagePriority
-    let number: UInt64
-
-    static func < (lhs: QueuePosition, rhs: QueuePosition) -> Bool {
-      (lhs.priority, rhs.number) < (rhs.priority, lhs.number)
-    }
-  }
-
   private struct State {
     var entries: [UInt64: Entry] = [:]
-    var queue = Heap<QueuePosition>()
+    /// The places of all entries.
+    var queue = RenderQueue()
     var nextNumber: UInt64 = 0
     var running = 0
     var runningBackground = 0
@@ -48,24 +39,37 @@ package final class RenderLane: Sendable {
     /// can be given back.
     var onMemoryShortage: [ObjectIdentifier: @Sendable () -> Void] = [:]
 
-    /// The next entry to start. Amortised logarithmic.
-    mutating func first() -> (position: QueuePosition, entry: Entry)? {
-      while let position = queue.max {
-        if let entry = entries[position.number], entry.priority == position.priority { return (position, entry) }
-        queue.removeMax()
+    /// The next entry to start.
+    var first: (position: RenderQueue.Position, entry: Entry)? {
+      guard let position = queue.first, let entry = entries[position.number] else { return nil }
+      return (position, entry)
+    }
+
+    /// The next entry whose memory is free, with that memory, although the first one waits. Linear.
+    func laterEntry(fitting budget: ByteBudget) -> (RenderQueue.Position, Entry, ByteBudget.Reservation)? {
+      for position in queue.inOrder {
+        guard let entry = entries[position.number], let reservation = budget.tryReserve(entry.bytes) else { continue }
+        return (position, entry, reservation)
       }
       return nil
     }
 
-    /// The next entry whose memory is free, with that memory, although the first one waits. Linear.
-    func laterEntry(fitting budget: ByteBudget) -> (QueuePosition, Entry, ByteBudget.Reservation)? {
-      for position in queue.unordered.sorted(by: >) {
-        guard let entry = entries[position.number], entry.priority == position.priority,
-          let reservation = budget.tryReserve(entry.bytes)
-        else { continue }
-        return (position, entry, reservation)
-      }
-      return nil
+    mutating func add(_ entry: Entry, _ number: UInt64) {
+      entries[number] = entry
+      queue.insert(RenderQueue.Position(priority: entry.priority, caller: entry.caller, number: number))
+    }
+
+    mutating func remove(_ number: UInt64) -> Entry? {
+      guard let entry = entries.removeValue(forKey: number) else { return nil }
+      queue.remove(RenderQueue.Position(priority: entry.priority, caller: entry.caller, number: number))
+      return entry
+    }
+
+    /// Gives an entry another place. Its age is kept.
+    mutating func move(_ number: UInt64, _ change: (inout Entry) -> Void) {
+      guard var entry = remove(number) else { return }
+      change(&entry)
+      add(entry, number)
     }
   }
 
@@ -131,19 +135,36 @@ package final class RenderLane: Sendable {
 
   /// Adds work to the queue. `bytes` must be at most ``capacityBytes``. `work` is called once on a worker, unless it is
   /// withdrawn first.
+  ///
+  /// - Parameter caller: in whose turn the work comes: the name of a principal; empty for photod's own work.
   @discardableResult
-  package func submit(_ priority: ImagePriority, bytes: Int, _ work: @escaping Work) -> Ticket {
+  package func submit(
+    _ priority: ImagePriority, bytes: Int, for caller: String = "", _ work: @escaping Work
+  ) -> Ticket {
     let ticket = makeTicket()
-    submit(priority, bytes: bytes, as: ticket, work)
+    submit(priority, bytes: bytes, for: caller, as: ticket, work)
     return ticket
   }
 
   /// Adds work to the queue, under a ticket of ``makeTicket()`` that no other work has.
-  package func submit(_ priority: ImagePriority, bytes: Int, as ticket: Ticket, _ work: @escaping Work) {
+  package func submit(
+    _ priority: ImagePriority, bytes: Int, for caller: String, as ticket: Ticket, _ work: @escaping Work
+  ) {
     precondition(bytes <= budget.capacityBytes, "work that can never fit")
     state.withLock { state in
-      state.entries[ticket.number] = Entry(priority: priority, bytes: bytes, work: work)
-      state.queue.insert(QueuePosition(priority: priority, number: ticket.number))
+      state.add(Entry(priority: priority, caller: caller, bytes: bytes, work: work), ticket.number)
+    }
+    admit()
+  }
+
+  /// Lets waiting work come in the turn of another caller that waits for it too, if that is likely to be earlier. Has no
+  /// effect on the next work to start, and on work that has started.
+  package func share(_ ticket: Ticket, with caller: String) {
+    state.withLock { state in
+      guard let entry = state.entries[ticket.number], state.queue.first?.number != ticket.number,
+        state.queue.count(of: caller, entry.priority) < state.queue.count(of: entry.caller, entry.priority)
+      else { return }
+      state.move(ticket.number) { $0.caller = caller }
     }
     admit()
   }
@@ -152,8 +173,7 @@ package final class RenderLane: Sendable {
   package func setPriority(_ priority: ImagePriority, of ticket: Ticket) {
     state.withLock { state in
       guard let old = state.entries[ticket.number]?.priority, old != priority else { return }
-      state.entries[ticket.number]?.priority = priority
-      state.queue.insert(QueuePosition(priority: priority, number: ticket.number))
+      state.move(ticket.number) { $0.priority = priority }
     }
     admit()
   }
@@ -168,7 +188,7 @@ package final class RenderLane: Sendable {
   @discardableResult
   package func withdraw(_ ticket: Ticket) -> Bool {
     // Released after the lock: what the work holds may be memory of the budget, whose release calls `admit`.
-    let withdrawn = state.withLock { $0.entries.removeValue(forKey: ticket.number) }
+    let withdrawn = state.withLock { $0.remove(ticket.number) }
     guard withdrawn != nil else { return false }
     // Later work may fit into memory where this work did not.
     admit()
@@ -208,7 +228,7 @@ package final class RenderLane: Sendable {
   private func next() -> AdmittedWork? {
     var onMemoryShortage: [@Sendable () -> Void] = []
     let admitted = state.withLock { state -> AdmittedWork? in
-      guard state.running < workers, let (first, entry) = state.first() else { return nil }
+      guard state.running < workers, let (first, entry) = state.first else { return nil }
       guard entry.priority.isInteractive || state.runningBackground < backgroundWorkers else { return nil }
       var found = budget.tryReserve(entry.bytes).map { (first, entry, $0) }
       if found == nil {
@@ -221,8 +241,8 @@ package final class RenderLane: Sendable {
       }
       guard let (position, entry, reservation) = found else { return nil }
       let isBackground = !entry.priority.isInteractive
-      // A later entry leaves its position in the queue, which is then stale.
       state.entries[position.number] = nil
+      state.queue.start(position)
       state.running += 1
       if isBackground { state.runningBackground += 1 }
       return AdmittedWork(work: entry.work, reservation: reservation, isBackground: isBackground)

@@ -70,7 +70,7 @@ extension ImagePipeline {
   /// Queues a degraded frame from the DC coefficients that have been received. It needs the memory of all coefficients.
   private func queueEarlyFrame(_ job: RenderJob, _ plan: RenderPlan, _ source: any ArrivingSource) {
     let priority = jobs.ticketAndPriority(of: job)?.priority ?? .normal
-    let ticket = renderLane.submit(priority, bytes: plan.peakBytes) { [self] _ in
+    let ticket = renderLane.submit(priority, bytes: plan.peakBytes, for: job.caller) { [self] _ in
       guard !job.stop.isRaised, jobs.stage(job.key) == .downloading else { return }
       let attributes = FrameAttributes(job, .network, isDegraded: true, stepBegan: now())
       let frame = renderer.optionalFrame(plan, from: source, attributes, stop: job.stop)
@@ -108,7 +108,7 @@ extension ImagePipeline {
 
   private func queueTurn(_ render: EarlyRender, bytes: Int) {
     let priority = render.jobs.compactMap { jobs.ticketAndPriority(of: $0)?.priority }.max() ?? .normal
-    renderLane.submit(priority, bytes: bytes) { [self] memory in
+    renderLane.submit(priority, bytes: bytes, for: render.jobs.first?.caller ?? "") { [self] memory in
       guard render.turnBegan(memory) else { return }
       let next = render.runTurn(renderer)
       if case .wait = next { earlyRenders.suspended() }

@@ -30,7 +30,7 @@ extension ImagePipeline {
       return true
     case .mustStart: break
     }
-    renderLane.submit(priority, bytes: pass.peakBytes, as: ticket) { [self] reservation in
+    renderLane.submit(priority, bytes: pass.peakBytes, for: job.caller, as: ticket) { [self] reservation in
       makeTiles(pass, job, original, reservation)
     }
     return true

@@ -104,7 +104,7 @@ package final class ImagePipeline: Sendable {
     case .existingJob(let job, let degraded, let needsPreview):
       // The metric counts requests: preparations are not in it.
       if task.priority.isInteractive { metrics.taskCoalesced() }
-      taskJoined(job, needsPreview: needsPreview)
+      joined(job, by: task, needsPreview: needsPreview)
       if let degraded, task.receive(degraded: degraded) { leave(task) }
     }
   }
@@ -115,9 +115,10 @@ package final class ImagePipeline: Sendable {
   @discardableResult
   func leave(_ task: ImageTask) -> Bool { delivery.leave(task) }
 
-  private func taskJoined(_ job: RenderJob, needsPreview: Bool) {
+  private func joined(_ job: RenderJob, by task: ImageTask, needsPreview: Bool) {
     if case (let ticket?, let priority)? = jobs.ticketAndPriority(of: job) {
       renderLane.setPriority(priority, of: ticket)
+      if task.owner != job.caller { renderLane.share(ticket, with: task.owner) }
     }
     if jobs.needsUrgentFetch(job) { fetchOriginal(of: job, isUrgent: true) }
     guard needsPreview, let original = jobs.original(of: job) else { return }
@@ -246,7 +247,7 @@ package final class ImagePipeline: Sendable {
   ) {
     let ticket = renderLane.makeTicket()
     guard let priority = jobs.renderQueued(job, ticket) else { return }
-    renderLane.submit(priority, bytes: bytes, as: ticket) { [self] reservation in
+    renderLane.submit(priority, bytes: bytes, for: job.caller, as: ticket) { [self] reservation in
       runStep(job) { () throws(ImageServiceError) in try step(reservation) }
     }
     // The job may have been cancelled or may have changed its priority before `submit`: apply that now.

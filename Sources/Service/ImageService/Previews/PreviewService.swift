@@ -184,7 +184,8 @@ package final class PreviewService: Sendable {
     let header = try codec { () throws(CodecError) in try ImageHeader.read(from: source, limits: limits) }
     let plan = ProxyPicture.plan(header, side: self.limits.proxySide)
     let proxyBytes = ProxyPicture.byteCount(plan)
-    submit(bytes: plan.peakBytes + proxyBytes, stop: decode.stop) { [self] reservation throws(ImageServiceError) in
+    submit(bytes: plan.peakBytes + proxyBytes, for: key.owner, stop: decode.stop) {
+      [self] reservation throws(ImageServiceError) in
       let bytes = try codec { () throws(CodecError) in
         try ProxyPicture.render(
           plan, source: source, workers: workers, transforms: transforms, limits: limits, stop: decode.stop)
@@ -250,7 +251,7 @@ package final class PreviewService: Sendable {
     let plan = RenderPlanner().plan(proxy.header, proxy.header.sized(imageRequest, request.adjustments))
     // On several cores: a client waits for this picture, and has one preview at a time.
     submit(
-      bytes: plan.stagedPeakBytes, beside: proxy.reservation.bytes, stop: task.stop
+      bytes: plan.stagedPeakBytes, beside: proxy.reservation.bytes, for: request.owner, stop: task.stop
     ) { [self] _ throws(ImageServiceError) in
       let image = try codec { () throws(CodecError) in
         let renderer = try Renderer(
@@ -269,14 +270,14 @@ package final class PreviewService: Sendable {
   /// - Parameter heldBytes: what the step itself holds until it ends. A step that can't fit beside that would wait for
   ///   ever, and all others after it.
   private func submit(
-    bytes: Int, beside heldBytes: Int = 0, stop: StopFlag,
+    bytes: Int, beside heldBytes: Int = 0, for caller: String, stop: StopFlag,
     _ step: @escaping @Sendable (ByteBudget.Reservation) throws(ImageServiceError) -> Void,
     orElse failed: @escaping @Sendable (ImageServiceError) -> Void
   ) {
     guard bytes + heldBytes <= lane.capacityBytes else {
       return failed(.overBudget(needed: bytes + heldBytes, budget: lane.capacityBytes))
     }
-    lane.submit(.high, bytes: bytes) { reservation in
+    lane.submit(.high, bytes: bytes, for: caller) { reservation in
       do throws(ImageServiceError) {
         if stop.isRaised { throw .cancelled }
         try step(reservation)

@@ -66,7 +66,7 @@ final class JobTable: Sendable {
     /// Job keys by content version, to find jobs that can share a decode.
     var byContent: [ContentVersion: [JobKey]] = [:]
     /// Jobs whose render has not begun, without those that wait for a remote store.
-    var waitingCount = 0
+    var waiting: WaitingJobs
     /// Jobs that wait for a remote store: counted separately, so a slow store does not refuse local pictures.
     var remoteCount = 0
 
@@ -83,23 +83,31 @@ final class JobTable: Sendable {
     }
 
     mutating func setStage(_ stage: JobStage, of key: JobKey) {
-      guard let former = records[key]?.stage else { return }
-      count(former, -1)
-      count(stage, 1)
+      guard let record = records[key] else { return }
+      stageEnded(record)
       records[key]?.stage = stage
+      stageBegan(stage, of: record.job)
     }
 
-    private mutating func count(_ stage: JobStage, _ change: Int) {
+    mutating func stageBegan(_ stage: JobStage, of job: RenderJob) {
       switch stage {
-      case .opening, .queued: waitingCount += change
-      case .downloading, .awaitingDerivatives: remoteCount += change
+      case .opening, .queued: waiting.add(of: job.caller)
+      case .downloading, .awaitingDerivatives: remoteCount += 1
+      case .rendering: break
+      }
+    }
+
+    private mutating func stageEnded(_ record: Record) {
+      switch record.stage {
+      case .opening, .queued: waiting.remove(of: record.job.caller)
+      case .downloading, .awaitingDerivatives: remoteCount -= 1
       case .rendering: break
       }
     }
 
     mutating func remove(_ key: JobKey) -> Record? {
       guard let record = records.removeValue(forKey: key) else { return nil }
-      count(record.stage, -1)
+      stageEnded(record)
       let content = key.rendition.contentVersion
       byContent[content]?.removeAll { $0 == key }
       if byContent[content]?.isEmpty == true { byContent[content] = nil }
@@ -110,15 +118,17 @@ final class JobTable: Sendable {
   /// Maximum number of jobs that wait for a render, and of jobs that wait for a remote store, counted separately.
   let maximumWaiting: Int
   /// Used by the extensions too.
-  let state = Mutex(State())
+  let state: Mutex<State>
 
-  /// - Parameter maximumWaiting: maximum number of jobs whose render has not begun; further jobs are refused.
+  /// - Parameter maximumWaiting: maximum number of jobs whose render has not begun, as ``WaitingJobs`` counts them;
+  ///   further jobs are refused.
   init(maximumWaiting: Int) {
     self.maximumWaiting = max(1, maximumWaiting)
+    state = Mutex(State(waiting: WaitingJobs(maximum: maximumWaiting)))
   }
 
   /// Jobs whose render has not begun.
-  var waitingCount: Int { state.withLock { $0.waitingCount } }
+  var waitingCount: Int { state.withLock { $0.waiting.count } }
 
   enum JoinResult {
     /// The job is new; the caller must start it.
@@ -142,12 +152,12 @@ final class JobTable: Sendable {
         state.records[key] = record
         return .existingJob(record.job, degraded: record.degraded, needsPreview: needsPreview)
       }
-      guard state.waitingCount < maximumWaiting else { return .queueFull }
+      guard state.waiting.hasRoom(for: task.owner) else { return .queueFull }
       let job = RenderJob(for: task)
       task.startedJob.store(true, ordering: .relaxed)
       state.records[key] = Record(job: job, tasks: [task])
       state.byContent[key.rendition.contentVersion, default: []].append(key)
-      state.waitingCount += 1
+      state.stageBegan(.opening, of: job)
       return .newJob(job)
     }
   }

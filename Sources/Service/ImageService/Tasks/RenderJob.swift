@@ -12,6 +12,8 @@ final class RenderJob: Sendable {
   /// The request of the final frame: always `highQualityFormat`, independent of the delivery modes of the tasks.
   let wanted: SizedRequest
   let created: ContinuousClock.Instant
+  /// In whose turn it is rendered, and in whose share of the queue it waits: the owner of its first task.
+  let caller: String
   /// Raised when the last task leaves.
   let stop = StopFlag()
   /// Total working time of earlier steps, in nanoseconds.
@@ -28,6 +30,7 @@ final class RenderJob: Sendable {
     asset = task.wanted.asset
     wanted = task.wanted.sized.forFinalFrame
     created = task.created
+    caller = task.owner
   }
 
   /// The request of degraded frames.

@@ -1,0 +1,184 @@
+import ImageService
+import PhotoModel
+import Primitives
+import Synchronization
+import Testing
+
+@Suite("Render lane: the turns of callers")
+struct RenderTurnsTests {
+  /// Work that waits for its gate and logs its start.
+  private static func work(_ name: String, _ log: EventLog, _ gate: Gate? = nil) -> RenderLane.Work {
+    { _ in
+      log.append(name)
+      gate?.pass()
+    }
+  }
+
+  @Test("callers of one priority take turns, and the work of one caller goes by its age")
+  func turns() async {
+    let lane = RenderLane(label: "test", workers: 1, budget: ByteBudget(capacityBytes: 100))
+    let log = EventLog()
+    let gate = Gate()
+    gate.shut()
+    lane.submit(.normal, bytes: 1, for: "a", Self.work("a 0", log, gate))
+    #expect(await log.lines(1) == ["a 0"])
+    for (caller, count) in [("a", 4), ("b", 2), ("c", 1)] {
+      for number in 1...count { lane.submit(.normal, bytes: 1, for: caller, Self.work("\(caller) \(number)", log)) }
+    }
+    lane.submit(.high, bytes: 1, for: "a", Self.work("urgent", log))
+    gate.open()
+    #expect(await log.lines(8) == ["urgent", "a 1", "b 1", "c 1", "a 2", "b 2", "a 3", "a 4"])
+  }
+
+  @Test("work that another caller waits for too comes in the turn of the one with less work, but keeps the first place")
+  func shared() async {
+    let lane = RenderLane(label: "test", workers: 1, budget: ByteBudget(capacityBytes: 100))
+    let log = EventLog()
+    let gate = Gate()
+    gate.shut()
+    lane.submit(.normal, bytes: 1, Self.work("running", log, gate))
+    #expect(await log.lines(1) == ["running"])
+    let tickets = (1...4).map { lane.submit(.normal, bytes: 1, for: "a", Self.work("a \($0)", log)) }
+    lane.share(tickets[0], with: "b")
+    lane.share(tickets[2], with: "b")
+    // The other caller has as much work by now.
+    lane.submit(.normal, bytes: 1, for: "b", Self.work("b 1", log))
+    lane.submit(.normal, bytes: 1, for: "b", Self.work("b 2", log))
+    lane.share(tickets[3], with: "b")
+    gate.open()
+    #expect(await log.lines(6) == ["a 1", "a 3", "a 2", "b 1", "a 4", "b 2"])
+  }
+
+  @Test("the order is that of a simple model, whatever is submitted, withdrawn and changed", arguments: 1...20)
+  func model(_ seed: Int) async {
+    let driver = LaneDriver(seed: UInt64(seed))
+    driver.start()
+    await eventually { driver.hasEnded }
+    #expect(driver.mistake == nil)
+    #expect(driver.lane.waitingCounts == (0, 0))
+  }
+}
+
+/// The order of a lane with one worker: of the highest priority, the caller whose turn was longest ago.
+private struct LaneModel {
+  struct Line: Hashable {
+    let caller: String
+    let priority: ImagePriority
+  }
+
+  private(set) var waiting: [Int: Line] = [:]
+  /// When a caller last had its turn, or began to wait.
+  private var since: [Line: Int] = [:]
+  private var time = 0
+
+  mutating func add(_ number: Int, _ line: Line) {
+    if !waiting.values.contains(line) { touch(line) }
+    waiting[number] = line
+  }
+
+  mutating func withdraw(_ number: Int) { waiting[number] = nil }
+
+  mutating func setPriority(_ priority: ImagePriority, of number: Int) {
+    guard let line = waiting[number], line.priority != priority else { return }
+    withdraw(number)
+    add(number, Line(caller: line.caller, priority: priority))
+  }
+
+  /// The number of the work that starts.
+  mutating func next() -> Int? {
+    let best = waiting.max { (rank($0.value), -$0.key) < (rank($1.value), -$1.key) }
+    guard let best else { return nil }
+    withdraw(best.key)
+    touch(best.value)
+    return best.key
+  }
+
+  /// Higher is earlier.
+  private func rank(_ line: Line) -> Int { line.priority.rawValue * 1_000_000 - (since[line] ?? 0) }
+
+  private mutating func touch(_ line: Line) {
+    time += 1
+    since[line] = time
+  }
+}
+
+/// Changes a lane at random, at its start and in each of its renders, and compares each start with the model.
+private final class LaneDriver: Sendable {
+  private struct State {
+    var model = LaneModel()
+    var dice: SplitMix
+    var tickets: [Int: RenderLane.Ticket] = [:]
+    var hasStarted = false
+    var mistake: String?
+  }
+
+  private static let callers = ["a", "b", "c"]
+  private static let maximumWork = 300
+
+  let lane = RenderLane(label: "test", workers: 1, budget: ByteBudget(capacityBytes: 100))
+  private let state: Mutex<State>
+
+  init(seed: UInt64) { state = Mutex(State(dice: SplitMix(state: seed))) }
+
+  /// The first start that differs from the model's.
+  var mistake: String? { state.withLock { $0.mistake } }
+
+  /// Whether everything has run, by the model, or a mistake was made.
+  var hasEnded: Bool {
+    state.withLock { $0.hasStarted && ($0.model.waiting.isEmpty || $0.mistake != nil) }
+  }
+
+  func start() {
+    // Within a render, so that nothing starts meanwhile.
+    lane.submit(.high, bytes: 1) { [self] _ in
+      state.withLock { state in
+        state.hasStarted = true
+        for _ in 0..<40 { change(&state) }
+      }
+    }
+  }
+
+  private func ran(_ number: Int) {
+    state.withLock { state in
+      let expected = state.model.next()
+      guard expected == number, state.mistake == nil else {
+        if state.mistake == nil { state.mistake = "\(number) instead of \(expected ?? -1)" }
+        return
+      }
+      for _ in 0..<3 { change(&state) }
+    }
+  }
+
+  private func change(_ state: inout State) {
+    let priority = ImagePriority.allCases.randomElement(using: &state.dice) ?? .normal
+    let earlier = Int.random(in: 0...state.tickets.count, using: &state.dice)
+    switch Int.random(in: 0..<6, using: &state.dice) {
+    case 0:
+      guard let ticket = state.tickets[earlier], lane.withdraw(ticket) else { return }
+      state.model.withdraw(earlier)
+    case 1:
+      guard let ticket = state.tickets[earlier] else { return }
+      lane.setPriority(priority, of: ticket)
+      state.model.setPriority(priority, of: earlier)
+    default:
+      guard state.tickets.count < Self.maximumWork else { return }
+      let number = state.tickets.count
+      // One caller has most of the work.
+      let caller = Bool.random(using: &state.dice) ? "a" : Self.callers.randomElement(using: &state.dice) ?? "a"
+      state.model.add(number, LaneModel.Line(caller: caller, priority: priority))
+      state.tickets[number] = lane.submit(priority, bytes: 1, for: caller) { [self] _ in ran(number) }
+    }
+  }
+}
+
+private struct SplitMix: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var value = state
+    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+    return value ^ (value >> 31)
+  }
+}
