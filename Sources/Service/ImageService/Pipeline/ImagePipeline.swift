@@ -104,7 +104,7 @@ package final class ImagePipeline: Sendable {
     case .existingJob(let job, let degraded, let needsPreview):
       // The metric counts requests: preparations are not in it.
       if task.priority.isInteractive { metrics.taskCoalesced() }
-      joined(job, by: task, needsPreview: needsPreview)
+      taskJoined(job, task, needsPreview: needsPreview)
       if let degraded, task.receive(degraded: degraded) { leave(task) }
     }
   }
@@ -115,7 +115,7 @@ package final class ImagePipeline: Sendable {
   @discardableResult
   func leave(_ task: ImageTask) -> Bool { delivery.leave(task) }
 
-  private func joined(_ job: RenderJob, by task: ImageTask, needsPreview: Bool) {
+  private func taskJoined(_ job: RenderJob, _ task: ImageTask, needsPreview: Bool) {
     if case (let ticket?, let priority)? = jobs.ticketAndPriority(of: job) {
       renderLane.setPriority(priority, of: ticket)
       if task.owner != job.caller { renderLane.share(ticket, with: task.owner) }
