@@ -95,8 +95,8 @@ package final class DiskStore: Sendable {
   /// Removes all entries of these subjects, including those that wait to be written. Blocks while their files are
   /// removed, and while the writer ends its turn. An entry of them that is stored later stays.
   ///
-  /// - Returns: false if some may still be there: the disk is not writable now, or the store is off although it has a
-  ///   capacity.
+  /// - Returns: false if some may still be there: the disk is not writable now, a file can't be removed, or the store
+  ///   is off although it has a capacity.
   package func removeEntries(of subjects: some Sequence<Subject>) -> Bool { writer.remove(Set(subjects)) }
 
   /// Opens the folder if another store had it open before and has closed it. Call it at intervals: a daemon that

@@ -20,7 +20,8 @@ package struct DiskStoreStatistics: Sendable, Hashable {
   package var outdated = 0
   /// Entries removed together with all others of their subject.
   package var removed = 0
-  /// Entries passed to `store` but not written: too large, too many waiting, or the disk is not writable.
+  /// Entries passed to `store` but not written: too large, too many waiting, the disk is not writable, or something is
+  /// in the entry's place that can't be removed.
   package var dropped = 0
   /// Files that were damaged, truncated, or belong to another entry.
   package var corrupt = 0

@@ -4,6 +4,7 @@
 //     index.sqlite       and its journal
 //     entry.partial      the file being written; a kill leaves at most this one
 //     frame-3/ab/…       the entries of a group, by the first byte of their keys
+//     displaced-…        what was in an entry's place and is not the store's, such as a folder with files
 //
 // Only files with these names are opened or removed: a folder that was configured by mistake loses none of its own
 // files.
@@ -11,6 +12,16 @@
 #if canImport(Glibc)
   import Glibc
 #endif
+
+/// What became of the file in an entry's place.
+enum EntryRemoval: Sendable {
+  /// Nothing is there any more.
+  case removed
+  /// It was not the store's, and has another name now.
+  case displaced
+  /// It can be neither removed nor moved, such as an immutable file.
+  case stuck
+}
 
 struct CacheFolder: Sendable {
   private static let indexName = "index.sqlite"
@@ -80,7 +91,9 @@ struct CacheFolder: Sendable {
   func contains(_ name: EntryName) -> Bool { access(path(name), F_OK) == 0 }
 
   /// Writes an entry's file, completely or not at all.
-  func write(_ entry: DiskEntry, as name: EntryName) throws(DiskFault) {
+  ///
+  /// - Returns: false if something is in its place that can't be removed.
+  func write(_ entry: DiskEntry, as name: EntryName) throws(DiskFault) -> Bool {
     let partial = path("entry.partial")
     try environment.check(.createFile)
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
@@ -106,18 +119,45 @@ struct CacheFolder: Sendable {
     }
     try environment.check(.renameFile)
     let target = path(name)
-    if rename(partial, target) == 0 { return }
-    if errno == ENOENT && makeFolders(of: name) && rename(partial, target) == 0 { return }
+    if rename(partial, target) == 0 { return true }
+    if errno == ENOENT && makeFolders(of: name) && rename(partial, target) == 0 { return true }
     code = errno
+    if code == EISDIR || code == EPERM {
+      if case .stuck = try remove(name) {
+        unlink(partial)
+        return false
+      }
+      if rename(partial, target) == 0 { return true }
+      code = errno
+    }
     unlink(partial)
     throw .systemCallFailed(.renameFile, code: code)
   }
 
-  /// Removes an entry's file. A missing file is not an error.
-  func remove(_ name: EntryName) throws(DiskFault) {
-    try environment.check(.removeFile)
-    guard unlink(path(name)) != 0, errno != ENOENT else { return }
-    throw .systemCallFailed(.removeFile, code: errno)
+  /// Removes an entry's file. A missing file is not an error, and neither is a fault of this file only.
+  func remove(_ name: EntryName) throws(DiskFault) -> EntryRemoval {
+    var code = environment.injectedError(.removeFile)
+    if code == 0 {
+      let place = path(name)
+      if unlink(place) == 0 { return .removed }
+      code = errno
+      if code == EISDIR || code == EPERM {
+        if rmdir(place) == 0 { return .removed }
+        let number = UInt64.random(in: 0...UInt64.max)
+        if rename(place, path("displaced-\(String(number, radix: 16))")) == 0 { return .displaced }
+        code = errno
+      }
+    }
+    switch code {
+    case ENOENT, ENOTDIR: return .removed
+    case EISDIR, EPERM, EBUSY: return .stuck
+    default: throw .systemCallFailed(.removeFile, code: code)
+    }
+  }
+
+  /// The path of an entry's file, for the log.
+  func description(of name: EntryName) -> String {
+    String(decoding: path(name).dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
   /// Removes a partial file that a kill left.

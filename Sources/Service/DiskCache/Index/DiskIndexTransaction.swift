@@ -34,6 +34,12 @@ struct DiskIndexTransaction {
       [lastUse] + columns(of: name))
   }
 
+  func contains(_ name: EntryName) throws -> Bool {
+    let rows = try db.integers(
+      "SELECT 1 FROM entry WHERE kind = ? AND epoch = ? AND high = ? AND low = ?", columns(of: name))
+    return !rows.isEmpty
+  }
+
   /// Removes a row. Returns whether it existed.
   @discardableResult
   mutating func remove(_ name: EntryName) throws -> Bool {

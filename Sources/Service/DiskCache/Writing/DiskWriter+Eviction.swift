@@ -1,3 +1,7 @@
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// The entries that a transaction has removed.
 struct EvictionTally {
   /// Entries removed to make room.
@@ -6,11 +10,15 @@ struct EvictionTally {
   var gone: Set<EntryName> = []
   /// Entries removed because their epoch has ended.
   var outdated = 0
+  /// Entries whose files can't be removed.
+  var stuck: Set<EntryName> = []
 }
 
 extension DiskWriter {
   /// Maximum number of rows removed in one turn.
   private static let evictionBatchRows = 128
+  /// More files that can't be removed in one transaction are a fault of the folder, not of its files.
+  private static let maximumStuckFiles = 16
 
   /// Evicts one entry, its file first. An entry of an old epoch goes first; otherwise the one that was unused for
   /// longest. A derivative is spared while evicting it would leave derivatives less than half of the capacity: a frame
@@ -20,21 +28,26 @@ extension DiskWriter {
       guard let name = try transaction.entries(of: group, limit: 1).first else {
         throw DiskFault.indexDamaged("a total without rows")
       }
-      try remove(name, from: &transaction)
-      tally.outdated += 1
+      try removeOutdated(name, from: &transaction, &tally)
       return
     }
-    let victim = try victim(in: transaction)
-    try remove(victim, from: &transaction)
+    let victim = try victim(in: transaction, tally)
+    // Otherwise another one is now unused for longest.
+    guard try remove(victim, from: &transaction, &tally) else { return }
     tally.evicted += 1
     tally.gone.insert(victim)
   }
 
-  private func victim(in transaction: DiskIndexTransaction) throws -> EntryName {
+  private func victim(in transaction: DiskIndexTransaction, _ tally: EvictionTally) throws -> EntryName {
+    // An entry whose file can't be removed counts as just used: if it is the oldest one, no other one can be removed.
+    func oldest(in group: EntryGroup) throws -> DiskIndexTransaction.Oldest? {
+      try transaction.oldest(in: group).flatMap { tally.stuck.contains($0.name) ? nil : $0 }
+    }
     let derivatives = EntryGroup(kind: .derivative, epoch: epochs.derivative)
-    let frame = try transaction.oldest(in: EntryGroup(kind: .frame, epoch: epochs.frame))
-    let derivative = try transaction.oldest(in: derivatives)
+    let frame = try oldest(in: EntryGroup(kind: .frame, epoch: epochs.frame))
+    let derivative = try oldest(in: derivatives)
     switch (frame, derivative) {
+    case (nil, nil) where !tally.stuck.isEmpty: throw DiskFault.systemCallFailed(.removeFile, code: EPERM)
     case (nil, nil): throw DiskFault.indexDamaged("totals without rows")
     case (let frame?, nil): return frame.name
     case (nil, let derivative?): return derivative.name
@@ -62,14 +75,15 @@ extension DiskWriter {
     return needsEviction(index)
   }
 
-  /// Removes all entries of some subjects in one transaction.
-  func removeEntries(of subjects: Set<DiskStore.Subject>, _ index: DiskIndex) throws {
+  /// Removes all entries of some subjects in one transaction. Returns false if a file can't be removed: its row stays.
+  func removeEntries(of subjects: Set<DiskStore.Subject>, _ index: DiskIndex) throws -> Bool {
     var count = 0
+    var tally = EvictionTally()
     try index.transaction { transaction in
       for subject in subjects {
-        let names = try transaction.entries(of: subject)
-        for name in names { try remove(name, from: &transaction) }
-        count += names.count
+        for name in try transaction.entries(of: subject) {
+          if try remove(name, from: &transaction, &tally) { count += 1 }
+        }
       }
       try environment.check(.commit)
     }
@@ -77,6 +91,7 @@ extension DiskWriter {
       buffer.removed(count)
       buffer.contentChanged(index.totals)
     }
+    return tally.stuck.isEmpty
   }
 
   func needsEviction(_ index: DiskIndex) -> Bool {
@@ -94,8 +109,7 @@ extension DiskWriter {
     var isEmpty = false
     try index.transaction { transaction in
       let names = try transaction.entries(of: group, limit: Self.evictionBatchRows)
-      for name in names { try remove(name, from: &transaction) }
-      tally.outdated += names.count
+      for name in names { try removeOutdated(name, from: &transaction, &tally) }
       isEmpty = names.isEmpty
       if isEmpty { transaction.forget(group) }
       try environment.check(.commit)
@@ -103,11 +117,29 @@ extension DiskWriter {
     if isEmpty { folder.removeFolders(of: group) }
   }
 
+  /// Removes an entry of an old epoch. No lookup finds it, so its row is removed even if its file can't be.
+  private func removeOutdated(
+    _ name: EntryName, from transaction: inout DiskIndexTransaction, _ tally: inout EvictionTally
+  ) throws {
+    if try !remove(name, from: &transaction, &tally) { try transaction.remove(name) }
+    tally.outdated += 1
+  }
+
   /// Removes the file first: if the transaction then fails, a row without a file remains, which is harmless.
-  private func remove(_ name: EntryName, from transaction: inout DiskIndexTransaction) throws {
-    try folder.remove(name)
+  ///
+  /// - Returns: false if the file can't be removed: its row stays, as that of an entry that was just used.
+  func remove(
+    _ name: EntryName, from transaction: inout DiskIndexTransaction, _ tally: inout EvictionTally
+  ) throws -> Bool {
+    guard try removeFile(name) else {
+      tally.stuck.insert(name)
+      if tally.stuck.count > Self.maximumStuckFiles { throw DiskFault.systemCallFailed(.removeFile, code: EPERM) }
+      try transaction.touch(name, lastUse: buffer.withLock { $0.nextUse() })
+      return false
+    }
     // Without this check, the search for the next victim would return the same entry again.
     guard try transaction.remove(name) else { throw DiskFault.indexDamaged("a use of an entry that is not there") }
+    return true
   }
 
   private func isOutdated(_ group: EntryGroup) -> Bool { group.epoch != epochs[group.kind] }

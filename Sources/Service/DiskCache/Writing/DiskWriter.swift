@@ -15,8 +15,8 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// `@unchecked Sendable` because `index`, `lock`, `sweep` and `isOpenRecorded` are used only on the queue, which
-/// `open`, `turn` and `end` assert.
+/// `@unchecked Sendable` because `index`, `lock`, `sweep`, `isOpenRecorded` and `hasLoggedStuckFile` are used only on
+/// the queue, which `open`, `turn` and `end` assert.
 final class DiskWriter: @unchecked Sendable {
   /// Limits SQLite's journal: each row changes two or three pages of it.
   private static let entriesPerTransaction = 512
@@ -36,6 +36,7 @@ final class DiskWriter: @unchecked Sendable {
   private var sweep: FolderSweep?
   /// The index records that it is open.
   private var isOpenRecorded = false
+  private var hasLoggedStuckFile = false
 
   init(
     folder: CacheFolder, capacityBytes: Int64, epochs: DiskStore.Epochs, limits: DiskStoreLimits, logger: Logger,
@@ -115,8 +116,7 @@ final class DiskWriter: @unchecked Sendable {
       if buffer.withLock({ $0.statistics.isOff }) { return capacityBytes == 0 }
       buffer.withLock { buffer in buffer.drop { subjects.contains($0.subject) } }
       do {
-        try removeEntries(of: subjects, openIndex())
-        return true
+        return try removeEntries(of: subjects, openIndex())
       } catch {
         fail(DiskFault(error))
         return false
@@ -198,8 +198,7 @@ final class DiskWriter: @unchecked Sendable {
           switch note {
           case .used(let lastUse): try transaction.touch(name, lastUse: lastUse)
           case .missing:
-            try folder.remove(name)
-            try transaction.remove(name)
+            if try removeFile(name) { try transaction.remove(name) }
           }
         }
         try environment.check(.commit)
@@ -216,10 +215,14 @@ final class DiskWriter: @unchecked Sendable {
     throws
   {
     var tally = EvictionTally()
+    var leftOut: Set<EntryName> = []
     try index.transaction { transaction in
       for (name, waiting) in entries {
         // Remove the replaced file first: both files together might exceed the capacity.
-        if try transaction.remove(name) { try folder.remove(name) }
+        if try transaction.contains(name), try !remove(name, from: &transaction, &tally) {
+          leftOut.insert(name)
+          continue
+        }
         let bytes = EntryCost.bytes(of: waiting.entry.bytes.count)
         while transaction.bytes + bytes > capacityBytes { try evict(from: &transaction, &tally) }
         try transaction.insert(name, bytes: bytes, lastUse: waiting.lastUse)
@@ -230,21 +233,48 @@ final class DiskWriter: @unchecked Sendable {
     }
     recordEvictions(tally, index)
     // An entry may have been evicted again to make room for a later entry of the batch.
-    var files = entries.filter { !tally.gone.contains($0.key) }[...]
-    let count = files.count
+    var files = entries.filter { !tally.gone.contains($0.key) && !leftOut.contains($0.key) }[...]
+    var stored = 0
     defer {
       let written = Set(entries.map(\.key)).subtracting(files.map(\.key))
-      buffer.withLock { $0.written(written, stored: count - files.count) }
+      buffer.withLock { $0.written(written, stored: stored, leftOut: leftOut.count) }
     }
     do throws(DiskFault) {
       while let (name, waiting) = files.first {
-        try folder.write(waiting.entry, as: name)
+        if try folder.write(waiting.entry, as: name) {
+          stored += 1
+        } else {
+          logStuckFile(name)
+          leftOut.insert(name)
+          buffer.withLock { $0.lost([name]) }
+        }
         files.removeFirst()
       }
     } catch {
       buffer.withLock { $0.lost(files.map(\.key)) }
       throw error
     }
+  }
+
+  /// Removes an entry's file. Returns false if that is not possible for this file only.
+  func removeFile(_ name: EntryName) throws(DiskFault) -> Bool {
+    switch try folder.remove(name) {
+    case .removed: return true
+    case .displaced:
+      logger.warning(
+        "moved what was in the place of a cache entry", metadata: ["path": "\(folder.description(of: name))"])
+      return true
+    case .stuck:
+      logStuckFile(name)
+      return false
+    }
+  }
+
+  /// Once: the file is tried again and again.
+  private func logStuckFile(_ name: EntryName) {
+    if hasLoggedStuckFile { return }
+    hasLoggedStuckFile = true
+    logger.warning("cache entry not removable", metadata: ["path": "\(folder.description(of: name))"])
   }
 
   private func checkSpace(for batch: WriteBuffer.Batch) throws(DiskFault) {

@@ -22,7 +22,7 @@ struct FolderSweep {
     guard let (group, prefix) = steps.last else { return }
     let files = try folder.keys(in: group, prefix: prefix)
     let rows = try index.keys(in: group, prefix: prefix)
-    for key in files.subtracting(rows) { try folder.remove(EntryName(group: group, key: key)) }
+    for key in files.subtracting(rows) { _ = try folder.remove(EntryName(group: group, key: key)) }
     let lost = rows.subtracting(files)
     if !lost.isEmpty {
       try index.transaction { transaction in

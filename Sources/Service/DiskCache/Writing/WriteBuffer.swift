@@ -104,7 +104,8 @@ struct WriteBuffer {
     }
   }
 
-  private mutating func nextUse() -> Int64 {
+  /// The number of a use that happens now.
+  mutating func nextUse() -> Int64 {
     lastUse += 1
     return lastUse
   }
@@ -194,9 +195,10 @@ struct WriteBuffer {
     return Batch(entries: waiting, indexUpdates: indexUpdates)
   }
 
-  /// Records that entries are in the folder, or were evicted before they were written.
-  mutating func written(_ names: some Sequence<EntryName>, stored: Int) {
+  /// Records that entries are in the folder, were evicted before they were written, or were left out.
+  mutating func written(_ names: some Sequence<EntryName>, stored: Int, leftOut: Int) {
     statistics.stored += stored
+    statistics.dropped += leftOut
     for name in names {
       if let entry = writing.removeValue(forKey: name) { pendingBytes -= entry.cost }
     }
