@@ -179,6 +179,28 @@ struct CachingStateTests {
     #expect(Set(checked.keys) == unprepared)
     #expect(checked.allSatisfy { $0.value == (ahead.contains($0.key) ? .ahead : .behind) })
   }
+
+  @Test("a change of the pictures' size is no movement, wherever the range begins then")
+  func resized() {
+    let now = ContinuousClock.now
+    let list = AssetList()
+    var state = CachingState(maximumAssets: 100)
+    func move(to visible: Range<Int>, side: Int, at now: ContinuousClock.Instant) {
+      let request = ImageRequest(targetSize: .size(PixelSize(width: side, height: side)))
+      let options = PreheatOptions(request, format: nil)
+      let missing = state.windowMoved(to: visible, margin: 2, options, over: list, at: now)
+      let isCurrent = state.assetsLookedUp(list.assets(at: missing), at: missing, of: list)
+      #expect(isCurrent)
+      state.plan(at: now, maximumEntries: 100)
+    }
+    move(to: 80..<84, side: 12, at: now)
+    move(to: 40..<56, side: 6, at: now + .milliseconds(50))
+    let resized = state.windowStatus
+    #expect(resized?.quality == .high && resized?.pending == 20)
+    move(to: 80..<96, side: 6, at: now + .milliseconds(100))
+    let jumped = state.windowStatus
+    #expect(jumped?.quality == .reduced)
+  }
 }
 
 extension CachingState {

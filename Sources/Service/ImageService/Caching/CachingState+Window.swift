@@ -34,12 +34,12 @@ extension CachingState {
     if let old = window {
       // The record of seen and unseen frames describes the user, so it is kept when the list changes.
       moved.tracker = old.tracker
-      if old.source.name != source.name {
-        // A change to another list is not a movement.
+      let isSameList = old.source.name == source.name
+      if !isSameList || !old.options.hasSameSize(as: options) {
+        // A change to another list, or of the pictures' size, is not a movement.
         moved.tracker.listChanged(count: source.count, visible: visible)
-      } else if old.source.version == source.version {
-        moved.assets = old.assets
       }
+      if isSameList, old.source.version == source.version { moved.assets = old.assets }
     }
     moved.tracker.moved(to: visible, of: source.count, margin: margin, at: now)
     window = moved

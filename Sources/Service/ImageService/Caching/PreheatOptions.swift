@@ -33,5 +33,10 @@ package struct PreheatOptions: Sendable, Hashable {
   /// Whether the client leaves the format open, so that a smaller encoding may replace the frame.
   var isAutomatic: Bool { format == nil }
 
+  /// Whether a grid with these frames has its pictures in the same places.
+  func hasSameSize(as other: PreheatOptions) -> Bool {
+    request.targetSize == other.request.targetSize && request.contentMode == other.request.contentMode
+  }
+
   func resolved(for asset: Asset) -> ResolvedRequest { ResolvedRequest(request(for: asset), for: asset) }
 }
