@@ -157,8 +157,8 @@ package final class RenderLane: Sendable {
     admit()
   }
 
-  /// Lets waiting work come in the turn of another caller that waits for it too, if that is likely to be earlier. Has no
-  /// effect on the next work to start, and on work that has started.
+  /// Lets waiting work come in the turn of another caller that waits for it too, if that is likely to be earlier. Has
+  /// no effect on the next work to start, and on work that has started.
   package func share(_ ticket: Ticket, with caller: String) {
     state.withLock { state in
       guard let entry = state.entries[ticket.number], state.queue.first?.number != ticket.number,
