@@ -150,6 +150,22 @@ extension ColorTests {
     }
   }
 
+  @Test("colours of 16 bits at the edge of sRGB are as exact as those of 8", arguments: [false, true])
+  func edgeOfSRGB(_ hasAlpha: Bool) throws {
+    let colors: [[UInt8]] = [30, 90, 150, 210].map { [130, 230, $0] }
+    let expected = colors.map(Self.power(2.199_218_75, ReferenceColor.adobe))
+    let kinds: [PNGFile.Kind] =
+      hasAlpha ? [.rgba(depth: 8), .rgba(depth: 16)] : [.rgb(depth: 8), .rgb(depth: 16)]
+    for kind in kinds {
+      let file = PNGFile(kind) { $0.profile = ICCFile.adobeRGB }.encoded(
+        Self.patches(colors, alpha: hasAlpha ? 200 : nil))
+      let (_, pixels, _) = try render(file, Self.asked(128, .srgb))
+      let middles = Self.middles(pixels, colors.count)
+      #expect(Self.isClose(middles, expected, 4), "\(kind): \(middles) for \(expected)")
+      #expect(!hasAlpha || pixels[0, 0].last == 200)
+    }
+  }
+
   /// White of 203 cd/m², which is brighter than the middle and darker than what is brighter.
   @Test("a PNG of high dynamic range becomes sRGB", arguments: [(16, 0.5806), (18, 0.75)], ColorSpace.allCases)
   func highDynamicRange(_ transfer: (number: UInt8, white: Double), _ colorSpace: ColorSpace) throws {

@@ -80,7 +80,7 @@ package final class ColorTransforms: Sendable {
   private func keep(_ output: OutputColor, _ key: Key) {
     let tables =
       switch output.transform {
-      case is ICCTransform: key.rows.model == .cmyk ? Self.cmykTableBytes : Self.tableBytes
+      case is ICCTransform, is MatrixTransform: key.rows.model == .cmyk ? Self.cmykTableBytes : Self.tableBytes
       case let gray as GrayTransform: gray.bytes
       default: 0
       }
@@ -127,6 +127,7 @@ package final class ColorTransforms: Sendable {
     let transform = try ICCTransform(profile, rows)
     if transform.isIdentity { return OutputColor() }
     if rows.model == .gray { return OutputColor(transform: try GrayTransform(profile, rows)) }
+    if let exact = try MatrixTransform(profile, rows) { return OutputColor(transform: exact) }
     return OutputColor(transform: transform)
   }
 }

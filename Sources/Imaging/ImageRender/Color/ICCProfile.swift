@@ -25,11 +25,13 @@ final class ICCProfile {
     guard kinds.contains(cmsGetDeviceClass(handle)) else {
       throw ProfileError(reason: "a profile of class \(Self.text(cmsGetDeviceClass(handle).rawValue))")
     }
-    let hasTables = (0..<3).contains { cmsIsCLUT(handle, $0, cmsUInt32Number(LCMS_USED_AS_INPUT)) != 0 }
     guard hasTables || cmsIsMatrixShaper(handle) != 0 else {
       throw ProfileError(reason: "a profile without what leads from its numbers to colours")
     }
   }
+
+  /// Whether tables of colours lead from the profile's numbers to colours, for some intent.
+  var hasTables: Bool { (0..<3).contains { cmsIsCLUT(handle, $0, cmsUInt32Number(LCMS_USED_AS_INPUT)) != 0 } }
 
   /// sRGB, or for gray only its curve.
   static func sRGB(_ model: RowFormat.Model, _ context: LCMSContext) throws(ProfileError) -> ICCProfile {

@@ -14,8 +14,8 @@ final class ICCTransform: RowTransform, @unchecked Sendable {
     let sRGB = try ICCProfile.sRGB(source.model, context)
     let output = RowFormat(
       model: source.model == .gray ? .gray : .rgb, hasAlpha: source.hasAlpha, bitsPerChannel: source.outputBits)
-    // For 16 bits, Little CMS would make a table of colours, which is exact to about 8; for gray one of 33 points, which
-    // is too few for dark samples.
+    // For 16 bits, Little CMS would make a table of colours, which is exact to about 8; for gray one of 33 points, too
+    // few for dark samples.
     let exactness = source.outputBits == 16 || source.model == .gray ? cmsFLAGS_NOOPTIMIZE : 0
     let flags = cmsFLAGS_NOCACHE | cmsFLAGS_BLACKPOINTCOMPENSATION | cmsFLAGS_COPY_ALPHA | exactness
     guard

@@ -14,8 +14,8 @@ final class LinearLight: Sendable {
   /// Entry i is the stored value of the light `255 * (i / steps)²`; the last entry is only read.
   private let encoding: [[Float]]
 
-  /// For pictures of 8 bits without a profile.
-  private static let sRGB = LinearLight([ToneFunctions.decode], bitsPerChannel: 8)
+  /// For pictures of 8 bits without a profile. What leads back is as exact as 16 bits.
+  static let sRGB = LinearLight([ToneFunctions.decode], bitsPerChannel: 8)
 
   /// Light of a stored value, both 0...1.
   typealias Curve = (Double) -> Double
