@@ -183,7 +183,6 @@ photod_jpeg_status photod_jpeg_read_header(photod_jpeg_decoder *decoder, photod_
   header->color_space = decoder->info.jpeg_color_space;
   header->progressive = decoder->info.progressive_mode;
   header->multiple_scans = jpeg_has_multiple_scans(&decoder->info);
-  header->saw_adobe_marker = decoder->info.saw_Adobe_marker;
   return PHOTOD_JPEG_OK;
 }
 

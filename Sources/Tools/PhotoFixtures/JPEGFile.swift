@@ -43,7 +43,8 @@ package struct JPEGFile: Sendable {
   package var isExtended = false
   /// Whether each component has its own scan.
   package var hasMultipleScans = false
-  /// Whether inks are stored as their complement with Adobe's marker. Without it they are stored directly.
+  /// Whether a file of inks has Adobe's marker. Inks are stored as their complement with it and, as readers expect,
+  /// without it.
   package var hasAdobeMarker = true
   package var restartRows = 0
   /// Segments before and after the EXIF block.
@@ -83,8 +84,7 @@ package struct JPEGFile: Sendable {
   /// The samples as the file stores them.
   private func stored(_ pixels: Pixels) -> [UInt8] {
     guard color == .cmyk || color == .ycck else { return pixels.bytes }
-    let source = pixels.channels == 3 ? Self.inks(pixels) : pixels.bytes
-    return hasAdobeMarker ? source : source.map { 255 - $0 }
+    return pixels.channels == 3 ? Self.inks(pixels) : pixels.bytes
   }
 
   private func withOptions<Result>(_ work: (fixture_jpeg_options) -> Result) -> Result {

@@ -41,7 +41,6 @@ typedef struct {
   bool progressive;
   // The file comes in several scans, as every progressive one does: libjpeg holds all of its coefficients.
   bool multiple_scans;
-  bool saw_adobe_marker;
 } photod_jpeg_header;
 
 typedef struct {

@@ -59,8 +59,6 @@ package final class JPEGDecoder: RowDecoder {
       let status = photod_jpeg_read_rows(session.handle, row, layout.rowBytes, 1, &decoded)
       if status == PHOTOD_JPEG_NEEDS_INPUT { return .needsInput }
       try session.check(status)
-      // Without Adobe's marker, inks are stored inverted.
-      if layout.isCMYK && !session.header.saw_adobe_marker { for i in 0..<layout.rowBytes { row[i] ^= 255 } }
       let isWanted = consumer.rowArrived(nextRow)
       nextRow += 1
       if !isWanted { break }
