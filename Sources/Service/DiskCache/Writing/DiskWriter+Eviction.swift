@@ -40,7 +40,7 @@ extension DiskWriter {
 
   private func victim(in transaction: DiskIndexTransaction, _ tally: EvictionTally) throws -> EntryName {
     // An entry whose file can't be removed counts as just used: if it is the oldest one, no other one can be removed.
-    func oldest(in group: EntryGroup) throws -> DiskIndexTransaction.Oldest? {
+    func oldest(in group: EntryGroup) throws -> DiskIndexTransaction.OldestEntry? {
       try transaction.oldest(in: group).flatMap { tally.stuck.contains($0.name) ? nil : $0 }
     }
     let derivatives = EntryGroup(kind: .derivative, epoch: epochs.derivative)
