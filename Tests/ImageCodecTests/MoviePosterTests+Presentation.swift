@@ -96,6 +96,9 @@ extension MoviePosterTests {
     #expect(rgb.conversion == CodePoints(matrix: 0, isFullRange: true).conversion && rgb.calibration == nil)
     let unspecified = try frame([0, 31, 0x83, 2, 2, 2])
     #expect(unspecified.conversion == CodePoints(matrix: 6, isFullRange: true).conversion)
+    // QuickTime's form has no range.
+    let quickTime = try frame([0, 31, 0x83, 2, 2, 2], File.colors((1, 1, 1), isFullRange: nil))
+    #expect(quickTime.conversion == CodePoints(matrix: 1, isFullRange: true).conversion)
     let stated = try frame([0, 31, 0x83, 9, 18, 9], File.colors((1, 1, 1), isFullRange: false))
     #expect(stated.conversion == CodePoints(matrix: 1, isFullRange: false).conversion && stated.calibration == nil)
   }

@@ -38,7 +38,7 @@ struct EdgeFit {
       for y in 0..<size.height { fit(row: rows + y * rowBytes, channels: channels) }
     }
     guard !vertical.isIdentity else { return }
-    let before = Array(UnsafeBufferPointer(start: rows, count: rowBytes * size.height))
+    let before = Array(UnsafeMutableBufferPointer(start: rows, count: rowBytes * size.height))
     var sums = [Float](repeating: 0, count: rowBytes)
     for y in 0..<size.height {
       for i in 0..<rowBytes { sums[i] = 0 }
@@ -52,7 +52,7 @@ struct EdgeFit {
   }
 
   private func fit(row: UnsafeMutablePointer<UInt8>, channels: Int) {
-    let before = Array(UnsafeBufferPointer(start: row, count: size.width * channels))
+    let before = Array(UnsafeMutableBufferPointer(start: row, count: size.width * channels))
     for x in 0..<size.width {
       let first = Int(horizontal.starts[x])
       let last = horizontal.lastInput(of: x)

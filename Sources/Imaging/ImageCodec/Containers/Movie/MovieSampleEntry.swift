@@ -44,7 +44,9 @@ struct MovieSampleEntry {
     self.size = size
     crop = try HEIFTransformation(&boxes, size: size, by: [children["clap"]].compactMap(\.self)).crop
     var stated: CodePoints?
-    if let box = children["colr"] { stated = try Self.colors(boxes.fields(of: box, atMost: 11)) }
+    if let box = children["colr"] {
+      stated = try Self.colors(boxes.fields(of: box, atMost: 11), hasFullRange: signalled?.isFullRange ?? false)
+    }
     var colors = stated ?? signalled ?? CodePoints(isFullRange: false)
     // As players do: the size decides where nothing is stated.
     if colors.matrix == 2 { colors.matrix = size.height >= 720 ? 1 : 6 }
@@ -163,14 +165,16 @@ struct MovieSampleEntry {
     throw .malformed("a video without the configuration of its codec", offset: nil)
   }
 
-  /// ISO/IEC 14496-12 §12.1.5; QuickTime's `nclc` has no range.
-  static func colors(_ fields: BoxFields) throws(CodecError) -> CodePoints? {
+  /// ISO/IEC 14496-12 §12.1.5.
+  ///
+  /// - Parameter hasFullRange: what the codec's own parameters say, for QuickTime's `nclc`, which says nothing of it.
+  static func colors(_ fields: BoxFields, hasFullRange: Bool = false) throws(CodecError) -> CodePoints? {
     var fields = fields
     let type = try fields.type()
     guard type == "nclx" || type == "nclc" else { return nil }
     let (primaries, transfer) = (try fields.number(2), try fields.number(2))
     var colors = CodePoints(
-      primaries: primaries, transfer: transfer, matrix: try fields.number(2), isFullRange: false)
+      primaries: primaries, transfer: transfer, matrix: try fields.number(2), isFullRange: hasFullRange)
     if type == "nclx" { colors.isFullRange = try fields.number(1) & 0x80 != 0 }
     return colors
   }
