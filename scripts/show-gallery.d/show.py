@@ -442,9 +442,15 @@ def deletion(tab, daemon):
     tab.do("[...document.querySelectorAll('#selectionBar button')].at(-1).click()")
     tab.until("document.querySelector('#messages button')", "a deletion")
     until(lambda: daemon.count < count, "a deletion")
+    tab.until(f"{SELECTED} == 0 && {COUNT} == '{count - 1}'", "the end of the selection")
+    tab.do("document.querySelector('.cell .check').click()")
     tab.do("document.querySelector('#messages button').click()")
-    until(lambda: daemon.count == count, "taking it back")
-    step("a deleted picture comes back")
+    tab.until(f"{COUNT} == '{count}'", "taking it back")
+    if tab.run(SELECTED) != 1:
+        raise SystemExit("Undo clears what was selected meanwhile")
+    tab.key("Escape")
+    tab.until(f"{SELECTED} == 0", "no selection")
+    step("a deleted picture comes back; the selection of that moment stays")
 
 
 OPTIONS = "[...document.querySelectorAll('#words button')].map(e => e.firstChild.data)"
@@ -543,8 +549,9 @@ def other_browser(url):
         until(lambda: tab.evaluate(f"!!{cell('burst')}"), "badges in Firefox")
         tab.evaluate("document.querySelector('.cell:has(.badge.hdr)').click()")
         until(lambda: tab.evaluate(f"{PICTURE}?.naturalWidth > 400"), "the viewer in Firefox")
-        tab.evaluate("document.querySelector('#viewer').close()")
-        step("Firefox shows the timeline and the viewer")
+        tab.evaluate("history.back()")
+        until(lambda: tab.evaluate("!document.querySelector('#viewer').open && !location.hash"), "Back in Firefox")
+        step("Firefox shows the timeline and the viewer, and goes back")
     finally:
         tab.close()
 

@@ -9,8 +9,7 @@ const PAUSE = 300
 
 /// What is shown: {collection, search, asset}, without those that are empty.
 export let address = read()
-/// Kept by the browser for each entry of its history: {top, isOpened}, the scroll of the grid, and whether Back closes the
-/// asset, because it was opened from the grid.
+/// The history keeps it for each view: {top, isOpened}, the scroll of the grid, and whether Back closes the asset.
 export let entry = history.state ?? {}
 let timer = 0, isLeaving = false
 

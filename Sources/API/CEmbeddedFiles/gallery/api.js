@@ -34,6 +34,10 @@ export function query(parameters) {
   return new URLSearchParams(pairs).toString()
 }
 
+/// None if they can't be listed: those by date may take too long.
+export const collectionsOf = async (kind) =>
+  (await json(`/v1/collections?${query(kind)}`).catch(() => ({ collections: [] }))).collections
+
 const highDynamicRange = matchMedia("(dynamic-range: high)")
 
 /// With the content version the browser may keep a picture for a year. Gain maps are only for screens that can show them.

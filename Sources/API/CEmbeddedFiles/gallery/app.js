@@ -110,7 +110,6 @@ async function showList(wanted) {
     view = null
     clear()
     timeline.say(error.message, primary("showEverything", () => visit({ collection: null, search: null })))
-    report(error)
   }
 }
 

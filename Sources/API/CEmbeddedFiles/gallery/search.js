@@ -2,7 +2,7 @@
 // and keywords of the pictures that match so far.
 
 import { visit } from "./address.js"
-import { json, query } from "./api.js"
+import { collectionsOf, json, query } from "./api.js"
 import { $, button, make, on } from "./dom.js"
 import { text } from "./strings.js"
 import * as timeline from "./timeline.js"
@@ -83,8 +83,8 @@ function completedFrom(value, name) {
 
 /// Moments are named after their places, for callers who may know them.
 async function placesOfMoments() {
-  const { collections } = await json(`/v1/collections?${query({ type: "moment", limit: 1000 })}`).catch(() => ({ collections: [] }))
-  return collections.flatMap(({ title }) => title?.split(/, | & /) ?? [])
+  const moments = await collectionsOf({ type: "moment", limit: 1000 })
+  return moments.flatMap(({ title }) => title?.split(/, | & /) ?? [])
 }
 
 function showOptions(found) {

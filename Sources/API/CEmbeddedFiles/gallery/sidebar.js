@@ -2,7 +2,7 @@
 // its deltas: what another tab creates appears here, and counts follow every change of the library.
 
 import { address, visit } from "./address.js"
-import { change, json, query, rights, squareURL } from "./api.js"
+import { change, collectionsOf, json, rights, squareURL } from "./api.js"
 import { ask, report } from "./dialogs.js"
 import { $, button, iconButton, make, on, page } from "./dom.js"
 import { FetchResult } from "./fetchresult.js"
@@ -53,7 +53,7 @@ async function draw() {
   // Those by date are not among all collections.
   const [years, moments] = await Promise.all([
     { type: "folder", subtype: "momentListYear", limit: 200 }, { type: "moment", limit: MOMENTS, sortDescriptors: "-startDate" },
-  ].map(async (kind) => (await json(`/v1/collections?${query(kind)}`)).collections.map(named)))
+  ].map(async (kind) => (await collectionsOf(kind)).map(named)))
   known = [...all, ...years, ...moments]
   shown = find(address.collection) ?? shown
   page.emit("collections")
@@ -82,8 +82,8 @@ function children(parent, depth) {
 }
 
 function row(collection, depth = 0) {
-  const { localIdentifier, type, title, estimatedAssetCount, keyAssets: [key] = [] } = collection
-  const cover = make(`span.cover.${type}`)
+  const { localIdentifier, title, estimatedAssetCount, keyAssets: [key] = [] } = collection
+  const cover = make("span.cover")
   if (key) cover.append(make("img", { alt: "", loading: "lazy", src: squareURL({ localIdentifier: key }, 80) }))
   const opening = button("", () => open(localIdentifier), { className: "open" })
   opening.append(

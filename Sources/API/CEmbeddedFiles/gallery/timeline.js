@@ -27,7 +27,7 @@ export const indexOf = (identifier) => identifiers().indexOf(identifier)
 export const cellAt = (index) => cells.get(index)
 
 const canvas = element.appendChild(make("div.canvas"))
-const empty = element.appendChild(make("section.empty"))
+const empty = element.appendChild(make("section.empty", { role: "status" }))
 const cells = new Map()
 /// Cells of the former layout, by identifier: they are used again, so nothing flickers.
 let formerCells = new Map()
@@ -235,7 +235,8 @@ function toggle(index, isRange) {
   select(selected)
 }
 
-const open = (index) => visit({ asset: assets()[index].localIdentifier })
+/// Not while another list is being loaded.
+const open = (index) => list.isClosed || visit({ asset: assets()[index].localIdentifier })
 
 function click(event) {
   const cell = event.target.closest(".cell")
