@@ -41,15 +41,15 @@ export const collectionsOf = async (kind) =>
 const highDynamicRange = matchMedia("(dynamic-range: high)")
 
 /// With the content version the browser may keep a picture for a year. Gain maps are only for screens that can show them.
-export function imageURL(asset, width, height, more = {}) {
+export function imageURL(asset, width, height, more) {
   const isGainMapped = asset.mediaSubtypes?.includes("photoHDR")
-  return `/v1/assets/${asset.localIdentifier}/image?${query({
-    targetSize: `${Math.ceil(width)}x${Math.ceil(height)}`, v: asset.contentVersion, networkAccessAllowed: true,
+  return fileURL(asset, "image", {
+    targetSize: `${Math.ceil(width)}x${Math.ceil(height)}`,
     dynamicRange: isGainMapped ? (highDynamicRange.matches ? "preserve" : "standard") : null, ...more,
-  })}`
+  })
 }
 
-export const fileURL = (asset, path = "data", more = {}) =>
+export const fileURL = (asset, path = "data", more) =>
   `/v1/assets/${asset.localIdentifier}/${path}?${query({ v: asset.contentVersion, networkAccessAllowed: true, ...more })}`
 
 /// A square, cut to faces or to what stands out.

@@ -4,7 +4,7 @@ import { address, entry, visit } from "./address.js"
 import { json, request, rights } from "./api.js"
 import { AssetList } from "./assets.js"
 import { report, signIn } from "./dialogs.js"
-import { $, button, drawIcon, on, page } from "./dom.js"
+import { $, all, button, drawIcon, on, page } from "./dom.js"
 import "./panel.js"
 import "./scrubber.js"
 import { searchFor, showWords, sourceOf } from "./search.js"
@@ -21,7 +21,7 @@ let view = null
 let list = null
 
 translate()
-for (const element of document.querySelectorAll("#bar .icon")) drawIcon(element, element.dataset.label)
+for (const element of all("#bar .icon")) drawIcon(element, element.dataset.label)
 const needSession = () => signIn(() => { localStorage.signedIn = true; start() })
 on(page, "signedOut", needSession)
 on(page, "address", follow)
@@ -134,11 +134,7 @@ for (const type of ["dragover", "dragleave", "drop"]) {
 
 // The bar
 
-// The address stays that of the view.
-on(document.querySelector(".skip"), "click", (event) => {
-  event.preventDefault()
-  timeline.element.focus()
-})
+on($("skip"), "click", () => timeline.element.focus())
 on($("signOut"), "click", async () => {
   await request("/v1/session", { method: "DELETE" }).catch(() => {})
   delete localStorage.signedIn

@@ -43,13 +43,13 @@ export function report(error) {
   if (error.status !== 401) say(error.message)
 }
 
-/// Shows a message for a while, with a button for an action.
-export function say(message, actionName, action) {
+/// Shows a message for a while, with a button if it can be undone.
+export function say(message, undo) {
   const line = make("p.card", {}, message)
-  if (action) line.append(button(actionName, () => { line.remove(); action() }))
+  if (undo) line.append(button(text("undo"), () => { line.remove(); undo() }))
   placeMessages()
   $("messages").append(line)
-  setTimeout(() => line.remove(), action ? 10000 : 6000)
+  setTimeout(() => line.remove(), undo ? 10000 : 6000)
 }
 
 /// In front of an open viewer, which is in the top layer.

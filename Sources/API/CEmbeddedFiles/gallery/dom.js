@@ -3,6 +3,7 @@
 import { text } from "./strings.js"
 
 export const $ = (id) => document.getElementById(id)
+export const all = (selector) => document.querySelectorAll(selector)
 
 /// make("div.cell", {title: "…", style: {top: "9px"}}, "text", child): the properties are the element's own.
 export function make(kind, { style, dataset, ...properties } = {}, ...children) {
@@ -17,11 +18,9 @@ export function make(kind, { style, dataset, ...properties } = {}, ...children) 
 
 export const on = (target, type, handler, options) => target.addEventListener(type, handler, options)
 
-export function button(label, action, properties) {
-  const element = make("button", { type: "button", ...properties }, label)
-  on(element, "click", action)
-  return element
-}
+/// `content` is a text, an element or a list of them.
+export const button = (content, onclick, properties) =>
+  make("button", { type: "button", onclick, ...properties }, ...[content].flat())
 
 /// Icons: paths in 24 × 24 units, by the key of their text.
 const paths = {

@@ -9,8 +9,8 @@ import { text } from "./strings.js"
 /// Operations of sliders with their parameter, and the ends of their range.
 const SLIDERS = [
   ["straighten", "degrees", -15, 15], ["exposure", "ev", -3, 3], ["brightness"], ["contrast"], ["highlights"],
-  ["shadows"], ["saturation"], ["vibrance"], ["warmth"], ["tint"], ["sharpness", "amount", 0, 1],
-  ["noiseReduction", "amount", 0, 1], ["blackAndWhite", "amount", 0, 1], ["vignette"],
+  ["shadows"], ["saturation"], ["vibrance"], ["warmth"], ["tint"], ["sharpness", "amount", 0],
+  ["noiseReduction", "amount", 0], ["blackAndWhite", "amount", 0], ["vignette"],
 ]
 /// The order in which operations are applied. The crop is drawn on the straightened and turned picture.
 const [STRAIGHTEN, ...TONES] = SLIDERS.map(([name]) => name)
@@ -176,9 +176,8 @@ function moveByKey(event) {
 }
 
 async function save(list) {
-  const adjustments = `${path}/adjustments`
   try {
-    await request(adjustments, list.length ? { method: "PUT", body: { operations: list } } : { method: "DELETE" })
+    await request(`${path}/adjustments`, list.length ? { method: "PUT", body: { operations: list } } : { method: "DELETE" })
     endEdit()
   } catch (error) { report(error) }
 }

@@ -1,6 +1,6 @@
 // The strip at the side: years of the whole list, to jump anywhere with one movement.
 
-import { $, clamp, make, on, page } from "./dom.js"
+import { $, all, clamp, make, on, page } from "./dom.js"
 import { monthName } from "./strings.js"
 import { element as timeline, layout } from "./timeline.js"
 
@@ -24,7 +24,7 @@ on(strip, "lostpointercapture", () => strip.classList.remove("active"))
 let scrollable = 1, track = 0, shown
 
 function drawYears() {
-  for (const label of strip.querySelectorAll(".year")) label.remove()
+  for (const label of all(".year")) label.remove()
   strip.hidden = layout.months.length < 2
   scrollable = Math.max(1, layout.height - timeline.clientHeight)
   track = strip.clientHeight - THUMB_HEIGHT

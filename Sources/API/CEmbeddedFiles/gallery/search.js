@@ -3,7 +3,7 @@
 
 import { visit } from "./address.js"
 import { collectionsOf, json, query } from "./api.js"
-import { $, button, make, on } from "./dom.js"
+import { $, all, button, make, on } from "./dom.js"
 import { text } from "./strings.js"
 import * as timeline from "./timeline.js"
 
@@ -90,11 +90,8 @@ async function placesOfMoments() {
 function showOptions(found) {
   clearTimeout(timer)
   list.hidden = found.length === 0
-  list.replaceChildren(...found.map((option) => {
-    const choice = button(option.name, () => choose(option))
-    choice.append(make("small", {}, text(option.kind)))
-    return make("li", {}, choice)
-  }))
+  list.replaceChildren(...found.map((option) =>
+    make("li", {}, button([option.name, make("small", {}, text(option.kind))], () => choose(option)))))
 }
 
 function choose({ name, kind, start }) {
@@ -110,7 +107,7 @@ function choose({ name, kind, start }) {
 function key(event) {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
   if (step) {
-    const stops = [input, ...list.querySelectorAll("button")]
+    const stops = [input, ...all("#words button")]
     stops.at((stops.indexOf(document.activeElement) + step) % stops.length).focus()
   } else if (event.key !== "Escape") return
   else if (!list.hidden) {

@@ -2,7 +2,7 @@
 
 import { change, post, query, rights } from "./api.js"
 import { ask, report, say } from "./dialogs.js"
-import { $, iconButton, isRightToLeft, make, on, page } from "./dom.js"
+import { $, all, iconButton, isRightToLeft, make, on, page } from "./dom.js"
 import { albums, shownAlbum } from "./sidebar.js"
 import { text } from "./strings.js"
 import * as timeline from "./timeline.js"
@@ -35,11 +35,7 @@ on(page, "selection", () => {
   }
   bar.replaceChildren(
     iconButton("clearTheSelection", () => timeline.select()), make("strong", {}, text("selected", { count })),
-    ...Object.entries(actions).map(([key, action]) => {
-      const element = iconButton(key, action, "action")
-      element.append(make("span", {}, text(key)))
-      return element
-    }))
+    ...Object.entries(actions).map(([key, action]) => iconButton(key, action, "action")))
 })
 
 /// A URL has no room for many assets. With `download`, a failure does not replace the page.
@@ -78,7 +74,7 @@ async function changeAll(assets, entry, message, back) {
   const changes = (entry) => assets.map((asset) => ({ asset, ...entry }))
   if (await act(changes(entry)) && message) {
     // The selection of that moment stays.
-    say(text(message, { count: assets.length }), text("undo"), () => perform(changes(back)).catch(report))
+    say(text(message, { count: assets.length }), () => perform(changes(back)).catch(report))
   }
 }
 
@@ -97,7 +93,7 @@ on(timeline.element, "dragstart", ({ target, dataTransfer }) => {
 
 /// In an album, pictures are also dropped before or after others: {cell, isAfter} of the cell under the pointer.
 function placeOfDrop(event) {
-  for (const cell of document.querySelectorAll(".before, .after")) cell.classList.remove("before", "after")
+  for (const cell of all(".before, .after")) cell.classList.remove("before", "after")
   const cell = event.target.closest?.(".cell")
   if (!cell || !timeline.list?.hasOwnOrder || !rights.canWrite || !event.dataTransfer.types.includes(DRAGGED)) return null
   event.preventDefault()
@@ -114,7 +110,6 @@ on(timeline.element, "drop", (event) => {
   const place = placeOfDrop(event)
   if (!place) return
   event.stopPropagation()
-  place.cell.classList.remove("before", "after")
   const assets = JSON.parse(event.dataTransfer.getData(DRAGGED)), { items, body: { collection } } = timeline.list
   // The index counts the others only.
   const before = items.slice(0, Number(place.cell.dataset.index) + (place.isAfter ? 1 : 0))

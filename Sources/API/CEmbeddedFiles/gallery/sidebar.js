@@ -4,7 +4,7 @@
 import { address, visit } from "./address.js"
 import { change, collectionsOf, json, rights, squareURL } from "./api.js"
 import { ask, report } from "./dialogs.js"
-import { $, button, iconButton, make, on, page } from "./dom.js"
+import { $, all, button, iconButton, make, on, page } from "./dom.js"
 import { FetchResult } from "./fetchresult.js"
 import { DRAGGED } from "./selection.js"
 import { dayName, text } from "./strings.js"
@@ -85,9 +85,9 @@ function row(collection, depth = 0) {
   const { localIdentifier, title, estimatedAssetCount, keyAssets: [key] = [] } = collection
   const cover = make("span.cover")
   if (key) cover.append(make("img", { alt: "", loading: "lazy", src: squareURL({ localIdentifier: key }, 80) }))
-  const opening = button("", () => open(localIdentifier), { className: "open" })
-  opening.append(
-    cover, make("span.name", {}, title), make("span.number", {}, estimatedAssetCount?.toLocaleString() ?? ""))
+  const opening = button([
+    cover, make("span.name", {}, title), make("span.number", {}, estimatedAssetCount?.toLocaleString() ?? ""),
+  ], () => open(localIdentifier), { className: "open" })
   const element = make("div.collection", { dataset: { id: localIdentifier }, style: { paddingInlineStart: `${8 + depth * 16}px` } }, opening)
   if (isOwn(collection) && rights.canWrite) {
     element.append(iconButton("rename", () => rename(collection), "small"), iconButton("delete", () => remove(collection), "small"))
@@ -109,7 +109,7 @@ function row(collection, depth = 0) {
 const open = (collection) => visit({ collection, search: null, asset: null })
 
 function markShown() {
-  for (const { dataset, firstChild } of sidebar.querySelectorAll(".collection")) {
+  for (const { dataset, firstChild } of all(".collection")) {
     firstChild.ariaCurrent = dataset.id === (address.collection ?? "")
   }
 }

@@ -51,7 +51,7 @@ export function text(key, values = {}) {
   return english[key].replace(/\{(\w+)(, plural)?\}/g, (_, name, plural) => {
     const value = values[name]
     if (plural) return value === 1 ? "1 photograph" : `${value.toLocaleString()} photographs`
-    return typeof value === "number" ? value.toLocaleString() : value ?? ""
+    return (value ?? "").toLocaleString()
   })
 }
 
@@ -82,10 +82,8 @@ export function monthOf(asset) {
 }
 
 export function bytes(count) {
-  const units = ["bytes", "KB", "MB", "GB", "TB"]
-  let unit = 0
-  while (count >= 1000 && unit < units.length - 1) { count /= 1000; unit += 1 }
-  return `${unit === 0 ? count : count.toFixed(1)} ${units[unit]}`
+  const unit = Math.max(0, Math.floor(Math.log10(count) / 3))
+  return `${(count / 1000 ** unit).toFixed(unit && 1)} ${["bytes", "KB", "MB", "GB", "TB", "PB"][unit]}`
 }
 
 export function seconds(duration) {

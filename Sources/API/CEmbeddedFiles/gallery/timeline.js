@@ -3,7 +3,7 @@
 
 import { visit } from "./address.js"
 import { client, imageURL, json, rights } from "./api.js"
-import { $, clamp, forward, make, on, page } from "./dom.js"
+import { $, all, clamp, forward, make, on, page } from "./dom.js"
 import { Layout } from "./layout.js"
 import { dayName, monthName, seconds, text } from "./strings.js"
 import { placeholderURL } from "./thumbhash.js"
@@ -72,7 +72,7 @@ function relayout() {
   const focused = document.activeElement.closest(".cell")
   formerCells = new Map([...cells.values()].map((cell) => [cell.asset.localIdentifier, cell]))
   cells.clear()
-  for (const heading of canvas.querySelectorAll("h2")) heading.remove()
+  for (const heading of all(".canvas h2")) heading.remove()
   for (const { month, top: y, left } of layout.months) {
     if (month !== null) canvas.append(make("h2", { style: { top: `${y}px`, insetInlineStart: `${left}px` } }, monthName(month)))
   }
@@ -93,7 +93,7 @@ export const markAll = () => cells.forEach(mark)
 
 /// Requests again what could not be loaded.
 export function retry() {
-  for (const cell of canvas.querySelectorAll(".missing")) {
+  for (const cell of all(".missing")) {
     cell.classList.remove("missing")
     cell.image.removeAttribute("src")
   }

@@ -6,7 +6,7 @@ import { change, client, fileURL, imageURL, json, post, query, rights, squareURL
 import { listed } from "./assets.js"
 import { details } from "./details.js"
 import { ask, placeMessages, report, say } from "./dialogs.js"
-import { $, drawIcon, forward, iconButton, make, on } from "./dom.js"
+import { $, all, drawIcon, forward, iconButton, make, on } from "./dom.js"
 import { edit, endEdit } from "./edit.js"
 import { searchFor } from "./search.js"
 import { deleteAssets, hideAssets, hideKey } from "./selection.js"
@@ -190,13 +190,11 @@ function drawLabels() {
 /// Videos that are only removed play on, and keep their connection, as pictures do.
 function clear() {
   live = null
-  for (const video of stage.querySelectorAll("video")) {
-    video.onerror = null
-    video.pause()
-    video.removeAttribute("src")
-    video.load()
+  for (const element of all(".stage :is(img, video)")) {
+    element.onerror = null
+    element.removeAttribute("src")
+    element.load?.()
   }
-  for (const image of stage.querySelectorAll("img")) image.removeAttribute("src")
   stage.replaceChildren()
 }
 

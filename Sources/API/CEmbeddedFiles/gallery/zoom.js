@@ -3,7 +3,7 @@
 
 import { imageURL, json } from "./api.js"
 import { report } from "./dialogs.js"
-import { clamp, make, on } from "./dom.js"
+import { all, clamp, make, on } from "./dom.js"
 
 const TILE = 512
 const LARGEST = 20
@@ -34,7 +34,7 @@ export function showFrame(element, shown) {
 }
 
 /// The size of a picture on the screen, in CSS pixels.
-export const fit = ({ aspectRatio }) => innerWidth / innerHeight > aspectRatio
+const fit = ({ aspectRatio }) => innerWidth / innerHeight > aspectRatio
   ? { width: innerHeight * aspectRatio, height: innerHeight } : { width: innerWidth, height: innerWidth / aspectRatio }
 
 export function place() {
@@ -66,7 +66,7 @@ function move() {
   frame.style.transform = `translate(${x}px, ${y}px) scale(${scale})`
   clearTimeout(tileTimer)
   if (scale > 1.05 && asset.mediaType === "image") tileTimer = setTimeout(() => drawTiles().catch(report), 150)
-  else for (const tile of frame.querySelectorAll(".tile")) tile.remove()
+  else for (const tile of all(".tile")) tile.remove()
 }
 
 function pan(dx, dy) {
@@ -133,7 +133,7 @@ async function drawTiles() {
     [Math.max(0, Math.floor(-start / size * count)), Math.min(count - 1, Math.floor((space - start) / size * count))]
   const [left, right] = visible(box.left, box.width, innerWidth, columns)
   const [top, bottom] = visible(box.top, box.height, innerHeight, rows)
-  const former = new Map([...frame.querySelectorAll(".tile")].map((tile) => [tile.dataset.part, tile]))
+  const former = new Map([...all(".tile")].map((tile) => [tile.dataset.part, tile]))
   for (let row = top; row <= bottom; row++) {
     for (let column = left; column <= right; column++) {
       const shares = [column / columns, row / rows, 1 / columns, 1 / rows]
