@@ -498,10 +498,29 @@ def search(tab, favourite):
     tab.until(f"{COUNT} > 10", "the end of a search")
 
 
+# The service panel: names, and what their figures look like. A dash is shown for one that is not known.
+TIME, SIZE = r"\d+ ms", r"\d+(\.\d)? (bytes|[KMGT]B)"
+FIGURES = {
+    "Until the degraded frame": TIME, "Until the final frame": TIME,
+    "Window": r"\d+–\d+: [1-9]\d* ready, \d+ pending", "Prepared, used": r"\d+, (–|\d+ %)", "From caches": r"\d+ %",
+    "Memory in use": f"{SIZE} / {SIZE}", "Frame cache": SIZE, "Resident memory": SIZE, "Waiting renders": r"\d+",
+}
+
+
+def missing_figures(tab):
+    shown = dict(tab.run("[...document.querySelectorAll('#panel dl > div')].map(row => [...row.children].map(e => e.textContent))"))
+    return [name for name, form in FIGURES.items() if not re.fullmatch(form, shown.get(name, ""))]
+
+
 def appearance(tab):
     tab.do("document.querySelector('#service').click()")
-    tab.until("document.querySelectorAll('#panel dd').length == 5 && /[1-9]\\d* ready[^]* %/.test(document.querySelector('#panel').textContent)",
-              "the service panel")
+    # Frames of another size are in no cache: a degraded one comes first.
+    tab.resize(1180, 820)
+    open_cell(tab, "document.querySelector('.cell:not(:has(.video))')")
+    tab.until(f"{PICTURE}?.naturalWidth > 99", "a picture")
+    until(lambda: not missing_figures(tab), "the service panel with all figures")
+    close_viewer(tab)
+    step("the service panel has all figures", len(FIGURES))
     for scheme in ["light", "dark"]:
         for width in [360, 1280]:
             tab.resize(width, 900, scheme)

@@ -1,10 +1,10 @@
 // The address of the page: its fragment says what is shown, as #collection=…&search=…&asset=…, so that a view can be
-// linked and reloaded, and the browser's Back and Forward change views. Requests do not contain it.
+// linked and reloaded, and the browser's Back and Forward change views.
 
 import { query } from "./api.js"
 import { $, on, page } from "./dom.js"
 
-/// Browsers limit how often the history may be changed: milliseconds until what changes often is written.
+/// Milliseconds until what changes often is written: browsers limit changes of the history.
 const PAUSE = 300
 
 /// What is shown: {collection, search, asset}, without those that are empty.
@@ -23,7 +23,7 @@ on(window, "popstate", () => {
 on($("timeline"), "scroll", ({ target }) => {
   entry.top = target.scrollTop
   update()
-}, { passive: true })
+})
 
 function read() { return Object.fromEntries(new URLSearchParams(location.hash.slice(1))) }
 

@@ -29,10 +29,8 @@ export const post = (path, body) => json(path, { method: "POST", body })
 /// Performs a change list: all of it or nothing.
 export const change = (...changes) => post("/v1/changes", { changes })
 
-export function query(parameters) {
-  const pairs = Object.entries(parameters).filter(([, value]) => (value ?? null) !== null)
-  return new URLSearchParams(pairs).toString()
-}
+export const query = (parameters) =>
+  new URLSearchParams(Object.entries(parameters).filter(([, value]) => value != null)).toString()
 
 /// None if they can't be listed: those by date may take too long.
 export const collectionsOf = async (kind) =>
@@ -41,13 +39,10 @@ export const collectionsOf = async (kind) =>
 const highDynamicRange = matchMedia("(dynamic-range: high)")
 
 /// With the content version the browser may keep a picture for a year. Gain maps are only for screens that can show them.
-export function imageURL(asset, width, height, more) {
-  const isGainMapped = asset.mediaSubtypes?.includes("photoHDR")
-  return fileURL(asset, "image", {
-    targetSize: `${Math.ceil(width)}x${Math.ceil(height)}`,
-    dynamicRange: isGainMapped ? (highDynamicRange.matches ? "preserve" : "standard") : null, ...more,
-  })
-}
+export const imageURL = (asset, width, height, more) => fileURL(asset, "image", {
+  targetSize: `${Math.ceil(width)}x${Math.ceil(height)}`,
+  dynamicRange: asset.mediaSubtypes?.includes("photoHDR") ? (highDynamicRange.matches ? "preserve" : "standard") : null, ...more,
+})
 
 export const fileURL = (asset, path = "data", more) =>
   `/v1/assets/${asset.localIdentifier}/${path}?${query({ v: asset.contentVersion, networkAccessAllowed: true, ...more })}`

@@ -15,7 +15,6 @@ import * as timeline from "./timeline.js"
 import * as uploads from "./uploads.js"
 import * as viewer from "./viewer.js"
 
-const { body } = document
 /// What the list shows: {collection, search} of the address.
 let view = null
 let list = null
@@ -34,7 +33,7 @@ async function start() {
   const [canRead, canWrite, canAdd] = ["read", "write", "add"].map((scope) => scopes.includes(scope))
   Object.assign(rights, { canRead, canWrite, canAdd: canAdd || canWrite })
   $("add").hidden = !rights.canAdd
-  body.classList.toggle("addOnly", !rights.canRead)
+  document.body.classList.toggle("addOnly", !rights.canRead)
   if (scopes.length === 0) return needSession()
   if (rights.canAdd) uploads.resume()
   if (!rights.canRead) {
@@ -122,17 +121,13 @@ function drawTitle() {
 
 on($("add"), "click", chooseFiles)
 on($("files"), "change", ({ target }) => { uploads.add(target.files); target.value = "" })
-for (const type of ["dragover", "dragleave", "drop"]) {
-  on(window, type, (event) => {
-    const { dataTransfer, relatedTarget } = event
-    if (!rights.canAdd || !dataTransfer.types.includes("Files")) return
-    event.preventDefault()
-    body.classList.toggle("dropping", type === "dragover" || (type === "dragleave" && !!relatedTarget))
-    if (type === "drop") uploads.add(dataTransfer.files)
-  })
-}
-
-// The bar
+on(window, "dragover dragleave drop", (event) => {
+  const { type, dataTransfer, relatedTarget } = event
+  if (!rights.canAdd || !dataTransfer.types.includes("Files")) return
+  event.preventDefault()
+  document.body.classList.toggle("dropping", type === "dragover" || (type === "dragleave" && !!relatedTarget))
+  if (type === "drop") uploads.add(dataTransfer.files)
+})
 
 on($("skip"), "click", () => timeline.element.focus())
 on($("signOut"), "click", async () => {

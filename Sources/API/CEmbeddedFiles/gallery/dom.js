@@ -16,7 +16,10 @@ export function make(kind, { style, dataset, ...properties } = {}, ...children) 
   return element
 }
 
-export const on = (target, type, handler, options) => target.addEventListener(type, handler, options)
+/// `types` are separated by spaces.
+export function on(target, types, handler, options) {
+  for (const type of types.split(" ")) target.addEventListener(type, handler, options)
+}
 
 /// `content` is a text, an element or a list of them.
 export const button = (content, onclick, properties) =>
@@ -56,9 +59,8 @@ export const iconButton = (key, action, className = "icon") => drawIcon(button("
 
 export const clamp = (value, low, high) => Math.min(high, Math.max(low, value))
 
-export const isRightToLeft = (element) => getComputedStyle(element).direction === "rtl"
 /// 1, or -1 where the next one is on the left.
-export const forward = (element) => isRightToLeft(element) ? -1 : 1
+export const forward = (element) => getComputedStyle(element).direction === "rtl" ? -1 : 1
 
 export class Emitter extends EventTarget {
   emit(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })) }

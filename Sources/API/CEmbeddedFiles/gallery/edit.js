@@ -1,5 +1,4 @@
-// Edits a picture. The daemon renders each state as a preview; saving stores the operations as adjustments, and the
-// original is not changed.
+// Edits a picture. The daemon renders each state as a preview; saving stores the operations as adjustments.
 
 import { client, imageURL, json, request } from "./api.js"
 import { report } from "./dialogs.js"
@@ -50,7 +49,7 @@ export async function edit(dialog, edited, whenClosed) {
   picture.removeAttribute("src")
   panel.replaceChildren()
   dialog.append(editor)
-  const { operations } = await json(`${path}/adjustments`).catch(() => null) ?? { operations: [] }
+  const { operations = [] } = await json(`${path}/adjustments`).catch(() => null) ?? {}
   const places = operations.map(({ type }) => ORDER.indexOf(type))
   // What this page would write is shown in its controls.
   const isOwn = places.every((place, index) => place >= 0 && place > (places[index - 1] ?? -1))
@@ -175,12 +174,8 @@ function moveByKey(event) {
   else crop(...step, ...step)
 }
 
-async function save(list) {
-  try {
-    await request(`${path}/adjustments`, list.length ? { method: "PUT", body: { operations: list } } : { method: "DELETE" })
-    endEdit()
-  } catch (error) { report(error) }
-}
+const save = (list) => request(
+  `${path}/adjustments`, list.length ? { method: "PUT", body: { operations: list } } : { method: "DELETE" }).then(endEdit, report)
 
 export function endEdit() {
   if (!editor.isConnected) return

@@ -94,12 +94,7 @@ export class FetchResult extends Emitter {
     this.#pause()
     await new Promise((resume) => setTimeout(resume, delay))
     if (this.isClosed || this.#stream) return
-    try {
-      await this.load()
-      this.emit("change")
-    } catch {
-      this.#restart()
-    }
+    return this.load().then(() => this.emit("change"), () => { this.#restart() })
   }
 }
 

@@ -12,7 +12,7 @@ const PREDICATE_WORDS = `
   isLongExposure isRAW isSelfPortrait keywords latitude lensModel longitude mediaSubtypes mediaType modificationDate
   originalFilename pixelHeight pixelWidth rating relativePath title uniformTypeIdentifier AND BEGINSWITH[cd] BETWEEN
   CONTAINS[cd] ENDSWITH[cd] LIKE[cd] NOT photoDepthEffect photoHDR photoLive photoPanorama photoScreenshot
-`.trim().split(/\s+/)
+`.match(/\S+/g)
 const SHOWN = 8
 /// Milliseconds without a key, before the daemon is asked.
 const PAUSE = 120
@@ -22,7 +22,7 @@ const form = $("search"), list = $("words"), { search: input } = form.elements
 let places = null
 let timer = 0
 
-on(form, "submit", (event) => { event.preventDefault(); submit() })
+on(form, "submit", submit)
 on(input, "input", () => {
   if (input.value === "") submit()
   suggestSoon()
@@ -43,7 +43,8 @@ export function showWords(words = "") {
 
 export const searchFor = (search) => visit({ search, asset: null })
 
-function submit() {
+function submit(event) {
+  event?.preventDefault()
   showOptions([])
   searchFor(input.value.trim())
 }

@@ -2,7 +2,7 @@
 
 import { change, post, query, rights } from "./api.js"
 import { ask, report, say } from "./dialogs.js"
-import { $, all, iconButton, isRightToLeft, make, on, page } from "./dom.js"
+import { $, all, forward, iconButton, make, on, page } from "./dom.js"
 import { albums, shownAlbum } from "./sidebar.js"
 import { text } from "./strings.js"
 import * as timeline from "./timeline.js"
@@ -49,16 +49,10 @@ async function perform(changes) {
 }
 
 /// Performs changes, and ends the selection. Returns whether they succeeded.
-async function act(changes) {
-  try {
-    await perform(changes)
-    timeline.select()
-    return true
-  } catch (error) {
-    report(error)
-    return false
-  }
-}
+const act = (changes) => perform(changes).then(() => {
+  timeline.select()
+  return true
+}, report)
 
 async function addToAnAlbum() {
   const known = albums()
@@ -98,7 +92,7 @@ function placeOfDrop(event) {
   if (!cell || !timeline.list?.hasOwnOrder || !rights.canWrite || !event.dataTransfer.types.includes(DRAGGED)) return null
   event.preventDefault()
   const box = cell.getBoundingClientRect()
-  return { cell, isAfter: event.clientX > box.left + box.width / 2 !== isRightToLeft(cell) }
+  return { cell, isAfter: (event.clientX - box.left - box.width / 2) * forward(cell) > 0 }
 }
 
 on(timeline.element, "dragover", (event) => {

@@ -1,5 +1,5 @@
 // Albums, folders, smart albums, years and moments. The first three are one fetch result over collections, kept current by
-// its deltas: what another tab creates appears here, and counts follow every change of the library.
+// its deltas.
 
 import { address, visit } from "./address.js"
 import { change, collectionsOf, json, rights, squareURL } from "./api.js"
@@ -117,20 +117,18 @@ function markShown() {
 /// Photographs are dropped into albums; albums into folders, or before other albums.
 function acceptDrops(element, collection) {
   const { localIdentifier, type, parent } = collection
-  for (const kind of ["dragover", "dragleave", "drop"]) {
-    on(element, kind, (event) => {
-      const { dataTransfer } = event, hasPictures = dataTransfer.types.includes(DRAGGED)
-      if (hasPictures ? type !== "album" : !dataTransfer.types.includes(DRAGGED_COLLECTION)) return
-      event.preventDefault()
-      element.classList.toggle("target", kind === "dragover")
-      if (kind !== "drop") return
-      const moved = dataTransfer.getData(DRAGGED_COLLECTION)
-      if (hasPictures) perform({ type: "addAssets", collection: localIdentifier, assets: JSON.parse(dataTransfer.getData(DRAGGED)) })
-      else if (moved === localIdentifier) return
-      else if (type === "folder") move(moved, localIdentifier, childrenOf(localIdentifier, moved).length)
-      else move(moved, parent, childrenOf(parent, moved).indexOf(collection))
-    })
-  }
+  on(element, "dragover dragleave drop", (event) => {
+    const { dataTransfer } = event, hasPictures = dataTransfer.types.includes(DRAGGED)
+    if (hasPictures ? type !== "album" : !dataTransfer.types.includes(DRAGGED_COLLECTION)) return
+    event.preventDefault()
+    element.classList.toggle("target", event.type === "dragover")
+    if (event.type !== "drop") return
+    const moved = dataTransfer.getData(DRAGGED_COLLECTION)
+    if (hasPictures) perform({ type: "addAssets", collection: localIdentifier, assets: JSON.parse(dataTransfer.getData(DRAGGED)) })
+    else if (moved === localIdentifier) return
+    else if (type === "folder") move(moved, localIdentifier, childrenOf(localIdentifier, moved).length)
+    else move(moved, parent, childrenOf(parent, moved).indexOf(collection))
+  })
 }
 
 /// Without the one that moves: an index counts the others only.

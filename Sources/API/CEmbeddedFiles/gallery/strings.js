@@ -37,12 +37,12 @@ const english = {
 /// Keys that are their texts: newAlbum is “New album”.
 const plain = `
   addPhotographs addToAnAlbum albums blackAndWhite brightness burst cancel clearTheSelection close collections compare
-  contrast crop delete details download edit exposure favourite fromCaches hide highlights keywords library live
+  contrast crop delete details download edit exposure favourite frameCache fromCaches hide highlights keywords library live
   memoryInUse moments nameOfTheAlbum nameOfTheFolder newAlbum newFolder next noiseReduction people photographs places
-  playTheLivePhoto predicate previous removeFromThisAlbum rename revertToOriginal saturation save search selection
+  playTheLivePhoto predicate previous removeFromThisAlbum rename residentMemory revertToOriginal saturation save search selection
   service shadows sharpness show showEverything signIn signOut skipToThePhotographs smartAlbums straighten suggestions
-  tint token turn undo vibrance viewer vignette waitingRenders warmth window years
-`.trim().split(/\s+/)
+  tint token turn undo untilTheDegradedFrame untilTheFinalFrame vibrance viewer vignette waitingRenders warmth window years
+`.match(/\S+/g)
 for (const key of plain) {
   english[key] = key.replace(/^.|[A-Z]/g, (letter, place) => place === 0 ? letter.toUpperCase() : ` ${letter.toLowerCase()}`)
 }
@@ -62,16 +62,16 @@ export function translate() {
   }
 }
 
-const format = (parts) => new Intl.DateTimeFormat(undefined, { ...parts, timeZone: "UTC" })
+const format = (parts) => new Intl.DateTimeFormat(undefined, { ...parts, timeZone: "UTC" }).format
 const dayFormat = format({ dateStyle: "long" })
 const momentFormat = format({ dateStyle: "full", timeStyle: "short" })
 const monthFormat = format({ month: "long", year: "numeric" })
 
 /// As the camera's clock showed it: at the picture's own offset from UTC, in minutes.
 const local = ({ creationDate, utcOffset }) => new Date(Date.parse(creationDate) + (utcOffset ?? 0) * 60000)
-export const dayName = (asset) => dayFormat.format(local(asset))
-export const momentName = (asset) => momentFormat.format(local(asset))
-export const monthName = (month) => monthFormat.format(new Date(Date.UTC(Math.floor(month / 12), month % 12, 1)))
+export const dayName = (asset) => dayFormat(local(asset))
+export const momentName = (asset) => momentFormat(local(asset))
+export const monthName = (month) => monthFormat(new Date(Date.UTC(Math.floor(month / 12), month % 12, 1)))
 /// Months since the year 0.
 export function monthOf(asset) {
   const [year, month, date] = asset.creationDate.split(/[-T]/)

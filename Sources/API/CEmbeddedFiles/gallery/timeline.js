@@ -37,7 +37,7 @@ let lastTop = 0, lastTime = 0, isFast = false
 let frame = 0, settling = 0, windowTimer = 0, reported = ""
 let hasPressed = false, ignoresClick = false
 
-on(element, "scroll", schedule, { passive: true })
+on(element, "scroll", schedule)
 on(element, "keydown", key)
 on(canvas, "click", click)
 on(canvas, "pointerdown", press)
@@ -269,19 +269,18 @@ function press({ target, button, clientX, clientY }) {
     const over = document.elementFromPoint(event.clientX, event.clientY)?.closest(".cell")
     if (over) toggle(Number(over.dataset.index), true)
   }, { signal })
-  for (const type of ["pointerup", "pointercancel"]) on(window, type, end, { signal })
+  on(window, "pointerup pointercancel", end, { signal })
 }
 
 function key(event) {
   const last = assets().length - 1
   if (last < 0) return
   const steps = {
-    ArrowRight: () => focusedIndex + forward(element), ArrowLeft: () => focusedIndex - forward(element),
-    ArrowDown: () => layout.neighbour(focusedIndex, 1), ArrowUp: () => layout.neighbour(focusedIndex, -1),
-    Home: () => 0, End: () => last,
+    ArrowRight: focusedIndex + forward(element), ArrowLeft: focusedIndex - forward(element),
+    ArrowDown: layout.neighbour(focusedIndex, 1), ArrowUp: layout.neighbour(focusedIndex, -1), Home: 0, End: last,
   }
-  if (steps[event.key]) {
-    const index = clamp(steps[event.key](), 0, last)
+  if (event.key in steps) {
+    const index = clamp(steps[event.key], 0, last)
     if (event.shiftKey) toggle(index, true)
     focus(index)
   } else if (event.key === "Enter") open(focusedIndex)

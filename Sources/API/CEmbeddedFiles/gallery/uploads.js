@@ -31,9 +31,7 @@ async function stored(work) {
     opening.onupgradeneeded = () => opening.result.createObjectStore("uploads", { keyPath: "name" })
     const database = await result(opening)
     return await result(work(database.transaction("uploads", "readwrite").objectStore("uploads"))).finally(() => database.close())
-  } catch {
-    return undefined
-  }
+  } catch {}
 }
 
 const record = (file, upload) => ({ name: nameOf(file), upload, album: file.album, ...(file.size <= KEPT && { file }) })
@@ -87,7 +85,7 @@ async function send(file, progress) {
   let { upload } = await stored((uploads) => uploads.get(nameOf(file))) ?? {}
   let offset = upload ? await offsetOf(upload) : null
   if (offset === null) {
-    const headers = { "Upload-Length": String(file.size) };
+    const headers = { "Upload-Length": file.size };
     ({ upload } = await json(`/v1/uploads?${query({ filename: file.name })}`, { method: "POST", headers }))
     await stored((uploads) => uploads.put(record(file, upload)))
     offset = 0
@@ -99,7 +97,7 @@ async function send(file, progress) {
       await request(`/v1/uploads/${upload}`, {
         method: "PATCH", body: file.slice(offset, end),
         headers: {
-          "Content-Type": "application/partial-upload", "Upload-Offset": String(offset),
+          "Content-Type": "application/partial-upload", "Upload-Offset": offset,
           "Upload-Complete": end === file.size ? "?1" : "?0",
         },
       })
@@ -117,14 +115,9 @@ async function send(file, progress) {
 }
 
 /// The bytes that the daemon has; null if it no longer knows the upload.
-async function offsetOf(upload) {
-  try {
-    return Number((await request(`/v1/uploads/${upload}`, { method: "HEAD" })).headers.get("Upload-Offset"))
-  } catch (error) {
-    if (error.status === 404) return null
-    throw error
-  }
-}
+const offsetOf = (upload) => request(`/v1/uploads/${upload}`, { method: "HEAD" }).then(
+  ({ headers }) => Number(headers.get("Upload-Offset")),
+  (error) => { if (error.status !== 404) throw error; return null })
 
 function draw(message, share) {
   section.hidden = false

@@ -8,6 +8,7 @@ import { details } from "./details.js"
 import { ask, placeMessages, report, say } from "./dialogs.js"
 import { $, all, drawIcon, forward, iconButton, make, on } from "./dom.js"
 import { edit, endEdit } from "./edit.js"
+import { measure } from "./panel.js"
 import { searchFor } from "./search.js"
 import { deleteAssets, hideAssets, hideKey } from "./selection.js"
 import { momentName, text } from "./strings.js"
@@ -114,9 +115,10 @@ function showPicture() {
   const { image } = (!isInBurst && timeline.cellAt(index)) || {}
   if (image?.complete && image.naturalWidth > 0) frame.append(make("img", { src: image.src, alt: "" }))
   // A plain <img> shows each frame of the response as it arrives, and is loaded with the first.
+  const began = performance.now()
   frame.append(make("img.picture", {
     alt: caption.textContent, draggable: false, src: asset.isAnimated ? fileURL(asset) : screenURL({ deliveryMode: "opportunistic" }),
-    onload: prepareNeighbours, onerror: () => notice("notRenderable"),
+    onload: ({ target }) => { asset.isAnimated || measure(target, began); prepareNeighbours() }, onerror: () => notice("notRenderable"),
   }))
   if (asset.mediaSubtypes.includes("photoLive")) addLiveVideo()
 }
@@ -251,10 +253,9 @@ function toggleDetails() {
   if (panel) loadDetails()
 }
 
-async function loadDetails() {
+function loadDetails() {
   const { localIdentifier } = asset
-  try {
-    const elements = await details(localIdentifier, searchFor)
+  details(localIdentifier, searchFor).then((elements) => {
     if (asset.localIdentifier === localIdentifier) panel?.replaceChildren(...elements)
-  } catch (error) { report(error) }
+  }, report)
 }

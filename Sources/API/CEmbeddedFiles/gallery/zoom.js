@@ -21,7 +21,7 @@ export function followGestures(stage, actions) {
   gestures = actions
   on(stage, "wheel", wheel, { passive: false })
   on(stage, "dblclick", ({ clientX, clientY }) => scaleTo(scale > 1 ? 1 : 3, clientX, clientY))
-  for (const type of ["pointerdown", "pointermove", "pointerup", "pointercancel"]) on(stage, type, pointer)
+  on(stage, "pointerdown pointermove pointerup pointercancel", pointer)
 }
 
 /// Shows an asset, whose pictures are in `element`.
@@ -34,8 +34,10 @@ export function showFrame(element, shown) {
 }
 
 /// The size of a picture on the screen, in CSS pixels.
-const fit = ({ aspectRatio }) => innerWidth / innerHeight > aspectRatio
-  ? { width: innerHeight * aspectRatio, height: innerHeight } : { width: innerWidth, height: innerWidth / aspectRatio }
+function fit({ aspectRatio }) {
+  const width = Math.min(innerWidth, innerHeight * aspectRatio)
+  return { width, height: width / aspectRatio }
+}
 
 export function place() {
   const { width, height } = fit(asset)
@@ -118,8 +120,8 @@ function pointer({ type, target, currentTarget, pointerId, button, clientX, clie
   else if (!isSideways && dy > PULL) gestures.pull()
 }
 
-/// Tiles of the visible part. Their level is the power of two that has at least the screen's pixels, or that of the original,
-/// which has no more. A picture that the screen shows with all its pixels needs none.
+/// Tiles of the visible part. Their level is the power of two that has at least the screen's pixels, but no more than
+/// the original. A picture that the screen shows with all its pixels needs none.
 async function drawTiles() {
   const shown = asset
   // Columns have no sizes.
