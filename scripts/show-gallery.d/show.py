@@ -63,7 +63,7 @@ def close_viewer(tab):
 
 
 def editor(tab, daemon):
-    """Straightens and crops a picture, sees the preview, saves, and reverts."""
+    """Straightens and crops a picture, sees the preview, saves, and reverts. Back asks about edits that are not saved."""
     panel = "document.querySelector('.editPanel')"
     preview = "document.querySelector('.editStage img')"
 
@@ -78,6 +78,11 @@ def editor(tab, daemon):
         tab.do("[...document.querySelectorAll('.viewerBar button')].find(b => b.title === 'Edit').click()")
         tab.until(f"{preview}?.naturalWidth > 99", "a preview")
 
+    def back(answer):
+        tab.do("history.back()")
+        tab.until("document.querySelector('#question').open", "a question about edits")
+        tab.do(f"document.querySelector('#question {answer}').click()")
+
     open_cell(tab, "document.querySelector('.cell:not(:has(.badge))')")
     tab.until(f"{PICTURE}?.naturalWidth > 99", "a picture")
     version = tab.run("document.querySelector('#viewer .picture').src.match(/v=([^&]+)/)[1]")
@@ -85,6 +90,8 @@ def editor(tab, daemon):
     before = tab.run(f"{preview}.src")
     slide("Exposure", 1)
     tab.until(f"{preview}.src !== {before!r} && {preview}.complete", "a preview of the exposure")
+    back(".buttons button")
+    tab.until(f"!document.querySelector('#question').open && {panel} && location.hash.includes('asset=')", "the editor after Cancel")
     press("Crop")
     tab.until("!document.querySelector('.cropBox').hidden", "the crop")
     tab.do("document.querySelector('.cropBox').focus()")
@@ -101,8 +108,13 @@ def editor(tab, daemon):
     edit()
     press("Revert to original")
     tab.until(f"!{panel} && {PICTURE}?.src.match(/v=([^&]+)/)[1] === {version!r}", "the reverted picture")
-    close_viewer(tab)
-    step("a picture is edited with previews, saved and reverted")
+    edit()
+    slide("Exposure", 1)
+    back(".primary")
+    tab.until(f"!{panel} && !document.querySelector('#viewer').open && !location.hash", "leaving without saving")
+    if daemon.get(f"/v1/assets/{asset}")["contentVersion"] != version:
+        raise SystemExit("edits are saved that the user left")
+    step("a picture is edited with previews, saved and reverted; Back asks first")
 
 
 def timeline(tab, other):

@@ -2,7 +2,10 @@
 // linked and reloaded, and the browser's Back and Forward change views.
 
 import { query } from "./api.js"
+import { ask } from "./dialogs.js"
 import { $, on, page } from "./dom.js"
+import { endEdit, hasEdits } from "./edit.js"
+import { text } from "./strings.js"
 
 /// Milliseconds until what changes often is written: browsers limit changes of the history.
 const PAUSE = 300
@@ -13,9 +16,16 @@ export let address = read()
 export let entry = history.state ?? {}
 let timer = 0, isLeaving = false
 
-on(window, "popstate", () => {
+on(window, "popstate", async () => {
   clearTimeout(timer)
   isLeaving = false
+  if (hasEdits) {
+    // The editor stays until the user has answered.
+    write("pushState")
+    if (!await ask(text("discardEdits"), null)) return
+    endEdit()
+    return history.back()
+  }
   address = read()
   entry = history.state ?? {}
   page.emit("address")

@@ -20,6 +20,8 @@ const SMALLEST_CROP = 0.05
 // The page has one editor. What the controls can't show is `base`, which comes first and stays; all else is `state`.
 let asset, path, closed
 let base, state, isCropping, isOriginal
+/// Whether the editor has edits that are not saved.
+export let hasEdits = false
 let running = null, timer = 0
 
 const picture = make("img", { alt: "", draggable: false })
@@ -66,6 +68,7 @@ function operations() {
 }
 
 function set(type, operation) {
+  hasEdits = true
   if (operation) state.set(type, { type, ...operation })
   else state.delete(type)
   render()
@@ -179,6 +182,7 @@ const save = (list) => request(
 
 export function endEdit() {
   if (!editor.isConnected) return
+  hasEdits = false
   resizing.disconnect()
   clearTimeout(timer)
   running?.abort()
