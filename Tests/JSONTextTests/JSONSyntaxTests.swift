@@ -29,7 +29,7 @@ struct JSONSyntaxTests {
   func comments() {
     func path(_ text: String) -> String? {
       do throws(JSONSyntaxError) {
-        try JSONSyntax.check(Array(text.utf8)) { $0.hasPrefix("//") }
+        try JSONSyntax.check(Array(text.utf8), commentPrefix: "//")
         return nil
       } catch {
         return error.path

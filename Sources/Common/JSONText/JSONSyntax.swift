@@ -47,12 +47,10 @@ package enum JSONSyntax {
   /// Checks that a text is one JSON value (RFC 8259) in UTF-8, and that no object has two members with the same name.
   /// A byte order mark at the beginning is ignored.
   ///
-  /// - Parameter isComment: whether members with this name are comments, which may be repeated.
+  /// - Parameter commentPrefix: members whose names begin with it are comments, which may be repeated.
   /// - Complexity: linear in the length of the text; no recursion.
-  package static func check(
-    _ text: [UInt8], isComment: @escaping (_ name: String) -> Bool = { _ in false }
-  ) throws(JSONSyntaxError) {
-    var checker = JSONSyntaxChecker(text: text, isComment: isComment)
+  package static func check(_ text: [UInt8], commentPrefix: String? = nil) throws(JSONSyntaxError) {
+    var checker = JSONSyntaxChecker(text: text, commentPrefix: commentPrefix)
     try checker.check()
   }
 }
@@ -67,14 +65,14 @@ private struct JSONSyntaxChecker {
   }
 
   private let text: [UInt8]
-  private let isComment: (String) -> Bool
+  private let commentPrefix: String?
   private var position = 0
   /// From the outermost to the innermost.
   private var containers: [Container] = []
 
-  init(text: [UInt8], isComment: @escaping (String) -> Bool) {
+  init(text: [UInt8], commentPrefix: String?) {
     self.text = text
-    self.isComment = isComment
+    self.commentPrefix = commentPrefix
   }
 
   private var next: UInt8? { position < text.count ? text[position] : nil }
@@ -147,7 +145,8 @@ private struct JSONSyntaxChecker {
     let name = unescaped(range)
     let object = containers.count - 1
     containers[object].name = name
-    if !isComment(name), !containers[object].names.insert(name).inserted {
+    let isComment = commentPrefix.map { name.hasPrefix($0) } ?? false
+    if !isComment, !containers[object].names.insert(name).inserted {
       throw failure(.repeatedMember(name), at: start)
     }
     skipSpace()

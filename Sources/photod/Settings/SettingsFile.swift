@@ -46,7 +46,7 @@ struct SettingsFile: Sendable {
     // The decoder also takes UTF-16 and UTF-32, which have zero bytes here.
     guard !data.contains(0) else { throw SettingsError(description: "the settings file \(path) is not UTF-8") }
     do throws(JSONSyntaxError) {
-      try JSONSyntax.check(Array(data)) { $0.hasPrefix("//") }
+      try JSONSyntax.check(Array(data), commentPrefix: "//")
     } catch {
       if case .repeatedMember = error.reason {
         throw SettingsError(description: "\(path): \(error.path) is written twice; remove one of them")
