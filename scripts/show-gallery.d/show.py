@@ -526,12 +526,20 @@ def missing_figures(tab):
 
 def appearance(tab):
     tab.do("document.querySelector('#service').click()")
-    # Frames of another size are in no cache: a degraded one comes first.
-    tab.resize(1180, 820)
-    open_cell(tab, "document.querySelector('.cell:not(:has(.video))')")
-    tab.until(f"{PICTURE}?.naturalWidth > 99", "a picture")
-    until(lambda: not missing_figures(tab), "the service panel with all figures")
-    close_viewer(tab)
+    # Frames of another size are in no cache, so a degraded one comes first, unless the final one is as quick.
+    for width in range(1180, 900, -40):
+        tab.resize(width, 820)
+        open_cell(tab, "document.querySelector('.cell:not(:has(.video))')")
+        tab.until(f"{PICTURE}?.naturalWidth > 99", "a picture")
+        end = time.monotonic() + 5
+        while missing_figures(tab) and time.monotonic() < end:
+            time.sleep(0.05)
+        missing = missing_figures(tab)
+        close_viewer(tab)
+        if not missing:
+            break
+    else:
+        raise SystemExit(f"the service panel has no {', '.join(missing)}")
     step("the service panel has all figures", len(FIGURES))
     for scheme in ["light", "dark"]:
         for width in [360, 1280]:

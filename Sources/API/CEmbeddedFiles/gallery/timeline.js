@@ -86,6 +86,8 @@ function relayout() {
   }
   for (const cell of formerCells.values()) cell.remove()
   formerCells.clear()
+  // The window ended with the handle that a delta has replaced. The viewer has its own.
+  if (!$("viewer").open) reportSoon()
   page.emit("layout")
 }
 
@@ -121,6 +123,10 @@ function scrolled(time) {
   // In a fling, placeholders are enough: pictures would arrive after their cells have gone.
   isFast = speed * 300 > element.clientHeight
   draw()
+  reportSoon()
+}
+
+function reportSoon() {
   if (windowTimer === 0) windowTimer = setTimeout(() => { windowTimer = 0; reportWindow() }, WINDOW)
 }
 
