@@ -49,15 +49,20 @@ struct AdmissionTests {
     #expect(await log.lines(1) == ["final 4"])
   }
 
+  /// Requests one of the assets and logs its deliveries.
+  private static func request(
+    _ assets: [Asset], _ number: Int, by owner: String, _ harness: ImageManagerHarness, _ log: EventLog
+  ) {
+    _ = harness.request(assets[number], named: "\(number)", owner: owner) { log.append(name($0)) }
+  }
+
   @Test("a caller may fill the queue, but what it has beyond half of it takes no place from others")
   func shares() async throws {
     let harness = ImageManagerHarness { $0.waitingJobs = 4 }
     let assets = (0..<10).map { harness.originals.add(Self.picture, named: "\($0)") }
     harness.blockRenderLane()
     let log = EventLog()
-    func request(_ number: Int, by owner: String) {
-      _ = harness.request(assets[number], named: "\(number)", owner: owner) { log.append(Self.name($0)) }
-    }
+    func request(_ number: Int, by owner: String) { Self.request(assets, number, by: owner, harness, log) }
     for number in 0..<4 { request(number, by: "greedy") }
     request(4, by: "greedy")
     #expect(await log.lines(1) == ["queueFull"])
@@ -80,9 +85,7 @@ struct AdmissionTests {
     let assets = (0..<6).map { harness.originals.add(Self.picture, named: "\($0)") }
     harness.blockRenderLane()
     let log = EventLog()
-    func request(_ number: Int, by owner: String) {
-      _ = harness.request(assets[number], named: "\(number)", owner: owner) { log.append(Self.name($0)) }
-    }
+    func request(_ number: Int, by owner: String) { Self.request(assets, number, by: owner, harness, log) }
     for number in 0..<5 { request(number, by: "greedy") }
     await harness.untilQueued(5)
     request(5, by: "other")
