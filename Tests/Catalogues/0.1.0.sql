@@ -401,6 +401,14 @@ CREATE TABLE moment (
   -- The token of its last change.
   revision INTEGER NOT NULL
 ) STRICT;
+CREATE TABLE purgedContent (
+  -- Ascends, so the oldest rows are deleted first.
+  id INTEGER PRIMARY KEY,
+  fingerprint BLOB NOT NULL,
+  -- See ContentDigest.
+  digest BLOB NOT NULL,
+  UNIQUE (fingerprint, digest)
+) STRICT;
 CREATE TABLE removedObject (
   library INTEGER NOT NULL REFERENCES library (id) ON DELETE CASCADE,
   -- As in changedObject.
@@ -840,6 +848,9 @@ CREATE TRIGGER forgetPlaceholder AFTER UPDATE OF contentVersion ON asset
     AND NEW.placeholderVersion IS NOT NEW.contentVersion
 BEGIN
   UPDATE asset SET placeholder = NULL, saliency = NULL WHERE id = NEW.id;
+END;
+CREATE TRIGGER forgetPurgedContent AFTER DELETE ON file WHEN OLD.fingerprint IS NOT NULL BEGIN
+  DELETE FROM purgedContent WHERE fingerprint = OLD.fingerprint;
 END;
 CREATE TRIGGER leaveFolder AFTER DELETE ON folderAbove BEGIN
   UPDATE folderAsset SET sources = sources - 1

@@ -84,6 +84,9 @@ final class ImportedLibrary {
       .perform([ChangeRequest(action, placeholder: placeholder)], for: .local)
   }
 
+  /// Removes everything that is in the trash for good.
+  func emptyTrash() throws { try folderFiles().purge(now: Timestamp(milliseconds: 4_000_000_000_000)) }
+
   func immich() throws -> Outcome { try run { try ImmichExport(folder: $0, includesTrash: false) } }
   func apple(zone: TimeZone = .gmt) throws -> Outcome {
     try run(zone: zone) { try AppleExport(folder: $0, makesAlbums: true, timeZone: zone) }

@@ -135,6 +135,31 @@ struct TakeoutTests {
     #expect(try library.assets().count == 2)
   }
 
+  @Test("what a user has deleted does not return after the trash was emptied, until it is imported on purpose")
+  func purged() throws {
+    let library = try ImportedLibrary()
+    for number in 1...2 {
+      try library.put(ImportedLibrary.picture(number), "Sea/\(number).jpg")
+      try library.put(["photoTakenTime": ["timestamp": "1500000000"]], "Sea/\(number).jpg.json")
+    }
+    func purgeFirst() throws {
+      let asset = try #require(try library.assets()[ImportedLibrary.digest(ImportedLibrary.picture(1))])
+      try library.perform(.deleteAsset(.existing(asset.localIdentifier)))
+      try library.emptyTrash()
+    }
+    #expect(try library.takeout().report.added == 2)
+    for _ in 1...2 {
+      try purgeFirst()
+      let outcomes = [try library.takeout(isDryRun: true), try library.takeout()]
+      for outcome in outcomes {
+        #expect((outcome.report.added, outcome.report.existing, outcome.report.deleted) == (0, 1, 1))
+        #expect(outcome.lines.contains { $0.contains("Sea/1.jpg") && $0.contains("--include-deleted") })
+      }
+      #expect(try library.takeout(includesDeleted: true).report.added == 1)
+    }
+    #expect(try library.takeout().report.existing == 2)
+  }
+
   @Test("pictures whose names differ only in the normalisation of Unicode get their own descriptions")
   func twins() throws {
     let library = try ImportedLibrary()

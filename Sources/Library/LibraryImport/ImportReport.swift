@@ -40,7 +40,7 @@ package final class ImportReport {
   /// Pictures and videos whose format photod does not read.
   package private(set) var unsupported = 0
   package private(set) var skipped = 0
-  /// Of the skipped ones: pictures and videos that are in photod's trash.
+  /// Of the skipped ones: pictures and videos that were deleted in photod.
   package private(set) var deleted = 0
   /// Imported files without a date.
   package private(set) var undated = 0
@@ -71,9 +71,10 @@ package final class ImportReport {
     notify(.unsupported(path: path))
   }
 
-  func noteDeleted(_ path: [UInt8]) {
+  func noteDeleted(_ path: [UInt8], isInTrash: Bool) {
     deleted += 1
-    noteSkip(path, "it was deleted and is in photod's trash; --include-deleted imports it")
+    let place = isInTrash ? "is in photod's trash" : "has left photod's trash"
+    noteSkip(path, "it was deleted and \(place); --include-deleted imports it")
   }
 
   func noteUndated(_ path: [UInt8]) {

@@ -1,7 +1,7 @@
 // Adds the items of an export to the library:
 //
 //     the same content is in the library   the properties that it lacks, and its albums: one change list
-//     it is in the trash                   nothing: a user has deleted it
+//     it is in the trash, or was purged    nothing: a user has deleted it
 //     otherwise
 //       copied into a staged upload, synced
 //       one change list                    the asset, its properties and its albums: all of them, or nothing
@@ -49,7 +49,7 @@ package final class LibraryImporter {
   private let report: ImportReport
   private var albums: ImportedAlbums
   private let isDryRun: Bool
-  /// What users have deleted and this import leaves out; `nil`: nothing.
+  /// The trash, if this import leaves out what users have deleted; `nil`: it leaves out nothing.
   private let trash: TrashContents?
   /// In a dry run: the contents that would have been added.
   private var seen: Set<FileFingerprint> = []
@@ -59,7 +59,7 @@ package final class LibraryImporter {
   ///   - libraryPath: the folder of the library, which must be elsewhere.
   ///   - timeZone: the zone of dates without an offset.
   ///   - isDryRun: nothing is written.
-  ///   - includesDeleted: also imports what is in photod's trash.
+  ///   - includesDeleted: also imports what was deleted in photod.
   package init(
     catalogue: Catalogue, files: LibraryFiles, folder: String, libraryPath: String, timeZone: TimeZone,
     limits: CodecLimits, isDryRun: Bool, includesDeleted: Bool = false, report: ImportReport
@@ -165,9 +165,12 @@ package final class LibraryImporter {
       if asset.localIdentifier == partner { try addSidecars(of: item, to: asset) } else { try describe(asset, item) }
       return asset.localIdentifier
     }
-    if let trash, try files.isInTrash(file, media, trash) {
-      report.noteDeleted(item.path)
-      return nil
+    if let trash {
+      let isInTrash = try files.isInTrash(file, media, trash)
+      if try isInTrash ? true : files.wasPurged(file, media) {
+        report.noteDeleted(item.path, isInTrash: isInTrash)
+        return nil
+      }
     }
     if item.metadata.date == nil, partner == nil, media.date.source == .file { report.noteUndated(item.path) }
     if isDryRun {

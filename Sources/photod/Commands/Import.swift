@@ -40,7 +40,7 @@ struct Import: AsyncParsableCommand {
   @Flag(help: "Also import what is in the trash of Google Photos or Immich.")
   var includeTrashed = false
 
-  @Flag(help: "Also import what was deleted in photod and is still in its trash.")
+  @Flag(help: "Also import what was deleted in photod.")
   var includeDeleted = false
 
   @Flag(help: "Make no albums of the folders of an Apple export.")

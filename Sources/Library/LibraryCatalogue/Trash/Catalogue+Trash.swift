@@ -215,7 +215,7 @@ extension Catalogue {
     }
   }
 
-  private func writeTrash(_ body: (Database) throws -> Void) throws(AssetSourceError) {
+  func writeTrash(_ body: (Database) throws -> Void) throws(AssetSourceError) {
     do { try pool.write(body) } catch { throw Self.translated(error) }
   }
 }

@@ -52,20 +52,28 @@ extension LibraryFiles {
     var last: Int64 = 0
     while !stop.isRaised {
       if isReadOnly { return count }
+      let start = last
+      // Read before the lock is taken: changes of the library wait for it.
+      let contents = try contents(deletedBefore: limit, after: start, stop)
+      if stop.isRaised { break }
       let lock = try acquireLock()
       defer { lock.unlock() }
       let found = try inCatalogue { catalogue throws(AssetSourceError) in
-        try catalogue.trashRecords(deletedBefore: limit, after: last, limit: Self.purgeBatch)
+        try catalogue.trashRecords(deletedBefore: limit, after: start, limit: Self.purgeBatch)
       }
       guard let end = found.last else { break }
       last = end.id
       var records: [TrashRecord] = []
-      for record in found {
+      // A record that became due meanwhile waits for the next purge.
+      for record in found where contents[record.id] != nil {
         // A file of an unmounted disk looks removed. Without its record, it would stay in its trash for good.
         if try canLocateFiles(of: record) { records.append(record) } else { kept += 1 }
       }
       if records.isEmpty { continue }
-      try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.setState(.purging, of: records) }
+      let (begun, remembered) = (records, records.flatMap { contents[$0.id] ?? [] })
+      try inCatalogue { catalogue throws(AssetSourceError) in
+        try catalogue.beginPurge(of: begun, remembering: remembered)
+      }
       for record in records {
         fault(.purging)
         try withoutBlockingOthers("\(record.identifier)") { () throws(LibraryFilesError) in
@@ -78,6 +86,30 @@ extension LibraryFiles {
     if kept > 0 { logger.notice("assets not purged: their disk can't be read", metadata: ["assets": "\(kept)"]) }
     if count > 0 { logger.info("trash purged", metadata: ["assets": "\(count)"]) }
     return count
+  }
+
+  /// The contents of the files of the next records that are due, by the rows of the records.
+  private func contents(
+    deletedBefore milliseconds: Int64, after row: Int64, _ stop: StopFlag
+  ) throws(LibraryFilesError) -> [Int64: [PurgedContent]] {
+    let records = try inCatalogue { catalogue throws(AssetSourceError) in
+      try catalogue.trashRecords(deletedBefore: milliseconds, after: row, limit: Self.purgeBatch)
+    }
+    var contents: [Int64: [PurgedContent]] = [:]
+    for record in records {
+      if stop.isRaised { break }
+      // An object would be downloaded only to be remembered.
+      contents[record.id] = bucket == nil ? record.files.compactMap { content(at: $0.trashPath) } : []
+    }
+    return contents
+  }
+
+  /// The content of a file in the trash. One that is missing or can't be read is not remembered.
+  private func content(at path: [UInt8]) -> PurgedContent? {
+    guard let file = try? root.open(path), file.isRegularFile, let fingerprint = try? FileFingerprint(of: file),
+      let digest = try? ContentDigest(of: file)
+    else { return nil }
+    return PurgedContent(fingerprint: fingerprint, digest: digest)
   }
 
   /// Deletes the files of an asset, then its record.

@@ -1,5 +1,5 @@
 // Finds assets by content: an upload of a file that the library has adds no asset, and an import leaves out what is in
-// the trash.
+// the trash or was purged from it.
 
 import LibraryCatalogue
 import LibraryFolder
@@ -41,6 +41,17 @@ extension LibraryFiles {
       if try hasSameBytes(file, at: path) { return true }
     }
     return false
+  }
+
+  /// Whether a file with the same content was purged, and none has come into the library and left it since.
+  package func wasPurged(_ file: LibraryFile, _ media: ProbedMedia) throws(LibraryFilesError) -> Bool {
+    guard let fingerprint = media.fingerprint else { return false }
+    let digests = try inCatalogue { catalogue throws(AssetSourceError) in
+      try catalogue.purgedContents(with: fingerprint)
+    }
+    // Few files are read a second time. One that can't be read is reported when it is copied.
+    guard !digests.isEmpty, let digest = try? ContentDigest(of: file) else { return false }
+    return digests.contains(digest)
   }
 
   private func hasSameBytes(_ file: LibraryFile, at path: [UInt8]) throws(LibraryFilesError) -> Bool {

@@ -46,5 +46,20 @@ extension CatalogueSchema {
       isKeyAsset INTEGER NOT NULL CHECK (isKeyAsset IN (0, 1)),
       PRIMARY KEY (trash, collection)
     ) STRICT, WITHOUT ROWID;
+
+    -- The contents of the files that were purged last, by which an import leaves them out; without a date and a name.
+    CREATE TABLE purgedContent (
+      -- Ascends, so the oldest rows are deleted first.
+      id INTEGER PRIMARY KEY,
+      fingerprint BLOB NOT NULL,
+      -- See ContentDigest.
+      digest BLOB NOT NULL,
+      UNIQUE (fingerprint, digest)
+    ) STRICT;
+    -- The same file had come back, and leaves again: by the trash, which remembers it at the next purge, or removed by
+    -- another program. Not when it comes, which would slow down every scan.
+    CREATE TRIGGER forgetPurgedContent AFTER DELETE ON file WHEN OLD.fingerprint IS NOT NULL BEGIN
+      DELETE FROM purgedContent WHERE fingerprint = OLD.fingerprint;
+    END;
     """
 }

@@ -6,7 +6,7 @@
 //     +Collections      smart albums, albums and folders, their members, and which of them each library has
 //     +Moments          moments of each library
 //     +Changes          the history of changes, and the token of each library
-//     +Trash            assets in the trash
+//     +Trash            assets in the trash, and the contents of purged files
 //     +FormerContents   contents that no asset has any more
 //     +Search           the words of assets, their index, and the queue of what must be indexed again
 //     +Uploads          staged uploads
