@@ -1,5 +1,6 @@
 // The parts of Composition for commands other than `serve`, and the scanners that both use.
 
+import DiskCache
 import Foundation
 import LibraryCatalogue
 import LibraryFiles
@@ -37,6 +38,12 @@ extension Composition {
     CatalogueCheck(catalogue: try Catalogue(reading: dataFolder), directory: try settings.libraryPath())
   }
 
+  /// The paths of folders that were found in the places of cache entries, and that photod keeps.
+  func displacedFolders() -> [String] {
+    let cache = ImageServices.diskCacheFolder(in: dataFolder)
+    return DiskStore.displacedNames(in: cache).map { "\(cache)/\($0)" }
+  }
+
   func repair() -> CatalogueRepair {
     CatalogueRepair(dataFolder: dataFolder, removing: RemovalLimit(percent: settings.scan.maximumRemovalPercent))
   }
@@ -48,7 +55,7 @@ extension Composition {
   ///   - folder: the folder of an export.
   ///   - isDryRun: the catalogue is opened read-only.
   ///   - scratch: a folder for an empty catalogue, which takes the place of the library's.
-  ///   - includesDeleted: also imports what is in photod's trash.
+  ///   - includesDeleted: also imports what was deleted in photod.
   func importer(
     of folder: String, isDryRun: Bool, emptyCatalogueIn scratch: String?, includesDeleted: Bool,
     _ report: ImportReport

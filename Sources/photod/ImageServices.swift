@@ -90,10 +90,13 @@ struct ImageServices: Sendable {
     return min(512 << 20, Int(clamping: ProcessInfo.processInfo.physicalMemory / 4))
   }
 
+  /// The folder of the disk cache.
+  static func diskCacheFolder(in dataFolder: String) -> String { dataFolder + "/cache" }
+
   private static func diskStore(_ settings: Settings, _ dataFolder: String) -> DiskStore? {
     guard settings.cache.diskBytes > 0 else { return nil }
     return DiskStore(
-      folder: dataFolder + "/cache", capacityBytes: Int64(settings.cache.diskBytes), epochs: FrameStore.epochs,
-      logger: Logger(label: "cache"))
+      folder: diskCacheFolder(in: dataFolder), capacityBytes: Int64(settings.cache.diskBytes),
+      epochs: FrameStore.epochs, logger: Logger(label: "cache"))
   }
 }

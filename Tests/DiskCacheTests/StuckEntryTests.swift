@@ -63,6 +63,22 @@ struct StuckEntryTests {
     #expect(try displaced(in: cache).count == 1)
   }
 
+  @Test("each start logs once that folders were moved aside, and they can be named")
+  func displacedFolders() throws {
+    let cache = try TemporaryCache()
+    #expect(DiskStore.displacedNames(in: cache.folder) == [])
+    let names = ["displaced-1f", "displaced-a"]
+    for name in names + ["displaced-mine", "other"] { try cache.put([1], name + "/inside") }
+    for start in 1...2 {
+      let store = cache.open()
+      store.keep(1)
+      store.close()
+      #expect(cache.lines == Array(repeating: "warning disk cache has folders that are not its own", count: start))
+    }
+    #expect(DiskStore.displacedNames(in: cache.folder) == names)
+    for name in names { #expect(cache.contents(name + "/inside") == [1]) }
+  }
+
   /// Lets the first removals of files fail.
   private func refuseRemovals(_ count: Int, in cache: TemporaryCache) {
     let left = Shared(count)

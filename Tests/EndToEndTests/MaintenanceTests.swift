@@ -38,6 +38,12 @@ struct MaintenanceTests {
     let options = ["--library", daemon.library, "--data", daemon.data]
     let same = try TestDaemon.run(["check"] + options)
     #expect(same.status == 0 && same.output == "checked 2 files: no difference\n", "\(same)")
+    let folder = daemon.data + "/cache/displaced-1f"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let displaced = try TestDaemon.run(["check"] + options)
+    #expect(displaced.status == 0, "\(displaced)")
+    #expect(displaced.output == same.output + "not of the disk cache: \(folder)\n", "\(displaced)")
+    try FileManager.default.removeItem(atPath: folder)
     unlink(daemon.library + "/a.jpg")
     try TestDaemon.Files(root: daemon.library).put(picture + [0], "b\nc.jpg")
     try TestDaemon.Files(root: daemon.library).put(picture, "d e.jpg")

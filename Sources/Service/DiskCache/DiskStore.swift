@@ -112,6 +112,12 @@ package final class DiskStore: Sendable {
   /// store is then off. A process that ends without `close` loses only the waiting entries.
   package func close() { writer.close() }
 
+  /// The names of what an earlier or present store of this folder found in the places of its entries, moved aside and
+  /// kept, in order. Neither creates nor locks the folder.
+  package static func displacedNames(in folder: String) -> [String] {
+    CacheFolder(path: folder, environment: .system).displacedNames()
+  }
+
   /// Waits until nothing is left to write or remove, or the disk is not writable. For tests and benchmarks.
   package func waitUntilIdle() { writer.waitUntilIdle() }
 

@@ -13,6 +13,8 @@ struct Check: AsyncParsableCommand {
       Prints one line for each difference, with its kind and path, and a summary. Changes nothing; safe while a daemon \
       runs. In a path, \\xHH is a byte that is not printable text, and two backslashes stand for one.
 
+      Then names the folders that photod found in places of the disk cache and moved aside, which are no differences.
+
       With --repair, and if there are differences: copies the catalogue, corrects everything in it that follows from \
       other rows, scans the library, and checks again. Originals are never changed. No daemon may run meanwhile.
 
@@ -74,6 +76,7 @@ struct Check: AsyncParsableCommand {
       "checked \(summary.files) files: "
         + (summary.differences == 0 ? "no difference" : "\(summary.differences) differences (\(found))")
         + (summary.changedDuringCheck ? "; the library changed meanwhile" : ""))
+    for folder in composition.displacedFolders() { print("not of the disk cache: \(folder)") }
     return summary.differences
   }
 

@@ -25,6 +25,7 @@ enum EntryRemoval: Sendable {
 
 struct CacheFolder: Sendable {
   private static let indexName = "index.sqlite"
+  private static let displacedPrefix = "displaced-"
 
   let path: String
   private let root: [UInt8]
@@ -144,7 +145,7 @@ struct CacheFolder: Sendable {
       if code == EISDIR || code == EPERM {
         if rmdir(place) == 0 { return .removed }
         let number = UInt64.random(in: 0...UInt64.max)
-        if rename(place, path("displaced-\(String(number, radix: 16))")) == 0 { return .displaced }
+        if rename(place, path(Self.displacedPrefix + String(number, radix: 16))) == 0 { return .displaced }
         code = errno
       }
     }
@@ -158,6 +159,15 @@ struct CacheFolder: Sendable {
   /// The path of an entry's file, for the log.
   func description(of name: EntryName) -> String {
     String(decoding: path(name).dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  /// The names of what was moved out of entries' places, in order; empty if the folder can't be read.
+  func displacedNames() -> [String] {
+    let names = (try? names(in: terminated(root[...]))) ?? []
+    return names.map { String(decoding: $0, as: UTF8.self) }.filter { name in
+      name.hasPrefix(Self.displacedPrefix)
+        && UInt64(name.dropFirst(Self.displacedPrefix.count), radix: 16) != nil
+    }.sorted()
   }
 
   /// Removes a partial file that a kill left.

@@ -15,8 +15,8 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// `@unchecked Sendable` because `index`, `lock`, `sweep`, `isOpenRecorded` and `hasLoggedStuckFile` are used only on
-/// the queue, which `open`, `turn` and `end` assert.
+/// `@unchecked Sendable` because `index`, `lock`, `sweep`, `isOpenRecorded`, `hasLoggedStuckFile` and
+/// `hasLoggedDisplaced` are used only on the queue, which `open`, `turn` and `end` assert.
 final class DiskWriter: @unchecked Sendable {
   /// Limits SQLite's journal: each row changes two or three pages of it.
   private static let entriesPerTransaction = 512
@@ -37,6 +37,7 @@ final class DiskWriter: @unchecked Sendable {
   /// The index records that it is open.
   private var isOpenRecorded = false
   private var hasLoggedStuckFile = false
+  private var hasLoggedDisplaced = false
 
   init(
     folder: CacheFolder, capacityBytes: Int64, epochs: DiskStore.Epochs, limits: DiskStoreLimits, logger: Logger,
@@ -157,6 +158,7 @@ final class DiskWriter: @unchecked Sendable {
     lock = nil
     lock = try folder.lock()
     folder.removePartial()
+    logDisplaced()
     let index: DiskIndex
     do { index = try folder.openIndex() } catch {
       guard case .indexDamaged(let reason) = DiskFault(error) else { throw error }
@@ -275,6 +277,17 @@ final class DiskWriter: @unchecked Sendable {
     if hasLoggedStuckFile { return }
     hasLoggedStuckFile = true
     logger.warning("cache entry not removable", metadata: ["path": "\(folder.description(of: name))"])
+  }
+
+  /// Once, when the folder is opened first: what was moved aside stays until a user removes it.
+  private func logDisplaced() {
+    if hasLoggedDisplaced { return }
+    hasLoggedDisplaced = true
+    let count = folder.displacedNames().count
+    if count == 0 { return }
+    logger.warning(
+      "disk cache has folders that are not its own",
+      metadata: ["count": "\(count)", "paths": "\(folder.path)/displaced-*"])
   }
 
   private func checkSpace(for batch: WriteBuffer.Batch) throws(DiskFault) {
