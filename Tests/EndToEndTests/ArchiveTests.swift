@@ -176,24 +176,63 @@ struct ArchiveTests {
     let target = try Self.target(["a.jpg", "b.jpg"], daemon)
     let before = try daemon.get(target, method: "HEAD")
     let length = try #require(before["Content-Length"].flatMap { Int($0) })
+    let received = try Self.received(target, daemon) {
+      #expect(truncate(daemon.library + "/a.jpg", 1 << 20) == 0)
+    }
+    #expect(received.count < length)
+    let after = try daemon.get(target)
+    #expect(after["ETag"] != before["ETag"])
+    #expect(try Self.entries(after.body).map(\.name) == ["b.jpg", "photod-errors.txt"])
+  }
+
+  /// The response to a GET, with a step after the first 100,000 bytes.
+  private static func received(
+    _ target: String, _ daemon: TestDaemon, during step: () throws -> Void
+  ) throws -> [UInt8] {
     let socket = try daemon.connection()
     defer { close(socket) }
     let request = Array("GET \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)
     try #require(send(socket, request, request.count, Int32(MSG_NOSIGNAL)) == request.count)
-    var received = 0
+    var received: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 65_536)
     func read() -> Bool {
       let count = recv(socket, &chunk, chunk.count, 0)
-      received += max(0, count)
+      received += chunk[..<max(0, count)]
       return count > 0
     }
-    while received < 100_000 { try #require(read()) }
-    #expect(truncate(daemon.library + "/a.jpg", 1 << 20) == 0)
+    while received.count < 100_000 { try #require(read()) }
+    try step()
     while read() {}
-    #expect(received < length)
+    return received
+  }
+
+  @Test("a file whose mode or links change during the transfer is sent to its end, as is one that was not begun")
+  func touched() throws {
+    let daemon = try TestDaemon(unwatched: {
+      try $0.put(Self.large(24 << 20), "a.jpg")
+      try $0.put(Self.picture(80), "b.jpg")
+    })
+    let target = try Self.target(["a.jpg", "b.jpg"], daemon) + "&includeLocation=true"
+    let before = try daemon.get(target, method: "HEAD")
+    let received = try Self.received(target, daemon) {
+      #expect(chmod(daemon.library + "/a.jpg", 0o640) == 0)
+      #expect(link(daemon.library + "/b.jpg", daemon.library + "/.b.jpg") == 0)
+    }
+    let answer = try TestDaemon.parsed(received)
     let after = try daemon.get(target)
-    #expect(after["ETag"] != before["ETag"])
-    #expect(try Self.entries(after.body).map(\.name) == ["b.jpg", "photod-errors.txt"])
+    let isSame = answer.body == after.body
+    #expect(answer["ETag"] == before["ETag"] && after["ETag"] != before["ETag"] && isSame)
+  }
+
+  @Test("a file that was written in place before the place that is sent ends the transfer, with its old time too")
+  func writtenDuringTransfer() throws {
+    let daemon = try TestDaemon(unwatched: { try $0.put(Self.large(24 << 20), "a.jpg") })
+    let target = try Self.target(["a.jpg"], daemon) + "&includeLocation=true"
+    let before = try daemon.get(target, method: "HEAD")
+    let length = try #require(before["Content-Length"].flatMap { Int($0) })
+    let received = try Self.received(target, daemon) { try daemon.rewrite("a.jpg", [9, 9, 9], at: 50_000) }
+    #expect(received.count < length)
+    #expect(try daemon.get(target, method: "HEAD")["ETag"] != before["ETag"])
   }
 
   @Test("a file that was written in place and got its old time back gives another archive, with its own checksum")

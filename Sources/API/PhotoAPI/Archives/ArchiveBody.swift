@@ -12,11 +12,17 @@ import ZipFormat
 /// Files are read in pieces, changed by their overlays, and added to the CRC on the way. Each file is compared with the
 /// plan when it is opened, and checked after each read: one that changed ends the transfer, and its plan is dropped, so
 /// the next request gets another entity tag.
+///
+/// A file of which only the ctime changed, as by chmod or a new link, may have been written in place and got its time
+/// back. It is sent if this transfer sends all of it, if the bytes that it has sent are still those of the file, and if
+/// no other transfer of the plan has sent a file with another CRC. Its plan is dropped too.
 final class ArchiveBody: BodySource {
   /// Maximum length of a piece that is read from a file.
   static let pieceBytes: Int64 = 256 << 10
   /// Records of the central directory are sent in segments of about this length.
   private static let recordBytes = 16 << 10
+  /// How often a transfer reads again what it has sent of a file.
+  private static let maximumRereads = 16
 
   private let plan: ArchivePlan
   private let range: Range<Int64>
@@ -36,6 +42,9 @@ final class ArchiveBody: BodySource {
     /// Of the first `hashed` bytes of the file.
     var crc = CRC32()
     var hashed: Int64 = 0
+    /// The CRCs of files whose ctime is not the plan's.
+    var touchedChecksums: [Int: UInt32] = [:]
+    var rereads = 0
   }
 
   /// - Parameter range: within the archive.
@@ -96,31 +105,63 @@ final class ArchiveBody: BodySource {
 
   private func content(_ index: Int, _ range: Range<Int64>, _ state: inout State) throws(BodySourceError) -> [UInt8] {
     if isErrors(index) { return Array(plan.errors[Int(range.lowerBound)..<Int(range.upperBound)]) }
+    let size = plan.layout.size(index)
     if state.file?.index != index {
-      state.file = (index, try open(index))
+      state.file = (index, try open(index, acceptsTouched: range == 0..<size))
       state.crc = CRC32()
       state.hashed = 0
     }
     guard let opened = state.file?.opened else { throw .fileChanged }
     let end = min(range.upperBound, range.lowerBound + Self.pieceBytes)
     let start = plan.files.resource(index).range.lowerBound
-    let bytes = try read(opened, start + range.lowerBound..<start + end)
+    let piece = start + range.lowerBound..<start + end
+    let bytes: [UInt8]
+    do throws(BodySourceError) {
+      bytes = try read(opened, piece)
+    } catch {
+      guard case .fileChanged = error, state.hashed == range.lowerBound, range.upperBound == size else { throw error }
+      bytes = try read(reopen(index, opened, &state), piece)
+    }
     if state.hashed == range.lowerBound {
       state.crc.update(bytes)
       state.hashed = end
+      if end == size { try keepChecksum(index, &state) }
     }
     return bytes
   }
 
-  private func open(_ index: Int) throws(BodySourceError) -> ServableOriginal {
+  /// Opens a file again of which only the ctime has changed. The bytes sent so far must still be those of the file.
+  private func reopen(
+    _ index: Int, _ opened: ServableOriginal, _ state: inout State
+  ) throws(BodySourceError) -> ServableOriginal {
+    let again = try open(index, acceptsTouched: true)
+    let isTouched = files.changeTime(of: again) != files.changeTime(of: opened)
+    guard isTouched, state.rereads < Self.maximumRereads else { throw .fileChanged }
+    state.rereads += 1
+    let start = plan.files.resource(index).range.lowerBound
+    let crc = try checksum(of: again, start..<start + state.hashed)
+    guard crc == state.crc.value else { throw .fileChanged }
+    state.file = (index, again)
+    return again
+  }
+
+  /// - Parameter acceptsTouched: whether the ctime may be another one than that of the plan.
+  private func open(_ index: Int, acceptsTouched: Bool = false) throws(BodySourceError) -> ServableOriginal {
     let opened: ServableOriginal
     do throws(OriginalFiles.Failure) {
       opened = try files.open(plan.files.resource(index), includesLocation: plan.includesLocation)
     } catch {
       throw .fileChanged
     }
-    guard files.changeTime(of: opened) == plan.files.changed(index) else { throw .fileChanged }
+    if isTouched(opened, index) {
+      guard acceptsTouched else { throw .fileChanged }
+      plans.drop(plan)
+    }
     return opened
+  }
+
+  private func isTouched(_ opened: ServableOriginal, _ index: Int) -> Bool {
+    files.changeTime(of: opened) != plan.files.changed(index)
   }
 
   private func read(
@@ -153,14 +194,18 @@ final class ArchiveBody: BodySource {
     if isErrors(index) { return CRC32(plan.errors).value }
     let size = plan.layout.size(index)
     let key = memoKey(index)
-    if state.file?.index == index, state.hashed == size {
-      memo.keep(state.crc.value, key)
-      return state.crc.value
-    }
-    if let known = memo.value(key) { return known }
-    let opened = try open(index)
+    if state.file?.index == index, state.hashed == size { return state.crc.value }
+    if let known = state.touchedChecksums[index] ?? memo.value(key) { return known }
+    let crc = try checksum(of: open(index), plan.files.resource(index).range)
+    memo.keep(crc, key)
+    return crc
+  }
+
+  /// The CRC of a range of a file, by reading it.
+  private func checksum(
+    of opened: ServableOriginal, _ range: Range<Int64>
+  ) throws(BodySourceError) -> UInt32 {
     var crc = CRC32()
-    let range = plan.files.resource(index).range
     var position = range.lowerBound
     while position < range.upperBound {
       if isCancelled.load(ordering: .relaxed) { throw .readFailed(code: ECANCELED) }
@@ -168,8 +213,16 @@ final class ArchiveBody: BodySource {
       crc.update(try read(opened, position..<end))
       position = end
     }
-    memo.keep(crc.value, key)
     return crc.value
+  }
+
+  /// Keeps the CRC of the open file, all of which was read. Other transfers of the plan use it only if the file has the
+  /// ctime of the plan.
+  private func keepChecksum(_ index: Int, _ state: inout State) throws(BodySourceError) {
+    let crc = state.crc.value
+    guard let opened = state.file?.opened, isTouched(opened, index) else { return memo.keep(crc, memoKey(index)) }
+    if let former = memo.value(memoKey(index)), former != crc { throw .fileChanged }
+    state.touchedChecksums[index] = crc
   }
 
   /// Records of the central directory. Ends the segment after a record whose file had to be read.
@@ -179,7 +232,7 @@ final class ArchiveBody: BodySource {
     while position < range.upperBound, bytes.count < Self.recordBytes {
       guard case (.record(let index), let place) = plan.layout.part(at: position) else { break }
       let isKnown =
-        isErrors(index) || memo.value(memoKey(index)) != nil
+        isErrors(index) || state.touchedChecksums[index] != nil || memo.value(memoKey(index)) != nil
       if !isKnown, !bytes.isEmpty { break }
       let record = plan.layout.record(index, crc: try checksum(index, &state))
       let end = min(place.upperBound, range.upperBound)
