@@ -1,4 +1,5 @@
 import Logging
+import PhotoAPI
 
 #if canImport(Glibc)
   import Glibc
@@ -52,9 +53,11 @@ enum DescriptorLimit {
     let loops = 4 * workers(settings.http.eventLoops)
     // The file on its way and its folder; a staged upload has another one.
     let uploads = 3 * settings.uploads.limits.concurrent
+    // Files of forms with a digest. One with a temporary name has its folder open too.
+    let heldFiles = 2 * UploadLimits.heldFiles
     let archives = 2 * settings.archives.concurrent
     let store = RemoteLocation.isRemote(settings.library) ? 2 * settings.remote.limits.transfers.connections : 0
-    return fixed + renders + decoders + loops + uploads + archives + store
+    return fixed + renders + decoders + loops + uploads + heldFiles + archives + store
   }
 
   /// Raises the soft limit as far as the system allows, and never lowers it. Returns the limit in force; `nil` if it is

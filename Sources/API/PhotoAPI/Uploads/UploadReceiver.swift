@@ -23,9 +23,10 @@ final class UploadReceiver: Sendable {
     /// `nil`: the sender announced none.
     var digest: BodyDigest?
     /// The parts of a form with a digest: nothing is stored before the whole body matches it.
-    var heldParts: [ReceivedPart] = []
-    /// The file that is being received.
+    var heldParts: [(part: ReceivedPart, place: HeldFilePlace?)] = []
+    /// The file that is being received, and its place if its form has a digest.
     var file: IncomingFile?
+    var place: HeldFilePlace?
     var name: String?
     /// A part with an empty filename and no bytes so far: browsers send it when no file was selected.
     var isEmptyPart = false
@@ -96,6 +97,7 @@ final class UploadReceiver: Sendable {
         } catch {
           // Discards the unfinished file, and those that are not stored.
           state.file = nil
+          state.place = nil
           state.heldParts = []
           return state.results.response(to: error)
         }
@@ -174,6 +176,7 @@ final class UploadReceiver: Sendable {
 
   private func beginPart(_ part: MultipartPart, _ state: inout State) throws(Problem) {
     state.file = nil
+    state.place = nil
     state.partProblem = nil
     state.isEmptyPart = false
     state.fieldBytes = 0
@@ -181,13 +184,15 @@ final class UploadReceiver: Sendable {
     // A form field, such as a text, is ignored: it must not fail the files of the form.
     guard let name = part.filename else { return }
     state.isEmptyPart = name.isEmpty
-    guard state.fileCount < route.limits.files else {
+    let limit = state.digest == nil ? route.limits.files : min(route.limits.files, UploadLimits.heldFiles)
+    guard state.fileCount < limit else {
       state.name = name
       // Files beyond the limit have results too, but their number is bounded.
-      if state.fileCount >= 2 * route.limits.files { throw .tooManyFiles(limit: route.limits.files) }
-      state.partProblem = .tooManyFiles(limit: route.limits.files)
+      if state.fileCount >= 2 * limit { throw .tooManyFiles(limit: limit) }
+      state.partProblem = .tooManyFiles(limit: limit)
       return
     }
+    if state.digest != nil { state.place = try route.holdFile() }
     try beginFile(named: name, length: nil, &state)
   }
 
@@ -202,7 +207,7 @@ final class UploadReceiver: Sendable {
   }
 
   private func endPart(_ state: inout State) {
-    let received = state.file.take()
+    let (received, place) = (state.file.take(), state.place.take())
     if state.isEmptyPart { return }
     let part: ReceivedPart
     if let problem = state.partProblem.take() {
@@ -212,7 +217,11 @@ final class UploadReceiver: Sendable {
     } else {
       return
     }
-    if state.digest == nil { store(part, &state) } else { state.heldParts.append(part) }
+    if state.digest == nil {
+      store(part, &state)
+    } else {
+      state.heldParts.append((part, received == nil ? nil : place))
+    }
   }
 
   private func store(_ part: ReceivedPart, _ state: inout State) {
@@ -238,8 +247,8 @@ final class UploadReceiver: Sendable {
     case .multipart(let parser):
       try mappingParserErrors { () throws(MultipartError) in try parser.finish() }
       while !state.heldParts.isEmpty {
-        let part = state.heldParts.removeFirst()
-        store(part, &state)
+        let held = state.heldParts.removeFirst()
+        store(held.part, &state)
       }
       return try state.results.response(for: principal)
     case .json(_, let bytes):

@@ -20,6 +20,8 @@ package struct UploadLimits: Sendable, Hashable {
   package var files: Int
   /// Maximum number of concurrent upload requests.
   package var concurrent: Int
+  /// Maximum number of files of all forms with a digest together: they stay open until their form has arrived.
+  package static let heldFiles = 256
 
   package init(fileBytes: Int64 = 4 << 30, files: Int = 100, concurrent: Int = 16) {
     self.fileBytes = fileBytes
@@ -37,6 +39,7 @@ final class UploadRoute: Sendable {
   /// Called after a request that has added assets.
   let picturesAdded: @Sendable () -> Void
   private let activeUploads = Atomic<Int>(0)
+  private let heldFiles = Atomic<Int>(0)
 
   /// - Parameter queue: queue that writes files. It runs as many jobs at once as there may be concurrent uploads.
   init(
@@ -77,6 +80,29 @@ final class UploadRoute: Sendable {
   }
 
   func uploadEnded() { activeUploads.subtract(1, ordering: .relaxed) }
+
+  /// Takes a place for a file that stays open until its form has arrived. Throws 503 if no place is free.
+  func holdFile() throws(Problem) -> HeldFilePlace {
+    guard heldFiles.add(1, ordering: .relaxed).newValue <= UploadLimits.heldFiles else {
+      heldFiles.subtract(1, ordering: .relaxed)
+      throw Problem(
+        503, "overloaded", "Too many files of forms at once",
+        detail: "Forms with a checksum keep at most \(UploadLimits.heldFiles) files open. Retry after a moment.",
+        fields: ["Retry-After": "5"])
+    }
+    return HeldFilePlace(self)
+  }
+
+  fileprivate func fileReleased() { heldFiles.subtract(1, ordering: .relaxed) }
+}
+
+/// A place among the files that stay open until their form has arrived. It becomes free with this value.
+final class HeldFilePlace: Sendable {
+  private let route: UploadRoute
+
+  fileprivate init(_ route: UploadRoute) { self.route = route }
+
+  deinit { route.fileReleased() }
 }
 
 extension Problem {
@@ -89,6 +115,7 @@ extension Problem {
   static func tooManyFiles(limit: Int) -> Problem {
     Problem(
       413, "too-many-files", "Too many files",
-      detail: "One request may have at most \(limit) files (upload.filesPerRequest). Send the others in another one.")
+      detail: "One request may have at most \(limit) files (upload.filesPerRequest; \(UploadLimits.heldFiles) with a "
+        + "checksum). Send the others in another one.")
   }
 }
