@@ -245,7 +245,6 @@ struct ArchiveTests {
     let target = try Self.target(["a.jpg", "b.jpg"], daemon) + "&includeLocation=true"
     let before = try daemon.get(target)
     try daemon.rewrite("a.jpg", [9, 9, 9], at: 500_000)
-    // The plan of the former file ends here.
     let rest = "Range: bytes=\(before.body.count - 400)-\r\nIf-Range: \(before["ETag"] ?? "")\r\n"
     _ = try daemon.send("GET \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     let after = try daemon.send("GET \(target) HTTP/1.1\r\nHost: localhost\r\n\(rest)Connection: close\r\n\r\n")
@@ -254,6 +253,43 @@ struct ArchiveTests {
     let entry = try #require(try Self.entries(answer.body).first)
     let isRewritten = entry.bytes[500_000..<500_003].elementsEqual([9, 9, 9])
     #expect(entry.name == "a.jpg" && isRewritten)
+  }
+
+  @Test("the next archive has a file with another mode, and one that was deleted and restored, and another entity tag")
+  func touched() throws {
+    let daemon = try TestDaemon(unwatched: Self.put)
+    let target = try Self.target(daemon)
+    let asset = try daemon.identifier("a/IMG_1.jpg")
+    var tags = [try daemon.get(target)["ETag"]]
+    func expectWholeArchive(_ what: String) throws {
+      let answer = try daemon.get(target)
+      #expect(answer.status == 200, "\(what)")
+      let entries = try Self.entries(answer.body)
+      let isEqual = entries.map(\.bytes) == Self.files.map(\.bytes)
+      #expect(isEqual && !tags.contains(answer["ETag"]), "\(what)")
+      #expect(try daemon.get(target)["ETag"] == answer["ETag"], "\(what)")
+      tags.append(answer["ETag"])
+    }
+    #expect(chmod(daemon.library + "/b/img_1.JPG", 0o640) == 0)
+    try expectWholeArchive("another mode")
+    for type in ["deleteAsset", "restoreAsset"] {
+      let change = #"{"changes": [{"type": "\#(type)", "asset": "\#(asset)"}]}"#
+      #expect(try daemon.post("/v1/changes", change).status == 200, "\(type)")
+    }
+    try expectWholeArchive("deleted and restored")
+  }
+
+  @Test("the rest of an archive whose next file has changed is the whole new archive")
+  func changedBeforeTheRest() throws {
+    let daemon = try TestDaemon(unwatched: { try $0.put(Self.large(1 << 20), "a.jpg") })
+    let target = try Self.target(["a.jpg"], daemon) + "&includeLocation=true"
+    let before = try daemon.get(target)
+    try daemon.rewrite("a.jpg", [9, 9, 9], at: 500_000)
+    let after = try daemon.get(target, ["Range: bytes=400000-", "If-Range: \(before["ETag"] ?? "")"])
+    #expect(after.status == 200 && after["ETag"] != before["ETag"])
+    let entry = try #require(try Self.entries(after.body).first)
+    let isRewritten = entry.bytes[500_000..<500_003].elementsEqual([9, 9, 9])
+    #expect(isRewritten)
   }
 
   @Test("eight archives are sent at a time; one more gets 503 and may be asked for again")

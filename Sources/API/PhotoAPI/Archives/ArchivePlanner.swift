@@ -68,4 +68,23 @@ struct ArchivePlanner: Sendable {
       ZipLayout(entries), sent, errors: Array(errors.utf8), includesLocation: includesLocation,
       entityTag: digest.entityTag, key: key)
   }
+
+  /// Whether each file of a plan is still the one that was planned. The places in it are not sought again.
+  ///
+  /// - Parameter isCancelled: the client has gone; then the answer is `false`.
+  /// - Throws: 503 after ``ArchiveLimits/planTime``.
+  func isCurrent(_ plan: ArchivePlan, isCancelled: () -> Bool) throws(Problem) -> Bool {
+    let end = ContinuousClock.now + limits.planTime
+    for index in 0..<plan.files.count {
+      if isCancelled() { return false }
+      if ContinuousClock.now >= end { throw .archiveTooSlow }
+      do throws(OriginalFiles.Failure) {
+        let opened = try files.open(plan.files.resource(index), includesLocation: true)
+        guard files.changeTime(of: opened) == plan.files.changed(index) else { return false }
+      } catch {
+        return false
+      }
+    }
+    return true
+  }
 }

@@ -8,7 +8,7 @@ import ZipFormat
 ///
 ///     ArchiveRequest: one of assets, collection, fetchResult          400, 403 without the scope
 ///     the listing from the catalogue                                  404
-///     its plan: kept from an earlier request, or made by opening each file
+///     its plan: kept from an earlier request, if its files are unchanged, or made by opening each file
 ///     conditions, range -> ArchiveBody                                304, 412, 416
 struct ArchiveRoute: Sendable {
   let queries: QueryService
@@ -41,45 +41,72 @@ struct ArchiveRoute: Sendable {
     }
   }
 
+  /// A request whose assets are known.
+  private struct Listed: Sendable {
+    let request: ArchiveRequest
+    let listing: ArchiveListing
+    /// Names the plan in ``ArchivePlans``.
+    let key: String
+    let slot: ArchiveSlots.Slot
+    let exchange: RoutedRequest
+  }
+
   /// The listing is made on the queue for long fetches.
   func send(_ wanted: ArchiveRequest, _ exchange: RoutedRequest) throws(Problem) {
     let principal = try exchange.principal
-    let includesLocation = wanted.includesLocation
-    try planner.files.checkScopes(includesLocation: includesLocation, principal)
+    try planner.files.checkScopes(includesLocation: wanted.includesLocation, principal)
     guard let slot = slots.take() else { throw Problem.overloaded }
     let end = queries.deadline
     try exchange.run(on: queries.fetches) { () throws(Problem) in
       let (listing, key) = try planner.listing(
-        wanted.source, wanted.resources, includesLocation: includesLocation, until: end, principal)
-      let head = exchange.request.head
-      // The first bytes are read by the sending thread, which must not keep other fetches or plans waiting.
-      @Sendable func start(_ plan: ArchivePlan) throws(Problem) {
-        try exchange.run(on: files) { () throws(Problem) in
-          try send(plan, name: wanted.name, slot, head, exchange.reply)
-        }
-      }
-      if let plan = plans.plan(key) { return try start(plan) }
-      try exchange.run(on: planning) { () throws(Problem) in
-        guard let plan = try makePlan(listing, key, includesLocation: includesLocation, exchange.reply) else { return }
-        try start(plan)
-      }
+        wanted.source, wanted.resources, includesLocation: wanted.includesLocation, until: end, principal)
+      let listed = Listed(request: wanted, listing: listing, key: key, slot: slot, exchange: exchange)
+      guard let kept = plans.plan(key) else { return try plan(listed) }
+      try start(kept, isKept: true, listed)
     }
   }
 
-  /// `nil` if the client has gone. Throws 503 after the time limit.
-  private func makePlan(
-    _ listing: ArchiveListing, _ key: String, includesLocation: Bool, _ reply: Reply
-  ) throws(Problem) -> ArchivePlan? {
-    let isClosed = ClosedFlag()
-    reply.onClose { isClosed.set() }
-    let plan = try planner.plan(listing, key: key, includesLocation: includesLocation) { isClosed.isSet }
-    if let plan { plans.keep(plan) }
-    return plan
+  /// Whether a request continues a download. Then each file is checked only when it is sent: those that the client has
+  /// may have another mode or name since.
+  private func continues(_ plan: ArchivePlan, _ head: RequestHead) -> Bool {
+    guard case .parts(let parts) = ranges(of: plan, head) else { return false }
+    return parts[0].lowerBound > 0
   }
 
-  private func send(
-    _ plan: ArchivePlan, name: String, _ slot: ArchiveSlots.Slot, _ head: RequestHead, _ reply: Reply
-  ) throws(Problem) {
+  /// A request with several ranges gets the whole archive.
+  private func ranges(of plan: ArchivePlan, _ head: RequestHead) -> ByteRanges {
+    ByteRanges(
+      head, size: Int(plan.layout.length), validators: Validators(entityTag: plan.entityTag, lastModified: nil),
+      limit: min(1, maximumRanges))
+  }
+
+  /// Makes a plan, and sends the archive. Sends nothing if the client has gone. Throws 503 after the time limit.
+  private func plan(_ listed: Listed) throws(Problem) {
+    try listed.exchange.run(on: planning) { () throws(Problem) in
+      let isClosed = ClosedFlag(listed.exchange.reply)
+      let made = try planner.plan(
+        listed.listing, key: listed.key, includesLocation: listed.request.includesLocation,
+        isCancelled: { isClosed.isSet })
+      guard let made else { return }
+      plans.keep(made)
+      try start(made, isKept: false, listed)
+    }
+  }
+
+  /// Sends an archive, by a new plan if files have changed since a kept one was made. The first bytes are read by the
+  /// sending thread, which must not keep other fetches or plans waiting.
+  private func start(_ plan: ArchivePlan, isKept: Bool, _ listed: Listed) throws(Problem) {
+    try listed.exchange.run(on: files) { () throws(Problem) in
+      if isKept, !continues(plan, listed.exchange.request.head) {
+        let isClosed = ClosedFlag(listed.exchange.reply)
+        guard try planner.isCurrent(plan, isCancelled: { isClosed.isSet }) else { return try self.plan(listed) }
+      }
+      try send(plan, isKept: isKept, listed)
+    }
+  }
+
+  private func send(_ plan: ArchivePlan, isKept: Bool, _ listed: Listed) throws(Problem) {
+    let (head, reply) = (listed.exchange.request.head, listed.exchange.reply)
     // Conditions and ranges are about what a GET selects (RFC 9110 §13.2.1, §14.2). A POST gets all of it, once.
     let isResumable = head.method != .post
     let validators = Validators(entityTag: plan.entityTag, lastModified: nil)
@@ -95,15 +122,14 @@ struct ArchiveRoute: Sendable {
     }
     fields += [
       ("Content-Type", "application/zip"),
-      ("Content-Disposition", ContentDisposition.value(.attachment, name: name)),
+      ("Content-Disposition", ContentDisposition.value(.attachment, name: listed.request.name)),
       ("X-Content-Type-Options", "nosniff"),
     ]
     if isResumable, maximumRanges > 0 { fields.append(("Accept-Ranges", "bytes")) }
     let size = plan.layout.length
     var status: HTTPStatus = 200
     var range = 0..<size
-    // A request with several ranges gets the whole archive.
-    switch ByteRanges(head, size: Int(size), validators: validators, limit: min(1, maximumRanges)) {
+    switch ranges(of: plan, head) {
     case .whole: break
     case .unsatisfiable:
       var problem = Problem.rangeNotSatisfiable(size: Int(size))
@@ -114,10 +140,12 @@ struct ArchiveRoute: Sendable {
       range = Int64(parts[0].lowerBound)..<Int64(parts[0].upperBound)
       fields.append(("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)"))
     }
-    let body = ArchiveBody(plan, range, files: planner.files, memo: memo, plans: plans, slot: slot)
+    let body = ArchiveBody(plan, range, files: planner.files, memo: memo, plans: plans, slot: listed.slot)
     do throws(BodySourceError) {
       try reply.send(ResponseHead(status, fields), body: body) { [files] in files.submit($0) }
     } catch {
+      // Its body has dropped the plan, and nothing is sent yet.
+      if isKept, error == .fileChanged { return try self.plan(listed) }
       throw Problem(error)
     }
   }
@@ -127,6 +155,9 @@ struct ArchiveRoute: Sendable {
 private final class ClosedFlag: Sendable {
   private let value = Atomic<Bool>(false)
 
+  init(_ reply: Reply) {
+    reply.onClose { [self] in value.store(true, ordering: .relaxed) }
+  }
+
   var isSet: Bool { value.load(ordering: .relaxed) }
-  func set() { value.store(true, ordering: .relaxed) }
 }
