@@ -185,11 +185,20 @@ import Testing
     #expect(try library.assets() == before)
   }
 
-  @Test func `A first scan ends if the store refuses every object`() throws {
+  @Test(arguments: [ObjectStoreError.accessDenied(.forbidden), .unsupported])
+  func `A first scan ends if the store refuses every object`(_ refusal: ObjectStoreError) throws {
     let library = try Library()
     for (number, name) in ["a.jpg", "b.jpg"].enumerated() { library.store.set(name, Self.jpeg(32 + number)) }
-    library.store.fail(reads: .accessDenied(.forbidden))
-    #expect(throws: RemoteScanError.store(.accessDenied(.forbidden))) { try library.scan() }
+    library.store.fail(reads: refusal)
+    #expect(throws: RemoteScanError.allRefused(refusal)) { try library.scan() }
+  }
+
+  @Test func `An error says why all objects are refused`() {
+    let text = "reading the remote library failed, because all objects are refused: "
+    let key = "the store refuses access; check the access key, its secret, and what it may do"
+    let archive = "the object is in an archive of the store, or the server does not allow reading it"
+    #expect(RemoteScanError.allRefused(.accessDenied(.forbidden)).description == text + key)
+    #expect(RemoteScanError.allRefused(.unsupported).description == text + archive)
   }
 
   @Test func `An object that is replaced while it is read is found by the next scan`() throws {

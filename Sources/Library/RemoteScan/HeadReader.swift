@@ -101,4 +101,10 @@ extension ObjectStoreError {
     default: false
     }
   }
+
+  /// Why the store refuses to read one object, for operators.
+  var refusalDescription: String {
+    self == .unsupported
+      ? "the object is in an archive of the store, or the server does not allow reading it" : description
+  }
 }

@@ -29,8 +29,8 @@ struct RemoteMerge {
   private var claimed: Set<Int64> = []
   /// The sizes of new objects that the store refuses to read: each may be a missing one under another name.
   private var refusedSizes: Set<Int64> = []
-  /// The last refusal that may be due to the key.
-  private var denial: ObjectStoreError?
+  /// The last refusal of an object.
+  private var lastRefusal: ObjectStoreError?
   private(set) var progress = RemoteScanProgress()
 
   private var catalogue: Catalogue { scanner.catalogue }
@@ -158,23 +158,24 @@ struct RemoteMerge {
   /// The finding of a known object that the store refuses to read: its row stays, with the reason, and is read again by
   /// the next scan. A new object gets no row, which has the same effect.
   private static func unreadable(_ entry: ObjectPage.Entry, _ refusal: ObjectStoreError) -> ProbedFile {
-    ProbedFile(path: entry.key.bytes, identity: .unknown, finding: .unreadable(refusal.description))
+    ProbedFile(path: entry.key.bytes, identity: .unknown, finding: .unreadable(refusal.refusalDescription))
   }
 
   private mutating func noteRefusal(of key: ObjectKey, _ refusal: ObjectStoreError) {
     progress.refused += 1
-    if case .accessDenied = refusal { denial = refusal }
+    lastRefusal = refusal
     guard progress.refused <= Self.namedRefusals else { return }
-    scanner.logger.warning("object refused", metadata: ["key": "\(key)", "reason": "\(refusal)"])
+    scanner.logger.warning(
+      "object refused", metadata: ["key": "\(key)", "reason": "\(refusal.refusalDescription)"])
   }
 
-  /// Ends the scan if the store refuses everything and the catalogue is still empty: then the key is wrong, not an
-  /// object.
+  /// Ends the scan if the store refuses everything and the catalogue is still empty: then the key or the server is
+  /// wrong, not an object.
   private func checkFirstRefusals(limit: Int) throws(RemoteScanError) {
-    guard let denial, progress.probed == 0, progress.refused > limit else { return }
+    guard let lastRefusal, progress.probed == 0, progress.refused > limit else { return }
     let catalogue = catalogue
     let count = try scanner.source { () throws(AssetSourceError) in try catalogue.fileCount() }
-    if count == 0 { throw .store(denial) }
+    if count == 0 { throw .allRefused(lastRefusal) }
   }
 
   /// Matches a new object to the row of one that is gone: the same first and last bytes and the same metadata, and the

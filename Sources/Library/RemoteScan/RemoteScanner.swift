@@ -17,6 +17,8 @@ import PhotoModel
 /// Why a scan of a remote library ended early.
 package enum RemoteScanError: Error, Sendable, Equatable, CustomStringConvertible {
   case store(ObjectStoreError)
+  /// The store refuses to read every object, the last one for this reason, and the catalogue is empty.
+  case allRefused(ObjectStoreError)
   /// The store's list is not sorted by key.
   case unsortedList
   case library(LibraryError)
@@ -24,6 +26,8 @@ package enum RemoteScanError: Error, Sendable, Equatable, CustomStringConvertibl
   package var description: String {
     switch self {
     case .store(let error): "reading the remote library failed: \(error)"
+    case .allRefused(let error):
+      "reading the remote library failed, because all objects are refused: \(error.refusalDescription)"
     case .unsortedList: "the list of the remote library is not sorted by key, so it is not used"
     case .library(let error): "\(error)"
     }
