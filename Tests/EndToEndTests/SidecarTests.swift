@@ -113,6 +113,24 @@ struct SidecarTests {
     #expect(try daemon.get(asset + "/data")["ETag"] == picture)
   }
 
+  @Test("a sidecar that was written in place and got its old time back has another entity tag before a scan too")
+  func tagBeforeScan() throws {
+    let daemon = try TestDaemon(unwatched: {
+      try $0.put(Self.picture, "a.jpg")
+      try $0.put(Array(Self.xmp.utf8), "a.xmp")
+    })
+    let target = "/v1/assets/\(try daemon.identifier("a.jpg"))/resources/sidecar/data"
+    let tag = try #require(try daemon.get(target)["ETag"])
+    #expect(try daemon.get(target, ["If-None-Match: \(tag)"]).status == 304)
+    let label = try #require(Array(Self.xmp.utf8).firstRange(of: Array("kept".utf8))).lowerBound
+    try daemon.rewrite("a.xmp", Array("left".utf8), at: label)
+    let answer = try daemon.get(target, ["If-None-Match: \(tag)"])
+    #expect(answer.status == 200 && answer["ETag"] != tag)
+    #expect(String(decoding: answer.body, as: UTF8.self).contains("left"))
+    let rest = try daemon.get(target, ["Range: bytes=10-", "If-Range: \(tag)"])
+    #expect(rest.status == 200 && rest["ETag"] == answer["ETag"])
+  }
+
   @Test("adjustment data are served as they are, unless they hold something else")
   func adjustmentData() throws {
     let answer = try Self.shared.get(Self.asset("a/IMG_2.jpg") + "/resources/adjustmentData/data")

@@ -17,8 +17,10 @@ extension DataRoute {
     opened: (PreparedOriginals.Answer) -> Void
   ) throws(Problem) {
     let identity = resource.file.identity
+    // Before the conditions, because the entity tag contains the ctime of the open file.
+    let early = try resource.isPrimary ? nil : open(resource, includesLocation: includesLocation)
     let validators = Validators(
-      entityTag: entityTag(of: resource, asset, includesLocation: includesLocation),
+      entityTag: entityTag(of: resource, early, asset, includesLocation: includesLocation),
       // After adjustments were removed, the original is newer than its file.
       changed: max(identity.modified / 1_000_000_000, resource.isPrimary ? asset.pictureModificationSeconds : 0))
     var fields = Self.validatorFields(validators, isVersioned: isVersioned)
@@ -27,12 +29,7 @@ extension DataRoute {
     case .notModified: return reply.send(HTTPResponse(.notModified, fields))
     case .failed: throw .preconditionFailed
     }
-    let original: ServableOriginal
-    do throws(OriginalFiles.Failure) {
-      original = try files.open(resource, includesLocation: includesLocation, staysOpen: true)
-    } catch {
-      throw error.problem
-    }
+    let original = if let early { early } else { try open(resource, includesLocation: includesLocation) }
     let format = resource.uniformTypeIdentifier.flatMap(MediaFormat.init(uniformTypeIdentifier:))
     let type: String
     switch resource.type {
@@ -55,15 +52,30 @@ extension DataRoute {
     try sender.send(original, resource.range, type: type, fields, validators, head, reply)
   }
 
+  private func open(_ resource: AssetResource, includesLocation: Bool) throws(Problem) -> ServableOriginal {
+    do throws(OriginalFiles.Failure) {
+      return try files.open(resource, includesLocation: includesLocation, staysOpen: true)
+    } catch {
+      throw error.problem
+    }
+  }
+
   /// It changes with the file, and with what is removed from it. The name of a picture and the favourite flag are not
   /// part of it.
-  private func entityTag(of resource: AssetResource, _ asset: Asset, includesLocation: Bool) -> String {
+  ///
+  /// - Parameter original: the open file, if it is not the primary one.
+  private func entityTag(
+    of resource: AssetResource, _ original: ServableOriginal?, _ asset: Asset, includesLocation: Bool
+  ) -> String {
     let identity = resource.file.identity
     var text = "\(asset.localIdentifier) \(asset.contentVersion) \(resource.type.rawValue)"
     text += " \(identity.inode) \(identity.size) \(identity.modified)"
     // The content version says when a primary file was written and got its old time back. That of another file need not
-    // change with it, and of its times only the ctime does.
-    if !resource.isPrimary { text += " \(resource.changed)" }
+    // change with it, and of its times only the ctime does. The catalogue knows that of the last scan.
+    if let original {
+      let changed = files.changeTime(of: original)
+      text += " \(changed != 0 ? changed : resource.changed)"
+    }
     text += " " + files.form(includesLocation: includesLocation)
     return EntityTag.strong(over: Array(text.utf8))
   }
