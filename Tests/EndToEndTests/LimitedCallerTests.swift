@@ -234,6 +234,22 @@ struct LimitedCallerTests {
     #expect(again.status == 200 && again.json["relativePath"] as? String == "in.jpg", "\(again.json)")
   }
 
+  @Test("that repeats an upload after a lost response gets its asset again, and no more of it")
+  func repeatedUploads() throws {
+    let world = try LimitedCallerFixture()
+    let writer = TestDaemon.bearer(try world.daemon.makeToken("read,write", ["--limit-to", "Mine"]))
+    func upload() throws -> TestDaemon.Response {
+      try world.daemon.upload(UploadTests.picture(2), "?filename=again.jpg", [writer])
+    }
+    let (first, again) = (try upload(), try upload())
+    #expect(first.status == 201 && again.status == 200)
+    #expect(Set(again.json.keys) == ["localIdentifier", "contentVersion"] && again.body == first.body)
+    let form = TestDaemon.form([("again.jpg", UploadTests.picture(2))])
+    let several = try world.daemon.upload(form, type: "multipart/form-data; boundary=xyz", [writer])
+    let results = try #require(several.json["results"] as? [[String: Any]])
+    #expect(several.status == 200 && results.map { $0["status"] as? Int } == [200])
+  }
+
   @Test("puts what it has uploaded into its albums, and can't put what others have uploaded there")
   func ownUploads() throws {
     let world = try LimitedCallerFixture()

@@ -50,6 +50,31 @@ struct FinishedUploadTests {
     #expect(isKnown == [true, false])
   }
 
+  @Test("a limited caller that repeats an upload gets the asset that it made, without what it does not see of it")
+  func repeatedByLimited() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    let files = try library.files(catalogue)
+    func limited(_ name: String) -> Principal {
+      Principal(name: name, scopes: [.read, .write], visibility: .collections([LocalIdentifier("none")]))
+    }
+    let one = limited("one")
+    let first = try files.upload(UploadTests.dated, "a.jpg", for: one)
+    #expect(first.isNew && !first.isRepeated)
+    let staged = try files.staged(UploadTests.dated, "a.jpg", for: one)
+    // The staged upload is used up by its first request.
+    let repeated = [
+      try files.upload(UploadTests.dated, "a.jpg", for: one), try files.addStaged(staged, for: one),
+      try files.addStaged(staged, for: one),
+    ]
+    for upload in repeated {
+      #expect(upload.asset.localIdentifier == first.asset.localIdentifier && upload.isNew && upload.isRepeated)
+    }
+    let others = try files.upload(UploadTests.dated, "a.jpg", for: limited("two"))
+    #expect(others.asset.localIdentifier != first.asset.localIdentifier && others.isNew && !others.isRepeated)
+    #expect(try catalogue.everything().count == 2)
+  }
+
   @Test("the oldest outcomes of uploads are forgotten first")
   func outcomes() {
     let finished = FinishedUploads(limit: 2, lifetimeSeconds: 10)

@@ -12,7 +12,7 @@ struct UploadResult: Encodable, Sendable {
 
   init(_ filename: String?, _ upload: UploadedAsset, _ tokens: TokenCodec, for principal: Principal) {
     self.filename = filename
-    status = upload.isNew ? 201 : 200
+    status = upload.status
     asset = UploadedAssetJSON(upload, tokens, for: principal)
     problem = nil
   }
@@ -61,10 +61,12 @@ extension [UploadResult] {
 }
 
 extension UploadedAsset {
+  fileprivate var status: Int { isNew && !isRepeated ? 201 : 200 }
+
   /// The response to an upload of one file.
   func response(_ tokens: TokenCodec, for principal: Principal) -> HTTPResponse {
     .json(
-      UploadedAssetJSON(self, tokens, for: principal), status: isNew && !isRepeated ? 201 : .ok,
+      UploadedAssetJSON(self, tokens, for: principal), status: HTTPStatus(status),
       location: "/v1/assets/\(asset.localIdentifier.rawValue)")
   }
 }

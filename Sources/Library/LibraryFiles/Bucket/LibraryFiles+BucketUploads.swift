@@ -32,9 +32,9 @@ extension LibraryFiles {
     // A scan may have found the object first. If not, a concurrent upload of the same content may have been quicker.
     let isNew = try !isKnown(path)
     do throws(LibraryFilesError) {
-      if isNew, let asset = try asset(like: file, media, for: principal) {
+      if isNew, let earlier = try earlierUpload(like: file, media, for: principal) {
         if isOurs { try bucket.remove(path) }
-        return UploadedAsset(asset: asset, isNew: false)
+        return earlier
       }
       guard let identity = try bucket.identity(at: path) else { throw .noSuchFile(path) }
       let found = ProbedFile(path: path, identity: identity, finding: .media(media))

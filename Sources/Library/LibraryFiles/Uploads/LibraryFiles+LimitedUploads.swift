@@ -53,4 +53,15 @@ extension LibraryFiles {
   package func isUpload(_ asset: LocalIdentifier, of principal: Principal) -> Bool {
     finished.isUploader(principal.name, of: asset, now: Self.now)
   }
+
+  /// Whether a limited caller made an asset that it does not see. It counts as unseen if the catalogue can't be read,
+  /// because the response then has less of it.
+  func isUnseenUpload(_ asset: LocalIdentifier, of principal: Principal, now: Timestamp) -> Bool {
+    guard finished.isUploader(principal.name, of: asset, now: now) else { return false }
+    do throws(AssetSourceError) {
+      return try catalogue.asset(asset, for: principal) == nil
+    } catch {
+      return true
+    }
+  }
 }

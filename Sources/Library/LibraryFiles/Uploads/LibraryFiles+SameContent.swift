@@ -10,23 +10,41 @@ import PhotoModel
 #endif
 
 extension LibraryFiles {
-  /// An asset that the principal may see and that has a file with the same bytes. For a principal without the read
-  /// scope the catalogue is not searched, so the response time does not reveal whether the content exists.
+  /// An asset that the principal may see, or has made, and that has a file with the same bytes. For a principal without
+  /// the read scope the catalogue is not searched, so the response time does not reveal whether the content exists.
   package func asset(
     like file: LibraryFile, _ media: ProbedMedia, for principal: Principal
   ) throws(LibraryFilesError) -> Asset? {
+    try earlierUpload(like: file, media, for: principal)?.asset
+  }
+
+  /// The result of an upload of a file whose content an asset has: one of ``asset(like:_:for:)``.
+  func earlierUpload(
+    like file: LibraryFile, _ media: ProbedMedia, for principal: Principal
+  ) throws(LibraryFilesError) -> UploadedAsset? {
     guard principal.may(.read), let fingerprint = media.fingerprint else { return nil }
     let candidates = try inCatalogue { catalogue throws(AssetSourceError) in
       try catalogue.files(with: fingerprint, size: file.size)
     }
     for candidate in candidates {
-      let asset = try inCatalogue { catalogue throws(AssetSourceError) in
-        try catalogue.asset(candidate.identifier, for: principal)
-      }
+      let upload = try earlierUpload(candidate.identifier, for: principal)
       // The fingerprint covers both ends of a file; this compares all bytes.
-      if let asset, try hasSameBytes(file, at: candidate.path) { return asset }
+      if let upload, try hasSameBytes(file, at: candidate.path) { return upload }
     }
     return nil
+  }
+
+  private func earlierUpload(
+    _ identifier: LocalIdentifier, for principal: Principal
+  ) throws(LibraryFilesError) -> UploadedAsset? {
+    func asset(for viewer: Principal) throws(LibraryFilesError) -> Asset? {
+      try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.asset(identifier, for: viewer) }
+    }
+    if let seen = try asset(for: principal) { return UploadedAsset(asset: seen, isNew: false) }
+    // A limited caller does not see what it has made, and repeats an upload whose response it did not get.
+    guard isUpload(identifier, of: principal) else { return nil }
+    let own = try asset(for: Principal(name: principal.name, scopes: principal.scopes))
+    return own.map { UploadedAsset(asset: $0, isNew: true, isRepeated: true) }
   }
 
   /// Whether the trash has a file with the same bytes.

@@ -48,11 +48,13 @@ extension LibraryFiles {
     refreshMoments()
     var isNew = true
     if case .createFromUpload(let change) = prepared.steps.first, case .existing = change.content { isNew = false }
+    let isRepeated = !isNew && isUnseenUpload(asset.localIdentifier, of: principal, now: now)
     finished.add(
-      FinishedUploads.Outcome(owner: principal.name, asset: asset.localIdentifier, isNew: isNew, date: now),
+      FinishedUploads.Outcome(
+        owner: principal.name, asset: asset.localIdentifier, isNew: isNew || isRepeated, date: now),
       of: identifier)
     if isNew { noteUpload(asset.localIdentifier, by: principal, now: now) }
-    return UploadedAsset(asset: asset, isNew: isNew)
+    return UploadedAsset(asset: asset, isNew: isNew || isRepeated, isRepeated: isRepeated)
   }
 
   /// The result of an earlier request for the same staged upload. `nil`: there is none, or its asset is gone.

@@ -17,7 +17,7 @@ import PhotoModel
 /// The result of an upload.
 package struct UploadedAsset: Sendable {
   package let asset: Asset
-  /// Whether the asset is new; otherwise the same content already existed.
+  /// Whether the asset is new to the sender; otherwise it sees one with the same content.
   package let isNew: Bool
   /// The request for it was repeated: the asset is the result of an earlier one.
   package internal(set) var isRepeated = false
@@ -54,7 +54,7 @@ extension LibraryFiles {
   ) throws(LibraryFilesError) -> UploadedAsset {
     let opened = try inFileSystem { () throws(SystemError) in try file.file() }
     let (media, name) = try probe(opened, named: name)
-    if let asset = try asset(like: opened, media, for: principal) { return UploadedAsset(asset: asset, isNew: false) }
+    if let earlier = try earlierUpload(like: opened, media, for: principal) { return earlier }
     // Sync before taking the lock, while no other caller waits.
     try inFileSystem { () throws(SystemError) in try file.sync() }
     fault(.synced)
@@ -64,7 +64,7 @@ extension LibraryFiles {
     let lock = try acquireLock()
     defer { lock.unlock() }
     // A concurrent upload of the same content may have finished first.
-    if let asset = try asset(like: opened, media, for: principal) { return UploadedAsset(asset: asset, isNew: false) }
+    if let earlier = try earlierUpload(like: opened, media, for: principal) { return earlier }
     let (path, isOurs) = try place(file, opened, media, at: wanted, for: principal)
     do throws(LibraryFilesError) {
       let asset = try record(media, at: path, for: principal)
