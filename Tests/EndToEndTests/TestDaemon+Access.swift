@@ -28,7 +28,9 @@ extension TestDaemon {
 
   /// Asks until the condition holds, for two minutes at most. Pauses grow from 1 to 50 ms, so that the daemon has the
   /// processors.
-  func until(_ what: String, _ isSo: () throws -> Bool) throws {
+  func until(_ what: String, _ isSo: () throws -> Bool) throws { try Self.until(what, isSo) }
+
+  static func until(_ what: String, _ isSo: () throws -> Bool) throws {
     let end = ContinuousClock.now + .seconds(120)
     var microseconds: UInt32 = 1000
     while try !isSo() {
