@@ -144,6 +144,31 @@ extension CachingTests {
     #expect(try put(0, 3)["status"] as? Int == 404)
   }
 
+  @Test("a window over a year stays while all assets of the year are deleted, and follows them when they are restored")
+  func year() throws {
+    let daemon = try Self.daemon(["--set", "scan.intervalSeconds=0"])
+    let identifiers = try (0..<40).map { try daemon.identifier(String(format: "p%02d.jpg", $0)) }
+    let years = try daemon.get("/v1/collections?type=folder&subtype=momentListYear").json["collections"]
+    let year = try #require((years as? [[String: Any]])?.first?["localIdentifier"] as? String)
+    func perform(_ type: String) throws {
+      let entries = identifiers.map { #"{"type": "\#(type)", "asset": "\#($0)"}"# }
+      let answer = try daemon.post("/v1/changes", "{\"changes\": [\(entries.joined(separator: ","))]}")
+      #expect(answer.status == 200, "\(answer.json)")
+    }
+    let put = try daemon.post(
+      "/v1/cachingManagers/default/window",
+      #"{"collection": "\#(year)", "visible": [0, 9], "margin": 5, "targetSize": "30x30"}"#, method: "PUT")
+    #expect(put.status == 200, "\(put.json)")
+    #expect((try Self.settled("default", daemon)["pinned"] as? Int ?? 0) >= 10)
+    try perform("deleteAsset")
+    try daemon.until("the window is empty") { try Self.settled("default", daemon)["pinned"] as? Int == 0 }
+    #expect(try daemon.get("/v1/cachingManagers/default").json["window"] is [String: Any])
+    try perform("restoreAsset")
+    try daemon.until("the window has restored assets") {
+      (try Self.settled("default", daemon)["pinned"] as? Int ?? 0) > 0
+    }
+  }
+
   @Test("a window over a fetch result keeps its place, drops deleted assets, and ends with the fetch result")
   func handle() throws {
     let daemon = try Self.daemon(["--set", "scan.intervalSeconds=0"])

@@ -107,7 +107,12 @@ struct CollectionWindowSource: PreheatSource {
     if isCurrent { return isAvailable ? .unchanged(self) : .gone }
     let generation = queries.library.generation
     guard isAvailable else { return .gone }
-    if !isTransient, try queries.library.scope(of: collection, for: principal) == nil { return .gone }
+    // A year or month without assets does not exist, but comes back with the next one.
+    if !isTransient, !collection.isMomentList,
+      try queries.library.scope(of: collection, for: principal) == nil
+    {
+      return .gone
+    }
     let delta = try queries.library.changes(
       of: result, mayReadAll: mayReadAll, atMost: result.count + queries.results.assetCapacity(for: principal),
       deadline: queries.deadline, for: principal)

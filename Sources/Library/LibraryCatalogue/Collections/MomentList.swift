@@ -61,3 +61,8 @@ struct MomentList: Sendable, Hashable {
   /// ``LocalCalendar/possibleDates(ofDays:)``.
   var possibleDates: Range<Int64> { LocalCalendar.possibleDates(ofDays: days) }
 }
+
+extension LocalIdentifier {
+  /// Whether it names a year or a month. Such a list exists while it has assets.
+  package var isMomentList: Bool { MomentList(self) != nil }
+}
