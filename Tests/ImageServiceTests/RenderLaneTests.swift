@@ -26,12 +26,27 @@ struct RenderLaneTests {
     #expect(await log.lines(1) == ["running"])
     lane.submit(.normal, bytes: 80, for: "me", Self.work("large", log))
     lane.submit(.normal, bytes: 1, for: caller, Self.work("small", log))
-    // Higher priority is not behind it.
-    lane.submit(.high, bytes: 2, Self.work("urgent", log))
-    #expect(await log.lines(1) == ["urgent"])
     #expect(lane.waitingCounts.interactive == 2)
     gate.open()
     #expect(Set(await log.lines(2)) == ["large", "small"])
+  }
+
+  @Test("while the first entry waits for memory, more urgent work of its caller goes before it, and the turns go on")
+  func urgentWork() async {
+    let lane = RenderLane(label: "test", workers: 4, budget: ByteBudget(capacityBytes: 100))
+    let log = EventLog()
+    let gate = Gate()
+    gate.shut()
+    lane.submit(.normal, bytes: 50, for: "me", Self.work("running", log, gate))
+    #expect(await log.lines(1) == ["running"])
+    lane.submit(.normal, bytes: 80, for: "me", Self.work("large", log))
+    lane.submit(.high, bytes: 1, for: "other", Self.work("other's", log))
+    #expect(lane.waitingCounts.interactive == 2)
+    lane.submit(.high, bytes: 1, for: "me", Self.work("urgent", log))
+    #expect(Set(await log.lines(2)) == ["urgent", "other's"])
+    #expect(lane.waitingCounts.interactive == 1)
+    gate.open()
+    #expect(await log.lines(1) == ["large"])
   }
 
   @Test("while nothing runs and others hold the memory, later entries that fit start, by their order")

@@ -14,7 +14,7 @@ struct RenderTurnsTests {
     }
   }
 
-  @Test("callers of one priority take turns, and the work of one caller goes by its age")
+  @Test("callers take turns, and the work of one caller goes by its priority and its age")
   func turns() async {
     let lane = RenderLane(label: "test", workers: 1, budget: ByteBudget(capacityBytes: 100))
     let log = EventLog()
@@ -27,7 +27,41 @@ struct RenderTurnsTests {
     }
     lane.submit(.high, bytes: 1, for: "a", Self.work("urgent", log))
     gate.open()
-    #expect(await log.lines(8) == ["urgent", "a 1", "b 1", "c 1", "a 2", "b 2", "a 3", "a 4"])
+    #expect(await log.lines(8) == ["urgent", "b 1", "c 1", "a 1", "b 2", "a 2", "a 3", "a 4"])
+  }
+
+  @Test("urgent work does not pass the turns of other callers, and work that nobody waits for comes last")
+  func urgency() async {
+    let lane = RenderLane(label: "test", workers: 1, budget: ByteBudget(capacityBytes: 100))
+    let log = EventLog()
+    let gate = Gate()
+    gate.shut()
+    lane.submit(.normal, bytes: 1, Self.work("running", log, gate))
+    #expect(await log.lines(1) == ["running"])
+    lane.submit(.preheat, bytes: 1, for: "b", Self.work("b window", log))
+    for number in 1...3 { lane.submit(.high, bytes: 1, for: "a", Self.work("a urgent \(number)", log)) }
+    for number in 1...2 { lane.submit(.low, bytes: 1, for: "b", Self.work("b \(number)", log)) }
+    lane.submit(.background, bytes: 1, Self.work("background", log))
+    gate.open()
+    let order = ["a urgent 1", "b 1", "a urgent 2", "b 2", "a urgent 3", "b window", "background"]
+    #expect(await log.lines(7) == order)
+  }
+
+  @Test("work that becomes more or less urgent keeps the turn of its caller")
+  func keptTurn() async {
+    let lane = RenderLane(label: "test", workers: 1, budget: ByteBudget(capacityBytes: 100))
+    let log = EventLog()
+    let gate = Gate()
+    gate.shut()
+    lane.submit(.normal, bytes: 1, Self.work("running", log, gate))
+    #expect(await log.lines(1) == ["running"])
+    let first = lane.submit(.normal, bytes: 1, for: "a", Self.work("a", log))
+    let second = lane.submit(.normal, bytes: 1, for: "b", Self.work("b", log))
+    lane.submit(.normal, bytes: 1, for: "c", Self.work("c", log))
+    lane.setPriority(.low, of: first)
+    lane.setPriority(.high, of: second)
+    gate.open()
+    #expect(await log.lines(3) == ["a", "b", "c"])
   }
 
   @Test("work that another caller waits for too comes in the turn of the one with less work, but keeps the first place")
@@ -59,42 +93,51 @@ struct RenderTurnsTests {
   }
 }
 
-/// The order of a lane with one worker: of the highest priority, the caller whose turn was longest ago.
+/// The order of a lane with one worker: work that is waited for goes first, then windows. Of these, the caller whose
+/// turn was longest ago; of this caller, the highest priority.
 private struct LaneModel {
   struct Line: Hashable {
     let caller: String
-    let priority: ImagePriority
+    let level: Int
   }
 
-  private(set) var waiting: [Int: Line] = [:]
+  struct Work {
+    let caller: String
+    let priority: ImagePriority
+
+    var line: Line { Line(caller: caller, level: priority.isInteractive ? 2 : priority == .preheat ? 1 : 0) }
+  }
+
+  private(set) var waiting: [Int: Work] = [:]
   /// When a caller last had its turn, or began to wait.
   private var since: [Line: Int] = [:]
   private var time = 0
 
-  mutating func add(_ number: Int, _ line: Line) {
-    if !waiting.values.contains(line) { touch(line) }
-    waiting[number] = line
+  mutating func add(_ number: Int, _ work: Work) {
+    if !waiting.values.contains(where: { $0.line == work.line }) { touch(work.line) }
+    waiting[number] = work
   }
 
   mutating func withdraw(_ number: Int) { waiting[number] = nil }
 
   mutating func setPriority(_ priority: ImagePriority, of number: Int) {
-    guard let line = waiting[number], line.priority != priority else { return }
-    withdraw(number)
-    add(number, Line(caller: line.caller, priority: priority))
+    guard let work = waiting[number], work.priority != priority else { return }
+    add(number, Work(caller: work.caller, priority: priority))
   }
 
   /// The number of the work that starts.
   mutating func next() -> Int? {
-    let best = waiting.max { (rank($0.value), -$0.key) < (rank($1.value), -$1.key) }
+    let best = waiting.max { rank($0.key, $0.value) < rank($1.key, $1.value) }
     guard let best else { return nil }
     withdraw(best.key)
-    touch(best.value)
+    touch(best.value.line)
     return best.key
   }
 
-  /// Higher is earlier.
-  private func rank(_ line: Line) -> Int { line.priority.rawValue * 1_000_000 - (since[line] ?? 0) }
+  /// Higher is earlier: by level, turn, priority and age.
+  private func rank(_ number: Int, _ work: Work) -> (Int, Int, Int, Int) {
+    (work.line.level, -(since[work.line] ?? 0), work.priority.rawValue, -number)
+  }
 
   private mutating func touch(_ line: Line) {
     time += 1
@@ -165,7 +208,7 @@ private final class LaneDriver: Sendable {
       let number = state.tickets.count
       // One caller has most of the work.
       let caller = Bool.random(using: &state.dice) ? "a" : Self.callers.randomElement(using: &state.dice) ?? "a"
-      state.model.add(number, LaneModel.Line(caller: caller, priority: priority))
+      state.model.add(number, LaneModel.Work(caller: caller, priority: priority))
       state.tickets[number] = lane.submit(priority, bytes: 1, for: caller) { [self] _ in ran(number) }
     }
   }

@@ -1,7 +1,7 @@
 // The lane of heavy work: renders. Each takes one core and an amount of memory that is known before it starts.
 //
-// Higher priority goes first; among equal priorities, callers take turns (RenderQueue). Work starts when a worker and
-// the work's memory are free. While the first entry of the queue waits for memory that running work will return, no
+// Callers take turns, and the work of one caller goes by priority (RenderQueue). Work starts when a worker and the
+// work's memory are free. While the first entry of the queue waits for memory that running work will return, no
 // later entry may overtake it, however little memory that entry needs; otherwise small pictures could starve a large
 // one. If no work is running, others hold the memory, such as a client that reads a large frame slowly: then later
 // entries that fit may start, one at a time. Background work leaves one worker free for interactive work.
@@ -54,22 +54,29 @@ package final class RenderLane: Sendable {
       return nil
     }
 
+    private func position(of entry: Entry, _ number: UInt64) -> RenderQueue.Position {
+      RenderQueue.Position(priority: entry.priority, caller: entry.caller, number: number)
+    }
+
     mutating func add(_ entry: Entry, _ number: UInt64) {
       entries[number] = entry
-      queue.insert(RenderQueue.Position(priority: entry.priority, caller: entry.caller, number: number))
+      queue.insert(position(of: entry, number))
     }
 
     mutating func remove(_ number: UInt64) -> Entry? {
       guard let entry = entries.removeValue(forKey: number) else { return nil }
-      queue.remove(RenderQueue.Position(priority: entry.priority, caller: entry.caller, number: number))
+      queue.remove(position(of: entry, number))
       return entry
     }
 
-    /// Gives an entry another place. Its age is kept.
+    /// Gives an entry another place. Its age is kept, and the turn of its caller.
     mutating func move(_ number: UInt64, _ change: (inout Entry) -> Void) {
-      guard var entry = remove(number) else { return }
+      guard let former = entries[number] else { return }
+      var entry = former
       change(&entry)
+      // Before the former place is removed: a caller without work loses its turn.
       add(entry, number)
+      queue.remove(position(of: former, number))
     }
   }
 
@@ -162,7 +169,8 @@ package final class RenderLane: Sendable {
   package func share(_ ticket: Ticket, with caller: String) {
     state.withLock { state in
       guard let entry = state.entries[ticket.number], state.queue.first?.number != ticket.number,
-        state.queue.count(of: caller, entry.priority) < state.queue.count(of: entry.caller, entry.priority)
+        state.queue.count(of: caller, atLeast: entry.priority)
+          < state.queue.count(of: entry.caller, atLeast: entry.priority)
       else { return }
       state.move(ticket.number) { $0.caller = caller }
     }

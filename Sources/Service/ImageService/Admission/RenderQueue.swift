@@ -1,34 +1,46 @@
-// The order of the work that waits in the render lane: higher priority first. Within one priority, callers take turns,
-// so that a caller with a thousand requests delays another one by a single render. The work of one caller goes by age.
+// The order of the work that waits in the render lane. Work that clients wait for goes first, then that of windows,
+// then background work. Within each of these levels, callers take turns, so that a caller with a thousand requests
+// delays another one by a single render. The work of one caller goes by priority, and then by age.
+//
+// Clients choose the priority of their requests, so it must not pass the turns of other callers. Nor is it comparable
+// between clients: Firefox requests pictures with urgency 4 or 5, other browsers with 1 to 3 or with none.
 
 import DequeModule
 
 struct RenderQueue {
   /// The place of a piece of work.
-  struct Position {
+  struct Position: Equatable {
     let priority: ImagePriority
     let caller: String
     /// Its age: the smallest number is the oldest.
     let number: UInt64
+
+    /// Whether it goes before other work of its level and caller.
+    func precedes(_ other: Position) -> Bool {
+      priority == other.priority ? number < other.number : priority > other.priority
+    }
   }
 
-  /// The waiting work of one priority.
   private struct Level {
     /// The callers that have work; the next one first.
     var turns: Deque<String> = []
-    /// The numbers of each caller's work, oldest first. Never empty.
-    var numbers: [String: Deque<UInt64>] = [:]
+    /// Each caller's work, the next one first. Never empty.
+    var work: [String: Deque<Position>] = [:]
   }
 
-  private var levels = Array(repeating: Level(), count: ImagePriority.allCases.count)
+  /// The last one goes first.
+  private var levels = Array(repeating: Level(), count: Self.level(of: .low) + 1)
 
-  /// The next work to start. It stays the next one until it starts or leaves, or until work of a higher priority or
-  /// older work of its caller arrives.
+  private static func level(of priority: ImagePriority) -> Int {
+    (priority.isInteractive ? ImagePriority.low : priority).rawValue
+  }
+
+  /// The next work to start. It stays the next one until it starts or leaves, or until work arrives that is in a higher
+  /// level, or goes before it in the line of its caller.
   var first: Position? {
-    for priority in ImagePriority.allCases.reversed() {
-      let level = levels[priority.rawValue]
-      guard let caller = level.turns.first, let number = level.numbers[caller]?.first else { continue }
-      return Position(priority: priority, caller: caller, number: number)
+    for level in levels.reversed() {
+      guard let caller = level.turns.first, let position = level.work[caller]?.first else { continue }
+      return position
     }
     return nil
   }
@@ -36,46 +48,45 @@ struct RenderQueue {
   /// All work, in the order in which it would start. Linear.
   var inOrder: [Position] {
     var order: [Position] = []
-    for priority in ImagePriority.allCases.reversed() {
-      let level = levels[priority.rawValue]
-      let rounds = level.numbers.values.map(\.count).max() ?? 0
+    for level in levels.reversed() {
+      let rounds = level.work.values.map(\.count).max() ?? 0
       for round in 0..<rounds {
         for caller in level.turns {
-          guard let numbers = level.numbers[caller], round < numbers.count else { continue }
-          order.append(Position(priority: priority, caller: caller, number: numbers[round]))
+          guard let work = level.work[caller], round < work.count else { continue }
+          order.append(work[round])
         }
       }
     }
     return order
   }
 
-  /// How much work of a caller waits with this priority.
-  func count(of caller: String, _ priority: ImagePriority) -> Int {
-    levels[priority.rawValue].numbers[caller]?.count ?? 0
+  /// How much work of a caller waits in the level of a priority, with at least that priority. Linear.
+  func count(of caller: String, atLeast priority: ImagePriority) -> Int {
+    levels[Self.level(of: priority)].work[caller]?.count { $0.priority >= priority } ?? 0
   }
 
   mutating func insert(_ position: Position) {
-    let (index, caller) = (position.priority.rawValue, position.caller)
-    if levels[index].numbers[caller] == nil { levels[index].turns.append(caller) }
+    let (index, caller) = (Self.level(of: position.priority), position.caller)
+    if levels[index].work[caller] == nil { levels[index].turns.append(caller) }
     // Almost always the last one.
-    let older = levels[index].numbers[caller]?.lastIndex { $0 < position.number }
-    levels[index].numbers[caller, default: []].insert(position.number, at: older.map { $0 + 1 } ?? 0)
+    let before = levels[index].work[caller]?.lastIndex { $0.precedes(position) }
+    levels[index].work[caller, default: []].insert(position, at: before.map { $0 + 1 } ?? 0)
   }
 
   /// Removes work that has left. Linear in the work of its caller.
   mutating func remove(_ position: Position) {
-    let (index, caller) = (position.priority.rawValue, position.caller)
-    guard let place = levels[index].numbers[caller]?.firstIndex(of: position.number) else { return }
-    levels[index].numbers[caller]?.remove(at: place)
-    guard levels[index].numbers[caller]?.isEmpty == true else { return }
-    levels[index].numbers[caller] = nil
+    let (index, caller) = (Self.level(of: position.priority), position.caller)
+    guard let place = levels[index].work[caller]?.firstIndex(of: position) else { return }
+    levels[index].work[caller]?.remove(at: place)
+    guard levels[index].work[caller]?.isEmpty == true else { return }
+    levels[index].work[caller] = nil
     levels[index].turns.removeAll { $0 == caller }
   }
 
   /// Removes work that starts: the turn of its caller ends.
   mutating func start(_ position: Position) {
     remove(position)
-    let index = position.priority.rawValue
+    let index = Self.level(of: position.priority)
     guard let place = levels[index].turns.firstIndex(of: position.caller) else { return }
     levels[index].turns.remove(at: place)
     levels[index].turns.append(position.caller)
