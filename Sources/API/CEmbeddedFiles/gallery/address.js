@@ -1,5 +1,4 @@
-// The address of the page: its fragment says what is shown, as #collection=…&search=…&asset=…, so that a view can be
-// linked and reloaded, and the browser's Back and Forward change views.
+// The fragment of the page's address says what is shown, as #collection=…&search=…&asset=…, and so does the history.
 
 import { query } from "./api.js"
 import { ask } from "./dialogs.js"
@@ -66,7 +65,6 @@ export function update(changes) {
   timer = setTimeout(write, PAUSE)
 }
 
-/// Closes the opened asset.
 export function closeAsset() {
   if (isLeaving) return
   if (entry.isOpened) {

@@ -1,8 +1,8 @@
-// Requests to the daemon. An error has the problem's detail, which says what to change, and the status.
+// Requests to the daemon. An error has the problem's detail and the status.
 
 import { page } from "./dom.js"
 
-/// This tab's name, also after a reload: it has a caching manager of its own, and each of its previews cancels the one before.
+/// This tab's name, also after a reload: of its caching manager, and of its previews, each of which cancels the one before.
 export const client = sessionStorage.client ??= `gallery-${Math.random().toString(36).slice(2, 8)}`
 
 /// What the caller may do, from GET /v1/authorization.
@@ -26,7 +26,6 @@ export async function json(path, options) {
 }
 
 export const post = (path, body) => json(path, { method: "POST", body })
-/// Performs a change list: all of it or nothing.
 export const change = (...changes) => post("/v1/changes", { changes })
 
 export const query = (parameters) =>
@@ -36,17 +35,14 @@ export const query = (parameters) =>
 export const collectionsOf = async (kind) =>
   (await json(`/v1/collections?${query(kind)}`).catch(() => ({ collections: [] }))).collections
 
-const highDynamicRange = matchMedia("(dynamic-range: high)")
-
-/// With the content version the browser may keep a picture for a year. Gain maps are only for screens that can show them.
+/// With the content version the browser may keep a picture for a year.
 export const imageURL = (asset, width, height, more) => fileURL(asset, "image", {
   targetSize: `${Math.ceil(width)}x${Math.ceil(height)}`,
-  dynamicRange: asset.mediaSubtypes?.includes("photoHDR") ? (highDynamicRange.matches ? "preserve" : "standard") : null, ...more,
+  dynamicRange: asset.mediaSubtypes?.includes("photoHDR") ? (matchMedia("(dynamic-range: high)").matches ? "preserve" : "standard") : null, ...more,
 })
 
 export const fileURL = (asset, path = "data", more) =>
   `/v1/assets/${asset.localIdentifier}/${path}?${query({ v: asset.contentVersion, networkAccessAllowed: true, ...more })}`
 
-/// A square, cut to faces or to what stands out.
 export const squareURL = (asset, side) =>
   imageURL(asset, side, side, { contentMode: "aspectFill", cropAnchor: "auto" })

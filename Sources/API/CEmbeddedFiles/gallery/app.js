@@ -45,13 +45,10 @@ async function start() {
   follow()
 }
 
-// The list
-
 const primary = (key, action) => button(text(key), action, { className: "primary" })
 const chooseFiles = () => $("files").click()
 const addButton = () => primary("addPhotographs", chooseFiles)
 
-/// Shows what the address says.
 function follow() {
   if (!rights.canRead) return
   $("question").close()
@@ -116,8 +113,6 @@ function drawTitle() {
   $("title").textContent = sidebar.shown?.title || text("library")
   document.title = address.search || $("title").textContent
 }
-
-// Adding files
 
 on($("add"), "click", chooseFiles)
 on($("files"), "change", ({ target }) => { uploads.add(target.files); target.value = "" })

@@ -1,5 +1,4 @@
-// The list that the page shows: a fetch result over assets, first loaded as columns. An asset has the properties of a
-// column or of a listing, by their names.
+// The list that the page shows: a fetch result over assets, first loaded as columns.
 
 import { json, query } from "./api.js"
 import { FetchResult } from "./fetchresult.js"
@@ -8,7 +7,7 @@ const FIELDS = "localIdentifier,contentVersion,mediaType,mediaSubtypes,duration,
   + "utcOffset,isFavorite,placeholder,isRAW,representsBurst,isAnimated"
 const PAGE = 10000
 
-/// An asset of a listing, with the properties of columns. One that was deleted meanwhile has only its identifier.
+/// An asset of a listing, with the properties of columns. A deleted one has only its identifier.
 export const listed = (asset) => ({
   mediaSubtypes: [], creationDate: "1970-01-01T00:00:00Z", ...asset, aspectRatio: asset.pixelWidth / asset.pixelHeight || 1,
 })

@@ -4,7 +4,7 @@ import { json } from "./api.js"
 import { button, make } from "./dom.js"
 import { bytes, momentName, seconds, text } from "./strings.js"
 
-/// The elements of the panel. People, places and keywords call `search(words)`.
+/// People, places and keywords call `search(words)`.
 export async function details(identifier, search) {
   const path = `/v1/assets/${identifier}`
   const [asset, { EXIF = {}, XMP = {} }] = await Promise.all([json(path), json(`${path}/metadata`).catch(() => ({}))])

@@ -43,7 +43,6 @@ export function report(error) {
   if (error.status !== 401) say(error.message)
 }
 
-/// Shows a message for a while, with a button if it can be undone.
 export function say(message, undo) {
   const line = make("p.card", {}, message)
   if (undo) line.append(button(text("undo"), () => { line.remove(); undo() }))

@@ -1,5 +1,5 @@
-// A fetch result that the page follows: a handle, the items at ranges of its positions, and a stream of deltas.
-// Each delta is applied to the list that the one before left: removals, insertions, changes, then moves.
+// A fetch result that the page follows: a handle, its items, and a stream of deltas. Each is applied to the list that the
+// one before left: removals, insertions, changes, then moves.
 
 import { json, post, query, request } from "./api.js"
 import { Emitter, on } from "./dom.js"

@@ -1,5 +1,5 @@
-// Justified rows: every picture keeps its aspect ratio, every row but a month's last one has the full width, and nothing
-// moves when pictures arrive. Months of a few pictures share a row. The whole list is laid out at once.
+// Justified rows: pictures keep their aspect ratio, all rows but a month's last one have the full width. Short months share
+// a row. The whole list is laid out at once, so nothing moves when pictures arrive.
 
 import { clamp } from "./dom.js"
 import { monthOf } from "./strings.js"
@@ -63,7 +63,6 @@ export class Layout {
 
   rowOf(index) { return this.rows[this.#numberOf(index)] }
 
-  /// The index after those of a row.
   #endOf(row) { return this.rows[row + 1]?.first ?? this.lefts.length }
 
   /// The assets in rows that touch the range of y, as [first, last]; null if there are none.

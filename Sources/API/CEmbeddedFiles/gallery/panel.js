@@ -1,11 +1,8 @@
-// The service panel: what the daemon does for this page, by /metrics, where the caller may read them, and the page's own
-// preheat window, and how long frames of the viewer took.
+// The service panel: /metrics, where the caller may read them, the page's preheat window, and times of the viewer's frames.
 
 import { client, json, request } from "./api.js"
 import { $, make, on } from "./dom.js"
 import { bytes, text } from "./strings.js"
-
-const INTERVAL = 2000
 
 const panel = $("panel")
 let timer = 0
@@ -30,7 +27,7 @@ on(panel, "toggle", ({ newState }) => {
   clearInterval(timer)
   if (newState === "closed") return
   update()
-  timer = setInterval(update, INTERVAL)
+  timer = setInterval(update, 2000)
 })
 
 async function update() {

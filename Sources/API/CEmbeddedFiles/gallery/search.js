@@ -1,5 +1,4 @@
-// The search field: words, phrases and predicates. It completes words of the predicate language, places, and the people
-// and keywords of the pictures that match so far.
+// The search field: words, phrases and predicates, and their completion.
 
 import { visit } from "./address.js"
 import { collectionsOf, json, query } from "./api.js"
@@ -14,7 +13,7 @@ const PREDICATE_WORDS = `
   CONTAINS[cd] ENDSWITH[cd] LIKE[cd] NOT photoDepthEffect photoHDR photoLive photoPanorama photoScreenshot
 `.match(/\S+/g)
 const SHOWN = 8
-/// Milliseconds without a key, before the daemon is asked.
+/// Milliseconds without a key before the daemon is asked.
 const PAUSE = 120
 
 const form = $("search"), list = $("words"), { search: input } = form.elements

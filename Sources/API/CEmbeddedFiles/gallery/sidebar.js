@@ -1,5 +1,4 @@
-// Albums, folders, smart albums, years and moments. The first three are one fetch result over collections, kept current by
-// its deltas.
+// Albums, folders and smart albums, which are one fetch result over collections; years and moments.
 
 import { address, visit } from "./address.js"
 import { change, collectionsOf, json, rights, squareURL } from "./api.js"

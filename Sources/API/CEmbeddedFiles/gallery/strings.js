@@ -1,4 +1,5 @@
-// All texts of the page. `text(key, {name: value})` fills in {name}.
+// All texts of the page. `text(key, {name: value})` fills in {name}. A key without an entry is its text: newAlbum is
+// “New album”.
 
 const english = {
   burstPicture: "Picture {number} of {count}",
@@ -35,21 +36,9 @@ const english = {
   wrongToken: "This token is not valid.",
 }
 
-/// Keys that are their texts: newAlbum is “New album”.
-const plain = `
-  addPhotographs addToAnAlbum albums blackAndWhite brightness burst cancel clearTheSelection close collections compare
-  contrast crop delete details download edit exposure favourite frameCache fromCaches hide highlights keywords library live
-  memoryInUse moments nameOfTheAlbum nameOfTheFolder newAlbum newFolder next noiseReduction people photographs places
-  playTheLivePhoto predicate previous removeFromThisAlbum rename residentMemory revertToOriginal saturation save search selection
-  service shadows sharpness show showEverything signIn signOut skipToThePhotographs smartAlbums straighten suggestions
-  tint token turn undo untilTheDegradedFrame untilTheFinalFrame vibrance viewer vignette waitingRenders warmth window years
-`.match(/\S+/g)
-for (const key of plain) {
-  english[key] = key.replace(/^.|[A-Z]/g, (letter, place) => place === 0 ? letter.toUpperCase() : ` ${letter.toLowerCase()}`)
-}
-
 export function text(key, values = {}) {
-  return english[key].replace(/\{(\w+)(, plural)?\}/g, (_, name, plural) => {
+  const own = () => key[0].toUpperCase() + key.slice(1).replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+  return (english[key] ?? own()).replace(/\{(\w+)(, plural)?\}/g, (_, name, plural) => {
     const value = values[name]
     if (plural) return value === 1 ? "1 photograph" : `${value.toLocaleString()} photographs`
     return (value ?? "").toLocaleString()

@@ -1,5 +1,4 @@
-// The grid: rows of pictures by month. Only the cells near the screen exist, and all names of months. A preheat
-// window follows the scroll.
+// The grid: cells near the screen, all names of months, and a preheat window that follows the scroll.
 
 import { visit } from "./address.js"
 import { client, imageURL, json, rights } from "./api.js"
@@ -23,7 +22,6 @@ export let list = null
 export const assets = () => list?.items ?? []
 export const identifiers = () => assets().map(({ localIdentifier }) => localIdentifier)
 export const indexOf = (identifier) => identifiers().indexOf(identifier)
-/// The element of an asset near the screen.
 export const cellAt = (index) => cells.get(index)
 
 const canvas = element.appendChild(make("div.canvas"))
@@ -93,7 +91,6 @@ function relayout() {
 
 export const markAll = () => cells.forEach(mark)
 
-/// Requests again what could not be loaded.
 export function retry() {
   for (const cell of all(".missing")) {
     cell.classList.remove("missing")
@@ -297,7 +294,6 @@ function key(event) {
   event.preventDefault()
 }
 
-/// Moves the keyboard focus, and scrolls to it.
 export function focus(index = focusedIndex, isScrolling = true) {
   const before = cells.get(focusedIndex)
   if (before) before.tabIndex = -1

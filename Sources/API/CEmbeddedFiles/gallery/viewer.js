@@ -1,5 +1,4 @@
-// One picture on the whole screen: the thumbnail at hand, then the degraded and the final frame of one opportunistic
-// request. zoom.js has the gestures and, when zoomed in, the full resolution.
+// One picture on the whole screen: the thumbnail at hand, then the frames of one opportunistic request.
 
 import { address, closeAsset, update } from "./address.js"
 import { change, client, fileURL, imageURL, json, post, query, rights, squareURL } from "./api.js"
@@ -24,13 +23,13 @@ const favouriteButton = iconButton("favourite", star)
 const editButton = iconButton("edit", () => edit(dialog, asset, () => editButton.focus()))
 const hideButton = iconButton("hide", () => hideAssets([asset.localIdentifier]))
 const deleteButton = iconButton("delete", remove)
-const download = () => { location.href = fileURL(asset, "data", { download: true }) }
 dialog.append(
   stage,
   make("div.viewerBar", {},
     iconButton("close", closeAsset), caption, liveButton, favouriteButton,
-    iconButton("share", () => share().catch(report)), iconButton("download", download), iconButton("details", toggleDetails),
-    editButton, hideButton, deleteButton),
+    iconButton("share", () => share().catch(report)),
+    iconButton("download", () => { location.href = fileURL(asset, "data", { download: true }) }),
+    iconButton("details", toggleDetails), editButton, hideButton, deleteButton),
   iconButton("previous", () => step(-1), "icon step"), iconButton("next", () => step(1), "icon step"))
 
 let index = -1
@@ -73,7 +72,7 @@ function step(by) {
   if (timeline.assets()[index + by]) show(index + by)
 }
 
-/// The list has changed: the same asset stays, or what took its place.
+/// The list has changed: the same asset stays, or what took its place is shown.
 export function refresh() {
   if (!dialog.open) return
   const { length } = timeline.assets(), position = timeline.indexOf(address.asset)

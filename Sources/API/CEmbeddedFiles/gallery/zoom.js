@@ -1,5 +1,4 @@
-// Zoom and pan of the viewer's picture, by wheel, double click and pointers. One pointer swipes, or pans when zoomed in; two
-// zoom. Zoomed in, tiles of the visible part have the full resolution.
+// Zoom and pan of the viewer's picture, by wheel, double click and pointers, and tiles of its full resolution.
 
 import { imageURL, json } from "./api.js"
 import { report } from "./dialogs.js"
@@ -24,7 +23,6 @@ export function followGestures(stage, actions) {
   on(stage, "pointerdown pointermove pointerup pointercancel", pointer)
 }
 
-/// Shows an asset, whose pictures are in `element`.
 export function showFrame(element, shown) {
   frame = element
   asset = shown
@@ -120,8 +118,8 @@ function pointer({ type, target, currentTarget, pointerId, button, clientX, clie
   else if (!isSideways && dy > PULL) gestures.pull()
 }
 
-/// Tiles of the visible part. Their level is the power of two that has at least the screen's pixels, but no more than
-/// the original. A picture that the screen shows with all its pixels needs none.
+/// Tiles of the visible part. Their level is the power of two that has at least the screen's pixels, and at most the
+/// original's. A picture that the screen shows with all its pixels needs none.
 async function drawTiles() {
   const shown = asset
   // Columns have no sizes.
