@@ -67,7 +67,11 @@ class Browser:
     def open(self, url):
         self._events = []
         self.call("Page.navigate", url=url)
-        while not any(event.get("method") == "Page.loadEventFired" for event in self._events):
+        self.wait("Page.loadEventFired")
+
+    def wait(self, method):
+        """Waits for an event since the last `open`."""
+        while not any(event.get("method") == method for event in self._events):
             self._events.append(self._read())
 
     def evaluate(self, script):

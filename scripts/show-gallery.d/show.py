@@ -63,7 +63,8 @@ def close_viewer(tab):
 
 
 def editor(tab, daemon):
-    """Straightens and crops a picture, sees the preview, saves, and reverts. Back asks about edits that are not saved."""
+    """Straightens and crops a picture, sees the preview, saves, and reverts. Back, Escape and a reload ask about edits that
+    are not saved."""
     panel = "document.querySelector('.editPanel')"
     preview = "document.querySelector('.editStage img')"
 
@@ -78,10 +79,14 @@ def editor(tab, daemon):
         tab.do("[...document.querySelectorAll('.viewerBar button')].find(b => b.title === 'Edit').click()")
         tab.until(f"{preview}?.naturalWidth > 99", "a preview")
 
-    def back(answer):
-        tab.do("history.back()")
+    def answer(button):
         tab.until("document.querySelector('#question').open", "a question about edits")
-        tab.do(f"document.querySelector('#question {answer}').click()")
+        tab.do(f"document.querySelector('#question {button}').click()")
+        tab.until("!document.querySelector('#question').open", "the answer")
+
+    def back(button):
+        tab.do("history.back()")
+        answer(button)
 
     open_cell(tab, "document.querySelector('.cell:not(:has(.badge))')")
     tab.until(f"{PICTURE}?.naturalWidth > 99", "a picture")
@@ -91,14 +96,20 @@ def editor(tab, daemon):
     slide("Exposure", 1)
     tab.until(f"{preview}.src !== {before!r} && {preview}.complete", "a preview of the exposure")
     back(".buttons button")
-    tab.until(f"!document.querySelector('#question').open && {panel} && location.hash.includes('asset=')", "the editor after Cancel")
+    tab.until(f"{panel} && location.hash.includes('asset=')", "the editor after Cancel")
+    tab.key("Escape")
+    answer(".buttons button")
+    tab.until(panel, "the editor after Escape and Cancel")
     press("Crop")
     tab.until("!document.querySelector('.cropBox').hidden", "the crop")
     tab.do("document.querySelector('.cropBox').focus()")
     for _ in range(5):
-        tab.do("document.querySelector('.cropBox').dispatchEvent(new KeyboardEvent('keydown', "
-               "{ key: 'ArrowLeft', shiftKey: true, bubbles: true }))")
+        tab.key("ArrowLeft", shift=True)
     tab.until("document.querySelector('.cropBox').style.width === '90%'", "a narrower crop")
+    tab.do("setTimeout(() => location.reload())")
+    tab.browser.wait("Page.javascriptDialogOpening")
+    tab.browser.call("Page.handleJavaScriptDialog", accept=False)
+    tab.until(panel, "the editor after a reload that was cancelled")
     press("Save")
     tab.until(f"!{panel} && {PICTURE}?.src.match(/v=([^&]+)/)[1] !== {version!r}", "the edited picture")
     asset = tab.run("document.querySelector('#viewer .picture').src.match(/assets.([^/]+)/)[1]")
@@ -109,12 +120,20 @@ def editor(tab, daemon):
     press("Revert to original")
     tab.until(f"!{panel} && {PICTURE}?.src.match(/v=([^&]+)/)[1] === {version!r}", "the reverted picture")
     edit()
+    tab.key("Escape")
+    tab.until(f"!{panel} && document.querySelector('#viewer').open", "leaving without edits")
+    edit()
+    slide("Exposure", 1)
+    tab.key("Escape")
+    answer(".primary")
+    tab.until(f"!{panel} && document.querySelector('#viewer').open", "the picture after Escape")
+    edit()
     slide("Exposure", 1)
     back(".primary")
     tab.until(f"!{panel} && !document.querySelector('#viewer').open && !location.hash", "leaving without saving")
     if daemon.get(f"/v1/assets/{asset}")["contentVersion"] != version:
         raise SystemExit("edits are saved that the user left")
-    step("a picture is edited with previews, saved and reverted; Back asks first")
+    step("a picture is edited with previews, saved and reverted; Back, Escape and a reload ask first")
 
 
 def timeline(tab, other):

@@ -1,10 +1,8 @@
 // The fragment of the page's address says what is shown, as #collection=…&search=…&asset=…, and so does the history.
 
 import { query } from "./api.js"
-import { ask } from "./dialogs.js"
 import { $, on, page } from "./dom.js"
-import { endEdit, hasEdits } from "./edit.js"
-import { text } from "./strings.js"
+import { hasEdits, leaveEdit } from "./edit.js"
 
 /// Milliseconds until what changes often is written: browsers limit changes of the history.
 const PAUSE = 300
@@ -21,9 +19,8 @@ on(window, "popstate", async () => {
   if (hasEdits) {
     // The editor stays until the user has answered.
     write("pushState")
-    if (!await ask(text("discardEdits"), null)) return
-    endEdit()
-    return history.back()
+    if (await leaveEdit()) history.back()
+    return
   }
   address = read()
   entry = history.state ?? {}
@@ -65,8 +62,8 @@ export function update(changes) {
   timer = setTimeout(write, PAUSE)
 }
 
-export function closeAsset() {
-  if (isLeaving) return
+export async function closeAsset() {
+  if (isLeaving || !await leaveEdit()) return
   if (entry.isOpened) {
     write()
     isLeaving = true

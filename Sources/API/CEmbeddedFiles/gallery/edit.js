@@ -1,7 +1,7 @@
 // Edits a picture. The daemon renders each state as a preview; saving stores the operations as adjustments.
 
 import { client, imageURL, json, request } from "./api.js"
-import { report } from "./dialogs.js"
+import { ask, report } from "./dialogs.js"
 import { button, clamp, make, on } from "./dom.js"
 import { text } from "./strings.js"
 
@@ -20,7 +20,7 @@ const SMALLEST_CROP = 0.05
 // The page has one editor. What the controls can't show is `base`, which comes first and stays; all else is `state`.
 let asset, path, closed
 let base, state, isCropping, isOriginal
-/// Whether the editor has edits that are not saved.
+/// Whether there are edits that are not saved.
 export let hasEdits = false
 let running = null, timer = 0
 
@@ -38,8 +38,9 @@ on(editor, "keydown", (event) => {
   event.stopPropagation()
   if (event.key !== "Escape") return
   event.preventDefault()
-  endEdit()
+  leaveEdit()
 })
+on(window, "beforeunload", (event) => { if (hasEdits) event.preventDefault() })
 
 export async function edit(dialog, edited, whenClosed) {
   asset = edited
@@ -51,6 +52,7 @@ export async function edit(dialog, edited, whenClosed) {
   picture.removeAttribute("src")
   panel.replaceChildren()
   dialog.append(editor)
+  editor.focus()
   const { operations = [] } = await json(`${path}/adjustments`).catch(() => null) ?? {}
   const places = operations.map(({ type }) => ORDER.indexOf(type))
   // What this page would write is shown in its controls.
@@ -179,6 +181,13 @@ function moveByKey(event) {
 
 const save = (list) => request(
   `${path}/adjustments`, list.length ? { method: "PUT", body: { operations: list } } : { method: "DELETE" }).then(endEdit, report)
+
+/// Ends the editor, unless the user wants to keep edits that are not saved. Resolves with whether it has ended.
+export async function leaveEdit() {
+  if (hasEdits && !await ask(text("discardEdits"), null)) return false
+  endEdit()
+  return true
+}
 
 export function endEdit() {
   if (!editor.isConnected) return
