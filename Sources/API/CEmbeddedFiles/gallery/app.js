@@ -92,7 +92,7 @@ async function showList(wanted) {
     on(list, "loaded", present)
     on(list, "loaded", () => viewer.follow(), { once: true })
     on(list, "change", () => { present(); viewer.refresh() })
-    on(list, "kinds", timeline.markAll)
+    on(list, "kinds", () => { timeline.markAll(); viewer.showKinds() })
     on(list, "offline", () => { $("connection").textContent = text("connectionLost") })
     on(list, "online", () => {
       $("connection").textContent = ""

@@ -33,9 +33,8 @@ dialog.append(
   iconButton("previous", () => step(-1), "icon step"), iconButton("next", () => step(1), "icon step"))
 
 let index = -1
-/// What is shown: an asset of the list, or another picture of the burst that it represents.
-let asset = null
-let isInBurst = false
+/// The asset of the list, and what is shown: this asset, or another picture of the burst that it represents.
+let entry = null, asset = null
 let burst, frame, live, panel
 
 followGestures(stage, { swipe: (direction) => step(-direction * forward(dialog)), pull: closeAsset })
@@ -48,20 +47,24 @@ on(stage, "pointerenter", () => live?.play())
 on(stage, "pointerleave", () => live?.stop())
 
 /// Shows the asset of the address, or none. Unless `isComplete`, the list may have it later.
-export function follow(isComplete = true) {
-  if (!address.asset) return close()
-  const position = timeline.indexOf(address.asset)
-  if (position >= 0) open(position)
-  else if (isComplete) {
+export async function follow(isComplete = true) {
+  const { asset: wanted } = address
+  if (!wanted) return close()
+  if (dialog.open && asset.localIdentifier === wanted) return
+  let position = timeline.indexOf(wanted), member
+  if (position < 0) {
+    if (!isComplete) return
+    const members = await burstOf(wanted).catch(() => [])
+    if (address.asset !== wanted) return
+    member = members.find(({ localIdentifier }) => localIdentifier === wanted)
+    position = timeline.indexOf(members.find(({ representsBurst }) => representsBurst)?.localIdentifier)
+  }
+  if (position < 0) {
     close()
     say(text("noAsset"))
-    update({ asset: null })
+    return update({ asset: null })
   }
-}
-
-function open(position) {
-  if (dialog.open && position === index) return
-  show(position)
+  show(position, member)
   if (!dialog.open) dialog.showModal()
   stage.focus()
 }
@@ -75,24 +78,32 @@ function step(by) {
 /// The list has changed: the same asset stays, or what took its place is shown.
 export function refresh() {
   if (!dialog.open) return
-  const { length } = timeline.assets(), position = timeline.indexOf(address.asset)
+  const { length } = timeline.assets(), position = timeline.indexOf(entry.localIdentifier)
   if (length === 0) return closeAsset()
   if (position < 0) return show(Math.min(index, length - 1))
   index = position
-  if (isInBurst) return
-  const { contentVersion } = asset
-  asset = timeline.assets()[index]
+  const isMember = asset !== entry, { contentVersion } = entry
+  entry = timeline.assets()[index]
+  if (isMember) return
+  asset = entry
   if (asset.contentVersion === contentVersion) drawLabels()
   else show(index)
 }
 
-/// Requests a picture again that could not be loaded.
-export function retry() { if (dialog.open && frame.querySelector(".notice")) show(index) }
+/// It is known which assets of the list move, and which represent bursts.
+export function showKinds() {
+  if (!dialog.open) return
+  if (asset === entry && asset.isAnimated) show(index)
+  else showBurst().catch(report)
+}
 
-function show(position, ofBurst = null) {
+/// Requests a picture again that could not be loaded.
+export function retry() { if (dialog.open && frame.querySelector(".notice")) show(index, asset === entry ? null : asset) }
+
+function show(position, member) {
   index = position
-  isInBurst = ofBurst !== null
-  asset = ofBurst ?? timeline.assets()[index]
+  entry = timeline.assets()[index]
+  asset = member ?? entry
   clear()
   frame = stage.appendChild(make("div.frame"))
   if (asset.placeholder) frame.style.backgroundImage = `url(${placeholderURL(asset.placeholder)})`
@@ -100,10 +111,10 @@ function show(position, ofBurst = null) {
   drawLabels()
   if (asset.mediaType === "video") showVideo()
   else showPicture()
-  if (!isInBurst) showBurst().catch(report)
+  showBurst().catch(report)
   if (panel) loadDetails()
   timeline.reveal(index, true)
-  update({ asset: timeline.assets()[index].localIdentifier })
+  update({ asset: asset.localIdentifier })
 }
 
 /// The screen's own pixels.
@@ -111,7 +122,7 @@ const screenSize = () => [innerWidth, innerHeight].map((side) => Math.ceil(side 
 const screenURL = (more) => imageURL(asset, ...screenSize(), more)
 
 function showPicture() {
-  const { image } = (!isInBurst && timeline.cellAt(index)) || {}
+  const { image } = (asset === entry && timeline.cellAt(index)) || {}
   if (image?.complete && image.naturalWidth > 0) frame.append(make("img", { src: image.src, alt: "" }))
   // A plain <img> shows each frame of the response as it arrives, and is loaded with the first.
   const began = performance.now()
@@ -124,29 +135,32 @@ function showPicture() {
 
 const notice = (key) => frame.append(make("p.notice", {}, text(key)))
 
-async function showBurst() {
-  const { localIdentifier: of, representsBurst } = asset
-  if (burst?.of === of) return
-  burst?.strip.remove()
-  burst = null
-  if (!representsBurst) return
-  const { burstIdentifier } = await json(`/v1/assets/${of}`)
-  const { assets } = await json(`/v1/assets?${query({
+/// All pictures of an asset's burst, by time.
+async function burstOf(identifier) {
+  const { burstIdentifier } = await json(`/v1/assets/${identifier}`)
+  const { assets } = burstIdentifier ? await json(`/v1/assets?${query({
     predicate: `burstIdentifier == "${burstIdentifier}"`, includeAllBurstAssets: true, sortDescriptors: "creationDate", limit: 200,
-  })}`)
-  if (asset.localIdentifier !== of || !dialog.open) return
-  const strip = make("div.strip", { role: "group", ariaLabel: text("burst") }, ...assets.map(listed).map((member, number) => {
-    const choice = make("button", {
-      ariaLabel: text("burstPicture", { number: number + 1, count: assets.length }), ariaPressed: member.localIdentifier === of,
-      onclick: () => {
-        for (const other of strip.children) other.ariaPressed = other === choice
-        show(index, member.localIdentifier === of ? null : member)
-      },
-    }, make("img", { alt: "", src: squareURL(member, 160) }))
-    return choice
-  }))
-  burst = { of, strip }
-  dialog.append(strip)
+  })}`) : { assets: [] }
+  return assets.map(listed)
+}
+
+async function showBurst() {
+  const { localIdentifier: of, representsBurst } = entry
+  if (burst?.of !== of) {
+    burst?.strip.remove()
+    burst = null
+    if (!representsBurst) return
+    const members = await burstOf(of)
+    if (burst || entry.localIdentifier !== of || !dialog.open) return
+    const strip = make("div.strip", { role: "group", ariaLabel: text("burst") }, ...members.map((member, number) =>
+      make("button", {
+        ariaLabel: text("burstPicture", { number: number + 1, count: members.length }), dataset: { id: member.localIdentifier },
+        onclick: () => show(index, member.localIdentifier === of ? null : member),
+      }, make("img", { alt: "", src: squareURL(member, 160) }))))
+    burst = { of, strip }
+    dialog.append(strip)
+  }
+  for (const choice of burst.strip.children) choice.ariaPressed = choice.dataset.id === asset.localIdentifier
 }
 
 function addLiveVideo() {
@@ -228,7 +242,7 @@ function star() {
   const starred = asset, isFavorite = !asset.isFavorite
   change({ type: "updateAsset", asset: asset.localIdentifier, isFavorite }).then(() => {
     // The list's assets are replaced by the stream; the others of a burst have none.
-    if (!isInBurst) return
+    if (asset === entry) return
     starred.isFavorite = isFavorite
     drawLabels()
   }).catch(report)
