@@ -263,6 +263,20 @@ def open_named(tab):
     tab.until("document.querySelector('.chips button')", "details")
 
 
+def narrow_burst(tab):
+    """On a narrow screen, the strip of a burst covers neither the date nor the details."""
+    tab.resize(360, 740)
+    box = "document.querySelector('%s').getBoundingClientRect()"
+    tab.until(f"innerWidth == 360 && {box % '.strip'}.bottom < {box % '.viewerBar p'}.top", "the strip above the date")
+    tab.key("i")
+    tab.until("document.querySelector('.details')?.childElementCount > 2", "details of a picture of a burst")
+    if not tab.run(f"(b => document.elementFromPoint(180, b.top + 20).closest('.details'))({box % '.strip'}) !== null"):
+        raise SystemExit("the strip of a burst covers the details")
+    tab.key("i")
+    tab.resize(1280, 900)
+    tab.until(f"innerWidth == 1280 && !document.querySelector('.details')", "the wide screen")
+
+
 def kinds(tab):
     open_cell(tab, cell("burst"))
     tab.until("document.querySelectorAll('.strip button').length == 5", "the strip of a burst")
@@ -270,6 +284,7 @@ def kinds(tab):
     tab.do("document.querySelector('.strip [aria-pressed=false]').click()")
     tab.until(f"{PICTURE}.src != '{before}' && {PICTURE}.naturalWidth > 400", "another picture of a burst")
     accessibility.check(tab, "a burst in the viewer")
+    narrow_burst(tab)
     member = tab.run(links.SHOWN)
     tab.until(f"{links.LINKED % 'asset'} == '{member}'", "the address of a picture of a burst")
     tab.do("window.isLeft = true")
