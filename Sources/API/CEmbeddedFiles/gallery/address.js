@@ -4,12 +4,12 @@ import { query } from "./api.js"
 import { $, on, page } from "./dom.js"
 import { hasEdits, leaveEdit } from "./edit.js"
 
-/// Milliseconds until what changes often is written: browsers limit changes of the history.
+/// Milliseconds: browsers limit changes of the history.
 const PAUSE = 300
 
-/// What is shown: {collection, search, asset}, without those that are empty.
+/// {collection, search, asset}, without those that are empty.
 export let address = read()
-/// The history keeps it for each view: {top, isOpened}, the scroll of the grid, and whether Back closes the asset.
+/// Of the history: {top, isOpened}, the scroll of the grid, and whether Back closes the asset.
 export let entry = history.state ?? {}
 let timer = 0, isLeaving = false
 
@@ -42,7 +42,7 @@ function write(method = "replaceState") {
 const changed = (changes) =>
   Object.fromEntries(Object.entries({ ...address, ...changes }).filter(([, value]) => value))
 
-/// Shows another view, as an entry of the history.
+/// Shows another view, with an entry in the history.
 export function visit(changes) {
   const next = changed(changes)
   if (query(next) !== query(address)) {
@@ -55,7 +55,7 @@ export function visit(changes) {
   page.emit("address")
 }
 
-/// What is shown has changed, without an entry of its own.
+/// What is shown has changed, without an entry.
 export function update(changes) {
   address = changed(changes)
   clearTimeout(timer)

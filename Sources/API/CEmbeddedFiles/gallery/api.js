@@ -2,7 +2,7 @@
 
 import { page } from "./dom.js"
 
-/// This tab's name, also after a reload: of its caching manager, and of its previews, each of which cancels the one before.
+/// This tab's name, also after a reload, for its caching manager and its previews.
 export const client = sessionStorage.client ??= `gallery-${Math.random().toString(36).slice(2, 8)}`
 
 /// What the caller may do, from GET /v1/authorization.
@@ -31,7 +31,7 @@ export const change = (...changes) => post("/v1/changes", { changes })
 export const query = (parameters) =>
   new URLSearchParams(Object.entries(parameters).filter(([, value]) => value != null)).toString()
 
-/// None if they can't be listed: those by date may take too long.
+/// None if they can't be listed: those by date may take long.
 export const collectionsOf = async (kind) =>
   (await json(`/v1/collections?${query(kind)}`).catch(() => ({ collections: [] }))).collections
 

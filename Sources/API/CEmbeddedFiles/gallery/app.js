@@ -1,4 +1,4 @@
-// The page: who may do what, which list is shown, and how the other modules work together.
+// The page: permissions, the list, and how the other modules work together.
 
 import { address, entry, visit } from "./address.js"
 import { json, request, rights } from "./api.js"
@@ -66,7 +66,7 @@ async function showList(wanted) {
   showWords(search)
   $("count").textContent = ""
   timeline.say(text("loading"))
-  // The former pictures stay for a moment, so that nothing flickers, but not below another list's title.
+  // The former pictures stay for a moment, so that nothing flickers.
   const clear = () => { if (timeline.list?.isClosed) timeline.show(null) }
   setTimeout(clear, 300)
   try {
@@ -80,7 +80,7 @@ async function showList(wanted) {
     const present = () => {
       const { count } = list.handle
       timeline.show(list)
-      // As this entry of the history was left, as soon as the list is that long.
+      // As the view was left, as soon as the list is that long.
       if (top && timeline.layout.height > top) top = void (timeline.element.scrollTop = top)
       $("count").textContent = count.toLocaleString()
       if (count > 0) timeline.say("")

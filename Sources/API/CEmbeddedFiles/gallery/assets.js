@@ -17,7 +17,7 @@ export class AssetList extends FetchResult {
   /// `source` is {collection, isAlbum, search, predicate, includeHiddenAssets}.
   constructor({ isAlbum, ...body }) {
     super(body, "assets", FIELDS)
-    /// Albums are in the order that the user gave them, everything else is by date.
+    /// Albums are in the user's order, all else is by date.
     this.hasOwnOrder = isAlbum && !body.search && !body.predicate
   }
 
@@ -28,7 +28,7 @@ export class AssetList extends FetchResult {
     this.emit("kinds")
   }
 
-  /// Columns are quicker than the handle, which is read if the library changed meanwhile.
+  /// Columns are quicker than the handle, which is read if the library has changed.
   async readAll() {
     const { collection, ...rest } = this.body
     const items = []
@@ -50,7 +50,7 @@ export class AssetList extends FetchResult {
 
   async read(...range) { return (await super.read(...range)).map(listed) }
 
-  /// There are no columns for these kinds: they are asked for after the first pictures.
+  /// Kinds without a column are requested after the first pictures.
   async #loadKinds() {
     for (const property of ["isRAW", "representsBurst", "isAnimated"]) {
       const parameters = { predicate: `${property} == YES`, fields: "localIdentifier" }

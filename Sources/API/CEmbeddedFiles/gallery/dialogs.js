@@ -22,7 +22,7 @@ export function signIn(signedIn) {
   if (!dialog.open) dialog.showModal()
 }
 
-/// Asks for a text; with `value` null, only for consent. Resolves with the text, true, or null.
+/// Asks for a text, or with `value` null for consent. Resolves with the text, true, or null.
 export function ask(title, value = "", choices = []) {
   const dialog = $("question")
   const input = value === null ? null : make("input", { value, required: true, ariaLabel: title })
@@ -38,7 +38,7 @@ export function ask(title, value = "", choices = []) {
   })
 }
 
-/// Shows a failure. One for want of a session shows the sign-in instead.
+/// Shows a failure, unless the sign-in is shown.
 export function report(error) {
   if (error.status !== 401) say(error.message)
 }

@@ -5,7 +5,7 @@ import { text } from "./strings.js"
 export const $ = (id) => document.getElementById(id)
 export const all = (selector) => document.querySelectorAll(selector)
 
-/// make("div.cell", {title: "…", style: {top: "9px"}}, "text", child): the properties are the element's own.
+/// make("div.cell", {title: "…", style: {top: "9px"}}, "text", child)
 export function make(kind, { style, dataset, ...properties } = {}, ...children) {
   const [name, ...classes] = kind.split(".")
   const element = Object.assign(document.createElement(name), properties)

@@ -1,4 +1,4 @@
-// Edits a picture. The daemon renders each state as a preview; saving stores the operations as adjustments.
+// Edits a picture. The daemon renders previews; saving stores the operations as adjustments.
 
 import { client, imageURL, json, request } from "./api.js"
 import { ask, report } from "./dialogs.js"
@@ -11,13 +11,13 @@ const SLIDERS = [
   ["shadows"], ["saturation"], ["vibrance"], ["warmth"], ["tint"], ["sharpness", "amount", 0],
   ["noiseReduction", "amount", 0], ["blackAndWhite", "amount", 0], ["vignette"],
 ]
-/// The order in which operations are applied. The crop is drawn on the straightened and turned picture.
+/// The order of operations. The crop is drawn on the straightened and turned picture.
 const [STRAIGHTEN, ...TONES] = SLIDERS.map(([name]) => name)
 const ORDER = [STRAIGHTEN, "flip", "rotate", "crop", ...TONES]
 const WHOLE = [0, 0, 1, 1]
 const SMALLEST_CROP = 0.05
 
-// The page has one editor. What the controls can't show is `base`, which comes first and stays; all else is `state`.
+// The page has one editor. What its controls can't show is `base`, which comes first and stays.
 let asset, path, closed
 let base, state, isCropping, isOriginal
 /// Whether there are edits that are not saved.

@@ -4,12 +4,12 @@
 import { json, post, query, request } from "./api.js"
 import { Emitter, on } from "./dom.js"
 
-/// The items of a request, and how far apart those may be that are read together.
+/// Items of a request, and how near those are that are read together.
 const RANGE = 1000
 const NEAR = 100
 const RETRY = 3000
 
-/// Emits "change" after each delta, "offline" and "online" when the stream is lost and there.
+/// Emits "change" after a delta, and "offline" and "online".
 export class FetchResult extends Emitter {
   items = []
   handle = null
@@ -56,7 +56,7 @@ export class FetchResult extends Emitter {
 
   #release() { request(`/v1/fetchResults/${this.handle.id}`, { method: "DELETE" }).catch(() => {}) }
 
-  /// Only a visible page has a stream: browsers allow six connections to a server, for all tabs together.
+  /// Only a visible page has a stream: browsers allow six connections to a server.
   #look = () => { if (document.hidden) this.#pause(); else this.#open() }
 
   #pause() {
@@ -98,7 +98,7 @@ export class FetchResult extends Emitter {
   }
 }
 
-/// The list after a delta. `read(first, last)` reads items of the new list.
+/// The list after a delta. `read` reads items of the new list.
 async function updated(items, { removedIndexes, insertedIndexes, changedIndexes, moves, ...delta }, read) {
   const { count } = delta.fetchResultAfterChanges
   if (!delta.hasIncrementalChanges) return read(0, count - 1)
@@ -120,7 +120,7 @@ function without(items, indexes) {
   return items.filter((_, index) => !removed.has(index))
 }
 
-/// A list with items at their positions; the others fill the rest in their order.
+/// `placed` items have their positions; the others fill the rest.
 function filled(count, others, placed) {
   const items = new Map(placed), rest = others.values()
   return Array.from({ length: count }, (_, index) => items.has(index) ? items.get(index) : rest.next().value)

@@ -6,18 +6,17 @@ import { monthOf } from "./strings.js"
 
 const GAP = 3
 const HEADING = 58
-/// Between months in one row, and the least width of a month's name there.
+/// Between months in a row, and the least width of their names.
 const MONTH_GAP = 18
 const MONTH_WIDTH = 172
 /// How much the last row of a month may be stretched.
 const STRETCH = 1.2
 
-/// Panoramas and very narrow pictures are shown cropped in the grid.
+/// Panoramas and very narrow pictures are cropped.
 const shownRatio = (asset) => clamp(asset.aspectRatio, 0.45, 3.2)
 
 export class Layout {
-  /// `rows` are {first, top, height}, where `first` is the index of an asset. With `hasOwnOrder`, the list is not by date
-  /// and has no months.
+  /// `rows` are {first, top, height}; `first` is an index. With `hasOwnOrder`, the list has no months.
   constructor(assets, width, rowHeight, hasOwnOrder = false) {
     const rows = [], months = []
     const lefts = new Float32Array(assets.length), widths = new Float32Array(assets.length)
@@ -65,7 +64,7 @@ export class Layout {
 
   #endOf(row) { return this.rows[row + 1]?.first ?? this.lefts.length }
 
-  /// The assets in rows that touch the range of y, as [first, last]; null if there are none.
+  /// [first, last] of the rows that touch the range of y, or null.
   visible(top, bottom) {
     const { rows } = this, row = firstWhere(rows.length, (row) => rows[row].top + rows[row].height >= top)
     const end = firstWhere(rows.length, (row) => rows[row].top >= bottom)
@@ -86,7 +85,7 @@ export class Layout {
   monthAt(y) { return this.months[Math.max(0, firstWhere(this.months.length, (month) => this.months[month].top > y) - 1)] }
 }
 
-/// The first number below `count` from which on `holds` is true; `count` if there is none.
+/// The first number from which on `holds` is true, or `count`.
 function firstWhere(count, holds) {
   let low = 0, high = count
   while (low < high) {

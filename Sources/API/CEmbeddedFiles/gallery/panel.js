@@ -6,11 +6,11 @@ import { bytes, text } from "./strings.js"
 
 const panel = $("panel")
 let timer = 0
-/// The last times until frames of the viewer were there, in milliseconds, by the key of their name.
+/// The last times until frames of the viewer were there, in milliseconds.
 const times = { untilTheDegradedFrame: [], untilTheFinalFrame: [] }
 const note = (key, time) => { times[key] = [time, ...times[key]].slice(0, 200) }
 
-/// Begins when the first frame is there. No event tells of the final one: it is larger, or fills the screen.
+/// From the first frame on. No event tells of the final one: it is larger, or fills the screen.
 export function measure(image, began) {
   const { naturalWidth: first } = image, time = performance.now() - began
   const look = () => {

@@ -1,4 +1,4 @@
-// The strip at the side: years of the whole list, to jump anywhere with one movement.
+// The strip at the side: years of the whole list, to jump to.
 
 import { $, all, clamp, make, on, page } from "./dom.js"
 import { monthName } from "./strings.js"

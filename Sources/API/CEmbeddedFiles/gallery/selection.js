@@ -1,4 +1,4 @@
-// What can be done with pictures: the bar of a selection, dragging to albums and inside of them, hiding, deleting.
+// What can be done with pictures: the bar of a selection, dragging, hiding, deleting.
 
 import { change, post, query, rights } from "./api.js"
 import { ask, report, say } from "./dialogs.js"
@@ -38,7 +38,7 @@ on(page, "selection", () => {
     ...Object.entries(actions).map(([key, action]) => iconButton(key, action, "action")))
 })
 
-/// A URL has no room for many assets. With `download`, a failure does not replace the page.
+/// A URL has no room for many assets. With `download`, a failure keeps the page.
 async function download() {
   const { localIdentifier: collection } = await post("/v1/transientCollections", { assets: selected() })
   make("a", { href: `/v1/archive?${query({ collection })}`, download: "" }).click()
@@ -85,7 +85,7 @@ on(timeline.element, "dragstart", ({ target, dataTransfer }) => {
   dataTransfer.setDragImage(cell, 20, 20)
 })
 
-/// In an album, pictures are also dropped before or after others: {cell, isAfter} of the cell under the pointer.
+/// In an album, pictures are also dropped before or after others: {cell, isAfter}.
 function placeOfDrop(event) {
   for (const cell of all(".before, .after")) cell.classList.remove("before", "after")
   const cell = event.target.closest?.(".cell")

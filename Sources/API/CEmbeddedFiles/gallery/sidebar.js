@@ -24,7 +24,7 @@ const isOwn = ({ type, subtype }) => type === "album" || (type === "folder" && !
 export const albums = () => own.filter(({ type }) => type === "album")
 export const shownAlbum = () => shown?.type === "album" ? shown : null
 
-/// Marks the collection of the address, and returns it; null for the library.
+/// Marks a collection, and returns it; null for the library.
 export async function show(identifier) {
   shown = find(identifier)
   markShown()
@@ -113,7 +113,7 @@ function markShown() {
   }
 }
 
-/// Photographs are dropped into albums; albums into folders, or before other albums.
+/// Of photographs into albums; of albums into folders, or before other albums.
 function acceptDrops(element, collection) {
   const { localIdentifier, type, parent } = collection
   on(element, "dragover dragleave drop", (event) => {

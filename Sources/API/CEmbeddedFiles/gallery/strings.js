@@ -57,7 +57,7 @@ const dayFormat = format({ dateStyle: "long" })
 const momentFormat = format({ dateStyle: "full", timeStyle: "short" })
 const monthFormat = format({ month: "long", year: "numeric" })
 
-/// As the camera's clock showed it: at the picture's own offset from UTC, in minutes.
+/// As the camera's clock showed it. The offset is in minutes.
 const local = ({ creationDate, utcOffset }) => new Date(Date.parse(creationDate) + (utcOffset ?? 0) * 60000)
 export const dayName = (asset) => dayFormat(local(asset))
 export const momentName = (asset) => momentFormat(local(asset))

@@ -7,9 +7,9 @@ import { Layout } from "./layout.js"
 import { dayName, monthName, seconds, text } from "./strings.js"
 import { placeholderURL } from "./thumbhash.js"
 
-/// Heights of thumbnails in pixels: few sizes, so that caches are shared by windows of all widths.
+/// Few sizes, so that windows of all widths share caches.
 const THUMBNAIL_HEIGHTS = [160, 240, 320, 480]
-/// Milliseconds: until a press selects, until a scroll has ended, and between two preheat windows.
+/// Milliseconds: until a press selects, until a scroll has ended, between preheat windows.
 const LONG_PRESS = 450
 const SETTLED = 120
 const WINDOW = 150
@@ -27,7 +27,7 @@ export const cellAt = (index) => cells.get(index)
 const canvas = element.appendChild(make("div.canvas"))
 const empty = element.appendChild(make("section.empty", { role: "status" }))
 const cells = new Map()
-/// Cells of the former layout, by identifier: they are used again, so nothing flickers.
+/// Cells of the former layout, by identifier, to be used again, so nothing flickers.
 let formerCells = new Map()
 let rowHeight, thumbnailHeight
 let focusedIndex = 0, anchor = null
@@ -43,7 +43,7 @@ on(canvas, "pointerdown", press)
 on(canvas, "dragstart", (event) => { if (hasPressed) event.preventDefault() })
 new ResizeObserver(() => relayout()).observe(element)
 
-/// Shows a list. If it is shown already and has changed, what is on the screen stays where it is.
+/// If the list is shown already and has changed, what is on the screen stays where it is.
 export function show(shown) {
   if (list === shown) return relayout()
   list = shown
@@ -99,7 +99,7 @@ export function retry() {
   schedule()
 }
 
-/// Shows a text and buttons in the place of pictures.
+/// In the place of pictures.
 export function say(message, ...actions) {
   empty.hidden = !message
   empty.replaceChildren(make("p", {}, message), ...actions)
@@ -176,7 +176,7 @@ function newCell({ placeholder }) {
   return cell
 }
 
-/// Shows what may change while the picture stays: the selection, badges, the name.
+/// What may change while the picture stays.
 function mark(cell) {
   const { asset } = cell, isSelected = selection.has(asset.localIdentifier)
   cell.classList.toggle("selected", isSelected)
@@ -213,7 +213,7 @@ function reportWindow(hasSettled = false) {
   prepare(next)
 }
 
-/// Has the daemon prepare frames at positions of the list, instead of the client's former ones.
+/// Has the daemon prepare frames at positions of the list.
 export function prepare(next) {
   const body = { ...next, fetchResult: list.handle.id, contentMode: "aspectFit", options: { networkAccessAllowed: true } }
   json("/v1/cachingManagers/default/window", { method: "PUT", body }).catch(() => {})
@@ -251,7 +251,7 @@ function click(event) {
   focus(index, false)
 }
 
-/// A long press selects; moving on over other cells selects these too.
+/// A long press selects; moving on selects other cells.
 function press({ target, button, clientX, clientY }) {
   const cell = target.closest(".cell")
   ignoresClick = false

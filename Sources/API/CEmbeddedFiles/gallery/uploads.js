@@ -43,7 +43,7 @@ export async function resume() {
   for (const { file, album } of unfinished) if (file) add([file], album)
 }
 
-/// The album is chosen now: another one may be shown when a file has been sent.
+/// The album is chosen now: another one may be shown later.
 export function add(files, album = shownAlbum()?.localIdentifier ?? null) {
   const known = new Set(queue.map(nameOf))
   const more = [...files].filter((file) => !known.has(nameOf(file)))
@@ -78,7 +78,7 @@ async function run() {
   setTimeout(() => { if (!isRunning) section.hidden = true }, 4000)
 }
 
-/// Sends a file in pieces from where its upload is, and makes an asset of it.
+/// Continues where the file's upload is.
 async function send(file, progress) {
   // Fails for folders, and for files that are gone.
   await file.slice(0, 1).arrayBuffer()
@@ -114,7 +114,7 @@ async function send(file, progress) {
   if (file.album) await change({ type: "addAssets", collection: file.album, assets: [localIdentifier] })
 }
 
-/// The bytes that the daemon has; null if it no longer knows the upload.
+/// Null if the daemon no longer knows the upload.
 const offsetOf = (upload) => request(`/v1/uploads/${upload}`, { method: "HEAD" }).then(
   ({ headers }) => Number(headers.get("Upload-Offset")),
   (error) => { if (error.status !== 404) throw error; return null })

@@ -75,7 +75,7 @@ function step(by) {
   if (timeline.assets()[index + by]) show(index + by)
 }
 
-/// The list has changed: the same asset stays, or what took its place is shown.
+/// The list has changed: the asset stays, or what took its place is shown.
 export function refresh() {
   if (!dialog.open) return
   const { length } = timeline.assets(), position = timeline.indexOf(entry.localIdentifier)
@@ -97,7 +97,7 @@ export function showKinds() {
   else showBurst().catch(report)
 }
 
-/// Requests a picture again that could not be loaded.
+/// Requests again what could not be loaded.
 export function retry() { if (dialog.open && frame.querySelector(".notice")) show(index, asset === entry ? null : asset) }
 
 function show(position, member) {
@@ -202,7 +202,7 @@ function drawLabels() {
   editButton.hidden = !rights.canWrite || asset.mediaType !== "image"
 }
 
-/// Videos that are only removed play on, and keep their connection, as pictures do.
+/// What is only removed keeps its connection, and videos play on.
 function clear() {
   live = null
   for (const element of all(".stage :is(img, video)")) {
@@ -241,7 +241,7 @@ function star() {
   if (!rights.canWrite) return
   const starred = asset, isFavorite = !asset.isFavorite
   change({ type: "updateAsset", asset: asset.localIdentifier, isFavorite }).then(() => {
-    // The list's assets are replaced by the stream; the others of a burst have none.
+    // The stream replaces the list's assets only.
     if (asset === entry) return
     starred.isFavorite = isFavorite
     drawLabels()

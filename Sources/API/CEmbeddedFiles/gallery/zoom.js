@@ -6,7 +6,7 @@ import { all, clamp, make, on } from "./dom.js"
 
 const TILE = 512
 const LARGEST = 20
-/// The least movements in CSS pixels: sideways to another picture, and down to close.
+/// The least movements, in CSS pixels.
 const SWIPE = 60
 const PULL = 120
 
@@ -15,7 +15,7 @@ let scale = 1, x = 0, y = 0
 const pointers = new Map()
 let canSwipe = false, tileTimer = 0
 
-/// Calls `swipe` with -1 (left) or 1, and `pull` (down). The stage is as large as the screen.
+/// Calls `swipe` with -1 (left) or 1, and `pull`. The stage fills the screen.
 export function followGestures(stage, actions) {
   gestures = actions
   on(stage, "wheel", wheel, { passive: false })
