@@ -435,7 +435,10 @@ def selection(tab):
     for _ in range(3):
         tab.key("ArrowRight", shift=True)
     tab.until(f"{SELECTED} == 4", "a selection by keys")
+    tab.key("Tab")
+    tab.until("document.activeElement.closest('#selectionBar')", "Tab to the bar of the selection")
     tab.key("Escape")
+    tab.until(f"{SELECTED} == 0 && document.activeElement.matches('.cell')", "Escape in the bar of the selection")
     tab.key("Enter")
     tab.until("document.querySelector('#viewer').open", "Enter")
     close_viewer(tab)

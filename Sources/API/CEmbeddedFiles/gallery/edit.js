@@ -182,7 +182,7 @@ function moveByKey(event) {
 const save = (list) => request(
   `${path}/adjustments`, list.length ? { method: "PUT", body: { operations: list } } : { method: "DELETE" }).then(endEdit, report)
 
-/// Ends the editor, unless the user wants to keep edits that are not saved. Resolves with whether it has ended.
+/// Ends the editor, unless the user keeps edits that are not saved. Resolves with whether it has ended.
 export async function leaveEdit() {
   if (hasEdits && !await ask(text("discardEdits"), null)) return false
   endEdit()

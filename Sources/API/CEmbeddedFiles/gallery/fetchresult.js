@@ -17,7 +17,7 @@ export class FetchResult extends Emitter {
   #stream = null
   #work = Promise.resolve()
 
-  /// `body` is that of POST /v1/fetchResults, `kind` is "assets" or "collections", `fields` are the properties to read.
+  /// `body` is for POST /v1/fetchResults, `kind` is "assets" or "collections", `fields` are properties to read.
   constructor(body, kind, fields) {
     super()
     Object.assign(this, { body, kind, fields })

@@ -1,5 +1,5 @@
-// Justified rows: pictures keep their aspect ratio, all rows but a month's last one have the full width. Short months share
-// a row. The whole list is laid out at once, so nothing moves when pictures arrive.
+// Justified rows: all but a month's last one have the full width, and short months share one. The whole list is laid out
+// at once, so nothing moves when pictures arrive.
 
 import { clamp } from "./dom.js"
 import { monthOf } from "./strings.js"

@@ -77,6 +77,7 @@ export const hideAssets = (assets) =>
   hideKey() === "hide" ? changeAll(assets, hiding(true), "hidden", hiding(false)) : changeAll(assets, hiding(false))
 export const deleteAssets = (assets) => changeAll(assets, { type: "deleteAsset" }, "deleted", { type: "restoreAsset" })
 
+on(bar, "keydown", ({ key }) => { if (key === "Escape") timeline.select() })
 on(timeline.element, "dragstart", ({ target, dataTransfer }) => {
   const cell = target.closest(".cell")
   if (!cell) return

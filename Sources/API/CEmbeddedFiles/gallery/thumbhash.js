@@ -1,5 +1,4 @@
-// Decodes ThumbHash placeholders (https://evanw.github.io/thumbhash): a few cosine terms of luminance, of two colour
-// differences and of alpha, each coefficient in four bits.
+// Decodes ThumbHash placeholders (https://evanw.github.io/thumbhash): cosine terms with coefficients of four bits.
 
 import { make } from "./dom.js"
 

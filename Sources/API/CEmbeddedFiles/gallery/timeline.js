@@ -213,7 +213,6 @@ function reportWindow(hasSettled = false) {
   prepare(next)
 }
 
-/// Has the daemon prepare frames at positions of the list.
 export function prepare(next) {
   const body = { ...next, fetchResult: list.handle.id, contentMode: "aspectFit", options: { networkAccessAllowed: true } }
   json("/v1/cachingManagers/default/window", { method: "PUT", body }).catch(() => {})

@@ -1,5 +1,4 @@
-// Adds files by staged uploads in pieces, resumed after a lost connection, a reload or a restart of the daemon. The
-// browser's database keeps the files of unfinished uploads, or only their names.
+// Staged uploads in pieces. The browser's database keeps the files of unfinished ones, or only their names.
 
 import { change, json, post, query, request } from "./api.js"
 import { report, say } from "./dialogs.js"
@@ -19,8 +18,7 @@ let isRunning = false
 
 const nameOf = (file) => `${file.name}/${file.size}/${file.lastModified}`
 
-/// Works with unfinished uploads: {name, upload, album, file}, without a large file. After an error, the user has to choose
-/// the files again.
+/// Works with unfinished uploads: {name, upload, album, file}. After an error, the user has to choose the files again.
 async function stored(work) {
   const result = (request) => new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result)

@@ -33,7 +33,7 @@ dialog.append(
   iconButton("previous", () => step(-1), "icon step"), iconButton("next", () => step(1), "icon step"))
 
 let index = -1
-/// The asset of the list, and what is shown: this asset, or another picture of the burst that it represents.
+/// The asset of the list, and what is shown: this asset, or another picture of its burst.
 let entry = null, asset = null
 let burst, frame, live, panel
 
