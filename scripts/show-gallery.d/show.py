@@ -309,6 +309,14 @@ def kinds(tab):
     tab.do("document.querySelector('.viewerBar [aria-label=\"Play the live photo\"]').click()")
     tab.until("document.querySelector('#viewer .live.playing')?.currentTime > 0", "a live photo")
     close_viewer(tab)
+    tab.browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
+    open_cell(tab, cell("live"))
+    tab.until("document.querySelector('#viewer .live')", "a live photo")
+    tab.do("document.querySelector('.stage').dispatchEvent(new PointerEvent('pointerenter'))")
+    if not tab.run("document.querySelector('#viewer .live').paused"):
+        raise SystemExit("a live photo plays under the mouse with reduced motion")
+    close_viewer(tab)
+    tab.resize(1280, 900)
     step("a live photo plays")
     open_named(tab)
     tab.until("[...document.querySelectorAll('.chips button')].some(b => b.textContent == 'Ada Lovelace')", "details")
@@ -651,6 +659,30 @@ def sign_in(tab, token, is_ready):
     tab.until(f"{is_ready} && !document.querySelector('#signIn').open", "signing in")
 
 
+def signed_out_editor(tab, token):
+    """A session that ends while a picture is edited."""
+    panel = "document.querySelector('.editPanel')"
+    slide = f"(i => {{ i.value = %s; i.dispatchEvent(new Event('input')) }})({panel}.querySelector('input'))"
+    open_cell(tab, "document.querySelector('.cell:not(:has(.badge))')")
+    tab.do("[...document.querySelectorAll('.viewerBar button')].find(b => b.title === 'Edit').click()")
+    tab.until(f"{panel}?.querySelector('input')", "the editor")
+    tab.do(slide % 3)
+    tab.until("document.querySelector('.editStage img').naturalWidth > 99", "a preview")
+    tab.browser.call("Network.clearBrowserCookies")
+    tab.do(slide % 6)
+    tab.until("document.querySelector('#signIn').open", "the sign-in above the editor")
+    tab.do(f"document.querySelector('#signIn input').value = '{token}', document.querySelector('#signIn form').requestSubmit()")
+    tab.until(f"!document.querySelector('#signIn').open && {panel}.querySelector('input').value == 6", "the edits after the sign-in")
+    before = tab.run("document.querySelector('.editStage img').src")
+    tab.do(slide % 9)
+    tab.until(f"document.querySelector('.editStage img').src != {before!r}", "a preview after the sign-in")
+    tab.key("Escape")
+    tab.until("document.querySelector('#question').open", "a question about edits")
+    tab.do("document.querySelector('#question .primary').click()")
+    tab.until(f"!{panel}", "the picture after Escape")
+    step("edits outlive the session")
+
+
 def callers(tab, daemon):
     tokens = {}
 
@@ -681,6 +713,7 @@ def callers(tab, daemon):
     step("a caller who is limited to an album sees its two pictures as the library")
     sign_in(tab, tokens["read,write"], f"{READY} > 4")
     step("a token signs in")
+    signed_out_editor(tab, tokens["read,write"])
     daemon.settings = {"PHOTOD_NAMES_NEED_SCOPE": "true"}
     daemon.restart(lambda: None)
     for scope, knows in [("read", False), ("read,people", True)]:

@@ -5,6 +5,7 @@ import { json, request, rights } from "./api.js"
 import { AssetList } from "./assets.js"
 import { report, signIn } from "./dialogs.js"
 import { $, all, button, drawIcon, on, page } from "./dom.js"
+import { hasEdits } from "./edit.js"
 import "./panel.js"
 import "./scrubber.js"
 import { searchFor, showWords, sourceOf } from "./search.js"
@@ -41,6 +42,8 @@ async function start() {
     return timeline.say(text("localOnly"), addButton())
   }
   sidebar.load().catch(report)
+  // After another sign-in, the list finds back by itself.
+  if (hasEdits) return
   view = null
   follow()
 }

@@ -43,7 +43,7 @@ on(dialog, "close", closed)
 on(dialog, "cancel", (event) => { event.preventDefault(); closeAsset() })
 on(window, "resize", () => { if (dialog.open) place() })
 // A live photo plays while the mouse is over it, or a finger rests on it.
-on(stage, "pointerenter", () => live?.play())
+on(stage, "pointerenter", () => matchMedia("(prefers-reduced-motion: reduce)").matches || live?.play())
 on(stage, "pointerleave", () => live?.stop())
 
 /// Shows the asset of the address, or none. Unless `isComplete`, the list may have it later.
