@@ -38,7 +38,8 @@ export const collectionsOf = async (kind) =>
 /// With the content version the browser may keep a picture for a year.
 export const imageURL = (asset, width, height, more) => fileURL(asset, "image", {
   targetSize: `${Math.ceil(width)}x${Math.ceil(height)}`,
-  dynamicRange: asset.mediaSubtypes?.includes("photoHDR") ? (matchMedia("(dynamic-range: high)").matches ? "preserve" : "standard") : null, ...more,
+  dynamicRange: !asset.mediaSubtypes?.includes("photoHDR") ? null
+    : matchMedia("(dynamic-range: high)").matches ? "preserve" : "standard", ...more,
 })
 
 export const fileURL = (asset, path = "data", more) =>

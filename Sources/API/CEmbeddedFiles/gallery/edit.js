@@ -12,8 +12,7 @@ const SLIDERS = [
   ["noiseReduction", "amount", 0], ["blackAndWhite", "amount", 0], ["vignette"],
 ]
 /// The order of operations. The crop is drawn on the straightened and turned picture.
-const [STRAIGHTEN, ...TONES] = SLIDERS.map(([name]) => name)
-const ORDER = [STRAIGHTEN, "flip", "rotate", "crop", ...TONES]
+const ORDER = SLIDERS.map(([name]) => name).toSpliced(1, 0, "flip", "rotate", "crop")
 const WHOLE = [0, 0, 1, 1]
 const SMALLEST_CROP = 0.05
 

@@ -48,7 +48,7 @@ async function perform(changes) {
   for (let first = 0; first < changes.length; first += MOST_CHANGES) await change(...changes.slice(first, first + MOST_CHANGES))
 }
 
-/// Performs changes, and ends the selection. Returns whether they succeeded.
+/// Returns whether the changes succeeded.
 const act = (changes) => perform(changes).then(() => {
   timeline.select()
   return true
@@ -63,7 +63,7 @@ async function addToAnAlbum() {
     { type: "addAssets", collection, assets: selected() }])
 }
 
-/// Changes assets, and with a `message` offers to take that back.
+/// With a `message`, offers to take the changes back.
 async function changeAll(assets, entry, message, back) {
   const changes = (entry) => assets.map((asset) => ({ asset, ...entry }))
   if (await act(changes(entry)) && message) {

@@ -1,4 +1,4 @@
-// Albums, folders and smart albums, which are one fetch result over collections; years and moments.
+// Albums, folders and smart albums, which are one fetch result; years and moments.
 
 import { address, visit } from "./address.js"
 import { change, collectionsOf, json, rights, squareURL } from "./api.js"

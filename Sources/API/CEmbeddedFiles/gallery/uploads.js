@@ -9,7 +9,7 @@ import { text } from "./strings.js"
 const PIECE = 4 << 20
 const STORE = "photod-uploads"
 const RETRIES = 5
-/// The largest file of which the browser keeps a copy, in bytes.
+/// The largest file that is stored, in bytes.
 const KEPT = 256 << 20
 
 const section = $("uploads")

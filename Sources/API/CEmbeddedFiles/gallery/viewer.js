@@ -35,7 +35,7 @@ dialog.append(
 let index = -1
 /// The asset of the list, and what is shown: this asset, or another picture of its burst.
 let entry = null, asset = null
-let burst, frame, live, panel
+let frame, live, panel, strip
 
 followGestures(stage, { swipe: (direction) => step(-direction * forward(dialog)), pull: closeAsset })
 on(dialog, "keydown", key)
@@ -75,7 +75,7 @@ function step(by) {
   if (timeline.assets()[index + by]) show(index + by)
 }
 
-/// The list has changed: the asset stays, or what took its place is shown.
+/// The list has changed.
 export function refresh() {
   if (!dialog.open) return
   const { length } = timeline.assets(), position = timeline.indexOf(entry.localIdentifier)
@@ -146,21 +146,20 @@ async function burstOf(identifier) {
 
 async function showBurst() {
   const { localIdentifier: of, representsBurst } = entry
-  if (burst?.of !== of) {
-    burst?.strip.remove()
-    burst = null
+  if (strip?.dataset.of !== of) {
+    strip?.remove()
+    strip = null
     if (!representsBurst) return
     const members = await burstOf(of)
-    if (burst || entry.localIdentifier !== of || !dialog.open) return
-    const strip = make("div.strip", { role: "group", ariaLabel: text("burst") }, ...members.map((member, number) =>
+    if (strip || entry.localIdentifier !== of || !dialog.open) return
+    strip = make("div.strip", { role: "group", ariaLabel: text("burst"), dataset: { of } }, ...members.map((member, number) =>
       make("button", {
         ariaLabel: text("burstPicture", { number: number + 1, count: members.length }), dataset: { id: member.localIdentifier },
         onclick: () => show(index, member.localIdentifier === of ? null : member),
       }, make("img", { alt: "", src: squareURL(member, 160) }))))
-    burst = { of, strip }
     dialog.append(strip)
   }
-  for (const choice of burst.strip.children) choice.ariaPressed = choice.dataset.id === asset.localIdentifier
+  for (const choice of strip.children) choice.ariaPressed = choice.dataset.id === asset.localIdentifier
 }
 
 function addLiveVideo() {
@@ -217,8 +216,8 @@ function closed() {
   // The event may come after the next opening.
   if (dialog.open) return
   clear()
-  burst?.strip.remove()
-  burst = null
+  strip?.remove()
+  strip = null
   endEdit()
   timeline.focus(index, false)
   placeMessages()
