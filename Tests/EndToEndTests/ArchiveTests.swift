@@ -256,7 +256,7 @@ struct ArchiveTests {
   }
 
   @Test("the next archive has a file with another mode, and one that was deleted and restored, and another entity tag")
-  func touched() throws {
+  func touchedBetweenRequests() throws {
     let daemon = try TestDaemon(unwatched: Self.put)
     let target = try Self.target(daemon)
     let asset = try daemon.identifier("a/IMG_1.jpg")
