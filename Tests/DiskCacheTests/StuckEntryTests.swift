@@ -1,5 +1,6 @@
 import DiskCache
 import Foundation
+import GRDB
 import Synchronization
 import Testing
 
@@ -73,10 +74,77 @@ struct StuckEntryTests {
       let store = cache.open()
       store.keep(1)
       store.close()
-      #expect(cache.lines == Array(repeating: "warning disk cache has folders that are not its own", count: start))
+      #expect(cache.lines == Array(repeating: "warning disk cache has files that are not its own", count: start))
     }
     #expect(DiskStore.displacedNames(in: cache.folder) == names)
     for name in names { #expect(cache.contents(name + "/inside") == [1]) }
+  }
+
+  /// What is in the place of a folder.
+  enum FolderPlace: CaseIterable {
+    case prefixFile, groupFile, danglingLink
+  }
+
+  /// Stores an entry whose folder's place is taken, and another entry. Returns the store.
+  private func keepBehind(_ place: FolderPlace, in cache: TemporaryCache) throws -> DiskStore {
+    let first = try TemporaryCache()
+    first.open().keep(1)
+    let parts = try first.onlyFile().split(separator: "/")
+    let (group, prefix) = (String(parts[0]), "\(parts[0])/\(parts[1])")
+    switch place {
+    case .prefixFile: try cache.put([1], prefix)
+    case .groupFile: try cache.put([1], group)
+    case .danglingLink:
+      try FileManager.default.createDirectory(atPath: cache.folder + "/" + group, withIntermediateDirectories: true)
+      #expect(symlink("nothing", cache.folder + "/" + prefix) == 0)
+    }
+    let store = cache.open()
+    store.keep(1)
+    store.keep(2)
+    return store
+  }
+
+  @Test("a file in the place of a folder makes room for the folder, and is kept", arguments: FolderPlace.allCases)
+  func fileForFolder(_ place: FolderPlace) throws {
+    let cache = try TemporaryCache()
+    let store = try keepBehind(place, in: cache)
+    #expect(store.finds(1) && store.finds(2))
+    #expect(!store.statistics.isSuspended && store.statistics.failures == 0 && store.statistics.dropped == 0)
+    let names = try displaced(in: cache)
+    #expect(names.count == 1)
+    if place != .danglingLink { for name in names { #expect(cache.contents(name) == [1]) } }
+    store.close()
+    #expect(try cache.rows() == Set(cache.entryFiles().keys))
+  }
+
+  @Test("an entry is left out if what is in the place of its folder can't be moved, and others are stored")
+  func stuckFileForFolder() throws {
+    let cache = try TemporaryCache()
+    refuseRemovals(.max, in: cache)
+    let store = try keepBehind(.prefixFile, in: cache)
+    #expect(!store.finds(1) && store.finds(2))
+    #expect(!store.statistics.isSuspended && store.statistics.failures == 0 && store.statistics.dropped == 1)
+    #expect(cache.lines.contains(Self.warning))
+    cache.refuse { _ in 0 }
+    store.keep(1)
+    #expect(store.finds(1))
+  }
+
+  @Test("the sweep after a power cut passes a file in the place of a folder")
+  func sweptFileForFolder() throws {
+    let cache = try TemporaryCache()
+    var store = cache.open()
+    store.keep(1)
+    store.close()
+    let path = try cache.onlyFile()
+    let prefix = (path as NSString).deletingLastPathComponent
+    unlink(cache.folder + "/" + path)
+    #expect(rmdir(cache.folder + "/" + prefix) == 0)
+    try cache.put([1], prefix)
+    try cache.index { try $0.execute(sql: "UPDATE opened SET boot = 'the boot before'") }
+    store = cache.open()
+    store.keep(1)
+    #expect(store.finds(1) && !store.statistics.isSuspended && store.statistics.failures == 0)
   }
 
   /// Lets the first removals of files fail.

@@ -4,7 +4,8 @@
 //     index.sqlite       and its journal
 //     entry.partial      the file being written; a kill leaves at most this one
 //     frame-3/ab/…       the entries of a group, by the first byte of their keys
-//     displaced-…        what was in an entry's place and is not the store's, such as a folder with files
+//     displaced-…        what was in the place of an entry or of a folder and is not the store's, such as a folder with
+//                        files where an entry belongs, or a file where a folder belongs
 //
 // Only files with these names are opened or removed: a folder that was configured by mistake loses none of its own
 // files.
@@ -93,7 +94,7 @@ struct CacheFolder: Sendable {
 
   /// Writes an entry's file, completely or not at all.
   ///
-  /// - Returns: false if something is in its place that can't be removed.
+  /// - Returns: false if something is in its place, or in that of its folder, that can't be removed.
   func write(_ entry: DiskEntry, as name: EntryName) throws(DiskFault) -> Bool {
     let partial = path("entry.partial")
     try environment.check(.createFile)
@@ -121,8 +122,15 @@ struct CacheFolder: Sendable {
     try environment.check(.renameFile)
     let target = path(name)
     if rename(partial, target) == 0 { return true }
-    if errno == ENOENT && makeFolders(of: name) && rename(partial, target) == 0 { return true }
     code = errno
+    if code == ENOENT || code == ENOTDIR {
+      guard clearPlaces(ofFoldersOf: name) else {
+        unlink(partial)
+        return false
+      }
+      if makeFolders(of: name) && rename(partial, target) == 0 { return true }
+      code = errno
+    }
     if code == EISDIR || code == EPERM {
       if case .stuck = try remove(name) {
         unlink(partial)
@@ -144,8 +152,7 @@ struct CacheFolder: Sendable {
       code = errno
       if code == EISDIR || code == EPERM {
         if rmdir(place) == 0 { return .removed }
-        let number = UInt64.random(in: 0...UInt64.max)
-        if rename(place, path(Self.displacedPrefix + String(number, radix: 16))) == 0 { return .displaced }
+        if displace(place) { return .displaced }
         code = errno
       }
     }
@@ -191,6 +198,24 @@ struct CacheFolder: Sendable {
     rmdir(path(group.folderName))
   }
 
+  /// Gives another name to what is in the place of one of an entry's folders and is no folder: a file, or a link to
+  /// nothing. Returns false if it can't be moved.
+  private func clearPlaces(ofFoldersOf name: EntryName) -> Bool {
+    for place in [path(name.group.folderName), path(name.group, name.key.prefix)] {
+      var status = stat()
+      guard lstat(place, &status) == 0 else { continue }
+      // A link to a folder serves as one.
+      if stat(place, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { continue }
+      guard environment.injectedError(.removeFile) == 0, displace(place) else { return false }
+    }
+    return true
+  }
+
+  private func displace(_ place: [CChar]) -> Bool {
+    let number = UInt64.random(in: 0...UInt64.max)
+    return rename(place, path(Self.displacedPrefix + String(number, radix: 16))) == 0
+  }
+
   private func makeFolders(of name: EntryName) -> Bool {
     func make(_ path: [CChar]) -> Bool { mkdir(path, 0o700) == 0 || errno == EEXIST }
     return make(path(name.group.folderName)) && make(path(name.group, name.key.prefix))
@@ -199,7 +224,7 @@ struct CacheFolder: Sendable {
   /// The names in a folder; empty if there is no folder.
   private func names(in path: [CChar]) throws(DiskFault) -> [[UInt8]] {
     guard let stream = opendir(path) else {
-      if errno == ENOENT { return [] }
+      if errno == ENOENT || errno == ENOTDIR { return [] }
       throw .folderUnusable(code: errno)
     }
     defer { closedir(stream) }

@@ -286,7 +286,7 @@ final class DiskWriter: @unchecked Sendable {
     let count = folder.displacedNames().count
     if count == 0 { return }
     logger.warning(
-      "disk cache has folders that are not its own",
+      "disk cache has files that are not its own",
       metadata: ["count": "\(count)", "paths": "\(folder.path)/displaced-*"])
   }
 
