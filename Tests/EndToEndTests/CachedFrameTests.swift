@@ -166,6 +166,15 @@ struct CachedFrameTests {
         #expect(answer["Cache-Control"] == "private, max-age=0, must-revalidate")
       }
     }
+    for (size, field) in [
+      (131, "If-None-Match: *"), (132, "If-None-Match: \"x\", *"), (133, "If-Modified-Since: \(date)"),
+    ] {
+      let target = try Self.target("targetSize=\(size)x\(size)")
+      let answer = try Self.shared.get(target, [field])
+      #expect(answer.status == 304 && answer.body.isEmpty, "\(field)")
+      let later = try Self.shared.get(target)
+      #expect(answer["ETag"] != nil && answer["ETag"] == later["ETag"], "\(field)")
+    }
   }
 
   @Test("frames in different formats are cached separately for each Accept field")

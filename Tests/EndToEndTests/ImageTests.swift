@@ -235,6 +235,25 @@ struct ImageTests {
     #expect(try daemon.get("/v1/assets/\(try daemon.identifier("plain.jpg"))/image?targetSize=50x50").status == 200)
   }
 
+  @Test("a condition that every frame meets does not make an incomplete frame current")
+  func incompleteConditions() throws {
+    let daemon = Self.shared
+    let identifier = try daemon.identifier("truncated.jpg")
+    let version = try #require(try daemon.get("/v1/assets/\(identifier)").json["contentVersion"] as? String)
+    let target = "/v1/assets/\(identifier)/image?targetSize=402x402&v=\(version)"
+    for field in ["If-None-Match: *", "If-None-Match: \"x\", *", "If-Modified-Since: Fri, 01 Jan 2100 00:00:00 GMT"] {
+      for method in ["HEAD", "GET"] {
+        let answer = try daemon.get(target, [field], method: method)
+        #expect(answer.status == 200 && answer["ETag"] == nil && answer["Cache-Control"] == "no-store", "\(field)")
+      }
+    }
+    let entry = #"{"asset": "\#(identifier)", "v": "\#(version)", "ifNoneMatch": "*"}"#
+    let batch = try daemon.post("/v1/images", #"{"assets": [\#(entry)], "targetSize": "402x402"}"#)
+    let part = try #require(try Multipart(batch).parts.first)
+    #expect(part.fields["image-result"]?.hasPrefix("status=200") == true && part.fields["etag"] == nil)
+    #expect(part.fields["cache-control"] == nil && !part.body.isEmpty)
+  }
+
   @Test("colorSpace: every frame keeps its profile, or is converted to sRGB")
   func colorSpace() throws {
     let daemon = Self.shared

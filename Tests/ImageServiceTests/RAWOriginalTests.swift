@@ -202,6 +202,11 @@ struct RAWOriginalTests {
       #expect(frame.result.source == source && frame.result.isDegraded)
     }
     #expect(decoder.requests.count == 1)
+    for format in [OutputFormat.jpeg, .jxl] {
+      var other = request
+      other.format = format
+      #expect(harness.manager.completeDerivation(of: ResolvedRequest(other, for: asset)) == nil, "\(format)")
+    }
   }
 
   @Test("an interrupted decoder is an error, because a later attempt may succeed")

@@ -93,8 +93,18 @@ package final class ImageManager: Sendable {
 
   /// How the frame of a request would be made if it were requested now.
   package func expectedDerivation(of wanted: ResolvedRequest) -> Derivation {
-    cachedFrame(wanted.key)?.derivation ?? pipeline.expectedTranscoding(of: wanted)
-      ?? pipeline.quickFrames.expectedDerivation(of: wanted)
+    cachedFrame(wanted.key)?.derivation ?? uncachedDerivation(of: wanted)
+  }
+
+  /// The same; `nil` if the frame may be degraded or incomplete, as far as is known without a render.
+  package func completeDerivation(of wanted: ResolvedRequest) -> Derivation? {
+    if let cached = cachedFrame(wanted.key) { return cached.derivation.isSmallPreview ? nil : cached.derivation }
+    let expected = uncachedDerivation(of: wanted)
+    return expected.promisesCompleteFrame ? expected : nil
+  }
+
+  private func uncachedDerivation(of wanted: ResolvedRequest) -> Derivation {
+    pipeline.expectedTranscoding(of: wanted) ?? pipeline.quickFrames.expectedDerivation(of: wanted)
   }
 
   /// Cancels a task. Work that no other task waits for stops soon.

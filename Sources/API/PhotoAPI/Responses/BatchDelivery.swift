@@ -20,6 +20,8 @@ final class BatchDelivery: Sendable {
     let index: Int
     let headers: ImageHeaders
     let location: String
+    /// Its `ifNoneMatch` is `*`: if the frame has an entity tag, its part is a 304.
+    let matchesAny: Bool
   }
 
   enum Entry: Sendable {
@@ -294,7 +296,10 @@ final class BatchDelivery: Sendable {
   // MARK: Parts
 
   private func part(_ image: ImageFrame, _ frame: Frame) -> Part {
-    Part(
+    if frame.matchesAny, frame.headers.isStorable(image) {
+      return Part(head: frame.headers.batchNotModifiedPart(image.derivation, location: frame.location), body: [])
+    }
+    return Part(
       head: frame.headers.batchPart(image, location: frame.location), body: image.bytes, bytesOwner: image.bytesOwner)
   }
 

@@ -91,8 +91,12 @@ final class ImageDeliveryWriter: Sendable {
     reply.finish()
   }
 
-  /// The response for one frame: all of it, or the requested byte ranges.
+  /// The response for one frame: all of it, the requested byte ranges, or 304. Conditions such as `If-None-Match: *`
+  /// depend on whether the frame has validators, which was perhaps not known before it was rendered.
   private func single(_ frame: ImageFrame) -> HTTPResponse {
+    if headers.isStorable(frame), Preconditions.evaluate(head, headers.validators(frame.derivation)) == .notModified {
+      return HTTPResponse(.notModified, headers.validatorFields(frame.derivation))
+    }
     let whole = HTTPResponse(.ok, headers.single(frame), body: frame.bytes, owner: frame.bytesOwner)
     guard whole.head["Accept-Ranges"] != nil else { return whole }
     return whole.applyingByteRanges(

@@ -66,25 +66,34 @@ struct ImageHeaders: Sendable {
 
   var mediaType: String { request.format.mediaType }
 
-  /// The validators of a frame.
-  func validators(_ derivation: Derivation) -> Validators {
-    Validators(entityTag: key.entityTag(derivation), changed: wanted.asset.pictureModificationSeconds)
+  /// The validators of a frame; without an entity tag if `derivation` is `nil`.
+  func validators(_ derivation: Derivation?) -> Validators {
+    Validators(
+      entityTag: derivation.map { key.entityTag($0) }, changed: wanted.asset.pictureModificationSeconds)
   }
 
   /// The derivation named by the entity tags of a request's conditions. All derivations show the same picture, so a
   /// client with any of them is current. `nil`: the conditions name none of ours, or any (`*`).
   func conditionalDerivation(_ head: RequestHead) -> Derivation? {
-    let lists = [head.value(of: .ifNoneMatch), head.value(of: .ifMatch)].compactMap(\.self).filter { $0 != "*" }
-    return derivation(matching: lists)
+    derivation(matching: [head.value(of: .ifNoneMatch), head.value(of: .ifMatch)].compactMap(\.self))
   }
 
   /// Like ``conditionalDerivation(_:)``, for lists of entity tags.
   func derivation(matching lists: [String]) -> Derivation? {
+    let lists = lists.filter { !Self.matchesAny($0) }
     guard !lists.isEmpty else { return nil }
     return Derivation.all(of: request.format).first { derivation in
       let tag = key.entityTag(derivation)
       return lists.contains { EntityTagList.matches(tag, in: $0, weakly: true) }
     }
+  }
+
+  /// Whether a list of entity tags has a `*`, so that any frame matches it.
+  static func matchesAny(_ list: String) -> Bool { EntityTagList.matches(nil, in: list, weakly: true) }
+
+  /// Whether a frame is final and complete, so that it has validators and caches may store it.
+  func isStorable(_ frame: ImageFrame) -> Bool {
+    !frame.result.isDegraded && !frame.result.isIncomplete && request.deliveryMode != .fastFormat
   }
 
   /// The fields that let caches store a final, complete frame; also the fields of a 304.
@@ -96,9 +105,8 @@ struct ImageHeaders: Sendable {
 
   /// The head of a response with one frame.
   func single(_ frame: ImageFrame) -> [(name: String, value: String)] {
-    let isFinal = !frame.result.isDegraded && !frame.result.isIncomplete && request.deliveryMode != .fastFormat
     var fields: [(name: String, value: String)] = [("Content-Type", frame.format.mediaType)]
-    fields += isFinal ? validatorFields(frame.derivation) + rangeFields : noStoreFields
+    fields += isStorable(frame) ? validatorFields(frame.derivation) + rangeFields : noStoreFields
     fields.append(("Image-Result", resultField(frame.result, frame.format, frame.derivation)))
     // A cached frame has no timings.
     let timing = frame.timings.serverTiming
@@ -128,12 +136,11 @@ struct ImageHeaders: Sendable {
 
   /// The head of a part of a batch response.
   func batchPart(_ frame: ImageFrame, location: String) -> [(name: String, value: String)] {
-    let isFinal = !frame.result.isDegraded && !frame.result.isIncomplete && request.deliveryMode != .fastFormat
     var fields = [
       ("Content-Type", frame.format.mediaType), ("Content-Length", String(frame.bytes.count)),
       ("Content-Location", location),
     ]
-    if isFinal { fields += batchValidators(frame.derivation) }
+    if isStorable(frame) { fields += batchValidators(frame.derivation) }
     fields.append(("Image-Result", "status=200, " + partField(frame)))
     return fields
   }
@@ -171,7 +178,7 @@ struct ImageHeaders: Sendable {
     let result = ImageResult(
       requestID: requestID, isDegraded: false, size: wanted.sized.outputSize, source: derivation.source,
       isHighDynamicRange: isHighDynamicRange)
-    fields += derivation.isComplete ? validatorFields(derivation) + rangeFields : noStoreFields + linkFields
+    fields += derivation.promisesCompleteFrame ? validatorFields(derivation) + rangeFields : noStoreFields + linkFields
     fields.append(("Image-Result", resultField(result, request.format, derivation)))
     return fields + Self.nosniff
   }
@@ -214,16 +221,6 @@ extension Derivation {
     case .derivative: .derivative
     case .transcoded(let jpeg): jpeg.source
     case .smallPreview: .preview
-    }
-  }
-
-  /// Whether a frame that is not made yet will be complete: it is made from what only complete originals have.
-  fileprivate var isComplete: Bool {
-    switch self {
-    case .file, .derivative: true
-    // The whole file was not read yet; a smaller JPEG is a finished frame.
-    case .transcoded(let jpeg): jpeg != .file
-    case .original, .sharedDecode, .tile, .smallPreview: false
     }
   }
 }

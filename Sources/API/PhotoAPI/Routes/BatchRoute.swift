@@ -82,14 +82,17 @@ struct BatchRoute: Sendable {
       let headers = ImageHeaders(
         resolved, isNegotiated: query.isNegotiated, isAutomatic: query.hasAutomaticFormat,
         isVersioned: wanted.version != nil && !request.awaitsSaliency(of: asset), isPublic: false)
-      if let tags = wanted.ifNoneMatch, request.deliveryMode != .fastFormat,
-        // Any frame that exists matches `*` (RFC 9110 §13.1.2), so the part has the tag that it would have now.
-        let derivation =
-          tags == "*" ? images.expectedDerivation(of: resolved) : headers.derivation(matching: [tags])
-      {
+      let tags = request.deliveryMode == .fastFormat ? nil : wanted.ifNoneMatch
+      // Any frame that has a tag matches `*` (RFC 9110 §13.1.2). Where only a render can tell whether it has one, the
+      // frame is rendered first.
+      let matchesAny = tags.map(ImageHeaders.matchesAny) ?? false
+      let derivation =
+        matchesAny ? images.completeDerivation(of: resolved) : tags.flatMap { headers.derivation(matching: [$0]) }
+      if let derivation {
         return .notModified(head: headers.batchNotModifiedPart(derivation, location: location))
       }
-      return .frame(BatchDelivery.Frame(index: index, headers: headers, location: location))
+      return .frame(
+        BatchDelivery.Frame(index: index, headers: headers, location: location, matchesAny: matchesAny))
     } catch {
       return problem(error)
     }

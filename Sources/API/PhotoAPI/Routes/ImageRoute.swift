@@ -3,8 +3,8 @@
 //
 //     the asset -> negotiation of format and form -> a smaller encoding in its place, if there is one
 //       -> on the queue that waits for the disk: the original file, if its bytes are the answer
-//       -> 304 or 412 -> the response to HEAD
-//       -> ImageManager.requestImage: ImageDeliveryWriter sends the frames, ResponseCache keeps the response
+//       -> 304 or 412, if that is known without a render -> the response to HEAD
+//       -> ImageManager.requestImage: ImageDeliveryWriter sends the frames or 304, ResponseCache keeps the response
 
 import AccessControl
 import HTTPCore
@@ -71,7 +71,7 @@ struct ImageRoute: Sendable {
     let named = image.isConditional ? image.headers.conditionalDerivation(attempt.head) : nil
     let opened = mayBeFile && named == nil ? fullResolution.file(for: image.wanted) : nil
     if image.isConditional {
-      let derivation = named ?? (opened == nil ? images.expectedDerivation(of: image.wanted) : .file)
+      let derivation = named ?? (opened == nil ? completeDerivation(image) : Derivation.file)
       if try sendsNotModified(image, derivation, attempt) { return }
     }
     if mayBeFile, let file = named == nil ? opened : fullResolution.file(for: image.wanted) {
@@ -119,15 +119,23 @@ struct ImageRoute: Sendable {
     }
   }
 
+  /// How the response would be made; `nil` if only a render can tell whether it is final and complete.
+  private func completeDerivation(_ image: NegotiatedImage) -> Derivation? {
+    image.isFromCaches ? images.completeDerivation(of: image.wanted) : nil
+  }
+
   /// Evaluates the conditions of the request. Returns true after it has sent 304.
   ///
+  /// - Parameter derivation: `nil`: the frame may be degraded or incomplete. It is then rendered, and
+  ///   ``ImageDeliveryWriter`` sends 304 if it is neither.
   /// - Throws: 412.
   private func sendsNotModified(
-    _ image: NegotiatedImage, _ derivation: Derivation, _ attempt: Attempt
+    _ image: NegotiatedImage, _ derivation: Derivation?, _ attempt: Attempt
   ) throws(Problem) -> Bool {
     switch Preconditions.evaluate(attempt.head, image.headers.validators(derivation)) {
     case .proceed: return false
     case .notModified:
+      guard let derivation else { return false }
       attempt.reply.send(HTTPResponse(.notModified, image.headers.validatorFields(derivation)))
       return true
     case .failed: throw .preconditionFailed

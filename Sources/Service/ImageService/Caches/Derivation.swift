@@ -50,6 +50,17 @@ package enum Derivation: Sendable, Hashable {
     }
   }
 
+  /// Whether a frame that is not made yet will be final and complete: it is made from what only complete originals
+  /// have.
+  package var promisesCompleteFrame: Bool {
+    switch self {
+    case .file, .derivative: true
+    // The whole file was not read yet; a smaller JPEG is a finished frame.
+    case .transcoded(let jpeg): jpeg != .file && !jpeg.isSmallPreview
+    case .original, .sharedDecode, .tile, .smallPreview: false
+    }
+  }
+
   /// Whether the frame is a JPEG XL from a finished JPEG.
   package var isTranscoded: Bool {
     if case .transcoded = self { true } else { false }
