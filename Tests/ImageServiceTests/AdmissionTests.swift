@@ -96,6 +96,34 @@ struct AdmissionTests {
     #expect(Array(order.prefix(4)) == ["final 0", "final 5", "final 3", "final 3"], "\(order)")
   }
 
+  @Test("a job that another caller joins before it is in the queue comes in the turn of the one with less work")
+  func joinedEarly() async throws {
+    let (originals, gate) = (InMemoryOriginals(), Gate())
+    let harness = ImageManagerHarness {
+      $0.originals = OriginalStore { original throws(OriginalStoreError) in
+        if original.path == Array("5".utf8) { gate.pass() }
+        return try originals.store.open(original)
+      }
+    }
+    let assets = (0..<7).map { originals.add(Self.picture, named: "\($0)") }
+    harness.blockRenderLane()
+    let log = EventLog()
+    func request(_ number: Int, by owner: String) { Self.request(assets, number, by: owner, harness, log) }
+    for number in 0..<5 { request(number, by: "greedy") }
+    await harness.untilQueued(5)
+    gate.shut()
+    request(5, by: "greedy")
+    await gate.waitUntilBlocked()
+    request(5, by: "other")
+    gate.open()
+    // The only quick worker has ended its step for the job before.
+    request(6, by: "greedy")
+    await harness.untilQueued(7)
+    harness.unblockRenderLane()
+    let order = await log.lines(8)
+    #expect(Array(order.prefix(4)) == ["final 0", "final 5", "final 5", "final 1"], "\(order)")
+  }
+
   @Test("higher priority goes first, and a job has the priority of its most urgent task")
   func priorities() async throws {
     let harness = ImageManagerHarness()

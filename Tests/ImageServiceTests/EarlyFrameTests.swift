@@ -55,10 +55,10 @@ struct EarlyFrameTests {
 
     /// Starts a request, and returns its task and the fetch that it waits for.
     func request(
-      _ name: String = "a", side: Int = 400, mode: DeliveryMode = .highQualityFormat, format: OutputFormat = .jpeg,
-      fetches: Int = 1
+      _ name: String = "a", owner: String = "me", side: Int = 400, mode: DeliveryMode = .highQualityFormat,
+      format: OutputFormat = .jpeg, fetches: Int = 1
     ) async throws -> (task: ImageTask, fetch: CloudOriginals.Fetch) {
-      var context = ImageManager.RequestContext(requestID: name, owner: "me")
+      var context = ImageManager.RequestContext(requestID: name, owner: owner)
       context.allowsNetwork = true
       let request = ImageRequest(
         targetSize: .size(PixelSize(width: side, height: side)), deliveryMode: mode, format: format)
@@ -169,6 +169,37 @@ struct EarlyFrameTests {
     // The end of a fetch whose job is over changes nothing.
     second.ended(.success(try fixture.cloud.file(Self.baseline)))
     #expect(fixture.harness.manager.activeRequests(owner: nil).isEmpty)
+  }
+
+  @Test(arguments: [false, true])
+  func `A render that another caller waits for too comes in the turn of the one with less work`(_ joinsLate: Bool)
+    async throws
+  {
+    let fixture = try Fixture(Self.baseline)
+    let harness = fixture.harness
+    harness.blockRenderLane()
+    for number in 0..<3 {
+      harness.renderLane.submit(.normal, bytes: 1, for: "me") { [log = fixture.log, budget = harness.budget] _ in
+        // The render keeps its memory after its turn.
+        log.append("\(number) \(budget.bytesInUse > 1)")
+      }
+    }
+    let (_, fetch) = try await fixture.request()
+    if !joinsLate { _ = try await fixture.request("b", owner: "other") }
+    fixture.source.arrive(Self.baseline.count, fetch)
+    await harness.untilQueued(4)
+    if joinsLate {
+      _ = try await fixture.request("b", owner: "other")
+    } else {
+      // The only quick worker has ended the step that queued the turn.
+      let local = harness.originals.add(Self.baseline, named: "other")
+      _ = harness.request(local, named: "c", owner: "me") { [log = fixture.log] _ in log.append("c") }
+      #expect(await fixture.log.next() == "c")
+    }
+    harness.unblockRenderLane()
+    #expect(await fixture.log.lines(3) == ["0 false", "1 true", "2 true"])
+    fetch.ended(.success(try fixture.cloud.file(Self.baseline)))
+    #expect(Set(await fixture.log.lines(2)) == ["a final network", "b final network"])
   }
 
   @Test func `Without places for early renders, nothing is read before the end`() async throws {

@@ -209,6 +209,27 @@ struct RAWOriginalTests {
     }
   }
 
+  @Test("the render after a failed development comes in the turn of the caller with less work, too")
+  func fallbackTurn() async {
+    let harness = ImageManagerHarness { $0.decoder = Developer(failure: .decoderFailed(.raw, .unsupported)) }
+    let raw = harness.originals.add(Self.smallPreviews, named: "raw")
+    let pictures = (0..<5).map { harness.originals.add(Self.jpeg(60, 40), named: "\($0)") }
+    harness.blockRenderLane()
+    let log = EventLog()
+    func ask(_ asset: Asset, _ name: String, by owner: String, side: Int = 50) {
+      let request = ImageRequest(targetSize: .size(PixelSize(width: side, height: side)), format: .jpeg)
+      _ = harness.request(asset, request, named: name, owner: owner) { _ in log.append(name) }
+    }
+    for (number, picture) in pictures.enumerated() { ask(picture, "\(number)", by: "greedy") }
+    await harness.untilQueued(5)
+    ask(raw, "raw", by: "greedy", side: 1000)
+    await harness.untilQueued(6)
+    ask(raw, "raw", by: "other", side: 1000)
+    harness.unblockRenderLane()
+    let order = await log.lines(7)
+    #expect(Array(order.prefix(4)) == ["0", "1", "raw", "raw"], "\(order)")
+  }
+
   @Test("an interrupted decoder is an error, because a later attempt may succeed")
   func interrupted() async {
     let found = summary(await developed(by: Developer(failure: .decoderInterrupted), side: 1000)).last

@@ -18,7 +18,7 @@ struct TileTests {
     let harness: ImageManagerHarness
     private let folder: String
 
-    init(pixels: Int = 1_000_000) {
+    init(pixels: Int = 1_000_000, workers: Int = 2) {
       folder = FileManager.default.temporaryDirectory.appending(path: "photod-fixture-\(UUID().uuidString)").path
       let disk = DiskStore(
         folder: folder, capacityBytes: 64 << 20, epochs: FrameStore.epochs,
@@ -28,7 +28,7 @@ struct TileTests {
       harness = ImageManagerHarness {
         $0.store = FrameStore(disk)
         $0.minimumTiledPixels = pixels
-        $0.workers = 2
+        $0.workers = workers
       }
     }
 
@@ -90,6 +90,34 @@ struct TileTests {
     fixture.harness.unblockRenderLane()
     let (one, other) = (try await second, try await third)
     #expect(one.derivation == .tile && other.derivation == .tile)
+  }
+
+  @Test(
+    "a pass that another caller waits for too comes in the turn of the one with less work",
+    arguments: [(2, 1), (0, 0)])
+  func turns(_ column: Int, _ row: Int) async throws {
+    let fixture = Fixture(workers: 1)
+    let harness = fixture.harness
+    let asset = harness.originals.add(Self.photograph)
+    let small = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 64, height: 48))
+    let pictures = (0..<6).map { harness.originals.add(small, named: "\($0)") }
+    harness.blockRenderLane()
+    let log = EventLog()
+    func ask(_ asset: Asset, _ request: ImageRequest, _ name: String, by owner: String) {
+      _ = harness.request(asset, request, named: name, owner: owner) { _ in log.append(name) }
+    }
+    for number in 0..<5 { ask(pictures[number], ImageRequest(), "\(number)", by: "greedy") }
+    await harness.untilQueued(5)
+    ask(asset, Self.tile(1, 0, 0), "tile", by: "greedy")
+    await harness.untilQueued(6)
+    ask(asset, Self.tile(1, column, row), "tile", by: "other")
+    // The only quick worker has ended its steps for the tiles before.
+    ask(pictures[5], ImageRequest(), "5", by: "greedy")
+    await harness.untilQueued(7)
+    harness.unblockRenderLane()
+    let order = await log.lines(8)
+    #expect(Array(order.prefix(4)) == ["0", "tile", "tile", "1"], "\(order)")
+    await harness.untilIdle()
   }
 
   @Test("a pass whose viewers have left stops; one that has served a tile makes the others")

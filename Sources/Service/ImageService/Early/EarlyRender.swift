@@ -48,6 +48,8 @@ final class EarlyRender: Sendable {
     }
 
     var phase = Phase.queued
+    /// The last turn that was queued.
+    var turn: RenderLane.Ticket?
     /// Bytes that had been received when the last turn began.
     var seenBytes: Int64 = 0
     /// Of the whole render: from the first turn to the end.
@@ -85,7 +87,12 @@ final class EarlyRender: Sendable {
     SharedRender(plan: plan, jobs: jobs, rungs: rungs, reservations: reservations)
   }
 
+  /// The turn that is queued, or the last one that was.
+  var turn: RenderLane.Ticket? { state.withLock { $0.turn } }
+
   // MARK: Events
+
+  func turnQueued(as ticket: RenderLane.Ticket) { state.withLock { $0.turn = ticket } }
 
   func bytesArrived() -> CallerAction {
     state.withLock { state in

@@ -76,7 +76,7 @@ extension ImagePipeline {
       let frame = renderer.optionalFrame(plan, from: source, attributes, stop: job.stop)
       if let frame = frame.flatMap(cache.reservingMemory) { delivery.deliver(degraded: frame.inCloud, job) }
     }
-    if !jobs.earlyFrameQueued(job, ticket) { renderLane.withdraw(ticket) }
+    if jobs.earlyFrameQueued(job, ticket) { shareTurn(ticket, of: job) } else { renderLane.withdraw(ticket) }
   }
 
   // MARK: Final frames
@@ -108,12 +108,15 @@ extension ImagePipeline {
 
   private func queueTurn(_ render: EarlyRender, bytes: Int) {
     let priority = render.jobs.compactMap { jobs.ticketAndPriority(of: $0)?.priority }.max() ?? .normal
-    renderLane.submit(priority, bytes: bytes, for: render.jobs.first?.caller ?? "") { [self] memory in
+    let ticket = renderLane.makeTicket()
+    render.turnQueued(as: ticket)
+    renderLane.submit(priority, bytes: bytes, for: render.jobs.first?.caller ?? "", as: ticket) { [self] memory in
       guard render.turnBegan(memory) else { return }
       let next = render.runTurn(renderer)
       if case .wait = next { earlyRenders.suspended() }
       proceed(render, next)
     }
+    for job in render.jobs { hasten(ticket, for: job) }
   }
 
   private func proceed(_ render: EarlyRender, _ next: EarlyRender.CallerAction) {

@@ -20,19 +20,21 @@ extension ImagePipeline {
       delivery.finish(job, frame)
       return true
     }
-    let priority = jobs.ticketAndPriority(of: job)?.priority ?? .normal
     // The ticket is not kept as the job's: the pass continues when the job is cancelled, if other jobs wait for it.
     let ticket = renderLane.makeTicket()
     switch tilePasses.join(job, ticket) {
     case .refused: return false
     case .waits(let ticket):
-      renderLane.raisePriority(to: priority, of: ticket)
+      hasten(ticket, for: job)
       return true
     case .mustStart: break
     }
+    let priority = jobs.ticketAndPriority(of: job)?.priority ?? .normal
     renderLane.submit(priority, bytes: pass.peakBytes, for: job.caller, as: ticket) { [self] reservation in
       makeTiles(pass, job, original, reservation)
     }
+    // Others may have joined before `submit`.
+    for waiting in tilePasses.jobs(of: job.key.rendition.contentVersion) { hasten(ticket, for: waiting) }
     return true
   }
 

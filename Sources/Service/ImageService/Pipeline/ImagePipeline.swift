@@ -118,8 +118,11 @@ package final class ImagePipeline: Sendable {
   private func taskJoined(_ job: RenderJob, _ task: ImageTask, needsPreview: Bool) {
     if case (let ticket?, let priority)? = jobs.ticketAndPriority(of: job) {
       renderLane.setPriority(priority, of: ticket)
-      if task.owner != job.caller { renderLane.share(ticket, with: task.owner) }
+      renderLane.share(ticket, with: task.owner)
     }
+    // Work for several jobs, whose ticket is not the job's.
+    if let pass = tilePasses.ticket(of: job) { hasten(pass, for: job) }
+    if let turn = earlyRenders.render(of: job)?.turn { hasten(turn, for: job) }
     if jobs.needsUrgentFetch(job) { fetchOriginal(of: job, isUrgent: true) }
     guard needsPreview, let original = jobs.original(of: job) else { return }
     // The waiting tasks get their final frame in any case: if the queue is full, they only miss a degraded frame.
@@ -253,6 +256,21 @@ package final class ImagePipeline: Sendable {
     // The job may have been cancelled or may have changed its priority before `submit`: apply that now.
     guard let current = jobs.ticketAndPriority(of: job)?.priority else { return _ = renderLane.withdraw(ticket) }
     if current != priority { renderLane.setPriority(current, of: ticket) }
+    shareTurn(ticket, of: job)
+  }
+
+  /// Lets waiting work come in the turn of the caller with the least waiting work, of all who wait for its job. Call it
+  /// for each new ticket, after `submit`: `taskJoined` does it only for tasks that join later.
+  func shareTurn(_ ticket: RenderLane.Ticket, of job: RenderJob) {
+    for owner in jobs.owners(of: job) { renderLane.share(ticket, with: owner) }
+  }
+
+  /// Makes work that several jobs wait for at least as urgent as one of them, and lets it come in the turn of a caller
+  /// that waits for this job.
+  func hasten(_ ticket: RenderLane.Ticket, for job: RenderJob) {
+    guard let priority = jobs.ticketAndPriority(of: job)?.priority else { return }
+    renderLane.raisePriority(to: priority, of: ticket)
+    shareTurn(ticket, of: job)
   }
 
   /// Runs one step of a job. The step is skipped if the job was cancelled; an error ends the job for all its tasks.

@@ -40,6 +40,17 @@ final class TilePasses: Sendable {
     }
   }
 
+  /// The ticket of the pass that a job waits for.
+  func ticket(of job: RenderJob) -> RenderLane.Ticket? {
+    passes.withLock { passes in
+      let pass = passes[job.key.rendition.contentVersion]
+      return pass?.jobs.contains(where: { $0 === job }) == true ? pass?.ticket : nil
+    }
+  }
+
+  /// The jobs that wait for the pass of a content.
+  func jobs(of content: ContentVersion) -> [RenderJob] { passes.withLock { $0[content]?.jobs ?? [] } }
+
   /// Removes and returns the jobs that wait for a frame that is ready now.
   func take(_ key: RenditionKey) -> [RenderJob] {
     passes.withLock { passes in

@@ -35,6 +35,8 @@ final class JobTable: Sendable {
     var degraded: ImageFrame?
 
     var priority: ImagePriority { tasks.lazy.map(\.priority).max() ?? .background }
+    /// The callers that wait for the job.
+    var owners: Set<String> { Set(tasks.lazy.map(\.owner)) }
 
     var wantedDegraded: WantedDegradedFrame {
       let waiting = tasks.lazy.filter(\.wantsDegraded)
@@ -188,6 +190,9 @@ final class JobTable: Sendable {
   func ticketAndPriority(of job: RenderJob) -> (ticket: RenderLane.Ticket?, priority: ImagePriority)? {
     state.withLock { state in state.record(of: job).map { ($0.ticket, $0.priority) } }
   }
+
+  /// The callers that wait for a job; empty if the job has ended.
+  func owners(of job: RenderJob) -> Set<String> { state.withLock { $0.record(of: job)?.owners ?? [] } }
 
   /// A job's stage; `nil` if the job has ended.
   func stage(_ key: JobKey) -> JobStage? { stageAndProgress(key).stage }

@@ -12,7 +12,8 @@ final class RenderJob: Sendable {
   /// The request of the final frame: always `highQualityFormat`, independent of the delivery modes of the tasks.
   let wanted: SizedRequest
   let created: ContinuousClock.Instant
-  /// In whose turn it is rendered, and in whose share of the queue it waits: the owner of its first task.
+  /// In whose share of the queue it waits: the owner of its first task. It is rendered in the turn of this caller, or
+  /// of another one that waits for it and has less waiting work.
   let caller: String
   /// Raised when the last task leaves.
   let stop = StopFlag()
