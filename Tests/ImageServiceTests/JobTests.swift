@@ -46,6 +46,35 @@ struct JobTests {
     #expect(harness.budget.bytesInUse == 0)
   }
 
+  /// The callers that wait for the first size, and the frames that share a decode with an earlier one, of that size and
+  /// of five more that `greedy` waits for.
+  static let sharedDecodes: [(callers: [String], shared: Double)] = [
+    (["greedy"], 5),
+    // Two of the five; then the other three share a decode.
+    (["other"], 2 + 2),
+    (["greedy", "other"], 2 + 2),
+  ]
+
+  @Test("a render takes along sizes that its callers wait for, and two of others", arguments: sharedDecodes.indices)
+  func siblings(_ i: Int) async throws {
+    let (callers, shared) = Self.sharedDecodes[i]
+    let harness = ImageManagerHarness()
+    let asset = harness.originals.add(Self.photograph)
+    harness.blockRenderLane()
+    let log = EventLog()
+    // All are decoded at the same scale.
+    func ask(_ side: Int, by owner: String) {
+      _ = harness.request(asset, Self.request(side), named: "\(side)", owner: owner) { _ in log.append("end") }
+    }
+    for caller in callers { ask(500, by: caller) }
+    await harness.untilQueued(1)
+    for side in 460..<465 { ask(side, by: "greedy") }
+    await harness.untilQueued(6)
+    harness.unblockRenderLane()
+    _ = await log.lines(5 + callers.count)
+    #expect(harness.metric("photod_image_shared_decodes_total") == shared)
+  }
+
   @Test("a picture has one frame for its own size and all larger ones, which are not enlarged")
   func beyondTheOriginal() async {
     let harness = ImageManagerHarness { $0.cacheBytes = 8 << 20 }

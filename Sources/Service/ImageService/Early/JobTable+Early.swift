@@ -40,13 +40,6 @@ extension JobTable {
 
   /// Other jobs that wait for the same download: candidates for a shared decode.
   func downloadSiblings(of job: RenderJob) -> [RenderJob] {
-    state.withLock { state in
-      (state.byContent[job.key.rendition.contentVersion] ?? []).compactMap { key in
-        guard key != job.key, key.uncachedRequest == nil, let record = state.records[key],
-          record.stage == .downloading
-        else { return nil }
-        return record.job
-      }
-    }
+    state.withLock { state in state.siblings(of: job) { $0.stage == .downloading }.map(\.job) }
   }
 }

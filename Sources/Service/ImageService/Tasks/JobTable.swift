@@ -78,6 +78,23 @@ final class JobTable: Sendable {
       return record
     }
 
+    /// Other jobs of a job's content that may share its render, oldest first: all that its callers wait for too, and a
+    /// few others.
+    func siblings(of job: RenderJob, where isCandidate: (Record) -> Bool) -> [Record] {
+      let owners = record(of: job)?.owners ?? []
+      var unwanted = 0
+      return (byContent[job.key.rendition.contentVersion] ?? []).compactMap { key -> Record? in
+        guard key != job.key, key.uncachedRequest == nil, let record = records[key], isCandidate(record) else {
+          return nil
+        }
+        if !owners.isSubset(of: record.owners) {
+          if unwanted == JobTable.maximumUnwantedSiblings { return nil }
+          unwanted += 1
+        }
+        return record
+      }
+    }
+
     mutating func markRendering(_ key: JobKey) {
       guard records[key] != nil else { return }
       setStage(.rendering, of: key)
@@ -116,6 +133,10 @@ final class JobTable: Sendable {
       return record
     }
   }
+
+  /// Maximum number of siblings in a render that some caller of its own job does not wait for. Each must be resampled
+  /// and encoded, so a caller that waits for many large sizes would delay another one by several renders.
+  static let maximumUnwantedSiblings = 2
 
   /// Maximum number of jobs that wait for a render, and of jobs that wait for a remote store, counted separately.
   let maximumWaiting: Int
@@ -278,10 +299,12 @@ final class JobTable: Sendable {
   func siblings(of job: RenderJob) -> [(job: RenderJob, ticket: RenderLane.Ticket)] {
     guard !job.bypassesCaches else { return [] }
     return state.withLock { state in
-      (state.byContent[job.key.rendition.contentVersion] ?? []).compactMap { key in
-        guard key != job.key, key.uncachedRequest == nil, let record = state.records[key], record.stage == .queued,
-          let ticket = record.ticket, record.degraded != nil || !record.tasks.contains(where: \.wantsDegraded)
-        else { return nil }
+      let records = state.siblings(of: job) { record in
+        record.stage == .queued && record.ticket != nil
+          && (record.degraded != nil || !record.tasks.contains(where: \.wantsDegraded))
+      }
+      return records.compactMap { record in
+        guard let ticket = record.ticket else { return nil }
         return (record.job, ticket)
       }
     }
