@@ -50,7 +50,7 @@ struct CollectionWindowSource: PreheatSource {
   /// The library's generation when `result` was last checked.
   private let generation: UInt64
   private let isTransient: Bool
-  /// The number of the state that defined the current order.
+  /// The state that defined the current order.
   let version: String
 
   /// - Parameter fetch: the fetch of the collection's assets.
@@ -66,7 +66,7 @@ struct CollectionWindowSource: PreheatSource {
     let result = FetchResult(
       rows: found.rows, changeToken: found.changeToken, fetch: fetch, collection: isTransient ? nil : collection)
     self = try CollectionWindowSource(
-      collection, result, version: String(found.changeToken.number), generation, isTransient, queries, principal)
+      collection, result, version: Self.version(result), generation, isTransient, queries, principal)
   }
 
   private init(
@@ -85,6 +85,16 @@ struct CollectionWindowSource: PreheatSource {
     self.queries = queries
     self.principal = principal
     self.version = version
+  }
+
+  /// The list of a moment changes with the moment's dates too, which may be later than its assets and without a token.
+  private static func version(_ result: FetchResult) -> String {
+    let number = result.changeToken.number
+    return if case .dates(let dates, _) = result.fetch.scope {
+      "\(number) \(dates.lowerBound) \(dates.upperBound)"
+    } else {
+      "\(number)"
+    }
   }
 
   var name: String { "collection:\(collection.rawValue)" }
@@ -120,8 +130,8 @@ struct CollectionWindowSource: PreheatSource {
     // Changes of the assets themselves are reported by the library; here only the order matters.
     let isSame = delta.details?.keepsOrder == true
     let source = try CollectionWindowSource(
-      collection, delta.after, version: isSame ? version : String(delta.after.changeToken.number), generation,
-      isTransient, queries, principal)
+      collection, delta.after, version: isSame ? version : Self.version(delta.after), generation, isTransient, queries,
+      principal)
     if isSame { return .unchanged(source) }
     guard let details = delta.details else {
       // The old positions can't be mapped to new ones.

@@ -46,11 +46,17 @@ extension Catalogue {
   ) throws -> FetchResultDelta? {
     let changeToken = try Self.visibleToken(db, library, principal)
     let since = result.changeToken
-    if changeToken == since { return FetchResultDelta(details: FetchResultChangeDetails(), after: result) }
+    // Moments may be recomputed after the assets have changed, and this creates no token.
+    if changeToken == since, !result.followsMoment {
+      return FetchResultDelta(details: FetchResultChangeDetails(), after: result)
+    }
     var fetch = result.fetch
     if let collection = result.collection {
       // A deleted collection is empty.
       fetch.scope = try CollectionReader(db, CollectionQuery(), principal, library).scope(of: collection) ?? .rows([])
+    }
+    if changeToken == since, fetch.scope == result.fetch.scope {
+      return FetchResultDelta(details: FetchResultChangeDetails(), after: result)
     }
     let touched = try self.touched(since, in: fetch, library, atMost: Self.maximumTouchedAssets, for: principal, db)
     let isIncremental =
@@ -148,6 +154,13 @@ extension Catalogue {
     rows += search.kept[taken...]
     let changed = Set(search.found.filter { $0.revision > token.number }.map(\.row))
     return (rows, TouchedRows(touched.map { ($0, changed.contains($0)) }))
+  }
+}
+
+extension FetchResult {
+  /// Whether the list is that of a moment, or of a month or a year.
+  fileprivate var followsMoment: Bool {
+    if collection != nil, case .dates = fetch.scope { true } else { false }
   }
 }
 

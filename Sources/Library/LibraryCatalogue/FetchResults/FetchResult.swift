@@ -47,6 +47,12 @@ package final class FetchResult: LeasedFetchResult {
   /// The row numbers of a range, which must lie within the result.
   package func rows(in range: Range<Int>) -> ArraySlice<UInt32> { list.rows[range] }
 
+  /// The list of a moment changes without a new token if the moment does.
+  package func hasSameState(as other: any LeasedFetchResult) -> Bool {
+    guard let other = other as? FetchResult else { return false }
+    return changeToken == other.changeToken && fetch.scope == other.fetch.scope
+  }
+
   /// The position of an asset. The first call takes O(n) to build the position table; later calls take constant time on
   /// average.
   package func index(ofRow number: UInt32) -> Int? { list.index(of: number) }

@@ -19,7 +19,3 @@ package protocol LeasedFetchResult: AnyObject, Sendable {
   /// Whether both are the list of one fetch in the same state.
   func hasSameState(as other: any LeasedFetchResult) -> Bool
 }
-
-extension LeasedFetchResult {
-  package func hasSameState(as other: any LeasedFetchResult) -> Bool { changeToken == other.changeToken }
-}
