@@ -1,5 +1,6 @@
 // All writes to the files of the library: upload, delete, restore and purge. No other code writes there.
 
+import Dispatch
 import Foundation
 import ImageCodec
 import LibraryCatalogue
@@ -7,6 +8,7 @@ import LibraryFolder
 import LibraryScan
 import Logging
 import PhotoModel
+import Synchronization
 
 package final class LibraryFiles: Sendable {
   package struct Options: Sendable, Hashable {
@@ -43,6 +45,10 @@ package final class LibraryFiles: Sendable {
   let staged: StagedUploadTable
   /// The assets that staged uploads became.
   let finished: FinishedUploads
+  /// Recomputes the moments that commits left stale.
+  let momentQueue = DispatchQueue(label: "photod.moments", qos: .utility)
+  /// A refresh of moments is queued and has not begun yet.
+  let isMomentRefreshQueued = Atomic<Bool>(false)
 
   /// - Parameters:
   ///   - directory: the folder of the library; for a bucket, a folder for uploads on their way.

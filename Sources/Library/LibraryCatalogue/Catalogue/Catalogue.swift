@@ -159,6 +159,8 @@ package final class Catalogue: Sendable {
     commits.increment()
     // If the token can't be read now, the next change announces it.
     if let token = try? read({ try Self.changeToken($0) }) { feed.changed(to: token) }
+    // The commit may have changed only moments.
+    feed.momentsChanged()
   }
 
   /// Reads in one transaction, and translates errors to ``AssetSourceError``.

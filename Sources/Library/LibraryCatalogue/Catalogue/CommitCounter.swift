@@ -18,6 +18,9 @@ final class CommitCounter: TransactionObserver, Sendable {
     count.add(1, ordering: .releasing)
   }
 
+  /// Counts commits that changed moments, and so lists of them and of their assets, but no asset.
+  func countMoments() { count.add(1, ordering: .releasing) }
+
   /// Runs a transaction without counting its commit: for writes that no cache depends on. Call it on the writer's
   /// queue, with the whole transaction inside.
   func withoutCounting(_ transaction: () throws -> Void) rethrows {

@@ -4,7 +4,8 @@ import PhotoModel
 
 extension Catalogue {
   /// Changes the library in one atomic transaction, with its row of the history. Triggers record what changed. If they
-  /// recorded nothing, no token is used and no observer is notified.
+  /// recorded nothing, no token is used and no observer is notified. The moments of stale days change in the same
+  /// transaction if these are few; otherwise they wait for ``refreshMoments(zone:stop:)``.
   ///
   /// - Parameter body: gets the token of the change, which the library already has inside the transaction.
   /// - Returns: the library's token afterwards.
@@ -44,7 +45,10 @@ extension Catalogue {
           OR EXISTS (SELECT 1 FROM changedMember WHERE token = ?1))
         """
     ).execute(arguments: [token, now])
-    if db.changesCount > 0 { return ChangeToken(token) }
+    if db.changesCount > 0 {
+      try MomentWriter.refreshFew(db)
+      return ChangeToken(token)
+    }
     try db.cachedStatement(sql: "UPDATE library SET revision = revision - 1 WHERE id = 0").execute()
     return ChangeToken(token - 1)
   }

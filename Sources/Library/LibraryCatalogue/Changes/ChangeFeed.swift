@@ -28,9 +28,19 @@ package final class ChangeFeed: Sendable {
 
   /// Reports a commit. Call it from any thread, without a lock held. Commits may be reported out of order.
   func changed(to token: ChangeToken) {
-    let starts = state.withLock { state in
+    let isNew = state.withLock { state in
       guard token > state.latest else { return false }
       state.latest = token
+      return true
+    }
+    if isNew { scheduleNotification() }
+  }
+
+  /// Reports commits that changed moments, which creates no token. Call it as `changed(to:)`.
+  func momentsChanged() { scheduleNotification() }
+
+  private func scheduleNotification() {
+    let starts = state.withLock { state in
       defer { state.isNotificationScheduled = true }
       return !state.isNotificationScheduled
     }

@@ -1,6 +1,9 @@
 // Moments: groups of assets that were taken together. They are stored, and recomputed only for days in which assets
 // changed, so reads are cheap and updates are small.
 //
+//     few stale days     recomputed with the change, in its transaction (Catalogue.change)
+//     others             after the change (refreshMoments), without a token; observers are notified
+//
 // A moment lies within one day of its assets (see LocalCalendar). It ends before a gap of three hours. For principals
 // with the location scope it also ends where the camera moved more than ten kilometres in at least fifteen minutes.
 
@@ -13,8 +16,12 @@ struct MomentWriter {
   private static let gapMilliseconds: Int64 = 3 * 3_600_000
   private static let minimumLocationGap: Int64 = 15 * 60_000
   private static let distanceInMetres = 10_000.0
-  /// Days per transaction.
-  static let daysPerTransaction = 32
+  /// Days per transaction of their own.
+  private static let daysPerTransaction = 32
+  /// The most stale days that are recomputed in the transaction of a change, counted in each library.
+  private static let maximumDaysOfChange = 64
+  /// The most assets of these days: a single day may have very many.
+  private static let maximumAssetsOfChange = 4096
 
   private struct Shot {
     let date: Int64
@@ -33,23 +40,40 @@ struct MomentWriter {
   private let db: Database
   private let library: LibraryID
 
-  /// Recomputes the moments of the next stale days of one library, the whole one first. `false` if no stale day is
-  /// left.
-  static func refresh(_ db: Database) throws -> Bool {
+  /// Recomputes the moments of the next stale days of one library, the whole one first.
+  ///
+  /// - Returns: the number of days, 0 if none was stale; and whether any moment has changed.
+  static func refresh(_ db: Database) throws -> (days: Int, hasChanged: Bool) {
     let library = try Int64.fetchOne(
       db.cachedStatement(sql: "SELECT library FROM staleDay ORDER BY library LIMIT 1"))
-    guard let library else { return false }
+    guard let library else { return (0, false) }
     return try MomentWriter(db: db, library: LibraryID(row: library)).refresh()
+  }
+
+  /// Recomputes the moments of all stale days of all libraries if that takes little time; none of them otherwise.
+  static func refreshFew(_ db: Database) throws {
+    let stale = try Row.fetchOne(
+      db.cachedStatement(
+        sql: """
+          SELECT count(*), coalesce(sum(assets), 0) FROM (
+            SELECT (SELECT value FROM dayCount
+              WHERE library = staleDay.library AND day = staleDay.day AND listing = 0) AS assets
+            FROM staleDay LIMIT ?)
+          """), arguments: [maximumDaysOfChange + 1])
+    guard let stale else { return }
+    let (days, assets): (Int, Int) = (stale[0], stale[1])
+    guard days <= maximumDaysOfChange, assets <= maximumAssetsOfChange else { return }
+    while try refresh(db).days > 0 {}
   }
 
   /// Recomputes all stale days of a library, if the library was ever scanned.
   static func refreshAll(of library: LibraryID, _ db: Database) throws {
     let zone = try String.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'timeZone'")
     guard zone != "" else { return }
-    while try MomentWriter(db: db, library: library).refresh() {}
+    while try MomentWriter(db: db, library: library).refresh().days > 0 {}
   }
 
-  private func refresh() throws -> Bool {
+  private func refresh() throws -> (days: Int, hasChanged: Bool) {
     let token = try library.revision(db)
     let days = try Int.fetchAll(
       db.cachedStatement(
@@ -57,11 +81,15 @@ struct MomentWriter {
           DELETE FROM staleDay WHERE library = ?1
             AND day IN (SELECT day FROM staleDay WHERE library = ?1 ORDER BY day LIMIT ?2) RETURNING day
           """), arguments: [library.row, Self.daysPerTransaction])
-    for day in days.sorted() { try write(day, token) }
-    return !days.isEmpty
+    var hasChanged = false
+    for day in days.sorted() {
+      if try write(day, token) { hasChanged = true }
+    }
+    return (days.count, hasChanged)
   }
 
-  private func write(_ day: Int, _ token: Int64) throws {
+  /// Whether any moment of the day has changed.
+  private func write(_ day: Int, _ token: Int64) throws -> Bool {
     let range = LocalCalendar.possibleDates(ofDays: day..<day + 1)
     var shots: [Shot] = []
     let rows = try Row.fetchCursor(
@@ -81,10 +109,12 @@ struct MomentWriter {
       shots.append(
         Shot(date: row[0], place: place, names: PlaceNames(city: row[3], region: row[4], country: row[5])))
     }
+    var hasChanged = false
     for splitsByLocation in [false, true] {
-      try replace(
-        day, Self.timeSpans(shots, splitsByLocation: splitsByLocation), splitsByLocation: splitsByLocation, token)
+      let timeSpans = Self.timeSpans(shots, splitsByLocation: splitsByLocation)
+      if try replace(day, timeSpans, splitsByLocation: splitsByLocation, token) { hasChanged = true }
     }
+    return hasChanged
   }
 
   private static func timeSpans(_ shots: [Shot], splitsByLocation: Bool) -> [TimeSpan] {
@@ -129,9 +159,10 @@ struct MomentWriter {
     return 2 * 6_371_000 * asin(min(1, half.squareRoot()))
   }
 
-  /// Replaces the moments of a day. A new moment that overlaps an old one keeps its row and
-  /// identifier.
-  private func replace(_ day: Int, _ timeSpans: [TimeSpan], splitsByLocation: Bool, _ token: Int64) throws {
+  /// Replaces the moments of a day. A new moment that overlaps an old one keeps its row and identifier. Returns whether
+  /// any of them has changed.
+  private func replace(_ day: Int, _ timeSpans: [TimeSpan], splitsByLocation: Bool, _ token: Int64) throws -> Bool {
+    var hasChanged = false
     let range = LocalCalendar.possibleDates(ofDays: day..<day + 1)
     var older = try Row.fetchAll(
       db.cachedStatement(
@@ -146,10 +177,12 @@ struct MomentWriter {
       {
         let known = older.remove(at: match)
         guard known.timeSpan != timeSpan else { continue }
+        hasChanged = true
         try db.cachedStatement(
           sql: "UPDATE moment SET startDate = ?, endDate = ?, assetCount = ?, title = ?, revision = ? WHERE id = ?"
         ).execute(arguments: [timeSpan.start, timeSpan.end, timeSpan.count, timeSpan.title, token, known.id])
       } else {
+        hasChanged = true
         try db.cachedStatement(
           sql: """
             INSERT INTO moment
@@ -165,20 +198,38 @@ struct MomentWriter {
     for gone in older {
       try db.cachedStatement(sql: "DELETE FROM moment WHERE id = ?").execute(arguments: [gone.id])
     }
+    return hasChanged || !older.isEmpty
   }
 }
 
 extension Catalogue {
-  /// Recomputes the moments of all stale days, after a scan or a change. This is not a change of the library: it
-  /// creates no token.
+  /// Whether moments wait to be recomputed, because the changes of their days left them.
+  package func hasStaleMoments() throws(AssetSourceError) -> Bool {
+    try read { try Int.fetchOne($0, sql: "SELECT 1 FROM staleDay LIMIT 1") != nil }
+  }
+
+  /// Recomputes the moments of all stale days, after a scan or a change that left them. This is not a change of the
+  /// library: it creates no token. If a moment has changed, observers are notified.
   ///
   /// - Parameter zone: the library's time zone; if it differs from that of the last call, the assets are first filed
   ///   under their days in the new one.
   package func refreshMoments(zone: TimeZone, stop: StopFlag = StopFlag()) throws(AssetSourceError) {
     try fileDays(zone: zone, stop: stop)
-    var isDone = try read { try Int.fetchOne($0, sql: "SELECT 1 FROM staleDay LIMIT 1") == nil }
+    var isDone = try !hasStaleMoments()
+    var hasChanged = false
+    // No history says so: who has lists of moments, or of their assets, must look again.
+    defer {
+      if hasChanged {
+        commits.countMoments()
+        feed.momentsChanged()
+      }
+    }
     while !isDone && !stop.isRaised {
-      try writeMaintenance { isDone = !(try MomentWriter.refresh($0)) }
+      try writeMaintenance { db in
+        let step = try MomentWriter.refresh(db)
+        isDone = step.days == 0
+        hasChanged = hasChanged || step.hasChanged
+      }
     }
   }
 }

@@ -41,7 +41,7 @@ extension LibraryFiles {
       let asset = try inCatalogue { catalogue throws(AssetSourceError) in
         try catalogue.addUpload(found, for: principal)
       }
-      refreshMoments()
+      refreshMomentsLater()
       fault(.recorded)
       bucket.stored(key, identity, file)
       noteUpload(asset.localIdentifier, by: principal)

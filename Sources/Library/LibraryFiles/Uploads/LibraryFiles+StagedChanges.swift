@@ -45,7 +45,6 @@ extension LibraryFiles {
       throw .catalogue(error)
     }
     committed(prepared)
-    refreshMoments()
     var isNew = true
     if case .createFromUpload(let change) = prepared.steps.first, case .existing = change.content { isNew = false }
     let isRepeated = !isNew && isUnseenUpload(asset.localIdentifier, of: principal, now: now)
@@ -75,6 +74,7 @@ extension LibraryFiles {
     for step in changes.steps {
       if let upload = step.upload { forgetStaged(upload.identifier) }
     }
+    refreshMomentsLater()
   }
 
   // MARK: Preparing

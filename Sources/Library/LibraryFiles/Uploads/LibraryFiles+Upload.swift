@@ -177,7 +177,7 @@ extension LibraryFiles {
     var file = ProbedFile(path: path, identity: opened.identity, finding: .media(media))
     file.changed = opened.changed
     let asset = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.addUpload(file, for: principal) }
-    refreshMoments()
+    refreshMomentsLater()
     return asset
   }
 
@@ -194,15 +194,6 @@ extension LibraryFiles {
         "uploaded file kept: whether it has an asset is not known",
         metadata: ["path": "\(LibraryPath.display(path))", "error": "\(error)"])
       return true
-    }
-  }
-
-  func refreshMoments() {
-    do throws(AssetSourceError) {
-      try catalogue.refreshMoments(zone: timeZone)
-    } catch {
-      // The next scan refreshes them.
-      logger.warning("refreshing moments failed", metadata: ["error": "\(error)"])
     }
   }
 

@@ -4,15 +4,11 @@
 //     move files (FileChangePreparing)                  if the list deletes, restores or creates assets
 //     one transaction: every entry, in order            all of it, or nothing
 //     move files back                                   if the transaction failed
-//     later: recompute remaining moments                those beyond `maximumStaleDays`, which the transaction left
 
 import GRDB
 import PhotoModel
 
 package struct ChangeListExecutor: Sendable {
-  /// The maximum number of days whose moments are recomputed before the response; further days are recomputed later.
-  private static let maximumStaleDays = 64
-
   let catalogue: Catalogue
   let files: any FileChangePreparing
   package let limits: ChangeLimits
@@ -110,8 +106,6 @@ package struct ChangeListExecutor: Sendable {
     _ token: Int64
   ) throws(ChangeListError) -> ChangeOutcome {
     do {
-      let isStaleBefore =
-        try Int.fetchOne(db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM staleDay WHERE library = 0)")) == 1
       guard let library = try LibraryID(of: principal, db) else {
         throw ChangeListError(.source(.catalogueFailed("the limited library was deleted")))
       }
@@ -133,11 +127,6 @@ package struct ChangeListExecutor: Sendable {
         fault(.entryWritten)
       }
       try writer.assets.finish()
-      // If days were already stale, a running scan recomputes them, and the days of this change with them.
-      if !isStaleBefore {
-        var left = Self.maximumStaleDays / MomentWriter.daysPerTransaction
-        while left > 0, try MomentWriter.refresh(db) { left -= 1 }
-      }
       return ChangeOutcome(
         changeToken: ChangeToken(token), created: writer.created, createdByIndex: writer.createdByIndex)
     } catch let error as ChangeListError {

@@ -60,7 +60,8 @@ package protocol FileChangePreparing: Sendable {
   /// Moves the files of prepared but uncommitted changes back, and ends the changes.
   func revert(_ changes: PreparedFileChanges)
 
-  /// Removes the files that committed changes have left over. Call after the commit, before `end()`.
+  /// Removes the files that committed changes have left over, and has moments recomputed that the commit left stale. Call
+  /// after the commit, before `end()`.
   func committed(_ changes: PreparedFileChanges)
 
   /// Remembers that a limited principal made an asset that it does not see. Call after the commit.
