@@ -2,6 +2,10 @@ import Foundation
 import PhotoFixtures
 import Testing
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// `photod ls` and `photod get`, which scripts use.
 @Suite("Commands for scripts", .blocking)
 struct CommandLineTests {
@@ -62,15 +66,79 @@ struct CommandLineTests {
     let removed = try Self.content(output)
     #expect(removed.count == Self.located.count && removed != Self.located)
     #expect(try removed == daemon.get("/v1/assets/\(identifier)/data").body)
-    #expect(try Self.run(daemon, "get", identifier, "-o", output, "--include-location").status == 0)
+    let location = try Self.run(daemon, "get", identifier, "-o", output, "--include-location", "--replace")
+    #expect(location.status == 0, "\(location.error)")
     #expect(try Self.content(output) == Self.located)
-    let none = try Self.run(daemon, "get", "none", "-o", output)
+    let piped = try TestDaemon.run(["get", identifier, "-o", "-", "--library", daemon.library, "--data", daemon.data])
+    #expect(piped.status == 0 && !piped.output.isEmpty)
+    let none = try Self.run(daemon, "get", "none", "-o", output, "--replace")
     #expect(none.status != 0 && none.error.contains("none"))
     try Data([1, 2, 3]).write(to: URL(filePath: daemon.library + "/located.jpg"))
-    let changed = try Self.run(daemon, "get", identifier, "-o", output)
+    let changed = try Self.run(daemon, "get", identifier, "-o", output, "--replace")
     #expect(changed.status != 0 && changed.error.contains("located.jpg"))
     #expect(try Self.content(output) == Self.located)
     let names = try FileManager.default.contentsOfDirectory(atPath: daemon.data)
     #expect(!names.contains { $0.hasSuffix(".part") })
+  }
+
+  /// Files that a command must not write, with what it says of them. `LIBRARY` and `DATA` are the folders.
+  private static let forbiddenOutputs = [
+    ("LIBRARY/a/plain.jpg", "is a file in the library"), ("LIBRARY/../link/a/plain.jpg", "is a file in the library"),
+    ("DATA/catalogue.sqlite", "photod itself uses"), ("DATA/access.sqlite", "photod itself uses"),
+    ("DATA/cache/file", "photod itself uses"),
+  ]
+
+  @Test("no command writes over an original or a file that photod uses, also with --replace")
+  func forbiddenOutput() throws {
+    let daemon = try Self.daemon()
+    let identifier = try daemon.identifier("located.jpg")
+    #expect(symlink(daemon.library, daemon.library + "/../link") == 0)
+    let catalogue = try Self.content(daemon.data + "/catalogue.sqlite").prefix(16)
+    for (pattern, reason) in Self.forbiddenOutputs {
+      let path = pattern.replacing("LIBRARY", with: daemon.library).replacing("DATA", with: daemon.data)
+      for command in [["get", identifier, "--replace", "-o"], ["backup", "--replace"]] {
+        let run = try TestDaemon.run(command + [path, "--library", daemon.library, "--data", daemon.data])
+        #expect(run.status == 1 && run.error.contains(reason), "\(command[0]) \(pattern): \(run.error)")
+      }
+    }
+    let input = daemon.library + "/a/plain.jpg"
+    let onInput = try TestDaemon.run(["render", input, "--replace", "-o", daemon.library + "/../link/a/plain.jpg"])
+    #expect(onInput.status == 1 && onInput.error.contains("is the input"), "\(onInput.error)")
+    #expect(try Self.content(input) == Self.plain)
+    #expect(try Self.content(daemon.data + "/catalogue.sqlite").prefix(16) == catalogue)
+  }
+
+  @Test("an existing file is replaced only with --replace; a folder and a missing one are named as what they are")
+  func existingOutput() throws {
+    let daemon = try Self.daemon()
+    let identifier = try daemon.identifier("located.jpg")
+    let (input, output) = (daemon.library + "/a/plain.jpg", daemon.library + "/../out.jpg")
+    for command in [["get", identifier], ["render", input]] {
+      let common = command[0] == "get" ? ["--library", daemon.library, "--data", daemon.data] : []
+      func run(_ arguments: String...) throws -> (status: Int32, output: String, error: String) {
+        try TestDaemon.run(command + common + arguments)
+      }
+      try Data([1, 2, 3]).write(to: URL(filePath: output))
+      let refused = try run("-o", output)
+      #expect(refused.status == 1 && refused.error.contains("--replace"), "\(refused.error)")
+      #expect(try Self.content(output) == [1, 2, 3])
+      #expect(try run("-o", output, "--replace").status == 0)
+      #expect(try Self.content(output).count > 3)
+      let folder = try run("-o", daemon.data)
+      #expect(folder.status == 1 && folder.error.contains("\(daemon.data) is a folder"), "\(folder.error)")
+      let none = try run("-o", daemon.library + "/../none/out.jpg")
+      #expect(none.status == 1 && none.error.hasSuffix("/none/out.jpg: No such file or directory\n"), "\(none.error)")
+    }
+    let copy = daemon.library + "/copy.sqlite"
+    // A former backup is no original.
+    for _ in 0..<2 { #expect(try Self.run(daemon, "backup", copy, "--replace").status == 0) }
+  }
+
+  @Test("export-metadata names the folder that it can't make")
+  func exportFolder() throws {
+    let daemon = try Self.daemon()
+    let folder = daemon.library + "/a/plain.jpg/sidecars"
+    let run = try Self.run(daemon, "export-metadata", folder)
+    #expect(run.status == 1 && run.error == "Error: \(folder): Not a directory\n", "\(run.error)")
   }
 }

@@ -346,7 +346,7 @@ struct ImageTests {
     ] {
       try TestDaemon.Files(root: folder).put(Array(bytes), name)
       let input = folder + "/" + name
-      let result = try TestDaemon.run(["render", input, "--target-size", "50x50", "-o", folder + "/out.jpg"])
+      let result = try TestDaemon.run(["render", input, "--target-size", "50x50", "-o", folder + "/\(name).out.jpg"])
       #expect(result.status == 0 && result.error.isEmpty && result.output.isEmpty, "\(name): \(result.error)")
     }
   }

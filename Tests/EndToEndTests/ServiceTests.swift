@@ -364,6 +364,8 @@ struct ServiceTests {
     let refused = try TestDaemon.run(["render", folder + "/none.jpg", "-o", folder + "/none.png"])
     #expect(refused.status != 0 && refused.error.contains("No such file"))
     #expect(!FileManager.default.fileExists(atPath: folder + "/none.png"))
+    let noFolder = try TestDaemon.run(["render", folder + "/in.jpg", "-o", folder + "/none/out.png"])
+    #expect(noFolder.error == "Error: \(folder)/none/out.png: No such file or directory\n")
   }
 
   @Test("an invalid setting is named, and flags override the environment, which overrides the file")

@@ -104,7 +104,7 @@ def scaling(photod, paths, rounds):
                 least = {}
                 for _ in range(rounds):
                     for resampling in ("encoded", "linear"):
-                        process = subprocess.Popen([photod, "render", path, "--target-size", f"{size}x{size}", "--resample", resampling, "-o", f"{folder}/out.jpg"])
+                        process = subprocess.Popen([photod, "render", path, "--target-size", f"{size}x{size}", "--resample", resampling, "-o", f"{folder}/out.jpg", "--replace"])
                         _, status, usage = os.wait4(process.pid, 0)
                         process.returncode = status
                         if status:

@@ -76,7 +76,7 @@ class Bench:
                 image = image.convert("RGB").crop((int(x * width), int(y * height), int((x + 0.45) * width), int((y + 0.45) * height)))
             source = f"{self.work}/quarter.png"
             image.save(source, compress_level=1)
-        run(self.photod, "render", source, "--target-size", f"{size}x{size}", "--color-space", "srgb", "-o", f"{self.work}/frame.png")
+        run(self.photod, "render", source, "--target-size", f"{size}x{size}", "--color-space", "srgb", "-o", f"{self.work}/frame.png", "--replace")
         self.save_pixels(f"{self.work}/frame.png", self.frame)
 
     @staticmethod
@@ -90,7 +90,7 @@ class Bench:
         if format == "reference":
             run("cjpeg", "-quality", str(quality), "-sample", "2x2" if quality <= 90 else "1x1", "-outfile", coded, self.frame)
         else:
-            run(self.photod, "render", f"{self.work}/frame.png", "--format", format, "--quality", str(quality), "-o", coded)
+            run(self.photod, "render", f"{self.work}/frame.png", "--format", format, "--quality", str(quality), "-o", coded, "--replace")
         return coded
 
     def score(self, coded):

@@ -67,7 +67,7 @@ package final class AccessDatabase: Sendable {
       if !replaces && access(file, F_OK) == 0 { throw AccessError.copyExists(path: file) }
       // Logs of a file that was there before.
       try DatabaseFile.removeLogs(of: file)
-      try AccessCopy.rename(destination.unfinished, to: file)
+      try DurableFile.rename(destination.unfinished, to: file)
     } catch {
       unlink(destination.unfinished)
       throw AccessError(error, path: file)

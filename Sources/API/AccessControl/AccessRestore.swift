@@ -40,7 +40,7 @@ package struct AccessRestore {
       }
       // Also those of tokens that are lost.
       try DatabaseFile.removeLogs(of: present)
-      try AccessCopy.rename(incoming, to: present)
+      try DurableFile.rename(incoming, to: present)
       return aside
     } catch {
       unlink(incoming)
@@ -90,7 +90,7 @@ package struct AccessRestore {
   }
 }
 
-/// Writes complete files, durably.
+/// Writes complete files.
 enum AccessCopy {
   static func make(of source: any DatabaseReader, at path: String) throws {
     unlink(path)
@@ -100,19 +100,5 @@ enum AccessCopy {
     // In one step, so that the copy is a snapshot even during writes.
     try source.backup(to: copy)
     try copy.close()
-  }
-
-  /// Syncs a file, renames it, and syncs its folder.
-  static func rename(_ written: String, to path: String) throws {
-    try sync(written)
-    guard Glibc.rename(written, path) == 0 else { throw SystemError(code: errno) }
-    try sync(path.lastIndex(of: "/").map { String(path[...$0]) } ?? ".")
-  }
-
-  private static func sync(_ path: String) throws {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw SystemError(code: errno) }
-    defer { close(descriptor) }
-    guard fsync(descriptor) == 0 else { throw SystemError(code: errno) }
   }
 }

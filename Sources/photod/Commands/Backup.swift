@@ -15,7 +15,7 @@ struct Backup: AsyncParsableCommand {
   @Argument(help: "The file to write.")
   var file: String
 
-  @Flag(help: "Overwrite an existing file.")
+  @Flag(help: "Replace an existing file, but never an original of the library.")
   var replace = false
 
   @Flag(help: "Also copy the tokens and the keys of signed URLs, into FILE.access.")
@@ -25,11 +25,14 @@ struct Backup: AsyncParsableCommand {
   static func tokens(of file: String) -> String { file + ".access" }
 
   func run() async throws {
-    let dataFolder = try common.settings().dataFolder()
+    let settings = try common.settings()
+    let dataFolder = try settings.dataFolder()
+    let tokens = Self.tokens(of: file)
+    // Before anything is written.
+    for path in includeTokens ? [file, tokens] : [file] { try settings.checkOutput(path) }
     try Catalogue(reading: dataFolder).backUp(to: file, replacing: replace)
     print("copied the catalogue of \(dataFolder) to \(file)")
     guard includeTokens else { return }
-    let tokens = Self.tokens(of: file)
     try AccessDatabase(dataFolder: dataFolder).backUp(to: tokens, replacing: replace)
     print("copied the tokens to \(tokens)")
   }

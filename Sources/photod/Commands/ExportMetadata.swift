@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import LibraryCatalogue
 import LibraryFiles
 import LibraryFolder
@@ -38,8 +37,8 @@ struct ExportMetadata: AsyncParsableCommand {
     options.includesOnlyEdited = onlyEdited
     options.replacesForeign = overwrite
     let summary: MetadataExport.Summary
+    try OutputFile.makeFolder(folder)
     do {
-      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       let export = try MetadataExport(catalogue: Catalogue(reading: dataFolder), to: folder, options: options)
       summary = try export.run { path, failure in print("\(LibraryPath.escaped(path)): \(failure)") }
     } catch let error as AssetSourceError {

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import ImageCodec
 import LibraryCatalogue
 import LibraryFolder
@@ -24,9 +23,11 @@ struct Get: AsyncParsableCommand {
   @Argument(help: "The localIdentifier of the asset.")
   var asset: String
 
-  @Option(
-    name: .shortAndLong, help: "The file to write; - for standard output. An existing file is replaced atomically.")
+  @Option(name: .shortAndLong, help: "The file to write; - for standard output. It gets its name once it is complete.")
   var output: String
+
+  @Flag(help: "Replace an existing file, but never one in the library.")
+  var replace = false
 
   @Flag(help: "Keep the places in the file.")
   var includeLocation = false
@@ -36,6 +37,8 @@ struct Get: AsyncParsableCommand {
   func run() async throws {
     let settings = try common.settings()
     let dataFolder = try settings.dataFolder()
+    let file = output == "-" ? nil : try OutputFile(output, replacing: replace)
+    if file != nil { try settings.checkOutput(output) }
     let found: Asset?
     do {
       found = try Catalogue(reading: dataFolder).asset(LocalIdentifier(asset), for: .local)
@@ -47,7 +50,11 @@ struct Get: AsyncParsableCommand {
       let folder = try LibraryFolder(path: settings.libraryPath())
       let source = try OriginalStore(folder: folder).open(found.original)
       let overlay = includeLocation ? ByteOverlay() : try LocationRemoval.overlay(of: source)
-      try write { try Self.copy(source, overlay, to: $0) }
+      if let file {
+        try file.write { put in try Self.copy(source, overlay, put) }
+      } else {
+        try Self.copy(source, overlay) { try OutputFile.write($0, to: STDOUT_FILENO, "standard output") }
+      }
     } catch let error as CommandFailure {
       throw error
     } catch let error as LocationRemovalError {
@@ -58,7 +65,9 @@ struct Get: AsyncParsableCommand {
     }
   }
 
-  private static func copy(_ source: any ByteSource, _ overlay: ByteOverlay, to handle: FileHandle) throws {
+  private static func copy(
+    _ source: any ByteSource, _ overlay: ByteOverlay, _ put: ([UInt8]) throws -> Void
+  ) throws {
     var position: Int64 = 0
     while position < source.size {
       let count = min(pieceBytes, source.size - position)
@@ -67,27 +76,8 @@ struct Get: AsyncParsableCommand {
         throw CommandFailure(description: "the file changed while it was copied; nothing was written")
       }
       overlay.apply(to: &bytes, at: position)
-      try handle.write(contentsOf: bytes)
+      try put(bytes)
       position += count
-    }
-  }
-
-  /// Writes to a file beside the output, and renames it when it is complete.
-  private func write(_ body: (FileHandle) throws -> Void) throws {
-    if output == "-" { return try body(.standardOutput) }
-    let temporary = "\(output).\(ProcessInfo.processInfo.processIdentifier).part"
-    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else {
-      throw CommandFailure(description: "\(temporary): \(SystemError(code: errno))")
-    }
-    do {
-      try body(FileHandle(fileDescriptor: descriptor, closeOnDealloc: true))
-      guard rename(temporary, output) == 0 else {
-        throw CommandFailure(description: "\(output): \(SystemError(code: errno))")
-      }
-    } catch {
-      unlink(temporary)
-      throw error
     }
   }
 }

@@ -40,14 +40,21 @@ struct Render: AsyncParsableCommand {
   @Option(help: "8 or 16 bits a channel; 16 for a PNG of a picture with more than 8.")
   var bitDepth = 8
 
-  @Option(name: .shortAndLong, help: "The file to write. It is replaced atomically.")
+  @Option(name: .shortAndLong, help: "The file to write. It gets its name once it is complete.")
   var output: String
+
+  @Flag(help: "Replace an existing file, but never the input.")
+  var replace = false
 
   @Flag(help: "Print the plan as one JSON object on standard error.")
   var explain = false
 
   func run() async throws {
     let request = try request()
+    if let file = FileNumber(output), file == FileNumber(input) {
+      throw CommandFailure(description: "\(output) is the input; choose another file")
+    }
+    let outputFile = try OutputFile(output, replacing: replace)
     do {
       let file = try LibraryFolder.file(at: input)
       let limits = CodecLimits()
@@ -69,7 +76,9 @@ struct Render: AsyncParsableCommand {
       if rendered == nil { rendered = try render(plan, file, decoders.pictures, limits) }
       if explain { try printPlan(plan) }
       guard let rendered else { return }
-      try Data(rendered.bytes).write(to: URL(filePath: output), options: .atomic)
+      try outputFile.write { put in try put(rendered.bytes) }
+    } catch let error as CommandFailure {
+      throw error
     } catch {
       throw CommandFailure(description: "\(input): \(error)")
     }

@@ -57,13 +57,13 @@ extension Settings {
   }
 
   /// The names that lead from a folder to a path; empty if both are the same, `nil` if the path is not below it.
-  private static func names(of path: String, below folder: String) -> ArraySlice<Substring>? {
+  static func names(of path: String, below folder: String) -> ArraySlice<Substring>? {
     let (names, prefix) = (path.split(separator: "/"), folder.split(separator: "/"))
     return names.starts(with: prefix) ? names.dropFirst(prefix.count) : nil
   }
 
   /// An absolute path without symbolic links, also of a folder that does not exist yet.
-  private static func canonicalPath(_ path: String) -> String {
+  static func canonicalPath(_ path: String) -> String {
     let absolute = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     var names = absolute.split(separator: "/")
     var missing: [String] = []

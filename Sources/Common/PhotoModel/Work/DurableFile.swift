@@ -1,15 +1,12 @@
-import LibraryFolder
-import PhotoModel
-
 #if canImport(Glibc)
   import Glibc
 #endif
 
 /// Replaces files atomically and durably: after a power failure the file has either its old or its complete new
 /// content.
-enum DurableFile {
+package enum DurableFile {
   /// Syncs a file that was just written, renames it, and syncs its folder. Throws ``SystemError``.
-  static func rename(_ written: String, to path: String) throws(SystemError) {
+  package static func rename(_ written: String, to path: String) throws(SystemError) {
     try sync(written)
     guard Glibc.rename(written, path) == 0 else { throw SystemError(code: errno) }
     try sync(folder(of: path))
