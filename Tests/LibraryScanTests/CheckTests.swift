@@ -161,6 +161,14 @@ struct CheckTests {
       try differences(library)
     }
     #expect(!FileManager.default.fileExists(atPath: library.data), "it makes nothing")
+    // A path that can't be followed, as in a folder that another user has closed.
+    let path = library.data + "/catalogue.sqlite"
+    #expect(mkdir(library.data, 0o700) == 0 && symlink(path, path) == 0)
+    #expect(throws: LibraryError.catalogueUnreadable(path: path, SystemError(code: ELOOP))) { try differences(library) }
+    #expect(throws: LibraryError.catalogueUnreadable(path: path, SystemError(code: ELOOP))) {
+      try CatalogueRepair(dataFolder: library.data, removing: RemovalLimit(percent: 50)).run()
+    }
+    #expect(unlink(path) == 0)
     do { try library.scan(library.catalogue()) }
     #expect(rename(library.root + "/a.jpg", library.data + "/a.jpg") == 0)
     #expect(throws: LibraryError.libraryIsEmpty(path: library.root, known: 1)) { try differences(library) }

@@ -1,6 +1,10 @@
 import LibraryFolder
 import PhotoModel
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// Why the library could not be opened or scanned.
 package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The folder does not exist or can't be entered.
@@ -29,6 +33,8 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
   case scanUnderWay
   /// The data folder holds no catalogue.
   case noCatalogue(path: String)
+  /// This user can't read the catalogue, or can't see whether there is one.
+  case catalogueUnreadable(path: String, SystemError)
   /// The catalogue was written by an older photod and was opened read-only, so it can't be migrated.
   case catalogueTooOld(path: String)
   /// Another process has the catalogue open.
@@ -53,7 +59,8 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
   package var description: String {
     switch self {
     case .libraryUnavailable(let path, let error): "the library \(path) can't be opened (\(error))"
-    case .dataFolderUnusable(let path, let error): "the data folder \(path) can't be used (\(error))"
+    case .dataFolderUnusable(let path, let error):
+      "the data folder \(path) can't be used (\(error))\(Self.remedy(for: error))"
     case .catalogueTooNew(let path):
       "the catalogue \(path) was written by a newer photod; run the newer version, or choose another folder with --data"
     case .catalogueUnreleased(let path):
@@ -74,6 +81,8 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
     case .unknownTimeZone(let name): "\(name) is not a known time zone; use an IANA name such as Europe/Berlin"
     case .scanUnderWay: "another scan of this library is running; wait until it ends"
     case .noCatalogue(let path): "the catalogue \(path) does not exist; run photod scan first"
+    case .catalogueUnreadable(let path, let error):
+      "the catalogue \(path) can't be opened (\(error))\(Self.remedy(for: error))"
     case .catalogueTooOld(let path): "the catalogue \(path) was written by an older photod; run photod scan first"
     case .dataFolderInUse(let path): "the data folder \(path) is in use; stop the daemon, or wait until the scan ends"
     case .restoreUnderWay(let path): "the data folder \(path) is being restored; wait until that ends"
@@ -91,6 +100,10 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
   }
 
   private static let advice = "if the files were really deleted, run photod scan --accept-removals once"
+
+  private static func remedy(for error: SystemError) -> String {
+    error.code == EACCES ? "; run photod as the user that owns the data folder, such as that of the service" : ""
+  }
 
   /// Translates an error of the catalogue into one for the caller of a scan or a command.
   package init(_ error: AssetSourceError, dataFolder: String) {

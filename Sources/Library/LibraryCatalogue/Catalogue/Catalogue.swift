@@ -86,7 +86,7 @@ package final class Catalogue: Sendable {
   /// Opens an existing catalogue read-only, also while a daemon uses it. It is neither created nor migrated.
   package init(reading dataFolder: String) throws(LibraryError) {
     let path = Self.path(in: dataFolder)
-    guard Self.exists(in: dataFolder) else { throw .noCatalogue(path: path) }
+    try Self.checkReadable(in: dataFolder)
     self.dataFolder = dataFolder
     lock = try DataFolderLock.forUse(of: dataFolder)
     if let rejection = CatalogueSchema.rejection(at: path) { throw rejection }
@@ -119,8 +119,19 @@ package final class Catalogue: Sendable {
 
   static func path(in dataFolder: String) -> String { dataFolder + "/catalogue.sqlite" }
 
-  /// Whether a data folder has a catalogue.
-  package static func exists(in dataFolder: String) -> Bool { access(path(in: dataFolder), F_OK) == 0 }
+  /// Whether a data folder has a catalogue. In one that can't be searched it may exist; opening it reports the reason.
+  package static func exists(in dataFolder: String) -> Bool {
+    access(path(in: dataFolder), F_OK) == 0 || errno != ENOENT && errno != ENOTDIR
+  }
+
+  /// Throws if a data folder has no catalogue, or one that this user can't read.
+  static func checkReadable(in dataFolder: String) throws(LibraryError) {
+    let path = Self.path(in: dataFolder)
+    guard access(path, R_OK) != 0 else { return }
+    let error = SystemError(code: errno)
+    let isMissing = error.code == ENOENT || error.code == ENOTDIR
+    throw isMissing ? .noCatalogue(path: path) : .catalogueUnreadable(path: path, error)
+  }
 
   /// - Parameter statements: those of the connections that are opened with this configuration.
   static func configuration(_ statements: RecentStatements? = nil) -> Configuration {

@@ -40,10 +40,10 @@ package struct CatalogueRepair {
   ///
   /// - Parameter acceptsRemovals: remove all assets whose file rows are lost, however many.
   package func run(acceptingRemovals acceptsRemovals: Bool = false) throws(LibraryError) -> Summary {
+    try Catalogue.checkReadable(in: dataFolder)
     let lock = try DataFolderLock.forRestore(of: dataFolder)
     defer { withExtendedLifetime(lock) {} }
     let path = Catalogue.path(in: dataFolder)
-    guard access(path, F_OK) == 0 else { throw .noCatalogue(path: path) }
     if let rejection = CatalogueSchema.rejection(at: path) { throw rejection }
     do {
       var configuration = Catalogue.configuration()
