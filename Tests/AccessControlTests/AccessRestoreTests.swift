@@ -48,7 +48,7 @@ struct AccessRestoreTests {
     try future.close()
     let text = access.folder + "/text"
     try Data("text".utf8).write(to: URL(filePath: text))
-    for path in [other, newer, text, access.folder + "/none"] {
+    for path in [other, newer, text, access.folder, access.folder + "/none"] {
       #expect(throws: AccessError.self, "\(path)") { try AccessRestore.check(path) }
       #expect(throws: AccessError.self, "\(path)") { try AccessRestore(dataFolder: access.folder).restore(from: path) }
     }

@@ -112,6 +112,30 @@ struct BackupFileTests {
     #expect(try assets(library.data + "/catalogue.sqlite") == 5)
   }
 
+  @Test(
+    "a restore says of a file that is no backup why, and makes no data folder for a missing one",
+    arguments: [
+      ("missing", "it does not exist"), ("folder", "it is a folder"), ("picture", "it is not a photod catalogue"),
+      ("half", "it is incomplete or damaged"),
+    ])
+  func reasons(_ name: String, _ reason: String) throws {
+    let library = try TemporaryLibrary()
+    let path = library.data + "/" + name
+    try fill(library, 0..<20)
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    try catalogue.backUp(to: library.data + "/half")
+    let whole = try contents(library.data + "/half")
+    try whole.prefix(whole.count / 2).write(to: URL(filePath: library.data + "/half"))
+    try Data(smallJPEG).write(to: URL(filePath: library.data + "/picture"))
+    #expect(mkdir(library.data + "/folder", 0o700) == 0)
+    let other = library.data + "/other"
+    #expect(throws: LibraryError.notACatalogue(path: path, reason)) {
+      try CatalogueRestore(dataFolder: other).restore(from: path)
+    }
+    #expect(FileManager.default.fileExists(atPath: other) == (name == "picture" || name == "half"))
+  }
+
   @Test("the log of a lost catalogue is not applied to the restored one")
   func logOfLostCatalogue() throws {
     let library = try TemporaryLibrary()

@@ -49,7 +49,7 @@ package struct AccessRestore {
   }
 
   private static func opened(_ path: String) throws -> DatabaseQueue {
-    guard access(path, F_OK) == 0 else { throw AccessError.notACopy(path: path, reason: "it does not exist") }
+    if let obstacle = DatabaseFile.obstacle(to: path) { throw AccessError.notACopy(path: path, reason: obstacle) }
     if DatabaseFile.hasForeignLog(path) {
       throw AccessError.notACopy(
         path: path, reason: "\(path)-wal is the log of another database; move it away, and try again")
@@ -68,7 +68,11 @@ package struct AccessRestore {
       }
       return queue
     } catch let error as DatabaseError {
-      throw AccessError.notACopy(path: path, reason: error.message ?? "it is damaged")
+      switch error.resultCode {
+      case .SQLITE_NOTADB: throw AccessError.notACopy(path: path, reason: "it has no tokens of photod")
+      case .SQLITE_CORRUPT: throw AccessError.notACopy(path: path, reason: "it is incomplete or damaged")
+      default: throw AccessError.notACopy(path: path, reason: "\(error)")
+      }
     }
   }
 

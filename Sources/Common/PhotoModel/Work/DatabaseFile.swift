@@ -31,6 +31,17 @@ package enum DatabaseFile {
     return count == header.count && header[18] == 1 && header[19] == 1
   }
 
+  /// Why a path can't be that of a copy to restore; `nil`: it is a file that can be read. For messages that name the
+  /// path.
+  package static func obstacle(to path: String) -> String? {
+    var status = stat()
+    guard stat(path, &status) == 0 else {
+      return errno == ENOENT ? "it does not exist" : SystemError(code: errno).description
+    }
+    if status.st_mode & S_IFMT == S_IFDIR { return "it is a folder" }
+    return access(path, R_OK) == 0 ? nil : SystemError(code: errno).description
+  }
+
   /// Whether a path is a file that photod itself uses in a data folder, also by another path to it.
   package static func isInUse(_ path: String, in dataFolder: String) -> Bool {
     let slash = path.lastIndex(of: "/")

@@ -19,6 +19,7 @@ package struct CatalogueRestore {
 
   /// - Returns: the new path of the previous catalogue; `nil`: there was none.
   package func restore(from path: String) throws(LibraryError) -> String? {
+    if let obstacle = DatabaseFile.obstacle(to: path) { throw .notACatalogue(path: path, obstacle) }
     guard Catalogue.makeFolder(dataFolder) else {
       throw .unusable(dataFolder, SystemError(code: errno))
     }
@@ -34,7 +35,7 @@ package struct CatalogueRestore {
       throw error
     } catch {
       unlink(incoming)
-      throw .notACatalogue(path: path, CatalogueCopy.reason(error))
+      throw .notACatalogue(path: path, Self.reason(error))
     }
     do {
       let copy = try DatabaseQueue(path: incoming)
@@ -97,6 +98,15 @@ package struct CatalogueRestore {
         UPDATE stagedUpload
         SET path = NULL, inode = NULL, usedDate = CAST(strftime('%s', 'now') AS INTEGER) * 1000
         """)
+  }
+
+  /// Why a file can't be restored. What SQLite says of it is not a fault of the data folder.
+  private static func reason(_ error: any Error) -> String {
+    switch (error as? DatabaseError)?.resultCode {
+    case .some(.SQLITE_NOTADB): CatalogueCopy.IntegrityError.notACatalogue.description
+    case .some(.SQLITE_CORRUPT): "it is incomplete or damaged"
+    default: CatalogueCopy.reason(error)
+    }
   }
 
   private static func revision(_ db: Database) throws -> Int64? {
