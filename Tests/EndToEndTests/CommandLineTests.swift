@@ -134,6 +134,27 @@ struct CommandLineTests {
     for _ in 0..<2 { #expect(try Self.run(daemon, "backup", copy, "--replace").status == 0) }
   }
 
+  @Test("token commands make nothing in a mistyped data folder, and create says which folder it made")
+  func mistypedDataFolder() throws {
+    let folders = try TestDaemon.Folders()
+    func run(_ arguments: [String]) throws -> (status: Int32, output: String, error: String) {
+      try TestDaemon.run(["token"] + arguments + ["--library", folders.library, "--data", folders.data])
+    }
+    let sign = ["sign", "/v1/assets/x/image"]
+    for arguments in [["list"], ["revoke", "x"], ["rotate-key"], sign] {
+      let refused = try run(arguments)
+      #expect(refused.status == 1 && refused.error.contains(folders.data), "\(arguments): \(refused.error)")
+      #expect(!FileManager.default.fileExists(atPath: folders.data), "\(arguments)")
+    }
+    let create = try run(["create"])
+    #expect(create.status == 0 && create.error.contains("created the data folder \(folders.data)\n"), "\(create.error)")
+    let list = try run(["list"])
+    #expect(list.status == 0 && list.output.contains("active"), "\(list.error)")
+    let signed = try run(sign)
+    #expect(signed.status == 1 && signed.error.contains("photod scan"), "\(signed.error)")
+    #expect(!FileManager.default.fileExists(atPath: folders.data + "/catalogue.sqlite"))
+  }
+
   @Test("export-metadata names the folder that it can't make")
   func exportFolder() throws {
     let daemon = try Self.daemon()

@@ -1,5 +1,10 @@
 import AccessControl
 import ArgumentParser
+import LibraryCatalogue
+
+#if canImport(Glibc)
+  import Glibc
+#endif
 
 /// Manages the tokens in `access.sqlite` of the data folder. A running daemon applies each change within a second.
 struct TokenCommand: AsyncParsableCommand {
@@ -12,10 +17,19 @@ struct TokenCommand: AsyncParsableCommand {
     ])
 
   /// The database of the data folder that the options name.
-  static func database(_ common: CommonOptions) throws -> AccessDatabase {
+  ///
+  /// - Parameter makesFolder: makes a missing data folder, which is otherwise taken for a mistyped one.
+  static func database(_ common: CommonOptions, makesFolder: Bool = false) throws -> AccessDatabase {
     let settings = try common.settings()
+    let dataFolder = try settings.dataFolder()
+    let isInUse = Catalogue.exists(in: dataFolder) || access(dataFolder + "/access.sqlite", F_OK) == 0
+    guard makesFolder || isInUse else {
+      throw CommandFailure(
+        description: "the data folder \(dataFolder) has neither tokens nor a catalogue; check --library and --data, or "
+          + "run photod token create or photod scan first")
+    }
     do {
-      return try AccessDatabase(dataFolder: try settings.dataFolder(), limits: settings.access)
+      return try AccessDatabase(dataFolder: dataFolder, limits: settings.access)
     } catch let error as AccessError {
       throw CommandFailure(description: "\(error)")
     }

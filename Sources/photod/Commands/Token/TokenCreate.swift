@@ -35,14 +35,17 @@ struct TokenCreate: AsyncParsableCommand {
     let end = expires?.end(from: now)
     if let end, end <= now { throw ValidationError("--expires must be in the future") }
     let collections = try limits()
-    let database = try TokenCommand.database(common)
+    let dataFolder = try common.settings().dataFolder()
+    let isNewFolder = !FileManager.default.fileExists(atPath: dataFolder)
+    let database = try TokenCommand.database(common, makesFolder: true)
     let isFirst = try TokenCommand.reportingErrors { () throws(AccessError) in try database.tokens() }.isEmpty
     let (token, secret) = try TokenCommand.reportingErrors { () throws(AccessError) in
       try database.createToken(
         name: name, scopes: scopes, collections: collections.map { Set($0.map(\.localIdentifier)) }, expires: end,
         at: now)
     }
-    var lines = ["token \(token.identifier) with \(scopes.map(\.rawValue).sorted().joined(separator: ", "))"]
+    var lines = isNewFolder ? ["created the data folder \(dataFolder)"] : []
+    lines.append("token \(token.identifier) with \(scopes.map(\.rawValue).sorted().joined(separator: ", "))")
     if let collections {
       lines.append("limited to \(collections.map { $0.title ?? $0.localIdentifier.rawValue }.joined(separator: ", "))")
     }

@@ -12,7 +12,11 @@ struct TokenSign: AsyncParsableCommand {
 
   @OptionGroup var common: CommonOptions
 
-  @Argument(help: "/v1/assets/ID/image?…, /v1/collections/ID or /v1/collections/ID/assets?…")
+  @Argument(
+    help: """
+      /v1/assets/ID/image?…, /iiif/3/ID/REGION/SIZE/ROTATION/QUALITY.FORMAT, /v1/collections/ID or \
+      /v1/collections/ID/assets?…
+      """)
   var path: String
 
   @Option(help: "When the URL expires: 7d (also s, m, h, w, y), or a time such as 2026-12-31T00:00:00Z. Default: 1d.")
@@ -58,10 +62,13 @@ struct TokenSign: AsyncParsableCommand {
   private static func lookUp(
     of principal: Principal, _ target: SignedTarget, _ settings: Settings
   ) throws(Problem) -> SignedTarget.LookupResult {
-    let catalogue: Catalogue
+    var catalogue: Catalogue
     let result: SignedTarget.LookupResult
     do {
-      catalogue = try Catalogue(dataFolder: try settings.dataFolder())
+      let dataFolder = try settings.dataFolder()
+      catalogue = try Catalogue(reading: dataFolder)
+      // The first lookup for a limited token writes its library.
+      if case .collections = principal.visibility { catalogue = try Catalogue(dataFolder: dataFolder) }
       result = try target.lookUp(of: principal, in: catalogue)
     } catch {
       throw Problem(500, "internal-error", "No catalogue", detail: "\(error)")
