@@ -5,6 +5,10 @@ import Logging
 import PhotoModel
 import Testing
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 @Suite("Backup and restore of tokens")
 struct AccessRestoreTests {
   @Test("a restored copy has the tokens and keys of its moment, also those that were revoked since")
@@ -53,6 +57,17 @@ struct AccessRestoreTests {
       #expect(throws: AccessError.self, "\(path)") { try AccessRestore(dataFolder: access.folder).restore(from: path) }
     }
     #expect(try access.outside.tokens().map(\.name) == ["present"])
+  }
+
+  @Test("tokens that root restores belong to the owner of the data folder", .enabled(if: geteuid() == 0))
+  func owner() throws {
+    let access = try TemporaryAccess()
+    let (copy, folder) = (access.folder + "/copy.access", access.folder + "/restored")
+    try access.outside.backUp(to: copy)
+    try #require(mkdir(folder, 0o700) == 0 && chown(folder, 12_345, 12_346) == 0)
+    _ = try AccessRestore(dataFolder: folder).restore(from: copy)
+    var status = stat()
+    #expect(lstat(folder + "/access.sqlite", &status) == 0 && status.st_uid == 12_345 && status.st_gid == 12_346)
   }
 
   @Test("the journal of lost tokens is not applied to restored ones, and damaged tokens are replaced")

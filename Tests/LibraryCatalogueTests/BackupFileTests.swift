@@ -136,6 +136,28 @@ struct BackupFileTests {
     #expect(FileManager.default.fileExists(atPath: other) == (name == "picture" || name == "half"))
   }
 
+  @Test("what root restores belongs to the owner of the data folder", .enabled(if: geteuid() == 0))
+  func owner() throws {
+    let library = try TemporaryLibrary()
+    let (copy, folder) = (library.data + "/copy.sqlite", library.data + "/restored")
+    try fill(library, 0..<3)
+    do {
+      let catalogue = try library.catalogue()
+      try library.scan(catalogue)
+      try catalogue.backUp(to: copy)
+    }
+    try #require(mkdir(folder, 0o700) == 0 && chown(folder, 12_345, 12_346) == 0)
+    for _ in 0..<2 { _ = try CatalogueRestore(dataFolder: folder).restore(from: copy) }
+    let catalogue = try Catalogue(dataFolder: folder)
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+    #expect(Set(["catalogue.sqlite", "catalogue.sqlite-wal", "use.lock"]).isSubset(of: names))
+    for name in names {
+      var status = stat()
+      #expect(lstat(folder + "/" + name, &status) == 0 && status.st_uid == 12_345 && status.st_gid == 12_346, "\(name)")
+    }
+    withExtendedLifetime(catalogue) {}
+  }
+
   @Test("the log of a lost catalogue is not applied to the restored one")
   func logOfLostCatalogue() throws {
     let library = try TemporaryLibrary()

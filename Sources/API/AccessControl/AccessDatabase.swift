@@ -29,6 +29,7 @@ package final class AccessDatabase: Sendable {
       try FileManager.default.createDirectory(
         atPath: dataFolder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
       try Self.makePrivate(path)
+      DatabaseFile.inheritOwner(path)
       var configuration = Configuration()
       configuration.label = "access"
       configuration.busyMode = .timeout(Self.busySeconds)

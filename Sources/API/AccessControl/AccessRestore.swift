@@ -40,6 +40,7 @@ package struct AccessRestore {
       }
       // Also those of tokens that are lost.
       try DatabaseFile.removeLogs(of: present)
+      DatabaseFile.inheritOwner(incoming)
       try DurableFile.rename(incoming, to: present)
       return aside
     } catch {

@@ -42,6 +42,16 @@ package enum DatabaseFile {
     return access(path, R_OK) == 0 ? nil : SystemError(code: errno).description
   }
 
+  /// Gives a file that root has made in a data folder to the owner of the folder: the service runs as that user, and
+  /// could not open it otherwise. Does nothing for other users.
+  package static func inheritOwner(_ path: String) {
+    guard geteuid() == 0 else { return }
+    var folder = stat()
+    guard stat(path.lastIndex(of: "/").map { String(path[...$0]) } ?? ".", &folder) == 0 else { return }
+    // A file system that refuses this keeps root; whether the service can use the file shows when it starts.
+    _ = lchown(path, folder.st_uid, folder.st_gid)
+  }
+
   /// Whether a path is a file that photod itself uses in a data folder, also by another path to it.
   package static func isInUse(_ path: String, in dataFolder: String) -> Bool {
     let slash = path.lastIndex(of: "/")

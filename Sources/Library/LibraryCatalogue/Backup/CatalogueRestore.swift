@@ -51,6 +51,7 @@ package struct CatalogueRestore {
       let kept = access(present, F_OK) == 0 ? try setAside(present) : nil
       // Also those of a catalogue that is lost.
       try DatabaseFile.removeLogs(of: present)
+      DatabaseFile.inheritOwner(incoming)
       try DurableFile.rename(incoming, to: present)
       return kept
     } catch {

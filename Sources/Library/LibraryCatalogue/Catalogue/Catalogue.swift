@@ -233,7 +233,10 @@ package final class Catalogue: Sendable {
   /// not opened if it exists, because closing it would end SQLite's locks of this process.
   private static func makePrivate(_ path: String) {
     let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    if descriptor >= 0 { close(descriptor) }
+    if descriptor >= 0 {
+      close(descriptor)
+      DatabaseFile.inheritOwner(path)
+    }
     // A file of another user keeps its mode; whether it can be used shows next.
     for suffix in ["", "-wal", "-shm"] { chmod(path + suffix, 0o600) }
   }

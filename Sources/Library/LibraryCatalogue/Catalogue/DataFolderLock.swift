@@ -23,6 +23,7 @@ package final class DataFolderLock: Sendable {
   ///   - allowsReadOnlyFolder: lock an existing file that can't be written, too.
   private init(_ path: String, _ operation: Int32, allowsReadOnlyFolder: Bool = false) throws(SystemError) {
     var descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    if descriptor >= 0 { DatabaseFile.inheritOwner(path) }
     if descriptor < 0 {
       let code = errno
       if allowsReadOnlyFolder { descriptor = open(path, O_RDONLY | O_CLOEXEC) }

@@ -86,6 +86,7 @@ package struct CatalogueRepair {
       number += 1
     }
     try CatalogueCopy.make(of: queue, at: path + ".partial", isChecked: false)
+    DatabaseFile.inheritOwner(path + ".partial")
     try DurableFile.rename(path + ".partial", to: path)
     return path
   }
