@@ -41,7 +41,9 @@ stage_programs() {
 # stage_documents PHOTOD DESTINATION PREFIX VERSION DATE
 # Manual pages, completions for shells, guides and samples. PHOTOD is a program that runs on this machine.
 stage_documents() {
-  local photod=$1 share=$2$3/share version=$4 date=$5 doc page
+  local photod=$1 share=$2$3/share version=$4 date=$5 doc page zsh=site-functions
+  # Where zsh looks: Debian keeps /usr/share/zsh/site-functions for zsh itself.
+  [ "$3" != /usr ] || zsh=vendor-completions
   "$root/scripts/package.d/manual" "$photod" "$share/man/pages" "$version" "$date"
   for page in "$share/man/pages"/*; do
     install -d "$share/man/man${page##*.}"
@@ -49,14 +51,18 @@ stage_documents() {
   done
   rmdir "$share/man/pages"
   gzip -9n "$share"/man/man*/*
-  install -d "$share/bash-completion/completions" "$share/zsh/vendor-completions" "$share/fish/vendor_completions.d"
+  install -d "$share/bash-completion/completions" "$share/zsh/$zsh" "$share/fish/vendor_completions.d"
   "$photod" --generate-completion-script bash >"$share/bash-completion/completions/photod"
-  "$photod" --generate-completion-script zsh >"$share/zsh/vendor-completions/_photod"
+  "$photod" --generate-completion-script zsh >"$share/zsh/$zsh/_photod"
   "$photod" --generate-completion-script fish >"$share/fish/vendor_completions.d/photod.fish"
   doc=$share/doc/photod
   install -d "$doc/examples" "$doc/guides"
   install -m 644 "$root/README.md" "$doc/"
   install -m 644 "$root"/Sources/photod/photod.docc/*.md "$doc/guides/"
+  # Links lead to the installed files. Files for contributors are not installed.
+  sed -i -e 's|(Sources/photod/photod\.docc/|(guides/|g' -e 's|(config/|(examples/|g' \
+    -e 's/\[\([^]]*\)\](\(CONTRIBUTING\|CHANGELOG\)\.md)/\1/g' "$doc/README.md"
+  sed -i -e 's|(\.\./\.\./\.\./config/|(../examples/|g' -e 's|<doc:\([A-Za-z]*\)>|[\1](\1.md)|g' "$doc"/guides/*.md
   install -m 644 "$root"/config/{nginx.conf,photod.vcl,photod.json,prometheus.yml,photod.alerts.yml,photod.dashboard.json} "$doc/examples/"
 }
 
