@@ -309,9 +309,8 @@ final class DiskWriter: @unchecked Sendable {
     lock = nil
     if case .folderInUse = fault {
       if buffer.withLock({ $0.folderTaken() }) {
-        logger.error(
-          "disk cache disabled",
-          metadata: ["reason": "folder used by another process", "folder": "\(folder.path)"])
+        // Nothing is wrong while one daemon replaces another.
+        logger.notice("disk cache waits for another process", metadata: ["folder": "\(folder.path)"])
       }
       return
     }
