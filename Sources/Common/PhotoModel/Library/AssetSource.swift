@@ -37,7 +37,7 @@ package struct AssetQuery: Sendable, Hashable {
 }
 
 /// Why a call to the library failed.
-package enum AssetSourceError: Error, Sendable, Equatable {
+package enum AssetSourceError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The cursor was not issued by this library, or it is one of another list.
   case malformedCursor
   /// The collection does not exist, the principal may not see it, or it is not a folder where one is required.
@@ -52,6 +52,19 @@ package enum AssetSourceError: Error, Sendable, Equatable {
   case catalogueFailed(String)
   /// The catalogue failed because of its disk; the text is for the log.
   case storageFailed(StorageFault, String)
+
+  /// For the log. Clients get a problem.
+  package var description: String {
+    switch self {
+    case .malformedCursor: "the cursor is not one of this list"
+    case .noSuchCollection: "there is no such collection"
+    case .queryTooExpensive: "the query exceeded its deadline"
+    case .tooManyAssets(let limit): "the result has more than \(limit) assets"
+    case .noSuchAsset(let identifier): "there is no asset \(identifier.rawValue)"
+    case .catalogueFailed(let reason): "the catalogue failed: \(reason)"
+    case .storageFailed(let fault, let detail): "\(fault) (\(detail))"
+    }
+  }
 }
 
 /// The assets that changed since a state of the library, by its change history.

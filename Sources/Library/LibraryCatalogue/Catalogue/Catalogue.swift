@@ -198,7 +198,9 @@ package final class Catalogue: Sendable {
 
   static func translated(_ error: any Error) -> AssetSourceError {
     if let error = error as? AssetSourceError { return error }
-    return StorageFault(error).map { .storageFailed($0, "\(error)") } ?? .catalogueFailed("\(error)")
+    // SQLite has no text for an error that it learned from the system, such as that of a full disk.
+    let text = "\(error)".replacing(": not an error", with: "")
+    return StorageFault(error).map { .storageFailed($0, text) } ?? .catalogueFailed(text)
   }
 
   /// Migrates the tables. A catalogue with data is copied first, so that the user can go back to the photod version

@@ -1,0 +1,18 @@
+import GRDB
+import PhotoModel
+import Testing
+
+@testable import LibraryCatalogue
+
+@Suite("Texts of errors")
+struct CatalogueErrorTests {
+  @Test("an error of the catalogue reads as a sentence in the log, without SQLite's text for no error")
+  func texts() {
+    let full = Catalogue.translated(DatabaseError(resultCode: .SQLITE_FULL, message: "not an error"))
+    #expect(full == .storageFailed(.full, "SQLite error 13"))
+    #expect("\(full)" == "\(StorageFault.full) (SQLite error 13)")
+    let locked = Catalogue.translated(DatabaseError(resultCode: .SQLITE_BUSY, message: "database is locked"))
+    #expect("\(locked)" == "the catalogue failed: SQLite error 5: database is locked")
+    #expect("\(AssetSourceError.noSuchAsset(LocalIdentifier("x")))" == "there is no asset x")
+  }
+}
