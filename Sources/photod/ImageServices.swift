@@ -71,7 +71,7 @@ struct ImageServices: Sendable {
     MetricsSetup.register(cache, capacityBytes: settings.cache.frameBytes, in: metrics)
     MetricsSetup.register(
       budget, capacityBytes: memory, quickLane, shareBytes: ImagePipeline.quickWorkerBytes, renderLane, manager,
-      in: metrics)
+      maximumWaitingJobs: settings.render.queueLength, in: metrics)
     if let disk { MetricsSetup.register(disk, in: metrics) }
     MetricsSetup.register(shared, in: metrics)
   }

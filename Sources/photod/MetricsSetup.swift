@@ -91,9 +91,10 @@ enum MetricsSetup {
   /// - Parameters:
   ///   - capacityBytes: the whole memory budget: render reservations plus the quick workers' shares.
   ///   - shareBytes: the share of one quick worker.
+  ///   - maximumWaitingJobs: of the pipeline of `images`.
   static func register(
     _ budget: ByteBudget, capacityBytes: Int, _ quickLane: WorkQueue, shareBytes: Int, _ renderLane: RenderLane,
-    _ images: ImageManager, in registry: MetricsRegistry
+    _ images: ImageManager, maximumWaitingJobs: Int, in registry: MetricsRegistry
   ) {
     registry.gauge(
       "photod_memory_budget_bytes", "Maximum bytes that all renders together may reserve (memoryBudgetBytes).",
@@ -113,6 +114,9 @@ enum MetricsSetup {
     registry.gauge(
       "photod_render_waiting_jobs", "Jobs whose render has not started, limited by render.queueLength.",
       read: { Double(images.waitingJobCount) })
+    registry.gauge(
+      "photod_render_waiting_jobs_limit", "Maximum jobs whose render has not started (render.queueLength).",
+      read: { Double(maximumWaitingJobs) })
   }
 
   static func register(_ disk: DiskStore, in registry: MetricsRegistry) {

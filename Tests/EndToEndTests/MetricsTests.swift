@@ -59,9 +59,10 @@ struct MetricsTests {
 
   @Test("process metrics have the standard names of Prometheus")
   func process() throws {
-    let daemon = try Self.daemon(["--set", "memoryBudgetBytes=123456789"])
+    let daemon = try Self.daemon(["--set", "memoryBudgetBytes=123456789", "--set", "render.queueLength=77"])
     let first = try Exposition(try daemon.get("/metrics"))
     #expect(first["photod_memory_budget_bytes"] == 123_456_789)
+    #expect(first["photod_render_waiting_jobs_limit"] == 77)
     #expect(first.samples.keys.contains { $0.hasPrefix("photod_build_info{version=\"") })
     let now = Date().timeIntervalSince1970
     let started = try #require(first["process_start_time_seconds"])
@@ -70,6 +71,7 @@ struct MetricsTests {
     let cpu = try #require(first["process_cpu_seconds_total"])
     #expect(cpu > 0)
     let descriptors = try #require(first["process_open_fds"])
+    #expect((first["process_max_fds"] ?? 0) > descriptors)
     let held = try (0..<50).map { _ in try daemon.connection() }
     defer { for descriptor in held { close(descriptor) } }
     let second = try Exposition(try daemon.get("/metrics"))

@@ -14,6 +14,7 @@ package enum ProcessMetrics {
     registry.gauge("process_resident_memory_bytes", "Resident memory in bytes.", read: residentBytes)
     registry.counter("process_cpu_seconds_total", "CPU time of all threads, user and system.", read: cpuSeconds)
     registry.gauge("process_open_fds", "Open file descriptors.", read: openDescriptors)
+    registry.gauge("process_max_fds", "Maximum number of open file descriptors.", read: descriptorLimit)
   }
 
   /// proc_pid_statm(5): the second number, in pages.
@@ -36,6 +37,13 @@ package enum ProcessMetrics {
     while readdir(folder) != nil { count += 1 }
     // Do not count the entries `.` and `..` and the descriptor that reads the folder.
     return Double(count - 3)
+  }
+
+  /// RLIMIT_NOFILE, which the daemon raises when it starts.
+  @Sendable private static func descriptorLimit() -> Double? {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }
+    return Double(limit.rlim_cur)
   }
 
   /// proc_pid_stat(5): field 22, in ticks since boot; the boot time is `btime` in proc_stat(5).
