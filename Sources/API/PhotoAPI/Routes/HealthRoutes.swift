@@ -19,7 +19,8 @@ struct HealthRoutes: Sendable {
     struct Payload: Encodable {
       struct FirstScan: Encodable {
         let complete: Bool
-        let indexed: Int
+        /// Absent for callers that may not count assets.
+        let indexed: Int?
       }
       let ready: Bool
       var reason: String?
@@ -30,7 +31,7 @@ struct HealthRoutes: Sendable {
     do throws(AssetSourceError) {
       let state = try queries.library.scanState(for: reader ?? .local)
       let scan = Payload.FirstScan(
-        complete: state.isFirstScanComplete, indexed: reader == nil ? 0 : state.indexedCount)
+        complete: state.isFirstScanComplete, indexed: reader == nil ? nil : state.indexedCount)
       return .json(Payload(ready: true, firstScan: scan))
     } catch {
       queries.log(error)
