@@ -189,7 +189,8 @@ struct SettingsTests {
     for (content, words) in [
       (#"{"http": {"nonsense": 1}}"#, "no setting http.nonsense"), (#"{"http": 1}"#, "no setting http"),
       (#"{"http": {"#, "not valid JSON"), ("[1]", "not a JSON object"),
-      (#"{"listen": [1, "a"]}"#, "listen is not a list of strings"), (#"{"listen": "a"}"#, "listen is not a list"),
+      (#"{"listen": [1, "a"]}"#, "listen is not a list of strings"),
+      (#"{"listen": "a"}"#, #"listen must be a list, such as ["a"]"#),
       (#"{"allowAnonymous": 1}"#, "allowAnonymous is not true or false"),
       (#"{"accessLog": null}"#, "accessLog is not true or false"), (#"{"library": 1}"#, "library is not a string"),
       (#"{"http": {"connections": true}}"#, "http.connections is not a whole number"),
@@ -275,6 +276,8 @@ struct SettingsTests {
       let run = try TestDaemon.run(["settings", "--format", format])
       #expect(run.status == 0 && run.output == stored, "run: photod settings --format \(format) >\(path)")
     }
+    let both = try TestDaemon.run(["settings", "--markdown", "--format", "file"])
+    #expect(both.status != 0 && both.output.isEmpty && both.error.contains("--markdown"), "\(both.error)")
     let markdown = try TestDaemon.run(["settings", "--markdown"])
     #expect(try markdown.output == TestDaemon.run(["settings", "--format", "page"]).output)
   }

@@ -8,7 +8,7 @@ import Telemetry
 
 /// Options of every command. They have no defaults, so an option that is not given overrides nothing.
 struct CommonOptions: ParsableArguments {
-  @Option(help: "A JSON file with settings; config/photod.json documents every key.")
+  @Option(help: "A JSON file with settings: see photod.json(5), or photod settings --format file.")
   var config: String?
 
   @Option(
@@ -34,7 +34,8 @@ struct CommonOptions: ParsableArguments {
     do {
       return try loader(more)()
     } catch let error as SettingsError {
-      throw ValidationError(error.description)
+      // Not of the command's usage: its text would say nothing about the fault.
+      throw CommandFailure(description: error.description)
     }
   }
 

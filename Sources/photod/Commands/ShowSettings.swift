@@ -18,16 +18,21 @@ struct ShowSettings: AsyncParsableCommand {
       """
       values: each setting's key, environment variable, default, value, the value's origin, and whether SIGHUP applies \
       a change, as JSON. file: a settings file with each default and its description (config/photod.json). page: the \
-      reference page (Settings.md).
+      reference page (Settings.md). Default: values.
       """
   )
-  var format = SettingsFormat.values
+  var format: SettingsFormat?
 
   @Flag(help: "Print the reference page in Markdown, as --format page does.")
   var markdown = false
 
+  func validate() throws {
+    if markdown && format != nil { throw ValidationError("--markdown is --format page; give one of them") }
+  }
+
   func run() async throws {
-    switch markdown ? .page : format {
+    let document: SettingsFormat = markdown ? .page : format ?? .values
+    switch document {
     case .values: try printValues()
     case .file: print(SettingsDocuments.file)
     case .page: print(SettingsDocuments.page)

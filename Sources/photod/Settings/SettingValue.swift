@@ -105,6 +105,17 @@ extension Setting.Field {
     }
   }
 
+  /// What values of this type are, for the reference page.
+  var kindName: String {
+    switch self {
+    case .flag: "true or false"
+    case .text, .choice: "text"
+    case .list: "list of texts"
+    case .table: "texts by name"
+    case .number: "whole number"
+    }
+  }
+
   /// The same in the settings file.
   var fileTypeName: String {
     if case .table = self { "an object of strings" } else { typeName }

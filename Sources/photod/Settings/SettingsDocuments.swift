@@ -31,11 +31,11 @@ enum SettingsDocuments {
   static var page: String {
     let sections = groups.map { group -> String in
       let rows = group.settings.map { setting -> String in
-        let values = [
-          setting.validValues, setting.unitName.map { "in \($0)" }, setting.isReloadable ? "reloadable" : nil,
-        ].compactMap(\.self)
-        return "| `\(setting.key)` | \(setting.summary) \(setting.advice) | \(values.joined(separator: ", ")) | "
-          + "\(setting.defaultText) |"
+        let values = [setting.validValues ?? setting.field.kindName, setting.unitName.map { "in \($0)" }]
+          .compactMap(\.self)
+        let reloadable = setting.isReloadable ? " Reloadable." : ""
+        return "| `\(setting.key)` | \(setting.summary) \(setting.advice)\(reloadable) | "
+          + "\(values.joined(separator: ", ")) | \(setting.defaultText) |"
       }
       return """
         ## \(group.name ?? "General")

@@ -41,6 +41,9 @@ struct SettingsSource: Sendable {
     {
       return "\(setting.key).\(name) is not a string"
     }
+    if case (.list, .text(let text)) = (setting.field, value) {
+      return "\(setting.key) must be a list, such as [\(SettingValue.quoted(text))]"
+    }
     return "\(setting.key) is not \(setting.field.fileTypeName)"
   }
 }
