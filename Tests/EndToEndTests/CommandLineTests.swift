@@ -55,6 +55,8 @@ struct CommandLineTests {
     #expect(object["relativePath"] as? String == "located.jpg" && object["fileSize"] as? Int == Self.located.count)
     let bad = try Self.run(daemon, "ls", "pixelWidth ==")
     #expect(bad.status != 0 && bad.output.isEmpty && !bad.error.isEmpty)
+    let wordless = try Self.run(daemon, "ls", "--search", "\"\"")
+    #expect(wordless.status != 0 && wordless.error.contains("Error: --search must contain a word"), "\(wordless.error)")
   }
 
   @Test("get copies a file without its places, or as it is; a failure leaves the output as it was")

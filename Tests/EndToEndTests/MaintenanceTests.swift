@@ -57,6 +57,13 @@ struct MaintenanceTests {
         checked 2 files: 3 differences (1 changed, 1 only-in-catalogue, 1 only-on-disk)
 
         """, "\(other)")
+    unlink(daemon.library + "/b\nc.jpg")
+    unlink(daemon.library + "/d e.jpg")
+    try TestDaemon.Files(root: daemon.library).put(picture + [0], "a.jpg")
+    let one = try TestDaemon.run(["check"] + options)
+    #expect(one.output.hasSuffix("checked 1 file: 2 differences (1 changed, 1 only-in-catalogue)\n"), "\(one)")
+    let alone = try TestDaemon.run(["check", "--accept-removals"] + options)
+    #expect(alone.output.isEmpty && alone.error.contains("--repair"), "\(alone)")
     for options in [
       ["--library", daemon.library, "--data", daemon.data + "/none"],
       ["--library", daemon.library + "/none", "--data", daemon.data],

@@ -34,10 +34,14 @@ struct Check: AsyncParsableCommand {
         + "finds the files again as new assets, without favourites, titles and albums."))
   var acceptRemovals = false
 
+  func validate() throws {
+    if acceptRemovals && !repair { throw ValidationError("--accept-removals is for --repair only") }
+  }
+
   func run() async throws {
-    let settings = try common.settings()
     let composition: Composition
     do {
+      let settings = try common.settings()
       // Not a remote library, whose files can't be compared.
       _ = try settings.libraryPath()
       composition = try Composition(settings)
@@ -73,8 +77,8 @@ struct Check: AsyncParsableCommand {
     }
     let found = kinds.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
     print(
-      "checked \(summary.files) files: "
-        + (summary.differences == 0 ? "no difference" : "\(summary.differences) differences (\(found))")
+      "checked \(Self.text(summary.files, "file")): "
+        + (summary.differences == 0 ? "no difference" : "\(Self.text(summary.differences, "difference")) (\(found))")
         + (summary.changedDuringCheck ? "; the library changed meanwhile" : ""))
     for folder in composition.displacedFolders() { print("not of the disk cache: \(folder)") }
     return summary.differences
@@ -89,6 +93,8 @@ struct Check: AsyncParsableCommand {
     // Finds the files of rows that were removed, and whatever else the folder has.
     _ = try composition.scanner().scan()
   }
+
+  private static func text(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 
   private static func failed(_ step: String, _ error: any Error) -> ExitCode {
     fflush(nil)

@@ -68,6 +68,8 @@ struct List: AsyncParsableCommand {
       fetch.predicate = try predicate.map { try FetchPredicate($0, schema: .asset, principal: .local) }
       fetch.sort = try sort.map { try FetchSortDescriptors($0, schema: .asset, principal: .local) }
       fetch.search = try search.map { AssetSearch(try SearchQuery($0), for: .local) }
+    } catch let error as SearchError {
+      throw ValidationError("--search \(error)")
     } catch {
       throw ValidationError("\(error)")
     }

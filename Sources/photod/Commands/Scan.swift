@@ -13,8 +13,10 @@ struct Scan: AsyncParsableCommand {
   @Flag(
     help: ArgumentHelp(
       "Remove all missing files from the catalogue, however many.",
-      discussion: "Without this, a scan removes nothing if the library is on another disk than at the last scan, and "
-        + "keeps entries of disks below the folder that are not mounted."))
+      discussion:
+        "Without this, a scan removes nothing if more files than scan.maximumRemovalPercent are missing or the "
+        + "library is on another disk than at the last scan, and keeps entries of disks below the folder that are not "
+        + "mounted."))
   var acceptRemovals = false
 
   func run() async throws {
