@@ -46,8 +46,10 @@ package enum DatabaseFile {
   /// could not open it otherwise. Does nothing for other users.
   package static func inheritOwner(_ path: String) {
     guard geteuid() == 0 else { return }
-    var folder = stat()
-    guard stat(path.lastIndex(of: "/").map { String(path[...$0]) } ?? ".", &folder) == 0 else { return }
+    var (file, folder) = (stat(), stat())
+    guard lstat(path, &file) == 0, stat(path.lastIndex(of: "/").map { String(path[...$0]) } ?? ".", &folder) == 0,
+      file.st_uid != folder.st_uid || file.st_gid != folder.st_gid
+    else { return }
     // A file system that refuses this keeps root; whether the service can use the file shows when it starts.
     _ = lchown(path, folder.st_uid, folder.st_gid)
   }
