@@ -28,10 +28,8 @@ struct TokenCommand: AsyncParsableCommand {
         description: "the data folder \(dataFolder) has neither tokens nor a catalogue; check --library and --data, or "
           + "run photod token create or photod scan first")
     }
-    do {
-      return try AccessDatabase(dataFolder: dataFolder, limits: settings.access)
-    } catch let error as AccessError {
-      throw CommandFailure(description: "\(error)")
+    return try reportingErrors { () throws(AccessError) in
+      try AccessDatabase(dataFolder: dataFolder, limits: settings.access)
     }
   }
 
