@@ -52,6 +52,30 @@ struct WatchedDaemonTests {
     #expect(metrics.contains("photod_watch_unwatched_folders 0\n"))
   }
 
+  @Test("a file that is saved through a temporary file keeps its asset, also if that file was indexed")
+  func savedThroughTemporaryFile() throws {
+    let daemon = try TestDaemon({ try $0.put(Self.picture, "a.jpg") }, arguments: Self.watching)
+    let files = TestDaemon.Files(root: daemon.library)
+    try daemon.until("the first scan watches the folder") {
+      try daemon.get("/metrics").body.contains(Array("photod_watch_folders 1\n".utf8))
+    }
+    let before = try assets(of: daemon) { $0.count == 1 }
+    let identifier = try #require(before["a.jpg"])
+    let asset = "/v1/assets/\(identifier)"
+    let favorite = #"{"changes": [{"type": "updateAsset", "asset": "\#(identifier)", "isFavorite": true}]}"#
+    #expect(try daemon.post("/v1/changes", favorite).status == 200)
+    let brighter = #"{"operations": [{"type": "exposure", "ev": 1}]}"#
+    #expect(try daemon.post(asset + "/adjustments", brighter, method: "PUT").status == 200)
+    let saved = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 48, height: 36))
+    try files.put(saved, ".a.jpg.tmp")
+    _ = try assets(of: daemon) { $0[".a.jpg.tmp"] != nil }
+    #expect(rename(daemon.library + "/.a.jpg.tmp", daemon.library + "/a.jpg") == 0)
+    try daemon.until("the asset has the new content") { try daemon.get(asset).json["pixelWidth"] as? Int == 48 }
+    let facts = try daemon.get(asset).json
+    #expect(facts["isFavorite"] as? Bool == true && facts["hasAdjustments"] as? Bool == true)
+    #expect(try assets(of: daemon) { $0.count == 1 } == before)
+  }
+
   /// A daemon that may be killed, over a library that stays.
   private final class WatchedDaemon {
     let process = Process()

@@ -87,6 +87,23 @@ struct PairingTests {
     #expect(try catalogue.everything().count == 2)
   }
 
+  @Test("the picture of a RAW file stays with it when a temporary file that was indexed takes its name")
+  func pictureSaved() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    try library.put(raw(), "IMG.NEF")
+    try library.put(jpeg(), "IMG.JPG")
+    try library.scan(catalogue)
+    let before = try #require(try catalogue.everything()["IMG.JPG"])
+    try library.put(jpeg() + [1], ".IMG.JPG.tmp")
+    try library.scan(catalogue)
+    #expect(rename(library.root + "/.IMG.JPG.tmp", library.root + "/IMG.JPG") == 0)
+    try library.scan(catalogue)
+    #expect(try catalogue.everything().mapValues(\.localIdentifier) == ["IMG.JPG": before.localIdentifier])
+    #expect(try roles(library) == ["IMG.JPG": "photo", "IMG.NEF": "alternatePhoto"])
+    #expect(try library.scan(catalogue).probed == 0)
+  }
+
   @Test("without the picture, the RAW file becomes the primary file, until the picture is back")
   func pictureGoes() throws {
     let library = try TemporaryLibrary()

@@ -53,8 +53,13 @@ struct WatchTests {
       try $0.put(picture(9), ".tmp")
       $0.move(".tmp", "a.jpg")
     },
-    Case(description: "one known file takes another's place", kept: ["a.jpg": "b.jpg", "b.jpg": nil]) {
+    Case(description: "one known file takes another's place", kept: ["a.jpg": nil, "b.jpg": "b.jpg"]) {
       $0.move("a.jpg", "b.jpg")
+    },
+    Case(description: "replaced by a rename of a temporary file that was indexed", kept: ["a.jpg": "a.jpg"]) {
+      try $0.put(picture(9), ".a.jpg.Xy12Z")
+      $0.settle()
+      $0.move(".a.jpg.Xy12Z", "a.jpg")
     },
     Case(description: "overwritten in place", kept: ["a.jpg": "a.jpg"]) { $0.write(picture(99), "a.jpg", O_TRUNC) },
     Case(description: "truncated to half", kept: ["a.jpg": "a.jpg"]) {

@@ -19,6 +19,9 @@ package struct KnownFile: Sendable {
   /// Whether the real path is known.
   package var hasPath: Bool { path.first != 0 }
 
+  /// The path that another file has taken, if this one may get it back.
+  package var formerPath: [UInt8]? { VacantPath.former(path) }
+
   fileprivate static let columns = """
     file.id, file.path, file.inode, file.size, file.modified, file.changed, \
     file.asset IS NOT NULL AND file.unreadableReason IS NOT NULL
@@ -115,6 +118,11 @@ extension Catalogue {
         fingerprint.data, lastID, media.uniformTypeIdentifier, media.embeddedDate, media.pixelSize.width,
         media.pixelSize.height, media.orientation.rawValue, media.cameraMake, media.cameraModel,
       ])
+  }
+
+  /// The files whose path another file has taken.
+  package func filesWithoutPath() throws(AssetSourceError) -> [KnownFile] {
+    try knownFiles("path < ? ORDER BY path", [Data([1])])
   }
 
   private func knownFiles(_ condition: String, _ arguments: StatementArguments) throws(AssetSourceError) -> [KnownFile]

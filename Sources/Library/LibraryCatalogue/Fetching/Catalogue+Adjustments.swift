@@ -32,7 +32,8 @@ extension Catalogue {
 }
 
 extension StoredAdjustments {
-  fileprivate init(_ row: Row) throws {
+  /// - Parameter row: the operations, the format, its version, its data and the origin.
+  init(_ row: Row) throws {
     self.init(
       operations: try Self.operations(row[0]), origin: (row[4] as String?).flatMap(Origin.init) ?? .user)
     if let format: String = row[1] {

@@ -33,7 +33,7 @@ extension TrashRecord {
         try writer.remove(row: found.id)
       } else {
         // Another file had the path and has left it: the next scan finds it by its identity.
-        try writer.clearPath(fromRow: found.id)
+        try writer.clearPath(fromRow: found.id, isRestorable: false)
       }
     }
   }

@@ -2,6 +2,7 @@
 //
 //     merge     unchanged file: skipped; new or changed file: written, or held back; row without a file: missing
 //     settle    files that were deferred because they may still be written are checked once more
+//     restore   the paths of missing files that other files have taken, as when a program saves a file
 //     remove    rows of missing files, unless a disk was unmounted, or they were or may have been moved
 //     record    a complete full scan
 //
@@ -94,6 +95,7 @@ struct LibraryMerge {
     }
     try keepPossiblyMoved(&outcome)
     if options.stop.isRaised { return ScanOutcome(progress: batch.progress) }
+    try restoreFormerPaths(&outcome)
     outcome.refusal = try removeMissing(&outcome)
     try record(&outcome)
     batch.progress.expected = report.expected

@@ -39,13 +39,23 @@ extension AssetWriter {
 
   /// Whether an asset has only one file, and nothing that a user set.
   private func isMergeable(_ asset: Int64) throws -> Bool {
+    guard try hasOneFile(asset) else { return false }
+    return try !hasUserValues(asset)
+  }
+
+  func hasOneFile(_ asset: Int64) throws -> Bool {
+    try Int.fetchOne(db.cachedStatement(sql: "SELECT count(*) FROM file WHERE asset = ?"), arguments: [asset]) == 1
+  }
+
+  /// Whether a user has changed an asset, or put it into an album.
+  func hasUserValues(_ asset: Int64) throws -> Bool {
     try Bool.fetchOne(
       db.cachedStatement(
         sql: """
-          SELECT isFavorite = 0 AND isHidden = 0 AND keepsOriginal = 0 AND userFields = 0 AND hasUserLocation = 0
-            AND adjustmentOrigin IS NOT 'user' AND creationDateSource <> '\(DateSource.user.rawValue)'
-            AND (SELECT count(*) FROM file WHERE file.asset = asset.id) = 1
-            AND NOT EXISTS (SELECT 1 FROM member WHERE member.asset = asset.id)
+          SELECT isFavorite OR isHidden OR keepsOriginal OR userFields <> 0 OR hasUserLocation
+            OR adjustmentOrigin IS 'user' OR creationDateSource = '\(DateSource.user.rawValue)'
+            OR burstSelectionTypes & \(BurstSelectionTypes.userPick.rawValue) <> 0
+            OR EXISTS (SELECT 1 FROM member WHERE member.asset = asset.id)
           FROM asset WHERE id = ?
           """), arguments: [asset]) ?? false
   }

@@ -60,15 +60,28 @@ struct AssetWriter {
 
   // MARK: Paths
 
-  /// The placeholder path of a row without a path. It starts with a NUL, which no real path contains.
-  private static func vacantPath(_ row: Int64) -> Data { Data([0]) + Data(String(row).utf8) }
-
-  mutating func clearPath(fromRow row: Int64) throws {
-    if let former = try formerPath(ofRow: row) { edits.note(sidecar: former) }
-    try run("UPDATE file SET path = ? WHERE id = ?", [Self.vacantPath(row), row])
+  /// Takes a row's path, which another file has now.
+  ///
+  /// - Parameter isRestorable: the row may get it back, if its own file turns out to be gone: see `restorePath`. Only
+  ///   one row waits for a path, the first that lost it: a file that took the path only for a moment does not.
+  mutating func clearPath(fromRow row: Int64, isRestorable: Bool = true) throws {
+    guard let path = try storedPath(ofRow: row), path.first != 0 || !isRestorable else { return }
+    edits.note(sidecar: path)
+    let keepsFormer = try isRestorable && !isAwaited(path)
+    let vacant = keepsFormer ? VacantPath.of(row, former: path) : VacantPath.of(row)
+    try run("UPDATE file SET path = ? WHERE id = ?", [vacant, row])
   }
 
-  private func formerPath(ofRow row: Int64) throws -> [UInt8]? {
+  /// Whether a row may get this path back.
+  private func isAwaited(_ path: [UInt8]) throws -> Bool {
+    let bounds = VacantPath.bounds(former: path)
+    let paths = try Data.fetchAll(
+      db.cachedStatement(sql: "SELECT path FROM file WHERE path > ? AND path < ?"),
+      arguments: [bounds.lower, bounds.upper])
+    return paths.contains { VacantPath.former([UInt8]($0)) == path }
+  }
+
+  private func storedPath(ofRow row: Int64) throws -> [UInt8]? {
     try Data.fetchOne(db.cachedStatement(sql: "SELECT path FROM file WHERE id = ?"), arguments: [row]).map {
       [UInt8]($0)
     }
@@ -76,7 +89,7 @@ struct AssetWriter {
 
   /// Moves a row to a path. Another row with that path loses it.
   mutating func move(row: Int64, to path: [UInt8]) throws {
-    if let former = try formerPath(ofRow: row) { edits.note(sidecar: former) }
+    if let former = try storedPath(ofRow: row) { edits.note(sidecar: former) }
     edits.note(sidecar: path)
     if let previous = try fileRow(at: path)?.id, previous != row { try clearPath(fromRow: previous) }
     try run("UPDATE file SET path = ? WHERE id = ?", [Data(path), row])

@@ -1,0 +1,102 @@
+// Decides which of two assets a path belongs to, when one file took the path of another one that is gone: a program
+// wrote the new content to a temporary file, which was indexed, and gave it the name of the original; or somebody
+// renamed one photograph over another one.
+//
+//     the file at the path has nothing that a user made -> the asset of the path stays, with the new content
+//     only that file has                                -> its asset moves to the path
+//     both have                                         -> the asset of the path stays, and takes over what it lacks
+
+import Foundation
+import GRDB
+import PhotoModel
+
+/// What became of files that had lost their paths.
+package struct RestoredPaths: Sendable {
+  /// An asset of which only what users made of it is left, in another one.
+  package struct JoinedAsset: Sendable {
+    package let path: [UInt8]
+    package let kept: LocalIdentifier
+    package let removed: LocalIdentifier
+  }
+
+  /// The rows that have their path again.
+  package fileprivate(set) var rows: Set<Int64> = []
+  /// The rows that lost it to them, and whose files are somewhere else.
+  package fileprivate(set) var cleared: [Int64] = []
+  package fileprivate(set) var joined: [JoinedAsset] = []
+}
+
+extension Catalogue {
+  /// Gives files that are gone their former paths back, unless a path should go to the asset of the file that has it.
+  ///
+  /// - Parameters:
+  ///   - files: rows of missing files, with the freshly probed files at their former paths.
+  ///   - secondaryFiles: as for `remove`, of the files that have these paths.
+  package func restorePaths(
+    _ files: [(row: Int64, found: ProbedFile)], secondaryFiles: [ProbedFile] = []
+  ) throws(AssetSourceError) -> RestoredPaths {
+    var restored = RestoredPaths()
+    guard !files.isEmpty else { return restored }
+    try change { db, token in
+      var writer = try AssetWriter(db, token: token)
+      for file in files { try writer.restorePath(ofRow: file.row, file.found, &restored) }
+      for file in secondaryFiles { try writer.store(file) }
+      for asset in writer.reduced.sorted() { try writer.joinCompanions(of: asset) }
+      try writer.finish()
+    }
+    return restored
+  }
+}
+
+extension AssetWriter {
+  /// Gives a row its former path back, and stores what was found there, unless the path goes to the other asset.
+  fileprivate mutating func restorePath(
+    ofRow row: Int64, _ found: ProbedFile, _ restored: inout RestoredPaths
+  ) throws {
+    let file = try Row.fetchOne(
+      db.cachedStatement(sql: "SELECT path, asset FROM file WHERE id = ?"), arguments: [row])
+    guard let file, VacantPath.former([UInt8](file[0] as Data)) == found.path else { return }
+    let asset: Int64? = file[1]
+    if let other = try fileRow(at: found.path) {
+      guard try keepsPath(asset, from: other) else { return }
+      try joinUserValues(of: other, to: asset, found.path, &restored)
+      // The identity of a file that became the primary one of its asset is unknown until it is read again.
+      if other.asset == nil || other.identity == found.identity || other.identity == .unknown {
+        try remove(row: other.id)
+      } else {
+        // It has left the path meanwhile: the next scan finds it by its identity.
+        try clearPath(fromRow: other.id, isRestorable: false)
+        restored.cleared.append(other.id)
+      }
+    }
+    try move(row: row, to: found.path)
+    try store(found)
+    restored.rows.insert(row)
+  }
+
+  /// Whether an asset keeps its path when another file has taken it.
+  private func keepsPath(_ asset: Int64?, from other: FileRow) throws -> Bool {
+    guard let otherAsset = other.asset else { return true }
+    guard let asset, asset != otherAsset else { return false }
+    if try !hasUserValues(otherAsset) { return true }
+    return try hasUserValues(asset)
+  }
+
+  /// Keeps what users made of an asset that loses its only file to another asset.
+  private func joinUserValues(
+    of other: FileRow, to asset: Int64?, _ path: [UInt8], _ restored: inout RestoredPaths
+  ) throws {
+    guard let asset, let otherAsset = other.asset, try hasUserValues(otherAsset), try hasOneFile(otherAsset) else {
+      return
+    }
+    try addUserValues(of: otherAsset, to: asset)
+    restored.joined.append(
+      RestoredPaths.JoinedAsset(path: path, kept: try identifier(asset), removed: try identifier(otherAsset)))
+  }
+
+  private func identifier(_ asset: Int64) throws -> LocalIdentifier {
+    LocalIdentifier(
+      try String.fetchOne(
+        db.cachedStatement(sql: "SELECT localIdentifier FROM asset WHERE id = ?"), arguments: [asset]) ?? "")
+  }
+}

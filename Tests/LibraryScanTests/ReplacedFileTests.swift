@@ -1,0 +1,243 @@
+import GRDB
+import LibraryFixtures
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+@testable import LibraryCatalogue
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// A file takes the path of another one, which is gone. What users made of either is not lost.
+@Suite("Files that take the path of another one")
+struct ReplacedFileTests {
+  /// What users made of the file that is moved, and of the one whose path it takes, as assignments of SQL.
+  struct Case: CustomStringConvertible, Sendable {
+    let description: String
+    var moved: String?
+    var replaced: String?
+    /// Whether the asset of the path stays.
+    let staysWithPath: Bool
+  }
+
+  static let cases = [
+    Case(description: "neither has anything", staysWithPath: true),
+    Case(description: "the path's asset is a favourite", replaced: "isFavorite = 1", staysWithPath: true),
+    Case(description: "the path's asset is hidden", replaced: "isHidden = 1", staysWithPath: true),
+    Case(
+      description: "the path's asset has a title", replaced: "title = 'Title', userFields = 1", staysWithPath: true),
+    Case(description: "the moved asset is a favourite", moved: "isFavorite = 1", staysWithPath: false),
+    Case(description: "both are favourites", moved: "isFavorite = 1", replaced: "isFavorite = 1", staysWithPath: true),
+  ]
+
+  private static func edit(_ catalogue: Catalogue, _ path: String, _ values: String?) throws {
+    guard let values else { return }
+    try catalogue.change { db, token in
+      try db.execute(
+        sql: """
+          UPDATE asset SET \(values), revision = ? WHERE id = (SELECT asset FROM file WHERE path = CAST(? AS BLOB))
+          """, arguments: [token, path])
+    }
+  }
+
+  /// Puts the asset at a path into a new album.
+  private static func mark(_ catalogue: Catalogue, _ path: String, _ title: String) throws {
+    try catalogue.change { db, token in
+      try db.execute(
+        sql: """
+          INSERT INTO collection (localIdentifier, type, subtype, title, revision)
+          VALUES (?, 'album', 'albumRegular', ?, ?)
+          """, arguments: [title, title, token])
+      try db.execute(
+        sql: """
+          INSERT INTO member (collection, position, asset, creationDate, listing)
+          SELECT collection.id, 1, asset.id, creationDate, listing FROM asset, collection
+          WHERE collection.title = ? AND asset.id = (SELECT asset FROM file WHERE path = CAST(? AS BLOB))
+          """, arguments: [title, path])
+    }
+  }
+
+  /// The albums of the asset at each path.
+  private static func marks(_ catalogue: Catalogue) throws -> [String: Set<String>] {
+    try catalogue.read { db in
+      let rows = try Row.fetchAll(
+        db,
+        sql: """
+          SELECT CAST(file.path AS TEXT), collection.title FROM file
+            LEFT JOIN member ON member.asset = file.asset LEFT JOIN collection ON collection.id = member.collection
+          WHERE file.asset IS NOT NULL
+          """)
+      var marks: [String: Set<String>] = [:]
+      for row in rows {
+        let (path, title): (String, String?) = (row[0], row[1])
+        marks[path, default: []].formUnion([title].compactMap(\.self))
+      }
+      return marks
+    }
+  }
+
+  private static func scan(_ watched: WatchedLibrary, isFull: Bool) throws {
+    if isFull { try watched.library.scan(watched.catalogue, removal: 100) } else { watched.settle() }
+  }
+
+  @Test(
+    "a path keeps its asset, unless users made something only of the file that takes it", arguments: cases,
+    [true, false])
+  func takenPath(_ given: Case, _ isFull: Bool) throws {
+    let watched = try WatchedLibrary(removal: 100) { library in
+      try library.put(smallJPEG, "f/a.jpg")
+      try library.put(smallPNG, "f/.tmp")
+    }
+    let before = try watched.identifiers()
+    try Self.edit(watched.catalogue, "f/a.jpg", given.replaced)
+    try Self.edit(watched.catalogue, "f/.tmp", given.moved)
+    watched.move("f/.tmp", "f/a.jpg")
+    try Self.scan(watched, isFull: isFull)
+    let all = AssetQuery(includesHidden: true)
+    let after = try watched.catalogue.everything(all)
+    let expected = try #require(before[given.staysWithPath ? "f/a.jpg" : "f/.tmp"])
+    #expect(after.mapValues(\.localIdentifier) == ["f/a.jpg": expected])
+    let asset = try #require(after["f/a.jpg"])
+    #expect(asset.pixelSize == PixelSize(width: 30, height: 20), "it has the new content")
+    let values = [given.moved, given.replaced].compactMap(\.self).joined(separator: ", ")
+    #expect(asset.isFavorite == values.contains("isFavorite") && asset.isHidden == values.contains("isHidden"))
+    try watched.expectNothingLeft()
+  }
+
+  @Test("if users made something of both, the asset of the path takes over what it lacks", arguments: [true, false])
+  func bothHaveValues(_ isFull: Bool) throws {
+    let watched = try WatchedLibrary(removal: 100) { library in
+      try library.put(smallJPEG, "a.jpg")
+      try library.put(smallPNG, ".tmp")
+    }
+    let before = try #require(try watched.identifiers()["a.jpg"])
+    try Self.edit(watched.catalogue, "a.jpg", "title = 'Mine', userFields = 1")
+    try Self.mark(watched.catalogue, "a.jpg", "One")
+    try Self.edit(
+      watched.catalogue, ".tmp",
+      "isFavorite = 1, title = 'Other', caption = 'Caption', userFields = 3, latitude = 1, longitude = 2, "
+        + "hasUserLocation = 1")
+    try Self.mark(watched.catalogue, ".tmp", "Two")
+    watched.move(".tmp", "a.jpg")
+    try Self.scan(watched, isFull: isFull)
+    #expect(try watched.identifiers() == ["a.jpg": before])
+    #expect(try Self.marks(watched.catalogue) == ["a.jpg": ["One", "Two"]])
+    let values = try watched.catalogue.read { db in
+      try String.fetchAll(
+        db,
+        sql: """
+          SELECT format('%d %s %s %d %.0f %.0f', isFavorite, title, caption, userFields, latitude, longitude)
+          FROM asset
+          """)
+    }
+    #expect(values == ["1 Mine Caption 3 1 2"])
+    try watched.expectNothingLeft()
+  }
+
+  @Test("files that are renumbered keep their assets; only the path of the overwritten one keeps its own")
+  func renumbered() throws {
+    let watched = try WatchedLibrary(removal: 100) { library in
+      for (number, name) in ["a.jpg", "b.jpg", "c.jpg"].enumerated() { try library.put(picture(number), name) }
+    }
+    let before = try watched.identifiers()
+    let (first, last) = (try #require(before["a.jpg"]), try #require(before["c.jpg"]))
+    try Self.mark(watched.catalogue, "a.jpg", "A")
+    try Self.mark(watched.catalogue, "c.jpg", "C")
+    watched.move("b.jpg", "c.jpg")
+    watched.move("a.jpg", "b.jpg")
+    watched.settle()
+    #expect(try watched.identifiers() == ["b.jpg": first, "c.jpg": last])
+    #expect(try Self.marks(watched.catalogue) == ["b.jpg": ["A"], "c.jpg": ["C"]])
+    #expect(exchangeNames(watched.at("b.jpg"), watched.at("c.jpg")))
+    watched.settle()
+    #expect(try Self.marks(watched.catalogue) == ["c.jpg": ["A"], "b.jpg": ["C"]])
+    try watched.expectNothingLeft()
+  }
+
+  @Test("a path keeps its asset also in a scan that refuses to remove missing files")
+  func refusedRemoval() throws {
+    let library = try TemporaryLibrary()
+    for number in 0..<30 { try library.put(picture(number), "\(number).jpg") }
+    try library.put(smallPNG, ".tmp")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let before = try #require(try catalogue.everything()["0.jpg"]?.localIdentifier)
+    try Self.mark(catalogue, "0.jpg", "Album")
+    #expect(rename(library.root + "/.tmp", library.root + "/0.jpg") == 0)
+    for number in 1..<30 { unlink(library.root + "/\(number).jpg") }
+    #expect(throws: (any Error).self) { try library.scan(catalogue) }
+    try library.scan(catalogue, acceptingRemovals: true)
+    #expect(try catalogue.everything().mapValues(\.localIdentifier) == ["0.jpg": before])
+    #expect(try Self.marks(catalogue) == ["0.jpg": ["Album"]])
+  }
+
+  // MARK: Random changes
+
+  /// One random change of files, and what has to be left of the albums after it.
+  private static func step(
+    _ number: Int, _ watched: WatchedLibrary, _ marks: inout [String: Set<String>], _ numbers: inout SplitMix
+  ) throws -> String {
+    let paths = marks.keys.sorted()
+    let one = paths.randomElement(using: &numbers)!
+    let other = paths.randomElement(using: &numbers)!
+    let target = ["f/", ""].randomElement(using: &numbers)! + "\(Int.random(in: 0..<4, using: &numbers)).jpg"
+    let temporary = "f/.\(number).tmp"
+    switch Int.random(in: 0..<9, using: &numbers) {
+    case 0:
+      try watched.put(picture(number), target)
+      if marks[target] == nil { marks[target] = [] }
+      return "write \(target)"
+    case 1, 2:
+      try mark(watched.catalogue, one, "\(number)")
+      marks[one]?.insert("\(number)")
+      return "mark \(one)"
+    case 3, 4:
+      try watched.put(picture(number), temporary)
+      watched.move(temporary, one)
+      return "save \(one)"
+    case 5, 6:
+      try watched.put(picture(number), temporary)
+      try scan(watched, isFull: Bool.random(using: &numbers))
+      watched.move(temporary, one)
+      return "save \(one) slowly"
+    case 7:
+      guard one != target else { return "" }
+      watched.move(one, target)
+      let moved = marks.removeValue(forKey: one) ?? []
+      marks[target] = (marks[target] ?? []).union(moved)
+      return "rename \(one) \(target)"
+    default:
+      if one == other {
+        guard paths.count > 2 else { return "" }
+        unlink(watched.at(one))
+        marks[one] = nil
+        return "delete \(one)"
+      }
+      #expect(exchangeNames(watched.at(one), watched.at(other)))
+      (marks[one], marks[other]) = (marks[other], marks[one])
+      return "swap \(one) \(other)"
+    }
+  }
+
+  @Test("after random changes, albums have lost only deleted files", arguments: 1...6)
+  func sequences(_ seed: Int) throws {
+    var numbers = SplitMix(state: UInt64(seed))
+    let watched = try WatchedLibrary(removal: 100) { library in
+      for (number, path) in ["0.jpg", "1.jpg", "f/0.jpg"].enumerated() { try library.put(picture(number), path) }
+    }
+    var marks: [String: Set<String>] = ["0.jpg": [], "1.jpg": [], "f/0.jpg": []]
+    var done: [String] = []
+    for number in 100..<160 {
+      done.append(try Self.step(number, watched, &marks, &numbers))
+      try Self.scan(watched, isFull: Bool.random(using: &numbers))
+      let found = try Self.marks(watched.catalogue)
+      #expect(found == marks, "seed \(seed): \(done.suffix(8).joined(separator: "; "))")
+      if found != marks { return }
+    }
+    watched.settle()
+    #expect(try Self.marks(watched.catalogue) == marks, "seed \(seed), at the end")
+    try watched.expectNothingLeft("seed \(seed)")
+  }
+}
