@@ -254,6 +254,25 @@ struct ImageTests {
     #expect(part.fields["cache-control"] == nil && !part.body.isEmpty)
   }
 
+  @Test("a failure after the degraded frame is a last part that names the request and the status")
+  func failedAfterThumbnail() throws {
+    let thumbnail = DemoLibrary.thumbnail(of: Self.scene)
+    var corrupt = JPEGFile { $0.exif = EXIFBlock { $0.thumbnail = thumbnail } }.encoded(Self.scene)
+    // The thumbnail's frame header comes first and stays as it is.
+    let frame = try #require(corrupt.ranges(of: [0xFF, 0xC0]).last)
+    corrupt[frame.lowerBound + 9] = 99
+    let daemon = try TestDaemon { try $0.put(corrupt, "corrupt.jpg") }
+    let answer = try daemon.get(
+      "/v1/assets/\(try daemon.identifier("corrupt.jpg"))/image?targetSize=400x400&deliveryMode=opportunistic")
+    let parts = try Multipart(answer).parts
+    #expect(parts.count == 2 && parts[0].fields["image-result"]?.contains("degraded=?1") == true)
+    let failure = try #require(parts.last)
+    #expect(failure.fields["content-type"] == "application/problem+json")
+    let request = try #require(answer["Image-Result"])
+    #expect(failure.fields["image-result"] == "\(request), status=422, cancelled=?0")
+    #expect(failure.fields["content-length"] == String(failure.body.count))
+  }
+
   @Test("colorSpace: every frame keeps its profile, or is converted to sRGB")
   func colorSpace() throws {
     let daemon = Self.shared

@@ -117,7 +117,7 @@ struct RequestTests {
       #expect(!parts[1].body.isEmpty && parts[1].body == parts[0].body)
     } else if ending == 204 {
       #expect(parts[1].fields["content-type"] == "application/problem+json")
-      #expect(parts[1].fields["image-result"] == "request-id=\"victim\", cancelled=?1")
+      #expect(parts[1].fields["image-result"] == "request-id=\"victim\", status=409, cancelled=?1")
     }
   }
 

@@ -157,12 +157,11 @@ struct ImageHeaders: Sendable {
 
   /// The head of the last part of `multipart/mixed` if the final frame failed.
   func part(_ problem: Problem, body: [UInt8], requestID: String) -> [(name: String, value: String)] {
-    var fields = [("Content-Type", Problem.mediaType), ("Content-Length", String(body.count))]
-    if problem.isCancellation || problem.isInCloud {
-      let fact = problem.isCancellation ? "cancelled" : "in-cloud"
-      fields.append(("Image-Result", "request-id=\"\(requestID)\", \(fact)=?1"))
-    }
-    return fields
+    let facts = (problem.isInCloud ? "in-cloud=?1, " : "") + (problem.isCancellation ? "cancelled=?1" : "cancelled=?0")
+    return [
+      ("Content-Type", Problem.mediaType), ("Content-Length", String(body.count)),
+      ("Image-Result", "request-id=\"\(requestID)\", status=\(problem.status), \(facts)"),
+    ]
   }
 
   /// The fields of the response to HEAD: everything that is known without rendering. Without an entity tag while only a
