@@ -67,6 +67,7 @@ final class ArrivingBytes: ArrivingSource {
   private let bytes: MemoryByteSource
   private let available: Atomic<Int64>
   private let end = Atomic<Int64>(0)
+  private let isReplaced = Atomic<Bool>(false)
 
   init(_ bytes: [UInt8], available: Int = 0) {
     self.bytes = MemoryByteSource(bytes)
@@ -77,6 +78,11 @@ final class ArrivingBytes: ArrivingSource {
   var availableBytes: Int64 { available.load(ordering: .acquiring) }
   /// The end of the last bytes that were read.
   var readBytes: Int64 { end.load(ordering: .relaxed) }
+
+  var isUnchanged: Bool { !isReplaced.load(ordering: .acquiring) }
+
+  /// Other bytes have taken the place of those that arrived.
+  func replace() { isReplaced.store(true, ordering: .releasing) }
 
   /// Adds bytes to those that have arrived, and notifies a fetch.
   func arrive(_ count: Int, _ fetch: CloudOriginals.Fetch) {

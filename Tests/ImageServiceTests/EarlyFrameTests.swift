@@ -134,6 +134,17 @@ struct EarlyFrameTests {
     await eventually { fixture.harness.budget.bytesInUse == 0 }
   }
 
+  @Test func `A complete file with other bytes than those that arrived is rendered again`() async throws {
+    let fixture = try Fixture(Self.baseline)
+    let (_, fetch) = try await fixture.request()
+    await fixture.arrive(Self.baseline.count, fetch)
+    fixture.source.replace()
+    fetch.ended(.success(try fixture.cloud.file(Self.baseline)))
+    #expect(await fixture.log.next() == "a final network")
+    #expect(fixture.harness.metric(#"photod_image_early_renders_total{result="dropped"}"#) == 1)
+    await eventually { fixture.harness.budget.bytesInUse == 0 }
+  }
+
   @Test func `The render ends and frees its memory when the last task leaves`() async throws {
     let fixture = try Fixture(Self.baseline)
     let (first, _) = try await fixture.request()

@@ -151,6 +151,96 @@ import Testing
     }
   }
 
+  /// Waits for an original whose entity tag is given, and serves each of its reads.
+  private static func fetch(
+    _ key: ObjectKey, _ tag: String, _ fingerprint: FileFingerprint? = nil, reads: [[UInt8]], first: Int = 0,
+    from harness: DownloadHarness
+  ) throws -> [UInt8] {
+    harness.store.set(key, ObjectIdentity(size: 300_000, version: .entityTag(tag)))
+    let waiter = TestWaiter()
+    _ = harness.downloads.join(
+      key, DownloadHarness.identity(300_000, tag), fingerprint: fingerprint, priority: .request, waiter)
+    for (number, bytes) in reads.enumerated() {
+      let read = harness.store.nextRead(first + number)
+      read.begin()
+      read.send(bytes)
+      read.end()
+    }
+    return try waiter.wait()
+  }
+
+  /// The same length with one other byte.
+  private static func damaged(_ position: Int) -> [UInt8] {
+    var bytes = bytes
+    bytes[position] ^= 1
+    return bytes
+  }
+
+  private static let md5Tag = "\"\(Digest.digest(bytes, .md5).hexadecimal)\""
+
+  @Test func `Bytes that differ from the MD5 in the entity tag are read once more`() throws {
+    let harness = try DownloadHarness()
+    let read = try Self.fetch(
+      "a.jpg", Self.md5Tag.uppercased(), reads: [Self.damaged(150_000), Self.bytes], from: harness)
+    #expect(read == Self.bytes)
+    #expect(throws: OriginalDownloadError.store(.malformed(.wrongChecksum))) {
+      try Self.fetch(
+        "b.jpg", Self.md5Tag, reads: [Self.damaged(150_000), Self.damaged(150_001)], first: 2, from: harness)
+    }
+    #expect(try Self.fetch("c.jpg", Self.md5Tag, reads: [Self.bytes], first: 4, from: harness) == Self.bytes)
+    #expect(harness.names.count == 2)
+  }
+
+  @Test(arguments: [true, false])
+  func `A reader of the beginning learns whether other bytes came`(_ isDamaged: Bool) throws {
+    let harness = try DownloadHarness()
+    let tag = isDamaged ? Self.md5Tag : "\"0123456789abcdef0123456789abcdef\""
+    harness.store.set("a.jpg", ObjectIdentity(size: 300_000, version: .entityTag(tag)))
+    let waiter = TestWaiter()
+    let identity = DownloadHarness.identity(300_000, tag)
+    let ticket = harness.downloads.join("a.jpg", identity, priority: .request, waiter)
+    let first = harness.store.nextRead(0)
+    let arriving = try #require(harness.downloads.arriving(ticket))
+    first.begin()
+    first.send(isDamaged ? Self.damaged(5) : Self.bytes)
+    first.end()
+    let second = harness.store.nextRead(1)
+    #expect(arriving.availableBytes == 300_000, "what has arrived stays readable")
+    second.begin()
+    second.send(Self.bytes)
+    second.end()
+    #expect(try waiter.wait() == Self.bytes)
+    #expect(arriving.isUnchanged == !isDamaged)
+  }
+
+  @Test func `An entity tag that looks like an MD5 and is none costs one more read, once for a store`() throws {
+    let harness = try DownloadHarness()
+    let tag = "\"0123456789abcdef0123456789abcdef\""
+    #expect(try Self.fetch("a.jpg", tag, reads: [Self.bytes, Self.bytes], from: harness) == Self.bytes)
+    #expect(try Self.fetch("b.jpg", tag, reads: [Self.bytes], first: 2, from: harness) == Self.bytes)
+    #expect(harness.store.readCount == 3)
+  }
+
+  @Test func `Bytes that differ from the fingerprint in the catalogue are read once more`() throws {
+    let harness = try DownloadHarness()
+    var hash = Digest(.sha256)
+    withUnsafeBytes(of: Int64(300_000).littleEndian) { hash.update($0) }
+    hash.update(Self.bytes[..<2048])
+    hash.update(Self.bytes[297_952...])
+    let digest = Array(hash.finalize().prefix(16))
+    let right = digest.withUnsafeBytes { FileFingerprint($0) }
+    for (number, position) in [0, 299_999].enumerated() {
+      let read = try Self.fetch(
+        number == 0 ? "a.jpg" : "b.jpg", "\"v1\"", right, reads: [Self.damaged(position), Self.bytes],
+        first: 2 * number, from: harness)
+      #expect(read == Self.bytes)
+    }
+    // The fingerprint itself may be of damaged bytes: what comes twice is what the store has.
+    let other = [UInt8](repeating: 0, count: 16).withUnsafeBytes { FileFingerprint($0) }
+    let same = try Self.fetch("c.jpg", "\"v1\"", other, reads: [Self.bytes, Self.bytes], first: 4, from: harness)
+    #expect(same == Self.bytes && harness.store.readCount == 6)
+  }
+
   @Test func `A receiver of more than its limit pauses the store, and loses nothing`() throws {
     let harness = try DownloadHarness { $0.pendingBytes = 1000 }
     let waiter = TestWaiter()

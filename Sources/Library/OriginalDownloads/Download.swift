@@ -3,9 +3,15 @@
 //     received (queue of the store) -> pending, within a limit -> write (photod.download) -> available
 //
 // When the limit is reached the read pauses, and with it the connection, until the bytes are written.
+//
+// At the end the bytes are compared with the SHA-256 that the store gave. If it gave none, they are compared with what
+// is only probably theirs: an entity tag that looks like an MD5, and the fingerprint in the catalogue. If one of these
+// differs, the object is read once more. Bytes that come twice are the store's: the tag is no MD5, as that of an object
+// encrypted with a key of its own, or the fingerprint was taken from damaged bytes.
 
 import Cryptography
 import Dispatch
+import LibraryFolder
 import ObjectStores
 import PhotoModel
 import Synchronization
@@ -17,8 +23,20 @@ final class Download: ObjectReceiver {
     /// Whether the queue has a block that will write what is pending.
     var isWriting = false
     var isPaused = false
+    /// Where the next byte is written.
+    var writtenBytes: Int64 = 0
+    /// The bytes that may be read: also while they are written once more.
     var availableBytes: Int64 = 0
+    /// What is read, and from where.
+    var source: (object: ObjectIdentity, store: any ObjectStore)?
     var sha256: [UInt8]?
+    /// The entity tag, if it looks like an MD5.
+    var digestTag: String?
+    /// The digest of the bytes that were received first, if they are read once more.
+    var firstDigest: [UInt8]?
+    var hasOtherTag = false
+    /// Other bytes than those that could be read before have taken their place.
+    var isReplaced = false
     var result: Result<Void, ObjectStoreError>?
     var failure: OriginalDownloadError?
     var operation: (any ObjectOperation)?
@@ -30,6 +48,8 @@ final class Download: ObjectReceiver {
   /// What the catalogue knows of the object.
   let identity: FileIdentity
   let partial: PartialFile
+  private let fingerprint: FileFingerprint?
+  private let checksTag: Bool
   private let pendingLimit: Int
   private let queue: DispatchQueue
   private let mayReceive: @Sendable (Download, Int) -> Bool
@@ -39,22 +59,29 @@ final class Download: ObjectReceiver {
   private let hash = Mutex(Digest(.sha256))
 
   /// - Parameters:
+  ///   - fingerprint: that of the catalogue; `nil` if it is not known.
+  ///   - checksTag: whether entity tags may be MD5s.
   ///   - queue: serial; the last two functions are called on it.
   ///   - mayReceive: whether so many bytes may be taken now. If not, ``continueReading()`` is called later.
   ///   - ended: called once, after the last byte is written and the checksum is right.
   init(
-    _ name: OriginalName, _ key: ObjectKey, _ identity: FileIdentity, partial: PartialFile, pendingLimit: Int,
-    queue: DispatchQueue, mayReceive: @escaping @Sendable (Download, Int) -> Bool,
+    _ name: OriginalName, _ key: ObjectKey, _ identity: FileIdentity, fingerprint: FileFingerprint?, checksTag: Bool,
+    partial: PartialFile, pendingLimit: Int, queue: DispatchQueue,
+    mayReceive: @escaping @Sendable (Download, Int) -> Bool,
     progressed: @escaping @Sendable (Download) -> Void,
     ended: @escaping @Sendable (Download, Result<Void, OriginalDownloadError>) -> Void
   ) {
     (self.name, self.key, self.identity, self.partial) = (name, key, identity, partial)
+    (self.fingerprint, self.checksTag) = (fingerprint, checksTag)
     (self.pendingLimit, self.queue) = (pendingLimit, queue)
     (self.mayReceive, self.progressed, self.ended) = (mayReceive, progressed, ended)
   }
 
   /// Bytes from the start of the original that are written.
   var availableBytes: Int64 { state.withLock { $0.availableBytes } }
+  /// Whether its entity tag looks like an MD5 and is none, as the same bytes came twice.
+  var hasOtherTag: Bool { state.withLock { $0.hasOtherTag } }
+  var isReplaced: Bool { state.withLock { $0.isReplaced } }
   var hasFailed: Bool { state.withLock { $0.failure != nil || $0.isCancelled } }
 
   /// Asks the store for the state of the object, because the catalogue has no entity tags, and then for its bytes.
@@ -75,6 +102,7 @@ final class Download: ObjectReceiver {
     let isCancelled = state.withLock { state in
       // The head's operation is over.
       state.operation = nil
+      state.source = (object, store)
       return state.isCancelled
     }
     if isCancelled { return readEnded(.failure(.cancelled)) }
@@ -110,7 +138,13 @@ final class Download: ObjectReceiver {
 
   // MARK: ObjectReceiver
 
-  func readBegan(_ description: ObjectDescription) { state.withLock { $0.sha256 = description.sha256 } }
+  func readBegan(_ description: ObjectDescription) {
+    hash.withLock { $0 = Digest(description.sha256 == nil ? .md5 : .sha256) }
+    state.withLock { state in
+      state.sha256 = description.sha256
+      state.digestTag = description.identity.digestTag
+    }
+  }
 
   func received(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard mayReceive(self, bytes.count) else { return false }
@@ -140,16 +174,16 @@ final class Download: ObjectReceiver {
 
   private func write() {
     dispatchPrecondition(condition: .onQueue(queue))
-    let (pieces, offset, needsHash) = state.withLock { state in
+    let (pieces, offset) = state.withLock { state in
       // `pendingBytes` still counts them: what is taken from the network and not written is within the limit.
       defer { state.pending = [] }
-      return (state.failure == nil ? state.pending : [], state.availableBytes, state.sha256 != nil)
+      return (state.failure == nil ? state.pending : [], state.writtenBytes)
     }
     var position = offset
     for piece in pieces {
       do throws(SystemError) {
         try partial.write(piece, at: position)
-        if needsHash { hash.withLock { $0.update(piece) } }
+        hash.withLock { $0.update(piece) }
         position += Int64(piece.count)
       } catch {
         state.withLock { $0.failure = .system(error) }
@@ -157,7 +191,8 @@ final class Download: ObjectReceiver {
       }
     }
     let (next, operation, result, hasFailed) = state.withLock { state in
-      state.availableBytes = position
+      state.writtenBytes = position
+      state.availableBytes = max(state.availableBytes, position)
       state.pendingBytes = state.pending.reduce(0) { $0 + $1.count }
       state.isWriting = !state.pending.isEmpty
       // Without its operation the read is resumed by `begin`.
@@ -174,14 +209,58 @@ final class Download: ObjectReceiver {
   }
 
   private func end(_ result: Result<Void, ObjectStoreError>) {
-    let (failure, wanted) = state.withLock { ($0.failure, $0.sha256) }
+    let (failure, writtenBytes, sha256, tag) = state.withLock {
+      ($0.failure, $0.writtenBytes, $0.sha256, $0.digestTag)
+    }
     if let failure { return ended(self, .failure(failure)) }
     if case .failure(let error) = result { return ended(self, .failure(.store(error))) }
-    guard availableBytes == identity.size else { return ended(self, .failure(.store(.malformed(.wrongLength)))) }
-    if let wanted, !hash.withLock({ $0.finalize() }).elementsEqual(wanted) {
-      return ended(self, .failure(.store(.malformed(.wrongChecksum))))
+    guard writtenBytes == identity.size else { return ended(self, .failure(.store(.malformed(.wrongLength)))) }
+    let digest = hash.withLock { $0.finalize() }
+    if let sha256 {
+      let isRight = digest == sha256
+      return ended(self, isRight ? .success(()) : .failure(.store(.malformed(.wrongChecksum))))
     }
+    let isTagRight = !checksTag || tag == nil || tag == "\"\(digest.hexadecimal)\""
+    do throws(ByteSourceError) {
+      if isTagRight, try hasFingerprint() {
+        state.withLock { $0.isReplaced = $0.firstDigest.map { $0 != digest } ?? false }
+        return ended(self, .success(()))
+      }
+    } catch {
+      // EIO.
+      return ended(self, .failure(.system(SystemError(code: 5))))
+    }
+    guard let first = state.withLock({ $0.firstDigest }) else { return readAgain(digest) }
+    guard digest == first else { return ended(self, .failure(.store(.malformed(.wrongChecksum)))) }
+    state.withLock { $0.hasOtherTag = !isTagRight }
     ended(self, .success(()))
+  }
+
+  private func hasFingerprint() throws(ByteSourceError) -> Bool {
+    guard let fingerprint else { return true }
+    return try FileFingerprint(of: ArrivingOriginal(self)) == fingerprint
+  }
+
+  /// Reads the object once more, because it is probably damaged. What was received stays readable meanwhile.
+  private func readAgain(_ digest: [UInt8]) {
+    let source = state.withLock { state in
+      (state.firstDigest, state.writtenBytes, state.isPaused) = (digest, 0, false)
+      return state.source
+    }
+    if let source { read(source.object, from: source.store) }
+  }
+}
+
+extension ObjectIdentity {
+  private static let digestTagBytes = 34
+
+  /// The entity tag in lower case, if it has 32 hexadecimal digits: many stores use the MD5 of an object that was written
+  /// in one piece.
+  fileprivate var digestTag: String? {
+    guard case .entityTag(let tag) = version, tag.utf8.count == Self.digestTagBytes,
+      tag.dropFirst().dropLast().allSatisfy(\.isHexDigit)
+    else { return nil }
+    return tag.lowercased()
   }
 }
 
@@ -193,6 +272,8 @@ package final class ArrivingOriginal: ArrivingSource {
 
   package var size: Int64 { download.identity.size }
   package var availableBytes: Int64 { download.availableBytes }
+  /// False if the object was read once more, and other bytes came. Known when the download has ended.
+  package var isUnchanged: Bool { !download.isReplaced }
 
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(ByteSourceError) -> ByteRead {
     guard offset >= 0, offset < size else { return .end }

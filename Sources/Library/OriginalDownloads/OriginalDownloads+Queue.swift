@@ -6,7 +6,8 @@ import PhotoModel
 
 extension OriginalDownloads {
   func rejoin(
-    _ key: ObjectKey, _ identity: FileIdentity, _ priority: Priority, _ ticket: Ticket, _ waiter: any OriginalWaiter
+    _ key: ObjectKey, _ identity: FileIdentity, _ fingerprint: FileFingerprint?, _ priority: Priority,
+    _ ticket: Ticket, _ waiter: any OriginalWaiter
   ) {
     let removed = state.withLock { state -> [OriginalName]? in
       if state.jobs[ticket.name] != nil {
@@ -15,8 +16,8 @@ extension OriginalDownloads {
       }
       guard let removed = state.index.reserve(identity.size) else { return nil }
       state.jobs[ticket.name] = Job(
-        key: key, identity: identity, waiters: [ticket.number: Waiter(receiver: waiter, priority: priority)],
-        number: ticket.number)
+        key: key, identity: identity, fingerprint: fingerprint,
+        waiters: [ticket.number: Waiter(receiver: waiter, priority: priority)], number: ticket.number)
       return removed
     }
     guard let removed else { return waiter.downloadEnded(.failure(.noSpace)) }
@@ -33,7 +34,8 @@ extension OriginalDownloads {
       do throws(SystemError) {
         let partial = try folder.makePartial(job.number)
         let download = Download(
-          name, job.key, job.identity, partial: partial, pendingLimit: limits.pendingBytes, queue: queue,
+          name, job.key, job.identity, fingerprint: job.fingerprint, checksTag: state.withLock { $0.checksTags },
+          partial: partial, pendingLimit: limits.pendingBytes, queue: queue,
           mayReceive: { [weak self] in self?.mayReceive($0, $1) ?? true },
           progressed: { [weak self] in self?.progressed($0) }, ended: { [weak self] in self?.ended($0, $1) })
         let isWanted = state.withLock { state in
@@ -83,6 +85,7 @@ extension OriginalDownloads {
       folder.discard(download.partial)
       return finish(download.name, number, result)
     }
+    if download.hasOtherTag { state.withLock { $0.checksTags = false } }
     do throws(SystemError) {
       try folder.keep(download.partial, as: download.name)
       finish(download.name, number, .success(()))

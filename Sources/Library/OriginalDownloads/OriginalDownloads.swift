@@ -65,6 +65,7 @@ package final class OriginalDownloads: Sendable {
   struct Job {
     let key: ObjectKey
     let identity: FileIdentity
+    let fingerprint: FileFingerprint?
     /// By their numbers; never empty.
     var waiters: [UInt64: Waiter]
     /// Orders jobs of equal priority.
@@ -82,6 +83,8 @@ package final class OriginalDownloads: Sendable {
     var lastNumber: UInt64 = 0
     var ended = EndedCounts()
     var throttle: WindowThrottle
+    /// Whether entity tags may be MD5s: not in a store where one that looked like it was none.
+    var checksTags = true
     /// Downloads for windows that take no bytes for now.
     var paused: Set<OriginalName> = []
     var isResumeScheduled = false
@@ -189,8 +192,11 @@ package final class OriginalDownloads: Sendable {
   // MARK: Downloads
 
   /// Waits for an original. The waiter is called later, never before this method has returned.
+  ///
+  /// - Parameter fingerprint: that of the catalogue, which the download is compared with; `nil` if it is not known.
   package func join(
-    _ key: ObjectKey, _ identity: FileIdentity, priority: Priority, _ waiter: any OriginalWaiter
+    _ key: ObjectKey, _ identity: FileIdentity, fingerprint: FileFingerprint? = nil, priority: Priority,
+    _ waiter: any OriginalWaiter
   ) -> Ticket {
     let name = OriginalName(key, identity)
     enum Step {
@@ -211,8 +217,8 @@ package final class OriginalDownloads: Sendable {
       }
       guard let removed = state.index.reserve(identity.size) else { return (ticket, .failed(.noSpace), []) }
       state.jobs[name] = Job(
-        key: key, identity: identity, waiters: [ticket.number: Waiter(receiver: waiter, priority: priority)],
-        number: ticket.number)
+        key: key, identity: identity, fingerprint: fingerprint,
+        waiters: [ticket.number: Waiter(receiver: waiter, priority: priority)], number: ticket.number)
       return (ticket, .joined, removed)
     }
     queue.async { [self] in
@@ -223,7 +229,7 @@ package final class OriginalDownloads: Sendable {
       case .isLocal:
         if let file = open(key, identity) { return waiter.downloadEnded(.success(file)) }
         // Evicted or damaged in the meantime. The waiter's ticket stays valid under its own number.
-        rejoin(key, identity, priority, ticket, waiter)
+        rejoin(key, identity, fingerprint, priority, ticket, waiter)
       }
     }
     return ticket

@@ -39,7 +39,8 @@ package struct RemoteOriginals: OriginalFetcher {
     if !isUrgent { downloads.hold(key, original.identity) }
     let fetch = RemoteFetch(
       downloads, held: isUrgent ? nil : (key, original.identity), arrived: arrived, ended: ended)
-    let ticket = downloads.join(key, original.identity, priority: isUrgent ? .request : .window, fetch)
+    let ticket = downloads.join(
+      key, original.identity, fingerprint: original.fingerprint, priority: isUrgent ? .request : .window, fetch)
     fetch.begin(ticket)
     // What has arrived for others already.
     if let arriving = downloads.arriving(ticket), arriving.availableBytes > 0 {

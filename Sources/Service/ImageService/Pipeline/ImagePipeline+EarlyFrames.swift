@@ -8,7 +8,8 @@
 //         a JPEG: an EarlyRender begins -> its turns, on photod.render
 //     continueEarlyRender, when the download is verified: the last turn -> final frames
 //
-// Degraded frames of bytes that turn out to be wrong are followed by an error. A final frame is made only of bytes that
+// Degraded frames of bytes that turn out to be wrong are followed by an error, or by the final frame if the right bytes
+// took their place. A final frame is made only of bytes that
 // have been verified, so an EarlyRender keeps its pictures until then.
 
 import ImageCodec
@@ -133,10 +134,10 @@ extension ImagePipeline {
   }
 
   /// The download of a job's original is verified: ends the render that has begun with its first bytes. Returns false if
-  /// there is none, or if it has read another header than the complete file has.
+  /// there is none, or if it has read another header or other bytes than the complete file has.
   func continueEarlyRender(of job: RenderJob, _ original: OpenedOriginal) -> Bool {
     guard let render = earlyRenders.render(of: job) else { return false }
-    guard render.plan.header == original.header else {
+    guard render.plan.header == original.header, render.source.isUnchanged else {
       earlyRenders.drop(render)
       return false
     }
