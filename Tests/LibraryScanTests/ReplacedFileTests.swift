@@ -156,6 +156,28 @@ struct ReplacedFileTests {
     try watched.expectNothingLeft()
   }
 
+  @Test(
+    "a file that is saved through an indexed temporary file and with a renamed backup keeps its asset",
+    arguments: ["a.jpg~", "a.jpg_original"], [true, false])
+  func savedWithBackup(_ backup: String, _ isFull: Bool) throws {
+    let watched = try WatchedLibrary(removal: 100) { library in
+      try library.put(smallJPEG, "a.jpg")
+      try library.put(smallPNG, ".tmp")
+    }
+    let before = try #require(try watched.identifiers()["a.jpg"])
+    try Self.mark(watched.catalogue, "a.jpg", "Album")
+    watched.move("a.jpg", backup)
+    watched.move(".tmp", "a.jpg")
+    try Self.scan(watched, isFull: isFull)
+    #expect(try Self.marks(watched.catalogue) == ["a.jpg": ["Album"], backup: []])
+    let asset = try #require(try watched.catalogue.everything()["a.jpg"])
+    #expect(asset.localIdentifier == before && asset.pixelSize == PixelSize(width: 30, height: 20))
+    unlink(watched.at(backup))
+    try Self.scan(watched, isFull: isFull)
+    #expect(try watched.identifiers() == ["a.jpg": before])
+    try watched.expectNothingLeft()
+  }
+
   @Test("a path keeps its asset also in a scan that refuses to remove missing files")
   func refusedRemoval() throws {
     let library = try TemporaryLibrary()

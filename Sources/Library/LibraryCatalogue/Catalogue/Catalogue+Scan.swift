@@ -174,7 +174,7 @@ extension Catalogue {
     guard !moves.isEmpty else { return }
     try change { db, token in
       var writer = try AssetWriter(db, token: token)
-      for move in moves { try writer.clearPath(fromRow: move.file.id) }
+      for move in moves { try writer.clearPath(fromRow: move.file.id, isRestorable: false) }
       for move in moves {
         try writer.move(row: move.file.id, to: move.path)
         try writer.run("UPDATE file SET changed = ? WHERE id = ?", [move.changed, move.file.id])

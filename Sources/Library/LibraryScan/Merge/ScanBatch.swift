@@ -73,7 +73,9 @@ struct ScanBatch {
     for candidate in try catalogue.knownFiles(like: file.identity, upTo: lastID) where candidate.id != known?.id {
       // This scan may already have moved it to another path, from which it was renamed again.
       let pending = moves.firstIndex { $0.file.id == candidate.id }
-      guard try isGone(candidate, pending.map { moves[$0].path } ?? candidate.path) else { continue }
+      guard try isGone(candidate, pending.map { moves[$0].path } ?? candidate.path),
+        !isBackup(file.path, of: candidate)
+      else { continue }
       if let pending {
         let earlier = moves[pending].path
         waiting.removeAll { $0 == earlier }
@@ -94,6 +96,25 @@ struct ScanBatch {
       newPaths.insert(file.path)
     }
     waiting.append(file.path)
+  }
+
+  /// Whether a path is the name of a known file with more after it, as `IMG_1.jpg~` or `IMG_1.jpg_original`, and another
+  /// file has that name. A program has kept the former content: the asset stays with its name.
+  private func isBackup(_ path: [UInt8], of file: KnownFile) -> Bool {
+    let name = file.formerPath ?? file.path
+    guard path.count > name.count, path.starts(with: name), !Self.isLetterOrDigit(path[name.count]) else {
+      return false
+    }
+    return (try? root.open(name))?.isRegularFile == true
+  }
+
+  private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "a")...UInt8(ascii: "z"):
+      true
+    default: false
+    }
   }
 
   private mutating func recordBrokenLink(leftBy file: KnownFile) {
@@ -174,7 +195,8 @@ struct ScanBatch {
     for candidate in try catalogue.knownFiles(like: media, upTo: lastID)
     where !claimedIDs.contains(candidate.id) {
       let isNamedAlike = OriginalFile.displayName(candidate.path) == OriginalFile.displayName(file.path)
-      guard isNamedAlike || candidate.identity.isOfSameTime(as: file.identity), try isGone(candidate, candidate.path)
+      guard isNamedAlike || candidate.identity.isOfSameTime(as: file.identity),
+        try isGone(candidate, candidate.path), !isBackup(file.path, of: candidate)
       else { continue }
       file.movedFromRow = candidate.id
       recordBrokenLink(leftBy: candidate)
