@@ -68,6 +68,8 @@ CREATE TABLE asset (
   representsBurst INTEGER NOT NULL DEFAULT 0 CHECK (representsBurst IN (0, 1)),
   -- PHAssetBurstSelectionType.
   burstSelectionTypes INTEGER NOT NULL DEFAULT 0,
+  -- Of a picture without a burst: the one that it was part of, until the others left the library.
+  formerBurst TEXT,
   -- A ThumbHash of the current content, at most 64 bytes, and the content version for which one was last made. That
   -- version without a ThumbHash means that none can be made from the content.
   placeholder BLOB,
@@ -594,6 +596,7 @@ INSERT INTO search (search) VALUES ('rebuild');
 CREATE INDEX animatedByDate
   ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
   WHERE (counted & 32768) <> 0;
+CREATE INDEX assetOfFormerBurst ON asset (formerBurst) WHERE formerBurst IS NOT NULL;
 CREATE INDEX assetWithImportedEdit ON asset (id) WHERE adjustmentOrigin = 'imported';
 CREATE INDEX assetWithKeptOriginal ON asset (id) WHERE keepsOriginal = 1;
 CREATE INDEX assetWithoutPlaceholder ON asset (creationDate DESC, localIdentifier)

@@ -34,13 +34,15 @@ struct DescribedLibrary {
 
   func scan() throws { try folder.scan(catalogue) }
 
-  /// Three pictures of one burst, `0.jpg` to `2.jpg`; the first represents it.
-  func putBurst() throws {
-    for number in 0..<3 {
+  /// Pictures of one burst, `0.jpg`, `1.jpg` and so on; the first represents it.
+  ///
+  /// - Parameter moments: when they were taken, in milliseconds after a minute.
+  func putBurst(at moments: [Int] = [100, 200, 300]) throws {
+    for (number, moment) in moments.enumerated() {
       let exif = EXIFBlock {
         ($0.make, $0.model) = ("Maker", "C1")
-        $0.dateTimeOriginal = "2024:05:06 12:00:00"
-        $0.subSecTimeOriginal = "\(number + 1)00"
+        $0.dateTimeOriginal = "2024:05:06 12:00:0\(moment / 1000)"
+        $0.subSecTimeOriginal = "\(moment % 1000 / 100)00"
       }
       try folder.put(
         JPEGFile { $0.exif = exif }.encoded(Pixels.orientationCard(width: 32, height: 24)), "\(number).jpg")

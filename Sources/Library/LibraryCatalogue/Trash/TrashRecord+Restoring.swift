@@ -12,8 +12,8 @@ extension TrashRecord {
   func restore(_ writer: inout AssetWriter) throws -> Int64 {
     let db = writer.db
     try clearPaths(&writer)
-    let (row, wasOfBurst) = try restoreAsset(&writer)
-    try restoreFiles(row, wasOfBurst: wasOfBurst, &writer)
+    let (row, burst) = try restoreAsset(&writer)
+    try restoreFiles(row, of: burst, &writer)
     try restoreMemberships(row, db)
     // A sidecar may have changed meanwhile.
     writer.edits.note(asset: row)
@@ -39,7 +39,9 @@ extension TrashRecord {
   }
 
   /// Inserts the asset, with what has changed since it was deleted.
-  private func restoreAsset(_ writer: inout AssetWriter) throws -> (row: Int64, wasOfBurst: Bool) {
+  ///
+  /// - Returns: its row, and the identifier of the burst that it was part of.
+  private func restoreAsset(_ writer: inout AssetWriter) throws -> (row: Int64, burst: String?) {
     let db = writer.db
     var asset = try values(Self.assetRow, of: "asset", db)
     asset["revision"] = writer.token.databaseValue
@@ -54,8 +56,11 @@ extension TrashRecord {
     let type = asset["uniformTypeIdentifier"].flatMap(String.fromDatabaseValue) ?? ""
     asset["hasDecoder"] = writer.renderableTypes.contains(type).databaseValue
     // Its burst was re-evaluated without it.
-    let wasOfBurst = asset["burstIdentifier"] ?? .null != .null
+    let burst =
+      asset["burstIdentifier"].flatMap(String.fromDatabaseValue)
+      ?? asset["formerBurst"].flatMap(String.fromDatabaseValue)
     asset["burstIdentifier"] = .null
+    asset["formerBurst"] = burst?.databaseValue ?? DatabaseValue.null
     asset["representsBurst"] = 0.databaseValue
     let selection = asset["burstSelectionTypes"].flatMap(Int64.fromDatabaseValue) ?? 0
     asset["burstSelectionTypes"] = (selection & ~Int64(BurstSelectionTypes.autoPick.rawValue)).databaseValue
@@ -68,10 +73,10 @@ extension TrashRecord {
       try db.execute(
         sql: "DELETE FROM formerContent WHERE content = ?", arguments: [ContentVersion(version).content])
     }
-    return (row, wasOfBurst)
+    return (row, burst)
   }
 
-  private func restoreFiles(_ row: Int64, wasOfBurst: Bool, _ writer: inout AssetWriter) throws {
+  private func restoreFiles(_ row: Int64, of burst: String?, _ writer: inout AssetWriter) throws {
     let db = writer.db
     for file in files {
       var values = try values(file.number, of: "file", db)
@@ -84,8 +89,9 @@ extension TrashRecord {
         for name in ["inode", "size", "modified"] { values[name] = 0.databaseValue }
       }
       _ = try insert(values, into: "file", db)
-      if wasOfBurst, file.number == 0 {
-        writer.bursts.pictureRestored(row, burst: values["burst"].flatMap(String.fromDatabaseValue), file.path)
+      if let burst, file.number == 0 {
+        let name = values["burst"].flatMap(String.fromDatabaseValue)
+        writer.bursts.pictureRestored(row, of: burst, named: name, file.path)
       }
     }
   }

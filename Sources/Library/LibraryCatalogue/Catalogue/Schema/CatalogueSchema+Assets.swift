@@ -75,6 +75,8 @@ extension CatalogueSchema {
       representsBurst INTEGER NOT NULL DEFAULT 0 CHECK (representsBurst IN (0, 1)),
       -- PHAssetBurstSelectionType.
       burstSelectionTypes INTEGER NOT NULL DEFAULT 0,
+      -- Of a picture without a burst: the one that it was part of, until the others left the library.
+      formerBurst TEXT,
       -- A ThumbHash of the current content, at most 64 bytes, and the content version for which one was last made. That
       -- version without a ThumbHash means that none can be made from the content.
       placeholder BLOB,
@@ -148,6 +150,8 @@ extension CatalogueSchema {
     CREATE INDEX assetWithKeptOriginal ON asset (id) WHERE keepsOriginal = 1;
 
     CREATE INDEX assetWithImportedEdit ON asset (id) WHERE adjustmentOrigin = 'imported';
+
+    CREATE INDEX assetOfFormerBurst ON asset (formerBurst) WHERE formerBurst IS NOT NULL;
 
     -- Not a CHECK, which would call a function at each insertion.
     CREATE TRIGGER boundPlaceholder AFTER UPDATE OF placeholder ON asset WHEN length(NEW.placeholder) > 64 BEGIN

@@ -2,6 +2,9 @@
 // one camera in one folder, taken in immediate succession, if their dates have fractions of seconds.
 //
 // One picture represents the burst. It is chosen when the burst is formed, and again only if that picture leaves.
+//
+// A burst of one picture is dissolved. That picture, and those in the trash, remember the burst (`formerBurst`): when
+// another one returns, they are the same burst again, and those that a user picked are still picked.
 
 import Foundation
 import GRDB
@@ -24,6 +27,8 @@ struct BurstWriter {
   private var ungrouped: [(asset: Int64, folder: [UInt8])] = []
   /// Names, from files, of bursts that gained pictures.
   private var namedBursts: Set<String> = []
+  /// Identifiers, from the trash, of bursts to which pictures return.
+  private var formerBursts: Set<String> = []
   /// Identifiers, from assets, of bursts that lost a picture.
   private var changedBursts: Set<String> = []
 
@@ -43,9 +48,14 @@ struct BurstWriter {
   }
 
   /// Records a restored picture that was part of a burst. It belongs to none until `regroup()`.
-  mutating func pictureRestored(_ asset: Int64, burst: String?, _ path: [UInt8]) {
-    if let burst {
-      namedBursts.insert(burst)
+  ///
+  /// - Parameters:
+  ///   - burst: the identifier of the burst.
+  ///   - name: the name of the burst in its file.
+  mutating func pictureRestored(_ asset: Int64, of burst: String, named name: String?, _ path: [UInt8]) {
+    formerBursts.insert(burst)
+    if let name {
+      namedBursts.insert(name)
     } else {
       ungrouped.append((asset, Array(path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)])))
     }
@@ -56,8 +66,10 @@ struct BurstWriter {
   func needsRegrouping(by media: ProbedMedia, of asset: Int64) throws -> Bool {
     let row = try Row.fetchOne(
       db.cachedStatement(
-        sql: "SELECT burstIdentifier, creationDate, cameraModel, creationDateSource FROM asset WHERE id = ?"),
-      arguments: [asset])
+        sql: """
+          SELECT coalesce(burstIdentifier, formerBurst), creationDate, cameraModel, creationDateSource
+          FROM asset WHERE id = ?
+          """), arguments: [asset])
     guard let row, let burst: String = row[0] else { return true }
     if let name = media.burst { return name != burst }
     // A date that a user set is not the time of the shutter.
@@ -67,16 +79,24 @@ struct BurstWriter {
 
   /// Removes an asset from its burst, because it is about to be deleted or to become another picture.
   mutating func pictureRemoved(_ asset: Int64) throws {
-    let burst = try String.fetchOne(
-      db.cachedStatement(sql: "SELECT burstIdentifier FROM asset WHERE id = ?"), arguments: [asset])
-    guard let burst else { return }
-    changedBursts.insert(burst)
+    let row = try Row.fetchOne(
+      db.cachedStatement(
+        sql: """
+          SELECT burstIdentifier FROM asset
+          WHERE id = ? AND (burstIdentifier IS NOT NULL OR formerBurst IS NOT NULL)
+          """), arguments: [asset])
+    guard let row else { return }
+    if let burst: String = row[0] { changedBursts.insert(burst) }
     try db.cachedStatement(
-      sql: "UPDATE asset SET burstIdentifier = NULL, representsBurst = 0, burstSelectionTypes = 0 WHERE id = ?"
+      sql: """
+        UPDATE asset SET burstIdentifier = NULL, formerBurst = NULL, representsBurst = 0, burstSelectionTypes = 0
+        WHERE id = ?
+        """
     ).execute(arguments: [asset])
   }
 
   mutating func regroup() throws {
+    for burst in formerBursts.sorted() { try joinAgain(burst) }
     for burst in namedBursts.sorted() {
       let assets = try Int64.fetchAll(
         db.cachedStatement(
@@ -89,8 +109,8 @@ struct BurstWriter {
       guard try isUngroupedWithNeighbour(asset) else { continue }
       let run = try neighbours(of: asset, in: folder)
       guard run.count >= Self.minimumCount else { continue }
-      let names = Set(run.compactMap(\.burst))
-      try join(run.map(\.asset), named: names.min() ?? Base64URL.randomIdentifier())
+      let name = run.compactMap(\.burst).min() ?? run.compactMap(\.formerBurst).min()
+      try join(run.map(\.asset), named: name ?? Base64URL.randomIdentifier())
     }
     for burst in changedBursts.sorted() { try updateRepresentative(burst) }
   }
@@ -109,9 +129,23 @@ struct BurstWriter {
           """), arguments: [asset]) != nil
   }
 
+  /// Joins all pictures that are of a burst or were of it, also if those taken between them are still in the trash.
+  private func joinAgain(_ burst: String) throws {
+    let assets = try Int64.fetchAll(
+      db.cachedStatement(
+        sql: """
+          SELECT asset FROM \(LibraryAssetIndex.byBurst.source) WHERE library = 0 AND burstIdentifier = ?1
+          UNION SELECT id FROM asset WHERE formerBurst = ?1
+          """), arguments: [burst])
+    if assets.count > 1 { try join(assets, named: burst) }
+  }
+
   private func join(_ assets: [Int64], named burst: String) throws {
     let statement = try db.cachedStatement(
-      sql: "UPDATE asset SET burstIdentifier = ?1, revision = ?2 WHERE id = ?3 AND burstIdentifier IS NOT ?1")
+      sql: """
+        UPDATE asset SET burstIdentifier = ?1, formerBurst = NULL, revision = ?2
+        WHERE id = ?3 AND burstIdentifier IS NOT ?1
+        """)
     for asset in assets { try statement.execute(arguments: [burst, token, asset]) }
     try updateRepresentative(burst)
   }
@@ -129,9 +163,11 @@ struct BurstWriter {
     if members.count == 1 {
       try db.cachedStatement(
         sql: """
-          UPDATE asset SET burstIdentifier = NULL, representsBurst = 0, burstSelectionTypes = 0, revision = ? WHERE id = ?
+          UPDATE asset SET formerBurst = burstIdentifier, burstIdentifier = NULL, representsBurst = 0,
+            burstSelectionTypes = burstSelectionTypes & ~?1, revision = ?2
+          WHERE id = ?3
           """
-      ).execute(arguments: [token, members[0][0] as Int64])
+      ).execute(arguments: [BurstSelectionTypes.autoPick.rawValue, token, members[0][0] as Int64])
       return
     }
     let representing = members.filter { $0[1] }.map { $0[0] as Int64 }
@@ -151,24 +187,26 @@ struct BurstWriter {
 
   /// The pictures from the same camera, of the same size and in the same folder that were taken in immediate
   /// succession, including this one.
-  private func neighbours(of asset: Int64, in folder: [UInt8]) throws -> [(asset: Int64, burst: String?)] {
+  private func neighbours(
+    of asset: Int64, in folder: [UInt8]
+  ) throws -> [(asset: Int64, burst: String?, formerBurst: String?)] {
     guard
       let own = try Row.fetchOne(
         db.cachedStatement(
           sql: """
             SELECT creationDate, cameraMake, cameraModel,
-              coalesce(unadjustedWidth, pixelWidth) * coalesce(unadjustedHeight, pixelHeight)
+              coalesce(unadjustedWidth, pixelWidth) * coalesce(unadjustedHeight, pixelHeight), formerBurst
             FROM asset WHERE id = ?
             """),
         arguments: [asset])
     else { return [] }
-    var run: [(asset: Int64, burst: String?)] = [(asset, nil)]
+    var run: [(asset: Int64, burst: String?, formerBurst: String?)] = [(asset, nil, own[4])]
     for isForward in [false, true] {
       var last: Int64 = own[0]
       let rows = try Row.fetchCursor(
         db.cachedStatement(
           sql: """
-            SELECT asset.id, asset.creationDate, asset.burstIdentifier, file.path, file.burst
+            SELECT asset.id, asset.creationDate, asset.burstIdentifier, file.path, file.burst, asset.formerBurst
             FROM \(LibraryAssetIndex.byDate.source) \(AssetRow.joins)
             WHERE libraryAsset.library = 0 AND libraryAsset.creationDate \(isForward ? ">=" : "<=") ?1
               AND libraryAsset.creationDate \(isForward ? "<= ?1 +" : ">= ?1 -") \(Self.maximumSpanMilliseconds)
@@ -187,7 +225,7 @@ struct BurstWriter {
         let path = try row.withUnsafeData(atIndex: 3) { $0.map { [UInt8]($0) } ?? [] }
         guard row[4] as String? == nil, path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)].elementsEqual(folder)
         else { continue }
-        run.append((row[0], row[2]))
+        run.append((row[0], row[2], row[5]))
         last = date
       }
     }
