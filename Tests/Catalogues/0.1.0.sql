@@ -672,6 +672,7 @@ CREATE INDEX timelapseByDate
   ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
   WHERE (counted & 8192) <> 0;
 CREATE INDEX trashByDate ON trash (deletedDate);
+CREATE INDEX trashPlaceByCollection ON trashPlace (collection, position);
 CREATE INDEX trashUnderWay ON trash (id) WHERE state <> 'trashed';
 CREATE INDEX videoByDate ON libraryAsset (library, creationDate DESC, localIdentifier, listing, counted, asset)
   WHERE (counted & 4) <> 0;

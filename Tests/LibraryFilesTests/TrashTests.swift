@@ -281,6 +281,36 @@ struct TrashTests {
     #expect(order.count == names.count && order.prefix(2) == names.prefix(2))
   }
 
+  @Test("restored members at the end of an album are before those that were added meanwhile")
+  func extendedAlbum() throws {
+    let library = try TemporaryLibrary()
+    let names = (0..<5).map { "\($0).jpg" }
+    for name in names { try library.put(smallJPEG + Array(name.utf8), name) }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let everything = try catalogue.everything()
+    let assets = try names.map { try #require(everything[$0]).localIdentifier }
+    let lists = ChangeListExecutor(
+      catalogue: catalogue, files: try library.files(catalogue), limits: ChangeLimits())
+    func added(_ indexes: Range<Int>, to album: ChangeTarget) -> ChangeRequest {
+      ChangeRequest(.addAssets(album, indexes.map { ChangeTarget.existing(assets[$0]) }))
+    }
+    let made = try lists.perform(
+      [
+        ChangeRequest(.createCollection(NewCollection(isFolder: false, title: "A")), placeholder: "$a"),
+        added(0..<3, to: .placeholder("$a")),
+      ], for: .local)
+    let album = ChangeTarget.existing(try #require(made.created["$a"]))
+    _ = try lists.perform((1..<3).map { ChangeRequest(.deleteAsset(.existing(assets[$0]))) }, for: .local)
+    _ = try lists.perform([added(3..<5, to: album)], for: .local)
+    _ = try lists.perform((1..<3).map { ChangeRequest(.restoreAsset(assets[$0])) }, for: .local)
+    let order = try catalogue.pool.read {
+      try String.fetchAll(
+        $0, sql: "SELECT originalFilename FROM member JOIN asset ON asset.id = member.asset ORDER BY position")
+    }
+    #expect(order == names)
+  }
+
   @Test("a change list makes an asset of a library file at once, if scans would find that file")
   func create() throws {
     let library = try TemporaryLibrary()

@@ -46,6 +46,7 @@ extension CatalogueSchema {
       isKeyAsset INTEGER NOT NULL CHECK (isKeyAsset IN (0, 1)),
       PRIMARY KEY (trash, collection)
     ) STRICT, WITHOUT ROWID;
+    CREATE INDEX trashPlaceByCollection ON trashPlace (collection, position);
 
     -- The contents of the files that were purged last, by which an import leaves them out; without a date and a name.
     CREATE TABLE purgedContent (

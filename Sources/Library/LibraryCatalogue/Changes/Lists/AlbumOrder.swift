@@ -43,10 +43,16 @@ struct AlbumOrder {
       .execute(arguments: [asset, row])
   }
 
-  /// Adds members at the end.
+  /// Adds members at the end, also after those in the trash, which return to their places.
   func append(_ assets: [Int64]) throws {
     let last = try Int64.fetchOne(
-      db.cachedStatement(sql: "SELECT max(position) FROM member WHERE collection = ?"), arguments: [row])
+      db.cachedStatement(
+        sql: """
+          SELECT max(position) FROM (
+            SELECT max(position) AS position FROM member WHERE collection = ?1
+            UNION ALL SELECT max(position) FROM trashPlace
+              WHERE collection = (SELECT localIdentifier FROM collection WHERE id = ?1))
+          """), arguments: [row])
     try write(assets, first: (last ?? 0) + Self.gap, step: Self.gap)
   }
 
