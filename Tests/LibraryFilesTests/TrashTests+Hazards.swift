@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import ImageCodec
 import LibraryFixtures
 import PhotoFixtures
 import PhotoModel
@@ -112,6 +113,28 @@ extension TrashTests {
     }
     try files.perform([.create(path: Array("x/a.jpg".utf8))])
     #expect(try catalogue.everything().count == 1)
+  }
+
+  @Test("a restored RAW file without a preview can be rendered only once its sensor data can be developed")
+  func withoutPreview() throws {
+    let library = try TemporaryLibrary()
+    let preview = JPEGFile { _ in }.encoded(Pixels(width: 96, height: 64, channels: 3))
+    try library.put(RAWSamples.file("nef", .init(), previews: [preview]), "a.nef")
+    try library.put(RAWSamples.file("nef", .init(), previews: []), "b.nef")
+    let types = MediaFormat.renderableTypes(with: [])
+    let catalogue = try Catalogue(dataFolder: library.data, renderableTypes: types)
+    try library.scan(catalogue)
+    let assets = try catalogue.everything().values.map(\.localIdentifier)
+    let files = try library.files(catalogue)
+    func renderable() throws -> Set<String> { Set(try catalogue.everything().filter(\.value.isRenderable).keys) }
+    #expect(try renderable() == ["a.nef"])
+    try files.perform(assets.map { FileChange.delete($0) })
+    try files.perform(assets.map { FileChange.restore($0) })
+    #expect(try renderable() == ["a.nef"])
+    try files.perform(assets.map { FileChange.delete($0) })
+    try catalogue.setRenderableTypes(MediaFormat.renderableTypes(with: [.raw]))
+    try files.perform(assets.map { FileChange.restore($0) })
+    #expect(try renderable() == ["a.nef", "b.nef"])
   }
 
   @Test("a wrong clock does not end the time in the trash, at a purge or at the deletion")

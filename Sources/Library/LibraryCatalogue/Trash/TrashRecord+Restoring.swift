@@ -52,9 +52,7 @@ extension TrashRecord {
     if let date = asset["creationDate"].flatMap(Int64.fromDatabaseValue) {
       asset["zoneOffset"] = writer.calendar.zoneOffset(at: Timestamp(milliseconds: date)).databaseValue
     }
-    // Decoders may have been added or removed meanwhile.
-    let type = asset["uniformTypeIdentifier"].flatMap(String.fromDatabaseValue) ?? ""
-    asset["hasDecoder"] = writer.renderableTypes.contains(type).databaseValue
+    asset["hasDecoder"] = try hasDecoder(asset, writer).databaseValue
     // Its burst was re-evaluated without it.
     let burst =
       asset["burstIdentifier"].flatMap(String.fromDatabaseValue)
@@ -74,6 +72,15 @@ extension TrashRecord {
         sql: "DELETE FROM formerContent WHERE content = ?", arguments: [ContentVersion(version).content])
     }
     return (row, burst)
+  }
+
+  /// Decoders may have been added or removed since the asset was deleted.
+  private func hasDecoder(_ asset: [String: DatabaseValue], _ writer: AssetWriter) throws -> Bool {
+    let type = asset["uniformTypeIdentifier"].flatMap(String.fromDatabaseValue) ?? ""
+    guard writer.renderableTypes.contains(type) else { return false }
+    let isRAW = asset["isRAW"].flatMap(Bool.fromDatabaseValue) ?? false
+    let canDevelop = isRAW && writer.renderableTypes.contains(SourceFormat.raw.uniformTypeIdentifier)
+    return try canDevelop || !lacksPicture(writer.db)
   }
 
   private func restoreFiles(_ row: Int64, of burst: String?, _ writer: inout AssetWriter) throws {

@@ -31,6 +31,7 @@ extension TrashRecord {
   /// Saves the current state of an asset and its album positions, replacing what was saved before.
   static func saveAsset(_ asset: Int64, in id: Int64, _ db: Database) throws {
     try saveRow(of: "asset", asset, as: assetRow, in: id, db)
+    try saveLackOfPicture(of: asset, in: id, db)
     try db.execute(sql: "DELETE FROM trashPlace WHERE trash = ?", arguments: [id])
     try db.execute(
       sql: """
@@ -43,6 +44,27 @@ extension TrashRecord {
         INSERT OR IGNORE INTO trashPlace (trash, collection, position, isKeyAsset)
         SELECT ?1, localIdentifier, NULL, 1 FROM collection WHERE keyAsset = ?2
         """, arguments: [id, asset])
+  }
+
+  /// A value of the asset that is no column: its type has a decoder, but its file has no picture, as a RAW file without a
+  /// preview. `hasDecoder` alone does not say which of both is missing.
+  private static let lackOfPicture = "lacksPicture"
+
+  private static func saveLackOfPicture(of asset: Int64, in id: Int64, _ db: Database) throws {
+    let row = try Row.fetchOne(
+      db.cachedStatement(sql: "SELECT hasDecoder, uniformTypeIdentifier FROM asset WHERE id = ?"), arguments: [asset])
+    guard let row else { return }
+    let (hasDecoder, type): (Bool, String) = (row[0], row[1])
+    let lacksPicture = try !hasDecoder && Catalogue.renderableTypes(db).contains(type)
+    try db.execute(
+      sql: "INSERT OR REPLACE INTO trashValue (trash, file, name, value) VALUES (?, ?, ?, ?)",
+      arguments: [id, assetRow, lackOfPicture, lacksPicture])
+  }
+
+  func lacksPicture(_ db: Database) throws -> Bool {
+    try Bool.fetchOne(
+      db, sql: "SELECT value FROM trashValue WHERE trash = ? AND file = ? AND name = ?",
+      arguments: [id, Self.assetRow, Self.lackOfPicture]) ?? false
   }
 
   private static func saveRow(of table: String, _ row: Int64, as number: Int, in id: Int64, _ db: Database) throws {
