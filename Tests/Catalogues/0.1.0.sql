@@ -466,7 +466,7 @@ CREATE TABLE trash (
 ) STRICT;
 CREATE TABLE trashFile (
   trash INTEGER NOT NULL REFERENCES trash (id) ON DELETE CASCADE,
-  -- 0 is the primary file.
+  -- 0 is the primary file. Sidecars begin at 1000.
   place INTEGER NOT NULL,
   path BLOB NOT NULL,
   trashPath BLOB NOT NULL,

@@ -50,18 +50,6 @@ extension LibraryFiles {
     }
   }
 
-  /// This path, or a free name next to it. If it is taken before it is used, that use fails.
-  ///
-  /// - Parameter taken: paths that are not free either.
-  func availablePath(like path: [UInt8], beside taken: Set<[UInt8]> = []) throws(LibraryFilesError) -> [UInt8] {
-    let folder = LibraryPath.folder(of: path)
-    for attempt in 1...Self.maximumNameAttempts {
-      let candidate = LibraryPath.join(folder, LibraryPath.alternative(attempt, to: LibraryPath.name(of: path)))
-      if !taken.contains(candidate), try !exists(candidate) { return candidate }
-    }
-    throw .failed(path: path, SystemError(code: EEXIST))
-  }
-
   /// Removes the folder of an asset in the trash if it is empty. A bucket has no folders.
   func removeTrashFolder(of trashPath: [UInt8]) {
     if bucket == nil { trash.removeFolder(of: trashPath) }

@@ -89,13 +89,14 @@ extension TrashRecord {
       var values = try values(file.number, of: "file", db)
       // A new identifier: a running scan may list the old one as missing.
       values["id"] = nil
-      values["asset"] = row.databaseValue
+      values["asset"] = file.isSidecar ? DatabaseValue.null : row.databaseValue
       values["path"] = Data(file.path).databaseValue
       if file.number == 0, try isPromoted(db) {
         // The next scan reads it.
         for name in ["inode", "size", "modified"] { values[name] = 0.databaseValue }
       }
       _ = try insert(values, into: "file", db)
+      if file.isSidecar { writer.edits.note(sidecar: file.path) }
       if let burst, file.number == 0 {
         let name = values["burst"].flatMap(String.fromDatabaseValue)
         writer.bursts.pictureRestored(row, of: burst, named: name, file.path)

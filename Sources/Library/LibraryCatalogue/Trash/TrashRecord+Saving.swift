@@ -90,7 +90,7 @@ extension TrashRecord {
   /// deleted, another file takes its place. It is marked, so that the first scan after a restoration reads it: a picture's
   /// properties differ from those of its RAW file or its video.
   func promotingFirstFile(_ db: Database) throws -> TrashRecord {
-    guard let first = files.first else { return self }
+    guard let first = files.first, !first.isSidecar else { return self }
     let isPrimary = try Bool.fetchOne(
       db, sql: "SELECT value FROM trashValue WHERE trash = ? AND file = ? AND name = 'isPrimary'",
       arguments: [id, first.number])

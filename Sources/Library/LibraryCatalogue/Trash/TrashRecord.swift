@@ -13,12 +13,18 @@ package struct TrashRecord: Sendable {
 
   /// A file of the asset.
   package struct File: Sendable, Hashable {
+    /// The numbers of sidecars begin here, after those of the asset's own files.
+    package static let firstSidecar = 1000
+
     /// 0 is the primary file.
     package let number: Int
     /// The path in the library, below the root.
     package var path: [UInt8]
     /// The path in the trash, below the root.
     package var trashPath: [UInt8]
+
+    /// Whether it is a sidecar of one of the asset's files.
+    package var isSidecar: Bool { number >= Self.firstSidecar }
 
     package init(number: Int, path: [UInt8], trashPath: [UInt8]) {
       self.number = number

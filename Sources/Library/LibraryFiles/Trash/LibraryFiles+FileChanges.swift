@@ -88,13 +88,15 @@ extension LibraryFiles: FileChangePreparing {
     var steps: [PreparedFileChanges.Step] = []
     var intents: [(index: Int, intent: TrashIntent)] = []
     var taken = Set(plans.values.compactMap(\.destination.path))
+    var deleted: Set<LocalIdentifier> = []
     for (index, change) in changes.enumerated() {
       do throws(LibraryFilesError) {
         // An intent gets its row when it is written.
         switch change {
         case .create(let path): steps.append(.create(try file(at: path)))
         case .delete(let identifier):
-          intents.append((index, try deletionIntent(identifier, for: principal)))
+          intents.append((index, try deletionIntent(identifier, besides: deleted, for: principal)))
+          deleted.insert(identifier)
           steps.append(.delete(trash: 0))
         case .restore(let identifier):
           intents.append((index, try restorationIntent(identifier, except: &taken, for: principal)))
@@ -129,8 +131,9 @@ extension LibraryFiles: FileChangePreparing {
     return steps
   }
 
+  /// - Parameter deleted: the assets that earlier entries of the list delete.
   private func deletionIntent(
-    _ identifier: LocalIdentifier, for principal: Principal
+    _ identifier: LocalIdentifier, besides deleted: Set<LocalIdentifier>, for principal: Principal
   ) throws(LibraryFilesError) -> TrashIntent {
     let asset = try inCatalogue { catalogue throws(AssetSourceError) in
       try catalogue.asset(identifier, for: principal)
@@ -141,9 +144,13 @@ extension LibraryFiles: FileChangePreparing {
       try checkDisk(of: file.path)
       try checkOwnership(of: file.path)
     }
+    let sidecars = try inCatalogue { catalogue throws(AssetSourceError) in
+      try catalogue.ownSidecars(of: identifier, besides: deleted)
+    }
+    let folder = Array(Base64URL.randomIdentifier().utf8)
     let trashed: [TrashRecord.File]
     do throws(SystemError) {
-      trashed = try TrashFolder.files(at: files.map(\.path), in: Array(Base64URL.randomIdentifier().utf8)) {
+      trashed = try TrashFolder.files(at: files.map(\.path), sidecars: sidecars.map(\.path), in: folder) {
         path throws(SystemError) in
         if let bucket { return bucket.trashFolder }
         return try trash.path(for: path)
@@ -152,7 +159,7 @@ extension LibraryFiles: FileChangePreparing {
       throw LibraryFilesError(error, at: files.first?.path ?? [])
     }
     let now = Int64(Date().timeIntervalSince1970 * 1000)
-    return .delete(identifier, rows: files.map(\.row), files: trashed, now: now)
+    return .delete(identifier, rows: (files + sidecars).map(\.row), files: trashed, now: now)
   }
 
   /// Throws if the path leads through a link to a file that another asset has at its own path: moving it would take the
@@ -191,18 +198,16 @@ extension LibraryFiles: FileChangePreparing {
     guard let record = found else { throw .notInTrash(identifier) }
     guard record.isRestorable else { throw .noSuchFile([]) }
     var files: [TrashRecord.File] = []
-    for var file in record.files {
+    for file in record.files {
       guard try exists(file.trashPath) else {
         // The record of a file is dropped only if the file does not exist.
         guard try isMounted(file.trashPath) else { throw .diskMissing(file.path) }
         if file.number == 0 { throw .noSuchFile(file.trashPath) }
         continue
       }
-      file.path = try availablePath(like: file.path, beside: taken)
-      taken.insert(file.path)
       files.append(file)
     }
-    return .restore(record, files: files)
+    return .restore(record, files: try returning(files, except: &taken))
   }
 
   /// Probes a file in the library that becomes an asset.
@@ -243,11 +248,17 @@ extension LibraryFiles: FileChangePreparing {
 
   private func moveFiles(of step: PreparedFileChanges.Step) throws(LibraryFilesError) {
     guard let id = step.trash, let record = try record(id) else { return }
+    var hasMoved = false
     for file in record.files {
       switch step {
       case .delete:
-        // A file that is already gone counts as deleted. One of an unmounted disk comes back.
-        if try !move(file.path, to: file.trashPath) {
+        // A file that is already gone counts as deleted. One of an unmounted disk comes back. If all are gone, their
+        // sidecars stay.
+        if file.isSidecar && !hasMoved {
+          try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.delete(file, of: record) }
+        } else if try move(file.path, to: file.trashPath) {
+          hasMoved = true
+        } else {
           guard try isRecordedDiskMounted(at: file.path) else { throw .diskMissing(file.path) }
           try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.delete(file, of: record) }
         }

@@ -112,9 +112,7 @@ extension LibraryFiles {
       if isRecorded { return false }
       if let row = try missingFile(like: trashPath) { found[row] = trashPath }
     }
-    guard let row = found.keys.min() else { return false }
-    let owner = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.asset(ofFile: row) }
-    guard let owner else { return false }
+    guard let owner = try owner(ofAny: found.keys.sorted()) else { return false }
     let files = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.files(of: owner) }
     var (rows, trashed): ([Int64], [TrashRecord.File]) = ([], [])
     for (number, file) in files.enumerated() {
@@ -125,12 +123,31 @@ extension LibraryFiles {
         return false
       }
     }
+    let sidecars = try inCatalogue { catalogue throws(AssetSourceError) in
+      try catalogue.ownSidecars(of: owner, besides: [])
+    }
+    for (index, sidecar) in sidecars.enumerated() {
+      guard let trashPath = found[sidecar.row] else { continue }
+      rows.append(sidecar.row)
+      trashed.append(
+        TrashRecord.File(
+          number: TrashRecord.File.firstSidecar + index, path: sidecar.path, trashPath: trashPath))
+    }
     let now = Int64(Date().timeIntervalSince1970 * 1000)
     let (ownRows, ownFiles) = (rows, trashed)
     try inCatalogue { catalogue throws(AssetSourceError) in
       try catalogue.recordDeletion(of: owner, rows: ownRows, files: ownFiles, now: now)
     }
     return true
+  }
+
+  /// The asset that one of the files belongs to; sidecars belong to none.
+  private func owner(ofAny rows: [Int64]) throws(LibraryFilesError) -> LocalIdentifier? {
+    for row in rows {
+      let owner = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.asset(ofFile: row) }
+      if let owner { return owner }
+    }
+    return nil
   }
 
   /// The row of the missing file that was moved to a path in the trash; `nil` if there is none, or more than one.

@@ -78,21 +78,20 @@ extension LibraryFiles {
 
   /// Moves the files of the asset back to the library.
   private func revertDeletion(_ record: TrashRecord) throws(LibraryFilesError) {
-    var newPaths: [(old: [UInt8], new: [UInt8])] = []
+    var trashed: [TrashRecord.File] = []
     for file in record.files where try exists(file.trashPath) {
-      if try removeTrashedCopy(of: file, in: record) { continue }
-      var file = file
-      // Another file may have taken the path meanwhile.
-      let path = try availablePath(like: file.path)
-      if path != file.path {
-        newPaths.append((file.path, path))
-        file.path = path
-        let moved = file
-        try inCatalogue { catalogue throws(AssetSourceError) in
-          try catalogue.updatePaths(of: moved, in: record)
-        }
-      }
-      _ = try move(file.trashPath, to: path)
+      if try !removeTrashedCopy(of: file, in: record) { trashed.append(file) }
+    }
+    // Other files may have taken the paths meanwhile.
+    var taken: Set<[UInt8]> = []
+    let files = try returning(trashed, except: &taken)
+    var newPaths: [(old: [UInt8], new: [UInt8])] = []
+    for (old, new) in zip(trashed, files) where old.path != new.path {
+      newPaths.append((old.path, new.path))
+      try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.updatePaths(of: new, in: record) }
+    }
+    for file in files {
+      _ = try move(file.trashPath, to: file.path)
       try recordMove(of: file, in: record)
     }
     try inCatalogue { catalogue throws(AssetSourceError) in

@@ -99,7 +99,8 @@ extension LibraryFiles {
     for record in records {
       if stop.isRaised { break }
       // An object would be downloaded only to be remembered.
-      contents[record.id] = bucket == nil ? record.files.compactMap { content(at: $0.trashPath) } : []
+      let files = bucket == nil ? record.files.filter { !$0.isSidecar } : []
+      contents[record.id] = files.compactMap { content(at: $0.trashPath) }
     }
     return contents
   }

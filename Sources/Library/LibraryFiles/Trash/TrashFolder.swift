@@ -57,18 +57,21 @@ struct TrashFolder: Sendable {
     }
   }
 
-  /// The files of an asset with their trash paths. Each asset has its own folder, so no name is taken.
+  /// The files of an asset, and then its sidecars, with their trash paths. Each asset has its own folder, so no name is
+  /// taken.
   ///
   /// - Parameters:
   ///   - paths: in the library, the primary file first.
+  ///   - sidecars: their paths in the library.
   ///   - folder: the name of the folder in the trash.
   ///   - trash: the trash folder for a file.
   static func files(
-    at paths: [[UInt8]], in folder: [UInt8], trash: ([UInt8]) throws(SystemError) -> [UInt8]
+    at paths: [[UInt8]], sidecars: [[UInt8]], in folder: [UInt8], trash: ([UInt8]) throws(SystemError) -> [UInt8]
   ) throws(SystemError) -> [TrashRecord.File] {
     var taken: Set<[UInt8]> = []
     var files: [TrashRecord.File] = []
-    for (number, path) in paths.enumerated() {
+    let numbers = Array(paths.indices) + sidecars.indices.map { TrashRecord.File.firstSidecar + $0 }
+    for (number, path) in zip(numbers, paths + sidecars) {
       let name = LibraryPath.name(of: path)
       var trashName = name
       // Two files of an asset may have the same name in different folders.

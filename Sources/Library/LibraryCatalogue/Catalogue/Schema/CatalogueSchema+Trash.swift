@@ -21,7 +21,7 @@ extension CatalogueSchema {
     -- Its files: paths in the library and in the trash, in bytes relative to the library's root.
     CREATE TABLE trashFile (
       trash INTEGER NOT NULL REFERENCES trash (id) ON DELETE CASCADE,
-      -- 0 is the primary file.
+      -- 0 is the primary file. Sidecars begin at 1000.
       place INTEGER NOT NULL,
       path BLOB NOT NULL,
       trashPath BLOB NOT NULL,

@@ -11,7 +11,7 @@ import PhotoModel
 
 /// A change list entry that concerns files.
 package enum FileChange: Sendable, Hashable {
-  /// Moves all files of the asset to the trash.
+  /// Moves all files of the asset to the trash, with the sidecars that belong to it alone.
   case delete(LocalIdentifier)
   /// Moves the files back from the trash, to their old path or to a free name next to it.
   case restore(LocalIdentifier)

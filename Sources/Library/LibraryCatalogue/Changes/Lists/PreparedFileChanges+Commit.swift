@@ -22,6 +22,7 @@ extension PreparedFileChanges {
         try TrashRecord.saveAsset(asset, in: trash, db)
         try writer.trash(asset: asset)
       }
+      for file in record.files where file.isSidecar { try writer.removeSidecar(at: file.path) }
       if record.isRestorable { try record.setState(.trashed, db) } else { try record.delete(db) }
       return (nil, record.identifier)
     case .restore(let trash):
@@ -63,6 +64,12 @@ extension AssetWriter {
     try remove(asset: asset)
     guard let content, content == ContentChange.changed.rawValue else { return }
     try run("UPDATE changedObject SET isContentChanged = ? WHERE \(row) AND event = 2", [content, token, asset])
+  }
+
+  /// Removes the row of a sidecar that is in the trash.
+  fileprivate mutating func removeSidecar(at path: [UInt8]) throws {
+    guard let row = try fileRow(at: path), row.asset == nil else { return }
+    try remove(row: row.id)
   }
 
   /// Removes an asset with all its files.

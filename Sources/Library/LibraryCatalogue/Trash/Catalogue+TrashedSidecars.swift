@@ -1,0 +1,59 @@
+// The sidecars that go to the trash with an asset. One that describes a file of another asset too stays in the library.
+
+import Foundation
+import GRDB
+import PhotoModel
+
+extension Catalogue {
+  /// The sidecars of an asset's files that describe no file of another asset, the primary file's first.
+  ///
+  /// - Parameter deleted: other assets that need no sidecar, because they are deleted with it.
+  package func ownSidecars(
+    of identifier: LocalIdentifier, besides deleted: Set<LocalIdentifier>
+  ) throws(AssetSourceError) -> [(row: Int64, path: [UInt8])] {
+    let owners = deleted.union([identifier])
+    return try read { db in
+      let found = try db.cachedStatement(sql: "SELECT id FROM file WHERE path = ? AND asset IS NULL")
+      var paths: Set<[UInt8]> = []
+      var sidecars: [(row: Int64, path: [UInt8])] = []
+      for file in try Self.paths(of: identifier, db) {
+        for (path, _) in SidecarPaths.beside(file) where paths.insert(path).inserted {
+          guard let row = try Int64.fetchOne(found, arguments: [Data(path)]) else { continue }
+          if try Self.assets(describedBy: path, db).isSubset(of: owners) { sidecars.append((row, path)) }
+        }
+      }
+      return sidecars
+    }
+  }
+
+  private static func paths(of identifier: LocalIdentifier, _ db: Database) throws -> [[UInt8]] {
+    try Data.fetchAll(
+      db.cachedStatement(
+        sql: """
+          SELECT file.path FROM libraryAsset CROSS JOIN file ON file.asset = libraryAsset.asset
+          WHERE library = 0 AND localIdentifier = ? ORDER BY isPrimary DESC, role, file.id
+          """), arguments: [identifier.rawValue]
+    ).map { [UInt8]($0) }
+  }
+
+  /// The assets that have a file which a sidecar describes.
+  private static func assets(describedBy sidecar: [UInt8], _ db: Database) throws -> Set<LocalIdentifier> {
+    let columns = "SELECT file.path, localIdentifier FROM file JOIN asset ON asset.id = file.asset"
+    let (whole, stems) = SidecarPaths.described(by: sidecar)
+    var rows: [Row] = []
+    for path in whole {
+      rows += try Row.fetchAll(db.cachedStatement(sql: "\(columns) WHERE file.path = ?"), arguments: [Data(path)])
+    }
+    // All names that continue with a dot, which a slash follows in ASCII.
+    for stem in stems {
+      rows += try Row.fetchAll(
+        db.cachedStatement(
+          sql: "\(columns) WHERE file.path > ? AND file.path < ? LIMIT \(ForeignEditWriter.maximumPictures)"),
+        arguments: [Data(stem + [UInt8(ascii: ".")]), Data(stem + [UInt8(ascii: "/")])])
+    }
+    let described = rows.filter { row in
+      SidecarPaths.beside([UInt8](row[0] as Data)).contains { $0.path == sidecar }
+    }
+    return Set(described.map { LocalIdentifier($0[1]) })
+  }
+}
