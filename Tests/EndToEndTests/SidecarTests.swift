@@ -56,6 +56,42 @@ struct SidecarTests {
     #expect(found == expected)
   }
 
+  @Test("each file in the list has an address, also beside a user's adjustments, and the size that is downloaded")
+  func indexes() throws {
+    let daemon = try TestDaemon {
+      try $0.put(Self.picture, "a.jpg")
+      try $0.put(Array(Self.xmp.utf8), "a.jpg.xmp")
+      try $0.put(Array((Self.xmp + "\n").utf8), "a.xmp")
+      try $0.put(Array(Self.adjustments.utf8), "a.aae")
+    }
+    let asset = "/v1/assets/\(try daemon.identifier("a.jpg"))"
+    let edit = try daemon.post(
+      asset + "/adjustments", #"{"operations": [{"type": "exposure", "ev": 1}]}"#, method: "PUT")
+    #expect(edit.status == 200, "\(edit.json)")
+    let list = try #require(daemon.get(asset + "/resources").json["resources"] as? [[String: Any]])
+    let found = list.map { "\($0["type"] as? String ?? "") \($0["filename"] as? String ?? "")" }
+    #expect(
+      found == [
+        "photo a.jpg", "sidecar a.jpg.xmp", "sidecar a.xmp", "adjustmentData Adjustments.data",
+        "adjustmentData a.aae", "fullSizePhoto a.jpg", "adjustmentBasePhoto a.jpg",
+      ])
+    var counts: [String: Int] = [:]
+    for resource in list {
+      let type = try #require(resource["type"] as? String)
+      let answer = try daemon.get(asset + "/resources/\(type)/data?index=\(counts[type, default: 0])")
+      counts[type, default: 0] += 1
+      #expect(answer.status == 200, "\(resource)")
+      guard let size = resource["size"] as? Int, let name = resource["filename"] as? String else { continue }
+      #expect(answer.body.count == size && answer["Content-Disposition"]?.contains(name) == true, "\(resource)")
+    }
+    for (type, count) in counts {
+      let answer = try daemon.get(asset + "/resources/\(type)/data?index=\(count)")
+      #expect(answer.status == 404 && answer.json["parameter"] as? String == "index", "\(type)")
+    }
+    let invalid = try daemon.get(asset + "/resources/sidecar/data?index=x")
+    #expect(invalid.status == 400 && invalid.json["parameter"] as? String == "index")
+  }
+
   @Test("the places of an XMP sidecar are removed unless they are asked for; the rest stays")
   func places() throws {
     let target = try Self.asset("a/IMG_1.jpg") + "/resources/sidecar/data"

@@ -34,8 +34,11 @@ extension Endpoint {
       signedAccess: .albumAsset,
       APIOperation(
         "A file of an asset by its type, or ranges of it.",
-        description: "Like /v1/assets/{localIdentifier}/data. If several files have the type, the first one.",
-        query: dataQuery, responses: dataResponses, problems: [404, 416, 500, 502, 504, 507]),
+        description: "Like /v1/assets/{localIdentifier}/data. If several files have the type, index chooses one.",
+        query: [
+          .number(
+            "index", ResourceChoice.indexes, default: 0, "Which of the files of the type, in the order of the list.")
+        ] + dataQuery, responses: dataResponses, problems: [404, 416, 500, 502, 504, 507]),
       handler: .custom { api, exchange throws(Problem) in
         try api.data.send(.resource(exchange.route["type"]), of: exchange.identifier("localIdentifier"), exchange)
       }),

@@ -16,10 +16,13 @@ extension DataRoute {
         type: resource.type.rawValue, uti: resource.uniformTypeIdentifier, filename: resource.filename,
         size: resource.size, isLocal: !queries.originals.isInCloud(resource.file))
     }
-    resources += try edited(found, principal).map { resource in
-      ResourceJSON(
-        type: resource.type.rawValue, uti: resource.uniformTypeIdentifier, filename: resource.filename,
-        size: resource.size, isLocal: true)
+    for resource in try edited(found, principal) {
+      // A user's adjustments come before those in sidecars: `index` counts in this order.
+      let place = resources.firstIndex { resource.type == .adjustmentData && $0.type == resource.type.rawValue }
+      resources.insert(
+        ResourceJSON(
+          type: resource.type.rawValue, uti: resource.uniformTypeIdentifier, filename: resource.filename,
+          size: resource.size, isLocal: true), at: place ?? resources.endIndex)
     }
     let body = JSONBody.encode(ResourceListJSON(resources: resources))
     return JSONResponse(body, tag: EntityTag.strong(over: body), cacheControl: QueryService.cacheControl)

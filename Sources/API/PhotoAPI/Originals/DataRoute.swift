@@ -29,6 +29,7 @@ struct DataRoute: Sendable {
       if case .version = choice { try query.word("version", default: ImageVersion.current) } else {
         ImageVersion.current
       }
+    let index = if case .version = choice { 0 } else { try query.number("index", in: ResourceChoice.indexes) ?? 0 }
     let includesLocation = try query.flag("includeLocation")
     let isDownload = try query.flag("download")
     let allowsNetwork = try query.flag("networkAccessAllowed")
@@ -51,17 +52,22 @@ struct DataRoute: Sendable {
       let asset = found.asset
       if let contentVersion, contentVersion != asset.contentVersion { throw .versionGone }
       let isRender = asset.adjustments != nil && choice.isRender(of: version)
-      if isRender {
+      if isRender && index == 0 {
         return try fullSizePhotos.send(
           asset, includesLocation: includesLocation, isDownload: isDownload, isVersioned: contentVersion != nil,
           allowsNetwork: allowsNetwork,
           exchange.request, principal, exchange.reply)
       }
+      var documents = 0
       if asset.hasAdjustments, choice.names(.adjustmentData), let data = try adjustmentData(of: found, principal) {
-        return try sendAdjustmentData(
-          data.bytes, type: data.type, isDownload: isDownload, exchange.request.head, exchange.reply)
+        if index == 0 {
+          return try sendAdjustmentData(
+            data.bytes, type: data.type, isDownload: isDownload, exchange.request.head, exchange.reply)
+        }
+        documents = 1
       }
-      let resource = try choice.file(of: version, among: found.resources, isAdjusted: asset.hasAdjustments)
+      let resource = try choice.file(
+        of: version, at: index, after: documents, among: found.resources, isAdjusted: asset.hasAdjustments)
       // The disk of the library may be slow, and the lookup queue must not wait for it.
       try exchange.run(on: sender.files) { () throws(Problem) in
         try fetches.run(

@@ -4,8 +4,11 @@ import PhotoModel
 enum ResourceChoice: Sendable {
   /// The file of a version of the asset.
   case version
-  /// The first file of a type.
+  /// A file of a type.
   case resource(String)
+
+  /// The numbers of the files of one type.
+  static let indexes = 0...99
 
   func names(_ type: AssetResourceType) -> Bool {
     if case .resource(let name) = self { name == type.rawValue } else { false }
@@ -25,20 +28,26 @@ enum ResourceChoice: Sendable {
   }
 
   /// The file among those of an asset. Throws 404.
+  ///
+  /// - Parameters:
+  ///   - index: of the file among those of its type, in the order of the list.
+  ///   - documents: the number of those before it that are no files.
   func file(
-    of version: ImageVersion, among resources: [AssetResource], isAdjusted: Bool
+    of version: ImageVersion, at index: Int, after documents: Int, among resources: [AssetResource], isAdjusted: Bool
   ) throws(Problem) -> AssetResource {
     let found: AssetResource? =
       switch (self, version) {
-      case (.resource, _) where isAdjusted && names(.adjustmentBasePhoto): resources.first(where: \.isPrimary)
-      case (.resource(let type), _): resources.first { $0.type.rawValue == type }
+      case (.resource, _) where isAdjusted && names(.adjustmentBasePhoto):
+        index == 0 ? resources.first(where: \.isPrimary) : nil
+      case (.resource(let type), _):
+        resources.filter { $0.type.rawValue == type }.dropFirst(index - documents).first
       // For a photograph with a RAW file and a JPEG, the original is the RAW file.
       case (.version, .original):
         resources.first { $0.type == .alternatePhoto } ?? resources.first(where: \.isPrimary)
       case (.version, .current), (.version, .unadjusted): resources.first(where: \.isPrimary)
       }
     if let found { return found }
-    if case .resource = self { throw Problem.resourceNotFound.naming("type") }
+    if case .resource = self { throw Problem.resourceNotFound.naming(index == 0 ? "type" : "index") }
     throw .resourceNotFound
   }
 }
