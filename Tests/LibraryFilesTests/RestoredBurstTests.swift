@@ -52,7 +52,7 @@ struct RestoredBurstTests {
     #expect(after.mapValues(\.identifier) == before.mapValues(\.identifier))
     let picks = after.mapValues { $0.selectionTypes.contains(.userPick) }
     #expect(picks == ["0.jpg": false, "1.jpg": false, "2.jpg": true])
-    #expect(after.values.count { $0.isRepresentative } == 1)
+    #expect(after.values.count(where: \.isRepresentative) == 1)
   }
 
   @Test("a restored picture is of its burst, also while those taken next to it are in the trash")
