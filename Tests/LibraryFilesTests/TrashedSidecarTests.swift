@@ -182,9 +182,9 @@ struct TrashedSidecarTests {
     let copy = library.data + "/../copy.sqlite"
     try catalogue.backUp(to: copy)
     try files.perform([.delete(picture)])
-    let other = try TemporaryLibrary()
-    _ = try CatalogueRestore(dataFolder: other.data).restore(from: copy)
-    let restored = try other.catalogue()
+    let data = library.data + "/restored"
+    _ = try CatalogueRestore(dataFolder: data).restore(from: copy)
+    let restored = try Catalogue(dataFolder: data)
     let files = try library.files(restored)
     try files.recover()
     #expect(try restored.asset(picture, for: .local) == nil)
