@@ -17,7 +17,7 @@ struct RemoteLibrary: Sendable {
   let uploadFolder: String
   /// Whether photod may write to it: only buckets.
   let isBucket: Bool
-  private let lock: FolderLock
+  private let lock: OriginalsFolderLock
 
   let heads: OriginalHeads
 
@@ -47,7 +47,7 @@ struct RemoteLibrary: Sendable {
       uploadFolder = dataFolder + "/remote"
       try Self.makeFolder(uploadFolder)
       try Self.makeFolder(folder)
-      lock = try FolderLock(folder + "/lock")
+      lock = try OriginalsFolderLock(folder + "/lock")
       downloads = try OriginalDownloads(store: store, path: folder, limits: limits)
     } catch {
       let isInUse = error.code == EWOULDBLOCK
@@ -72,7 +72,7 @@ struct RemoteLibrary: Sendable {
 }
 
 /// An exclusive flock(2). It is never closed, so it is held until the process ends, whatever becomes of this object.
-private final class FolderLock: Sendable {
+private final class OriginalsFolderLock: Sendable {
   private let descriptor: Int32
 
   init(_ path: String) throws(SystemError) {

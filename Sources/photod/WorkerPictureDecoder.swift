@@ -119,7 +119,7 @@ extension OutputFormat {
 
 extension WorkerEncoding {
   fileprivate var samples: EncodeRequest.Samples {
-    if isHighDynamicRange { return channels == 4 ? .deepRGBA : .deepRGB }
+    if isHDR { return channels == 4 ? .deepRGBA : .deepRGB }
     return channels == 1 ? .gray : channels == 4 ? .rgba : .rgb
   }
 }

@@ -86,13 +86,13 @@ extension AccessTableTests {
   // MARK: Requests
 
   /// The requests to a resource: at least one with each of its methods.
-  static func rows(of resource: Resource, in world: AccessFixture) -> [Row] {
+  static func rows(of group: EndpointGroup, in world: AccessFixture) -> [Row] {
     func get(_ target: String, _ answers: @escaping Answers) -> Row {
       Row(method: "GET", target: target, answers: answers)
     }
     let (inside, outside) = ("/v1/assets/\(world.inside)", "/v1/assets/\(world.outside)")
     let (album, other) = ("/v1/collections/\(AccessFixture.album)", "/v1/collections/\(AccessFixture.other)")
-    switch resource.path.text {
+    switch group.path.text {
     case "/healthz": return [get("/healthz", open(200))]
     case "/": return [get("/", open(200))]
     case "/gallery/{file}": return [get("/gallery/app.js", open(200))]
@@ -141,7 +141,7 @@ extension AccessTableTests {
       return [get(inside, reading(200, album: 200)), get(outside, reading(200, limited: 404, album: 404))]
     case "/v1/assets/{localIdentifier}/data", "/v1/assets/{localIdentifier}/resources",
       "/v1/assets/{localIdentifier}/resources/{type}/data":
-      let path = resource.path.text.replacing("/v1/assets/{localIdentifier}", with: "").replacing(
+      let path = group.path.text.replacing("/v1/assets/{localIdentifier}", with: "").replacing(
         "{type}", with: "photo")
       var rows = [
         get(inside + path, reading(200, album: 200)), get(outside + path, reading(200, limited: 404, album: 404)),
@@ -212,7 +212,7 @@ extension AccessTableTests {
         get(outside + "/image?targetSize=20x20", reading(200, limited: 404, album: 404)),
       ]
     case "/iiif/3/{localIdentifier}", "/iiif/3/{localIdentifier}/info.json":
-      let path = resource.path.text.replacing("/iiif/3/{localIdentifier}", with: "")
+      let path = group.path.text.replacing("/iiif/3/{localIdentifier}", with: "")
       let status = path.isEmpty ? 303 : 200
       return [
         get("/iiif/3/\(world.inside)" + path, reading(status, album: status)),
@@ -300,7 +300,7 @@ extension AccessTableTests {
     case "/v1/cachingManagers/{cachingManager}/startCaching", "/v1/cachingManagers/{cachingManager}/stopCaching":
       return [
         Row(
-          method: "POST", target: resource.path.text.replacing("{cachingManager}", with: "default"),
+          method: "POST", target: group.path.text.replacing("{cachingManager}", with: "default"),
           body: #"{"assets": ["\#(world.outside)"], "targetSize": "20x20"}"#, answers: reading(200))
       ]
     case "/v1/cachingManagers/{cachingManager}/stopCachingAllImages":

@@ -10,13 +10,13 @@ struct AccessTableTests {
   @Test("every resource answers every kind of caller as the table says, and the table is complete")
   func table() throws {
     let worlds = try Self.worlds()
-    for resource in Resource.all {
+    for group in EndpointGroup.all {
       for who in CallerKind.allCases {
         let world = try #require(worlds[who.daemon])
-        for row in Self.rows(of: resource, in: world) {
+        for row in Self.rows(of: group, in: world) {
           let path = try #require(row.target.split(separator: "?").first).split(separator: "/").map(String.init)
           let route = try #require(Route(path))
-          #expect(route.resource === resource, "\(row.target) is another resource's")
+          #expect(route.group === group, "\(row.target) is another resource's")
           let answer = try world.ask(row, as: who)
           let expected = row.answers(who)
           #expect(answer.status == expected, "\(row.method) \(row.target) by \(who.rawValue): \(answer.json)")
@@ -28,10 +28,10 @@ struct AccessTableTests {
         }
       }
       let world = try #require(worlds[.withTokens])
-      let methods = Set(resource.endpoints.map(\.method.name))
+      let methods = Set(group.endpoints.map(\.method.name))
       #expect(
-        methods == Set(Self.rows(of: resource, in: world).map(\.method)),
-        "\(resource.path.text) has methods without a row")
+        methods == Set(Self.rows(of: group, in: world).map(\.method)),
+        "\(group.path.text) has methods without a row")
     }
   }
 
@@ -56,24 +56,24 @@ struct AccessTableTests {
     ]
     var count = 0
     var cells: Set<Cell> = []
-    for resource in Resource.all {
+    for group in EndpointGroup.all {
       for who in CallerKind.allCases {
         for (index, origin) in OriginKind.allCases.enumerated() {
           let world = try #require(worlds[index % worlds.count][who.daemon])
-          for row in Self.rows(of: resource, in: world) {
+          for row in Self.rows(of: group, in: world) {
             let answer = try world.ask(row, as: who, from: origin)
             count += 1
-            cells.insert(Cell(method: row.method, path: resource.path.text, who: who, origin: origin))
+            cells.insert(Cell(method: row.method, path: group.path.text, who: who, origin: origin))
             // Evaluated only if an expectation fails.
             func description() -> String {
               "\(row.method) \(row.target) by \(who.rawValue) from \(origin.rawValue): \(answer.json)"
             }
-            let maySend = origin.maySend(row.method, resource.path.text)
+            let maySend = origin.maySend(row.method, group.path.text)
             #expect(answer.status == (maySend ? row.answers(who.seen(from: origin)) : 403), "\(description())")
             let isRefused = answer.status == 403 && answer.json["type"] as? String == "/problems/cross-site-request"
             #expect(isRefused == !maySend, "\(description())")
             let reads = [.reading, .writing].contains(origin)
-            let isShared = resource.allowsAllOrigins && who.daemon == .allowingAnonymous
+            let isShared = group.allowsAllOrigins && who.daemon == .allowingAnonymous
             #expect((answer["Access-Control-Allow-Origin"] != nil) == (reads || isShared), "\(description())")
             if isShared { #expect(answer["Access-Control-Allow-Origin"] == "*", "\(description())") }
           }
@@ -82,7 +82,7 @@ struct AccessTableTests {
     }
     let (callers, origins) = (CallerKind.allCases.count, OriginKind.allCases.count)
     let world = try #require(worlds[0][.withTokens])
-    let rows = Resource.all.reduce(0) { $0 + Self.rows(of: $1, in: world).count }
+    let rows = EndpointGroup.all.reduce(0) { $0 + Self.rows(of: $1, in: world).count }
     #expect(count == rows * callers * origins)
     #expect(cells.count == Endpoint.all.count * callers * origins, "a route, a caller or a page was left out")
     #expect(rows >= Self.leastSize.rows, "a request was removed from the table")

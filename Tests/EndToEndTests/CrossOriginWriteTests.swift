@@ -43,11 +43,11 @@ struct CrossOriginWriteTests {
   }
 
   /// The unsafe methods of a resource.
-  private static func unsafe(_ resource: Resource) -> [Row] {
+  private static func unsafe(_ group: EndpointGroup) -> [Row] {
     func manager(_ name: String, _ method: String = "POST", _ status: Int = 400) -> Row {
       Row(method: method, target: "/v1/cachingManagers/default/\(name)", status: status, isReading: true)
     }
-    switch resource.path.text {
+    switch group.path.text {
     case "/v1/assets":
       return [Row(method: "POST", target: "/v1/assets", status: 415, isReading: false, body: "no picture")]
     case "/v1/uploads": return [Row(method: "POST", target: "/v1/uploads", status: 201, isReading: false)]
@@ -106,8 +106,8 @@ struct CrossOriginWriteTests {
   }
 
   /// A path of a resource, with parameters that name no existing object.
-  private static func path(_ resource: Resource) -> String {
-    resource.path.text.replacing("{cachingManager}", with: "default").replacing(#/\{\w+\}/#, with: "none")
+  private static func path(_ group: EndpointGroup) -> String {
+    group.path.text.replacing("{cachingManager}", with: "default").replacing(#/\{\w+\}/#, with: "none")
   }
 
   private static func route(_ target: String) throws -> Route {
@@ -121,12 +121,12 @@ struct CrossOriginWriteTests {
   @Test("each unsafe method of each resource is open only to the origins that the settings list for it")
   func table() throws {
     let daemon = Self.shared
-    for resource in Resource.all {
-      let rows = Self.unsafe(resource)
-      let methods = resource.methods.map(\.name)
-      #expect(Set(rows.map(\.method)) == Set(methods).subtracting(["GET", "HEAD", "OPTIONS"]), "\(resource.path.text)")
+    for group in EndpointGroup.all {
+      let rows = Self.unsafe(group)
+      let methods = group.methods.map(\.name)
+      #expect(Set(rows.map(\.method)) == Set(methods).subtracting(["GET", "HEAD", "OPTIONS"]), "\(group.path.text)")
       for row in rows {
-        #expect(try Self.route(row.target).resource === resource)
+        #expect(try Self.route(row.target).group === group)
         func ask(_ fields: [String]) throws -> TestDaemon.Response {
           try daemon.ask(row.method, row.target, fields, body: row.body)
         }
@@ -151,10 +151,10 @@ struct CrossOriginWriteTests {
 
   @Test("a preflight allows what the request would be allowed, and nothing else")
   func preflights() throws {
-    for resource in Resource.all {
-      let path = Self.path(resource)
-      let all = resource.methods.map(\.name)
-      let reading = Set(Self.unsafe(resource).filter(\.isReading).map(\.method) + ["GET", "HEAD", "OPTIONS"])
+    for group in EndpointGroup.all {
+      let path = Self.path(group)
+      let all = group.methods.map(\.name)
+      let reading = Set(Self.unsafe(group).filter(\.isReading).map(\.method) + ["GET", "HEAD", "OPTIONS"])
       let allowed = [
         Self.reader: all.filter(reading.contains), Self.writer: all, Self.stranger: [], "Origin: null": [],
       ]

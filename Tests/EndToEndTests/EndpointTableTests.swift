@@ -22,11 +22,11 @@ struct EndpointTableTests {
 
   @Test("every path of the table leads to its own resource, with the values of its parameters")
   func routing() throws {
-    for resource in Resource.all {
-      let path = resource.path.text.replacing(#/\{(\w+)\}/#) { "value-\($0.output.1)" }
+    for group in EndpointGroup.all {
+      let path = group.path.text.replacing(#/\{(\w+)\}/#) { "value-\($0.output.1)" }
       let route = try #require(Route(Self.segments(path)), "\(path)")
-      #expect(route.resource === resource, "\(path)")
-      for name in resource.path.parameters { #expect(route[name] == "value-\(name)", "\(path)") }
+      #expect(route.group === group, "\(path)")
+      for name in group.path.parameters { #expect(route[name] == "value-\(name)", "\(path)") }
     }
   }
 
@@ -43,13 +43,13 @@ struct EndpointTableTests {
 
   @Test("HEAD is answered by GET, and OPTIONS by every resource")
   func methods() throws {
-    for resource in Resource.all {
-      #expect(resource.endpoint(for: .head) === resource.endpoint(for: .get))
-      #expect(resource.endpoint(for: .options) == nil)
-      #expect(resource.methods.last == .options)
-      #expect(resource.methods.contains(.head) == resource.methods.contains(.get))
+    for group in EndpointGroup.all {
+      #expect(group.endpoint(for: .head) === group.endpoint(for: .get))
+      #expect(group.endpoint(for: .options) == nil)
+      #expect(group.methods.last == .options)
+      #expect(group.methods.contains(.head) == group.methods.contains(.get))
     }
-    let assets = try #require(Route(["v1", "assets"])).resource
+    let assets = try #require(Route(["v1", "assets"])).group
     #expect(assets.methods == [.get, .head, .post, .options])
     #expect(assets.isReading(.get) && assets.isReading(.head) && assets.isReading(.options))
     #expect(!assets.isReading(.post) && !assets.isReading(.delete))
@@ -124,7 +124,7 @@ struct EndpointTableTests {
     // Every identifier in a path can be taken from a response. A resource's type is a word, a file's name is in the page,
     // and a viewer chooses the parameters of an IIIF image.
     let chosen = ["type", "file", "region", "size", "rotation"]
-    #expect(linked == Set(Resource.all.flatMap(\.path.parameters)).subtracting(chosen).union(["since"]))
+    #expect(linked == Set(EndpointGroup.all.flatMap(\.path.parameters)).subtracting(chosen).union(["since"]))
   }
 
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -154,7 +154,7 @@ struct EndpointTableTests {
         let name = "\(file.lastPathComponent): \(match.output.0)"
         let route = try #require(Route(Self.segments(match.output.2)), "\(name)")
         if let method = match.output.1 {
-          #expect(route.resource.endpoint(for: HTTPMethod(String(method))) != nil, "\(name)")
+          #expect(route.group.endpoint(for: HTTPMethod(String(method))) != nil, "\(name)")
         }
         count += 1
       }

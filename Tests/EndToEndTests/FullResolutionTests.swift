@@ -101,7 +101,7 @@ struct FullResolutionTests {
   }
 
   @Test("a PNG of high dynamic range becomes sRGB, whatever the size", arguments: ["pq.png", "hlg.png"])
-  func highRange(_ name: String) throws {
+  func hdr(_ name: String) throws {
     for query in ["targetSize=max", "targetSize=max&dynamicRange=standard", "targetSize=160x120"] {
       let answer = try Self.shared.get(Self.asset(name) + "/image?format=png&\(query)")
       #expect(answer.status == 200 && answer.result("width") == "160", "\(query)")

@@ -57,7 +57,7 @@ extension PlantedPlaceTests {
   typealias LabelledResponse = (label: String, answer: TestDaemon.Response)
 
   /// Requests a resource in every form.
-  static func ask(_ resource: Resource, of world: LocationFixture, as who: CallerKind) throws
+  static func ask(_ group: EndpointGroup, of world: LocationFixture, as who: CallerKind) throws
     -> [LabelledResponse]
   {
     var found: [LabelledResponse] = []
@@ -72,7 +72,7 @@ extension PlantedPlaceTests {
     /// With GET, with HEAD, and again with its entity tag; JSON also compressed.
     func get(_ target: String) throws {
       let answer = try ask("GET", target)
-      if !resource.path.text.hasSuffix("/image") { try ask("GET", target, ["Accept-Encoding: gzip"]) }
+      if !group.path.text.hasSuffix("/image") { try ask("GET", target, ["Accept-Encoding: gzip"]) }
       guard found.count % 4 == 0 else { return }
       try ask("HEAD", target)
       if let tag = answer["ETag"] { try ask("GET", target, ["If-None-Match: \(tag)"]) }
@@ -85,7 +85,7 @@ extension PlantedPlaceTests {
       "fileSize",
     ]
     let all = "[" + world.assets.map { "\"\($0)\"" }.joined(separator: ", ") + "]"
-    let path = resource.path.text
+    let path = group.path.text
     switch path {
     case "/healthz": try get("/healthz")
     case "/": try get("/")

@@ -29,8 +29,8 @@ struct PlantedPlaceTests {
     for who in CallerKind.allCases {
       let world = try #require(worlds[who.isUnguarded])
       var (good, all) = (0, 0)
-      for resource in Resource.all {
-        for (label, answer) in try Self.ask(resource, of: world, as: who) {
+      for group in EndpointGroup.all {
+        for (label, answer) in try Self.ask(group, of: world, as: who) {
           #expect(answer.status < 500, "\(who.rawValue): \(label): \(answer.status)")
           all += 1
           if answer.status < 300 { good += 1 }

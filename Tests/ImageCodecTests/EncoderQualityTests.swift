@@ -5,11 +5,11 @@ import Testing
 @Suite("The settings of each codec for a quality")
 struct EncoderQualityTests {
   /// One setting for each quality of 1...100.
-  private func settings(_ format: OutputFormat, isHighDynamicRange: Bool = false) -> [Double] {
+  private func settings(_ format: OutputFormat, isHDR: Bool = false) -> [Double] {
     (1...100).map {
       WorkerEncoding(
         format, size: PixelSize(width: 100, height: 100), channels: 3, quality: $0, profileBytes: 0,
-        isHighDynamicRange: isHighDynamicRange
+        isHDR: isHDR
       ).setting
     }
   }
@@ -43,13 +43,13 @@ struct EncoderQualityTests {
   }
 
   @Test("high dynamic range multiplies AV1's quantizer step by 0.58, and does not change JPEG XL's distance")
-  func highDynamicRange() {
-    let (standard, high) = (settings(.avif), settings(.avif, isHighDynamicRange: true))
+  func hdr() {
+    let (standard, high) = (settings(.avif), settings(.avif, isHDR: true))
     // The step of an index is about the index plus 8, and a level is four indices.
     for (low, fine) in zip(standard, high) where fine > 1 {
       #expect(abs((fine * 4 + 8) / (low * 4 + 8) - 0.58) < 1e-9)
     }
     #expect(high.allSatisfy { (1.0...63.0).contains($0) } && high.last == 1)
-    #expect(settings(.jxl, isHighDynamicRange: true) == settings(.jxl))
+    #expect(settings(.jxl, isHDR: true) == settings(.jxl))
   }
 }

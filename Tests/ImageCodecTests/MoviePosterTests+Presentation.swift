@@ -199,6 +199,6 @@ extension MoviePosterTests {
     }
     let dolby = File(File.entry("hvc1", 40, 24, Boxes.box("dvvC", [1])), [Frame([1])])
     let header = try MediaHeader.read(from: MemoryByteSource(dolby.bytes), limits: CodecLimits())
-    #expect(header.movie?.highDynamicRange == .dolbyVision)
+    #expect(header.movie?.hdrFormat == .dolbyVision)
   }
 }

@@ -36,7 +36,7 @@ final class CapturingEncoder: CodedPictureDecoder {
   func encode(
     _ encoding: WorkerEncoding, profile: [UInt8], rows: UnsafeRawBufferPointer, stop: StopFlag
   ) throws(CodecError) -> [[UInt8]] {
-    let samples = encoding.isHighDynamicRange ? rows.bindMemory(to: UInt16.self).map { $0 } : rows.map { UInt16($0) }
+    let samples = encoding.isHDR ? rows.bindMemory(to: UInt16.self).map { $0 } : rows.map { UInt16($0) }
     captured.withLock { $0.append(Capture(encoding: encoding, samples: samples)) }
     // A sequence header of a still picture (AV1 §5.5.1).
     let data: [UInt8] = [0x0A, 0x06, 0x18, 0, 0, 0, 0, 0]

@@ -170,7 +170,7 @@ struct GainMapTests {
   }
 
   @Test("a map of a base of high dynamic range is not kept", arguments: [UltraHDRFile.Form.ultraHDR, .iso])
-  func baseOfHighDynamicRange(_ form: UltraHDRFile.Form) throws {
+  func hdrBase(_ form: UltraHDRFile.Form) throws {
     var file = Self.landscape
     (file.form, file.isBaseHDR) = (form, true)
     #expect(!(try Self.frame(file.encoded, Self.request(800, 800))).hasGainMap)

@@ -293,11 +293,11 @@ final class CachingHarness: Sendable {
   @discardableResult
   func move(
     _ visible: Range<Int>, margin: Int = 5, _ options: PreheatOptions = options(), id: String = "default",
-    over source: (any PreheatSource)? = nil, smallerFormats: SmallerFormats? = nil
+    over source: (any PreheatSource)? = nil, upgradeFormats: UpgradeFormats? = nil
   ) throws -> WindowStatus {
     let status = try managers.move(
       CachingManagerRegistry.WindowMove(
-        visible: visible, margin: margin, options: options, smallerFormats: smallerFormats),
+        visible: visible, margin: margin, options: options, upgradeFormats: upgradeFormats),
       over: source ?? RowSource(library: library), id: id, for: Self.owner)
     guard let status else { throw CachingManagerRegistry.CachingError.tooManyManagers(limit: 0) }
     return status

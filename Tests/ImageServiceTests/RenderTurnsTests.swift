@@ -1,4 +1,5 @@
 import ImageService
+import PhotoFixtures
 import PhotoModel
 import Primitives
 import Synchronization
@@ -211,17 +212,5 @@ private final class LaneDriver: Sendable {
       state.model.add(number, LaneModel.Work(caller: caller, priority: priority))
       state.tickets[number] = lane.submit(priority, bytes: 1, for: caller) { [self] _ in ran(number) }
     }
-  }
-}
-
-private struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var value = state
-    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-    return value ^ (value >> 31)
   }
 }

@@ -57,13 +57,13 @@ struct WindowUpgradeTests {
   @Test("every frame that a window has prepared gets the client's smaller encoding")
   func upgraded() async throws {
     let harness = Self.harness(Encoder())
-    try harness.move(5..<8, margin: 2, smallerFormats: SmallerFormats(opaque: .jxl))
+    try harness.move(5..<8, margin: 2, upgradeFormats: UpgradeFormats(opaque: .jxl))
     await eventually { harness.upgrades?.statistics.made == 7 }
     #expect(smaller(harness) == Array(3...9) && smaller(harness, .avif).isEmpty)
     #expect(try #require(harness.upgrades?.statistics).savedBytes > 0)
     // The window's own frames are still pinned, and nothing is made twice.
     #expect(harness.pinned() == Set(3...9))
-    try harness.move(5..<8, margin: 2, smallerFormats: SmallerFormats(opaque: .jxl))
+    try harness.move(5..<8, margin: 2, upgradeFormats: UpgradeFormats(opaque: .jxl))
     await harness.untilQuiet()
     #expect(harness.upgrades?.statistics.made == 7)
   }
@@ -88,12 +88,12 @@ struct WindowUpgradeTests {
     let harness = Self.harness(Encoder())
     let size = TargetSize.size(PixelSize(width: 12, height: 12))
     let options = PreheatOptions(ImageRequest(targetSize: size), format: .jpeg)
-    try harness.move(0..<4, options, smallerFormats: SmallerFormats(opaque: .jxl))
+    try harness.move(0..<4, options, upgradeFormats: UpgradeFormats(opaque: .jxl))
     await harness.untilQuiet()
-    try harness.move(0..<4, smallerFormats: SmallerFormats(opaque: .webp))
+    try harness.move(0..<4, upgradeFormats: UpgradeFormats(opaque: .webp))
     await harness.untilQuiet()
     let off = Self.harness(Encoder(), sharePercent: 0)
-    try off.move(0..<4, smallerFormats: SmallerFormats(opaque: .jxl))
+    try off.move(0..<4, upgradeFormats: UpgradeFormats(opaque: .jxl))
     await off.untilQuiet()
     for harness in [harness, off] { #expect(smaller(harness).isEmpty && harness.upgrades?.statistics.made == 0) }
   }
@@ -101,10 +101,10 @@ struct WindowUpgradeTests {
   @Test("an encoding that is not smaller is made once")
   func larger() async throws {
     let harness = Self.harness(Encoder(length: 5000))
-    try harness.move(0..<3, margin: 0, smallerFormats: SmallerFormats(opaque: .jxl))
+    try harness.move(0..<3, margin: 0, upgradeFormats: UpgradeFormats(opaque: .jxl))
     await eventually { harness.upgrades?.statistics.notSmaller == 3 }
-    for formats in [SmallerFormats(), SmallerFormats(opaque: .jxl)] {
-      try harness.move(0..<3, margin: 0, smallerFormats: formats)
+    for formats in [UpgradeFormats(), UpgradeFormats(opaque: .jxl)] {
+      try harness.move(0..<3, margin: 0, upgradeFormats: formats)
       await harness.untilQuiet()
     }
     await harness.images.untilIdle()
@@ -119,11 +119,11 @@ struct WindowUpgradeTests {
       let harness = Self.harness(Encoder(failures: [failure]))
       let log = EventLog()
       harness.upgrades?.observe { _ in log.append("responses are stale") }
-      try harness.move(0..<1, margin: 0, smallerFormats: SmallerFormats(opaque: .jxl))
+      try harness.move(0..<1, margin: 0, upgradeFormats: UpgradeFormats(opaque: .jxl))
       await eventually { harness.upgrades?.statistics.failed == 1 }
       if mayTryAgain { #expect(await log.next() == "responses are stale") }
-      for formats in [SmallerFormats(), SmallerFormats(opaque: .jxl)] {
-        try harness.move(0..<1, margin: 0, smallerFormats: formats)
+      for formats in [UpgradeFormats(), UpgradeFormats(opaque: .jxl)] {
+        try harness.move(0..<1, margin: 0, upgradeFormats: formats)
         await harness.untilQuiet()
       }
       if mayTryAgain { await eventually { harness.upgrades?.statistics.made == 1 } }
@@ -139,7 +139,7 @@ struct WindowUpgradeTests {
     try harness.move(0..<6, margin: 0)
     await harness.untilQuiet()
     encoder.gate.shut()
-    try harness.move(0..<6, margin: 0, smallerFormats: SmallerFormats(opaque: .jxl))
+    try harness.move(0..<6, margin: 0, upgradeFormats: UpgradeFormats(opaque: .jxl))
     await encoder.gate.waitUntilBlocked()
     // The first encoding has begun; the others wait.
     _ = try harness.managers.stopAll(id: "default", for: CachingHarness.owner)

@@ -124,9 +124,9 @@ struct LocalDayTests {
     func filed() throws -> Int {
       try library.queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM asset WHERE zoneOffset <> 0") } ?? 0
     }
-    try library.catalogue.writeMaintenance { _ = try DayFiling.advance($0, zone: vienna) }
+    try library.catalogue.writeMaintenance { _ = try LocalDayUpdate.advance($0, zone: vienna) }
     #expect(try (1..<assets).contains(filed()))
-    try library.catalogue.fileDays(zone: vienna)
+    try library.catalogue.updateLocalDays(zone: vienna)
     #expect(try filed() == assets)
     #expect(try library.token() == before, "it is no change of an asset")
     // The first day has none any more.

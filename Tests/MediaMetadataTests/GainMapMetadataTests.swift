@@ -14,7 +14,7 @@ struct GainMapMetadataTests {
   func iso() throws {
     let metadata = try #require(GainMapMetadata(iso: Self.libultrahdr))
     let channel = try #require(metadata.channels.first)
-    #expect(metadata.channels.count == 1 && metadata.usesBaseColorSpace && !metadata.baseIsHighDynamicRange)
+    #expect(metadata.channels.count == 1 && metadata.usesBaseColorSpace && !metadata.baseIsHDR)
     #expect(abs(exp2(metadata.alternateHeadroom) - 49.26108) < 1e-4 && metadata.baseHeadroom == 0)
     #expect(channel.minimum == 0 && channel.maximum == metadata.alternateHeadroom && channel.gamma == 1)
     #expect(channel.baseOffset == 0 && channel.alternateOffset == 0)
@@ -83,7 +83,7 @@ struct GainMapMetadataTests {
     let backward = try #require(
       GainMapMetadata(
         xmp: Self.packet("gm:Version='1.0' gm:GainMapMax='3' gm:HDRCapacityMax='3' gm:BaseRenditionIsHDR='True'")))
-    #expect(backward.baseIsHighDynamicRange)
+    #expect(backward.baseIsHDR)
   }
 
   static let noMaps = [

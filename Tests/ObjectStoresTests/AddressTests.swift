@@ -50,6 +50,6 @@ import Testing
     ("\"abc\"", "\"abc\""), ("abc", "\"abc\""), ("W/\"abc\"", nil), ("", nil), ("\"\"", nil), ("\"a b\"", nil),
     ("\"a\"b\"", nil), ("\"a\u{1}\"", nil), ("\"d41d8cd9-2\"", "\"d41d8cd9-2\""),
   ]) func `Only strong entity tags identify an object`(_ text: String, _ tag: String?) {
-    #expect(AnswerHead.strongTag(text) == tag)
+    #expect(StoreResponseHead.strongTag(text) == tag)
   }
 }

@@ -1,6 +1,6 @@
 // The path of a request:
 //
-//     preparedResponse -> ResponseCache; preparedRange -> PreparedOriginals
+//     preparedResponse -> ResponseCache; preparedRange -> OriginalResponseCache
 //     handle -> HeadCheck: the resource of the path; host and origin    421, 403
 //            -> AccessPolicy: authentication
 //            -> no resource 404, no endpoint 405, OPTIONS 204
@@ -27,7 +27,7 @@ extension PhotoAPI: HTTPHandler {
 
   package func preparedRange(of request: borrowing HTTPRequest, from peer: Peer) -> PreparedRange? {
     guard let access = accessPolicy.accessClass(request.head) else { return nil }
-    return preparedOriginals.range(
+    return originalResponses.range(
       for: request.head, access: access,
       generation: .init(asset: .library(queries.library.generation), rules: accessPolicy.origins.state.number))
   }
@@ -40,7 +40,7 @@ extension PhotoAPI: HTTPHandler {
   /// is streamed too, so that its body is never received.
   package func streamHandler(for head: RequestHead, from peer: Peer) -> StreamHandler? {
     let check = HeadCheck(head, from: peer, accessPolicy)
-    let endpoint = check.route?.resource.endpoint(for: head.method)
+    let endpoint = check.route?.group.endpoint(for: head.method)
     var identity: AuthenticationResult?
     if !check.isRejected, endpoint?.streamsBody != true {
       guard endpoint?.requirement != .open else { return nil }
@@ -79,10 +79,10 @@ extension PhotoAPI: HTTPHandler {
       }
       if head.method == .options {
         return sendOptions(
-          of: route.resource, to: head, check.rules, isForAllOrigins: accessPolicy.allowsAllOrigins(route), responder)
+          of: route.group, to: head, check.rules, isForAllOrigins: accessPolicy.allowsAllOrigins(route), responder)
       }
-      guard let endpoint = route.resource.endpoint(for: head.method) else {
-        throw .methodNotAllowed(allow: route.resource.allow)
+      guard let endpoint = route.group.endpoint(for: head.method) else {
+        throw .methodNotAllowed(allow: route.group.allow)
       }
       var caller = try accessPolicy.authorize(head, identity, endpoint.requirement, from: peer)
       // A page with read-only reach may delete its caller's own resources, but not those of other callers.
@@ -99,13 +99,13 @@ extension PhotoAPI: HTTPHandler {
   }
 
   private func sendOptions(
-    of resource: Resource, to head: RequestHead, _ rules: OriginRules.Version, isForAllOrigins: Bool,
+    of group: EndpointGroup, to head: RequestHead, _ rules: OriginRules.Version, isForAllOrigins: Bool,
     _ responder: Responder
   ) {
     let fields =
       isForAllOrigins
-      ? CORSPolicy.everyOriginOptions : rules.cors.fields(forOptions: head, on: resource) + accessPolicy.varyFields
-    Reply(responder: responder, rules: rules, commonFields: fields).send(HTTPResponse(204, [("Allow", resource.allow)]))
+      ? CORSPolicy.everyOriginOptions : rules.cors.fields(forOptions: head, on: group) + accessPolicy.varyFields
+    Reply(responder: responder, rules: rules, commonFields: fields).send(HTTPResponse(204, [("Allow", group.allow)]))
   }
 
   /// Runs the endpoint's handler. For some signed URLs, it first checks that the issuer still has access.

@@ -44,7 +44,7 @@ package final class PhotoAPI: Sendable {
   let preview: PreviewRoute
   let caching: CachingRoutes
   private let openFiles: OpenOriginals
-  let preparedOriginals: PreparedOriginals
+  let originalResponses: OriginalResponseCache
   /// Starts a full scan of the library, or one more after the running one.
   let requestScan: @Sendable () -> Void
 
@@ -112,10 +112,10 @@ package final class PhotoAPI: Sendable {
       originals: originals, overlays: OverlayCache(), openFiles: openFiles,
       removes: options.namesNeedScope ? [.places, .names] : .places, logger: logger)
     let sender = OriginalSender(files: fileReads, maximumRanges: options.maximumRanges)
-    let preparedOriginals = PreparedOriginals()
-    self.preparedOriginals = preparedOriginals
+    let originalResponses = OriginalResponseCache()
+    self.originalResponses = originalResponses
     data = DataRoute(
-      queries: queries, files: originalFiles, fetches: originalFetches, sender: sender, prepared: preparedOriginals,
+      queries: queries, files: originalFiles, fetches: originalFetches, sender: sender, responses: originalResponses,
       fullSizePhotos: FullSizePhotos(
         images: images, originals: originalFiles, renders: renders, sender: sender, limits: options.codec,
         logger: logger))
@@ -161,7 +161,7 @@ package final class PhotoAPI: Sendable {
   /// second.
   package func tick() {
     openFiles.closeIdle(now: .now)
-    preparedOriginals.tick()
+    originalResponses.tick()
     preview.previews.expire()
   }
 }

@@ -30,7 +30,7 @@ package final class ByteBudget: Sendable {
     package func grow(to wanted: Int) -> Bool {
       let more = wanted - bytes
       guard more > 0 else { return true }
-      guard budget.take(more) else { return false }
+      guard budget.reserve(more) else { return false }
       held.add(more, ordering: .relaxed)
       return true
     }
@@ -45,7 +45,7 @@ package final class ByteBudget: Sendable {
     /// Releases all of it; a second call has no effect.
     package func release() {
       let bytes = held.exchange(0, ordering: .relaxed)
-      if bytes > 0 { budget.give(back: bytes) }
+      if bytes > 0 { budget.release(bytes) }
     }
 
     deinit { release() }
@@ -69,7 +69,7 @@ package final class ByteBudget: Sendable {
 
   /// A reservation of this many bytes; `nil` if the budget is exhausted or `bytes` is negative.
   package func tryReserve(_ bytes: Int) -> Reservation? {
-    bytes >= 0 && take(bytes) ? Reservation(bytes: bytes, budget: self) : nil
+    bytes >= 0 && reserve(bytes) ? Reservation(bytes: bytes, budget: self) : nil
   }
 
   /// Calls `observer` each time memory is released, on the releasing thread. A budget without observers takes no lock.
@@ -78,7 +78,7 @@ package final class ByteBudget: Sendable {
     hasObservers.store(true, ordering: .releasing)
   }
 
-  private func take(_ bytes: Int) -> Bool {
+  private func reserve(_ bytes: Int) -> Bool {
     var current = inUse.load(ordering: .relaxed)
     while bytes <= capacityBytes - current {
       let (isDone, found) = inUse.weakCompareExchange(
@@ -92,7 +92,7 @@ package final class ByteBudget: Sendable {
     return false
   }
 
-  private func give(back bytes: Int) {
+  private func release(_ bytes: Int) {
     inUse.subtract(bytes, ordering: .relaxed)
     guard hasObservers.load(ordering: .acquiring) else { return }
     // Called without the lock: an observer may reserve and release memory.

@@ -18,7 +18,7 @@ extension DecodeRequest {
     return DecodeRequest(
       codec: .raw, samples: .rgb, codedSize: codedSize, size: region.size, tiles: [Tile(picture: [file])],
       parameters: withUnsafeBytes(of: parameters) { Array($0) },
-      priceBytes: DecodePrice.raw(workingBytes: workingBytes, payload: file.length),
-      cpuSeconds: DecodePrice.rawSeconds(codedSize))
+      priceBytes: DecodeLimits.raw(workingBytes: workingBytes, payload: file.length),
+      cpuSeconds: DecodeLimits.rawSeconds(codedSize))
   }
 }

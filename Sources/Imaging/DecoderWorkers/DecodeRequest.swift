@@ -99,8 +99,8 @@ package struct DecodeRequest: Sendable, Hashable {
     return DecodeRequest(
       codec: codec, samples: samples, codedSize: tileSize, size: tileSize, tiles: tiles, parameters: parameters,
       nalLengthBytes: nalLengthBytes,
-      priceBytes: DecodePrice.hevc(tileSize, samples, largestTile: tiles.map(\.byteCount).max() ?? 0),
-      cpuSeconds: DecodePrice.cpuSeconds(pixels: tileSize.pixelCount * tiles.count))
+      priceBytes: DecodeLimits.hevc(tileSize, samples, largestTile: tiles.map(\.byteCount).max() ?? 0),
+      cpuSeconds: DecodeLimits.cpuSeconds(pixels: tileSize.pixelCount * tiles.count))
   }
 
   /// The content of an `hvcC` (ISO/IEC 14496-15 §8.3.3.1) with these parameter sets, each in an array of its own. What
@@ -126,8 +126,8 @@ package struct DecodeRequest: Sendable, Hashable {
     let samples = Samples.planar(chroma, bitDepth: bitDepth, hasAlpha: false)
     return DecodeRequest(
       codec: .av1, samples: samples, codedSize: tileSize, size: tileSize, tiles: tiles, parameters: units,
-      priceBytes: DecodePrice.av1(tileSize, samples, largestTile: tiles.map(\.byteCount).max() ?? 0),
-      cpuSeconds: DecodePrice.cpuSeconds(pixels: tileSize.pixelCount * tiles.count))
+      priceBytes: DecodeLimits.av1(tileSize, samples, largestTile: tiles.map(\.byteCount).max() ?? 0),
+      cpuSeconds: DecodeLimits.cpuSeconds(pixels: tileSize.pixelCount * tiles.count))
   }
 
   /// Key frames of a video.
@@ -142,8 +142,8 @@ package struct DecodeRequest: Sendable, Hashable {
     return DecodeRequest(
       codec: .avcodec, samples: samples, codedSize: size, size: size, tiles: frames,
       parameters: Array(codec.utf8) + configuration,
-      priceBytes: DecodePrice.video(size, samples, largestFrame: frames.map(\.byteCount).max() ?? 0),
-      cpuSeconds: DecodePrice.cpuSeconds(pixels: size.pixelCount * frames.count))
+      priceBytes: DecodeLimits.video(size, samples, largestFrame: frames.map(\.byteCount).max() ?? 0),
+      cpuSeconds: DecodeLimits.cpuSeconds(pixels: size.pixelCount * frames.count))
   }
 
   /// A WebP picture, or one frame of an animation.
@@ -160,9 +160,9 @@ package struct DecodeRequest: Sendable, Hashable {
     let tile = Tile(picture: picture, alpha: alpha)
     return DecodeRequest(
       codec: .webp, samples: samples, codedSize: codedSize, size: size, tiles: [tile],
-      priceBytes: DecodePrice.webP(
+      priceBytes: DecodeLimits.webP(
         codedSize, size, samples, isLossless: isLossless, hasAlpha: !alpha.isEmpty, payload: tile.byteCount),
-      cpuSeconds: DecodePrice.cpuSeconds(pixels: codedSize.pixelCount))
+      cpuSeconds: DecodeLimits.cpuSeconds(pixels: codedSize.pixelCount))
   }
 }
 

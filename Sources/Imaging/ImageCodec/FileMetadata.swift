@@ -54,7 +54,7 @@ package struct FileMetadata: Sendable, Hashable {
     if let facts = header.movie {
       movie["Codec"] = .text(facts.codec)
       if facts.framesPerSecond > 0 { movie["FramesPerSecond"] = .number(facts.framesPerSecond) }
-      if let range = facts.highDynamicRange { movie["HighDynamicRange"] = .text(range.rawValue) }
+      if let format = facts.hdrFormat { movie["HighDynamicRange"] = .text(format.rawValue) }
     }
     if let identifier = header.facts.contentIdentifier { movie["ContentIdentifier"] = .text(identifier) }
     if includesLocations, let location = header.exif.location {

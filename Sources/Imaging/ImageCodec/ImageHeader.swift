@@ -160,18 +160,18 @@ package struct ImageHeader: Sendable, Hashable {
       header = try MoviePoster.header(media, in: source, at: posterTime, limits: limits)
     case .tiff:
       reader.windowBytes = ContainerLimits.windowBytes
-      let kept = KeptHead(of: source, reader)
-      let media = try MediaHeader.read(from: kept, limits: limits.headerOnly)
+      let buffered = BufferedHeadSource(of: source, reader)
+      let media = try MediaHeader.read(from: buffered, limits: limits.headerOnly)
       header =
         media.format == .tiff
         ? ImageHeader(try TIFFPage.read(&reader, limits: limits), media, limits)
-        : try ImageHeader(media, rawIn: kept, limits: limits)
+        : try ImageHeader(media, rawIn: buffered, limits: limits)
     default:
-      let kept = KeptHead(of: source, reader)
-      guard let media = try MediaHeader.readRAW(from: kept, format, limits: limits) else {
+      let buffered = BufferedHeadSource(of: source, reader)
+      guard let media = try MediaHeader.readRAW(from: buffered, format, limits: limits) else {
         throw .unsupported(MediaHeader.noun(of: source) ?? format.noun)
       }
-      header = try ImageHeader(media, rawIn: kept, limits: limits)
+      header = try ImageHeader(media, rawIn: buffered, limits: limits)
     }
     try limits.check(header.storedSize)
     try header.findGainMap(in: source, limits: limits)

@@ -15,7 +15,7 @@ package struct RenderedImage: Sendable {
   /// Whether the file has a gain map.
   package var hasGainMap = false
   /// Whether the picture itself has high dynamic range. False for one whose gain map turned out to be damaged.
-  package var isHighDynamicRange = false
+  package var isHDR = false
   /// Warnings of the codecs, and the reason why a profile was ignored; for the log.
   package let warnings: [CodecWarnings]
   /// Read, worker and decode times are those of the whole decode, even if shared; the other times are this picture's own.

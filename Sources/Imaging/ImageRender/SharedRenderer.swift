@@ -42,10 +42,10 @@ package final class SharedRenderer {
     var known: [(rows: RowFormat, colorSpace: ColorSpace, isLinear: Bool, color: OutputColor)] = []
     var colors = plan.members.map { member in
       let (rows, colorSpace, isLinear) = (member.plan.sourceRows, member.plan.colorSpace, member.plan.isLinear)
-      if member.plan.isHighDynamicRange {
-        var output = HighRangeLight.outputColor(
-          of: color, isCoded: plan.header.isCodedInHighRange, rows, transforms)
-        if isLinear { output.light = .of(color, rows, isHighDynamicRange: true) }
+      if member.plan.isHDR {
+        var output = HDRLight.outputColor(
+          of: color, isCoded: plan.header.isCodedInHDR, rows, transforms)
+        if isLinear { output.light = .of(color, rows, isHDR: true) }
         return output
       }
       if let same = known.first(where: { $0.rows == rows && $0.colorSpace == colorSpace && $0.isLinear == isLinear }) {
@@ -56,7 +56,7 @@ package final class SharedRenderer {
       known.append((rows, colorSpace, isLinear, output))
       return output
     }
-    for (i, member) in plan.members.enumerated() where member.plan.isHighDynamicRange {
+    for (i, member) in plan.members.enumerated() where member.plan.isHDR {
       guard let map = member.plan.gainMap else { continue }
       try Self.addGains(of: map, to: &colors[i], source, workers, limits, stops[i])
     }
@@ -152,8 +152,8 @@ package final class SharedRenderer {
     return RenderedImage(
       bytes: bytes, size: plan.outputSize, format: plan.format, decodedEighths: plan.eighths,
       isIncomplete: decoder.isTruncated, hasGainMap: hasGainMap,
-      isHighDynamicRange: plan.isHighDynamicRange
-        && (plan.gainMap == nil || colors[member].highRange?.gains != nil),
+      isHDR: plan.isHDR
+        && (plan.gainMap == nil || colors[member].hdrLight?.gains != nil),
       warnings: [
         decoder.warnings, output.warnings, colors[member].warnings, colors[member].gainWarning, mapWarning,
       ].compactMap(\.self),
@@ -169,9 +169,9 @@ package final class SharedRenderer {
     _ workers: (any CodedPictureDecoder)?, _ limits: CodecLimits, _ stop: StopFlag
   ) throws(CodecError) {
     // As for kept maps: gains for red, green and blue apply to the primaries of the original.
-    if map.map.isColored, color.highRange?.hasOwnPrimaries == false { return }
+    if map.map.isColored, color.hdrLight?.hasOwnPrimaries == false { return }
     do throws(CodecError) {
-      color.highRange?.gains = try map.field(source: source, workers: workers, limits: limits, stop: stop)
+      color.hdrLight?.gains = try map.field(source: source, workers: workers, limits: limits, stop: stop)
     } catch {
       // The others of the group go on without a picture that is no longer wanted.
       if stop.isRaised { return }
@@ -183,7 +183,7 @@ package final class SharedRenderer {
   /// A finished picture with its gain map; `nil` if it has none.
   private func withGainMap(_ picture: [UInt8], _ member: Int) throws(CodecError) -> [UInt8]? {
     let plan = plan.members[member].plan
-    guard let gainMap = plan.gainMap, !plan.isHighDynamicRange, let original else { return nil }
+    guard let gainMap = plan.gainMap, !plan.isHDR, let original else { return nil }
     // Gains for red, green and blue apply to the primaries of the original. A gain for all of them is right with any.
     if gainMap.map.isColored, colors[member].transform != nil { return nil }
     return try gainMap.join(

@@ -83,7 +83,7 @@ package struct RemoteScanner: Sendable {
   ) throws(RemoteScanError) -> RemoteScanProgress {
     let lock = try library { () throws(LibraryError) in try DataFolderLock.forScan(into: catalogue.dataFolder) }
     defer { lock.unlock() }
-    try source { () throws(AssetSourceError) in try catalogue.fileDays(zone: timeZone, stop: stop) }
+    try source { () throws(AssetSourceError) in try catalogue.updateLocalDays(zone: timeZone, stop: stop) }
     var merge = try RemoteMerge(self, stop)
     do throws(RemoteScanError) {
       try merge.run(onProgress)

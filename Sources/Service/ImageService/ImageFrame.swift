@@ -33,7 +33,7 @@ package struct ImageFrame: Sendable {
       bytes: frame.bytes, format: frame.format,
       result: ImageResult(
         requestID: requestID, isDegraded: frame.derivation.isSmallPreview, size: frame.size, source: .memory,
-        isHighDynamicRange: frame.isHighDynamicRange),
+        isHDR: frame.isHDR),
       timings: StageTimings(), derivation: frame.derivation, cached: frame, bytesOwner: frame.hold())
   }
 

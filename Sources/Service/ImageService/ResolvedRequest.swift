@@ -27,7 +27,7 @@ package struct ResolvedRequest: Sendable, Hashable {
     // Equal to a request for the standard range if there is no more to show: the two have one frame.
     let hasMore =
       (sized.mayKeepGainMap && asset.mayHaveGainMap)
-      || (sized.mayHaveHighDynamicRange && asset.mayHaveHighDynamicRange)
+      || (sized.mayBeHDR && asset.mayBeHDR)
     self.sized = hasMore ? sized : sized.inStandardRange
     key = RenditionKey(asset.contentVersion, self.sized)
   }
@@ -42,7 +42,7 @@ extension Asset {
 
   /// Whether the original may have high dynamic range, as far as the catalogue knows: by a gain map, or because its format
   /// can have the curves PQ and HLG.
-  package var mayHaveHighDynamicRange: Bool {
+  package var mayBeHDR: Bool {
     let standard: [SourceFormat] = [.jpeg, .gif, .bmp, .tiff, .webp]
     return mayHaveGainMap
       || (!isRAW && !standard.contains { $0.uniformTypeIdentifier == uniformTypeIdentifier })

@@ -16,11 +16,11 @@ import Synchronization
 
 package final class SharedDerivatives: SharedDerivativeStore {
   package struct Limits: Sendable, Hashable {
-    /// Writes that wait for a place; further ones are dropped.
+    /// Maximum number of writes that wait; further ones are dropped.
     package var waitingWrites = 256
-    /// Writes at a time.
+    /// Maximum number of writes at a time.
     package var writes = 2
-    /// Of one object. A longer one is neither written nor read.
+    /// Maximum length of an object. A longer one is neither written nor read.
     package var objectBytes = 4 << 20
     /// Objects that are remembered as being in the store, or as damaged there: 16 bytes each. When this memory is full, it
     /// starts again empty.
@@ -76,7 +76,7 @@ package final class SharedDerivatives: SharedDerivativeStore {
     var runningWrites = 0
     /// Hash values of names: a process needs no more.
     var known: Set<Int> = []
-    /// Those that are to be written again.
+    /// Hash values of the names of damaged objects, which are to be written again.
     var damaged: Set<Int> = []
     var missingUntil: [String: Duration] = [:]
     var counts = Counts()

@@ -9,7 +9,7 @@ import Synchronization
 enum ContainerTarget {
   static func check(_ bytes: [UInt8]) {
     checkPreviews(bytes)
-    let source = CountedSource(bytes)
+    let source = ReadCountingSource(bytes)
     let header = try? MediaHeader.read(from: source, limits: CodecLimits().headerOnly)
     precondition(source.reads <= 512, "\(source.reads) reads")
     guard let header else { return }
@@ -28,14 +28,14 @@ enum ContainerTarget {
   /// How a picture is coded that a worker decodes: all its data must be in the file, and its tiles must cover it.
   private static func coded(_ bytes: [UInt8]) {
     for time in [nil, Double(bytes.count % 100)] {
-      let source = CountedSource(bytes)
+      let source = ReadCountingSource(bytes)
       let header = try? ImageHeader.read(from: source, limits: CodecLimits(), posterTime: time)
       precondition(source.reads <= 16_384, "\(source.reads) reads")
       check(header, source, bytes)
     }
   }
 
-  private static func check(_ header: ImageHeader?, _ source: CountedSource, _ bytes: [UInt8]) {
+  private static func check(_ header: ImageHeader?, _ source: ReadCountingSource, _ bytes: [UInt8]) {
     if let header, let raw = header.raw { check(raw, of: header, bytes) }
     guard let header, let coded = header.coded else { return }
     var ranges: [ByteRange] = []
@@ -93,7 +93,7 @@ enum ContainerTarget {
   }
 
   private static func checkPreviews(_ bytes: [UInt8]) {
-    let source = CountedSource(bytes)
+    let source = ReadCountingSource(bytes)
     guard let previews = try? RAWPreviews.find(in: source, limits: PictureTarget.limits) else { return }
     var width = 0
     for preview in previews {
@@ -106,7 +106,7 @@ enum ContainerTarget {
 }
 
 /// Counts reads.
-private final class CountedSource: ByteSource {
+private final class ReadCountingSource: ByteSource {
   private let source: MemoryByteSource
   private let count = Mutex(0)
 

@@ -27,7 +27,7 @@ enum MetadataTarget {
     _ = AppleGainMap.headroom(exif: bytes[...])
     _ = AppleGainMap.headroom(xmp: bytes[...])
     for metadata in [GainMapMetadata(iso: bytes), GainMapMetadata(xmp: bytes[...])].compactMap(\.self) {
-      guard metadata.usesBaseColorSpace, !metadata.baseIsHighDynamicRange else { continue }
+      guard metadata.usesBaseColorSpace, !metadata.baseIsHDR else { continue }
       precondition(GainMapMetadata(xmp: Array(metadata.xmpPacket.utf8)[...]) == metadata, "another XMP")
       precondition(metadata.isoBlock.count <= GainMapMetadata.maximumBytes)
     }

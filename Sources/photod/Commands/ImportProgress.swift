@@ -18,7 +18,7 @@ final class ImportProgress {
 
   /// Counts the items of a source.
   func counting<Source: ImportSource>(_ source: Source) -> some ImportSource {
-    CountedSource(source: source, count: count)
+    CountingImportSource(source: source, count: count)
   }
 
   private func count() {
@@ -33,7 +33,7 @@ final class ImportProgress {
   }
 }
 
-private struct CountedSource<Source: ImportSource>: ImportSource {
+private struct CountingImportSource<Source: ImportSource>: ImportSource {
   let source: Source
   let count: () -> Void
 

@@ -96,7 +96,7 @@ struct Render: AsyncParsableCommand {
     guard bitDepth == 8 || bitDepth == 16 && request.format == .png else {
       throw ValidationError("--bit-depth must be 8, or 16 with --format png")
     }
-    guard dynamicRange != .high || request.format.carriesHighDynamicRange && colorSpace == .preserve else {
+    guard dynamicRange != .high || request.format.carriesHDR && colorSpace == .preserve else {
       throw ValidationError("--dynamic-range high needs --format avif or jxl, and --color-space preserve")
     }
     if let quality, !(1...100).contains(quality) {

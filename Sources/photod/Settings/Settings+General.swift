@@ -154,8 +154,8 @@ extension Settings {
     Setting(
       "memoryBudgetBytes", .number(\.memoryBudgetBytes, 0...(1 << 50), .bytes),
       """
-      Memory that all running renders together may hold. The cost of a render is estimated before it starts; it waits \
-      until the budget has room. A render that could never fit is refused (422). 0: 512 MiB or a quarter of the \
+      Memory that all running renders together may hold. The memory of a render is estimated before it starts; it \
+      waits until the budget has room. A render that could never fit is refused (422). 0: 512 MiB or a quarter of the \
       machine's memory, whichever is smaller.
       """,
       advice: "Raise it if very large originals are refused."),

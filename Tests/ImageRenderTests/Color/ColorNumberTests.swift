@@ -168,7 +168,7 @@ extension ColorTests {
 
   /// White of 203 cd/m², which is brighter than the middle and darker than what is brighter.
   @Test("a PNG of high dynamic range becomes sRGB", arguments: [(16, 0.5806), (18, 0.75)], ColorSpace.allCases)
-  func highDynamicRange(_ transfer: (number: UInt8, white: Double), _ colorSpace: ColorSpace) throws {
+  func hdr(_ transfer: (number: UInt8, white: Double), _ colorSpace: ColorSpace) throws {
     let white = UInt8((transfer.white * 255).rounded())
     let colors = [[white, white, white], [0, 0, 0], [255, 255, 255]].map { $0.map { UInt8($0) } }
     let file = PNGFile(.rgb(depth: 8)) { $0.chunks = [PNGChunk("cICP", [9, transfer.number, 0, 1])] }

@@ -72,12 +72,12 @@ extension AccessPolicy {
   ) throws(CredentialError) -> Grant {
     guard let signature = URLSignature(parameters) else { throw .malformed }
     guard let collection = signature.collection else {
-      guard route?.resource.signedAccess == .image else { throw .wrongResource }
+      guard route?.group.signedAccess == .image else { throw .wrongResource }
       let others = parameters.filter { !URLSignature.parameterNames.contains($0.name) }
       return try access.grant(
         signature: signature, on: URLSignature.Subject(segments: target.segments, parameters: others))
     }
-    switch route?.resource.signedAccess {
+    switch route?.group.signedAccess {
     case .album where route?["collection"] == collection: break
     case .albumAsset, .image: break
     case .album, nil: throw .wrongResource

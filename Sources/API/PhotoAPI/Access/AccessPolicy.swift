@@ -46,7 +46,7 @@ struct AccessPolicy: Sendable {
   /// Whether pages of every origin may read a resource as callers without a credential. Only if the daemon was started
   /// for such callers: otherwise every page that a user visits could read the library of a daemon on loopback.
   func allowsAllOrigins(_ route: Route?) -> Bool {
-    allowsAnonymous && !access.requiresCredential && route?.resource.allowsAllOrigins == true
+    allowsAnonymous && !access.requiresCredential && route?.group.allowsAllOrigins == true
   }
 
   /// Scheme and authority as the client sees them, such as `https://photos.example`. Empty without a host.
@@ -86,7 +86,7 @@ struct AccessPolicy: Sendable {
         detail: "Use localhost, an IP address, or a host name that is listed in the setting allowedHosts.")
     }
     let reach = Self.reach(of: head, authority, rules.cors)
-    guard reach.allows(head.method, on: route?.resource) else {
+    guard reach.allows(head.method, on: route?.group) else {
       throw Problem(
         403, "cross-site-request", "Cross-site request",
         detail: reach == .reading

@@ -12,10 +12,10 @@ struct CORSPolicy: Sendable {
     /// Everything: a page of a listed write origin, a page of the daemon's own, or no page.
     case everything
 
-    func allows(_ method: HTTPMethod, on resource: Resource?) -> Bool {
+    func allows(_ method: HTTPMethod, on group: EndpointGroup?) -> Bool {
       switch self {
       case .none: Self.safeMethods.contains(method)
-      case .reading: Self.safeMethods.contains(method) || resource?.isReading(method) ?? false
+      case .reading: Self.safeMethods.contains(method) || group?.isReading(method) ?? false
       case .everything: true
       }
     }
@@ -86,14 +86,14 @@ struct CORSPolicy: Sendable {
 
   /// The CORS fields of a response to OPTIONS. A preflight for a method that the origin may not use gets no permission
   /// fields at all: browsers do not look for POST in `Access-Control-Allow-Methods` (Fetch, CORS-preflight fetch).
-  func fields(forOptions head: RequestHead, on resource: Resource) -> [(name: String, value: String)] {
+  func fields(forOptions head: RequestHead, on group: EndpointGroup) -> [(name: String, value: String)] {
     let commonFields = fields(for: head)
     guard let wanted = head.value(of: .accessControlRequestMethod), let origin = head.value(of: .origin) else {
       return commonFields
     }
     let reach = reach(of: origin)
     guard reach != .none else { return commonFields }
-    let methods = resource.methods.filter { reach.allows($0, on: resource) }.map(\.name)
+    let methods = group.methods.filter { reach.allows($0, on: group) }.map(\.name)
     guard methods.contains(wanted) else { return Self.sameOrigin + Self.vary }
     var permission = [
       (name: "Access-Control-Allow-Methods", value: methods.joined(separator: ", ")),

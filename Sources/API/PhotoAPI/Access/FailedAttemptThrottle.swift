@@ -6,25 +6,25 @@ import Synchronization
 /// The failed attempts of all clients, guarded for use by several requests at a time. Logs each failure without the
 /// credential.
 final class FailedAttemptThrottle: Sendable {
-  private let attempts: Mutex<FailedAttempts<Peer>>
+  private let backoff: Mutex<FailureBackoff<Peer>>
   private let start = ContinuousClock.now
   private let logger: Logger
 
   init(capacity: Int, logger: Logger) {
-    attempts = Mutex(FailedAttempts(capacity: capacity))
+    backoff = Mutex(FailureBackoff(capacity: capacity))
     self.logger = logger
   }
 
   func waitSeconds(_ client: Peer) -> Int64 {
     let now = now
-    return attempts.withLock { $0.waitSeconds(client, at: now) }
+    return backoff.withLock { $0.waitSeconds(client, at: now) }
   }
 
   /// Records a failure. Returns how many seconds the client still had to wait; attempts during a wait are neither
   /// counted nor logged.
   func failed(_ client: Peer, credential: String, reason: String) -> Int64 {
     let now = now
-    let wait = attempts.withLock { $0.failed(client, at: now) }
+    let wait = backoff.withLock { $0.failed(client, at: now) }
     if wait == 0 {
       logger.notice(
         "refused", metadata: ["peer": "\(client.text)", "credential": "\(credential)", "reason": "\(reason)"])

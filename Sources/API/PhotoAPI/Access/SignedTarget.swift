@@ -20,7 +20,7 @@ package struct SignedTarget: Sendable {
     else { throw QueryReader.invalid("path", "must be a path of this daemon, percent-encoded, with its query") }
     guard !URLSignature.isPresent(in: parameters) else { throw QueryReader.invalid("path", "is signed already") }
     self.target = target
-    switch Route(target.segments)?.resource.signedAccess {
+    switch Route(target.segments)?.group.signedAccess {
     case .image:
       try Self.check(target, presets)
       collection = nil

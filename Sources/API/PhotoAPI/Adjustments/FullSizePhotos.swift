@@ -15,11 +15,11 @@ import MediaMetadata
 import PhotoModel
 
 struct FullSizePhotos: Sendable {
-  /// Higher than for a picture on a screen, because this one may be edited again.
+  /// The quality of a JPEG: higher than for a picture on a screen, because this one may be edited again.
   private static let quality = 95
-  /// Of a picture whose longest file at `quality`, with colours in full resolution, may exceed the budget of renders.
+  /// The quality of a large JPEG, whose render at ``quality`` could need more memory than the budget of renders.
   private static let largeQuality = 90
-  /// Of a render at `quality`, for each pixel. An upper estimate.
+  /// An upper estimate of the memory of a render at ``quality``, for each pixel.
   private static let renderBytes = 12
   /// Changes when the same render gets other metadata.
   private static let epoch = 1
@@ -77,7 +77,7 @@ struct FullSizePhotos: Sendable {
     let wanted = ResolvedRequest(imageRequest, for: asset)
     let headers = ImageHeaders(
       wanted, isNegotiated: false, isAutomatic: false, isVersioned: isVersioned, isPublic: false)
-    // Nothing else than a decode of the whole original gives the full size.
+    // Only a decode of the whole original gives the full size.
     var validators = headers.validators(.original)
     let form = originals.form(includesLocation: includesLocation)
     validators.entityTag = EntityTag.strong(

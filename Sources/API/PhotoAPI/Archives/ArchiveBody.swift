@@ -39,7 +39,7 @@ final class ArchiveBody: BodySource {
     /// The next byte of the archive.
     var position: Int64
     var file: (index: Int, opened: ServableOriginal)?
-    /// Of the first `hashed` bytes of the file.
+    /// The CRC of the first `hashed` bytes of the file.
     var crc = CRC32()
     var hashed: Int64 = 0
     /// The CRCs of files whose ctime is not the plan's.

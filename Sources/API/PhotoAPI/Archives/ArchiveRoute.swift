@@ -55,7 +55,7 @@ struct ArchiveRoute: Sendable {
   func send(_ wanted: ArchiveRequest, _ exchange: RoutedRequest) throws(Problem) {
     let principal = try exchange.principal
     try planner.files.checkScopes(includesLocation: wanted.includesLocation, principal)
-    guard let slot = slots.take() else { throw Problem.overloaded }
+    guard let slot = slots.acquire() else { throw Problem.overloaded }
     let end = queries.deadline
     try exchange.run(on: queries.fetches) { () throws(Problem) in
       let (listing, key) = try planner.listing(

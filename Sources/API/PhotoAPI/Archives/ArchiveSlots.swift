@@ -18,7 +18,7 @@ final class ArchiveSlots: Sendable {
   }
 
   /// `nil` if all are in use.
-  func take() -> Slot? {
+  func acquire() -> Slot? {
     let isFree = used.withLock { used in
       guard used < capacity else { return false }
       used += 1

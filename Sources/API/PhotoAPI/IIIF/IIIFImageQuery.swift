@@ -43,7 +43,7 @@ struct IIIFImageQuery: PictureQuery {
   var requestID: String? { nil }
   var parameters: [String: String] { [:] }
   var imageVersion: ImageVersion { .current }
-  /// IIIF has no parameter for it, and its clients expect the picture.
+  /// IIIF has no such parameter, and its clients expect the picture.
   var allowsNetwork: Bool { true }
   var hasAutomaticFormat: Bool { false }
   var isNegotiated: Bool { false }

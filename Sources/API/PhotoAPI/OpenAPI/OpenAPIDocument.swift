@@ -43,14 +43,14 @@ enum OpenAPIDocument {
 
   private static var paths: JSONValue {
     var paths: [String: JSONValue] = [:]
-    for resource in Resource.all {
+    for group in EndpointGroup.all {
       var item: [String: JSONValue] = [:]
-      for endpoint in resource.endpoints {
+      for endpoint in group.endpoints {
         let members = operation(of: endpoint)
         item[endpoint.method.name.lowercased()] = .object(members)
         if endpoint.method == .get { item["head"] = .object(headOperation(members, of: endpoint)) }
       }
-      paths[resource.path.text] = .object(item)
+      paths[group.path.text] = .object(item)
     }
     return .object(paths)
   }

@@ -14,7 +14,7 @@ extension DataRoute {
   func sendOriginal(
     _ resource: AssetResource, of asset: Asset, includesLocation: Bool, isDownload: Bool, isVersioned: Bool,
     _ head: RequestHead, _ reply: Reply,
-    opened: (PreparedOriginals.Answer) -> Void
+    opened: (OriginalResponseCache.Representation) -> Void
   ) throws(Problem) {
     let identity = resource.file.identity
     // Before the conditions, because the entity tag contains the ctime of the open file.
@@ -47,7 +47,7 @@ extension DataRoute {
       ("Content-Security-Policy", "sandbox; default-src 'none'; media-src 'self'; style-src 'unsafe-inline'"),
     ]
     opened(
-      PreparedOriginals.Answer(
+      OriginalResponseCache.Representation(
         original: original, slice: resource.range, type: type, fields: fields, validators: validators))
     try sender.send(original, resource.range, type: type, fields, validators, head, reply)
   }

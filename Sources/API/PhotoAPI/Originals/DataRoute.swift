@@ -17,10 +17,11 @@ struct DataRoute: Sendable {
   let fetches: OriginalFetches
   let sender: OriginalSender
   /// Answers further requests for ranges.
-  let prepared: PreparedOriginals
+  let responses: OriginalResponseCache
   let fullSizePhotos: FullSizePhotos
 
-  /// Rejects a malformed query at once; the rest runs on the lookup queue.
+  /// Answers a prepared original at once; otherwise looks up the asset on the lookup queue and opens the file on
+  /// the file queue.
   func send(_ choice: ResourceChoice, of identifier: LocalIdentifier, _ exchange: RoutedRequest) throws(Problem) {
     let caller = try exchange.authorizedCaller
     let principal = caller.principal
@@ -39,7 +40,8 @@ struct DataRoute: Sendable {
     let access = caller.credential == .signature ? nil : caller.accessClass
     let current = ResponseCache.Generation(
       asset: .library(queries.library.generation), rules: exchange.reply.rules.number)
-    if let access, let ready = prepared.answer(for: exchange.request.head, access: access, generation: current),
+    if let access,
+      let ready = responses.representation(for: exchange.request.head, access: access, generation: current),
       ready.original.source.isUntouched
     {
       return try sendPrepared(ready, exchange)
@@ -77,11 +79,11 @@ struct DataRoute: Sendable {
             resource, of: asset, includesLocation: includesLocation, isDownload: isDownload,
             // A sidecar, or the video of a live photo, can change while the pixels stay the same.
             isVersioned: contentVersion != nil && resource.hasPixels, exchange.request.head, exchange.reply
-          ) { answer in
+          ) { representation in
             // The access class does not include the scope for places, and a signed URL expires.
             guard !includesLocation, let access, sender.maximumRanges > 0 else { return }
-            prepared.store(
-              answer, commonFields: exchange.reply.commonFields, for: exchange.request.head, access: access,
+            responses.store(
+              representation, commonFields: exchange.reply.commonFields, for: exchange.request.head, access: access,
               generation: generation)
           }
         }
@@ -91,13 +93,13 @@ struct DataRoute: Sendable {
 
   /// Sends an original that an earlier request has opened: from the page cache at once, else on the queue that waits for
   /// the disk.
-  private func sendPrepared(_ answer: PreparedOriginals.Answer, _ exchange: RoutedRequest) throws(Problem) {
+  private func sendPrepared(_ cached: OriginalResponseCache.Representation, _ exchange: RoutedRequest) throws(Problem) {
     @Sendable func send() throws(Problem) {
       try sender.send(
-        answer.original, answer.slice, type: answer.type, answer.fields, answer.validators, exchange.request.head,
+        cached.original, cached.slice, type: cached.type, cached.fields, cached.validators, exchange.request.head,
         exchange.reply)
     }
-    if answer.isCached(for: exchange.request.head) { return try send() }
+    if cached.isCached(for: exchange.request.head) { return try send() }
     try exchange.run(on: sender.files) { () throws(Problem) in try send() }
   }
 

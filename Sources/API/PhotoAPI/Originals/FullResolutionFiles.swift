@@ -50,10 +50,10 @@ struct FullResolutionFiles: Sendable {
       // Without a profile, a client would take calibrated colours for sRGB.
       let hasOwnColors = header.format == .png || header.calibration == nil || header.embeddedProfile != nil
       // A render in these formats has the standard range.
-      let hasHighRange = header.calibration?.hasHighDynamicRange == true
+      let isHDR = header.calibration?.isHDR == true
       guard header.format == SourceFormat(wanted.request.format), header.orientation == .topLeft,
         header.uprightSize == wanted.asset.pixelSize, header.isWidelyDecodable, header.colorChannels <= 3, hasOwnColors,
-        !hasHighRange
+        !isHDR
       else { return nil }
     } catch {
       return nil

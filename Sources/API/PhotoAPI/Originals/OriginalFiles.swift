@@ -8,7 +8,7 @@ import PhotoModel
 /// An open file of an asset, and the overlay that removes its places, and its names where the library hides them.
 struct ServableOriginal: Sendable {
   let source: any FileByteSource
-  /// Of the whole file.
+  /// Covers the whole file, also if only a part of it is sent.
   let overlay: ByteOverlay
 }
 

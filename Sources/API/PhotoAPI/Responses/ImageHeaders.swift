@@ -169,22 +169,22 @@ struct ImageHeaders: Sendable {
   ///
   /// - Parameter derivation: how the frame would be made now.
   func headRequestFields(
-    _ form: DeliveryForm, _ derivation: Derivation, requestID: String, isHighDynamicRange: Bool = false
+    _ form: DeliveryForm, _ derivation: Derivation, requestID: String, isHDR: Bool = false
   ) -> [(name: String, value: String)] {
     guard form == .single else { return multipart(form, boundary: Boundary.make(), requestID: requestID) }
     var fields: [(name: String, value: String)] = [("Content-Type", mediaType)]
     if request.deliveryMode == .fastFormat { return fields + noStoreFields + Self.nosniff }
     let result = ImageResult(
       requestID: requestID, isDegraded: false, size: wanted.sized.outputSize, source: derivation.source,
-      isHighDynamicRange: isHighDynamicRange)
+      isHDR: isHDR)
     fields += derivation.promisesCompleteFrame ? validatorFields(derivation) + rangeFields : noStoreFields + linkFields
     fields.append(("Image-Result", resultField(result, request.format, derivation)))
     return fields + Self.nosniff
   }
 
   /// The fields of a response that is the original's own bytes, without `Content-Type`.
-  func fileFields(requestID: String, isHighDynamicRange: Bool) -> [(name: String, value: String)] {
-    headRequestFields(.single, .file, requestID: requestID, isHighDynamicRange: isHighDynamicRange)
+  func fileFields(requestID: String, isHDR: Bool) -> [(name: String, value: String)] {
+    headRequestFields(.single, .file, requestID: requestID, isHDR: isHDR)
       .filter { $0.name != "Content-Type" }
   }
 

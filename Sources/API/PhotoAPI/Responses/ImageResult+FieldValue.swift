@@ -12,7 +12,7 @@ extension ImageResult {
     members.append("cancelled=\(flag(isCancelled))")
     if isIncomplete { members.append("incomplete=?1") }
     members += ["width=\(size.width)", "height=\(size.height)", "source=\(source.rawValue)"]
-    if isHighDynamicRange { members.append("dynamic-range=high") }
+    if isHDR { members.append("dynamic-range=high") }
     return members.joined(separator: ", ")
   }
 }

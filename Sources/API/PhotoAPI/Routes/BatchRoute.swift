@@ -15,9 +15,9 @@ struct BatchRoute: Sendable {
   let images: ImageManager
   let presets: ImagePresets
   let raws: RAWOriginals
-  /// Queue that assembles responses that wait for images or for the client.
   /// The formats with an encoder in a process of its own, for clients that accept no other.
   let encoders: Set<OutputFormat>
+  /// Assembles responses that wait for images or for the client.
   let queue: WorkQueue
   let logger: Logger
 

@@ -72,12 +72,12 @@ extension CachingRoutes {
       id: id, client: client,
       move: CachingManagerRegistry.WindowMove(
         visible: visible, margin: margin ?? visible.count, options: query.preheatOptions,
-        allowsNetwork: query.allowsNetwork, smallerFormats: smallerFormats(request.head)),
+        allowsNetwork: query.allowsNetwork, upgradeFormats: upgradeFormats(request.head)),
       list: list)
   }
 
   /// The smaller formats that `Accept` lists; `nil` if it lists none, like that of most scripts.
-  private func smallerFormats(_ head: RequestHead) -> SmallerFormats? {
+  private func upgradeFormats(_ head: RequestHead) -> UpgradeFormats? {
     guard let field = head.value(of: .accept) else { return nil }
     let accept = Accept(field)
     func smaller(hasAlpha: Bool) -> OutputFormat? {
@@ -88,7 +88,7 @@ extension CachingRoutes {
         return nil
       }
     }
-    let formats = SmallerFormats(opaque: smaller(hasAlpha: false), alpha: smaller(hasAlpha: true))
+    let formats = UpgradeFormats(opaque: smaller(hasAlpha: false), alpha: smaller(hasAlpha: true))
     return formats.isEmpty ? nil : formats
   }
 

@@ -101,7 +101,7 @@ extension ImageRoute {
   /// catalogue says whether there is one.
   private func mayLoseGainMap(_ wanted: ResolvedRequest) -> Bool {
     guard wanted.request.dynamicRange == .preserve else { return false }
-    return images.cachedFrame(wanted.key)?.result.isHighDynamicRange ?? wanted.asset.mediaSubtypes.contains(.photoHDR)
+    return images.cachedFrame(wanted.key)?.result.isHDR ?? wanted.asset.mediaSubtypes.contains(.photoHDR)
   }
 
   /// Whether an upgrade of the frame runs, or has found no smaller encoding. Requests the upgrade if the frame is

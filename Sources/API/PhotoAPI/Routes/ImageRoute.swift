@@ -151,7 +151,7 @@ struct ImageRoute: Sendable {
     }
     try sender.send(
       file.opened, 0..<size, type: image.headers.mediaType,
-      image.headers.fileFields(requestID: image.context.requestID, isHighDynamicRange: file.hasGainMap),
+      image.headers.fileFields(requestID: image.context.requestID, isHDR: file.hasGainMap),
       image.headers.validators(.file), attempt.head, attempt.reply)
   }
 

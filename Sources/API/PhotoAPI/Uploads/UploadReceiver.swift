@@ -80,7 +80,7 @@ final class UploadReceiver: Sendable {
     body.read { [self] read in
       step { state throws(Problem) in
         switch read {
-        case .piece(let piece): return try self.take(piece, &state)
+        case .piece(let piece): return try self.pieceReceived(piece, &state)
         case .end: return try self.end(&state)
         case .failed(let failure): throw Problem(failure)
         }
@@ -120,7 +120,7 @@ final class UploadReceiver: Sendable {
     }
   }
 
-  private func take(_ piece: [UInt8], _ state: inout State) throws(Problem) -> HTTPResponse? {
+  private func pieceReceived(_ piece: [UInt8], _ state: inout State) throws(Problem) -> HTTPResponse? {
     state.digest?.update(piece)
     if case .json(let name, let bytes) = state.form {
       if bytes.isEmpty, piece.first != UInt8(ascii: "{") {

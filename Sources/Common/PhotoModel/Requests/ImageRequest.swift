@@ -43,7 +43,7 @@ package enum DynamicRange: String, Sendable, Hashable, CaseIterable {
   /// No gain map.
   case standard
   /// The frame itself has high dynamic range, if the original has: in ITU-R BT.2020 with the curve PQ and 10 bits. Only
-  /// in formats that carry it (``OutputFormat/carriesHighDynamicRange``).
+  /// in formats that carry it (``OutputFormat/carriesHDR``).
   case high
 }
 
@@ -81,7 +81,7 @@ package enum OutputFormat: String, Sendable, Hashable, CaseIterable {
   package var carriesAlpha: Bool { self != .jpeg }
 
   /// Whether a frame can have more than 8 bits and the curve PQ.
-  package var carriesHighDynamicRange: Bool { self == .avif || self == .jxl }
+  package var carriesHDR: Bool { self == .avif || self == .jxl }
 
   /// Whether the format has a quality.
   package var isLossy: Bool { self != .png }
@@ -163,7 +163,7 @@ package struct ImageRequest: Sendable, Hashable {
 
   /// Whether the frame has high dynamic range itself if the original has. Its colours are those of BT.2020, so none can be
   /// chosen.
-  package var mayHaveHighDynamicRange: Bool {
-    dynamicRange == .high && format.carriesHighDynamicRange && colorSpace == .preserve && tone == .color && !isAnimated
+  package var mayBeHDR: Bool {
+    dynamicRange == .high && format.carriesHDR && colorSpace == .preserve && tone == .color && !isAnimated
   }
 }

@@ -15,11 +15,11 @@ package struct ImageResult: Sendable, Hashable {
   package var size: PixelSize
   package var source: Source
   /// Whether the frame has a gain map, or is a picture of high dynamic range itself.
-  package var isHighDynamicRange: Bool
+  package var isHDR: Bool
 
   package init(
     requestID: String, isDegraded: Bool, isInCloud: Bool = false, isCancelled: Bool = false,
-    isIncomplete: Bool = false, size: PixelSize, source: Source, isHighDynamicRange: Bool = false
+    isIncomplete: Bool = false, size: PixelSize, source: Source, isHDR: Bool = false
   ) {
     self.requestID = requestID
     self.isDegraded = isDegraded
@@ -28,6 +28,6 @@ package struct ImageResult: Sendable, Hashable {
     self.isIncomplete = isIncomplete
     self.size = size
     self.source = source
-    self.isHighDynamicRange = isHighDynamicRange
+    self.isHDR = isHDR
   }
 }

@@ -49,7 +49,7 @@ package struct SizedRequest: Sendable, Hashable {
   }
 
   /// Whether the picture has high dynamic range itself if its original has, judging by the request.
-  package var mayHaveHighDynamicRange: Bool { request.mayHaveHighDynamicRange }
+  package var mayBeHDR: Bool { request.mayBeHDR }
 
   /// The same picture without a gain map, and of standard range.
   package var inStandardRange: SizedRequest {

@@ -83,5 +83,5 @@ package struct ColorCalibration: Sendable, Hashable {
 
   /// Whether brighter light is described than white. No profile can describe it to all readers, so such pictures are
   /// converted to sRGB.
-  package var hasHighDynamicRange: Bool { transfer == .perceptualQuantizer || transfer == .hybridLogGamma }
+  package var isHDR: Bool { transfer == .perceptualQuantizer || transfer == .hybridLogGamma }
 }

@@ -38,7 +38,7 @@ enum GIFHeader {
         // The packet ended at the trailer's last byte, which ends the sub-blocks just like the byte after it.
         if try reader.bytes(at: position, count: 1).first == 0 { position += 1 }
         let end = position - 1 - Int64(trailerBytes)
-        if end > packet { try header.take(xmp: packet..<end, &reader) }
+        if end > packet { try header.parse(xmp: packet..<end, &reader) }
         continue
       case 0xFF where block.count >= 14 && Self.repeats.contains(Array(block.dropFirst(3).prefix(11))):
         header.facts.isAnimated = true

@@ -4,7 +4,7 @@ import PhotoModel
 /// Reads metadata blocks, wherever a container stores them.
 extension MediaHeader {
   /// Records an XMP packet at a position in the file, and extracts the catalogue's values from it.
-  mutating func take(xmp range: Range<Int64>, _ reader: inout HeaderReader) throws(CodecError) {
+  mutating func parse(xmp range: Range<Int64>, _ reader: inout HeaderReader) throws(CodecError) {
     let range = range.clamped(to: 0..<reader.size)
     guard !range.isEmpty, !blocks.contains(where: { $0.kind == .xmp }) else { return }
     blocks.append(MetadataBlock(.xmp, ByteRange(range)))
@@ -14,7 +14,7 @@ extension MediaHeader {
   }
 
   /// Records IPTC datasets at a position in the file, and extracts the catalogue's values from them.
-  mutating func take(iptc range: Range<Int64>, _ reader: inout HeaderReader) throws(CodecError) {
+  mutating func parse(iptc range: Range<Int64>, _ reader: inout HeaderReader) throws(CodecError) {
     let range = range.clamped(to: 0..<reader.size)
     guard !range.isEmpty else { return }
     blocks.append(MetadataBlock(.iptc, ByteRange(range)))
@@ -23,8 +23,8 @@ extension MediaHeader {
         at: range.lowerBound, count: min(range.count, DescriptiveMetadata.maximumIPTCBytes)))
   }
 
-  /// Takes the metadata of a JPEG in the file, for a RAW file that has no metadata of its own.
-  mutating func take(
+  /// Copies the metadata of a JPEG in the file, for a RAW file that has no metadata of its own.
+  mutating func parse(
     metadataOf jpeg: ByteRange, in source: any ByteSource, limits: CodecLimits
   ) throws(CodecError) {
     let header = try MediaHeader.read(from: ByteSourceSlice(source, jpeg), limits: limits)
@@ -44,7 +44,7 @@ extension MediaHeader {
   /// - Parameters:
   ///   - block: starts with its TIFF header, or with the signature that precedes it in a JPEG.
   ///   - offset: the block's position in the file; `nil` if it is not in one piece.
-  mutating func take(exif block: ArraySlice<UInt8>, at offset: Int64?, length: Int) {
+  mutating func parse(exif block: ArraySlice<UInt8>, at offset: Int64?, length: Int) {
     guard exif.isEmpty else { return }
     let skipped = block.starts(with: EXIFSummary.signature) ? EXIFSummary.signature.count : 0
     let block = block.dropFirst(skipped).prefix(EXIFSummary.maximumBytes - EXIFSummary.signature.count)

@@ -90,7 +90,7 @@ package struct MediaHeader: Sendable, Hashable {
         let jpeg = try RAWPreviews.find(in: source, limits: limits.headerOnly)
           .last(where: { $0.header.metadata.date != nil })
       {
-        try header.take(metadataOf: jpeg.range, in: source, limits: limits)
+        try header.parse(metadataOf: jpeg.range, in: source, limits: limits)
       }
       return header
     case .raf: return try RAFHeader.read(&reader, source, limits: limits)
@@ -103,9 +103,9 @@ package struct MediaHeader: Sendable, Hashable {
   }
 
   /// Adds EXIF that was assembled from a container's directories, and the orientation that it contains.
-  mutating func take(_ metadata: TIFFMetadata) {
+  mutating func add(_ metadata: TIFFMetadata) {
     guard let block = metadata.block else { return }
-    take(exif: block[...], at: nil, length: block.count)
+    parse(exif: block[...], at: nil, length: block.count)
     orientation = exif.orientation
     assembledEXIF = metadata.selection == .everything ? metadata : nil
   }

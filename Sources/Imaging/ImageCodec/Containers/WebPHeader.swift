@@ -58,11 +58,11 @@ enum WebPHeader {
       case Array("EXIF".utf8):
         wanted.exif = false
         let block = try reader.bytes(at: start, count: min(Int(length), EXIFSummary.maximumBytes))
-        header.take(exif: block, at: start, length: Int(length))
+        header.parse(exif: block, at: start, length: Int(length))
         header.orientation = header.exif.orientation
       case Array("XMP ".utf8):
         wanted.xmp = false
-        try header.take(xmp: start..<start + length, &reader)
+        try header.parse(xmp: start..<start + length, &reader)
       default: break
       }
       // Chunks are padded to an even length; the padding is not part of the stated length.

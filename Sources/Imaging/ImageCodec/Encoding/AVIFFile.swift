@@ -59,7 +59,7 @@ package struct AVIFFile {
     guard let first = parts.first else { throw .encodingFailed("the AVIF encoder sent nothing") }
     self.encoding = encoding
     self.profile = profile
-    let isDeep = encoding.isHighDynamicRange
+    let isDeep = encoding.isHDR
     colors = try Item(first, isMonochrome: encoding.channels == 1, isDeep: isDeep)
     alpha = parts.count > 1 ? try Item(parts[1], isMonochrome: true, isDeep: isDeep) : nil
   }

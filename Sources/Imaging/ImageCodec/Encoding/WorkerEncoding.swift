@@ -22,7 +22,7 @@ package struct WorkerEncoding: Sendable, Hashable {
   /// Samples of a pixel in the rows: 1 gray, 3 RGB, 4 RGBA with alpha that is not multiplied.
   package let channels: Int
   /// Whether the rows have samples of 16 bits in native byte order, in BT.2020 with the curve PQ; else of 8 bits.
-  package let isHighDynamicRange: Bool
+  package let isHDR: Bool
   /// Of a picture of high dynamic range; `nil` until its rows are known.
   package var contentLight: ContentLight?
   /// 1...100, the same for every format.
@@ -35,12 +35,12 @@ package struct WorkerEncoding: Sendable, Hashable {
   /// - Parameter channels: of the picture, 1...4.
   package init(
     _ format: OutputFormat, size: PixelSize, channels: Int, quality: Int, profileBytes: Int,
-    isHighDynamicRange: Bool = false
+    isHDR: Bool = false
   ) {
     self.format = format
     self.size = size
-    self.isHighDynamicRange = isHighDynamicRange
-    let isGray = channels == 1 && format != .webp && !isHighDynamicRange
+    self.isHDR = isHDR
+    let isGray = channels == 1 && format != .webp && !isHDR
     self.channels = channels % 2 == 0 ? 4 : isGray ? 1 : 3
     self.quality = quality
     self.profileBytes = profileBytes
@@ -63,15 +63,15 @@ package struct WorkerEncoding: Sendable, Hashable {
   }
 
   /// Bytes of a pixel in the rows.
-  package var pixelBytes: Int { channels * (isHighDynamicRange ? 2 : 1) }
+  package var pixelBytes: Int { channels * (isHDR ? 2 : 1) }
 
   /// Bits of a sample in the file.
-  package var codedBits: Int { isHighDynamicRange ? 10 : 8 }
+  package var codedBits: Int { isHDR ? 10 : 8 }
 
   /// Code points of the colours (H.273): sRGB, or unspecified beside a profile, with the matrix of BT.601; or BT.2020 with
   /// PQ and its own matrix.
   package var codePoints: CodePoints {
-    if isHighDynamicRange { return CodePoints(primaries: 9, transfer: 16, matrix: 9, isFullRange: true) }
+    if isHDR { return CodePoints(primaries: 9, transfer: 16, matrix: 9, isFullRange: true) }
     return CodePoints(
       primaries: hasProfile ? 2 : 1, transfer: hasProfile ? 2 : 13, matrix: 6, isFullRange: true)
   }
@@ -82,7 +82,7 @@ package struct WorkerEncoding: Sendable, Hashable {
   package var setting: Double {
     let setting = EncoderQuality.setting(format, quality)
     // JPEG XL measures light, AV1 the values that code it.
-    guard isHighDynamicRange, format == .avif else { return setting }
+    guard isHDR, format == .avif else { return setting }
     // AV1 §7.12.2: a level is four indices of Ac_Qlookup, whose steps for small indices are the index plus 8.
     return max(1, ((4 * setting + 8) * Self.shareBelowWhite - 8) / 4)
   }
@@ -131,11 +131,11 @@ package struct WorkerEncoding: Sendable, Hashable {
       // Lists of matches.
       case .webp where channels == 4: (8 << 20, 56)
       case .webp: (8 << 20, hasLowMemory ? 5 : quality <= 82 ? 22 : quality <= 90 ? 26 : 32)
-      case .avif where isHighDynamicRange: (16 << 20, (hasFullChroma ? 77 : 49) + (channels == 4 ? 9 : 0))
+      case .avif where isHDR: (16 << 20, (hasFullChroma ? 77 : 49) + (channels == 4 ? 9 : 0))
       case .avif where channels == 3: (16 << 20, hasFullChroma ? 52 : 23)
       case .avif: (16 << 20, channels == 1 ? 30 : hasFullChroma ? 63 : 37)
       default:
-        (24 << 20, (channels == 1 ? 62 : channels == 3 ? 81 : 106) + (isHighDynamicRange ? channels * 3 : 0))
+        (24 << 20, (channels == 1 ? 62 : channels == 3 ? 81 : 106) + (isHDR ? channels * 3 : 0))
       }
     return fixed + pixels * perPixel + profileBytes * 2
   }
@@ -148,7 +148,7 @@ package struct WorkerEncoding: Sendable, Hashable {
       // Noise takes 1.1 bytes a pixel.
       case .webp where channels == 3: pixels * 7 / 4
       // It takes 0.9 at the highest quality without full chroma.
-      case .avif where channels == 3 && !hasFullChroma && !isHighDynamicRange: pixels * 2
+      case .avif where channels == 3 && !hasFullChroma && !isHDR: pixels * 2
       default: pixels * pixelBytes * 3 / 2
       }
     return (64 << 10) + bytes + profileBytes

@@ -45,7 +45,7 @@ package struct GainMap: Sendable, Hashable {
     range: ByteRange? = nil
   ) {
     guard header.colorChannels == 1 || header.colorChannels == 3, !header.hasAlpha,
-      !metadata.baseIsHighDynamicRange, metadata.usesBaseColorSpace || header.colorChannels == 1
+      !metadata.baseIsHDR, metadata.usesBaseColorSpace || header.colorChannels == 1
     else { return nil }
     var map = header
     map.embeddedProfile = nil
@@ -78,7 +78,7 @@ extension ImageHeader {
   ///
   /// - Throws: `readFailed`.
   mutating func findGainMap(in source: any ByteSource, limits: CodecLimits) throws(CodecError) {
-    guard raw == nil, displaySize == nil, colorChannels != 4, calibration?.hasHighDynamicRange != true else { return }
+    guard raw == nil, displaySize == nil, colorChannels != 4, calibration?.isHDR != true else { return }
     do throws(CodecError) {
       switch (format, coded) {
       case (.jpeg, nil): gainMap = try appendedGainMap(in: source, limits)

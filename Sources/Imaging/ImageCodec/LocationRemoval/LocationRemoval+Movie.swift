@@ -97,7 +97,7 @@ extension LocationRemoval {
         guard entries <= description.content.upperBound else { continue }
         let range = entries..<description.content.upperBound
         try timedMetadata(
-          SampleTable(boxes: boxes, entries: context.boxes(in: range), file: file), handler, &context)
+          TrackSampleTable(boxes: boxes, entries: context.boxes(in: range), file: file), handler, &context)
       }
     }
   }

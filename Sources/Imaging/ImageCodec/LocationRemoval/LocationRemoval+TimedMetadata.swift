@@ -17,7 +17,7 @@ extension LocationRemoval {
   private static let positions: Set<FourCC> = ["gpmd", "camm", "mebx", "rtmd", "djmd", "dbgi", "gps ", "RVMI", "marl"]
 
   static func timedMetadata(
-    _ table: SampleTable, _ handler: FourCC?, _ context: inout LocationRemovalContext
+    _ table: TrackSampleTable, _ handler: FourCC?, _ context: inout LocationRemovalContext
   ) throws(LocationRemovalError) {
     let types = Set(table.entries.map(\.type))
     if let handler, media.contains(handler), types.isDisjoint(with: positions) { return }

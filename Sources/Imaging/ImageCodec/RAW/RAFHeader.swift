@@ -21,7 +21,7 @@ enum RAFHeader {
       throw .malformed("a RAF file whose picture has no size", offset: nil)
     }
     var header = MediaHeader(format: .raf, storedSize: size)
-    if let jpeg { try header.take(metadataOf: jpeg.range, in: source, limits: limits) }
+    if let jpeg { try header.parse(metadataOf: jpeg.range, in: source, limits: limits) }
     return header
   }
 

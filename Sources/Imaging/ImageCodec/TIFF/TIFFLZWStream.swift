@@ -154,7 +154,8 @@ final class TIFFLZWStream: TIFFStream {
           isMalformed = true
           break
         }
-        // The string that is being added is the one before and the first byte of the current one: it may be current.
+        // Each code adds a string: the previous string and the first byte of the current one. If the current code
+        // is that of the added string, both strings begin with the same byte.
         let before = entries[previous]
         let first = code == count ? before.first : entries[code].first
         if count < Self.maximumCodes {
@@ -165,7 +166,7 @@ final class TIFFLZWStream: TIFFStream {
         var entry = entries[code]
         UnsafeMutableRawPointer(window + end).storeBytes(of: entry.head.littleEndian, as: UInt64.self)
         end += Int(entry.length)
-        // What is longer, from its last byte on.
+        // The bytes after the eighth, from the last one back: each prefix is one byte shorter.
         var place = end - 1
         while entry.length > 8 {
           window[place] = entry.last

@@ -92,7 +92,7 @@ final class AdjustingEncoder: RowEncoder {
 
   private func run(_ row: PlanarRow, from stage: Int) throws(CodecError) {
     if stage < stages.count {
-      return try stages[stage].take(row) { (row: PlanarRow) throws(CodecError) in try run(row, from: stage + 1) }
+      return try stages[stage].rowReceived(row) { (row: PlanarRow) throws(CodecError) in try run(row, from: stage + 1) }
     }
     for channel in 0..<channels {
       let plane = row + channel * size.width

@@ -12,7 +12,7 @@ protocol RowStage: AnyObject {
   typealias Emit = (PlanarRow) throws(CodecError) -> Void
 
   /// Takes the next row, which it may change. Passes on each row that is complete.
-  func take(_ row: PlanarRow, _ emit: Emit) throws(CodecError)
+  func rowReceived(_ row: PlanarRow, _ emit: Emit) throws(CodecError)
   /// Passes on the rows that waited for rows below them.
   func finish(_ emit: Emit) throws(CodecError)
 }
@@ -30,7 +30,7 @@ final class PointStage: RowStage {
     self.size = size
   }
 
-  func take(_ row: PlanarRow, _ emit: Emit) throws(CodecError) {
+  func rowReceived(_ row: PlanarRow, _ emit: Emit) throws(CodecError) {
     let width = size.width
     switch step {
     case .tables(let tables, let byRoot):
@@ -113,7 +113,7 @@ class NeighbourStage: RowStage {
   /// repeated.
   func make(_ rows: UnsafePointer<PlanarRow>, into output: PlanarRow) {}
 
-  func take(_ row: PlanarRow, _ emit: Emit) throws(CodecError) {
+  func rowReceived(_ row: PlanarRow, _ emit: Emit) throws(CodecError) {
     keep(row, as: kept(arrived))
     arrived += 1
     while made + radius < arrived, made < height { try makeNext(emit) }

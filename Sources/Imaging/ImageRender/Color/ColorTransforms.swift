@@ -17,7 +17,7 @@ struct OutputColor: Sendable {
   /// The light in which the picture is scaled; `nil` if it is scaled in its own values.
   var light: LinearLight?
   /// The light of a frame of high dynamic range; `nil` for other frames.
-  var highRange: HighRangeLight?
+  var hdrLight: HDRLight?
   /// Why an embedded profile was ignored.
   var warning: String?
   /// Why a frame of high dynamic range has not the gains of its map.
@@ -110,7 +110,7 @@ package final class ColorTransforms: Sendable {
       let bytes = try ICCProfile(calibration, for: rows.model, LCMSContext()).encoded()
       let described = try decide(
         ICCProfile(bytes, for: rows.model, LCMSContext()), bytes, rows,
-        calibration.hasHighDynamicRange ? .srgb : colorSpace)
+        calibration.isHDR ? .srgb : colorSpace)
       output.transform = described.transform
       output.profile = described.profile
     } catch {

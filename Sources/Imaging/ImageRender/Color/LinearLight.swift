@@ -22,9 +22,9 @@ final class LinearLight: Sendable {
 
   /// - Parameters:
   ///   - color: of the picture. A profile without curves, such as that of a printer, is treated as sRGB.
-  ///   - isHighDynamicRange: whether the light of PQ and HLG stays what it is.
-  static func of(_ color: SourceColor, _ rows: RowFormat, isHighDynamicRange: Bool = false) -> LinearLight {
-    if isHighDynamicRange, color.profile == nil, let transfer = color.calibration?.transfer {
+  ///   - isHDR: whether the light of PQ and HLG stays what it is.
+  static func of(_ color: SourceColor, _ rows: RowFormat, isHDR: Bool = false) -> LinearLight {
+    if isHDR, color.profile == nil, let transfer = color.calibration?.transfer {
       switch transfer {
       case .perceptualQuantizer: return LinearLight([{ BT2100.luminance(pq: $0) / BT2100.pqPeak }], rows)
       case .hybridLogGamma: return LinearLight([BT2100.sceneLight(hlg:)], rows)

@@ -4,7 +4,7 @@
 struct MatrixTransform: RowTransform {
   let source: RowFormat
   /// Light of samples, for red, green and blue.
-  private let curves: [SampleTable]
+  private let curves: [InterpolationTable]
   /// Light of the profile's primaries to that of sRGB: three rows.
   private let matrix: [Float]
 
@@ -17,7 +17,7 @@ struct MatrixTransform: RowTransform {
       let others = try ICCProfile.sRGB(.rgb, LCMSContext()).colorants
     else { return nil }
     self.source = source
-    self.curves = curves.map { SampleTable($0) }
+    self.curves = curves.map { InterpolationTable($0) }
     matrix = try ColorMatrix.from(colorants, to: others).map { Float($0) }
   }
 

@@ -12,7 +12,7 @@ extension RenderPlanner {
     let isKept =
       request.dynamicRange == .preserve && request.format == .jpeg && request.tone == .color
       && max(geometry.output.width, geometry.output.height) >= SizedRequest.minimumGainMapSide
-    let isApplied = request.mayHaveHighDynamicRange
+    let isApplied = request.mayBeHDR
     guard isKept || isApplied, geometry.edit == nil, let map = header.gainMap else { return nil }
     let size = map.header.storedSize
     let across = Double(size.width) / Double(header.storedSize.width)

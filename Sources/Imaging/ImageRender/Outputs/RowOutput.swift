@@ -59,9 +59,9 @@ final class RowOutput: RenderOutput, RowConsumer {
   private static func encoder(
     _ plan: RenderPlan, _ color: OutputColor, _ workers: (any CodedPictureDecoder)?, _ stop: StopFlag
   ) throws(CodecError) -> any RowEncoder {
-    if plan.isHighDynamicRange {
-      guard let light = color.highRange else { preconditionFailure("a frame of high dynamic range without light") }
-      return try HighRangeEncoder(plan, light, workers, stop: stop)
+    if plan.isHDR {
+      guard let light = color.hdrLight else { preconditionFailure("a frame of high dynamic range without light") }
+      return try HDREncoder(plan, light, workers, stop: stop)
     }
     guard plan.tone != .color else {
       return try encoder(plan, channels: plan.outputChannels, profile: color.profile, workers, stop)

@@ -28,10 +28,10 @@ package struct RenderPlan: Sendable, Hashable {
   let outputBits: Int
   /// The adjustments that change pixels; `nil` if there are none.
   let edit: PixelAdjustments?
-  /// The gain map that the frame keeps, or whose gains it has if it ``isHighDynamicRange``; `nil` for none.
+  /// The gain map that the frame keeps, or whose gains it has if it ``isHDR``; `nil` for none.
   package let gainMap: GainMapPlan?
   /// Whether the frame itself has high dynamic range.
-  package let isHighDynamicRange: Bool
+  package let isHDR: Bool
   let price: RenderPrice
 
   /// Peak memory of the render; an upper estimate.
@@ -95,12 +95,12 @@ extension ImageHeader {
   }
 
   /// Whether the samples have high dynamic range, judging by the header. A profile comes first.
-  var isCodedInHighRange: Bool { calibration?.hasHighDynamicRange == true && embeddedProfile == nil }
+  var isCodedInHDR: Bool { calibration?.isHDR == true && embeddedProfile == nil }
 
   /// Whether the colours may need converting, judging by the header. Unusable profiles, and profiles that equal sRGB,
   /// are detected later.
   func mayConvert(to colorSpace: ColorSpace) -> Bool {
-    colorChannels == 4 || calibration?.hasHighDynamicRange == true
+    colorChannels == 4 || calibration?.isHDR == true
       || (colorSpace == .srgb && (embeddedProfile != nil || calibration != nil))
   }
 }

@@ -32,7 +32,7 @@ extension RenderPlanner {
     // A thumbnail was scaled already, and often to 8 bits.
     guard wanted.request.resampling == .encoded, wanted.request.bitDepth == 8 else { return nil }
     // Nor has it the gain map.
-    if wanted.mayHaveHighDynamicRange, header.gainMap != nil || header.isCodedInHighRange { return nil }
+    if wanted.mayBeHDR, header.gainMap != nil || header.isCodedInHDR { return nil }
     let geometry = geometry(header, wanted, eighths: nil)
     let thumbnail = header.thumbnails.first {
       $0.storedSize.width >= Self.neededWidth(header, geometry) && $0.hasColors(of: header)

@@ -213,22 +213,22 @@ package struct RenderPlanner: Sendable {
       request.bitDepth > 8 && header.bitsPerChannel == 16 && request.format == .png && request.tone == .color
       && geometry.edit == nil
     let gainMap = bounds == nil ? gainMap(header, geometry, request) : nil
-    let isHighDynamicRange =
-      request.mayHaveHighDynamicRange && bounds == nil && geometry.edit == nil
-      && (gainMap != nil || header.isCodedInHighRange)
-    let outputBits = isDeep || isHighDynamicRange || hasDeepRows ? 16 : 8
-    let readsColors = isHighDynamicRange && (header.embeddedProfile != nil || header.calibration != nil)
+    let isHDR =
+      request.mayBeHDR && bounds == nil && geometry.edit == nil
+      && (gainMap != nil || header.isCodedInHDR)
+    let outputBits = isDeep || isHDR || hasDeepRows ? 16 : 8
+    let readsColors = isHDR && (header.embeddedProfile != nil || header.calibration != nil)
     return RenderPlan(
       header: header, region: region, storedOutput: storedOutput, orientation: geometry.orientation, eighths: eighths,
       firstScanOnly: firstScanOnly, horizontal: horizontal, vertical: vertical, planes: planes, format: request.format,
       quality: geometry.quality, jpegCoding: coding, colorSpace: colorSpace, tone: request.tone,
       isLinear: geometry.isLinear,
-      outputBits: outputBits, edit: geometry.edit, gainMap: gainMap, isHighDynamicRange: isHighDynamicRange,
+      outputBits: outputBits, edit: geometry.edit, gainMap: gainMap, isHDR: isHDR,
       price: RenderPrice(
         header, geometry, horizontal, vertical, planes, format: request.format, outputBits: outputBits,
         coding: coding,
         isConverted: isConverted || readsColors || header.mayConvert(to: colorSpace), gainMap,
-        isHighDynamicRange: isHighDynamicRange))
+        isHDR: isHDR))
   }
 
   /// The scale, in eighths, at which a picture of an exact size is decoded when its decode is not shared; 8 if the

@@ -15,7 +15,7 @@ struct RenderPrice: Sendable, Hashable {
     _ header: ImageHeader, _ geometry: RenderGeometry, _ horizontal: ResampleAxis, _ vertical: ResampleAxis,
     _ planes: [PlaneAxes],
     format: OutputFormat, outputBits: Int, coding: JPEGCoding, isConverted: Bool, _ gainMap: GainMapPlan? = nil,
-    isHighDynamicRange: Bool = false
+    isHDR: Bool = false
   ) {
     let isPlanar = !planes.isEmpty
     let decoder = header.decoderBytes(eighths: geometry.eighths, inPlanes: isPlanar && !isConverted)
@@ -35,9 +35,9 @@ struct RenderPrice: Sendable, Hashable {
     let size = geometry.finishedSize
     bytes += Self.encoderBytes(
       header, geometry, channels: channels, format: format, outputBits: outputBits, coding: coding,
-      isHighDynamicRange: isHighDynamicRange)
-    if isHighDynamicRange {
-      bytes += HighRangeEncoder.byteCount(size) + (gainMap?.fieldPeakBytes ?? 0)
+      isHDR: isHDR)
+    if isHDR {
+      bytes += HDREncoder.byteCount(size) + (gainMap?.fieldPeakBytes ?? 0)
     } else if let gainMap {
       bytes += gainMap.peakBytes(
         pictureBytes: JPEGEncoder.maximumBytes(
@@ -62,7 +62,7 @@ struct RenderPrice: Sendable, Hashable {
 
   private static func encoderBytes(
     _ header: ImageHeader, _ geometry: RenderGeometry, channels: Int, format: OutputFormat, outputBits: Int,
-    coding: JPEGCoding, isHighDynamicRange: Bool
+    coding: JPEGCoding, isHDR: Bool
   ) -> Int {
     let size = geometry.finishedSize
     switch format {
@@ -75,8 +75,8 @@ struct RenderPrice: Sendable, Hashable {
     case .webp, .avif, .jxl:
       return WorkerEncoding(
         format, size: size,
-        channels: isHighDynamicRange ? HighRangeEncoder.workerChannels(of: channels) : channels,
-        quality: geometry.quality, profileBytes: header.profileBytes, isHighDynamicRange: isHighDynamicRange
+        channels: isHDR ? HDREncoder.workerChannels(of: channels) : channels,
+        quality: geometry.quality, profileBytes: header.profileBytes, isHDR: isHDR
       ).peakBytes
     }
   }

@@ -30,7 +30,7 @@ final class WorkerEncoder: RowEncoder {
     guard longer <= limit else { throw .outputTooLarge(format, limit: limit, found: longer) }
     encoding = WorkerEncoding(
       format, size: size, channels: channels, quality: plan.quality, profileBytes: profile?.count ?? 0,
-      isHighDynamicRange: plan.isHighDynamicRange)
+      isHDR: plan.isHDR)
     self.channels = channels
     self.profile = profile
     self.workers = workers

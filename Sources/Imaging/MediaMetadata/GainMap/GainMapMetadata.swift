@@ -61,7 +61,7 @@ package struct GainMapMetadata: Sendable, Hashable {
   package let usesBaseColorSpace: Bool
 
   /// Whether the base rendition is the one of high dynamic range. Its colours can't be shown without the map.
-  package var baseIsHighDynamicRange: Bool { baseHeadroom > alternateHeadroom }
+  package var baseIsHDR: Bool { baseHeadroom > alternateHeadroom }
 
   /// `nil` for numbers that no picture has.
   ///

@@ -214,7 +214,7 @@ extension Catalogue {
   /// - Parameter zone: the library's time zone; if it differs from that of the last call, the assets are first filed
   ///   under their days in the new one.
   package func refreshMoments(zone: TimeZone, stop: StopFlag = StopFlag()) throws(AssetSourceError) {
-    try fileDays(zone: zone, stop: stop)
+    try updateLocalDays(zone: zone, stop: stop)
     var isDone = try !hasStaleMoments()
     var hasChanged = false
     // No history says so: who has lists of moments, or of their assets, must look again.

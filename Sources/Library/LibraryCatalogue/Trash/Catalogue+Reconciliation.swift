@@ -53,7 +53,7 @@ extension Catalogue {
       guard isInLibrary, try TrashRecord.find(identifier, db) == nil else { return }
       let trash = try TrashIntent.delete(identifier, rows: rows, files: files, now: now).write(db)
       var writer = try AssetWriter(db, token: token)
-      _ = try PreparedFileChanges(steps: [.delete(trash: trash)], lock: nil).commit(0, &writer)
+      _ = try PendingFileChanges(steps: [.delete(trash: trash)], lock: nil).commit(0, &writer)
       try writer.finish()
     }
   }

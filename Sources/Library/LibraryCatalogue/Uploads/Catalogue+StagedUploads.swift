@@ -95,7 +95,7 @@ extension Catalogue {
   ///
   /// - Returns: the asset. The sender may see it, even if its visibility excludes it.
   package func commitUpload(
-    _ prepared: PreparedFileChanges, for principal: Principal
+    _ prepared: PendingFileChanges, for principal: Principal
   ) throws(AssetSourceError) -> Asset {
     // A limited library is created by its first read. The change below needs its rows.
     if principal.may(.read), principal.visibility != .everything { try read(for: principal) { _, _ in } }

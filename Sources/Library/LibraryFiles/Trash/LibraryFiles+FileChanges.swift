@@ -11,8 +11,8 @@ import Primitives
 extension LibraryFiles: FileChangePreparing {
   package func prepare(
     _ changes: [FileChange], for principal: Principal
-  ) throws(FileChangeFailure) -> PreparedFileChanges {
-    if changes.isEmpty { return PreparedFileChanges(steps: [], lock: nil) }
+  ) throws(FileChangeFailure) -> PendingFileChanges {
+    if changes.isEmpty { return PendingFileChanges(steps: [], lock: nil) }
     if isReadOnly { throw FileChangeFailure(index: 0, reason: .readOnly) }
     let lock: DataFolderLock
     do throws(LibraryFilesError) {
@@ -22,7 +22,7 @@ extension LibraryFiles: FileChangePreparing {
     } catch {
       throw FileChangeFailure(index: 0, reason: error)
     }
-    var steps: [PreparedFileChanges.Step] = []
+    var steps: [PendingFileChanges.Step] = []
     do throws(FileChangeFailure) {
       // All intents are written in one transaction before the first file moves.
       let plans = try plans(changes, for: principal)
@@ -40,13 +40,13 @@ extension LibraryFiles: FileChangePreparing {
         }
       }
     } catch {
-      revert(PreparedFileChanges(steps: steps, lock: lock))
+      revert(PendingFileChanges(steps: steps, lock: lock))
       throw error
     }
-    return PreparedFileChanges(steps: steps, lock: lock)
+    return PendingFileChanges(steps: steps, lock: lock)
   }
 
-  package func revert(_ changes: PreparedFileChanges) {
+  package func revert(_ changes: PendingFileChanges) {
     defer { changes.end() }
     for step in changes.steps.reversed() {
       do throws(LibraryFilesError) {
@@ -84,8 +84,8 @@ extension LibraryFiles: FileChangePreparing {
   /// Checks every change, and writes the intents of those that move files.
   private func writeIntents(
     _ changes: [FileChange], _ plans: [Int: StagedPlan], for principal: Principal
-  ) throws(FileChangeFailure) -> [PreparedFileChanges.Step] {
-    var steps: [PreparedFileChanges.Step] = []
+  ) throws(FileChangeFailure) -> [PendingFileChanges.Step] {
+    var steps: [PendingFileChanges.Step] = []
     var intents: [(index: Int, intent: TrashIntent)] = []
     var taken = Set(plans.values.compactMap(\.destination.path))
     var deleted: Set<LocalIdentifier> = []
@@ -231,7 +231,7 @@ extension LibraryFiles: FileChangePreparing {
   ///
   /// - Parameter steps: those of earlier entries are done.
   private func change(
-    _ plan: StagedPlan, _ steps: [PreparedFileChanges.Step], for principal: Principal
+    _ plan: StagedPlan, _ steps: [PendingFileChanges.Step], for principal: Principal
   ) throws(LibraryFilesError) -> StagedUploadChange {
     let content: StagedUploadChange.Content
     switch plan.destination {
@@ -246,7 +246,7 @@ extension LibraryFiles: FileChangePreparing {
     return StagedUploadChange(upload: plan.upload, content: content, principal: principal, partner: plan.partner)
   }
 
-  private func moveFiles(of step: PreparedFileChanges.Step) throws(LibraryFilesError) {
+  private func moveFiles(of step: PendingFileChanges.Step) throws(LibraryFilesError) {
     guard let id = step.trash, let record = try record(id) else { return }
     var hasMoved = false
     for file in record.files {

@@ -25,7 +25,7 @@ extension LibraryFiles {
   package func addStaged(
     _ identifier: UploadIdentifier, for principal: Principal, now: Timestamp = LibraryFiles.now
   ) throws(LibraryFilesError) -> UploadedAsset {
-    let prepared: PreparedFileChanges
+    let prepared: PendingFileChanges
     do throws(FileChangeFailure) {
       prepared = try prepare([.createFromUpload(identifier)], for: principal)
     } catch {
@@ -70,7 +70,7 @@ extension LibraryFiles {
     return asset.map { UploadedAsset(asset: $0, isNew: outcome.isNew, isRepeated: true) }
   }
 
-  package func committed(_ changes: PreparedFileChanges) {
+  package func committed(_ changes: PendingFileChanges) {
     for step in changes.steps {
       if let upload = step.upload { forgetStaged(upload.identifier) }
     }
@@ -262,7 +262,7 @@ extension LibraryFiles {
   }
 
   /// Reverts the staged upload of a step, if it has one.
-  func recoverUpload(of step: PreparedFileChanges.Step) throws(LibraryFilesError) {
+  func recoverUpload(of step: PendingFileChanges.Step) throws(LibraryFilesError) {
     guard let identifier = step.upload?.identifier else { return }
     let found = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.stagedUpload(identifier) }
     if let found { try recover(found) }

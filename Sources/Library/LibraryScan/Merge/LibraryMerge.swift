@@ -78,7 +78,7 @@ struct LibraryMerge {
   mutating func run(_ onProgress: (ScanProgress) -> Void) throws(AssetSourceError) -> ScanOutcome {
     defer { report.end() }
     // First, because the assets that the walk writes are filed under days of this zone.
-    try scanner.catalogue.fileDays(zone: scanner.timeZone, stop: options.stop)
+    try scanner.catalogue.updateLocalDays(zone: scanner.timeZone, stop: options.stop)
     if let refusal = try refusalToWalk() { return ScanOutcome(refusal: refusal) }
     try merge(onProgress)
     try settle()

@@ -33,15 +33,15 @@ package final class HTTPObjectStore: ObjectStore {
   package func read(
     _ key: ObjectKey, _ range: ObjectRange?, of identity: ObjectIdentity, into receiver: any ObjectReceiver
   ) -> any ObjectOperation {
-    let answer: ReadAnswer
+    let read: ResumableRead
     do throws(ObjectStoreError) {
-      answer = try ReadAnswer(range, of: identity)
+      read = try ResumableRead(range, of: identity)
       guard identity.size <= origin.limits.objectBytes else { throw .limitExceeded(.objectBytes) }
     } catch {
       return fail { receiver.readEnded(.failure(error)) }
     }
-    var plan = plan(.get, address(of: key), timeout: origin.limits.retries.readTimeout) { answer.fields(after: $0) }
-    plan.accept = { head, received throws(ObjectStoreError) in try answer.accept(head, after: received) }
+    var plan = plan(.get, address(of: key), timeout: origin.limits.retries.readTimeout) { read.fields(after: $0) }
+    plan.accept = { head, received throws(ObjectStoreError) in try read.accept(head, after: received) }
     return origin.run(
       plan,
       ReadSink(receiver) { head in

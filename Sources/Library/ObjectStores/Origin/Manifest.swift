@@ -20,7 +20,7 @@ package enum Manifest {
     var page = ObjectPage()
     var keys: Set<ObjectKey> = []
     for row in rows {
-      guard let key = ObjectKey(row.path), row.size >= 0, let tag = AnswerHead.strongTag(row.etag),
+      guard let key = ObjectKey(row.path), row.size >= 0, let tag = StoreResponseHead.strongTag(row.etag),
         keys.insert(key).inserted
       else {
         page.skipped += 1

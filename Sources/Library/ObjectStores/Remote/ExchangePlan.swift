@@ -6,9 +6,9 @@ struct ExchangePlan: Sendable {
   /// has a time in it.
   var request: @Sendable (_ received: Int64) throws(ObjectStoreError) -> TransferRequest
   /// Checks the head of a 2xx answer, and returns the number of bytes that are to come; `nil`: any.
-  var accept: @Sendable (_ head: AnswerHead, _ received: Int64) throws(ObjectStoreError) -> Int64?
+  var accept: @Sendable (_ head: StoreResponseHead, _ received: Int64) throws(ObjectStoreError) -> Int64?
   /// The error of another answer, from its head and as much of its body as is read.
-  var refuse: @Sendable (_ head: AnswerHead, _ body: [UInt8]) -> ObjectStoreError
+  var refuse: @Sendable (_ head: StoreResponseHead, _ body: [UInt8]) -> ObjectStoreError
   var timeout: Duration
 }
 
@@ -16,29 +16,30 @@ struct ExchangePlan: Sendable {
 protocol ExchangeSink: AnyObject, Sendable {
   /// Whether the bytes received so far stay valid when the connection breaks. Otherwise `began` is called again.
   var canContinue: Bool { get }
-  func began(_ head: AnswerHead)
+  func began(_ head: StoreResponseHead)
   func received(_ bytes: UnsafeRawBufferPointer) -> ReceiveResult
   func ended(_ result: Result<Void, ObjectStoreError>)
 }
 
 /// Collects a document within a limit.
 final class DocumentSink: ExchangeSink {
-  private let state = Mutex<(head: AnswerHead, bytes: [UInt8], isTooLong: Bool)>((AnswerHead(), [], false))
+  private let state = Mutex<(head: StoreResponseHead, bytes: [UInt8], isTooLong: Bool)>(
+    (StoreResponseHead(), [], false))
   private let limit: Int
   private let exceeded: ObjectStoreError.Limit
-  private let completion: @Sendable (Result<(AnswerHead, [UInt8]), ObjectStoreError>) -> Void
+  private let completion: @Sendable (Result<(StoreResponseHead, [UInt8]), ObjectStoreError>) -> Void
 
   /// - Parameter exceeded: the limit that the error of a longer document names.
   init(
     limit: Int, exceeded: ObjectStoreError.Limit = .documentBytes,
-    _ completion: @escaping @Sendable (Result<(AnswerHead, [UInt8]), ObjectStoreError>) -> Void
+    _ completion: @escaping @Sendable (Result<(StoreResponseHead, [UInt8]), ObjectStoreError>) -> Void
   ) {
     (self.limit, self.exceeded, self.completion) = (limit, exceeded, completion)
   }
 
   var canContinue: Bool { false }
 
-  func began(_ head: AnswerHead) { state.withLock { $0 = (head, [], false) } }
+  func began(_ head: StoreResponseHead) { state.withLock { $0 = (head, [], false) } }
 
   func received(_ bytes: UnsafeRawBufferPointer) -> ReceiveResult {
     state.withLock { state in
@@ -62,16 +63,16 @@ final class DocumentSink: ExchangeSink {
 /// Passes a read on to its receiver, once it has checked that each answer is of the expected state.
 final class ReadSink: ExchangeSink {
   private let receiver: any ObjectReceiver
-  private let describe: @Sendable (AnswerHead) -> ObjectDescription
+  private let describe: @Sendable (StoreResponseHead) -> ObjectDescription
   private let hasBegun = Mutex(false)
 
-  init(_ receiver: any ObjectReceiver, _ describe: @escaping @Sendable (AnswerHead) -> ObjectDescription) {
+  init(_ receiver: any ObjectReceiver, _ describe: @escaping @Sendable (StoreResponseHead) -> ObjectDescription) {
     (self.receiver, self.describe) = (receiver, describe)
   }
 
   var canContinue: Bool { true }
 
-  func began(_ head: AnswerHead) {
+  func began(_ head: StoreResponseHead) {
     let isFirst = hasBegun.withLock { hasBegun in
       defer { hasBegun = true }
       return !hasBegun

@@ -14,7 +14,7 @@ final class RemoteExchange: ObjectOperation, TransferHandler, @unchecked Sendabl
 
   /// What is known of the current attempt.
   private struct Attempt {
-    var head = AnswerHead()
+    var head = StoreResponseHead()
     /// The body of an answer that is an error.
     var errorBody: [UInt8]?
     /// How many bytes are still to come; `nil`: any.
@@ -90,7 +90,7 @@ final class RemoteExchange: ObjectOperation, TransferHandler, @unchecked Sendabl
 
   // MARK: TransferHandler
 
-  func answerBegan(_ head: AnswerHead) -> Bool {
+  func answerBegan(_ head: StoreResponseHead) -> Bool {
     origin.loop.assertOnQueue()
     current.head = head
     guard (200..<300).contains(head.status) else {

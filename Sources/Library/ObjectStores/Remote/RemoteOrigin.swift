@@ -57,7 +57,7 @@ final class RemoteOrigin: Sendable {
   /// Starts an operation whose answer is a document.
   func run<Value: Sendable>(
     _ plan: ExchangePlan, _ completion: @escaping @Sendable (Result<Value, ObjectStoreError>) -> Void,
-    _ interpret: @escaping @Sendable (AnswerHead, [UInt8]) throws(ObjectStoreError) -> Value
+    _ interpret: @escaping @Sendable (StoreResponseHead, [UInt8]) throws(ObjectStoreError) -> Value
   ) -> any ObjectOperation {
     run(
       plan,

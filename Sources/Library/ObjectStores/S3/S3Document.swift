@@ -109,7 +109,7 @@ package struct S3List {
         entry.key = key
       case ["Contents", "Size"]: entry.size = Int64(value)
       case ["Contents", "LastModified"]: entry.modified = (try? RFC3339.milliseconds(value)).map { $0 / 1000 }
-      case ["Contents", "ETag"]: entry.entityTag = AnswerHead.strongTag(value)
+      case ["Contents", "ETag"]: entry.entityTag = StoreResponseHead.strongTag(value)
       case ["Contents"]:
         list.append(entry)
         entry = Entry()

@@ -38,23 +38,23 @@ package final class S3ObjectStore: ObjectStore {
   package func read(
     _ key: ObjectKey, _ range: ObjectRange?, of identity: ObjectIdentity, into receiver: any ObjectReceiver
   ) -> any ObjectOperation {
-    let answer: ReadAnswer
+    let read: ResumableRead
     do throws(ObjectStoreError) {
-      answer = try ReadAnswer(range, of: identity)
+      read = try ResumableRead(range, of: identity)
       guard identity.size <= origin.limits.objectBytes else { throw .limitExceeded(.objectBytes) }
     } catch {
       return fail { receiver.readEnded(.failure(error)) }
     }
     let fields: @Sendable (Int64) -> [(name: String, value: String)] = { received in
       // A checksum is of the whole object, and comes with a whole read only.
-      let isWhole = answer.length == answer.size && received == 0
-      return answer.fields(after: received) + (isWhole ? [("x-amz-checksum-mode", "ENABLED")] : [])
+      let isWhole = read.length == read.size && received == 0
+      return read.fields(after: received) + (isWhole ? [("x-amz-checksum-mode", "ENABLED")] : [])
     }
     guard var plan = plan(.get, key, fields: fields) else {
       return fail { receiver.readEnded(.failure(.unsupported)) }
     }
     plan.timeout = origin.limits.retries.readTimeout
-    plan.accept = { head, received throws(ObjectStoreError) in try answer.accept(head, after: received) }
+    plan.accept = { head, received throws(ObjectStoreError) in try read.accept(head, after: received) }
     return origin.run(
       plan,
       ReadSink(receiver) { head in
@@ -243,7 +243,7 @@ package final class S3ObjectStore: ObjectStore {
   }
 
   /// The SHA-256 of the whole object. One of the parts of a large upload ends in a number of parts, and is no use.
-  private static func checksum(_ head: AnswerHead) -> [UInt8]? {
+  private static func checksum(_ head: StoreResponseHead) -> [UInt8]? {
     guard head["x-amz-checksum-type"] != "COMPOSITE" else { return nil }
     return head["x-amz-checksum-sha256"].flatMap(ReprDigest.sha256(base64:))
   }

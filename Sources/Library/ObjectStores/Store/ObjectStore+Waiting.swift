@@ -4,8 +4,8 @@ import Dispatch
 import PhotoModel
 import Synchronization
 
-/// The one answer of an operation, for the thread that waits for it.
-private final class PendingAnswer<Value: Sendable>: Sendable {
+/// The one result of an operation, for the thread that waits for it.
+private final class PendingResult<Value: Sendable>: Sendable {
   private let value = Mutex<Result<Value, ObjectStoreError>?>(nil)
   private let arrived = DispatchSemaphore(value: 0)
   /// How long a raised flag may go unnoticed.
@@ -114,10 +114,10 @@ extension ObjectStore {
   private func wait<Value: Sendable>(
     _ stop: StopFlag? = nil, _ operation: (@escaping Completion<Value>) -> any ObjectOperation
   ) throws(ObjectStoreError) -> Value {
-    let answer = PendingAnswer<Value>()
-    let running = operation { answer.arrive($0) }
+    let pending = PendingResult<Value>()
+    let running = operation { pending.arrive($0) }
     return try withExtendedLifetime(running) { () throws(ObjectStoreError) in
-      try answer.wait(stop) { running.cancel() }
+      try pending.wait(stop) { running.cancel() }
     }
   }
 }

@@ -17,7 +17,7 @@ final class Transfer {
   private var fields: UnsafeMutablePointer<curl_slist>?
 
   private var sentBytes: Int64 = 0
-  private var head = AnswerHead()
+  private var head = StoreResponseHead()
   private var headerBytes = 0
   private var hasBegun = false
   private var refusedAddress = false
@@ -160,7 +160,7 @@ final class Transfer {
     let text = String(decoding: line, as: UTF8.self).trimmingEnd()
     if text.hasPrefix("HTTP/") {
       let status = text.split(separator: " ", maxSplits: 2).dropFirst().first.flatMap { Int($0) }
-      head = AnswerHead(status: status ?? 0)
+      head = StoreResponseHead(status: status ?? 0)
       return true
     }
     if text.isEmpty {

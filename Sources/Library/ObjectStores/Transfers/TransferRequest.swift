@@ -17,8 +17,8 @@ struct TransferRequest: Sendable {
   var timeout: Duration
 }
 
-/// The status line and fields of an answer.
-struct AnswerHead: Sendable, Hashable {
+/// The status and the fields of a response of a store.
+struct StoreResponseHead: Sendable, Hashable {
   var status = 0
   /// Names in lower case, values without spaces around them.
   var fields: [String: String] = [:]
@@ -44,7 +44,7 @@ struct AnswerHead: Sendable, Hashable {
 /// Receives the parts of an answer, on the loop's queue. Its calls may not wait.
 protocol TransferHandler: AnyObject, Sendable {
   /// Called once, with the final answer. `false` ends the transfer.
-  func answerBegan(_ head: AnswerHead) -> Bool
+  func answerBegan(_ head: StoreResponseHead) -> Bool
   func received(_ bytes: UnsafeRawBufferPointer) -> ReceiveResult
   /// The last call. `nil`: the answer is complete.
   func transferEnded(_ failure: ObjectStoreError?)

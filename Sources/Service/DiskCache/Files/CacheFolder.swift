@@ -50,10 +50,10 @@ struct CacheFolder: Sendable {
     guard make(root.dropLast()) else { throw .folderUnusable(code: errno) }
   }
 
-  func lock() throws(DiskFault) -> FolderLock {
+  func lock() throws(DiskFault) -> CacheFolderLock {
     let descriptor = open(path("lock"), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw .folderUnusable(code: errno) }
-    let lock = FolderLock(owning: descriptor)
+    let lock = CacheFolderLock(owning: descriptor)
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       if errno == EWOULDBLOCK { throw .folderInUse }
       throw .folderUnusable(code: errno)
@@ -288,7 +288,7 @@ struct CacheFolder: Sendable {
 
 /// The exclusive right to use the folder: one store has it while this value exists. The kernel releases it when the
 /// process ends.
-final class FolderLock: Sendable {
+final class CacheFolderLock: Sendable {
   private let descriptor: Int32
 
   init(owning descriptor: Int32) { self.descriptor = descriptor }

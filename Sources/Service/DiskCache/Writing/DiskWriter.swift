@@ -31,7 +31,7 @@ final class DiskWriter: @unchecked Sendable {
   let environment: DiskEnvironment
   private let queue = DispatchQueue(label: "photod.disk-cache", qos: .utility)
 
-  private var lock: FolderLock?
+  private var lock: CacheFolderLock?
   private var index: DiskIndex?
   private var sweep: FolderSweep?
   /// The index records that it is open.
@@ -272,7 +272,7 @@ final class DiskWriter: @unchecked Sendable {
     }
   }
 
-  /// Once: the file is tried again and again.
+  /// Logs only once, because later turns try the file again.
   private func logStuckFile(_ name: EntryName) {
     if hasLoggedStuckFile { return }
     hasLoggedStuckFile = true

@@ -35,8 +35,8 @@ package final class RenderLane: Sendable {
     var nextNumber: UInt64 = 0
     var running = 0
     var runningBackground = 0
-    /// Called once when the next entry waits for memory, unless that is background work: by the holders of memory that
-    /// can be given back.
+    /// The callback of each holder of memory that can be given back: called once, when the next entry waits for memory
+    /// and is not background work.
     var onMemoryShortage: [ObjectIdentifier: @Sendable () -> Void] = [:]
 
     /// The next entry to start.
@@ -215,9 +215,9 @@ package final class RenderLane: Sendable {
     }
   }
 
-  /// Calls `body` once, on the lane's queue, when the first entry of the queue waits for memory and is no background
-  /// work: so that memory which is not needed at once can be given back. Replaces an earlier body of the same holder
-  /// that was not called yet.
+  /// Calls `body` once, on the lane's queue, when the next entry waits for memory and is not background work: then the
+  /// holder can give back memory that it does not need at once. Replaces an earlier body of the same holder that was
+  /// not called yet.
   package func onMemoryShortage(of holder: AnyObject, _ body: @escaping @Sendable () -> Void) {
     let holder = ObjectIdentifier(holder)
     // Released after the lock.

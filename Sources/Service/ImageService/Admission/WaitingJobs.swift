@@ -7,7 +7,7 @@ struct WaitingJobs {
   let maximum: Int
   private let share: Int
   private(set) var count = 0
-  /// Of each caller; never 0.
+  /// The number of waiting jobs of each caller that has any.
   private var counts: [String: Int] = [:]
   /// Jobs within the shares of their callers.
   private var countWithinShares = 0

@@ -16,7 +16,7 @@ package final class CachedFrame: Sendable {
   package let size: PixelSize
   package let derivation: Derivation
   /// Whether the frame has a gain map, or is a picture of high dynamic range itself.
-  package let isHighDynamicRange: Bool
+  package let isHDR: Bool
   let key: RenditionKey
   private let total: ByteCounter
   private let used = Atomic<Bool>(false)
@@ -39,7 +39,7 @@ package final class CachedFrame: Sendable {
     format = frame.format
     size = frame.result.size
     derivation = frame.derivation
-    isHighDynamicRange = frame.result.isHighDynamicRange
+    isHDR = frame.result.isHDR
     self.key = key
     self.total = total
   }

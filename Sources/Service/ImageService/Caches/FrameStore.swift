@@ -57,7 +57,7 @@ package struct FrameStore: Sendable {
       bytes: entry.bytes, format: info.format,
       result: ImageResult(
         requestID: "", isDegraded: false, size: info.size, source: .disk,
-        isHighDynamicRange: info.isHighDynamicRange || info.format == .jpeg && GainMapFile.isOne(entry.bytes)),
+        isHDR: info.isHDR || info.format == .jpeg && GainMapFile.isOne(entry.bytes)),
       timings: .init(), derivation: info.derivation)
   }
 
@@ -66,7 +66,7 @@ package struct FrameStore: Sendable {
     guard !frame.derivation.isSmallPreview else { return }
     var info = StoredFrameHeader(format: frame.format, size: frame.result.size, derivation: frame.derivation)
     // A JPEG's gain map is seen in its bytes.
-    info.isHighDynamicRange = frame.result.isHighDynamicRange && frame.format != .jpeg
+    info.isHDR = frame.result.isHDR && frame.format != .jpeg
     disk?.store(frame.bytes, info: info.bytes, for: Self.diskKey(key), .frame)
   }
 
@@ -138,7 +138,7 @@ struct StoredFrameHeader {
   let size: PixelSize
   let derivation: Derivation
   /// Whether the picture itself has high dynamic range: bit 0 of the flags.
-  var isHighDynamicRange = false
+  var isHDR = false
 
   init(format: OutputFormat, size: PixelSize, derivation: Derivation) {
     self.format = format
@@ -154,7 +154,7 @@ struct StoredFrameHeader {
     guard flags <= 1, OutputFormat.allCases.indices.contains(format), Derivation.all.indices.contains(derivation) else {
       return nil
     }
-    isHighDynamicRange = flags == 1
+    isHDR = flags == 1
     self.format = OutputFormat.allCases[format]
     self.derivation = Derivation.all[derivation]
     size = PixelSize(width: number(4..<8), height: number(8..<12))
@@ -164,7 +164,7 @@ struct StoredFrameHeader {
     func bytes(_ value: Int, _ count: Int) -> [UInt8] {
       (0..<count).reversed().map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
     }
-    return bytes(isHighDynamicRange ? 1 : 0, 1) + bytes(OutputFormat.allCases.firstIndex(of: format) ?? 0, 1)
+    return bytes(isHDR ? 1 : 0, 1) + bytes(OutputFormat.allCases.firstIndex(of: format) ?? 0, 1)
       + bytes(Derivation.all.firstIndex(of: derivation) ?? 0, 2) + bytes(size.width, 4) + bytes(size.height, 4)
   }
 }

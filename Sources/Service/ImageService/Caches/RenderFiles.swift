@@ -19,9 +19,9 @@ import Synchronization
 
 package final class RenderFiles: Sendable {
   package struct Limits: Sendable, Hashable {
-    /// All files together. 0: nothing is stored.
+    /// Maximum bytes of all files together. 0: nothing is stored.
     package var capacityBytes = 2 << 30
-    /// The number of files.
+    /// Maximum number of files.
     package var files = 10_000
     /// Nothing is written when less than this is free on the file system.
     package var minimumFreeBytes: Int64 = 512 << 20
@@ -29,7 +29,7 @@ package final class RenderFiles: Sendable {
     package init() {}
   }
 
-  /// Decides on the content of a file: equal keys, equal bytes.
+  /// Identifies the content of a file: equal keys mean equal bytes.
   package struct Key: Sendable, Hashable {
     let name: String
 
@@ -43,7 +43,7 @@ package final class RenderFiles: Sendable {
     static let prefixLength = 16
     static let length = prefixLength + 64
 
-    /// The beginning of the names of all that is made of a content.
+    /// The common start of the names of all files that are made from one content.
     static func prefix(of content: String) -> String {
       String(Digest.sha256(content.utf8).hexadecimal.prefix(prefixLength))
     }
@@ -59,7 +59,7 @@ package final class RenderFiles: Sendable {
     var entries: [String: Entry] = [:]
     var bytes: Int64 = 0
     var uses: UInt64 = 0
-    /// What waits for the files that are being written, by name.
+    /// The callers that wait for files that are being written, by name.
     var writing: [String: [@Sendable () -> Void]] = [:]
     var temporaryFiles: UInt64 = 0
   }

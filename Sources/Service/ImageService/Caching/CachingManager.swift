@@ -14,13 +14,13 @@ final class CachingManager {
   /// Changed only by ``CachingManagerRegistry/update(_:_:)``, which performs the effects.
   var state: CachingState
   /// The preparations that have not ended and were not cancelled.
-  var preparations: [CachingState.PreparationID: Preparation] = [:]
+  var preparations: [CachingState.PreparationID: PreheatTask] = [:]
   /// The downloads that have not ended and were not cancelled.
   var fetches: [CachingState.FetchID: PendingFetch] = [:]
   /// The downloads that have ended and whose originals are held.
   var holds: [CachingState.FetchID: PendingFetch] = [:]
   /// The formats in which frames of the window are encoded once more.
-  var smallerFormats = SmallerFormats()
+  var upgradeFormats = UpgradeFormats()
   /// When the window's next timer fires.
   var timerDeadline: ContinuousClock.Instant?
   /// The library's change token at which the manager's assets are known to be current; `nil` if they must be looked up

@@ -93,7 +93,7 @@ extension CachingManagerRegistry {
 
   private func prepare(
     _ id: CachingState.PreparationID, _ wanted: ResolvedRequest, _ withoutOriginal: Bool, of manager: CachingManager
-  ) -> Preparation {
+  ) -> PreheatTask {
     activePreparations += 1
     let instanceID = manager.instanceID
     let managerKey = manager.key
@@ -132,15 +132,15 @@ extension CachingManagerRegistry {
   // MARK: Smaller encodings
 
   /// The formats of smaller encodings from now on. If they have changed, frames that are ready get one too.
-  func useSmallerFormats(_ formats: SmallerFormats, in manager: CachingManager) {
-    guard formats != manager.smallerFormats else { return }
-    manager.smallerFormats = formats
+  func useUpgradeFormats(_ formats: UpgradeFormats, in manager: CachingManager) {
+    guard formats != manager.upgradeFormats else { return }
+    manager.upgradeFormats = formats
     for (frame, wanted) in manager.state.readyAutomaticFrames { upgrade(frame, of: wanted, in: manager) }
   }
 
   /// Frames that leave the window before their turn are not encoded again.
   private func upgrade(_ frame: CachedFrame, of wanted: ResolvedRequest, in manager: CachingManager) {
-    upgrades?.preparedFrame(frame, of: wanted, for: manager.smallerFormats) { [cache] in
+    upgrades?.preparedFrame(frame, of: wanted, for: manager.upgradeFormats) { [cache] in
       cache.pinnedByteCount(of: wanted.key) != nil
     }
   }
@@ -153,7 +153,7 @@ extension CachingManagerRegistry {
   }
 }
 
-extension Preparation.Outcome {
+extension PreheatTask.Outcome {
   /// The frame that is in memory now.
   fileprivate var frame: CachedFrame? {
     switch self {

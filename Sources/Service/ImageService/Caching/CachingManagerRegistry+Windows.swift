@@ -12,17 +12,17 @@ extension CachingManagerRegistry {
     /// Originals in the cloud may be downloaded.
     package var allowsNetwork: Bool
     /// The formats in which the client takes smaller encodings; `nil` for those that its owner's clients have listed.
-    package var smallerFormats: SmallerFormats?
+    package var upgradeFormats: UpgradeFormats?
 
     package init(
       visible: Range<Int>, margin: Int, options: PreheatOptions, allowsNetwork: Bool = false,
-      smallerFormats: SmallerFormats? = nil
+      upgradeFormats: UpgradeFormats? = nil
     ) {
       self.visible = visible
       self.margin = margin
       self.options = options
       self.allowsNetwork = allowsNetwork
-      self.smallerFormats = smallerFormats
+      self.upgradeFormats = upgradeFormats
     }
   }
 
@@ -42,7 +42,7 @@ extension CachingManagerRegistry {
     let missing = try withManager(id, client, owner) { manager -> [Int] in
       checkForChanges()
       let now = now()
-      useSmallerFormats(move.smallerFormats ?? upgrades?.formats(of: owner.name) ?? SmallerFormats(), in: manager)
+      useUpgradeFormats(move.upgradeFormats ?? upgrades?.formats(of: owner.name) ?? UpgradeFormats(), in: manager)
       return update(manager) {
         $0.windowMoved(
           to: move.visible, margin: move.margin, move.options,

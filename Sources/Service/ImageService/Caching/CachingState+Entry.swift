@@ -33,7 +33,7 @@ extension CachingState {
     var isReducedQuality = false
     /// Its original may be downloaded.
     var allowsNetwork = false
-    /// Its original was downloaded for it: once must be enough.
+    /// Its original was downloaded for it, which is done only once.
     var hasFetched = false
     /// The download of its original, which stays on this machine as long as the entry wants it.
     var held: FetchID?

@@ -51,7 +51,7 @@ extension CachingState {
   /// A preparation has ended. Without effect if it was cancelled before.
   ///
   /// - Parameter isPinned: whether the cache keeps the prepared frame as pinned; it does not if there was no room.
-  package mutating func preparationEnded(_ id: PreparationID, _ outcome: Preparation.Outcome, isPinned: Bool) {
+  package mutating func preparationEnded(_ id: PreparationID, _ outcome: PreheatTask.Outcome, isPinned: Bool) {
     guard let entryKey = preparing.removeValue(forKey: id) else { return }
     switch outcome {
     case .alreadyInMemory(let frame) where isPinned:

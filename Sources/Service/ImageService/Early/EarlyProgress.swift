@@ -3,18 +3,18 @@ import ImageCodec
 /// The progress of a job that makes frames from an original while it is being downloaded, and the number of bytes that
 /// the next step needs. A value of ``JobTable``.
 struct EarlyProgress: Sendable {
-  /// The header of most files is within that many bytes.
+  /// The header of most files is within this many bytes.
   static let headBytes: Int64 = 64 << 10
   /// A longer header is read when the original is complete.
   static let maximumHeadBytes: Int64 = 1 << 20
   /// Bytes that are searched for the end of a scan at a time.
   static let scanStepBytes: Int64 = 64 << 10
 
-  /// The next step begins when that many bytes have been received, or all of them; `nil`: there is none.
+  /// The next step begins when this many bytes, or the whole file, have been received; `nil`: no step is left.
   private(set) var neededBytes: Int64? = headBytes
   /// A step is in the quick lane.
   var isStepping = false
-  /// Read from the bytes that had been received.
+  /// The header, once enough bytes have been received.
   private(set) var header: ImageHeader?
   var scans = JPEGScanCounter()
   /// Scans of a progressive JPEG that have the DC coefficients of all components, as far as is known.

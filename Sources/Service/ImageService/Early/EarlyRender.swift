@@ -38,7 +38,7 @@ final class EarlyRender: Sendable {
   struct Pictures {
     let shared: SharedRender
     let images: [(member: Int, image: RenderedImage)]
-    /// At least one.
+    /// Never empty.
     let verified: [VerifiedJob]
   }
 
@@ -52,16 +52,16 @@ final class EarlyRender: Sendable {
     var turn: RenderLane.Ticket?
     /// Bytes that had been received when the last turn began.
     var seenBytes: Int64 = 0
-    /// Of the whole render: from the first turn to the end.
+    /// The memory of the render, held from the first turn to the end.
     var memory: ByteBudget.Reservation?
     var images: [(member: Int, image: RenderedImage)] = []
     var verified: [VerifiedJob] = []
-    /// It ends with the turn that runs.
+    /// The render ends with the running turn.
     var isDropped = false
   }
 
   let plan: SharedPlan
-  /// As in ``SharedRender``.
+  /// Jobs and rungs, numbered as in ``SharedRender``.
   let jobs: [RenderJob]
   let rungs: [DerivativeLadder.Rung]
   let source: any ArrivingSource

@@ -6,9 +6,9 @@ import Telemetry
 /// The renders that began before their originals were complete: a few, with a part of the memory for renders. They wait for
 /// the network with their memory, so they give it back when a render needs it that could begin at once.
 final class EarlyRenders: Sendable {
-  /// At a time. 0: originals are not read before they are complete.
+  /// Maximum number of renders at a time. 0: originals are not read before they are complete.
   let limit: Int
-  /// The memory of all of them together.
+  /// Maximum memory of all of them together.
   private let maximumBytes: Int
   private let renderLane: RenderLane
   private let metrics: ImageMetrics

@@ -36,7 +36,7 @@ struct FrameAttributes: Sendable {
       bytes: image.bytes, format: image.format,
       result: ImageResult(
         requestID: "", isDegraded: isDegraded, isIncomplete: image.isIncomplete, size: image.size, source: source,
-        isHighDynamicRange: image.hasGainMap || image.isHighDynamicRange),
+        isHDR: image.hasGainMap || image.isHDR),
       timings: timings, derivation: derivation)
   }
 

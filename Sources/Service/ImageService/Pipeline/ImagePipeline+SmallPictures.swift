@@ -24,10 +24,10 @@ extension ImagePipeline {
 
   /// Delivers a degraded frame from a small source, if there is one. Returns an embedded preview that is too large for
   /// the quick lane.
-  func preview(
+  func deliverDegradedFrame(
     _ job: RenderJob, _ original: OpenedOriginal, stepBegan: ContinuousClock.Instant
   ) -> EmbeddedThumbnail? {
-    switch quickFrames.preview(of: job, original, stepBegan: stepBegan) {
+    switch quickFrames.degradedFrame(of: job, original, stepBegan: stepBegan) {
     case .frame(let frame):
       delivery.deliver(degraded: frame, job)
       return nil

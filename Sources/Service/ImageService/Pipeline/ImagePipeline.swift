@@ -101,10 +101,10 @@ package final class ImagePipeline: Sendable {
       if isOnQuickWorker { return runFirstStep(of: job) }
       let isAccepted = quickLane.submit { [self] in runFirstStep(of: job) }
       if !isAccepted { delivery.fail(job, .queueFull) }
-    case .existingJob(let job, let degraded, let needsPreview):
+    case .existingJob(let job, let degraded, let needsDegradedFrame):
       // The metric counts requests: preparations are not in it.
       if task.priority.isInteractive { metrics.taskCoalesced() }
-      taskJoined(job, task, needsPreview: needsPreview)
+      taskJoined(job, task, needsDegradedFrame: needsDegradedFrame)
       if let degraded, task.receive(degraded: degraded) { leave(task) }
     }
   }
@@ -115,7 +115,7 @@ package final class ImagePipeline: Sendable {
   @discardableResult
   func leave(_ task: ImageTask) -> Bool { delivery.leave(task) }
 
-  private func taskJoined(_ job: RenderJob, _ task: ImageTask, needsPreview: Bool) {
+  private func taskJoined(_ job: RenderJob, _ task: ImageTask, needsDegradedFrame: Bool) {
     if case (let ticket?, let priority)? = jobs.ticketAndPriority(of: job) {
       renderLane.setPriority(priority, of: ticket)
       renderLane.share(ticket, with: task.owner)
@@ -124,9 +124,9 @@ package final class ImagePipeline: Sendable {
     if let pass = tilePasses.ticket(of: job) { hasten(pass, for: job) }
     if let turn = earlyRenders.render(of: job)?.turn { hasten(turn, for: job) }
     if jobs.needsUrgentFetch(job) { fetchOriginal(of: job, isUrgent: true) }
-    guard needsPreview, let original = jobs.original(of: job) else { return }
+    guard needsDegradedFrame, let original = jobs.original(of: job) else { return }
     // The waiting tasks get their final frame in any case: if the queue is full, they only miss a degraded frame.
-    _ = quickLane.submit { [self] in _ = preview(job, original, stepBegan: now()) }
+    _ = quickLane.submit { [self] in _ = deliverDegradedFrame(job, original, stepBegan: now()) }
   }
 
   // MARK: The quick lane
@@ -172,9 +172,9 @@ package final class ImagePipeline: Sendable {
   func plan(
     _ job: RenderJob, _ original: OpenedOriginal, stepBegan began: ContinuousClock.Instant
   ) throws(ImageServiceError) {
-    let isPreviewWanted = jobs.originalOpened(job, original)
-    let largePreview = isPreviewWanted ? preview(job, original, stepBegan: began) : nil
-    // All tasks that wanted only a preview may have left by now.
+    let needsDegradedFrame = jobs.originalOpened(job, original)
+    let largePreview = needsDegradedFrame ? deliverDegradedFrame(job, original, stepBegan: began) : nil
+    // All tasks that wanted only a degraded frame may have left by now.
     if job.stop.isRaised { return }
     job.addWorkTime(began.duration(to: now()))
     if job.wanted.request.isAnimated, let plan = try renderer.animationPlan(original, job.wanted) {

@@ -95,7 +95,7 @@ struct QuickFrames: Sendable {
 
   // MARK: Degraded frames
 
-  enum Preview {
+  enum DegradedFrameResult {
     case frame(ImageFrame)
     /// An embedded preview that is too large for the quick lane.
     case needsReservation(EmbeddedThumbnail)
@@ -103,7 +103,9 @@ struct QuickFrames: Sendable {
   }
 
   /// A degraded frame from a derivative, or from the camera's embedded thumbnail.
-  func preview(of job: RenderJob, _ original: OpenedOriginal, stepBegan: ContinuousClock.Instant) -> Preview {
+  func degradedFrame(of job: RenderJob, _ original: OpenedOriginal, stepBegan: ContinuousClock.Instant)
+    -> DegradedFrameResult
+  {
     if job.stop.isRaised { return .unavailable }
     if !job.bypassesCaches, let rung = degradedRung(job),
       let frame = frame(from: rung, job, isDegraded: true, stepBegan: stepBegan).flatMap(cache.reservingMemory)
@@ -117,7 +119,7 @@ struct QuickFrames: Sendable {
     guard thumbnail.peakBytes(for: job.wantedDegraded, of: header) == 0 else { return .needsReservation(thumbnail) }
     let attributes = FrameAttributes(job, .embedded, isDegraded: true, stepBegan: stepBegan)
     return renderer.frame(thumbnail, for: job.wantedDegraded, original, attributes, stop: job.stop)
-      .flatMap(cache.reservingMemory).map(Preview.frame) ?? .unavailable
+      .flatMap(cache.reservingMemory).map(DegradedFrameResult.frame) ?? .unavailable
   }
 
   /// The longer side of the largest frame for which the camera's thumbnail is tried before a derivative. Most cameras

@@ -30,7 +30,7 @@ final class JobTable: Sendable {
     /// What is made of the original while it arrives.
     var early = EarlyProgress()
     /// Whether the search for a degraded frame has started; it is done once for each job.
-    var hasStartedPreview = false
+    var hasStartedDegradedFrame = false
     /// The best degraded frame so far, for tasks that join later.
     var degraded: ImageFrame?
 
@@ -49,9 +49,9 @@ final class JobTable: Sendable {
   /// Which degraded frame the tasks of a job want.
   enum WantedDegradedFrame {
     case nothing
-    /// They have received none yet.
+    /// The tasks have received no degraded frame yet.
     case any
-    /// They have received one of that width.
+    /// The tasks have received a degraded frame of this width.
     case wider(than: Int)
 
     func includes(_ size: PixelSize) -> Bool {
@@ -156,9 +156,9 @@ final class JobTable: Sendable {
   enum JoinResult {
     /// The job is new; the caller must start it.
     case newJob(RenderJob)
-    /// The job already existed. `degraded` is the frame that its earlier tasks have received. `needsPreview`: the
+    /// The job already existed. `degraded` is the frame that its earlier tasks have received. `needsDegradedFrame`: the
     /// original is open, and no degraded frame was searched for because no earlier task wanted one.
-    case existingJob(RenderJob, degraded: ImageFrame?, needsPreview: Bool)
+    case existingJob(RenderJob, degraded: ImageFrame?, needsDegradedFrame: Bool)
     /// The job waits for a download, and the task may not use the network: it is not in the job.
     case inCloud(degraded: ImageFrame?)
     case queueFull
@@ -170,10 +170,10 @@ final class JobTable: Sendable {
       if var record = state.records[key] {
         if record.stage == .downloading, !task.allowsNetwork { return .inCloud(degraded: record.degraded) }
         record.tasks.append(task)
-        let needsPreview = task.wantsDegraded && !record.hasStartedPreview && record.original != nil
-        if needsPreview { record.hasStartedPreview = true }
+        let needsDegradedFrame = task.wantsDegraded && !record.hasStartedDegradedFrame && record.original != nil
+        if needsDegradedFrame { record.hasStartedDegradedFrame = true }
         state.records[key] = record
-        return .existingJob(record.job, degraded: record.degraded, needsPreview: needsPreview)
+        return .existingJob(record.job, degraded: record.degraded, needsDegradedFrame: needsDegradedFrame)
       }
       guard state.waiting.hasRoom(for: task.owner) else { return .queueFull }
       let job = RenderJob(for: task)
@@ -244,10 +244,10 @@ final class JobTable: Sendable {
     state.withLock { state in
       guard var record = state.record(of: job) else { return false }
       record.original = original
-      let needsPreview = !record.hasStartedPreview && record.tasks.contains(where: \.wantsDegraded)
-      if needsPreview { record.hasStartedPreview = true }
+      let needsDegradedFrame = !record.hasStartedDegradedFrame && record.tasks.contains(where: \.wantsDegraded)
+      if needsDegradedFrame { record.hasStartedDegradedFrame = true }
       state.records[job.key] = record
-      return needsPreview
+      return needsDegradedFrame
     }
   }
 

@@ -57,7 +57,7 @@ package final class EncodingUpgrades: Sendable {
     /// Frames whose other encoding was not smaller, or can never be made.
     var refused: Set<RenditionKey> = []
     /// The formats of each owner's latest request that lists one.
-    var ownerFormats: [String: SmallerFormats] = [:]
+    var ownerFormats: [String: UpgradeFormats] = [:]
     /// Pictures whose original's own bytes have answered a request.
     var sentFiles: Set<RenditionKey> = []
     /// An upgrade runs, or the timer for the next one does.
@@ -130,10 +130,10 @@ package final class EncodingUpgrades: Sendable {
   ///
   /// - Parameter isStillWanted: asked when its turn comes.
   func preparedFrame(
-    _ frame: CachedFrame, of prepared: ResolvedRequest, for formats: SmallerFormats,
+    _ frame: CachedFrame, of prepared: ResolvedRequest, for formats: UpgradeFormats,
     isStillWanted: @escaping @Sendable () -> Bool
   ) {
-    guard !frame.isHighDynamicRange, let wanted = formats.request(inPlaceOf: prepared),
+    guard !frame.isHDR, let wanted = formats.request(inPlaceOf: prepared),
       self.formats.contains(wanted.request.format), !isMade(wanted.key)
     else { return }
     _ = request(wanted, replacing: frame, of: frame.bytes.count, isStillWanted)
@@ -150,15 +150,15 @@ package final class EncodingUpgrades: Sendable {
         state.ownerFormats = [:]
       }
       if hasAlpha {
-        state.ownerFormats[owner, default: SmallerFormats()].alpha = format
+        state.ownerFormats[owner, default: UpgradeFormats()].alpha = format
       } else {
-        state.ownerFormats[owner, default: SmallerFormats()].opaque = format
+        state.ownerFormats[owner, default: UpgradeFormats()].opaque = format
       }
     }
   }
 
   /// The formats that clients of an owner have listed.
-  func formats(of owner: String) -> SmallerFormats { state.withLock { $0.ownerFormats[owner] ?? SmallerFormats() } }
+  func formats(of owner: String) -> UpgradeFormats { state.withLock { $0.ownerFormats[owner] ?? UpgradeFormats() } }
 
   // MARK: The queue
 
@@ -209,7 +209,7 @@ package final class EncodingUpgrades: Sendable {
     }
   }
 
-  private func ended(_ upgrade: Upgrade, _ outcome: Preparation.Outcome, _ elapsed: Duration) {
+  private func ended(_ upgrade: Upgrade, _ outcome: PreheatTask.Outcome, _ elapsed: Duration) {
     let (found, isMade): (CachedFrame?, Bool) =
       switch outcome {
       case .prepared(let frame): (frame, true)
@@ -236,7 +236,7 @@ package final class EncodingUpgrades: Sendable {
   }
 }
 
-extension Preparation.Outcome {
+extension PreheatTask.Outcome {
   /// Whether another attempt to make the frame would fail too.
   fileprivate var failsAlways: Bool {
     switch self {

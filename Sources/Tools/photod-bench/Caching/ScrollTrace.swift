@@ -1,3 +1,5 @@
+import PhotoFixtures
+
 /// A scrolling trace: the first visible position at each moment.
 struct ScrollTrace: Sendable {
   enum Measurement: Sendable {

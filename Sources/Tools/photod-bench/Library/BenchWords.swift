@@ -1,3 +1,5 @@
+import PhotoFixtures
+
 /// The words of synthetic libraries: pronounceable, some much more frequent than others, as in names and keywords.
 enum BenchWords {
   /// 600 words of four to six letters.

@@ -4,6 +4,7 @@
 
 import ArgumentParser
 import Foundation
+import PhotoFixtures
 
 #if canImport(Glibc)
   import Glibc
@@ -47,14 +48,14 @@ struct ChangesBench: ParsableCommand {
       print("Change lists over HTTP, \(assets) assets; \(Machine.cores)")
       print("One fdatasync of four kilobytes on this disk: \(try Self.syncMilliseconds(folder).text(2)) ms\n")
       let names = try Self.identifiers(port)
-      let bare = try BareTransactions(rows: assets, in: folder)
+      let baseline = try SQLiteBaseline(rows: assets, in: folder)
       let table = Table(
         [
           "entries", "connections", "lists/s", "entries/s", "p50 ms", "p99 ms", "CPU ms a list",
           "SQLite alone: p50 ms", "CPU ms",
         ], labels: 0)
       for count in entries {
-        let floor = try bare.measure(count, seconds: min(seconds, 2))
+        let floor = try baseline.measure(count, seconds: min(seconds, 2))
         for connections in connections {
           let cpu = try ProcessUsage.cpuSeconds(of: server.identifier)
           let times = try measure(count, connections, names, port)

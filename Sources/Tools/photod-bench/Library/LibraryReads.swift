@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import LibraryCatalogue
+import PhotoFixtures
 import PhotoModel
 import PhotoPredicate
 

@@ -6,6 +6,7 @@ import ArgumentParser
 import Foundation
 import GRDB
 import LibraryCatalogue
+import PhotoFixtures
 import PhotoModel
 
 struct SearchBench: ParsableCommand {

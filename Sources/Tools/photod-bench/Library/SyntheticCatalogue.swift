@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import LibraryCatalogue
+import PhotoFixtures
 import PhotoModel
 
 /// A catalogue like that of a scanned library that grew over fifteen years, without the library's files: photographs of

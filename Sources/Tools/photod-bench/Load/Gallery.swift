@@ -1,3 +1,5 @@
+import PhotoFixtures
+
 /// The requests of a gallery: mostly thumbnails in two shapes, some pictures that fill a screen, and a few at full
 /// size. The same in every run.
 struct Gallery {

@@ -10,6 +10,7 @@
 
 import ArgumentParser
 import Foundation
+import PhotoFixtures
 
 struct MemoryBench: ParsableCommand {
   static let configuration = CommandConfiguration(

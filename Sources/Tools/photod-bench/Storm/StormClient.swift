@@ -1,4 +1,5 @@
 import Foundation
+import PhotoFixtures
 import PhotoModel
 
 #if canImport(Glibc)

@@ -22,9 +22,9 @@ enum CR3Header {
     }
 
     var header = MediaHeader(format: .cr3, storedSize: size)
-    header.take(metadata)
+    header.add(metadata)
     if let box = directories["THMB"] { header.thumbnail = try thumbnail(&boxes, box) }
-    if let xmpPacket { try header.take(xmp: xmpPacket, &boxes.reader) }
+    if let xmpPacket { try header.parse(xmp: xmpPacket, &boxes.reader) }
     return header
   }
 

@@ -63,8 +63,8 @@ struct HEIFItemReader {
     if let groups = tables["grpl"], try boxes.first("ster", in: groups.content) != nil {
       header.facts.subtypes.insert(.spatialMedia)
     }
-    if let location = exif.flatMap({ locations[$0] }) { try take(exif: location, &header, &boxes) }
-    if let packet = xmp.flatMap({ locations[$0]?.whole }) { try header.take(xmp: packet, &boxes.reader) }
+    if let location = exif.flatMap({ locations[$0] }) { try parse(exif: location, &header, &boxes) }
+    if let packet = xmp.flatMap({ locations[$0]?.whole }) { try header.parse(xmp: packet, &boxes.reader) }
     if let range = thumbnail.flatMap({ locations[$0]?.whole }),
       try boxes.reader.bytes(at: range.lowerBound, count: 2).elementsEqual([0xFF, 0xD8])
     {
@@ -121,7 +121,7 @@ struct HEIFItemReader {
   }
 
   /// ISO/IEC 23008-12 §A.2.1: the distance from these four bytes to the TIFF header, then the block.
-  private func take(
+  private func parse(
     exif location: HEIFItems.ItemLocation, _ header: inout MediaHeader, _ boxes: inout BoxReader
   ) throws(CodecError) {
     var bytes: [UInt8] = []
@@ -136,7 +136,7 @@ struct HEIFItemReader {
       return
     }
     let length = Int(min(location.length, Int64(Int32.max))) - start
-    header.take(exif: bytes[start...], at: location.whole.map { $0.lowerBound + Int64(start) }, length: length)
+    header.parse(exif: bytes[start...], at: location.whole.map { $0.lowerBound + Int64(start) }, length: length)
     // A thumbnail has the orientation of its EXIF block, which can differ from the item's.
     if header.exif.orientation != header.orientation { header.thumbnail = nil }
   }

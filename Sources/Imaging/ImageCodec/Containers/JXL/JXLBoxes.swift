@@ -95,10 +95,10 @@ enum JXLHeader {
     header.orientation = codestream.orientation
     header.hasAlpha = codestream.hasAlpha
     header.facts.isAnimated = codestream.isAnimated
-    if let exif = boxes.exif { try take(exif, &header, &reader) }
-    if let xmp = boxes.xmp { try header.take(xmp: xmp, &reader) }
+    if let exif = boxes.exif { try parseEXIF(exif, &header, &reader) }
+    if let xmp = boxes.xmp { try header.parse(xmp: xmp, &reader) }
     if boxes.exif == nil, let exif = boxes.compressedEXIF {
-      take(try expanded(exif, EXIFSummary.maximumBytes, &reader)[...], at: nil, length: 0, &header)
+      parseEXIF(try expanded(exif, EXIFSummary.maximumBytes, &reader)[...], at: nil, length: 0, &header)
     }
     if boxes.xmp == nil, let xmp = boxes.compressedXMP {
       let packet = try expanded(xmp, XMPPacket.maximumBytes, &reader)
@@ -117,11 +117,11 @@ enum JXLHeader {
   }
 
   /// §9.5: the distance from these four bytes to the TIFF header, then the block.
-  private static func take(
+  private static func parseEXIF(
     _ exif: Range<Int64>, _ header: inout MediaHeader, _ reader: inout HeaderReader
   ) throws(CodecError) {
     let wanted = min(Int64(EXIFSummary.maximumBytes), exif.upperBound - exif.lowerBound)
-    take(
+    parseEXIF(
       try reader.bytes(at: exif.lowerBound, count: Int(wanted)), at: exif.lowerBound,
       length: Int(clamping: exif.upperBound - exif.lowerBound), &header)
   }
@@ -129,13 +129,13 @@ enum JXLHeader {
   /// - Parameters:
   ///   - bytes: the first ones of the box.
   ///   - offset: the box's position in the file; `nil` if the file has it in another form.
-  private static func take(
+  private static func parseEXIF(
     _ bytes: ArraySlice<UInt8>, at offset: Int64?, length: Int, _ header: inout MediaHeader
   ) {
     guard bytes.count > 12 else { return }
     let start = 4 + bytes.bigEndian(at: 0, bytes: 4)
     guard start < bytes.count, TIFFBlock(bytes.dropFirst(start)) != nil else { return }
-    header.take(exif: bytes.dropFirst(start), at: offset.map { $0 + Int64(start) }, length: length - start)
+    header.parse(exif: bytes.dropFirst(start), at: offset.map { $0 + Int64(start) }, length: length - start)
     // A thumbnail has the orientation of its EXIF block, which can differ from the codestream's.
     if header.exif.orientation != header.orientation { header.thumbnail = nil }
   }

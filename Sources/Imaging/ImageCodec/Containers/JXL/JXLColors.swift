@@ -9,7 +9,7 @@ package struct JXLColors: Sendable, Hashable {
   package var primaries: ColorCalibration.Primaries? = .bt709
   package var transfer = ColorCalibration.Transfer.sRGB
   /// Whether the curve is one of high dynamic range: PQ or HLG.
-  package var isHighDynamicRange: Bool { transfer == .perceptualQuantizer || transfer == .hybridLogGamma }
+  package var isHDR: Bool { transfer == .perceptualQuantizer || transfer == .hybridLogGamma }
 
   package static let sRGB = JXLColors()
 

@@ -25,7 +25,7 @@ package struct JXLPicture: Sendable, Hashable {
   /// The colours that a decoder converts to; `nil` if it does not convert them. Pictures of high dynamic range keep
   /// their curve, which is converted as in other formats.
   package var convertedColors: Colors? {
-    guard header.isXYB, !header.colors.isHighDynamicRange else { return nil }
+    guard header.isXYB, !header.colors.isHDR else { return nil }
     guard let primaries = header.colors.primaries else { return header.isGray ? .sRGB : .displayP3 }
     return ColorCalibration(transfer: .sRGB, primaries: primaries).isSRGB || header.isGray
       ? .sRGB : primaries == .displayP3 ? .displayP3 : .bt2020

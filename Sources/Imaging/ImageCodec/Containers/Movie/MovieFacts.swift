@@ -1,7 +1,7 @@
 /// How a movie's frames are stored, for people: nothing is decoded by it.
 package struct MovieFacts: Sendable, Hashable {
-  /// A range of brightness beyond that of ordinary screens.
-  package enum HighDynamicRange: String, Sendable, Hashable {
+  /// How a range of brightness beyond that of ordinary screens is stored.
+  package enum HDRFormat: String, Sendable, Hashable {
     case perceptualQuantizer = "PQ"
     case hybridLogGamma = "HLG"
     case dolbyVision = "Dolby Vision"
@@ -11,7 +11,7 @@ package struct MovieFacts: Sendable, Hashable {
   package var codec: String
   /// 0 if not stated.
   package var framesPerSecond: Double
-  package var highDynamicRange: HighDynamicRange?
+  package var hdrFormat: HDRFormat?
 
   /// - Parameter description: the track's `stsd` (ISO/IEC 14496-12 §8.5.2).
   /// - Returns: `nil` if it has no entry.
@@ -23,11 +23,11 @@ package struct MovieFacts: Sendable, Hashable {
     position = entry.content.lowerBound + Int64(MovieSampleEntry.fieldBytes)
     while let box = try boxes.next(&position, before: entry.content.upperBound) {
       switch box.type {
-      case "dvcC", "dvvC", "dvwC": highDynamicRange = .dolbyVision
-      case "colr" where highDynamicRange == nil:
+      case "dvcC", "dvvC", "dvwC": hdrFormat = .dolbyVision
+      case "colr" where hdrFormat == nil:
         switch try MovieSampleEntry.colors(boxes.fields(of: box, atMost: 11))?.transfer {
-        case 16: highDynamicRange = .perceptualQuantizer
-        case 18: highDynamicRange = .hybridLogGamma
+        case 16: hdrFormat = .perceptualQuantizer
+        case 18: hdrFormat = .hybridLogGamma
         default: break
         }
       default: break

@@ -39,7 +39,7 @@ enum MovieHeader {
     header.exif.location = metadata.location
     header.facts.contentIdentifier = metadata.contentIdentifier
     header.thumbnail = metadata.coverArt.map { ByteRange($0) }
-    if let packet = metadata.xmp ?? xmpPacket { try header.take(xmp: packet, &boxes.reader) }
+    if let packet = metadata.xmp ?? xmpPacket { try header.parse(xmp: packet, &boxes.reader) }
     return header
   }
 

@@ -43,10 +43,10 @@ enum TIFFHeader {
       format: format,
       storedSize: crop.count == 2 ? PixelSize(width: crop[0], height: crop[1]) : developed(stored, claimed, format))
     header.isLinearSensor = interpretation == linearInterpretation
-    header.take(metadata)
+    header.add(metadata)
     header.hasAlpha = try hasAlpha(shown, interpretation, in: file, &reader)
-    if let iptc = first[.iptc]?.value { try header.take(iptc: iptc, &reader) }
-    if let xmp = first[.xmp]?.value { try header.take(xmp: xmp, &reader) }
+    if let iptc = first[.iptc]?.value { try header.parse(iptc: iptc, &reader) }
+    if let xmp = first[.xmp]?.value { try header.parse(xmp: xmp, &reader) }
     var candidates = ([first] + children).filter { $0.offset != shown.offset }
     if format != .tiff, let second = try file.directory(at: first.next, &reader) { candidates.append(second) }
     header.thumbnail = try thumbnail(candidates, in: file, &reader)

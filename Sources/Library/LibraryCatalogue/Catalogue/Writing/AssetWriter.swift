@@ -45,7 +45,7 @@ struct AssetWriter {
     now =
       try Int64.fetchOne(db.cachedStatement(sql: "SELECT changeDate FROM library WHERE id = 0"))
       ?? Int64(Date().timeIntervalSince1970 * 1000)
-    calendar = try DayFiling.calendar(db)
+    calendar = try LocalDayUpdate.calendar(db)
     renderableTypes = try Catalogue.renderableTypes(db)
     bursts = BurstWriter(db, token: token)
   }

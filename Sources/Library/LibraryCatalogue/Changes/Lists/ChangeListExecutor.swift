@@ -89,11 +89,11 @@ package struct ChangeListExecutor: Sendable {
   /// Moves the files that the list affects.
   private func prepare(
     _ requests: [ChangeRequest], _ principal: Principal
-  ) throws(ChangeListError) -> PreparedFileChanges {
+  ) throws(ChangeListError) -> PendingFileChanges {
     let changes = requests.enumerated().compactMap { index, request in
       request.action.fileChange.map { (index: index, change: $0) }
     }
-    if changes.isEmpty { return PreparedFileChanges(steps: [], lock: nil) }
+    if changes.isEmpty { return PendingFileChanges(steps: [], lock: nil) }
     do throws(FileChangeFailure) {
       return try files.prepare(changes.map(\.change), for: principal)
     } catch {
@@ -102,7 +102,7 @@ package struct ChangeListExecutor: Sendable {
   }
 
   private func write(
-    _ requests: [ChangeRequest], _ prepared: PreparedFileChanges, _ principal: Principal, _ db: Database,
+    _ requests: [ChangeRequest], _ prepared: PendingFileChanges, _ principal: Principal, _ db: Database,
     _ token: Int64
   ) throws(ChangeListError) -> ChangeOutcome {
     do {

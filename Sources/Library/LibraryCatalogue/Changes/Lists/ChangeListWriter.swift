@@ -8,7 +8,7 @@ import Primitives
 struct ChangeListWriter {
   let targets: ChangeTargetResolver
   let limits: ChangeLimits
-  let prepared: PreparedFileChanges
+  let prepared: PendingFileChanges
   var assets: AssetWriter
   let token: Int64
   private(set) var created: [String: LocalIdentifier] = [:]
@@ -25,7 +25,7 @@ struct ChangeListWriter {
   var db: Database { targets.db }
 
   init(
-    targets: ChangeTargetResolver, limits: ChangeLimits, prepared: PreparedFileChanges, assets: AssetWriter,
+    targets: ChangeTargetResolver, limits: ChangeLimits, prepared: PendingFileChanges, assets: AssetWriter,
     token: Int64
   ) {
     self.targets = targets

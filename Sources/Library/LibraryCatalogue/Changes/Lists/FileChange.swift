@@ -55,14 +55,14 @@ package protocol FileChangePreparing: Sendable {
   /// - Parameter principal: assets that it may not see do not exist.
   func prepare(
     _ changes: [FileChange], for principal: Principal
-  ) throws(FileChangeFailure) -> PreparedFileChanges
+  ) throws(FileChangeFailure) -> PendingFileChanges
 
   /// Moves the files of prepared but uncommitted changes back, and ends the changes.
-  func revert(_ changes: PreparedFileChanges)
+  func revert(_ changes: PendingFileChanges)
 
   /// Removes the files that committed changes have left over, and has moments recomputed that the commit left stale. Call
   /// after the commit, before `end()`.
-  func committed(_ changes: PreparedFileChanges)
+  func committed(_ changes: PendingFileChanges)
 
   /// Remembers that a limited principal made an asset that it does not see. Call after the commit.
   func noteUpload(_ asset: LocalIdentifier, by principal: Principal)
@@ -71,10 +71,10 @@ package protocol FileChangePreparing: Sendable {
   func isUpload(_ asset: LocalIdentifier, of principal: Principal) -> Bool
 }
 
-/// Prepared changes: the files are moved, the assets are not changed yet. End with ``FileChangePreparing/revert(_:)``,
-/// or with `end()` after the commit of the transaction that committed every change. Until then no other caller can move
-/// files.
-package struct PreparedFileChanges: Sendable {
+/// Prepared changes that are not committed: the files are moved, the assets are not changed yet. End with
+/// ``FileChangePreparing/revert(_:)``, or with `end()` after the commit of the transaction that committed every change.
+/// Until then no other caller can move files.
+package struct PendingFileChanges: Sendable {
   package enum Step: Sendable {
     /// The row of the intent.
     case delete(trash: Int64)

@@ -1,9 +1,10 @@
 import Foundation
 import GRDB
+import PhotoFixtures
 
 /// The time that SQLite itself needs to change rows of one table durably: a transaction as in the catalogue (WAL,
 /// synchronous=FULL), without indexes, triggers and readers. It is the lower limit for change lists.
-final class BareTransactions {
+final class SQLiteBaseline {
   private static let rowBytes = 400
 
   private let queue: DatabaseQueue

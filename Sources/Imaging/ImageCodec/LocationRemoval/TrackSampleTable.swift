@@ -2,7 +2,7 @@ import MediaMetadata
 import PhotoModel
 
 /// Where the samples of a track are (ISO/IEC 14496-12 §8.7), and the kinds of its samples.
-struct SampleTable {
+struct TrackSampleTable {
   /// The boxes of the sample table.
   let boxes: [PlacedBox]
   /// The entries of the sample description.

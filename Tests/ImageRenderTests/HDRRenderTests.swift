@@ -9,7 +9,7 @@ import Testing
 
 /// Frames that have high dynamic range themselves. What the encoder gets is compared with the formulas of the standards.
 @Suite("Frames of high dynamic range")
-struct HighRangeTests {
+struct HDRRenderTests {
   static func request(_ width: Int, _ height: Int, _ format: OutputFormat = .avif) -> ImageRequest {
     var request = ImageRequest(targetSize: .size(PixelSize(width: width, height: height)), format: format)
     request.dynamicRange = .high
@@ -117,7 +117,7 @@ struct HighRangeTests {
     let map = try #require(Pixels.decoded(Array(encoded[try Self.mapStart(encoded)...]))).pixels
     let (image, capture) = try Self.frame(encoded, Self.request(160, 120))
     let found = try #require(capture)
-    #expect(image.isHighDynamicRange && !image.hasGainMap && image.format == .avif && found.encoding.channels == 3)
+    #expect(image.isHDR && !image.hasGainMap && image.format == .avif && found.encoding.channels == 3)
     func light(_ x: Int, _ y: Int) -> [Double] {
       let place = y * 160 + x
       let linear = (0..<3).map { c -> Double in
@@ -151,7 +151,7 @@ struct HighRangeTests {
       map: UltraHDRFile.glow(width: 40, height: 30))
     let (image, capture) = try Self.frame(file.encoded, Self.request(160, 120))
     let found = try #require(capture)
-    #expect(image.isHighDynamicRange && found.encoding.channels == 3)
+    #expect(image.isHDR && found.encoding.channels == 3)
     var isGray = true
     for i in stride(from: 0, to: found.samples.count, by: 3) {
       isGray = isGray && found.samples[i] == found.samples[i + 1] && found.samples[i] == found.samples[i + 2]
@@ -197,7 +197,7 @@ struct HighRangeTests {
     damaged.replaceSubrange(middle..<middle + 2, with: [0xFF, 0xD9])
     let (image, capture) = try Self.frame(damaged, Self.request(100, 100))
     let cut = try #require(capture)
-    #expect(!image.isHighDynamicRange && cut.encoding.isHighDynamicRange)
+    #expect(!image.isHDR && cut.encoding.isHDR)
     #expect(Double(cut.samples.max() ?? 0) < white + 300)
   }
 
@@ -225,7 +225,7 @@ struct HighRangeTests {
     let file = Self.deep([9, 16], channels: channels, Self.ramp)
     let (image, capture) = try Self.frame(file, Self.request(64, 48, .jxl))
     let found = try #require(capture)
-    #expect(image.isHighDynamicRange && found.encoding.channels == channels)
+    #expect(image.isHDR && found.encoding.channels == channels)
     var most = 0.0
     for y in 0..<48 {
       for x in 0..<64 {
@@ -293,7 +293,7 @@ struct HighRangeTests {
     let (image, capture) = try Self.frame(
       picture.file, Self.request(1000, 1000), decoder: PaintingDecoder(picture))
     let found = try #require(capture)
-    #expect(image.isHighDynamicRange && found.encoding.size == PixelSize(width: 61, height: 131))
+    #expect(image.isHDR && found.encoding.size == PixelSize(width: 61, height: 131))
     // A quarter turn anticlockwise.
     let (most, mean) = Self.difference(found) { x, y in
       let (r, g, b) = picture.rgb(130 - y, x)
@@ -326,7 +326,7 @@ struct HighRangeTests {
     let adjustments = kind == .changedPixels ? Adjustments([.tone(.exposure, 0.5)]) : nil
     let file = hasMap ? UltraHDRFile.landscape(width: 320, height: 240).encoded : Self.deep([9, 16], Self.ramp)
     let (image, capture) = try Self.frame(file, request, adjustments)
-    #expect(!image.isHighDynamicRange && capture?.encoding.isHighDynamicRange == false)
+    #expect(!image.isHDR && capture?.encoding.isHDR == false)
     #expect(capture?.samples.max() ?? .max <= 255)
   }
 
@@ -334,7 +334,7 @@ struct HighRangeTests {
   func plain(_ format: OutputFormat) throws {
     let file = JPEGFile { _ in }.encoded(Scene(seed: 3).pixels(width: 320, height: 240))
     let (image, capture) = try Self.frame(file, Self.request(160, 120, format))
-    #expect(!image.isHighDynamicRange && capture?.encoding.isHighDynamicRange == false)
+    #expect(!image.isHDR && capture?.encoding.isHDR == false)
   }
 
   // MARK: Files

@@ -10,7 +10,7 @@ import Foundation
 import GRDB
 import PhotoModel
 
-enum DayFiling {
+enum LocalDayUpdate {
   /// Assets per transaction.
   private static let assetsPerTransaction = 4096
 
@@ -55,10 +55,10 @@ enum DayFiling {
 
 extension Catalogue {
   /// Files all assets under the days of a time zone: a cheap check unless the zone differs from that of the last call.
-  package func fileDays(zone: TimeZone, stop: StopFlag = StopFlag()) throws(AssetSourceError) {
-    var isDone = try read { try DayFiling.isComplete($0, zone: zone) }
+  package func updateLocalDays(zone: TimeZone, stop: StopFlag = StopFlag()) throws(AssetSourceError) {
+    var isDone = try read { try LocalDayUpdate.isComplete($0, zone: zone) }
     while !isDone && !stop.isRaised {
-      try writeMaintenance { isDone = !(try DayFiling.advance($0, zone: zone)) }
+      try writeMaintenance { isDone = !(try LocalDayUpdate.advance($0, zone: zone)) }
     }
   }
 }

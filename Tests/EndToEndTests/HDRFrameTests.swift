@@ -5,7 +5,7 @@ import Testing
 /// AVIF and JPEG XL of high dynamic range over HTTP, by the real encoder programs. What is in a file is asked of another
 /// daemon, whose decoders are other libraries than the encoders.
 @Suite("Frames of high dynamic range, over real sockets", .blocking)
-struct HighRangeTests {
+struct HDRFrameTests {
   private static let ramp = DeepPixels(width: 321, height: 240, channels: 3) { x, y, c in
     UInt16(min(52_000, x * 120 + y * 50 + c * 700))
   }

@@ -4,7 +4,7 @@
 //
 //     request -> key (access class, target, Host, Accept) -> entry -> is it still valid?
 //       one short range -> PreparedRange, on the connection's own queue
-//       anything else, once the caller is known -> PreparedOriginals.Answer -> OriginalSender
+//       anything else, once the caller is known -> OriginalResponseCache.Representation -> OriginalSender
 //
 // The server sends a short range only if its bytes are in the page cache and the file is unchanged. Conditions other than
 // If-Range, and requests of pages of other origins, take the normal path, with the same result.
@@ -17,19 +17,20 @@ import OrderedCollections
 import PhotoModel
 import Synchronization
 
-final class PreparedOriginals: Sendable {
+/// Originals that were sent lately: open, and with the fields of their responses.
+final class OriginalResponseCache: Sendable {
   /// Maximum number of entries. Each holds an open file.
   static let capacity = 64
   /// An entry that is not used for this many seconds is removed, so that a disk can be unmounted.
   static let idleSeconds = 5
 
-  /// What sends an original, or ranges of it.
-  struct Answer: Sendable {
+  /// An open original, and what a response needs to send all or ranges of it.
+  struct Representation: Sendable {
     let original: ServableOriginal
     /// The bytes of the file that are the representation.
     let slice: Range<Int64>
     let type: String
-    /// Those of the response, without `Content-Type`, `Content-Range`, `Content-Length` and the fields of every response.
+    /// The response's fields without `Content-Type`, `Content-Range`, `Content-Length` and the fields of all responses.
     let fields: [(name: String, value: String)]
     let validators: Validators
 
@@ -51,28 +52,28 @@ final class PreparedOriginals: Sendable {
   private final class Entry: PreparedFile {
     let key: [UInt8]
     let generation: ResponseCache.Generation
-    let answer: Answer
+    let representation: Representation
     /// The entity tag with its quotes.
     let tag: [UInt8]
     /// The head of a response with one range.
     let head: [UInt8]
     private let isUsed = Atomic<Bool>(true)
 
-    init(key: [UInt8], generation: ResponseCache.Generation, answer: Answer, head: [UInt8]) {
+    init(key: [UInt8], generation: ResponseCache.Generation, representation: Representation, head: [UInt8]) {
       self.key = key
       self.generation = generation
-      self.answer = answer
-      tag = Array((answer.validators.entityTag ?? "").utf8)
+      self.representation = representation
+      tag = Array((representation.validators.entityTag ?? "").utf8)
       self.head = head
     }
 
-    var descriptor: Int32 { answer.original.source.descriptor }
-    var isUntouched: Bool { answer.original.source.isUntouched }
+    var descriptor: Int32 { representation.original.source.descriptor }
+    var isUntouched: Bool { representation.original.source.isUntouched }
 
-    func hasOverwrites(in range: Range<Int64>) -> Bool { answer.original.overlay.changes(range) }
+    func hasOverwrites(in range: Range<Int64>) -> Bool { representation.original.overlay.changes(range) }
 
     func overwrite(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int64) {
-      answer.original.overlay.apply(to: bytes, at: offset)
+      representation.original.overlay.apply(to: bytes, at: offset)
     }
 
     func markUsed() {
@@ -112,7 +113,7 @@ final class PreparedOriginals: Sendable {
       }
       guard matches == true else { return nil }
     }
-    let slice = entry.answer.slice
+    let slice = entry.representation.slice
     let size = slice.count
     guard let part = ByteRanges.plainPart(head, size: size), part.count <= PreparedRange.maximumBytes else {
       return nil
@@ -121,13 +122,15 @@ final class PreparedOriginals: Sendable {
     return PreparedRange(head: entry.head, range: part, size: size, offset: slice.lowerBound, file: entry)
   }
 
-  /// What answers a request for the whole or for ranges. `nil`: nothing, or something has changed since.
+  /// The representation for a request for the whole or for ranges. `nil`: none, or something has changed since.
   ///
   /// - Parameter access: the caller's access class.
-  func answer(for head: RequestHead, access: AccessClass, generation: ResponseCache.Generation) -> Answer? {
+  func representation(for head: RequestHead, access: AccessClass, generation: ResponseCache.Generation)
+    -> Representation?
+  {
     let entry = entry(for: head, access, generation)
     entry?.markUsed()
-    return entry?.answer
+    return entry?.representation
   }
 
   private func entry(
@@ -149,15 +152,16 @@ final class PreparedOriginals: Sendable {
   ///   - access: the access class of the caller that was allowed to see the asset.
   ///   - generation: the state in which the response was made, read before the asset was looked up.
   func store(
-    _ answer: Answer, commonFields: [(name: String, value: String)], for head: RequestHead, access: AccessClass,
+    _ representation: Representation, commonFields: [(name: String, value: String)], for head: RequestHead,
+    access: AccessClass,
     generation: ResponseCache.Generation
   ) {
     guard Self.mayAnswer(head),
       let key = PreparedKey.withBytes(of: head, access: access, variesByOrigin: false, { Array($0) }),
       let responseHead = PreparedRange.makeHead(
-        answer.fields + commonFields + [("Content-Type", answer.type)])
+        representation.fields + commonFields + [("Content-Type", representation.type)])
     else { return }
-    let entry = Entry(key: key, generation: generation, answer: answer, head: responseHead)
+    let entry = Entry(key: key, generation: generation, representation: representation, head: responseHead)
     let hash = key.withUnsafeBytes(PreparedKey.hash)
     // Closed after the lock is released.
     let dropped = state.withLock { state -> [Place] in

@@ -10,7 +10,7 @@ import ImageCodec
 import PhotoModel
 
 /// The light of a picture's samples.
-struct HighRangeLight: Sendable {
+struct HDRLight: Sendable {
   /// What light of 1 is, after the curve.
   enum Scale: Sendable, Hashable {
     /// The white of a picture of standard range.
@@ -22,7 +22,7 @@ struct HighRangeLight: Sendable {
   }
 
   /// For red, green and blue: light of samples 0...65535. Gray has the same three times.
-  let curves: [SampleTable]
+  let curves: [InterpolationTable]
   /// Light of the picture's primaries to that of BT.2020: three rows.
   let matrix: [Float]
   let scale: Scale
@@ -43,7 +43,7 @@ struct HighRangeLight: Sendable {
 
   /// - Parameter curves: for each colour channel, or one for all; light 0...1 of samples 0...1.
   private init(_ curves: [(Double) -> Double], _ matrix: [Double], _ scale: Scale, hasOwnPrimaries: Bool) {
-    let tables = curves.map { SampleTable($0) }
+    let tables = curves.map { InterpolationTable($0) }
     self.curves = tables.count == 3 ? tables : Array(repeating: tables[0], count: 3)
     self.matrix = matrix.map { Float($0) }
     self.scale = scale
@@ -64,27 +64,27 @@ struct HighRangeLight: Sendable {
     var output = OutputColor(warning: color.warning)
     do throws(ProfileError) {
       if isCoded, let calibration = color.calibration {
-        output.highRange = try HighRangeLight(coded: calibration)
+        output.hdrLight = try HDRLight(coded: calibration)
       } else if let bytes = color.profile {
         let profile = try ICCProfile(bytes, for: rows.model, LCMSContext())
-        output.highRange = try HighRangeLight(profile)
-        if output.highRange == nil {
+        output.hdrLight = try HDRLight(profile)
+        if output.hdrLight == nil {
           output = transforms.outputColor(of: color, rows, as: .srgb)
           output.profile = nil
-          output.highRange = try sRGB(hasOwnPrimaries: false)
+          output.hdrLight = try sRGB(hasOwnPrimaries: false)
         }
       } else if let calibration = color.calibration {
-        output.highRange = try HighRangeLight(ICCProfile(calibration, for: rows.model, LCMSContext()))
+        output.hdrLight = try HDRLight(ICCProfile(calibration, for: rows.model, LCMSContext()))
       }
     } catch {
       output = OutputColor(warning: color.warning ?? error.reason)
     }
-    if output.highRange == nil { output.highRange = plain }
+    if output.hdrLight == nil { output.hdrLight = plain }
     return output
   }
 
   /// For pictures without a description of their colours.
-  private static let plain: HighRangeLight = {
+  private static let plain: HDRLight = {
     do throws(ProfileError) {
       return try sRGB(hasOwnPrimaries: true)
     } catch {
@@ -92,8 +92,8 @@ struct HighRangeLight: Sendable {
     }
   }()
 
-  private static func sRGB(hasOwnPrimaries: Bool) throws(ProfileError) -> HighRangeLight {
-    HighRangeLight(
+  private static func sRGB(hasOwnPrimaries: Bool) throws(ProfileError) -> HDRLight {
+    HDRLight(
       [ToneFunctions.decode], try matrix(colorants(.bt709)), .white, hasOwnPrimaries: hasOwnPrimaries)
   }
 

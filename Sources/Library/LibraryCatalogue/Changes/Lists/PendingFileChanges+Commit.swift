@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import PhotoModel
 
-extension PreparedFileChanges {
+extension PendingFileChanges {
   /// Applies one change in the catalogue: removes, restores or creates an asset.
   ///
   /// - Parameters:

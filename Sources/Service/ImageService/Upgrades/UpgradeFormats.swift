@@ -1,7 +1,7 @@
 import PhotoModel
 
 /// The formats that a client's frames get in place of those that are quick to encode.
-package struct SmallerFormats: Sendable, Hashable {
+package struct UpgradeFormats: Sendable, Hashable {
   /// In place of JPEG; `nil` for none.
   package var opaque: OutputFormat?
   /// In place of PNG, for pictures with alpha; `nil` for none.

@@ -7,8 +7,8 @@
 import PhotoModel
 import Synchronization
 
-/// A frame that is being prepared. Its holder may cancel it.
-package final class Preparation: Sendable {
+/// The preparation of one frame. Its holder may cancel it.
+package final class PreheatTask: Sendable {
   private struct State {
     var isCancelled = false
     var task: ImageTask?
@@ -61,10 +61,10 @@ extension ImageManager {
   ///   - done: called once, on a worker, also after a cancellation.
   package func prepare(
     _ wanted: ResolvedRequest, owner: String, priority: ImagePriority = .preheat, withoutOriginal: Bool,
-    done: @escaping @Sendable (Preparation, Preparation.Outcome) -> Void
-  ) -> Preparation {
-    let preparation = Preparation()
-    let done: @Sendable (Preparation.Outcome) -> Void = { done(preparation, $0) }
+    done: @escaping @Sendable (PreheatTask, PreheatTask.Outcome) -> Void
+  ) -> PreheatTask {
+    let preparation = PreheatTask()
+    let done: @Sendable (PreheatTask.Outcome) -> Void = { done(preparation, $0) }
     pipeline.quickLane.submitLowPriority { [self] in
       if preparation.isCancelled { return done(.failed(.cancelled)) }
       if let frame = pipeline.cache.memory.peekFrame(for: wanted.key) { return done(.alreadyInMemory(frame)) }
@@ -96,15 +96,15 @@ extension ImageManager {
   /// Cancels a preparation. Work that no other task waits for stops soon.
   ///
   /// - Returns: whether this stopped a render that had begun.
-  package func cancel(_ preparation: Preparation) -> Bool {
+  package func cancel(_ preparation: PreheatTask) -> Bool {
     guard let task = preparation.cancel() else { return false }
     return cancel(task)
   }
 
   /// Runs on a quick worker.
   private func begin(
-    _ preparation: Preparation, _ wanted: ResolvedRequest, owner: String, _ priority: ImagePriority,
-    _ done: @escaping @Sendable (Preparation.Outcome) -> Void
+    _ preparation: PreheatTask, _ wanted: ResolvedRequest, owner: String, _ priority: ImagePriority,
+    _ done: @escaping @Sendable (PreheatTask.Outcome) -> Void
   ) {
     var context = RequestContext(requestID: "", owner: owner)
     context.priority = priority

@@ -1,5 +1,5 @@
 /// A function of samples 0...65535, as values at equal steps with straight lines between them.
-struct SampleTable: Sendable {
+struct InterpolationTable: Sendable {
   private static let steps = 4096
   static let byteCount = (steps + 2) * 4
 

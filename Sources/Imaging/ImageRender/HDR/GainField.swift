@@ -10,7 +10,7 @@ struct GainField: Sendable {
   /// One gain for all colours, or three.
   let channels: Int
   /// Factors of light for samples, for each channel.
-  private let factors: [SampleTable]
+  private let factors: [InterpolationTable]
   /// Added to light before the gain, and subtracted after it: for red, green and blue.
   let baseOffsets: [Float]
   let alternateOffsets: [Float]
@@ -28,7 +28,7 @@ struct GainField: Sendable {
       metadata.channels[metadata.channels.count == 1 ? 0 : channel]
     }
     factors = (0..<channels).map { channel in
-      SampleTable { sample in
+      InterpolationTable { sample in
         switch map.encoding {
         case .standard: entry(channel).factor(ofSample: sample)
         case .apple(let headroom):
@@ -41,7 +41,7 @@ struct GainField: Sendable {
   }
 
   /// Memory of a field.
-  static func byteCount(_ size: PixelSize) -> Int { size.pixelCount * 3 * 2 + 3 * SampleTable.byteCount }
+  static func byteCount(_ size: PixelSize) -> Int { size.pixelCount * 3 * 2 + 3 * InterpolationTable.byteCount }
 
   /// Writes the factors of one row of a frame: `channels` for each pixel. Between samples, the map's own values are
   /// interpolated, as ISO 21496-1 wants.

@@ -7,11 +7,11 @@ import PhotoModel
 #endif
 
 /// Takes rows of 16 bits in the colours of the picture, and has a worker encode them in BT.2020 with the curve PQ.
-final class HighRangeEncoder: RowEncoder {
+final class HDREncoder: RowEncoder {
   private let size: PixelSize
   /// Of arriving rows: gray or RGB, with or without alpha.
   private let channels: Int
-  private let light: HighRangeLight
+  private let light: HDRLight
   private let worker: WorkerEncoder
   /// One row for the worker, with ``workerChannels``.
   private let line: RowBuffer<UInt16>
@@ -25,7 +25,7 @@ final class HighRangeEncoder: RowEncoder {
 
   /// - Throws: as the encoder of the format.
   init(
-    _ plan: RenderPlan, _ light: HighRangeLight, _ workers: (any CodedPictureDecoder)?, stop: StopFlag
+    _ plan: RenderPlan, _ light: HDRLight, _ workers: (any CodedPictureDecoder)?, stop: StopFlag
   ) throws(CodecError) {
     size = plan.outputSize
     channels = plan.outputChannels
@@ -40,7 +40,7 @@ final class HighRangeEncoder: RowEncoder {
   static func workerChannels(of channels: Int) -> Int { channels % 2 == 0 ? 4 : 3 }
 
   /// Memory of an encoder without its worker.
-  static func byteCount(_ size: PixelSize) -> Int { size.width * (4 * 2 + 3 * 4) + 3 * SampleTable.byteCount }
+  static func byteCount(_ size: PixelSize) -> Int { size.width * (4 * 2 + 3 * 4) + 3 * InterpolationTable.byteCount }
 
   var warnings: CodecWarnings? { worker.warnings }
 

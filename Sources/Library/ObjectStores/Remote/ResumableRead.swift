@@ -1,7 +1,7 @@
-// What the answer to a read must say, for HTTP origins and buckets: RFC 9110 §13.1.1 (If-Match), §14.4 (Content-Range).
+// What a response to a read must say, for HTTP origins and buckets: RFC 9110 §13.1.1 (If-Match), §14.4 (Content-Range).
 
-/// One read, as far as its requests and answers are concerned.
-struct ReadAnswer: Sendable {
+/// A read of an object in one or more requests: makes the fields of each, and checks each response.
+struct ResumableRead: Sendable {
   let offset: Int64
   let length: Int64
   let size: Int64
@@ -26,8 +26,8 @@ struct ReadAnswer: Sendable {
     return fields
   }
 
-  /// Checks a 2xx answer, and returns how many bytes are to come.
-  func accept(_ head: AnswerHead, after received: Int64) throws(ObjectStoreError) -> Int64 {
+  /// Checks a 2xx response, and returns how many bytes are to come.
+  func accept(_ head: StoreResponseHead, after received: Int64) throws(ObjectStoreError) -> Int64 {
     guard let found = head.entityTag else { throw .malformed(.noEntityTag) }
     guard found == entityTag else { throw .changed }
     let rest = length - received
@@ -60,7 +60,7 @@ struct ReadAnswer: Sendable {
   }
 }
 
-extension AnswerHead {
+extension StoreResponseHead {
   /// The error that a status other than 2xx stands for.
   var failure: ObjectStoreError {
     switch status {

@@ -1,5 +1,5 @@
 /// The syntax of a requestID: the client's own name for a request, by which another connection can cancel it.
-enum RequestIDSyntax {
+enum ClientRequestID {
   static let maximumLength = 64
 
   static func isValid(_ text: String) -> Bool {

@@ -1,7 +1,7 @@
 /// Slows down clients that guess credentials: after a few failures, each further failure doubles the wait of its peer.
 /// A pure value; the time is a parameter. Its size is bounded: at the limit the peer with the oldest failure is
 /// removed.
-package struct FailedAttempts<Peer: Hashable & Sendable>: Sendable {
+package struct FailureBackoff<Peer: Hashable & Sendable>: Sendable {
   /// Failures without a wait.
   package static var unthrottledFailures: Int { 10 }
   package static var maximumWaitSeconds: Int64 { 60 }

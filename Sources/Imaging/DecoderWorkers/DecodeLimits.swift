@@ -3,7 +3,7 @@
 
 import PhotoModel
 
-enum DecodePrice {
+enum DecodeLimits {
   /// Memory that a worker allocates besides its picture: tables and the codec's context.
   private static let fixedBytes = 4 << 20
 
@@ -11,8 +11,8 @@ enum DecodePrice {
   /// than libde265.
   static func hevc(_ tile: PixelSize, _ samples: DecodeRequest.Samples, largestTile: Int) -> Int {
     let picture = tile.width.multipliedClamped(by: tile.height)
-    // Up to 12 bytes a pixel for 4:4:4 with 16 bits.
-    let bytesPerPixel = 2 * samples.bytesPerPixelTimesTwo / 2 + 2
+    // Two pictures, and two bytes of metadata for each pixel.
+    let bytesPerPixel = samples.bytesPerPixelTimesTwo + 2
     return fixedBytes.addedClamped(picture.multipliedClamped(by: bytesPerPixel))
       .addedClamped(largestTile.multipliedClamped(by: 3))
   }

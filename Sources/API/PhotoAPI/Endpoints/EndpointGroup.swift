@@ -1,7 +1,7 @@
 import HTTPCore
 
-/// A resource: the endpoints with one path.
-package final class Resource: Sendable {
+/// The endpoints with one path: a resource of HTTP.
+package final class EndpointGroup: Sendable {
   package let path: PathTemplate
   package let endpoints: [Endpoint]
   /// The supported methods, in the order of the table, with HEAD after GET and OPTIONS last.
@@ -42,14 +42,14 @@ package final class Resource: Sendable {
   // MARK: Table
 
   /// All resources, in the order of the endpoint table.
-  package static let all: [Resource] = {
+  package static let all: [EndpointGroup] = {
     var paths: [PathTemplate] = []
     for endpoint in Endpoint.all where !paths.contains(endpoint.path) { paths.append(endpoint.path) }
-    return paths.map { path in Resource(path, Endpoint.all.filter { $0.path == path }) }
+    return paths.map { path in EndpointGroup(path, Endpoint.all.filter { $0.path == path }) }
   }()
 
   /// All resources, by the number of segments of their paths.
-  fileprivate static let byLength: [[Resource]] = {
+  fileprivate static let byLength: [[EndpointGroup]] = {
     let longest = all.map(\.path.count).max() ?? 0
     return (0...longest).map { count in all.filter { $0.path.count == count } }
   }()
@@ -57,22 +57,22 @@ package final class Resource: Sendable {
 
 /// The resource that a request addresses, with the values of its path parameters.
 package struct Route: Sendable {
-  package let resource: Resource
+  package let group: EndpointGroup
   private let segments: [String]
 
   /// Finds the resource of a path by its decoded segments. `nil`: no such resource.
   package init?(_ segments: [String]) {
-    guard segments.count < Resource.byLength.count,
-      let resource = Resource.byLength[segments.count].first(where: { $0.path.matches(segments) })
+    guard segments.count < EndpointGroup.byLength.count,
+      let group = EndpointGroup.byLength[segments.count].first(where: { $0.path.matches(segments) })
     else { return nil }
-    self.resource = resource
+    self.group = group
     self.segments = segments
   }
 
   /// The value of a path parameter. The path must have the parameter.
   package subscript(_ parameter: String) -> String {
-    guard let index = resource.path.index(of: parameter) else {
-      preconditionFailure("\(resource.path.text) has no parameter \(parameter)")
+    guard let index = group.path.index(of: parameter) else {
+      preconditionFailure("\(group.path.text) has no parameter \(parameter)")
     }
     return segments[index]
   }
