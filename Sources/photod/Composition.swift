@@ -43,9 +43,10 @@ struct Composition: Sendable {
       database: AccessDatabase(dataFolder: dataFolder, limits: settings.access), logger: Logger(label: "tokens"))
     try requireCredentials(access, at: sockets.addresses)
     var limits = settings.http.server
-    limits.connections = try DescriptorLimit.connections(settings, logger: Logger(label: "photod"))
+    var uploads = settings.uploads.limits
+    try DescriptorLimit.fit(&limits, &uploads, settings, logger: Logger(label: "photod"))
     let services = try services(access)
-    let api = try api(services)
+    let api = try api(services, uploads)
     let server = Server(
       handler: api, limits: limits, proxies: proxies,
       loopCount: settings.http.eventLoops == 0 ? UsableCores.count : settings.http.eventLoops,
@@ -164,7 +165,7 @@ struct Composition: Sendable {
       queues: queues, metrics: metrics, stop: stop)
   }
 
-  private func api(_ services: Services) throws -> PhotoAPI {
+  private func api(_ services: Services, _ uploads: UploadLimits) throws -> PhotoAPI {
     let (catalogue, files, queues) = (services.catalogue, services.files, services.queues)
     let (scans, background) = (services.scans, services.images.background)
     return PhotoAPI(
@@ -184,7 +185,7 @@ struct Composition: Sendable {
         proxies: proxies, maximumRanges: settings.http.maximumRanges,
         allowsPublicCaching: settings.cache.allowsPublicCaching, allowsAnonymous: settings.allowAnonymous,
         namesNeedScope: settings.namesNeedScope, codec: settings.codec, fetchDeadline: settings.fetch.deadline,
-        uploads: settings.uploads.limits, presets: try ImagePresets(settings.presets), archives: settings.archives),
+        uploads: uploads, presets: try ImagePresets(settings.presets), archives: settings.archives),
       logger: Logger(label: "api"))
   }
 

@@ -1,3 +1,4 @@
+import HTTPServer
 import Logging
 import PhotoAPI
 
@@ -5,44 +6,52 @@ import PhotoAPI
   import Glibc
 #endif
 
-/// The limit of open file descriptors (RLIMIT_NOFILE), and the part of it that connections may take. Without the rest,
-/// clients that have a connection would get errors instead of pictures.
+/// The limit of open file descriptors (RLIMIT_NOFILE), and the parts of it that connections and held files may take.
+/// Without the rest, clients that have a connection would get errors instead of pictures.
 enum DescriptorLimit {
   /// The soft limit is raised to this, if the system allows it.
   private static let standard = 65_536
   /// Of four connections: their sockets, and a file that one of them sends. Most connections wait, or send what is in
   /// memory. A file that finds no descriptor gets 503.
   private static let perFourConnections = 5
+  /// A file of a form with a digest. One with a temporary name has its folder open too.
+  private static let perHeldFile = 2
+  /// The part of the room that held files may take is one in so many.
+  private static let heldFilesShare = 8
   /// With fewer connections the daemon does not start.
   private static let minimumConnections = 8
   /// What does not depend on settings: standard streams, databases and their journals, locks, watches, decoder
   /// programs, folders of a scan, and files that stay open for the next range.
   private static let fixed = 160
 
-  /// Raises the soft limit, and returns the number of connections that it has room for: at most `http.connections`.
+  /// Raises the soft limit, and lowers the numbers of connections and of held files to what it has room for.
   ///
-  /// - Throws: ``CommandFailure`` if it has room for only a few.
-  static func connections(_ settings: Settings, logger: Logger) throws -> Int {
-    let wanted = settings.http.server.connections
+  /// - Throws: ``CommandFailure`` if it has room for only a few connections.
+  static func fit(_ server: inout ServerLimits, _ uploads: inout UploadLimits, _ settings: Settings, logger: Logger)
+    throws
+  {
+    let (wanted, held) = (server.connections, perHeldFile * uploads.heldFiles)
     let reserve = reserve(settings)
-    guard let limit = raise(to: max(standard, reserve + needed(for: wanted))) else { return wanted }
-    let room = (limit - reserve) * 4 / perFourConnections
-    if room >= wanted { return wanted }
+    guard let limit = raise(to: max(standard, reserve + needed(for: wanted) + held)) else { return }
+    let free = limit - reserve
+    uploads.heldFiles = min(uploads.heldFiles, max(1, free / heldFilesShare / perHeldFile))
+    let room = (free - perHeldFile * uploads.heldFiles) * 4 / perFourConnections
+    if room >= wanted { return }
     guard room >= minimumConnections else {
       throw CommandFailure(
         description: "the limit of \(limit) open files is too low: with these settings photod needs at least "
-          + "\(reserve + needed(for: minimumConnections)). Raise it with LimitNOFILE in the systemd unit, or with "
+          + "\(reserve + needed(for: minimumConnections) + perHeldFile). Raise it with LimitNOFILE in the systemd unit, or with "
           + "ulimit -n.")
     }
     logger.warning(
       "the limit of open files allows fewer connections than http.connections",
       metadata: ["limit": "\(limit)", "connections": "\(room)", "setting": "\(wanted)"])
-    return room
+    server.connections = room
   }
 
   private static func needed(for connections: Int) -> Int { (connections * perFourConnections + 3) / 4 }
 
-  /// The descriptors that connections may not take.
+  /// The descriptors that neither connections nor held files may take.
   private static func reserve(_ settings: Settings) -> Int {
     func workers(_ setting: Int) -> Int { setting == 0 ? UsableCores.count : setting }
     // An original, its sidecar, a derivative or a cached frame.
@@ -53,11 +62,9 @@ enum DescriptorLimit {
     let loops = 4 * workers(settings.http.eventLoops)
     // The file on its way and its folder; a staged upload has another one.
     let uploads = 3 * settings.uploads.limits.concurrent
-    // Files of forms with a digest. One with a temporary name has its folder open too.
-    let heldFiles = 2 * UploadLimits.heldFiles
     let archives = 2 * settings.archives.concurrent
     let store = RemoteLocation.isRemote(settings.library) ? 2 * settings.remote.limits.transfers.connections : 0
-    return fixed + renders + decoders + loops + uploads + heldFiles + archives + store
+    return fixed + renders + decoders + loops + uploads + archives + store
   }
 
   /// Raises the soft limit as far as the system allows, and never lowers it. Returns the limit in force; `nil` if it is

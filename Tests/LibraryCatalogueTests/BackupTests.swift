@@ -285,7 +285,7 @@ struct BackupTests {
   func withoutASoundOne() throws {
     let library = try TemporaryLibrary()
     try library.put(smallJPEG, "a.jpg")
-    let copy = library.data + "/../copy.sqlite"
+    let copy = URL(filePath: library.data).deletingLastPathComponent().path + "/copy.sqlite"
     do {
       let catalogue = try library.catalogue()
       try library.scan(catalogue)

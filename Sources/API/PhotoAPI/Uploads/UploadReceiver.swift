@@ -184,7 +184,7 @@ final class UploadReceiver: Sendable {
     // A form field, such as a text, is ignored: it must not fail the files of the form.
     guard let name = part.filename else { return }
     state.isEmptyPart = name.isEmpty
-    let limit = state.digest == nil ? route.limits.files : min(route.limits.files, UploadLimits.heldFiles)
+    let limit = state.digest == nil ? route.limits.files : min(route.limits.files, route.limits.heldFiles)
     guard state.fileCount < limit else {
       state.name = name
       // Files beyond the limit have results too, but their number is bounded.

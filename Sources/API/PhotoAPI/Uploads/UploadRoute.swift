@@ -21,12 +21,13 @@ package struct UploadLimits: Sendable, Hashable {
   /// Maximum number of concurrent upload requests.
   package var concurrent: Int
   /// Maximum number of files of all forms with a digest together: they stay open until their form has arrived.
-  package static let heldFiles = 256
+  package var heldFiles: Int
 
-  package init(fileBytes: Int64 = 4 << 30, files: Int = 100, concurrent: Int = 16) {
+  package init(fileBytes: Int64 = 4 << 30, files: Int = 100, concurrent: Int = 16, heldFiles: Int = 256) {
     self.fileBytes = fileBytes
     self.files = files
     self.concurrent = concurrent
+    self.heldFiles = heldFiles
   }
 }
 
@@ -83,11 +84,11 @@ final class UploadRoute: Sendable {
 
   /// Takes a place for a file that stays open until its form has arrived. Throws 503 if no place is free.
   func holdFile() throws(Problem) -> HeldFilePlace {
-    guard heldFiles.add(1, ordering: .relaxed).newValue <= UploadLimits.heldFiles else {
+    guard heldFiles.add(1, ordering: .relaxed).newValue <= limits.heldFiles else {
       heldFiles.subtract(1, ordering: .relaxed)
       throw Problem(
         503, "overloaded", "Too many files of forms at once",
-        detail: "Forms with a checksum keep at most \(UploadLimits.heldFiles) files open. Retry after a moment.",
+        detail: "Forms with a checksum keep at most \(limits.heldFiles) files open. Retry after a moment.",
         fields: ["Retry-After": "5"])
     }
     return HeldFilePlace(self)
@@ -115,7 +116,7 @@ extension Problem {
   static func tooManyFiles(limit: Int) -> Problem {
     Problem(
       413, "too-many-files", "Too many files",
-      detail: "One request may have at most \(limit) files (upload.filesPerRequest; \(UploadLimits.heldFiles) with a "
-        + "checksum). Send the others in another one.")
+      detail: "This request may have at most \(limit) files (upload.filesPerRequest; fewer with a checksum, for which "
+        + "they are kept open). Send the others in another one.")
   }
 }
