@@ -65,7 +65,7 @@ struct RenderTurnsTests {
     #expect(await log.lines(3) == ["a", "b", "c"])
   }
 
-  @Test("work that another caller waits for too comes in the turn of the one with less work, but keeps the first place")
+  @Test("work that another caller waits for too comes in the turn of the one in which it is earlier")
   func shared() async {
     let lane = RenderLane(label: "test", workers: 1, budget: ByteBudget(capacityBytes: 100))
     let log = EventLog()
@@ -76,12 +76,26 @@ struct RenderTurnsTests {
     let tickets = (1...4).map { lane.submit(.normal, bytes: 1, for: "a", Self.work("a \($0)", log)) }
     lane.share(tickets[0], with: "b")
     lane.share(tickets[2], with: "b")
-    // The other caller has as much work by now.
     lane.submit(.normal, bytes: 1, for: "b", Self.work("b 1", log))
     lane.submit(.normal, bytes: 1, for: "b", Self.work("b 2", log))
+    // It is older than the other caller's own work.
     lane.share(tickets[3], with: "b")
     gate.open()
-    #expect(await log.lines(6) == ["a 1", "a 3", "a 2", "b 1", "a 4", "b 2"])
+    #expect(await log.lines(6) == ["a 1", "a 3", "a 2", "a 4", "b 1", "b 2"])
+  }
+
+  @Test("work never starts later because callers join it, however often")
+  func joined() async {
+    let lane = RenderLane(label: "test", workers: 1, budget: ByteBudget(capacityBytes: 100))
+    let log = EventLog()
+    let gate = Gate()
+    gate.shut()
+    lane.submit(.normal, bytes: 1, Self.work("running", log, gate))
+    #expect(await log.lines(1) == ["running"])
+    let tickets = ["w", "x", "a", "y", "z"].map { lane.submit(.normal, bytes: 1, for: $0, Self.work($0, log)) }
+    for caller in ["b", "a", "b", "a"] { lane.share(tickets[2], with: caller) }
+    gate.open()
+    #expect(await log.lines(5) == ["w", "x", "a", "y", "z"])
   }
 
   @Test("the order is that of a simple model, whatever is submitted, withdrawn and changed", arguments: 1...20)

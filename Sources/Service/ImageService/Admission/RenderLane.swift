@@ -54,7 +54,7 @@ package final class RenderLane: Sendable {
       return nil
     }
 
-    private func position(of entry: Entry, _ number: UInt64) -> RenderQueue.Position {
+    func position(of entry: Entry, _ number: UInt64) -> RenderQueue.Position {
       RenderQueue.Position(priority: entry.priority, caller: entry.caller, number: number)
     }
 
@@ -164,13 +164,12 @@ package final class RenderLane: Sendable {
     admit()
   }
 
-  /// Lets waiting work come in the turn of another caller that waits for it too, if that is likely to be earlier. Has
-  /// no effect on the next work to start, and on work that has started.
+  /// Lets waiting work come in the turn of another caller that waits for it too, if that is earlier: so it never starts
+  /// later because callers join. Has no effect on work that has started.
   package func share(_ ticket: Ticket, with caller: String) {
     state.withLock { state in
-      guard let entry = state.entries[ticket.number], state.queue.first?.number != ticket.number,
-        state.queue.count(of: caller, atLeast: entry.priority)
-          < state.queue.count(of: entry.caller, atLeast: entry.priority)
+      guard let entry = state.entries[ticket.number],
+        state.queue.startsEarlier(state.position(of: entry, ticket.number), inTurnOf: caller)
       else { return }
       state.move(ticket.number) { $0.caller = caller }
     }

@@ -26,6 +26,22 @@ struct RenderQueue {
     var turns: Deque<String> = []
     /// Each caller's work, the next one first. Never empty.
     var work: [String: Deque<Position>] = [:]
+
+    /// How much work would start before some that is at a position, if nothing else came. Linear in the callers, and in
+    /// the work of its caller.
+    ///
+    /// - Parameter former: the caller that has this work now, if the position is one that it could get.
+    func count(before position: Position, movedFrom former: String? = nil) -> Int {
+      let own = work[position.caller]?.count { $0.precedes(position) } ?? 0
+      let turn = turns.firstIndex(of: position.caller) ?? turns.count
+      var count = own
+      for (index, caller) in turns.enumerated() where caller != position.caller {
+        let waiting = (work[caller]?.count ?? 0) - (caller == former ? 1 : 0)
+        // Each round has one of each caller; the last round ends with this work.
+        count += min(waiting, index < turn ? own + 1 : own)
+      }
+      return count
+    }
   }
 
   /// The last one goes first.
@@ -60,9 +76,12 @@ struct RenderQueue {
     return order
   }
 
-  /// How much work of a caller waits in the level of a priority, with at least that priority. Linear.
-  func count(of caller: String, atLeast priority: ImagePriority) -> Int {
-    levels[Self.level(of: priority)].work[caller]?.count { $0.priority >= priority } ?? 0
+  /// Whether waiting work would start earlier in the turn of another caller. Linear in the callers and their work.
+  func startsEarlier(_ position: Position, inTurnOf caller: String) -> Bool {
+    if caller == position.caller { return false }
+    let level = levels[Self.level(of: position.priority)]
+    let other = Position(priority: position.priority, caller: caller, number: position.number)
+    return level.count(before: other, movedFrom: position.caller) < level.count(before: position)
   }
 
   mutating func insert(_ position: Position) {

@@ -259,8 +259,8 @@ package final class ImagePipeline: Sendable {
     shareTurn(ticket, of: job)
   }
 
-  /// Lets waiting work come in the turn of the caller with the least waiting work, of all who wait for its job. Call it
-  /// for each new ticket, after `submit`: `taskJoined` does it only for tasks that join later.
+  /// Lets waiting work come in the earliest turn of all callers that wait for its job. Call it for each new ticket, after
+  /// `submit`: `taskJoined` does it only for tasks that join later.
   func shareTurn(_ ticket: RenderLane.Ticket, of job: RenderJob) {
     for owner in jobs.owners(of: job) { renderLane.share(ticket, with: owner) }
   }

@@ -13,7 +13,7 @@ final class RenderJob: Sendable {
   let wanted: SizedRequest
   let created: ContinuousClock.Instant
   /// In whose share of the queue it waits: the owner of its first task. It is rendered in the turn of this caller, or
-  /// of another one that waits for it and has less waiting work.
+  /// of another one that waits for it and comes earlier.
   let caller: String
   /// Raised when the last task leaves.
   let stop = StopFlag()
