@@ -87,6 +87,10 @@ struct FetchResultStreamTests {
     let second = try #require(stream.next())
     try screen.apply(second)
     stream.leave()
+    // Until then it may make a handle of the next change, which would end that of the first event.
+    try daemon.until("the daemon has noticed") {
+      String(decoding: try daemon.get("/metrics").body, as: UTF8.self).contains("\nphotod_http_connections 1\n")
+    }
     try hide(2)
     // The client received everything.
     stream = try client.listen(opened, ["Last-Event-ID: \(second.id ?? "")"])
