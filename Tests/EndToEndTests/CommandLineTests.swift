@@ -6,7 +6,7 @@ import Testing
   import Glibc
 #endif
 
-/// `photod ls` and `photod get`, which scripts use.
+/// Commands that scripts use, and the files that they write.
 @Suite("Commands for scripts", .blocking)
 struct CommandLineTests {
   private static let plain = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 32, height: 24))
@@ -134,6 +134,54 @@ struct CommandLineTests {
     let copy = daemon.library + "/copy.sqlite"
     // A former backup is no original.
     for _ in 0..<2 { #expect(try Self.run(daemon, "backup", copy, "--replace").status == 0) }
+  }
+
+  /// What a path itself is, such as `S_IFIFO`; 0: there is nothing.
+  private static func kind(_ path: String) -> mode_t {
+    var status = stat()
+    return lstat(path, &status) == 0 ? status.st_mode & S_IFMT : 0
+  }
+
+  @Test("get and backup replace neither a pipe nor what leads to a device, also with --replace")
+  func specialOutput() throws {
+    let daemon = try Self.daemon()
+    let identifier = try daemon.identifier("located.jpg")
+    let base = daemon.library + "/.."
+    let (pipe, device, copy) = (base + "/pipe", base + "/device", base + "/copy.sqlite")
+    try #require(mkfifo(pipe, 0o600) == 0)
+    try #require(mkfifo(copy + ".access", 0o600) == 0)
+    // A link, which tests may make and lose without harm.
+    try #require(symlink("/dev/null", device) == 0)
+    for path in [pipe, device] {
+      let before = Self.kind(path)
+      for command in [["get", identifier, "--replace", "-o"], ["backup", "--replace"]] {
+        let run = try TestDaemon.run(command + [path, "--library", daemon.library, "--data", daemon.data])
+        let message = "\(path) is not a regular file; choose another file"
+        #expect(run.status == 1 && run.error.contains(message), "\(command[0]): \(run.error)")
+        #expect(Self.kind(path) == before, "\(command[0]) \(path)")
+      }
+    }
+    let tokens = try Self.run(daemon, "backup", copy, "--replace", "--include-tokens")
+    #expect(tokens.status == 1 && tokens.error.contains("\(copy).access is not a regular file"), "\(tokens.error)")
+    #expect(Self.kind(copy) == 0 && Self.kind(copy + ".access") == S_IFIFO)
+  }
+
+  @Test("a backup with tokens writes neither of its files if one of them is there already")
+  func halfBackup() throws {
+    let daemon = try Self.daemon()
+    let copy = daemon.library + "/../copy.sqlite"
+    let tokens = copy + ".access"
+    for (present, missing) in [(copy, tokens), (tokens, copy)] {
+      try Data([1, 2, 3]).write(to: URL(filePath: present))
+      let refused = try Self.run(daemon, "backup", copy, "--include-tokens")
+      #expect(refused.status == 1 && refused.error.contains("\(present) already exists"), "\(refused.error)")
+      #expect(try Self.content(present) == [1, 2, 3])
+      #expect(Self.kind(missing) == 0)
+      unlink(present)
+    }
+    let both = try Self.run(daemon, "backup", copy, "--include-tokens")
+    #expect(both.status == 0, "\(both.error)")
+    #expect(Self.kind(copy) == S_IFREG && Self.kind(tokens) == S_IFREG)
   }
 
   @Test("token commands make nothing in a mistyped data folder, and create says which folder it made")

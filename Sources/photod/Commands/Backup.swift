@@ -28,8 +28,11 @@ struct Backup: AsyncParsableCommand {
     let settings = try common.settings()
     let dataFolder = try settings.dataFolder()
     let tokens = Self.tokens(of: file)
-    // Before anything is written.
-    for path in includeTokens ? [file, tokens] : [file] { try settings.checkOutput(path) }
+    // Before anything is written, so that no half of a backup is left.
+    for path in includeTokens ? [file, tokens] : [file] {
+      try settings.checkOutput(path)
+      _ = try OutputFile(path, replacing: replace)
+    }
     try Catalogue(reading: dataFolder).backUp(to: file, replacing: replace)
     print("copied the catalogue of \(dataFolder) to \(file)")
     guard includeTokens else { return }
