@@ -184,6 +184,24 @@ struct CommandLineTests {
     #expect(Self.kind(copy) == S_IFREG && Self.kind(tokens) == S_IFREG)
   }
 
+  @Test("restore refuses a pipe, also in the place of the tokens, and does not wait for its writer")
+  func restoredPipe() throws {
+    let folders = try TestDaemon.Folders()
+    let copy = folders.base + "/copy.sqlite"
+    let places: [(pipe: String, options: [String])] = [(copy, []), (copy + ".access", ["--include-tokens"])]
+    for (pipe, options) in places {
+      try #require(mkfifo(pipe, 0o600) == 0)
+      // Beside a writer, a restore that opens the pipe fails with another reason, instead of waiting for ever.
+      let writer = open(pipe, O_RDWR | O_CLOEXEC)
+      defer { close(writer) }
+      let common = ["--library", folders.library, "--data", folders.data]
+      let run = try TestDaemon.run(["restore", copy] + options + common)
+      let message = "Error: \(pipe) can't be restored: it is not a regular file\n"
+      #expect(run.status == 1 && run.error == message, "\(run.error)")
+      #expect(!FileManager.default.fileExists(atPath: folders.data))
+    }
+  }
+
   @Test("token commands make nothing in a mistyped data folder, and create says which folder it made")
   func mistypedDataFolder() throws {
     let folders = try TestDaemon.Folders()

@@ -220,6 +220,19 @@ struct BackupFileTests {
     #expect(try revision(library) > last)
   }
 
+  @Test("a restore refuses a pipe and does not wait for its writer")
+  func restoredPipe() throws {
+    let library = try TemporaryLibrary()
+    let copy = library.root + "/copy.sqlite"
+    try #require(mkfifo(copy, 0o600) == 0)
+    // Beside a writer, a restore that opens the pipe fails with another reason, instead of waiting for ever.
+    let writer = open(copy, O_RDWR | O_CLOEXEC)
+    defer { close(writer) }
+    #expect(throws: LibraryError.notACatalogue(path: copy, "it is not a regular file")) {
+      try CatalogueRestore(dataFolder: library.data).restore(from: copy)
+    }
+  }
+
   @Test("a copy without the key that identifies the catalogue is no backup")
   func withoutKey() throws {
     let library = try TemporaryLibrary()

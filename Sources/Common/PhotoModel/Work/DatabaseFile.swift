@@ -39,6 +39,8 @@ package enum DatabaseFile {
       return errno == ENOENT ? "it does not exist" : SystemError(code: errno).description
     }
     if status.st_mode & S_IFMT == S_IFDIR { return "it is a folder" }
+    // Opening a pipe waits for its writer.
+    if status.st_mode & S_IFMT != S_IFREG { return "it is not a regular file" }
     return access(path, R_OK) == 0 ? nil : SystemError(code: errno).description
   }
 
