@@ -48,6 +48,15 @@ struct TrashedSidecarTests {
     try #require(try catalogue.asset(asset, for: .local)).pixelSize == PixelSize(width: 24, height: 32)
   }
 
+  /// Two assets that a sidecar describes: `b.jpg` and `b.jpeg`, of different sizes, so that both are assets.
+  private func twoAssets() throws -> (first: LocalIdentifier, second: LocalIdentifier) {
+    try library.put(JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 40, height: 24)), "b.jpeg")
+    try put(["b.jpg", "b.xmp"])
+    let (first, second) = (try asset("b.jpg"), try asset("b.jpeg"))
+    #expect(first != second)
+    return (first, second)
+  }
+
   private var inLibrary: Set<String> {
     library.allFiles.filter { !$0.hasPrefix(".photod-trash/") && $0 != "other.jpg" }
   }
@@ -110,11 +119,7 @@ struct TrashedSidecarTests {
 
   @Test("a sidecar of two assets stays until both are deleted", arguments: [false, true])
   func shared(_ isOneList: Bool) throws {
-    // Of different sizes, so that both are assets.
-    try library.put(JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 40, height: 24)), "b.jpeg")
-    try put(["b.jpg", "b.xmp"])
-    let (first, second) = (try asset("b.jpg"), try asset("b.jpeg"))
-    #expect(first != second)
+    let (first, second) = try twoAssets()
     if isOneList {
       try files.perform([.delete(first), .delete(second)])
     } else {
@@ -124,9 +129,64 @@ struct TrashedSidecarTests {
     }
     #expect(inLibrary == [])
     try files.perform([.restore(first)])
-    #expect(try inLibrary == ["b.jpg"] && !isTurned(first))
+    #expect(try inLibrary == ["b.jpg", "b.xmp"] && isTurned(first))
     try files.perform([.restore(second)])
     #expect(try inLibrary == ["b.jpg", "b.jpeg", "b.xmp"] && isTurned(first))
+    #expect(try catalogue.asset(second, for: .local)?.pixelSize == PixelSize(width: 24, height: 40))
+    #expect(try TrashTests.rows(catalogue, "trashFile").isEmpty)
+  }
+
+  @Test("a purge keeps a sidecar of two assets if one of them was restored", arguments: [false, true])
+  func sharedPurge(_ isFirst: Bool) throws {
+    let (first, second) = try twoAssets()
+    try files.perform([.delete(first)])
+    try files.perform([.delete(second)])
+    try files.perform([.restore(isFirst ? first : second)])
+    #expect(try files.purge(now: Timestamp(milliseconds: 4_000_000_000_000)) == 1)
+    try library.scan(catalogue)
+    #expect(library.allFiles == ["other.jpg", isFirst ? "b.jpg" : "b.jpeg", "b.xmp"])
+    if isFirst { #expect(try isTurned(first)) }
+  }
+
+  @Test("two assets that are restored in one list get their sidecar back once", arguments: [false, true])
+  func sharedInOneList(_ isReversed: Bool) throws {
+    let (first, second) = try twoAssets()
+    try files.perform([.delete(first), .delete(second)])
+    try files.perform(isReversed ? [.restore(second), .restore(first)] : [.restore(first), .restore(second)])
+    #expect(try inLibrary == ["b.jpg", "b.jpeg", "b.xmp"] && isTurned(first))
+    #expect(try TrashTests.rows(catalogue, "trashFile").isEmpty)
+  }
+
+  @Test("a list that deletes an asset and restores another one leaves their sidecar", arguments: [false, true])
+  func sharedExchange(_ isReversed: Bool) throws {
+    let (first, second) = try twoAssets()
+    try files.perform([.delete(first)])
+    try files.perform(isReversed ? [.restore(first), .delete(second)] : [.delete(second), .restore(first)])
+    #expect(try inLibrary == ["b.jpg", "b.xmp"] && isTurned(first))
+  }
+
+  @Test("after an interrupted restoration, a sidecar of two assets comes back with either", arguments: [false, true])
+  func sharedInterrupted(_ isFirst: Bool) throws {
+    let (first, second) = try twoAssets()
+    try files.perform([.delete(first), .delete(second)])
+    try files.prepare([.restore(first)], for: .local).end()
+    #expect(inLibrary == ["b.jpg", "b.xmp"])
+    try files.recover()
+    #expect(inLibrary == [])
+    try files.perform([.restore(isFirst ? first : second)])
+    #expect(inLibrary == [isFirst ? "b.jpg" : "b.jpeg", "b.xmp"])
+  }
+
+  @Test("a picture does not get the sidecar of an earlier one that had its name")
+  func earlierSidecar() throws {
+    try put(["b.jpg", "b.xmp"])
+    try files.perform([.delete(try asset("b.jpg"))])
+    try library.put(smallJPEG + [1], "b.jpg")
+    try library.scan(catalogue)
+    let picture = try asset("b.jpg")
+    try files.perform([.delete(picture)])
+    try files.perform([.restore(picture)])
+    #expect(try inLibrary == ["b.jpg"] && !isTurned(picture))
   }
 
   @Test("a purge removes the sidecars, and their contents are not remembered")

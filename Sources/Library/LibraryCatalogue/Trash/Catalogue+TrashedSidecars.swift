@@ -7,9 +7,11 @@ import PhotoModel
 extension Catalogue {
   /// The sidecars of an asset's files that describe no file of another asset, the primary file's first.
   ///
-  /// - Parameter deleted: other assets that need no sidecar, because they are deleted with it.
+  /// - Parameters:
+  ///   - deleted: other assets that need no sidecar, because they are deleted with it.
+  ///   - restored: assets in the trash that need their sidecars, because they are restored with the deletion.
   package func ownSidecars(
-    of identifier: LocalIdentifier, besides deleted: Set<LocalIdentifier>
+    of identifier: LocalIdentifier, besides deleted: Set<LocalIdentifier>, restored: Set<LocalIdentifier> = []
   ) throws(AssetSourceError) -> [(row: Int64, path: [UInt8])] {
     let owners = deleted.union([identifier])
     return try read { db in
@@ -19,7 +21,8 @@ extension Catalogue {
       for file in try Self.paths(of: identifier, db) {
         for (path, _) in SidecarPaths.beside(file) where paths.insert(path).inserted {
           guard let row = try Int64.fetchOne(found, arguments: [Data(path)]) else { continue }
-          if try Self.assets(describedBy: path, db).isSubset(of: owners) { sidecars.append((row, path)) }
+          guard try Self.assets(describedBy: path, db).isSubset(of: owners) else { continue }
+          if try !SharedSidecar.isMarked(path, byAnyOf: restored, db) { sidecars.append((row, path)) }
         }
       }
       return sidecars

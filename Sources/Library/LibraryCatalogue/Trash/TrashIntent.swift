@@ -6,8 +6,9 @@ package enum TrashIntent: Sendable {
   /// Moves the files of an asset to the trash. `files` are those in the rows `rows` of the catalogue, in this order;
   /// `now` is in milliseconds since 1970.
   case delete(LocalIdentifier, rows: [Int64], files: [TrashRecord.File], now: Int64)
-  /// Moves `files` back from the trash. Files of the record that are not among them are missing and are dropped.
-  case restore(TrashRecord, files: [TrashRecord.File])
+  /// Moves `files` back from the trash, among them those of `sidecars`, which leave the records of other assets. Files
+  /// of the record that are not among them are missing and are dropped.
+  case restore(TrashRecord, files: [TrashRecord.File], sidecars: [SharedSidecar])
 
   /// Records the intent. Throws ``LibraryFilesError`` if the asset to delete does not exist, or is already being
   /// deleted.
@@ -20,9 +21,10 @@ package enum TrashIntent: Sendable {
         throw LibraryFilesError.noSuchAsset(identifier)
       }
       return try TrashRecord.insert(identifier, asset: asset, rows: rows, files: files, now: now, db)
-    case .restore(let record, let files):
+    case .restore(let record, let files, let sidecars):
       try record.setState(.restoring, db)
-      for file in record.files {
+      for sidecar in sidecars { try sidecar.move(to: record, db) }
+      for file in record.files + sidecars.map(\.file) {
         if let kept = files.first(where: { $0.number == file.number }) {
           try record.updatePaths(kept, db)
         } else {

@@ -24,6 +24,7 @@ extension TrashRecord {
         arguments: [id, file.number, Data(file.path), Data(file.trashPath)])
       try saveRow(of: "file", row, as: file.number, in: id, db)
     }
+    try SharedSidecar.mark(besides: files, in: id, db)
     try saveAsset(asset, in: id, db)
     return id
   }

@@ -89,13 +89,19 @@ extension LibraryFiles: FileChangePreparing {
     var intents: [(index: Int, intent: TrashIntent)] = []
     var taken = Set(plans.values.compactMap(\.destination.path))
     var deleted: Set<LocalIdentifier> = []
+    let restored = Set(
+      changes.compactMap { change -> LocalIdentifier? in
+        guard case .restore(let identifier) = change else { return nil }
+        return identifier
+      })
     for (index, change) in changes.enumerated() {
       do throws(LibraryFilesError) {
         // An intent gets its row when it is written.
         switch change {
         case .create(let path): steps.append(.create(try file(at: path)))
         case .delete(let identifier):
-          intents.append((index, try deletionIntent(identifier, besides: deleted, for: principal)))
+          let intent = try deletionIntent(identifier, besides: deleted, restored: restored, for: principal)
+          intents.append((index, intent))
           deleted.insert(identifier)
           steps.append(.delete(trash: 0))
         case .restore(let identifier):
@@ -131,9 +137,12 @@ extension LibraryFiles: FileChangePreparing {
     return steps
   }
 
-  /// - Parameter deleted: the assets that earlier entries of the list delete.
+  /// - Parameters:
+  ///   - deleted: the assets that earlier entries of the list delete.
+  ///   - restored: the assets that entries of the list restore.
   private func deletionIntent(
-    _ identifier: LocalIdentifier, besides deleted: Set<LocalIdentifier>, for principal: Principal
+    _ identifier: LocalIdentifier, besides deleted: Set<LocalIdentifier>, restored: Set<LocalIdentifier>,
+    for principal: Principal
   ) throws(LibraryFilesError) -> TrashIntent {
     let asset = try inCatalogue { catalogue throws(AssetSourceError) in
       try catalogue.asset(identifier, for: principal)
@@ -145,7 +154,7 @@ extension LibraryFiles: FileChangePreparing {
       try checkOwnership(of: file.path)
     }
     let sidecars = try inCatalogue { catalogue throws(AssetSourceError) in
-      try catalogue.ownSidecars(of: identifier, besides: deleted)
+      try catalogue.ownSidecars(of: identifier, besides: deleted, restored: restored)
     }
     let folder = Array(Base64URL.randomIdentifier().utf8)
     let trashed: [TrashRecord.File]
@@ -188,7 +197,8 @@ extension LibraryFiles: FileChangePreparing {
     return nil
   }
 
-  /// - Parameter taken: the paths of uploads and of earlier restorations of the list, to which this one adds its own.
+  /// - Parameter taken: the paths of uploads and of earlier restorations of the list, to which this one adds its own,
+  ///   those in the trash too.
   private func restorationIntent(
     _ identifier: LocalIdentifier, except taken: inout Set<[UInt8]>, for principal: Principal
   ) throws(LibraryFilesError) -> TrashIntent {
@@ -198,7 +208,8 @@ extension LibraryFiles: FileChangePreparing {
     guard let record = found else { throw .notInTrash(identifier) }
     guard record.isRestorable else { throw .noSuchFile([]) }
     var files: [TrashRecord.File] = []
-    for file in record.files {
+    // An earlier restoration of the list may take a sidecar of this record.
+    for file in record.files where !taken.contains(file.trashPath) {
       guard try exists(file.trashPath) else {
         // The record of a file is dropped only if the file does not exist.
         guard try isMounted(file.trashPath) else { throw .diskMissing(file.path) }
@@ -207,7 +218,10 @@ extension LibraryFiles: FileChangePreparing {
       }
       files.append(file)
     }
-    return .restore(record, files: try returning(files, except: &taken))
+    let sidecars = try sharedSidecars(of: record, except: taken)
+    files += sidecars.map(\.file)
+    taken.formUnion(files.map(\.trashPath))
+    return .restore(record, files: try returning(files, except: &taken), sidecars: sidecars)
   }
 
   /// Probes a file in the library that becomes an asset.

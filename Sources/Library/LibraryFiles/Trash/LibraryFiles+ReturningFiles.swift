@@ -41,6 +41,24 @@ extension LibraryFiles {
     }
   }
 
+  /// The sidecars that come back with an asset although they went to the trash with another one. One whose path is
+  /// taken stays there: the file at its path describes the asset.
+  ///
+  /// - Parameter taken: paths that are not free either, and trash paths of files that come back already.
+  func sharedSidecars(
+    of record: TrashRecord, except taken: Set<[UInt8]>
+  ) throws(LibraryFilesError) -> [SharedSidecar] {
+    let found = try inCatalogue { catalogue throws(AssetSourceError) in
+      try catalogue.sharedSidecars(of: record)
+    }
+    var sidecars: [SharedSidecar] = []
+    for sidecar in found where !taken.contains(sidecar.file.trashPath) {
+      guard try exists(sidecar.file.trashPath), try areFree([sidecar.file.path], except: taken) else { continue }
+      sidecars.append(sidecar)
+    }
+    return sidecars
+  }
+
   /// This path, or a name next to it, that is free with the sidecars of it that have these forms: indexes of
   /// ``SidecarPaths/beside(_:)``.
   private func freePath(
