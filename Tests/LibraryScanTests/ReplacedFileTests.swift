@@ -178,6 +178,44 @@ struct ReplacedFileTests {
     try watched.expectNothingLeft()
   }
 
+  @Test(
+    "two photographs that users changed keep their assets if one becomes the backup of the other",
+    arguments: [true, false])
+  func photographAsBackup(_ isFull: Bool) throws {
+    let watched = try WatchedLibrary(removal: 100) { library in
+      try library.put(picture(1), "old/a.jpg")
+      try library.put(picture(2), "new/a.jpg")
+    }
+    let before = try watched.identifiers()
+    let (old, new) = (try #require(before["old/a.jpg"]), try #require(before["new/a.jpg"]))
+    try Self.mark(watched.catalogue, "old/a.jpg", "Old")
+    try Self.mark(watched.catalogue, "new/a.jpg", "New")
+    watched.move("old/a.jpg", "old/a.jpg~")
+    watched.move("new/a.jpg", "old/a.jpg")
+    try Self.scan(watched, isFull: isFull)
+    #expect(try watched.identifiers() == ["old/a.jpg": new, "old/a.jpg~": old])
+    #expect(try Self.marks(watched.catalogue) == ["old/a.jpg": ["New"], "old/a.jpg~": ["Old"]])
+    try watched.expectNothingLeft()
+  }
+
+  @Test(
+    "a photograph that exchanges names with its backup keeps its asset", arguments: [["a.jpg"], ["a.jpg", "a.jpg~"]],
+    [true, false])
+  func exchangedWithBackup(_ changed: [String], _ isFull: Bool) throws {
+    let watched = try WatchedLibrary(removal: 100) { library in
+      try library.put(picture(1), "a.jpg")
+      try library.put(picture(2), "a.jpg~")
+    }
+    let before = try watched.identifiers()
+    let (original, backup) = (try #require(before["a.jpg"]), try #require(before["a.jpg~"]))
+    for path in changed { try Self.mark(watched.catalogue, path, path) }
+    #expect(exchangeNames(watched.at("a.jpg"), watched.at("a.jpg~")))
+    try Self.scan(watched, isFull: isFull)
+    #expect(try watched.identifiers() == ["a.jpg": backup, "a.jpg~": original])
+    #expect(try Self.marks(watched.catalogue)["a.jpg~"] == ["a.jpg"])
+    try watched.expectNothingLeft()
+  }
+
   @Test("a path keeps its asset also in a scan that refuses to remove missing files")
   func refusedRemoval() throws {
     let library = try TemporaryLibrary()

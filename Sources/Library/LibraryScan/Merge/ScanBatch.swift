@@ -39,6 +39,9 @@ struct ScanBatch {
   private(set) var displaced: [KnownFile] = []
   /// Paths of links whose row moved along with their target. The links are broken now and are recorded as unreadable.
   private(set) var brokenLinks: [[UInt8]] = []
+  /// Paths whose file has moved to the name that they extend, from `a.jpg~` to `a.jpg`. A file that is found there now
+  /// has exchanged names with it, and is not a backup.
+  private var exchangedPaths: Set<[UInt8]> = []
 
   /// Number of pending writes, probed or not.
   private var count: Int { waiting.count + touched.count + found.count + moves.count }
@@ -74,7 +77,7 @@ struct ScanBatch {
       // This scan may already have moved it to another path, from which it was renamed again.
       let pending = moves.firstIndex { $0.file.id == candidate.id }
       guard try isGone(candidate, pending.map { moves[$0].path } ?? candidate.path),
-        !isBackup(file.path, of: candidate)
+        try !isBackup(file.path, of: candidate)
       else { continue }
       if let pending {
         let earlier = moves[pending].path
@@ -83,6 +86,7 @@ struct ScanBatch {
         moves[pending].changed = file.changed
       } else {
         moves.append(MovedFile(candidate, to: file.path, changed: file.changed))
+        if Self.isPath(candidate.path, extending: file.path) { exchangedPaths.insert(candidate.path) }
       }
       recordBrokenLink(leftBy: candidate)
       if claimedIDs.insert(candidate.id).inserted { progress.moved += 1 }
@@ -98,14 +102,24 @@ struct ScanBatch {
     waiting.append(file.path)
   }
 
-  /// Whether a path is the name of a known file with more after it, as `IMG_1.jpg~` or `IMG_1.jpg_original`, and another
-  /// file has that name. A program has kept the former content: the asset stays with its name.
-  private func isBackup(_ path: [UInt8], of file: KnownFile) -> Bool {
+  /// Whether a file is the backup of a known one: it has the name of that with more after it, and another file has the
+  /// name. A program has kept the former content: the asset stays with its name. But if the other file exchanged names
+  /// with this one, or users changed its asset, they are two photographs, and each keeps its asset.
+  private func isBackup(_ path: [UInt8], of file: KnownFile) throws(AssetSourceError) -> Bool {
     let name = file.formerPath ?? file.path
-    guard path.count > name.count, path.starts(with: name), !Self.isLetterOrDigit(path[name.count]) else {
-      return false
+    guard Self.isPath(path, extending: name), !exchangedPaths.contains(path), let other = try? root.open(name),
+      other.isRegularFile
+    else { return false }
+    for row in try catalogue.knownFiles(like: other.identity) where row.id != file.id {
+      if row.path == path { return false }
+      if try catalogue.hasUserValues(row) { return false }
     }
-    return (try? root.open(name))?.isRegularFile == true
+    return true
+  }
+
+  /// Whether a path is a name with more after it, as `IMG_1.jpg~` or `IMG_1.jpg_original`.
+  private static func isPath(_ path: [UInt8], extending name: [UInt8]) -> Bool {
+    path.count > name.count && path.starts(with: name) && !isLetterOrDigit(path[name.count])
   }
 
   private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
@@ -196,7 +210,7 @@ struct ScanBatch {
     where !claimedIDs.contains(candidate.id) {
       let isNamedAlike = OriginalFile.displayName(candidate.path) == OriginalFile.displayName(file.path)
       guard isNamedAlike || candidate.identity.isOfSameTime(as: file.identity),
-        try isGone(candidate, candidate.path), !isBackup(file.path, of: candidate)
+        try isGone(candidate, candidate.path), try !isBackup(file.path, of: candidate)
       else { continue }
       file.movedFromRow = candidate.id
       recordBrokenLink(leftBy: candidate)

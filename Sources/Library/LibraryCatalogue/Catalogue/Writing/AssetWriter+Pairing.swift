@@ -48,7 +48,10 @@ extension AssetWriter {
   }
 
   /// Whether a user has changed an asset, or put it into an album.
-  func hasUserValues(_ asset: Int64) throws -> Bool {
+  func hasUserValues(_ asset: Int64) throws -> Bool { try Self.hasUserValues(asset, db) }
+
+  /// Whether a user has changed an asset, or put it into an album.
+  static func hasUserValues(_ asset: Int64, _ db: Database) throws -> Bool {
     try Bool.fetchOne(
       db.cachedStatement(
         sql: """
