@@ -1,5 +1,7 @@
 import GRDB
 import LibraryFixtures
+import LibraryFolder
+import LibraryScan
 import PhotoFixtures
 import PhotoModel
 import Testing
@@ -214,6 +216,37 @@ struct ReplacedFileTests {
     #expect(try watched.identifiers() == ["a.jpg": backup, "a.jpg~": original])
     #expect(try Self.marks(watched.catalogue)["a.jpg~"] == ["a.jpg"])
     try watched.expectNothingLeft()
+  }
+
+  @Test(
+    "of assets that lose the same path before a scan completes, those that users changed keep it",
+    arguments: [true, false])
+  func lostTwice(_ bothAreChanged: Bool) throws {
+    let library = try TemporaryLibrary()
+    for (number, name) in ["b.jpg", "p.jpg", "z/1.jpg"].enumerated() { try library.put(picture(number), name) }
+    try library.put(smallPNG, ".tmp")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let before = try #require(try catalogue.everything()["b.jpg"]?.localIdentifier)
+    try Self.mark(catalogue, "b.jpg", "B")
+    if bothAreChanged { try Self.mark(catalogue, "p.jpg", "P") }
+    #expect(rename(library.root + "/b.jpg", library.root + "/p.jpg") == 0)
+    let stop = StopFlag()
+    var environment = LibraryEnvironment.system
+    environment.device = { folder, opened in
+      // The walk has passed the pictures.
+      if folder == Array("z".utf8) { stop.raise() }
+      return opened.device
+    }
+    try library.scan(catalogue, environment: environment, stop: stop)
+    #expect(try catalogue.everything()["p.jpg"]?.localIdentifier == before)
+    #expect(rename(library.root + "/.tmp", library.root + "/p.jpg") == 0)
+    try library.scan(catalogue)
+    let albums: Set<String> = bothAreChanged ? ["B", "P"] : ["B"]
+    #expect(try Self.marks(catalogue) == ["p.jpg": albums, "z/1.jpg": []])
+    let asset = try #require(try catalogue.everything()["p.jpg"])
+    #expect(asset.pixelSize == PixelSize(width: 30, height: 20), "it has the new content")
+    #expect(bothAreChanged || asset.localIdentifier == before)
   }
 
   @Test("a path keeps its asset also in a scan that refuses to remove missing files")

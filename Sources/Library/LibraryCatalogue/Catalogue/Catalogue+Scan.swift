@@ -104,12 +104,7 @@ extension Catalogue {
 
   /// Whether a user has changed the asset of a file, or put it into an album.
   package func hasUserValues(_ file: KnownFile) throws(AssetSourceError) -> Bool {
-    try read { db in
-      let asset = try Int64.fetchOne(
-        db.cachedStatement(sql: "SELECT asset FROM file WHERE id = ?"), arguments: [file.id])
-      guard let asset else { return false }
-      return try AssetWriter.hasUserValues(asset, db)
-    }
+    try read { try AssetWriter.hasUserValues(ofRow: file.id, $0) }
   }
 
   /// The known files that may be this file at another path: same fingerprint (first and last bytes) and same metadata.

@@ -50,8 +50,14 @@ extension AssetWriter {
   /// Whether a user has changed an asset, or put it into an album.
   func hasUserValues(_ asset: Int64) throws -> Bool { try Self.hasUserValues(asset, db) }
 
-  /// Whether a user has changed an asset, or put it into an album.
-  static func hasUserValues(_ asset: Int64, _ db: Database) throws -> Bool {
+  /// Whether a user has changed the asset of a file, or put it into an album.
+  static func hasUserValues(ofRow row: Int64, _ db: Database) throws -> Bool {
+    let asset = try Int64.fetchOne(db.cachedStatement(sql: "SELECT asset FROM file WHERE id = ?"), arguments: [row])
+    guard let asset else { return false }
+    return try hasUserValues(asset, db)
+  }
+
+  private static func hasUserValues(_ asset: Int64, _ db: Database) throws -> Bool {
     try Bool.fetchOne(
       db.cachedStatement(
         sql: """

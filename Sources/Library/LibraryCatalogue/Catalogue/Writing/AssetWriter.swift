@@ -62,23 +62,35 @@ struct AssetWriter {
 
   /// Takes a row's path, which another file has now.
   ///
-  /// - Parameter isRestorable: the row may get it back, if its own file turns out to be gone: see `restorePath`. Only
-  ///   one row waits for a path, the first that lost it: a file that took the path only for a moment does not.
+  /// - Parameter isRestorable: the row may get it back, if its own file turns out to be gone: see `restorePath`. If
+  ///   several rows lost a path, those wait for it whose assets users have changed, or else the first that lost it: a
+  ///   file that took the path only for a moment does not.
   mutating func clearPath(fromRow row: Int64, isRestorable: Bool = true) throws {
     guard let path = try storedPath(ofRow: row), path.first != 0 || !isRestorable else { return }
     edits.note(sidecar: path)
-    let keepsFormer = try isRestorable && !isAwaited(path)
+    let keepsFormer = try isRestorable && replaceWaitingRows(of: path, with: row)
     let vacant = keepsFormer ? VacantPath.of(row, former: path) : VacantPath.of(row)
     try run("UPDATE file SET path = ? WHERE id = ?", [vacant, row])
   }
 
-  /// Whether a row may get this path back.
-  private func isAwaited(_ path: [UInt8]) throws -> Bool {
+  /// Returns whether a row waits for a path from now on. If so, rows whose assets no user has changed no longer do.
+  private func replaceWaitingRows(of path: [UInt8], with row: Int64) throws -> Bool {
+    let waiting = try rowsWaiting(for: path)
+    if waiting.isEmpty { return true }
+    guard try Self.hasUserValues(ofRow: row, db) else { return false }
+    for other in waiting where try !Self.hasUserValues(ofRow: other, db) {
+      try run("UPDATE file SET path = ? WHERE id = ?", [VacantPath.of(other), other])
+    }
+    return true
+  }
+
+  /// The rows that may get this path back.
+  private func rowsWaiting(for path: [UInt8]) throws -> [Int64] {
     let bounds = VacantPath.bounds(former: path)
-    let paths = try Data.fetchAll(
-      db.cachedStatement(sql: "SELECT path FROM file WHERE path > ? AND path < ?"),
+    let rows = try Row.fetchAll(
+      db.cachedStatement(sql: "SELECT id, path FROM file WHERE path > ? AND path < ?"),
       arguments: [bounds.lower, bounds.upper])
-    return paths.contains { VacantPath.former([UInt8]($0)) == path }
+    return rows.filter { VacantPath.former([UInt8]($0[1] as Data)) == path }.map { $0[0] as Int64 }
   }
 
   private func storedPath(ofRow row: Int64) throws -> [UInt8]? {
