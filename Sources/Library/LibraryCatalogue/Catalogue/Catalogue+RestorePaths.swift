@@ -5,6 +5,8 @@
 //     the file at the path has nothing that a user made -> the asset of the path stays, with the new content
 //     only that file has                                -> its asset moves to the path
 //     both have                                         -> the asset of the path stays, and takes over what it lacks
+//
+// A RAW file or a video that belongs to a picture is different: see `companionKeepsPath`.
 
 import Foundation
 import GRDB
@@ -54,11 +56,14 @@ extension AssetWriter {
     ofRow row: Int64, _ found: ProbedFile, _ restored: inout RestoredPaths
   ) throws {
     let file = try Row.fetchOne(
-      db.cachedStatement(sql: "SELECT path, asset FROM file WHERE id = ?"), arguments: [row])
+      db.cachedStatement(sql: "SELECT path, asset, isPrimary, role FROM file WHERE id = ?"), arguments: [row])
     guard let file, VacantPath.former([UInt8](file[0] as Data)) == found.path else { return }
     let asset: Int64? = file[1]
     if let other = try fileRow(at: found.path) {
       guard try keepsPath(asset, from: other) else { return }
+      let isPrimary: Bool = file[2]
+      let role = (file[3] as String?).flatMap(FileRole.init)
+      guard try isPrimary || companionKeepsPath(role, from: other, found) else { return }
       try joinUserValues(of: other, to: asset, found.path, &restored)
       // The identity of a file that became the primary one of its asset is unknown until it is read again.
       if other.asset == nil || other.identity == found.identity || other.identity == .unknown {
@@ -80,6 +85,14 @@ extension AssetWriter {
     guard let asset, asset != otherAsset else { return false }
     if try !hasUserValues(otherAsset) { return true }
     return try hasUserValues(asset)
+  }
+
+  /// Whether a companion keeps its path when another file has taken it: only if that can replace it, and users made
+  /// nothing of that file, which would go to another photograph. Otherwise the picture loses its companion.
+  private func companionKeepsPath(_ role: FileRole?, from other: FileRow, _ found: ProbedFile) throws -> Bool {
+    guard let otherAsset = other.asset else { return true }
+    guard case .media(let media) = found.finding, media.canHaveRole(role) else { return false }
+    return try !hasUserValues(otherAsset)
   }
 
   /// Keeps what users made of an asset that loses its only file to another asset.
