@@ -10,6 +10,8 @@ let strict: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
 let optimized: [SwiftSetting] = [
   .unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))
 ]
+// Optimised for size: commands, and what waits for disks and networks.
+let small: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 let optimizedC: [CSetting] = [.unsafeFlags(["-O2"], .when(configuration: .debug))]
 
 /// The folders of Sources. `photod` itself has no wing.
@@ -146,25 +148,27 @@ let package = Package(
       [
         "Primitives", "PhotoModel", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan", "ObjectStores",
         logging,
-      ]),
+      ], settings: small),
 
     Wing.library.module(
       "LibraryImport",
       [
         "Primitives", "PhotoModel", "MediaMetadata", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan",
         "LibraryFiles", "Cryptography",
-      ]),
+      ], settings: small),
     // libcurl's functions with variable arguments.
     Wing.library.c("CPhotodCurl", ["curl"]),
     Wing.library.module(
-      "ObjectStores", ["Primitives", "PhotoModel", "LibraryFolder", "CPhotodCurl", "CExpat", "Cryptography"]),
+      "ObjectStores", ["Primitives", "PhotoModel", "LibraryFolder", "CPhotodCurl", "CExpat", "Cryptography"],
+      settings: small),
     Wing.library.module(
       "RemoteScan",
       [
         "PhotoModel", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan", "ObjectStores", logging,
-      ]),
+      ], settings: small),
     Wing.library.module(
-      "OriginalDownloads", ["PhotoModel", "LibraryFolder", "ObjectStores", deque, "Cryptography", logging]),
+      "OriginalDownloads", ["PhotoModel", "LibraryFolder", "ObjectStores", deque, "Cryptography", logging],
+      settings: small),
 
     Wing.service.system("CISAL", "libisal", "libisal-dev"),
     Wing.service.module("DiskCache", ["CISAL", grdb, "Cryptography", logging]),
@@ -176,7 +180,7 @@ let package = Package(
         "Telemetry", deque, "Cryptography", logging,
       ]),
 
-    Wing.service.module("SharedDerivatives", ["PhotoModel", "ObjectStores", "ImageService", logging]),
+    Wing.service.module("SharedDerivatives", ["PhotoModel", "ObjectStores", "ImageService", logging], settings: small),
 
     Wing.api.module("AccessControl", ["Primitives", "PhotoModel", "HTTPCore", grdb, "Cryptography", logging]),
     Wing.api.c("CEmbeddedFiles", excluding: ["gallery", "components.json"]),
@@ -198,7 +202,7 @@ let package = Package(
         "ImageRender", "MediaMetadata", "PhotoPredicate", "DecoderWorkers", "ObjectStores", "RemoteScan",
         "OriginalDownloads", "SharedDerivatives", argumentParser, "Cryptography", logging,
       ],
-      swiftSettings: strict),
+      swiftSettings: strict + small),
 
     // Pictures made from nothing, for the demo library, the benchmarks and the tests.
     Wing.tools.c("CPhotoFixtures", ["jpeg", "png", "z", "lcms2"], settings: optimizedC),
