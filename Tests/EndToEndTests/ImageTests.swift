@@ -258,7 +258,7 @@ struct ImageTests {
   func failedAfterThumbnail() throws {
     let thumbnail = DemoLibrary.thumbnail(of: Self.scene)
     var corrupt = JPEGFile { $0.exif = EXIFBlock { $0.thumbnail = thumbnail } }.encoded(Self.scene)
-    // The thumbnail's frame header comes first and stays as it is.
+    // The frame header of the thumbnail comes first; only the last one is damaged.
     let frame = try #require(corrupt.ranges(of: [0xFF, 0xC0]).last)
     corrupt[frame.lowerBound + 9] = 99
     let daemon = try TestDaemon { try $0.put(corrupt, "corrupt.jpg") }

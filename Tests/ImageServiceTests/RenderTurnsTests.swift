@@ -7,95 +7,57 @@ import Testing
 
 @Suite("Render lane: the turns of callers")
 struct RenderTurnsTests {
-  /// Work that waits for its gate and logs its start.
-  private static func work(_ name: String, _ log: EventLog, _ gate: Gate? = nil) -> RenderLane.Work {
-    { _ in
-      log.append(name)
-      gate?.pass()
-    }
-  }
-
   @Test("callers take turns, and the work of one caller goes by its priority and its age")
   func turns() async {
-    let lane = RenderLane(label: "test", workers: 1, budget: ByteBudget(capacityBytes: 100))
-    let log = EventLog()
-    let gate = Gate()
-    gate.shut()
-    lane.submit(.normal, bytes: 1, for: "a", Self.work("a 0", log, gate))
-    #expect(await log.lines(1) == ["a 0"])
+    let busy = await BusyLane(for: "a")
     for (caller, count) in [("a", 4), ("b", 2), ("c", 1)] {
-      for number in 1...count { lane.submit(.normal, bytes: 1, for: caller, Self.work("\(caller) \(number)", log)) }
+      for number in 1...count { busy.submit(for: caller, "\(caller) \(number)") }
     }
-    lane.submit(.high, bytes: 1, for: "a", Self.work("urgent", log))
-    gate.open()
-    #expect(await log.lines(8) == ["urgent", "b 1", "c 1", "a 1", "b 2", "a 2", "a 3", "a 4"])
+    busy.submit(.high, for: "a", "urgent")
+    #expect(await busy.started(8) == ["urgent", "b 1", "c 1", "a 1", "b 2", "a 2", "a 3", "a 4"])
   }
 
   @Test("urgent work does not pass the turns of other callers, and work that nobody waits for comes last")
   func urgency() async {
-    let lane = RenderLane(label: "test", workers: 1, budget: ByteBudget(capacityBytes: 100))
-    let log = EventLog()
-    let gate = Gate()
-    gate.shut()
-    lane.submit(.normal, bytes: 1, Self.work("running", log, gate))
-    #expect(await log.lines(1) == ["running"])
-    lane.submit(.preheat, bytes: 1, for: "b", Self.work("b window", log))
-    for number in 1...3 { lane.submit(.high, bytes: 1, for: "a", Self.work("a urgent \(number)", log)) }
-    for number in 1...2 { lane.submit(.low, bytes: 1, for: "b", Self.work("b \(number)", log)) }
-    lane.submit(.background, bytes: 1, Self.work("background", log))
-    gate.open()
+    let busy = await BusyLane()
+    busy.submit(.preheat, for: "b", "b window")
+    for number in 1...3 { busy.submit(.high, for: "a", "a urgent \(number)") }
+    for number in 1...2 { busy.submit(.low, for: "b", "b \(number)") }
+    busy.submit(.background, "background")
     let order = ["a urgent 1", "b 1", "a urgent 2", "b 2", "a urgent 3", "b window", "background"]
-    #expect(await log.lines(7) == order)
+    #expect(await busy.started(7) == order)
   }
 
   @Test("work that becomes more or less urgent keeps the turn of its caller")
   func keptTurn() async {
-    let lane = RenderLane(label: "test", workers: 1, budget: ByteBudget(capacityBytes: 100))
-    let log = EventLog()
-    let gate = Gate()
-    gate.shut()
-    lane.submit(.normal, bytes: 1, Self.work("running", log, gate))
-    #expect(await log.lines(1) == ["running"])
-    let first = lane.submit(.normal, bytes: 1, for: "a", Self.work("a", log))
-    let second = lane.submit(.normal, bytes: 1, for: "b", Self.work("b", log))
-    lane.submit(.normal, bytes: 1, for: "c", Self.work("c", log))
-    lane.setPriority(.low, of: first)
-    lane.setPriority(.high, of: second)
-    gate.open()
-    #expect(await log.lines(3) == ["a", "b", "c"])
+    let busy = await BusyLane()
+    let first = busy.submit(for: "a", "a")
+    let second = busy.submit(for: "b", "b")
+    busy.submit(for: "c", "c")
+    busy.lane.setPriority(.low, of: first)
+    busy.lane.setPriority(.high, of: second)
+    #expect(await busy.started(3) == ["a", "b", "c"])
   }
 
   @Test("work that another caller waits for too comes in the turn of the one in which it is earlier")
   func shared() async {
-    let lane = RenderLane(label: "test", workers: 1, budget: ByteBudget(capacityBytes: 100))
-    let log = EventLog()
-    let gate = Gate()
-    gate.shut()
-    lane.submit(.normal, bytes: 1, Self.work("running", log, gate))
-    #expect(await log.lines(1) == ["running"])
-    let tickets = (1...4).map { lane.submit(.normal, bytes: 1, for: "a", Self.work("a \($0)", log)) }
-    lane.share(tickets[0], with: "b")
-    lane.share(tickets[2], with: "b")
-    lane.submit(.normal, bytes: 1, for: "b", Self.work("b 1", log))
-    lane.submit(.normal, bytes: 1, for: "b", Self.work("b 2", log))
+    let busy = await BusyLane()
+    let tickets = (1...4).map { busy.submit(for: "a", "a \($0)") }
+    busy.lane.share(tickets[0], with: "b")
+    busy.lane.share(tickets[2], with: "b")
+    busy.submit(for: "b", "b 1")
+    busy.submit(for: "b", "b 2")
     // It is older than the other caller's own work.
-    lane.share(tickets[3], with: "b")
-    gate.open()
-    #expect(await log.lines(6) == ["a 1", "a 3", "a 2", "a 4", "b 1", "b 2"])
+    busy.lane.share(tickets[3], with: "b")
+    #expect(await busy.started(6) == ["a 1", "a 3", "a 2", "a 4", "b 1", "b 2"])
   }
 
   @Test("work never starts later because callers join it, however often")
   func joined() async {
-    let lane = RenderLane(label: "test", workers: 1, budget: ByteBudget(capacityBytes: 100))
-    let log = EventLog()
-    let gate = Gate()
-    gate.shut()
-    lane.submit(.normal, bytes: 1, Self.work("running", log, gate))
-    #expect(await log.lines(1) == ["running"])
-    let tickets = ["w", "x", "a", "y", "z"].map { lane.submit(.normal, bytes: 1, for: $0, Self.work($0, log)) }
-    for caller in ["b", "a", "b", "a"] { lane.share(tickets[2], with: caller) }
-    gate.open()
-    #expect(await log.lines(5) == ["w", "x", "a", "y", "z"])
+    let busy = await BusyLane()
+    let tickets = ["w", "x", "a", "y", "z"].map { busy.submit(for: $0, $0) }
+    for caller in ["b", "a", "b", "a"] { busy.lane.share(tickets[2], with: caller) }
+    #expect(await busy.started(5) == ["w", "x", "a", "y", "z"])
   }
 
   @Test("the order is that of a simple model, whatever is submitted, withdrawn and changed", arguments: 1...20)
@@ -105,6 +67,34 @@ struct RenderTurnsTests {
     await eventually { driver.hasEnded }
     #expect(driver.mistake == nil)
     #expect(driver.lane.waitingCounts == (0, 0))
+  }
+}
+
+/// A lane whose only worker is busy, so that other work waits. All work logs its start.
+private struct BusyLane {
+  let lane = RenderLane(label: "test", workers: 1, budget: ByteBudget(capacityBytes: 100))
+  private let log = EventLog()
+  private let gate = Gate()
+
+  /// - Parameter caller: in whose turn the work comes that keeps the worker busy.
+  init(for caller: String = "") async {
+    gate.shut()
+    lane.submit(.normal, bytes: 1, for: caller) { [log, gate] _ in
+      log.append("running")
+      gate.pass()
+    }
+    #expect(await log.lines(1) == ["running"])
+  }
+
+  @discardableResult
+  func submit(_ priority: ImagePriority = .normal, for caller: String = "", _ name: String) -> RenderLane.Ticket {
+    lane.submit(priority, bytes: 1, for: caller) { [log] _ in log.append(name) }
+  }
+
+  /// Lets the worker continue, and returns the names of the work that starts then.
+  func started(_ count: Int) async -> [String] {
+    gate.open()
+    return await log.lines(count)
   }
 }
 

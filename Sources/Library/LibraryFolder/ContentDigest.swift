@@ -4,7 +4,7 @@ import Cryptography
 import PhotoModel
 
 /// SHA-256 over the size and the bytes of a file. Of a file longer than `maximumBytes`, as many bytes are read, in
-/// blocks that are spread evenly over it: nobody waits until a long video is read.
+/// blocks that are spread evenly over it: a long video is not read as a whole.
 package struct ContentDigest: Sendable, Hashable {
   package static let byteCount = 32
   private static let blockBytes: Int64 = 1 << 20

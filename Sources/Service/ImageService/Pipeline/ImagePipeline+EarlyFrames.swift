@@ -9,8 +9,8 @@
 //     continueEarlyRender, when the download is verified: the last turn -> final frames
 //
 // Degraded frames of bytes that turn out to be wrong are followed by an error, or by the final frame if the right bytes
-// took their place. A final frame is made only of bytes that
-// have been verified, so an EarlyRender keeps its pictures until then.
+// took their place. A final frame is made only of bytes that have been verified, so an EarlyRender keeps its pictures
+// until then.
 
 import ImageCodec
 import ImageRender
