@@ -15,7 +15,7 @@ struct ArchiveRoute: Sendable {
   let planner: ArchivePlanner
   let plans: ArchivePlans
   let memo = ChecksumCache()
-  let slots: ArchiveSlots
+  let slots: Slots
   /// Opens the files of new plans: of a large archive, for minutes. Fetches must not wait for that.
   let planning: WorkQueue
   /// Calls the bodies, and waits for the disk.
@@ -31,7 +31,7 @@ struct ArchiveRoute: Sendable {
     self.files = files
     self.maximumRanges = maximumRanges
     plans = ArchivePlans(planner.limits)
-    slots = ArchiveSlots(planner.limits)
+    slots = Slots(capacity: planner.limits.concurrent)
   }
 
   /// Reads the body of a POST on the lookup queue: a long one takes time.
@@ -47,7 +47,7 @@ struct ArchiveRoute: Sendable {
     let listing: ArchiveListing
     /// Names the plan in ``ArchivePlans``.
     let key: String
-    let slot: ArchiveSlots.Slot
+    let slot: Slots.Slot
     let exchange: RoutedRequest
   }
 

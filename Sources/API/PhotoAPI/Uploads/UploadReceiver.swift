@@ -23,10 +23,10 @@ final class UploadReceiver: Sendable {
     /// `nil`: the sender announced none.
     var digest: BodyDigest?
     /// The parts of a form with a digest: nothing is stored before the whole body matches it.
-    var heldParts: [(part: ReceivedPart, place: HeldFilePlace?)] = []
+    var heldParts: [(part: ReceivedPart, place: Slots.Slot?)] = []
     /// The file that is being received, and its place if its form has a digest.
     var file: IncomingFile?
-    var place: HeldFilePlace?
+    var place: Slots.Slot?
     var name: String?
     /// A part with an empty filename and no bytes so far: browsers send it when no file was selected.
     var isEmptyPart = false

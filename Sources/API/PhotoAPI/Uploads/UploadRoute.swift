@@ -40,7 +40,7 @@ final class UploadRoute: Sendable {
   /// Called after a request that has added assets.
   let picturesAdded: @Sendable () -> Void
   private let activeUploads = Atomic<Int>(0)
-  private let heldFiles = Atomic<Int>(0)
+  private let heldFiles: Slots
 
   /// - Parameter queue: queue that writes files. It runs as many jobs at once as there may be concurrent uploads.
   init(
@@ -50,6 +50,7 @@ final class UploadRoute: Sendable {
     self.files = files
     self.tokens = tokens
     self.limits = limits
+    heldFiles = Slots(capacity: limits.heldFiles)
     self.queue = queue
     self.picturesAdded = picturesAdded
     self.logger = logger
@@ -83,27 +84,13 @@ final class UploadRoute: Sendable {
   func uploadEnded() { activeUploads.subtract(1, ordering: .relaxed) }
 
   /// Takes a place for a file that stays open until its form has arrived. Throws 503 if no place is free.
-  func holdFile() throws(Problem) -> HeldFilePlace {
-    guard heldFiles.add(1, ordering: .relaxed).newValue <= limits.heldFiles else {
-      heldFiles.subtract(1, ordering: .relaxed)
-      throw Problem(
-        503, "overloaded", "Too many files of forms at once",
-        detail: "Forms with a checksum keep at most \(limits.heldFiles) files open. Retry after a moment.",
-        fields: ["Retry-After": "5"])
-    }
-    return HeldFilePlace(self)
+  func holdFile() throws(Problem) -> Slots.Slot {
+    if let slot = heldFiles.acquire() { return slot }
+    throw Problem(
+      503, "overloaded", "Too many files of forms at once",
+      detail: "Forms with a checksum keep at most \(limits.heldFiles) files open. Retry after a moment.",
+      fields: ["Retry-After": "5"])
   }
-
-  fileprivate func fileReleased() { heldFiles.subtract(1, ordering: .relaxed) }
-}
-
-/// A place among the files that stay open until their form has arrived. It becomes free with this value.
-final class HeldFilePlace: Sendable {
-  private let route: UploadRoute
-
-  fileprivate init(_ route: UploadRoute) { self.route = route }
-
-  deinit { route.fileReleased() }
 }
 
 extension Problem {

@@ -1,18 +1,17 @@
 import Synchronization
 
-/// Limits the archives that are planned or sent at a time.
-final class ArchiveSlots: Sendable {
-  /// Maximum number of archives at a time.
+/// Limits how many of something there are at a time, such as archives that are sent.
+final class Slots: Sendable {
   private let capacity: Int
   private let used = Mutex(0)
 
-  init(_ limits: ArchiveLimits) { capacity = limits.concurrent }
+  init(capacity: Int) { self.capacity = capacity }
 
-  /// A place for an archive, free again when it is released.
+  /// A place for one of them, free again when this is released.
   final class Slot: Sendable {
-    private let slots: ArchiveSlots
+    private let slots: Slots
 
-    fileprivate init(_ slots: ArchiveSlots) { self.slots = slots }
+    fileprivate init(_ slots: Slots) { self.slots = slots }
 
     deinit { slots.used.withLock { $0 -= 1 } }
   }
