@@ -45,15 +45,15 @@ struct RequestBufferTests {
     }
     #expect(admitted.count == 4 && refused == 16)
     admitted.removeLast()
-    try server.probe()
+    #expect(try server.probe { try Self.check(server, by: "one left") == 3 * Self.body })
     let next = try TestClient(port: server.port)
     next.send(request)
     #expect(next.read(until: "\r\n\r\n")?.hasPrefix("HTTP/1.1 100 ") == true)
     next.send(String(repeating: "x", count: Self.body))
     #expect(next.read(until: "xxx")?.contains(" 200 OK") == true)
     admitted = []
-    try server.probe()
-    #expect(try Self.check(server, by: "all are gone") == 0, "a connection holds no budget between two requests")
+    let isFree = try server.probe { try Self.check(server, by: "all are gone") == 0 }
+    #expect(isFree, "a connection holds no budget between two requests")
   }
 
   @Test("each chunk is counted when its size is announced", arguments: [1, 1000, 70_000])
@@ -99,8 +99,7 @@ struct RequestBufferTests {
     #expect(served >= 8 && served < 60)
     #expect(answers.filter { $0 == "HTTP/1.1 503" }.count == 60 - served)
     clients = []
-    try server.probe()
-    #expect(try Self.check(server, by: "gone") == 0)
+    #expect(try server.probe { try Self.check(server, by: "gone") == 0 })
     #expect(small.count == 100)
   }
 
@@ -140,9 +139,8 @@ struct RequestBufferTests {
     let both = try Self.check(server, by: "kept, and another head")
     #expect(both >= 140_000)
     client = nil
-    try server.probe()
-    let held = try Self.check(server, by: "kept")
-    #expect(held >= 120_000 && held < both)
+    #expect(try server.probe { try Self.check(server, by: "kept") < both })
+    #expect(try Self.check(server, by: "kept") >= 120_000)
     keeper.kept.withLock { $0 = [] }
     #expect(try Self.check(server, by: "let go") == 0)
   }

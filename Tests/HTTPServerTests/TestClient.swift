@@ -62,11 +62,21 @@ final class TestServer: Sendable {
     ended.wait()
   }
 
-  /// Returns when the loop has processed everything sent before: it responds in the order of arrival.
+  /// Returns when the loop has processed what other clients sent before, as it responds in the order of arrival. Use
+  /// ``probe(until:)`` for the end of a connection: on a busy machine the kernel may report it after the probe.
   func probe() throws {
     let client = try TestClient(port: port)
     client.send("GET /probe HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
     _ = client.readToEnd()
+  }
+
+  /// Probes until the condition holds, at most a thousand times. Returns whether it holds.
+  func probe(until isReached: () throws -> Bool) throws -> Bool {
+    for _ in 0..<1000 {
+      try probe()
+      if try isReached() { return true }
+    }
+    return false
   }
 
   /// Stops the server. Returns when the last connection has closed.
