@@ -47,7 +47,7 @@ struct WorkerPictureDecoder: CodedPictureDecoder {
     let codes = encoding.codePoints
     let request = EncodeRequest(
       codec: codec, size: encoding.size, samples: encoding.samples, setting: encoding.setting, effort: encoding.effort,
-      hasFullChroma: encoding.hasFullChroma,
+      stripRows: encoding.stripRows, hasFullChroma: encoding.hasFullChroma,
       colors: .init(primaries: codes.primaries, transfer: codes.transfer, matrix: codes.matrix),
       deepCoding: .init(bits: encoding.codedBits, peakLuminance: encoding.peakLuminance), profile: profile,
       priceBytes: encoding.workerBytes, maximumBytes: encoding.maximumBytes)

@@ -33,13 +33,21 @@ struct EncoderQualityTests {
     #expect(Set(settings).count > 60, "\(format)")
   }
 
-  @Test(
-    "in 500 MiB, a WebP of 45 megapixels, an AVIF of 16 and a JPEG XL of 5 can be encoded",
-    arguments: [(OutputFormat.webp, 8216, 5477, 1), (.avif, 4900, 3266, 20), (.jxl, 2738, 1826, 80)])
-  func prices(_ format: OutputFormat, _ width: Int, _ height: Int, _ leastBytes: Int) {
+  static let fits: [(format: OutputFormat, width: Int, height: Int, quality: Int, rows: Int)] = [
+    (.webp, 8216, 5477, 82, 5477), (.avif, 4900, 3266, 82, 3266), (.avif, 8064, 6048, 82, 1280),
+    // Chroma of full size: because of the quality, and because a grid must be even without.
+    (.avif, 6000, 4000, 95, 704), (.avif, 6001, 4000, 82, 704), (.jxl, 2400, 1800, 82, 1800),
+    (.jxl, 6000, 4000, 82, 384),
+    (.jxl, 12_000, 1800, 82, 256),
+  ]
+
+  @Test("large pictures can be encoded in 500 MiB, whole or in strips", arguments: fits)
+  func prices(_ format: OutputFormat, _ width: Int, _ height: Int, _ quality: Int, _ rows: Int) {
     let size = PixelSize(width: width, height: height)
-    let bytes = WorkerEncoding(format, size: size, channels: 3, quality: 82, profileBytes: 0).peakBytes
-    #expect(bytes < 500 << 20 && bytes > leastBytes * size.pixelCount, "\(bytes)")
+    let encoding = WorkerEncoding(format, size: size, channels: 3, quality: quality, profileBytes: 0)
+    #expect(encoding.stripRows == rows && encoding.stripCount == (height + rows - 1) / rows)
+    #expect(encoding.peakBytes < 500 << 20, "\(encoding.peakBytes)")
+    #expect(encoding.workerBytes < 384 << 20 && encoding.hasFullChroma == (rows == 704))
   }
 
   @Test("high dynamic range multiplies AV1's quantizer step by 0.58, and does not change JPEG XL's distance")

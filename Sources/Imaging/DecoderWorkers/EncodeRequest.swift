@@ -66,6 +66,8 @@ package struct EncodeRequest: Sendable, Hashable {
   let profile: [UInt8]
   /// Whether the picture arrives as rows; else it is the payload.
   let hasRows: Bool
+  /// Strips, each coded while the rows of the next ones arrive; 1 for a whole picture.
+  let stripCount: Int
   /// The maximum size of an accepted coded picture.
   package let maximumBytes: Int
 
@@ -75,21 +77,25 @@ package struct EncodeRequest: Sendable, Hashable {
   /// - Parameters:
   ///   - setting: the codec's own number: WebP's quality, the quantizer of AV1, the distance of JPEG XL.
   ///   - effort: WebP's method, the speed of AV1, the effort of JPEG XL.
+  ///   - stripRows: rows that are coded together; `nil` for all.
   ///   - hasFullChroma: AV1 only: chroma has the size of luma.
   ///   - deepCoding: of deep samples; ignored for others.
   ///   - priceBytes: the bytes that the worker may allocate.
   ///   - maximumBytes: the maximum size of an accepted coded picture.
   package init(
-    codec: DecoderCodec, size: PixelSize, samples: Samples, setting: Double, effort: Int, hasFullChroma: Bool = false,
-    colors: ColorCodes = ColorCodes(primaries: 2, transfer: 2, matrix: 2),
+    codec: DecoderCodec, size: PixelSize, samples: Samples, setting: Double, effort: Int, stripRows: Int? = nil,
+    hasFullChroma: Bool = false, colors: ColorCodes = ColorCodes(primaries: 2, transfer: 2, matrix: 2),
     deepCoding: DeepCoding = DeepCoding(bits: 10, peakLuminance: 10_000), profile: [UInt8] = [], priceBytes: Int,
     maximumBytes: Int
   ) {
+    let stripRows = stripRows ?? size.height
+    stripCount = (size.height + stripRows - 1) / stripRows
     let parameters = encoder_parameters(
       hundredths: UInt32(clamping: Int((setting * 100).rounded())), effort: UInt32(clamping: effort),
       has_full_chroma: hasFullChroma ? 1 : 0, primaries: UInt32(clamping: colors.primaries),
       transfer: UInt32(clamping: colors.transfer), matrix: UInt32(clamping: colors.matrix),
-      coded_bits: UInt32(clamping: deepCoding.bits), peak_luminance: UInt32(clamping: deepCoding.peakLuminance),
+      strip_rows: UInt32(clamping: stripRows), coded_bits: UInt32(clamping: deepCoding.bits),
+      peak_luminance: UInt32(clamping: deepCoding.peakLuminance),
       is_transcoding: 0, keeps_reconstruction: 0)
     request = DecodeRequest(
       codec: codec, samples: samples.decoded, codedSize: size, size: size,
@@ -121,6 +127,7 @@ package struct EncodeRequest: Sendable, Hashable {
       cpuSeconds: Self.cpuSeconds(size))
     profile = []
     hasRows = false
+    stripCount = 1
     self.maximumBytes = maximumBytes
   }
 

@@ -49,8 +49,8 @@ struct EncodeSession {
       return nil
     case Int(ENCODER_BYTES):
       let part = Int(message.tile)
-      guard hasSentAll, Int(message.row_count) == bytes.count, part < ENCODER_MAX_PARTS,
-        part == parts.count || part == parts.count - 1
+      guard hasSentAll || request.stripCount > 1, Int(message.row_count) == bytes.count,
+        part < 2 * request.stripCount, part == parts.count || part == parts.count - 1
       else { break }
       byteCount += bytes.count
       // The worker keeps its output in memory too: more than this is beyond its price.

@@ -1,8 +1,9 @@
-// photod-encoder-avif: the coded data of an AVIF by libaom: part 0 is the picture, part 1 its alpha. photod writes the
-// container itself.
+// photod-encoder-avif: the coded data of an AVIF by libaom: of each strip a part of colours, and then a part of alpha if
+// the picture has alpha. photod writes the container itself.
 //
 // Rows become YCbCr as they arrive: of 8 bits by BT.601, or rows of 16 bits of 10 bits by BT.2020; both of full range. The
-// frame that libaom gets is the only copy of the picture.
+// frame that libaom gets is the only copy of the strip. The last of several strips is filled up with its last row, because
+// the tiles of a grid have one size.
 
 #include <aom/aom_encoder.h>
 #include <aom/aomcx.h>
@@ -206,6 +207,58 @@ static aom_image_t *gray_image(unsigned width, unsigned height, bool is_deep) {
   return image;
 }
 
+// Strips
+
+typedef struct {
+  frame frame;
+  const encoder_parameters *parameters;
+  bool is_gray, is_deep;
+  uint32_t strip_rows;
+  // Rows of the current strip so far, and the next part.
+  uint32_t count, part;
+  // Why a strip failed, or 0.
+  int reason;
+} strips;
+
+// Repeats the last of `count` rows.
+static void fill_up(aom_image_t *image, uint32_t count) {
+  for (int plane = 0; plane < (image->monochrome ? 1 : 3); plane++) {
+    const unsigned shift = plane ? image->y_chroma_shift : 0;
+    const uint32_t rows = (image->d_h + shift) >> shift, used = (count + shift) >> shift;
+    for (uint32_t y = used; y < rows; y++)
+      memcpy(row_of(image, plane, y), row_of(image, plane, used - 1), (size_t)abs(image->stride[plane]));
+  }
+}
+
+static int send_strip(strips *strips, bool is_last) {
+  const encoder_parameters *const parameters = strips->parameters;
+  aom_image_t *const colors = strips->frame.colors, *const alpha = strips->frame.alpha;
+  fill_up(colors, strips->count);
+  if (alpha) fill_up(alpha, strips->count);
+  strips->count = 0;
+  const uint32_t quantizer = (parameters->hundredths + 50) / 100;
+  const int reason = encode_plane_set(colors, strips->part++, quantizer, parameters, strips->is_gray);
+  if (is_last) aom_img_free(colors);
+  if (reason || !alpha) return reason;
+  // Errors of alpha are seen at edges, and it costs few bytes: half the quantizer. No colours (MIAF §7.3.5.2).
+  const encoder_parameters uncolored = {
+      .hundredths = parameters->hundredths, .effort = parameters->effort, .primaries = 2, .transfer = 2, .matrix = 2};
+  return encode_plane_set(alpha, strips->part++, quantizer / 2, &uncolored, true);
+}
+
+static void take_strips(void *context, uint32_t first, uint32_t count, const uint8_t *rows, size_t stride) {
+  strips *const strips = context;
+  const uint32_t end = first + count;
+  while (first < end && !strips->reason) {
+    if (strips->count == strips->strip_rows) strips->reason = send_strip(strips, false);
+    const uint32_t missing = strips->strip_rows - strips->count, taken = end - first < missing ? end - first : missing;
+    (strips->is_deep ? take_deep : take)(&strips->frame, strips->count, taken, rows, stride);
+    strips->count += taken;
+    first += taken;
+    rows += taken * stride;
+  }
+}
+
 static int encode(decoder_job *job) {
   const decoder_request *const request = &job->request;
   encoder_parameters parameters;
@@ -213,28 +266,29 @@ static int encode(decoder_job *job) {
   if (!encoder_read_parameters(job, &parameters) || parameters.hundredths > 6300 || request->plane_count != 1 ||
       (is_deep && (is_gray || parameters.coded_bits != 10)))
     return DECODER_REASON_UNSUPPORTED;
+  const uint32_t rows = parameters.strip_rows;
+  // Rows of halved chroma belong to one strip.
+  if (rows == 0 || rows > request->height || (rows < request->height && rows % 2 == 1)) return DECODER_REASON_UNSUPPORTED;
   frame frame = {.channels = is_gray ? 1 : request->format == DECODER_RGBA ? 4 : 3,
                  .has_full_chroma = parameters.has_full_chroma};
   if (is_gray) {
-    frame.colors = gray_image(request->width, request->height, false);
+    frame.colors = gray_image(request->width, rows, false);
   } else {
     const aom_img_fmt_t format = (frame.has_full_chroma ? AOM_IMG_FMT_I444 : AOM_IMG_FMT_I420) |
                                  (is_deep ? AOM_IMG_FMT_HIGHBITDEPTH : 0);
-    frame.colors = aom_img_alloc(NULL, format, request->width, request->height, 16);
+    frame.colors = aom_img_alloc(NULL, format, request->width, rows, 16);
     if (frame.colors) frame.colors->range = AOM_CR_FULL_RANGE;
     if (frame.colors && is_deep) frame.colors->bit_depth = 10;
   }
-  if (frame.channels == 4) frame.alpha = gray_image(request->width, request->height, is_deep);
+  if (frame.channels == 4) frame.alpha = gray_image(request->width, rows, is_deep);
   if (!frame.colors || (frame.channels == 4 && !frame.alpha)) return DECODER_REASON_MEMORY;
-  encoder_take_rows(job, is_deep ? take_deep : take, &frame);
-  const uint32_t quantizer = (parameters.hundredths + 50) / 100;
-  int reason = encode_plane_set(frame.colors, 0, quantizer, &parameters, is_gray);
-  aom_img_free(frame.colors);
-  if (reason || !frame.alpha) return reason;
-  // Errors of alpha are seen at edges, and it costs few bytes: half the quantizer. No colours (MIAF §7.3.5.2).
-  const encoder_parameters uncolored = {
-      .hundredths = parameters.hundredths, .effort = parameters.effort, .primaries = 2, .transfer = 2, .matrix = 2};
-  return encode_plane_set(frame.alpha, 1, quantizer / 2, &uncolored, true);
+  strips strips = {.frame = frame,
+                   .parameters = &parameters,
+                   .is_gray = is_gray,
+                   .is_deep = is_deep,
+                   .strip_rows = rows};
+  encoder_take_rows(job, take_strips, &strips);
+  return strips.reason ? strips.reason : send_strip(&strips, true);
 }
 
 int main(void) {

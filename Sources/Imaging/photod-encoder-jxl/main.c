@@ -1,7 +1,8 @@
 // photod-encoder-jxl: one JPEG XL by libjxl, from rows or from a JPEG.
 //
 // Rows: the payload is their ICC profile; without one they are sRGB, or BT.2100 PQ if they have 16 bits. libjxl takes
-// whole pictures, so all rows are held first. The output is a codestream.
+// whole frames, so the rows of a strip are held first. Each strip of several is a layer: a frame without duration that
+// replaces its rows of the picture (ISO/IEC 18181-1, annex F). The output is a codestream.
 //
 // A JPEG: it is the payload, and its coefficients are coded again without loss. The output is a
 // codestream, or a file that also has what is needed to make the JPEG again (the box jbrd of ISO/IEC 18181-2).
@@ -17,17 +18,6 @@
 static void describe(char *text, size_t capacity) {
   const uint32_t version = JxlEncoderVersion();
   snprintf(text, capacity, "libjxl %u.%u.%u", version / 1000000, version / 1000 % 1000, version % 1000);
-}
-
-typedef struct {
-  uint8_t *pixels;
-  size_t row_bytes;
-} picture;
-
-static void take(void *context, uint32_t first, uint32_t count, const uint8_t *rows, size_t stride) {
-  const picture *const picture = context;
-  for (uint32_t i = 0; i < count; i++)
-    memcpy(picture->pixels + (first + i) * picture->row_bytes, rows + i * stride, picture->row_bytes);
 }
 
 // H.273's primaries 9 and curve 16; JxlPrimaries and JxlTransferFunction have the same numbers.
@@ -65,6 +55,65 @@ static int send_output(JxlEncoder *encoder) {
     encoder_send_bytes(0, output, sizeof output - left);
     if (status == JXL_ENC_SUCCESS) return 0;
     if (status != JXL_ENC_NEED_MORE_OUTPUT) return DECODER_REASON_UNSUPPORTED;
+  }
+}
+
+// Rows
+
+typedef struct {
+  JxlEncoder *encoder;
+  const encoder_parameters *parameters;
+  JxlPixelFormat format;
+  uint32_t width, height, strip_rows;
+  size_t row_bytes;
+  // The rows of the current strip: from `first` on, `count` so far.
+  uint8_t *pixels;
+  uint32_t first, count;
+  // Why a strip failed, or 0.
+  int reason;
+} strips;
+
+static uint32_t rows_of_strip(const strips *strips) {
+  const uint32_t left = strips->height - strips->first;
+  return left < strips->strip_rows ? left : strips->strip_rows;
+}
+
+static int send_strip(strips *strips) {
+  JxlEncoderFrameSettings *const settings = JxlEncoderFrameSettingsCreate(strips->encoder, NULL);
+  const encoder_parameters *const parameters = strips->parameters;
+  if (!settings || JxlEncoderSetFrameDistance(settings, (float)parameters->hundredths / 100) != JXL_ENC_SUCCESS ||
+      JxlEncoderFrameSettingsSetOption(settings, JXL_ENC_FRAME_SETTING_EFFORT, parameters->effort) != JXL_ENC_SUCCESS)
+    return DECODER_REASON_UNSUPPORTED;
+  if (strips->strip_rows < strips->height) {
+    JxlFrameHeader header;
+    JxlEncoderInitFrameHeader(&header);
+    header.layer_info.have_crop = JXL_TRUE;
+    header.layer_info.crop_y0 = (int32_t)strips->first;
+    header.layer_info.xsize = strips->width;
+    header.layer_info.ysize = strips->count;
+    if (JxlEncoderSetFrameHeader(settings, &header) != JXL_ENC_SUCCESS) return DECODER_REASON_UNSUPPORTED;
+  }
+  const size_t bytes = strips->count * strips->row_bytes;
+  if (JxlEncoderAddImageFrame(settings, &strips->format, strips->pixels, bytes) != JXL_ENC_SUCCESS)
+    return DECODER_REASON_UNSUPPORTED;
+  free(strips->pixels);
+  strips->pixels = NULL;
+  strips->first += strips->count;
+  strips->count = 0;
+  if (strips->first == strips->height) JxlEncoderCloseInput(strips->encoder);
+  return send_output(strips->encoder);
+}
+
+static void take(void *context, uint32_t first, uint32_t count, const uint8_t *rows, size_t stride) {
+  (void)first;
+  strips *const strips = context;
+  if (strips->reason) return;
+  for (uint32_t i = 0; i < count; i++) {
+    if (strips->count == strips->strip_rows) strips->reason = send_strip(strips);
+    if (!strips->pixels) strips->pixels = malloc(rows_of_strip(strips) * strips->row_bytes);
+    if (!strips->pixels) strips->reason = DECODER_REASON_MEMORY;
+    if (strips->reason) return;
+    memcpy(strips->pixels + strips->count++ * strips->row_bytes, rows + i * stride, strips->row_bytes);
   }
 }
 
@@ -156,13 +205,7 @@ static int encode(decoder_job *job) {
   const bool is_gray = request->format == DECODER_PLANAR, has_alpha = request->format == DECODER_RGBA;
   const bool is_deep = request->bit_depth > 8;
   if (is_deep && (is_gray || parameters.coded_bits < 10 || parameters.coded_bits > 16)) return DECODER_REASON_UNSUPPORTED;
-  const uint32_t channels = is_gray ? 1 : has_alpha ? 4 : 3;
-  picture picture = {.row_bytes = (size_t)request->width * decoder_sample_bytes(request)};
-  const size_t pixel_bytes = picture.row_bytes * request->height;
-  picture.pixels = malloc(pixel_bytes);
-  if (!picture.pixels) return DECODER_REASON_MEMORY;
-  encoder_take_rows(job, take, &picture);
-
+  if (parameters.strip_rows == 0) return DECODER_REASON_UNSUPPORTED;
   JxlEncoder *const encoder = JxlEncoderCreate(NULL);
   if (!encoder) return DECODER_REASON_MEMORY;
   JxlBasicInfo info;
@@ -176,19 +219,19 @@ static int encode(decoder_job *job) {
   info.uses_original_profile = JXL_FALSE;
   // What the light of a sample of 1 is in the codestream: no more than the picture has keeps its numbers small.
   if (is_deep) info.intensity_target = (float)parameters.peak_luminance;
-  JxlEncoderFrameSettings *const settings = JxlEncoderFrameSettingsCreate(encoder, NULL);
   const bool has_colors = JxlEncoderSetBasicInfo(encoder, &info) == JXL_ENC_SUCCESS &&
                           (is_deep ? set_high_range(encoder, &parameters) : set_colors(encoder, job, is_gray));
-  if (!has_colors || !settings ||
-      JxlEncoderSetFrameDistance(settings, (float)parameters.hundredths / 100) != JXL_ENC_SUCCESS ||
-      JxlEncoderFrameSettingsSetOption(settings, JXL_ENC_FRAME_SETTING_EFFORT, parameters.effort) != JXL_ENC_SUCCESS)
-    return DECODER_REASON_UNSUPPORTED;
-  const JxlPixelFormat format = {channels, is_deep ? JXL_TYPE_UINT16 : JXL_TYPE_UINT8, JXL_NATIVE_ENDIAN, 0};
-  if (JxlEncoderAddImageFrame(settings, &format, picture.pixels, pixel_bytes) != JXL_ENC_SUCCESS)
-    return DECODER_REASON_UNSUPPORTED;
-  free(picture.pixels);
-  JxlEncoderCloseInput(encoder);
-  return send_output(encoder);
+  if (!has_colors) return DECODER_REASON_UNSUPPORTED;
+  strips strips = {
+      .encoder = encoder,
+      .parameters = &parameters,
+      .format = {is_gray ? 1 : has_alpha ? 4 : 3, is_deep ? JXL_TYPE_UINT16 : JXL_TYPE_UINT8, JXL_NATIVE_ENDIAN, 0},
+      .width = request->width,
+      .height = request->height,
+      .strip_rows = parameters.strip_rows,
+      .row_bytes = (size_t)request->width * decoder_sample_bytes(request)};
+  encoder_take_rows(job, take, &strips);
+  return strips.reason ? strips.reason : send_strip(&strips);
 }
 
 // Little CMS reads the time when it reads a profile. The first such call opens the time zone file, which workers may

@@ -177,14 +177,13 @@ enum {
   DECODER_FAILED = 3,
   // Encoders: the slot may be written again.
   ENCODER_RELEASED = 4,
-  // Encoders: the next bytes of part `tile` follow, `row_count` of them.
+  // Encoders: the next bytes of part `tile` follow, `row_count` of them. A JPEG XL is one part. An AVIF has a part of
+  // colours for each strip, each followed by one of alpha if the picture has alpha.
   ENCODER_BYTES = 5,
 };
 
 // The bytes that follow a message, at most.
 #define ENCODER_MAX_MESSAGE_BYTES 32768
-// Parts of a coded picture: the colours, and the alpha of an AVIF.
-#define ENCODER_MAX_PARTS 2
 
 // Why a child failed.
 enum {
@@ -226,6 +225,8 @@ typedef struct {
   uint32_t has_full_chroma;
   // H.273 code points: AV1's, and those of a JPEG XL whose samples have 2 bytes.
   uint32_t primaries, transfer, matrix;
+  // Rows that are coded together: the height, or those of a strip, the last of which may have fewer.
+  uint32_t strip_rows;
   // Samples of 2 bytes: the bits that are coded, 10 to 16, and for JPEG XL the brightest light in cd/m2.
   uint32_t coded_bits, peak_luminance;
   // JPEG XL: the payload is a JPEG, whose coefficients are coded again without loss. There are no rows.

@@ -1,6 +1,8 @@
 // Writes the container of an AVIF (AV1 Image File Format 1.1, ISO/IEC 23008-12) around the data of its encoder.
 //
 //   ftyp, meta (hdlr, pitm, iloc, iinf, iref, iprp), mdat: colours, then alpha
+//
+// A picture in strips is a grid of one column (ISO/IEC 23008-12 §6.6.2.3), whose tiles follow it.
 
 import PhotoModel
 
@@ -10,135 +12,167 @@ package struct AVIFFile {
 
   private let encoding: WorkerEncoding
   private let profile: [UInt8]?
-  private let colors: Item
-  private let alpha: Item?
+  private let brand: String
+  private var items: [Item] = []
+  /// The boxes of `ipco`. Associations count them from 1.
+  private var properties: [[UInt8]] = []
+  /// The boxes of `iref`.
+  private var references: [UInt8] = []
 
-  /// An item's data, and the fields of `av1C` that are in its sequence header.
   private struct Item {
+    let type: String
+    /// A part of another item, which is not shown alone.
+    let isHidden: Bool
     let data: ArraySlice<UInt8>
-    let profile: Int
-    let level: Int
-    let isMonochrome: Bool
-    let isDeep: Bool
-
-    /// - Throws: `encodingFailed` unless the data begins with a reduced sequence header (AV1 §5.5.1).
-    init(_ coded: [UInt8], isMonochrome: Bool, isDeep: Bool) throws(CodecError) {
-      var data = coded[...]
-      // Temporal delimiters should be left out (AV1 Image File Format §2.1).
-      while data.starts(with: [0x12, 0x00]) { data = data.dropFirst(2) }
-      // Type 1 with a size, of one byte for a still picture.
-      let head = Array(data.prefix(4))
-      guard head.count == 4, head[0] == 0x0A, head[1] < 0x80 else {
-        throw .encodingFailed("the AVIF encoder sent no sequence header")
-      }
-      // seq_profile (3 bits), still_picture, reduced_still_picture_header, seq_level_idx (5 bits).
-      let bits = Int(head[2]) << 8 | Int(head[3])
-      guard bits >> 11 & 3 == 3 else { throw .encodingFailed("the AVIF encoder sent no still picture") }
-      self.data = data
-      profile = bits >> 13
-      level = bits >> 6 & 31
-      self.isMonochrome = isMonochrome
-      self.isDeep = isDeep
-    }
-
-    /// AV1 in ISO-BMFF §2.3.3.
-    var configuration: [UInt8] {
-      let isSubsampled = isMonochrome || profile == 0
-      // high_bitdepth without twelve_bit: 10 bits.
-      return [
-        0x81, UInt8(profile << 5 | level),
-        (isDeep ? 0x40 : 0) | (isMonochrome ? 0x10 : 0) | (isSubsampled ? 0x0C : 0), 0,
-      ]
-    }
+    /// Numbers of properties; bit 7 marks an essential one.
+    let associations: [UInt8]
   }
 
   /// - Parameters:
-  ///   - parts: the coded colours, and the coded alpha if there is any.
+  ///   - parts: of each strip the coded colours, and then the coded alpha if there is any.
   ///   - profile: an ICC profile; `nil` for the colours of ``WorkerEncoding/codePoints``.
   package init(_ parts: [[UInt8]], _ encoding: WorkerEncoding, profile: [UInt8]?) throws(CodecError) {
-    guard let first = parts.first else { throw .encodingFailed("the AVIF encoder sent nothing") }
+    let planeSets = encoding.channels == 4 ? 2 : 1
+    guard parts.count == planeSets * encoding.stripCount else {
+      throw .encodingFailed("the AVIF encoder sent \(parts.count) parts")
+    }
+    var colors: [AV1Item] = []
+    var alpha: [AV1Item] = []
+    for (index, part) in parts.enumerated() {
+      let isAlpha = index % planeSets == 1
+      let item = try AV1Item(part, isMonochrome: isAlpha || encoding.channels == 1, isDeep: encoding.isHDR)
+      if isAlpha { alpha.append(item) } else { colors.append(item) }
+    }
     self.encoding = encoding
     self.profile = profile
-    let isDeep = encoding.isHDR
-    colors = try Item(first, isMonochrome: encoding.channels == 1, isDeep: isDeep)
-    alpha = parts.count > 1 ? try Item(parts[1], isMonochrome: true, isDeep: isDeep) : nil
+    brand = colors[0].profile == 0 ? "MA1B" : "MA1A"
+
+    add(colors, colorDescriptions, whole: lightDescriptions)
+    guard !alpha.isEmpty else { return }
+    let first = items.count + 1
+    add(alpha, [], whole: [Self.fullBox("auxC", Self.ascii(Self.alphaType) + [0])])
+    references += Self.box("auxl", Self.number(first, 2) + Self.number(1, 2) + Self.number(1, 2))
   }
 
-  package var bytes: [UInt8] {
-    let brand = colors.profile == 0 ? "MA1B" : "MA1A"
-    let type = box("ftyp", ascii("avif") + number(0, 4) + ascii("avifmif1miaf") + ascii(brand))
-    let dataBytes = colors.data.count + (alpha?.data.count ?? 0)
-    // Its length does not depend on the offsets.
-    let start = type.count + meta(dataStart: 0).count + 8
-    var file = type + meta(dataStart: start)
-    file.reserveCapacity(start + dataBytes)
-    file += number(dataBytes + 8, 4) + ascii("mdat")
-    file += colors.data
-    if let alpha { file += alpha.data }
-    return file
+  // MARK: Items
+
+  /// Adds a picture: its strips, or the only one.
+  ///
+  /// - Parameters:
+  ///   - common: properties of the picture and of its tiles, besides sizes and depths.
+  ///   - whole: those of the picture alone.
+  private mutating func add(_ strips: [AV1Item], _ common: [[UInt8]], whole: [[UInt8]]) {
+    let (size, channels) = (encoding.size, strips[0].isMonochrome ? 1 : 3)
+    guard strips.count > 1 else {
+      return add(
+        strips[0].data, [extent(size), depths(channels)] + common + whole, configuration: strips[0].configuration)
+    }
+    let grid = [0, 0, UInt8(strips.count - 1), 0] + Self.number(size.width, 2) + Self.number(size.height, 2)
+    add(grid[...], [extent(size), depths(channels)] + common + whole)
+    let id = items.count
+    let tile = extent(PixelSize(width: size.width, height: encoding.stripRows))
+    for strip in strips {
+      add(strip.data, [tile, depths(channels)] + common, configuration: strip.configuration, isHidden: true)
+    }
+    references += Self.box(
+      "dimg",
+      Self.number(id, 2) + Self.number(strips.count, 2) + (1...strips.count).flatMap { Self.number(id + $0, 2) })
   }
 
-  private func meta(dataStart: Int) -> [UInt8] {
-    let items = [(1, colors, dataStart)] + (alpha.map { [(2, $0, dataStart + colors.data.count)] } ?? [])
-    // ISO/IEC 14496-12 §8.11: offsets and lengths of four bytes, one extent each.
-    var locations = number(0x4400, 2) + number(items.count, 2)
-    var entries = number(items.count, 2)
-    for (id, item, offset) in items {
-      locations += number(id, 2) + number(0, 2) + number(1, 2) + number(offset, 4) + number(item.data.count, 4)
-      entries += fullBox("infe", version: 2, number(id, 2) + number(0, 2) + ascii("av01") + [0])
-    }
-    let references = alpha == nil ? [] : fullBox("iref", box("auxl", number(2, 2) + number(1, 2) + number(1, 2)))
-    return fullBox(
-      "meta",
-      fullBox("hdlr", number(0, 4) + ascii("pict") + number(0, 12) + [0]) + fullBox("pitm", number(1, 2))
-        + fullBox("iloc", locations) + fullBox("iinf", entries) + references + properties)
+  /// - Parameter configuration: the content of a coded item's `av1C`; `nil` for a grid.
+  private mutating func add(
+    _ data: ArraySlice<UInt8>, _ properties: [[UInt8]], configuration: [UInt8]? = nil, isHidden: Bool = false
+  ) {
+    var associations = properties.map { associate($0) }
+    // Without it nothing is decoded: essential.
+    if let configuration { associations.append(0x80 | associate(Self.box("av1C", configuration))) }
+    items.append(
+      Item(
+        type: configuration == nil ? "grid" : "av01", isHidden: isHidden, data: data, associations: associations))
   }
 
-  private var properties: [UInt8] {
-    let (size, codes) = (encoding.size, encoding.codePoints)
-    var properties = [
-      fullBox("ispe", number(size.width, 4) + number(size.height, 4)), depths(colors.isMonochrome ? 1 : 3),
-      box("av1C", colors.configuration),
-      box(
-        "colr",
-        ascii("nclx") + number(codes.primaries, 2) + number(codes.transfer, 2) + number(codes.matrix, 2) + [0x80]),
-    ]
-    if let profile { properties.append(box("colr", ascii("prof") + profile)) }
-    // ISO/IEC 14496-12 §12.1.6.
-    if let light = encoding.contentLight {
-      properties.append(box("clli", number(light.maximum, 2) + number(light.average, 2)))
-    }
-    // The decoder's configuration is essential: bit 7.
-    var associations = number(1, 2) + [UInt8(properties.count)]
-    associations += (1...properties.count).map { UInt8($0 == 3 ? 0x80 | $0 : $0) }
-    if let alpha {
-      let first = properties.count + 1
-      properties += [
-        depths(1), box("av1C", alpha.configuration), fullBox("auxC", ascii(Self.alphaType) + [0]),
-      ]
-      associations += number(2, 2) + [4, 1, UInt8(first), UInt8(0x80 | first + 1), UInt8(first + 2)]
-    }
-    let count = number(alpha == nil ? 1 : 2, 4)
-    return box("iprp", box("ipco", properties.flatMap(\.self)) + fullBox("ipma", count + associations))
+  /// The number of a property, which is added unless another item has it.
+  private mutating func associate(_ property: [UInt8]) -> UInt8 {
+    if let index = properties.firstIndex(of: property) { return UInt8(index + 1) }
+    properties.append(property)
+    return UInt8(properties.count)
+  }
+
+  // MARK: Properties
+
+  private var colorDescriptions: [[UInt8]] {
+    let codes = encoding.codePoints
+    let codePoints =
+      Self.number(codes.primaries, 2) + Self.number(codes.transfer, 2) + Self.number(codes.matrix, 2) + [0x80]
+    let profiles = profile.map { [Self.box("colr", Self.ascii("prof") + $0)] } ?? []
+    return [Self.box("colr", Self.ascii("nclx") + codePoints)] + profiles
+  }
+
+  /// ISO/IEC 14496-12 §12.1.6.
+  private var lightDescriptions: [[UInt8]] {
+    guard let light = encoding.contentLight else { return [] }
+    return [Self.box("clli", Self.number(light.maximum, 2) + Self.number(light.average, 2))]
+  }
+
+  private func extent(_ size: PixelSize) -> [UInt8] {
+    Self.fullBox("ispe", Self.number(size.width, 4) + Self.number(size.height, 4))
   }
 
   /// Bits of each channel.
   private func depths(_ channels: Int) -> [UInt8] {
-    fullBox("pixi", [UInt8(channels)] + Array(repeating: UInt8(encoding.codedBits), count: channels))
+    Self.fullBox("pixi", [UInt8(channels)] + Array(repeating: UInt8(encoding.codedBits), count: channels))
   }
 
-  private func box(_ type: String, _ content: [UInt8]) -> [UInt8] {
+  // MARK: The file
+
+  package var bytes: [UInt8] {
+    let type = Self.box("ftyp", Self.ascii("avif") + Self.number(0, 4) + Self.ascii("avifmif1miaf" + brand))
+    let dataBytes = items.reduce(0) { $0 + $1.data.count }
+    // Its length does not depend on the offsets.
+    let start = type.count + meta(dataStart: 0).count + 8
+    var file = type + meta(dataStart: start)
+    file.reserveCapacity(start + dataBytes)
+    file += Self.number(dataBytes + 8, 4) + Self.ascii("mdat")
+    for item in items { file += item.data }
+    return file
+  }
+
+  private func meta(dataStart: Int) -> [UInt8] {
+    // ISO/IEC 14496-12 §8.11: offsets and lengths of four bytes, one extent each.
+    var locations = Self.number(0x4400, 2) + Self.number(items.count, 2)
+    var entries = Self.number(items.count, 2)
+    var associations = Self.number(items.count, 4)
+    var offset = dataStart
+    for (index, item) in items.enumerated() {
+      let id = Self.number(index + 1, 2)
+      locations += id + Self.number(0, 2) + Self.number(1, 2) + Self.number(offset, 4) + Self.number(item.data.count, 4)
+      entries += Self.fullBox(
+        "infe", version: 2, flags: item.isHidden ? 1 : 0, id + Self.number(0, 2) + Self.ascii(item.type) + [0])
+      associations += id + [UInt8(item.associations.count)] + item.associations
+      offset += item.data.count
+    }
+    return Self.fullBox(
+      "meta",
+      Self.fullBox("hdlr", Self.number(0, 4) + Self.ascii("pict") + Self.number(0, 12) + [0])
+        + Self.fullBox("pitm", Self.number(1, 2)) + Self.fullBox("iloc", locations) + Self.fullBox("iinf", entries)
+        + (references.isEmpty ? [] : Self.fullBox("iref", references))
+        + Self.box("iprp", Self.box("ipco", properties.flatMap(\.self)) + Self.fullBox("ipma", associations)))
+  }
+
+  // MARK: Boxes
+
+  private static func box(_ type: String, _ content: [UInt8]) -> [UInt8] {
     number(content.count + 8, 4) + ascii(type) + content
   }
 
-  private func fullBox(_ type: String, version: UInt8 = 0, _ content: [UInt8]) -> [UInt8] {
-    box(type, [version, 0, 0, 0] + content)
+  private static func fullBox(_ type: String, version: UInt8 = 0, flags: UInt8 = 0, _ content: [UInt8]) -> [UInt8] {
+    box(type, [version, 0, 0, flags] + content)
   }
 
-  private func ascii(_ text: String) -> [UInt8] { Array(text.utf8) }
+  private static func ascii(_ text: String) -> [UInt8] { Array(text.utf8) }
 
   /// Most significant byte first.
-  private func number(_ value: Int, _ bytes: Int) -> [UInt8] {
+  private static func number(_ value: Int, _ bytes: Int) -> [UInt8] {
     (0..<bytes).map { UInt8(truncatingIfNeeded: value >> (8 * (bytes - 1 - $0))) }
   }
 }

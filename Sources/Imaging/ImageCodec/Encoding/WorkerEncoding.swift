@@ -101,11 +101,39 @@ package struct WorkerEncoding: Sendable, Hashable {
     }
   }
 
-  /// As for JPEG, a high quality means full colour resolution.
-  package var hasFullChroma: Bool { format == .avif && channels != 1 && JPEGEncoder.chromaStep(quality: quality) == 1 }
+  /// As for JPEG, a high quality means full colour resolution. So do strips of an odd width or height, because a grid
+  /// with smaller chroma must be even (MIAF, ISO/IEC 23000-22 §7.3.11.4.2).
+  package var hasFullChroma: Bool {
+    guard format == .avif && channels != 1 else { return false }
+    if JPEGEncoder.chromaStep(quality: quality) == 1 { return true }
+    return (size.width | size.height) & 1 == 1 && !isWhole(hasFullChroma: false)
+  }
 
   /// The brightest light that the file says it has, in cd/m²: at least white (ITU-R BT.2408).
   package var peakLuminance: Int { max(203, contentLight?.maximum ?? 10_000) }
+
+  // MARK: Strips
+
+  /// Bytes that the worker of a whole picture may allocate, and that of a picture in strips.
+  private static let (wholeBytes, stripsBytes) = (384 << 20, 256 << 20)
+
+  /// Rows that are coded together: all, or those of a strip, the last of which may have fewer. What codecs code at once
+  /// takes many bytes a pixel. So a large JPEG XL has layers, which replace rows of the picture, and a large AVIF the
+  /// tiles of a grid. Whole blocks of AV1, and at least a group of JPEG XL.
+  package var stripRows: Int {
+    if isWhole(hasFullChroma: hasFullChroma) { return size.height }
+    let (fixed, perPixel) = workerPrice(hasFullChroma: hasFullChroma)
+    let rows = (Self.stripsBytes - fixed) / perPixel / (size.width + Self.padding) - Self.padding
+    return min(max(256, rows / 64 * 64), size.height)
+  }
+
+  package var stripCount: Int { (size.height + stripRows - 1) / stripRows }
+
+  /// Whether all rows are coded together.
+  private func isWhole(hasFullChroma: Bool) -> Bool {
+    let (fixed, perPixel) = workerPrice(hasFullChroma: hasFullChroma)
+    return format == .webp || fixed + paddedPixels(rows: size.height) * perPixel <= Self.wholeBytes
+  }
 
   // MARK: Memory
 
@@ -125,20 +153,26 @@ package struct WorkerEncoding: Sendable, Hashable {
   ///
   /// Smaller pictures take more in AVIF, 27 and 54 with one megapixel, and larger ones less.
   package var workerBytes: Int {
-    let pixels = (size.width + 64) * (size.height + 64)
-    let (fixed, perPixel) =
-      switch format {
-      // Lists of matches.
-      case .webp where channels == 4: (8 << 20, 56)
-      case .webp: (8 << 20, hasLowMemory ? 5 : quality <= 82 ? 22 : quality <= 90 ? 26 : 32)
-      case .avif where isHDR: (16 << 20, (hasFullChroma ? 77 : 49) + (channels == 4 ? 9 : 0))
-      case .avif where channels == 3: (16 << 20, hasFullChroma ? 52 : 23)
-      case .avif: (16 << 20, channels == 1 ? 30 : hasFullChroma ? 63 : 37)
-      default:
-        (24 << 20, (channels == 1 ? 62 : channels == 3 ? 81 : 106) + (isHDR ? channels * 3 : 0))
-      }
-    return fixed + pixels * perPixel + profileBytes * 2
+    let (fixed, perPixel) = workerPrice(hasFullChroma: hasFullChroma)
+    return fixed + paddedPixels(rows: stripRows) * perPixel + profileBytes * 2
   }
+
+  private func workerPrice(hasFullChroma: Bool) -> (fixed: Int, perPixel: Int) {
+    switch format {
+    // Lists of matches.
+    case .webp where channels == 4: (8 << 20, 56)
+    case .webp: (8 << 20, hasLowMemory ? 5 : quality <= 82 ? 22 : quality <= 90 ? 26 : 32)
+    case .avif where isHDR: (16 << 20, (hasFullChroma ? 77 : 49) + (channels == 4 ? 9 : 0))
+    case .avif where channels == 3: (16 << 20, hasFullChroma ? 52 : 23)
+    case .avif: (16 << 20, channels == 1 ? 30 : hasFullChroma ? 63 : 37)
+    default: (24 << 20, (channels == 1 ? 62 : channels == 3 ? 81 : 106) + (isHDR ? channels * 3 : 0))
+    }
+  }
+
+  /// What codecs may add to a side: a block.
+  private static let padding = 64
+
+  private func paddedPixels(rows: Int) -> Int { (size.width + Self.padding) * (rows + Self.padding) }
 
   /// The longest coded data that is accepted: a third more than noise takes, at least.
   package var maximumBytes: Int {
