@@ -198,7 +198,8 @@ extension Catalogue {
     }
   }
 
-  /// Removes the rows of missing files. An asset is deleted with the last of its files.
+  /// Removes the rows of missing files. An asset is deleted with the last of its files; if users had changed it, it comes
+  /// back with its file: see `MissingAssets`.
   ///
   /// - Parameters:
   ///   - secondaryFiles: the files of `secondaryFiles(ofMissing:)`, freshly probed. The first one of each asset becomes
@@ -210,6 +211,7 @@ extension Catalogue {
     guard !ids.isEmpty else { return }
     try change { db, token in
       var writer = try AssetWriter(db, token: token)
+      try MissingAssets.remember(withoutFiles: ids, now: writer.now, db)
       for id in ids { try writer.remove(row: id) }
       for file in secondaryFiles { try writer.store(file) }
       for picture in pictures { try writer.joinAgain(picture) }

@@ -19,7 +19,10 @@ extension Catalogue {
       var contents = TrashContents()
       let rows = try Row.fetchCursor(
         db,
-        sql: "SELECT trash, file, value FROM trashValue WHERE name = 'fingerprint' AND file >= 0 AND value IS NOT NULL")
+        sql: """
+          SELECT trash, file, value FROM trashValue JOIN trash ON trash.id = trash
+          WHERE name = 'fingerprint' AND file >= 0 AND value IS NOT NULL AND state <> 'missing'
+          """)
       while let row = try rows.next() {
         let fingerprint: FileFingerprint? = try row.withUnsafeData(atIndex: 2) { data in
           data.flatMap { $0.withUnsafeBytes { FileFingerprint($0) } }

@@ -5,18 +5,19 @@ import GRDB
 import PhotoModel
 
 extension TrashRecord {
-  /// Writes the intent to delete an asset.
+  /// Writes the intent to delete an asset, or that it is missing.
   ///
   /// - Parameters:
   ///   - rows: the rows of its files, in the order of `files`.
   ///   - now: milliseconds since 1970.
   /// - Returns: the row of the record.
   static func insert(
-    _ identifier: LocalIdentifier, asset: Int64, rows: [Int64], files: [File], now: Int64, _ db: Database
+    _ identifier: LocalIdentifier, asset: Int64, rows: [Int64], files: [File], state: State = .deleting, now: Int64,
+    _ db: Database
   ) throws -> Int64 {
     try db.execute(
-      sql: "INSERT INTO trash (localIdentifier, state, deletedDate) VALUES (?, 'deleting', ?)",
-      arguments: [identifier.rawValue, now])
+      sql: "INSERT INTO trash (localIdentifier, state, deletedDate) VALUES (?, ?, ?)",
+      arguments: [identifier.rawValue, state.rawValue, now])
     let id = db.lastInsertedRowID
     for (file, row) in zip(files, rows) {
       try db.execute(

@@ -1,4 +1,4 @@
-// An asset in the trash, or on its way into it or out of it, as the catalogue records it. Its former rows are saved and
+// An asset in the trash, or on its way into it or out of it, or a missing one, as the catalogue records it. Its former rows are saved and
 // restored column by column, by name, so a column that a later migration adds is saved too.
 
 import Foundation
@@ -9,6 +9,8 @@ import PhotoModel
 package struct TrashRecord: Sendable {
   package enum State: String, Sendable {
     case deleting, trashed, restoring, purging
+    /// Users had changed it, and another program removed its files: see ``MissingAssets``.
+    case missing
   }
 
   /// A file of the asset.
@@ -64,8 +66,10 @@ extension TrashRecord {
 
   /// Records that a process left unfinished, or that a running one is working on.
   static func unfinished(_ db: Database) throws -> [TrashRecord] {
-    try Row.fetchAll(db, sql: "SELECT id, localIdentifier, state FROM trash WHERE state <> 'trashed' ORDER BY id")
-      .map { try TrashRecord($0, db) }
+    try Row.fetchAll(
+      db,
+      sql: "SELECT id, localIdentifier, state FROM trash WHERE state NOT IN ('trashed', 'missing') ORDER BY id"
+    ).map { try TrashRecord($0, db) }
   }
 
   /// Records deleted before a point in time, in the order of their rows, from the one after `row`.

@@ -71,7 +71,7 @@ extension LibraryFiles {
     case .deleting: try revertDeletion(record)
     case .restoring: try revertRestoration(record)
     case .purging: try purge(record)
-    case .trashed: return
+    case .trashed, .missing: return
     }
     fault(.recovered)
   }

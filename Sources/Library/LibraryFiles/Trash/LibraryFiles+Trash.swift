@@ -48,6 +48,9 @@ extension LibraryFiles {
       }
     }
     let limit = now.milliseconds - trashLifetime
+    try inCatalogue { catalogue throws(AssetSourceError) in
+      try catalogue.forgetMissingAssets(removedBefore: limit)
+    }
     var (count, kept) = (0, 0)
     var last: Int64 = 0
     while !stop.isRaised {

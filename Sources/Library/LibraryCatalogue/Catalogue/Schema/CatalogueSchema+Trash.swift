@@ -1,22 +1,24 @@
-// The trash. A trashed asset has no row in `asset`; these tables hold everything that is needed to restore
-// the same asset.
+// The trash, and assets whose files another program removed. Neither has a row in `asset`; these tables hold everything
+// that is needed to restore the same asset.
 
 extension CatalogueSchema {
   static let trash = """
-    -- An asset that is in the trash, or is being moved into it, out of it, or purged.
+    -- An asset that is in the trash, or is being moved into it, out of it, or purged; or one that users changed and whose
+    -- files are missing.
     CREATE TABLE trash (
       id INTEGER PRIMARY KEY,
       -- The asset's identifier, which it gets back when it is restored.
       localIdentifier TEXT NOT NULL UNIQUE,
       -- The intent, written before the first file moves: deleting (the asset is still in the library), restoring (it
       -- stays in the trash until its files are back), purging (its files are being removed permanently). An intent
-      -- found at startup was interrupted.
-      state TEXT NOT NULL CHECK (state IN ('deleting', 'trashed', 'restoring', 'purging')),
+      -- found at startup was interrupted. A missing asset comes back with its file.
+      state TEXT NOT NULL CHECK (state IN ('deleting', 'trashed', 'restoring', 'purging', 'missing')),
       -- Milliseconds since 1970.
       deletedDate INTEGER NOT NULL
     ) STRICT;
     CREATE INDEX trashByDate ON trash (deletedDate);
-    CREATE INDEX trashUnderWay ON trash (id) WHERE state <> 'trashed';
+    CREATE INDEX trashUnderWay ON trash (id) WHERE state NOT IN ('trashed', 'missing');
+    CREATE INDEX missingAssets ON trash (id) WHERE state = 'missing';
 
     -- Its files: paths in the library and in the trash, in bytes relative to the library's root.
     CREATE TABLE trashFile (
@@ -24,9 +26,12 @@ extension CatalogueSchema {
       -- 0 is the primary file. Sidecars begin at 1000.
       place INTEGER NOT NULL,
       path BLOB NOT NULL,
+      -- Empty if the file is missing.
       trashPath BLOB NOT NULL,
       PRIMARY KEY (trash, place)
     ) STRICT, WITHOUT ROWID;
+    -- These two find a missing asset by its file.
+    CREATE INDEX trashByPath ON trashFile (path) WHERE place = 0;
 
     -- The values of its former rows, by column name: those of the asset (file -1), and of each file by its place.
     CREATE TABLE trashValue (
@@ -36,6 +41,7 @@ extension CatalogueSchema {
       value ANY,
       PRIMARY KEY (trash, file, name)
     ) STRICT, WITHOUT ROWID;
+    CREATE INDEX trashByFingerprint ON trashValue (value) WHERE file = 0 AND name = 'fingerprint';
 
     -- The albums that it was in, by identifier, because an album's row number may be reused. `position` is NULL if it
     -- was only the key asset.

@@ -57,7 +57,7 @@ extension AssetWriter {
     return try hasUserValues(asset, db)
   }
 
-  private static func hasUserValues(_ asset: Int64, _ db: Database) throws -> Bool {
+  static func hasUserValues(_ asset: Int64, _ db: Database) throws -> Bool {
     try Bool.fetchOne(
       db.cachedStatement(
         sql: """

@@ -2,7 +2,8 @@
 // the catalogue.
 //
 //     known file      its asset is updated
-//     new file        joins the asset that it belongs to (see AssetPairing), or becomes an asset of its own
+//     new file        joins the asset that it belongs to (see AssetPairing), brings a missing one back (see
+//                     MissingAssets), or becomes an asset of its own
 //     missing file    its asset is deleted with its last file; otherwise another of its files becomes the primary one,
 //                     and files that took the place of the missing one join it
 //
@@ -163,6 +164,12 @@ struct AssetWriter {
       try run("UPDATE file SET asset = NULL, role = NULL WHERE id = ?", [row.id])
       try touch(asset)
       try refresh(asset)
+    }
+    if row?.asset == nil, let missing = try missingAsset(for: media, file) {
+      if let row { try remove(row: row.id) }
+      let asset = try missing.restore(&self)
+      try store(media, of: file, fileRow(at: file.path))
+      return try joinCompanions(of: asset)
     }
     let pairing = try AssetPairing.find(
       for: media, at: file.path, excluding: row?.id, among: joinable, known: partner, db)

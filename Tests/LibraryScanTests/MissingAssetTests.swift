@@ -1,0 +1,162 @@
+import GRDB
+import LibraryFixtures
+import LibraryFolder
+import LibraryScan
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+@testable import LibraryCatalogue
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Another program removes a file, and it comes back later. What users made of its asset is not lost.
+@Suite("Files that come back")
+struct MissingAssetTests {
+  private static let content = picture(1)
+  private static let other = picture(2)
+
+  /// A library with `f/a.jpg`, a favourite in an album.
+  private static func library(_ fill: (TemporaryLibrary) throws -> Void = { _ in }) throws -> WatchedLibrary {
+    let watched = try WatchedLibrary(removal: 100) { library in
+      try library.put(content, "f/a.jpg")
+      try fill(library)
+    }
+    try watched.catalogue.change { db, token in
+      let asset = try Int64.fetchOne(db, sql: "SELECT asset FROM file WHERE path = CAST('f/a.jpg' AS BLOB)")
+      try db.execute(sql: "UPDATE asset SET isFavorite = 1, revision = ? WHERE id = ?", arguments: [token, asset])
+      try db.execute(
+        sql: """
+          INSERT INTO collection (localIdentifier, type, subtype, title, revision)
+          VALUES ('album', 'album', 'albumRegular', 'Album', ?)
+          """, arguments: [token])
+      try db.execute(
+        sql: """
+          INSERT INTO member (collection, position, asset, creationDate, listing)
+          SELECT collection.id, 1, asset.id, creationDate, listing FROM asset, collection
+          WHERE collection.title = 'Album' AND asset.id = ?
+          """, arguments: [asset])
+    }
+    try #require(try marked(watched.catalogue) == ["f/a.jpg"])
+    return watched
+  }
+
+  /// The path of the favourite that is in the album.
+  private static func marked(_ catalogue: Catalogue) throws -> [String] {
+    try catalogue.read { db in
+      try String.fetchAll(
+        db,
+        sql: """
+          SELECT CAST(path AS TEXT) FROM member JOIN asset ON asset.id = member.asset JOIN file ON file.asset = asset.id
+          WHERE isFavorite AND isPrimary
+          """)
+    }
+  }
+
+  private static func scan(_ watched: WatchedLibrary, isFull: Bool) throws {
+    if isFull { try watched.library.scan(watched.catalogue, removal: 100) } else { watched.settle() }
+  }
+
+  private static func remove(_ watched: WatchedLibrary, _ names: String..., isFull: Bool) throws {
+    for name in names { #expect(unlink(watched.at(name)) == 0) }
+    try scan(watched, isFull: isFull)
+    for name in names { #expect(try watched.identifiers()[name] == nil) }
+    #expect(try marked(watched.catalogue).isEmpty)
+    let trash = try watched.catalogue.trashedAssets(after: nil, limit: 10, purgedAfter: 1, for: .local)
+    #expect(trash.assets.isEmpty, "it is not in the trash")
+  }
+
+  @Test(
+    "a file with the same content and name brings its asset back", arguments: ["f/a.jpg", "elsewhere/a.jpg"],
+    [true, false])
+  func copy(_ path: String, _ isFull: Bool) throws {
+    let watched = try Self.library()
+    let before = try #require(try watched.identifiers()["f/a.jpg"])
+    for place in [path, "third/a.jpg"] {
+      let current = try #require(try watched.identifiers().first { $0.value == before }).key
+      try Self.remove(watched, current, isFull: isFull)
+      try watched.put(Self.content, place)
+      try Self.scan(watched, isFull: isFull)
+      #expect(try watched.identifiers() == [place: before])
+      #expect(try Self.marked(watched.catalogue) == [place])
+    }
+    try watched.expectNothingLeft()
+  }
+
+  @Test("another content at the same path soon after is the same photograph, saved anew", arguments: [true, false])
+  func saved(_ isFull: Bool) throws {
+    let watched = try Self.library()
+    let before = try watched.identifiers()
+    try Self.remove(watched, "f/a.jpg", isFull: isFull)
+    try watched.put(Self.other, "f/a.jpg")
+    try Self.scan(watched, isFull: isFull)
+    #expect(try watched.identifiers() == before)
+    #expect(try Self.marked(watched.catalogue) == ["f/a.jpg"])
+    try watched.expectNothingLeft()
+  }
+
+  @Test("another content at the same path later is another photograph, as is the same content under another name")
+  func others() throws {
+    let watched = try Self.library()
+    let before = try #require(try watched.identifiers()["f/a.jpg"])
+    try Self.remove(watched, "f/a.jpg", isFull: false)
+    try watched.catalogue.pool.write { db in
+      try db.execute(sql: "UPDATE trash SET deletedDate = deletedDate - ? - 1", arguments: [MissingAssets.savingTime])
+    }
+    try watched.put(Self.other, "f/a.jpg")
+    try watched.put(Self.content, "f/b.jpg")
+    watched.settle()
+    #expect(try !watched.identifiers().values.contains(before) && watched.identifiers().count == 2)
+    #expect(try Self.marked(watched.catalogue).isEmpty)
+    // Its own file brings it back even then.
+    try watched.put(Self.content, "g/a.jpg")
+    watched.settle()
+    #expect(try watched.identifiers()["g/a.jpg"] == before)
+    try watched.expectNothingLeft()
+  }
+
+  @Test("the video of a live photo joins it again")
+  func livePhoto() throws {
+    let exif = EXIFBlock {
+      $0.make = "Maker"
+      $0.dateTimeOriginal = "2024:05:06 07:08:09"
+      $0.offsetTimeOriginal = "+00:00"
+    }
+    let picture = JPEGFile { $0.exif = exif }.encoded(Pixels.orientationCard(width: 32, height: 24))
+    // 2024-05-06T07:08:09Z, in seconds since 1904-01-01.
+    let video = MovieFile { ($0.created, $0.duration) = (3_797_824_089, 1800) }.bytes
+    let watched = try Self.library { library in
+      try library.put(picture, "f/live.jpg")
+      try library.put(video, "f/live.mov")
+    }
+    try watched.catalogue.change { db, token in
+      try db.execute(sql: "UPDATE asset SET title = 'Mine', userFields = 1, revision = ?", arguments: [token])
+    }
+    let before = try watched.identifiers()
+    try #require(before["f/live.jpg"] != nil && before["f/live.mov"] == nil, "one asset")
+    for name in ["live.jpg", "live.mov"] { #expect(unlink(watched.at("f/\(name)")) == 0) }
+    watched.settle()
+    try watched.put(video, "f/live.mov")
+    watched.settle()
+    try watched.put(picture, "f/live.jpg")
+    watched.settle()
+    #expect(try watched.identifiers() == before)
+    try watched.expectNothingLeft()
+  }
+
+  @Test("an asset that no user has changed, and one that was forgotten, do not come back")
+  func forgotten() throws {
+    let watched = try Self.library { try $0.put(smallPNG, "plain.png") }
+    let before = try watched.identifiers()
+    try Self.remove(watched, "f/a.jpg", "plain.png", isFull: false)
+    try watched.catalogue.forgetMissingAssets(removedBefore: .max)
+    try watched.put(Self.content, "f/a.jpg")
+    try watched.put(smallPNG, "plain.png")
+    watched.settle()
+    let after = try watched.identifiers()
+    #expect(Set(after.keys) == ["f/a.jpg", "plain.png"] && Set(after.values).isDisjoint(with: before.values))
+    try watched.expectNothingLeft()
+  }
+}
