@@ -79,14 +79,14 @@ private final class Machine {
   private let disk: DiskStore
   private let folder: String
 
-  init(_ bucket: Bucket, _ change: (inout ImageManagerHarness.Setting) -> Void = { _ in }) {
+  init(_ bucket: Bucket, isRemote: Bool = false, _ change: (inout ImageManagerHarness.Setting) -> Void = { _ in }) {
     folder = FileManager.default.temporaryDirectory.appending(path: "photod-shared-\(UUID().uuidString)").path
     let disk = DiskStore(
       folder: folder, capacityBytes: 64 << 20, epochs: FrameStore.epochs, limits: DiskStoreLimits(minimumFreeBytes: 0),
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     self.disk = disk
     harness = ImageManagerHarness {
-      $0.store = FrameStore(disk, shared: bucket)
+      $0.store = FrameStore(disk, shared: bucket, isRemoteLibrary: isRemote)
       change(&$0)
     }
   }
@@ -218,6 +218,19 @@ struct SharedDerivativeTests {
     var touched = second.add("a")
     touched.original.identity.modified += 2_000_000_000
     #expect(await frames(second, touched, 300).map(\.result.source) == [.original])
+  }
+
+  @Test(arguments: ["com.microsoft.bmp", "public.tiff"])
+  func `Files whose pixels may be uncompressed are not shared, and objects are`(_ type: String) async {
+    // Two such files of one size and time may have the same fingerprint.
+    for isRemote in [false, true] {
+      let machine = Machine(bucket, isRemote: isRemote)
+      var asset = machine.add()
+      asset.uniformTypeIdentifier = type
+      #expect(await frames(machine, asset, 900).map(\.result.source) == [.original])
+      await machine.settle(bucket)
+      #expect(bucket.objects.count == (isRemote ? 1 : 0))
+    }
   }
 
   @Test func `A job that waits for the shared store keeps no worker and no place in the queue of renders`() async throws

@@ -1,4 +1,5 @@
 import DiskCache
+import ImageCodec
 import ImageRender
 import PhotoModel
 
@@ -8,13 +9,17 @@ import PhotoModel
 /// So the name is made of what all daemons know of the original: its fingerprint and size, and the time of a file or the
 /// entity tag of an object. The same properties decide whether a file is a copy of the one in the catalogue.
 struct SharedDerivativeName: Sendable {
+  /// Formats whose files may have the same size and the same ends although the pictures differ, because their pixels may
+  /// be stored without compression. A file of these is not recognised without its middle; an entity tag includes that.
+  private static let uncompressedTypes = Set([SourceFormat.bmp, .tiff].map(\.uniformTypeIdentifier))
+
   /// `3f/5-…`: the first byte of a digest, so that objects spread over 256 prefixes, the epoch, and the rest.
   let text: String
   /// All sizes of the asset, smallest first, with the key of each.
   let entries: [(rung: DerivativeLadder.Rung, key: DiskStore.Key)]
 
-  /// `nil` for an asset whose derivatives are not shared: it has none, its fingerprint is unknown, its picture depends on
-  /// an edit in this daemon's catalogue, or it is a frame of a video at a requested time.
+  /// `nil` for an asset whose derivatives are not shared: it has none, its fingerprint is unknown or says too little, its
+  /// picture depends on an edit in this daemon's catalogue, or it is a frame of a video at a requested time.
   ///
   /// - Parameter isRemote: the library is in a remote store. A file's inode differs between copies of a folder; in a
   ///   remote library an entity tag is in its place.
@@ -23,6 +28,7 @@ struct SharedDerivativeName: Sendable {
     guard !rungs.isEmpty, asset.adjustments == nil, asset.beforeAdjustments == nil,
       !asset.contentVersion.rawValue.contains("@"), let fingerprint = asset.original.fingerprint
     else { return nil }
+    if !isRemote, Self.uncompressedTypes.contains(asset.uniformTypeIdentifier) { return nil }
     let identity = asset.original.identity
     // Whole seconds: not all file systems keep more.
     let state = isRemote ? "object \(identity.inode)" : "file \(identity.modified / 1_000_000_000)"
