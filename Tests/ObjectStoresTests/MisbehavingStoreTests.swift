@@ -280,6 +280,23 @@ import Testing
     #expect(server.requests.isEmpty)
   }
 
+  @Test func `Objects without a size or a strong entity tag are named in a list`() throws {
+    let rows = [
+      "<Key>a.jpg</Key><ETag>&quot;x&quot;</ETag><Size>1</Size>",
+      "<Key>b.jpg</Key><ETag>W/&quot;x&quot;</ETag><Size>1</Size>", "<Key>c.jpg</Key><ETag>&quot;x&quot;</ETag>",
+      "<Key>../d.jpg</Key>", "<Key>.hidden/e.jpg</Key>", "<Key>f/</Key><Size>0</Size>",
+    ]
+    let text = rows.map { "<Contents>\($0)</Contents>" }.joined()
+    let server = ScriptedServer { _, _ in
+      [.answer(200, [:], "<ListBucketResult><IsTruncated>false</IsTruncated>\(text)</ListBucketResult>")]
+    }
+    defer { server.stop() }
+    let page = try StorePeer.bucket(endpoint: server.address, usesPathStyle: true, prefix: "").waitForPage(from: nil)
+    #expect(page.entries.map(\.key) == ["a.jpg"])
+    #expect(page.unidentified == ["b.jpg", "c.jpg"])
+    #expect(page.skipped == 3)
+  }
+
   @Test func `A host that is not in the list is not asked`() throws {
     let server = ScriptedServer { request, _ in [Self.honest(request)] }
     defer { server.stop() }

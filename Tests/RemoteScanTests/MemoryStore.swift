@@ -14,8 +14,12 @@ final class MemoryStore: ObjectStore {
     var refusals: [ObjectKey: ObjectStoreError] = [:]
     var listFailure: ObjectStoreError?
     var isReversed = false
-    /// Called once, before the next read.
-    var beforeRead: (@Sendable () -> Void)?
+    /// Called once, before the next read of an object; `nil`: of any.
+    var beforeRead: (key: ObjectKey?, body: @Sendable () -> Void)?
+    /// Called once, when the next list has come to a key.
+    var duringList: (key: ObjectKey, body: @Sendable () -> Void)?
+    /// Objects that lists have no entity tag of.
+    var unidentified: Set<ObjectKey> = []
   }
 
   private final class Done: ObjectOperation {
@@ -39,9 +43,15 @@ final class MemoryStore: ObjectStore {
   }
 
   /// Moves an object, with its entity tag.
-  func move(_ key: String, to newKey: String) {
+  ///
+  /// - Parameter modified: its new time; `nil`: it keeps its time.
+  func move(_ key: String, to newKey: String, modified: Int64? = nil) {
     guard let key = ObjectKey(key), let newKey = ObjectKey(newKey) else { preconditionFailure("no keys") }
-    state.withLock { $0.objects[newKey] = $0.objects.removeValue(forKey: key) }
+    state.withLock { state in
+      var object = state.objects.removeValue(forKey: key)
+      if let modified { object?.modified = modified }
+      state.objects[newKey] = object
+    }
   }
 
   func fail(reads failure: ObjectStoreError?) { state.withLock { $0.readFailure = failure } }
@@ -51,7 +61,19 @@ final class MemoryStore: ObjectStore {
   }
   func fail(lists failure: ObjectStoreError?) { state.withLock { $0.listFailure = failure } }
   func reverse() { state.withLock { $0.isReversed = true } }
-  func beforeNextRead(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.beforeRead = body } }
+  func beforeNextRead(of key: String? = nil, _ body: @escaping @Sendable () -> Void) {
+    state.withLock { $0.beforeRead = (key.flatMap { ObjectKey($0) }, body) }
+  }
+  func duringNextList(at key: String, _ body: @escaping @Sendable () -> Void) {
+    guard let key = ObjectKey(key) else { preconditionFailure("\(key) is no key") }
+    state.withLock { $0.duringList = (key, body) }
+  }
+  func hideTag(of key: String, _ isHidden: Bool) {
+    guard let key = ObjectKey(key) else { preconditionFailure("\(key) is no key") }
+    state.withLock { state in
+      if isHidden { state.unidentified.insert(key) } else { state.unidentified.remove(key) }
+    }
+  }
 
   private func identity(_ object: (bytes: [UInt8], tag: String, modified: Int64)) -> ObjectIdentity {
     ObjectIdentity(size: Int64(object.bytes.count), version: .entityTag(object.tag))
@@ -71,10 +93,11 @@ final class MemoryStore: ObjectStore {
     _ key: ObjectKey, _ range: ObjectRange?, of identity: ObjectIdentity, into receiver: any ObjectReceiver
   ) -> any ObjectOperation {
     queue.async { [self] in
-      let body = state.withLock { state in
+      let body = state.withLock { state -> (@Sendable () -> Void)? in
         state.reads += 1
-        defer { state.beforeRead = nil }
-        return state.beforeRead
+        guard let (wanted, body) = state.beforeRead, wanted == nil || wanted == key else { return nil }
+        state.beforeRead = nil
+        return body
       }
       body?()
       let (object, failure) = state.withLock { ($0.objects[key], $0.readFailure ?? $0.refusals[key]) }
@@ -91,18 +114,31 @@ final class MemoryStore: ObjectStore {
     return Done()
   }
 
-  /// One page.
+  /// One page, which is no snapshot.
   func list(
     from position: ObjectPage.Position?, _ completion: @escaping Completion<ObjectPage>
   ) -> any ObjectOperation {
     queue.async { [self] in
-      let (objects, isReversed, failure) = state.withLock { ($0.objects, $0.isReversed, $0.listFailure) }
+      let (first, pause) = state.withLock { state in
+        defer { state.duringList = nil }
+        return (state.objects, state.duringList)
+      }
+      pause?.body()
+      let (later, isReversed, failure) = state.withLock { ($0.objects, $0.isReversed, $0.listFailure) }
       if let failure { return completion(.failure(failure)) }
-      let entries = objects.map {
+      var objects = later
+      if let pause {
+        objects = first.filter { $0.key < pause.key }.merging(later.filter { !($0.key < pause.key) }) { $1 }
+      }
+      let unidentified = state.withLock { $0.unidentified }
+      let entries = objects.filter { !unidentified.contains($0.key) }.map {
         ObjectPage.Entry(key: $0.key, identity: identity($0.value), modified: $0.value.modified)
       }
       completion(
-        .success(ObjectPage(entries: entries.sorted { isReversed ? $1.key < $0.key : $0.key < $1.key }, skipped: 1)))
+        .success(
+          ObjectPage(
+            entries: entries.sorted { isReversed ? $1.key < $0.key : $0.key < $1.key }, skipped: 1,
+            unidentified: objects.keys.filter { unidentified.contains($0) })))
     }
     return Done()
   }

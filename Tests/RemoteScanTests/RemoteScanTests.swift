@@ -23,11 +23,14 @@ import Testing
       catalogue = try folder.catalogue()
     }
 
-    func scan(acceptingRemovals: Bool = false) throws -> RemoteScanProgress {
+    /// - Parameter parallelProbes: 1: reads the heads in the order of keys.
+    func scan(acceptingRemovals: Bool = false, parallelProbes: Int = 8) throws -> RemoteScanProgress {
       let zone = try #require(TimeZone(identifier: "UTC"))
+      var options = RemoteScanner.Options()
+      options.parallelProbes = parallelProbes
       return try RemoteScanner(
         store: store, catalogue: catalogue, probe: MediaProbe(limits: CodecLimits(), timeZone: zone), timeZone: zone,
-        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        options: options, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
       ).scan(acceptingRemovals: acceptingRemovals)
     }
 
@@ -209,6 +212,126 @@ import Testing
     #expect(try library.assets().isEmpty)
     #expect(try library.scan().probed == 1)
     #expect(try library.assets()["a.jpg"]?.pixelSize.width == 64)
+  }
+
+  // MARK: Changes during a scan
+
+  @Test func `An object that is moved while the store is listed stays the same asset`() throws {
+    let library = try Library()
+    for (number, name) in ["a.jpg", "b.jpg", "c.jpg"].enumerated() { library.store.set(name, Self.jpeg(32 + number)) }
+    _ = try library.scan()
+    let before = try library.assets()
+    // The list has passed the new key, and finds nothing at the old one.
+    library.store.duringNextList(at: "c") { [store = library.store] in store.move("c.jpg", to: "a/d.jpg") }
+    let progress = try library.scan()
+    #expect((progress.moved, progress.removed) == (1, 0))
+    let after = try library.assets()
+    #expect(after.keys.sorted() == ["a.jpg", "a/d.jpg", "b.jpg"])
+    #expect(after["a/d.jpg"]?.localIdentifier == before["c.jpg"]?.localIdentifier)
+  }
+
+  @Test func `An object that is away when it is listed and put again stays the same asset`() throws {
+    let library = try Library()
+    for (number, name) in ["a.jpg", "b.jpg"].enumerated() { library.store.set(name, Self.jpeg(32 + number)) }
+    _ = try library.scan()
+    let before = try library.assets()
+    library.store.duringNextList(at: "b") { [store = library.store] in
+      store.set("b.jpg", nil)
+      store.duringNextList(at: "b") { store.set("b.jpg", Self.jpeg(33)) }
+    }
+    #expect(try library.scan().removed == 0)
+    #expect(try library.scan().removed == 0)
+    #expect(try library.assets()["b.jpg"]?.localIdentifier == before["b.jpg"]?.localIdentifier)
+  }
+
+  @Test(arguments: [true, false])
+  func `A moved object that is moved on or put again before it is read stays the same asset`(_ isMoved: Bool) throws {
+    let library = try Library()
+    for (number, name) in ["a.jpg", "b.jpg"].enumerated() { library.store.set(name, Self.jpeg(32 + number)) }
+    _ = try library.scan()
+    let before = try library.assets()
+    library.store.move("a.jpg", to: "s/a.jpg")
+    library.store.beforeNextRead { [store = library.store] in
+      if isMoved { store.move("s/a.jpg", to: "t/a.jpg") } else { store.set("s/a.jpg", Self.jpeg(32)) }
+    }
+    let progress = try library.scan()
+    #expect((progress.probed, progress.removed) == (0, 0))
+    #expect(try library.scan().moved == 1)
+    let after = try library.assets()
+    let path = isMoved ? "t/a.jpg" : "s/a.jpg"
+    #expect(after.keys.sorted() == ["b.jpg", path])
+    #expect(after[path]?.localIdentifier == before["a.jpg"]?.localIdentifier)
+  }
+
+  @Test func `A photograph that is deleted after its changed object was read does not come back`() throws {
+    let library = try Library()
+    for (number, name) in ["a.jpg", "b.jpg"].enumerated() { library.store.set(name, Self.jpeg(32 + number)) }
+    _ = try library.scan()
+    for (number, name) in ["a.jpg", "b.jpg"].enumerated() { library.store.set(name, Self.jpeg(48 + number)) }
+    let catalogue = library.catalogue
+    let row = try #require(try catalogue.knownFile(at: Array("a.jpg".utf8)))
+    library.store.beforeNextRead(of: "b.jpg") { [store = library.store] in
+      store.set("a.jpg", nil)
+      #expect(throws: Never.self) { try catalogue.remove([row.id]) }
+    }
+    #expect(try library.scan(parallelProbes: 1).probed == 2)
+    #expect(try library.assets().keys.sorted() == ["b.jpg"])
+  }
+
+  @Test func `A photograph that is uploaded and deleted while a scan reads it does not come back`() throws {
+    let library = try Library()
+    for (number, name) in ["a.jpg", "b.jpg"].enumerated() { library.store.set(name, Self.jpeg(32 + number)) }
+    let (catalogue, path) = (library.catalogue, Array("a.jpg".utf8))
+    let identity = FileIdentity(inode: 1, size: 1000, modified: 1)
+    let zone = try #require(TimeZone(identifier: "UTC"))
+    let media = try MediaProbe(limits: CodecLimits(), timeZone: zone).media(
+      of: MemoryByteSource(Self.jpeg(32)), identity, at: path)
+    library.store.beforeNextRead(of: "b.jpg") { [store = library.store] in
+      store.set("a.jpg", nil)
+      #expect(throws: Never.self) {
+        let upload = ProbedFile(path: path, identity: identity, finding: .media(media))
+        let asset = try catalogue.addUpload(upload, for: .local)
+        let row = try #require(try catalogue.knownFile(at: path))
+        let file = TrashRecord.File(number: 0, path: path, trashPath: Array(".photod-trash/x/a.jpg".utf8))
+        _ = try catalogue.write([.delete(asset.localIdentifier, rows: [row.id], files: [file], now: 0)])
+        try catalogue.remove([row.id])
+      }
+    }
+    #expect(try library.scan(parallelProbes: 1).probed == 2)
+    #expect(try library.assets().keys.sorted() == ["b.jpg"])
+    // Another program puts an object at the path of the deleted one.
+    library.store.set("a.jpg", Self.jpeg(64))
+    _ = try library.scan()
+    #expect(try library.assets()["a.jpg"]?.pixelSize.width == 64)
+  }
+
+  // MARK: Entity tags
+
+  @Test func `An object that is written again with the same entity tag is the same version`() throws {
+    let library = try Library()
+    for (number, name) in ["a.jpg", "b.jpg"].enumerated() { library.store.set(name, Self.jpeg(32 + number)) }
+    _ = try library.scan()
+    let before = try library.assets()
+    library.store.move("a.jpg", to: "a.jpg", modified: 1_700_000_000)
+    #expect(try library.scan().probed == 0)
+    #expect(try library.assets() == before)
+    // Also if every object is read again.
+    try library.catalogue.recordScan(probeVersion: "another")
+    #expect(try library.scan().probed == 2)
+    #expect(try library.assets()["a.jpg"]?.contentVersion == before["a.jpg"]?.contentVersion)
+  }
+
+  @Test func `An object that the list has no entity tag of stays the same asset`() throws {
+    let library = try Library()
+    for (number, name) in ["a.jpg", "b.jpg"].enumerated() { library.store.set(name, Self.jpeg(32 + number)) }
+    _ = try library.scan()
+    let before = try library.assets()
+    library.store.hideTag(of: "a.jpg", true)
+    #expect(try library.scan().removed == 0)
+    #expect(try library.assets() == before)
+    library.store.hideTag(of: "a.jpg", false)
+    #expect(try library.scan().probed == 0)
+    #expect(try library.assets() == before)
   }
 
   @Test func `A list that is not sorted is refused`() throws {

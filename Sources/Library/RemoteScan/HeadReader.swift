@@ -8,6 +8,19 @@ import Synchronization
 
 /// Reads the heads of objects, several at a time, because each waits for the store.
 struct HeadReader {
+  struct Object {
+    let entry: ObjectPage.Entry
+    /// The row at its path; `nil` for a new object.
+    let known: KnownFile?
+
+    /// The identity that its row gets. It stays the same if at most the object's time is another one: that is no new
+    /// version.
+    var identity: FileIdentity {
+      if let known, known.identity.isIdentity(of: entry.identity, entry.key) { return known.identity }
+      return FileIdentity(entry)
+    }
+  }
+
   struct Heads {
     /// In the order of the objects. `nil`: gone or replaced since it was listed; the next scan finds what it is now.
     var files: [ProbedFile?]
@@ -29,13 +42,13 @@ struct HeadReader {
   init(_ scanner: RemoteScanner, _ stop: StopFlag) { (self.scanner, self.stop) = (scanner, stop) }
 
   /// Ends at the first failure of the store that is not one of an object.
-  func read(_ entries: [ObjectPage.Entry]) throws(RemoteScanError) -> Heads {
-    let state = Mutex(State(heads: Heads(files: Array(repeating: nil, count: entries.count))))
+  func read(_ objects: [Object]) throws(RemoteScanError) -> Heads {
+    let state = Mutex(State(heads: Heads(files: Array(repeating: nil, count: objects.count))))
     // Threads that mostly wait: more of them than cores.
     let workers = DispatchQueue(label: "photod.remote-probe", qos: .utility, attributes: .concurrent)
     let group = DispatchGroup()
-    withoutActuallyEscaping({ @Sendable () in work(entries, state) }) { work in
-      for _ in 0..<min(scanner.options.parallelProbes, entries.count) { workers.async(group: group) { work() } }
+    withoutActuallyEscaping({ @Sendable () in work(objects, state) }) { work in
+      for _ in 0..<min(scanner.options.parallelProbes, objects.count) { workers.async(group: group) { work() } }
       group.wait()
     }
     let (heads, failure) = state.withLock { ($0.heads, $0.failure) }
@@ -43,18 +56,18 @@ struct HeadReader {
     return heads
   }
 
-  private func work(_ entries: [ObjectPage.Entry], _ state: borrowing Mutex<State>) {
+  private func work(_ objects: [Object], _ state: borrowing Mutex<State>) {
     while !stop.isRaised {
       let index = state.withLock { state -> Int? in
-        guard state.failure == nil, state.next < entries.count else { return nil }
+        guard state.failure == nil, state.next < objects.count else { return nil }
         state.next += 1
         return state.next - 1
       }
       guard let index else { return }
-      let entry = entries[index]
+      let entry = objects[index].entry
       let object = RangedObject(
         entry.key, of: entry.identity, in: scanner.store, limits: scanner.options.ranges, stop: stop)
-      let file = probe(object, entry)
+      let file = probe(object, entry.key, objects[index].identity)
       let cost = object.cost
       state.withLock { state in
         state.heads.bytes += cost.bytes
@@ -80,15 +93,14 @@ struct HeadReader {
     if isIn { scanner.options.keepHead(object.key, identity, parts) }
   }
 
-  private func probe(_ object: RangedObject, _ entry: ObjectPage.Entry) -> ProbedFile {
-    let identity = FileIdentity(entry)
+  private func probe(_ object: RangedObject, _ key: ObjectKey, _ identity: FileIdentity) -> ProbedFile {
     do throws(CodecError) {
-      let media = try scanner.probe.media(of: object, identity, at: entry.key.bytes)
+      let media = try scanner.probe.media(of: object, identity, at: key.bytes)
       keepThumbnail(media.thumbnail, of: object, identity)
-      return ProbedFile(path: entry.key.bytes, identity: identity, finding: .media(media))
+      return ProbedFile(path: key.bytes, identity: identity, finding: .media(media))
     } catch {
       // A head beyond the limit has one identity for good: it is not read again by every scan.
-      return ProbedFile(path: entry.key.bytes, identity: identity, finding: .unreadable(error.description))
+      return ProbedFile(path: key.bytes, identity: identity, finding: .unreadable(error.description))
     }
   }
 }

@@ -13,6 +13,12 @@ struct RemoteMerge {
   /// If the store refuses so many objects before any other was ever read, the key may read none.
   private static let maximumFirstRefusals = 1000
 
+  private struct Finding {
+    var file: ProbedFile
+    /// The row that the object had when it was listed; `nil` for a new object.
+    let known: KnownFile?
+  }
+
   private let scanner: RemoteScanner
   private let stop: StopFlag
   private let reprobesAll: Bool
@@ -22,13 +28,15 @@ struct RemoteMerge {
   private var lastRowPath: [UInt8]?
   private var hasMoreRows = true
   private var lastKey: ObjectKey?
-  private var waiting: [(entry: ObjectPage.Entry, isNew: Bool)] = []
+  private var waiting: [HeadReader.Object] = []
   /// Rows without an object, as they were when the list had passed them.
   private var missing: [KnownFile] = []
-  /// Rows that this scan has given to an object.
+  /// Rows that have an object, among them those that this scan has given to one.
   private var claimed: Set<Int64> = []
   /// The sizes of new objects that the store refuses to read: each may be a missing one under another name.
   private var refusedSizes: Set<Int64> = []
+  /// The sizes of new objects that were moved on or replaced before they were read: each may be a missing one, too.
+  private var changedSizes: Set<Int64> = []
   /// The last refusal of an object.
   private var lastRefusal: ObjectStoreError?
   private(set) var progress = RemoteScanProgress()
@@ -49,17 +57,10 @@ struct RemoteMerge {
   mutating func run(_ onProgress: (RemoteScanProgress) -> Void) throws(RemoteScanError) {
     var position: ObjectPage.Position?
     repeat {
-      let page: ObjectPage
-      do throws(ObjectStoreError) {
-        page = try scanner.store.waitForPage(from: position, stop: stop)
-      } catch {
-        throw .store(error)
-      }
+      let page = try page(from: position)
       progress.skipped += page.skipped
       for entry in page.entries {
         if stop.isRaised { return }
-        if let lastKey, !(lastKey < entry.key) { throw .unsortedList }
-        lastKey = entry.key
         try add(entry)
         if waiting.count >= scanner.options.batchObjects {
           try flush()
@@ -73,6 +74,25 @@ struct RemoteMerge {
     while let row = try nextRow() { missing.append(row) }
   }
 
+  /// The next page of the list, or the first one of another list.
+  private mutating func page(from position: ObjectPage.Position?) throws(RemoteScanError) -> ObjectPage {
+    let page: ObjectPage
+    do throws(ObjectStoreError) {
+      page = try scanner.store.waitForPage(from: position, stop: stop)
+    } catch {
+      throw .store(error)
+    }
+    if position == nil { lastKey = nil }
+    for entry in page.entries {
+      if let lastKey, !(lastKey < entry.key) { throw .unsortedList }
+      lastKey = entry.key
+    }
+    for key in page.unidentified {
+      if let row = try knownFile(at: key.bytes) { claimed.insert(row.id) }
+    }
+    return page
+  }
+
   private mutating func add(_ entry: ObjectPage.Entry) throws(RemoteScanError) {
     progress.objects += 1
     var known: KnownFile?
@@ -84,12 +104,20 @@ struct RemoteMerge {
         missing.append(row)
       }
     }
-    if let known, known.identity == FileIdentity(entry), !known.isUnreadable, !reprobesAll { return }
-    if let known { claimed.insert(known.id) }
-    waiting.append((entry, known == nil))
+    if let known {
+      let isUnchanged = known.identity.isIdentity(of: entry.identity, entry.key)
+      if isUnchanged, !known.isUnreadable, !reprobesAll { return }
+      claimed.insert(known.id)
+    }
+    waiting.append(HeadReader.Object(entry: entry, known: known))
   }
 
   // MARK: Rows of the catalogue
+
+  private func knownFile(at path: [UInt8]) throws(RemoteScanError) -> KnownFile? {
+    let catalogue = catalogue
+    return try scanner.source { () throws(AssetSourceError) in try catalogue.knownFile(at: path) }
+  }
 
   private mutating func nextRow() throws(RemoteScanError) -> KnownFile? {
     guard let row = try peekRow() else { return nil }
@@ -114,43 +142,71 @@ struct RemoteMerge {
   /// Reads the heads of the objects that wait, and stores the findings.
   private mutating func flush() throws(RemoteScanError) {
     guard !waiting.isEmpty else { return }
-    let heads = try HeadReader(scanner, stop).read(waiting.map(\.entry))
+    let objects = waiting
+    waiting = []
+    let heads = try HeadReader(scanner, stop).read(objects)
     progress.bytes += heads.bytes
     progress.ranges += heads.ranges
     // Stopped: what was not read is found again by the next scan.
-    if stop.isRaised {
-      waiting = []
-      return
-    }
-    var found: [ProbedFile] = []
-    for (index, head) in heads.files.enumerated() {
+    if stop.isRaised { return }
+    var found: [Finding] = []
+    for (index, object) in objects.enumerated() {
       if let refusal = heads.refusals[index] {
-        let (entry, isNew) = waiting[index]
-        noteRefusal(of: entry.key, refusal)
-        if isNew {
-          refusedSizes.insert(entry.identity.size)
+        noteRefusal(of: object.entry.key, refusal)
+        if let known = object.known {
+          found.append(Finding(file: Self.unreadable(object.entry, refusal), known: known))
         } else {
-          found.append(Self.unreadable(entry, refusal))
+          refusedSizes.insert(object.entry.identity.size)
         }
+        continue
       }
-      guard var head else { continue }
+      guard var head = heads.files[index] else {
+        if object.known == nil { changedSizes.insert(object.entry.identity.size) }
+        continue
+      }
       progress.probed += 1
       if case .unreadable(let reason) = head.finding {
         progress.unreadable += 1
         scanner.logger.info(
-          "object not indexed", metadata: ["key": "\(waiting[index].entry.key)", "reason": "\(reason)"])
+          "object not indexed", metadata: ["key": "\(object.entry.key)", "reason": "\(reason)"])
       }
-      if waiting[index].isNew { try recognise(&head) }
-      found.append(head)
+      if object.known == nil { try recognise(&head) }
+      found.append(Finding(file: head, known: object.known))
     }
-    let (catalogue, files) = (catalogue, found)
-    try scanner.source { () throws(AssetSourceError) in
-      let lock = try Self.lock(catalogue)
-      defer { lock.unlock() }
-      try catalogue.store(files)
-    }
-    waiting = []
+    try store(found)
     try checkFirstRefusals(limit: Self.maximumFirstRefusals)
+  }
+
+  private func store(_ found: [Finding]) throws(RemoteScanError) {
+    let catalogue = catalogue
+    let lock = try scanner.source { () throws(AssetSourceError) in try Self.lock(catalogue) }
+    defer { lock.unlock() }
+    let files = try current(found)
+    try scanner.source { () throws(AssetSourceError) in try catalogue.store(files) }
+  }
+
+  /// The findings that no deletion, restoration or upload has overtaken since the list. Call with the lock held.
+  private func current(_ found: [Finding]) throws(RemoteScanError) -> [ProbedFile] {
+    let catalogue = catalogue
+    let ids = found.compactMap { $0.known?.id }
+    let newPaths = found.filter { $0.known == nil }.map(\.file.path)
+    let rows = try scanner.source { () throws(AssetSourceError) in try catalogue.knownFiles(ids) }
+    let inUse = try scanner.source { () throws(AssetSourceError) in try catalogue.pathsInUse(among: newPaths) }
+    let paths = Dictionary(rows.map { ($0.id, $0.path) }) { first, _ in first }
+    var files: [ProbedFile] = []
+    for finding in found {
+      let path = finding.file.path
+      if let known = finding.known {
+        guard paths[known.id] == known.path else { continue }
+      } else {
+        // The next scan compares the object with its row.
+        if inUse.known.contains(path) { continue }
+        // Added and deleted meanwhile, unless another object has come to the path since the deletion.
+        if inUse.trashed.contains(path), try isGone(path) { continue }
+      }
+      files.append(finding.file)
+    }
+    return files
   }
 
   // MARK: Refused objects
@@ -214,57 +270,96 @@ struct RemoteMerge {
   // MARK: Missing rows
 
   mutating func removeMissing(acceptsAll: Bool) throws(RemoteScanError) {
-    let removable = missing.filter {
-      !claimed.contains($0.id) && (acceptsAll || !refusedSizes.contains($0.identity.size))
-    }
-    guard !removable.isEmpty else { return }
+    let unseen = removable(acceptsAll)
+    guard !unseen.isEmpty else { return }
     let catalogue = catalogue
     let count = try scanner.source { () throws(AssetSourceError) in try catalogue.fileCount() }
     if !acceptsAll {
       if progress.objects == 0 { throw .library(.libraryIsEmpty(path: scanner.store.name, known: count)) }
       let percent = scanner.options.maximumRemovalPercent
-      if RemovalLimit(percent: percent).isExceeded(by: removable.count, of: count) {
-        throw .library(.tooMuchMissing(missing: removable.count, known: count, limitPercent: percent))
+      if RemovalLimit(percent: percent).isExceeded(by: unseen.count, of: count) {
+        throw .library(.tooMuchMissing(missing: unseen.count, known: count, limitPercent: percent))
       }
     }
-    for start in stride(from: 0, to: removable.count, by: RemoteScanner.pageSize) {
-      let page = removable[start..<min(start + RemoteScanner.pageSize, removable.count)]
-      let ids = page.map(\.id)
-      // Other objects of the same asset stay with it, and become its picture or video.
-      let secondary = try scanner.source { () throws(AssetSourceError) in
-        try catalogue.secondaryFiles(ofMissing: ids)
-      }
-      var entries: [ObjectPage.Entry] = []
-      for file in secondary {
-        guard let key = ObjectKey(file.path) else { continue }
-        do throws(ObjectStoreError) {
-          let head = try scanner.store.waitForHead(key, stop: stop)
-          entries.append(ObjectPage.Entry(key: key, identity: head.identity, modified: head.modified))
-        } catch {
-          if error.isRefusal {
-            noteRefusal(of: key, error)
-          } else if error != .notFound {
-            throw .store(error)
-          }
-        }
-      }
-      let heads = try HeadReader(scanner, stop).read(entries)
-      for (index, refusal) in heads.refusals { noteRefusal(of: entries[index].key, refusal) }
-      let files = heads.files.compactMap(\.self)
-      var removed = 0
-      try scanner.source { () throws(AssetSourceError) in
-        let lock = try Self.lock(catalogue)
-        defer { lock.unlock() }
-        // A row may have got an object meanwhile, for example by an upload or a restoration.
-        let listed = Dictionary(page.map { ($0.id, $0) }) { first, _ in first }
-        let unchanged = try catalogue.knownFiles(ids).filter {
-          listed[$0.id]?.identity == $0.identity && listed[$0.id]?.path == $0.path
-        }
-        try catalogue.remove(unchanged.map(\.id), secondaryFiles: files)
-        removed = unchanged.count
-      }
-      progress.removed += removed
+    try listAgain(for: unseen)
+    if stop.isRaised { return }
+    let rows = removable(acceptsAll)
+    for start in stride(from: 0, to: rows.count, by: RemoteScanner.pageSize) {
+      try remove(Array(rows[start..<min(start + RemoteScanner.pageSize, rows.count)]))
     }
+  }
+
+  private func removable(_ acceptsAll: Bool) -> [KnownFile] {
+    missing.filter {
+      !claimed.contains($0.id) && !changedSizes.contains($0.identity.size)
+        && (acceptsAll || !refusedSizes.contains($0.identity.size))
+    }
+  }
+
+  /// Lists the store once more for missing rows. A list of several pages, or of a store that changes meanwhile, may lack
+  /// an object that was moved to a key before its position, or that was away for a moment.
+  private mutating func listAgain(for rows: [KnownFile]) throws(RemoteScanError) {
+    let ids = Dictionary(rows.map { ($0.path, $0.id) }) { first, _ in first }
+    let sizes = Set(rows.map(\.identity.size)).subtracting(refusedSizes)
+    var position: ObjectPage.Position?
+    repeat {
+      let page = try page(from: position)
+      for entry in page.entries {
+        if stop.isRaised { return }
+        if let id = ids[entry.key.bytes] {
+          // The next scan reads it, if it has changed.
+          claimed.insert(id)
+        } else if sizes.contains(entry.identity.size), try knownFile(at: entry.key.bytes) == nil {
+          waiting.append(HeadReader.Object(entry: entry, known: nil))
+          if waiting.count >= scanner.options.batchObjects { try flush() }
+        }
+      }
+      position = page.next
+    } while position != nil && !stop.isRaised
+    try flush()
+  }
+
+  private mutating func remove(_ rows: [KnownFile]) throws(RemoteScanError) {
+    let (catalogue, ids) = (catalogue, rows.map(\.id))
+    // Other objects of the same asset stay with it, and become its picture or video.
+    let secondary = try scanner.source { () throws(AssetSourceError) in
+      try catalogue.secondaryFiles(ofMissing: ids)
+    }
+    var objects: [HeadReader.Object] = []
+    for file in secondary {
+      guard let key = ObjectKey(file.path) else { continue }
+      do throws(ObjectStoreError) {
+        let head = try scanner.store.waitForHead(key, stop: stop)
+        let entry = ObjectPage.Entry(key: key, identity: head.identity, modified: head.modified)
+        objects.append(HeadReader.Object(entry: entry, known: file))
+      } catch {
+        if error.isRefusal {
+          noteRefusal(of: key, error)
+        } else if error != .notFound {
+          throw .store(error)
+        }
+      }
+    }
+    let heads = try HeadReader(scanner, stop).read(objects)
+    for (index, refusal) in heads.refusals { noteRefusal(of: objects[index].entry.key, refusal) }
+    var found: [Finding] = []
+    for (index, object) in objects.enumerated() {
+      if let head = heads.files[index] { found.append(Finding(file: head, known: object.known)) }
+    }
+    let lock = try scanner.source { () throws(AssetSourceError) in try Self.lock(catalogue) }
+    defer { lock.unlock() }
+    let files = try current(found)
+    let listed = Dictionary(rows.map { ($0.id, $0) }) { first, _ in first }
+    var removed = 0
+    try scanner.source { () throws(AssetSourceError) in
+      // A row may have got an object meanwhile, for example by an upload or a restoration.
+      let unchanged = try catalogue.knownFiles(ids).filter {
+        listed[$0.id]?.identity == $0.identity && listed[$0.id]?.path == $0.path
+      }
+      try catalogue.remove(unchanged.map(\.id), secondaryFiles: files)
+      removed = unchanged.count
+    }
+    progress.removed += removed
   }
 
   /// For one batch: no batch runs between the steps of a deletion or an upload.

@@ -2,7 +2,8 @@
 //
 //     list      unchanged object: skipped; new or changed object: waits for a batch; row without an object: missing
 //     batch     heads of objects read by ranges, several at a time; findings stored in one transaction
-//     remove    rows of missing objects, after the last page; not if too many are missing
+//     list again, if objects are missing: they may have been moved, or away for a moment
+//     remove    rows of missing objects; not if too many are missing
 //     record    a complete scan
 //
 // A list of a store is complete or fails, so a failed scan removes nothing. It keeps what it has stored.

@@ -84,6 +84,27 @@ extension Catalogue {
     try knownFiles("path = ?", [Data(path)]).first
   }
 
+  /// Which of these paths have a row, and which of them a file had that is in the trash, or on its way there or back.
+  package func pathsInUse(
+    among paths: [[UInt8]]
+  ) throws(AssetSourceError) -> (known: Set<[UInt8]>, trashed: Set<[UInt8]>) {
+    var known: Set<[UInt8]> = []
+    var trashed: Set<[UInt8]> = []
+    if paths.isEmpty { return (known, trashed) }
+    let wanted = Set(paths)
+    try read { db in
+      let row = try db.cachedStatement(sql: "SELECT 1 FROM file WHERE path = ?")
+      for path in wanted where try Int.fetchOne(row, arguments: [Data(path)]) != nil { known.insert(path) }
+      // The trash is small, and has no index of these paths.
+      let files = try Row.fetchCursor(db.cachedStatement(sql: "SELECT path FROM trashFile"))
+      while let file = try files.next() {
+        let path = try TrashRecord.bytes(file, at: 0)
+        if wanted.contains(path) { trashed.insert(path) }
+      }
+    }
+    return (known, trashed)
+  }
+
   /// The known files, up to a row number, with the same file system identity: inode, size and modification time.
   package func knownFiles(
     like identity: FileIdentity, upTo lastID: Int64 = .max

@@ -20,13 +20,16 @@ package enum Manifest {
     var page = ObjectPage()
     var keys: Set<ObjectKey> = []
     for row in rows {
-      guard let key = ObjectKey(row.path), row.size >= 0, let tag = StoreResponseHead.strongTag(row.etag),
-        keys.insert(key).inserted
-      else {
+      guard let key = ObjectKey(row.path), keys.insert(key).inserted else {
         page.skipped += 1
         continue
       }
       guard !key.isHidden else { continue }
+      guard row.size >= 0, let tag = StoreResponseHead.strongTag(row.etag) else {
+        page.skipped += 1
+        page.unidentified.append(key)
+        continue
+      }
       page.entries.append(
         ObjectPage.Entry(key: key, identity: ObjectIdentity(size: row.size, version: .entityTag(tag))))
     }

@@ -111,12 +111,16 @@ package final class S3ObjectStore: ObjectStore {
       for entry in list.entries {
         // Names that end in a slash are the folders that some programs make. They are empty.
         if entry.key.last == UInt8(ascii: "/"), entry.size == 0 { continue }
-        guard let key = bucket.key(inBucket: entry.key), let size = entry.size, size >= 0, let tag = entry.entityTag
-        else {
+        guard let key = bucket.key(inBucket: entry.key) else {
           page.skipped += 1
           continue
         }
         guard includesHidden || !key.isHidden else { continue }
+        guard let size = entry.size, size >= 0, let tag = entry.entityTag else {
+          page.skipped += 1
+          page.unidentified.append(key)
+          continue
+        }
         page.entries.append(
           ObjectPage.Entry(
             key: key, identity: ObjectIdentity(size: size, version: .entityTag(tag)), modified: entry.modified))

@@ -53,14 +53,19 @@ package struct ObjectPage: Sendable, Hashable {
   }
 
   package var entries: [Entry]
-  /// Names of the store that are no ``ObjectKey``, or have no strong entity tag, and are left out.
+  /// Names of the store that are no ``ObjectKey``, or have no size or no strong entity tag, and are left out.
   package var skipped: Int
+  /// Those of them that are an ``ObjectKey``: their objects are there, in a state that is not known.
+  package var unidentified: [ObjectKey]
   /// Where the next page begins; `nil` after the last one.
   package var next: Position?
 
-  package init(entries: [Entry] = [], skipped: Int = 0, next: Position? = nil) {
+  package init(
+    entries: [Entry] = [], skipped: Int = 0, unidentified: [ObjectKey] = [], next: Position? = nil
+  ) {
     self.entries = entries
     self.skipped = skipped
+    self.unidentified = unidentified
     self.next = next
   }
 
