@@ -307,6 +307,17 @@ import Testing
 
   // MARK: Entity tags
 
+  @Test func `An object that is renamed by a copy with a new time is recognised by its entity tag`() throws {
+    let library = try Library()
+    for (number, name) in ["a.jpg", "b.jpg"].enumerated() { library.store.set(name, Self.jpeg(32 + number)) }
+    _ = try library.scan()
+    let before = try library.assets()
+    library.store.move("a.jpg", to: "renamed.jpg", modified: 1_700_000_000)
+    let progress = try library.scan()
+    #expect((progress.moved, progress.removed) == (1, 0))
+    #expect(try library.assets()["renamed.jpg"]?.localIdentifier == before["a.jpg"]?.localIdentifier)
+  }
+
   @Test func `An object that is written again with the same entity tag is the same version`() throws {
     let library = try Library()
     for (number, name) in ["a.jpg", "b.jpg"].enumerated() { library.store.set(name, Self.jpeg(32 + number)) }

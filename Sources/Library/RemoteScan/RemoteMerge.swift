@@ -235,18 +235,26 @@ struct RemoteMerge {
   }
 
   /// Matches a new object to the row of one that is gone: the same first and last bytes and the same metadata, and the
-  /// same name or time.
+  /// same name, time or entity tag. A copy, of which a rename in a bucket consists, has another time.
   private mutating func recognise(_ file: inout ProbedFile) throws(RemoteScanError) {
     guard case .media(let media) = file.finding else { return }
     let (catalogue, last) = (catalogue, lastID)
     let candidates = try scanner.source { () throws(AssetSourceError) in
       try catalogue.knownFiles(like: media, upTo: last)
     }
-    for candidate in candidates where !claimed.contains(candidate.id) {
-      let isNamedAlike = OriginalFile.displayName(candidate.path) == OriginalFile.displayName(file.path)
-      guard isNamedAlike || candidate.identity.isOfSameTime(as: file.identity), try isGone(candidate.path) else {
-        continue
-      }
+    let (path, identity) = (file.path, file.identity)
+    let isAlike = { (candidate: KnownFile) in
+      OriginalFile.displayName(candidate.path) == OriginalFile.displayName(path)
+        || candidate.identity.isOfSameTime(as: identity)
+    }
+    // In a folder an equal inode is even the same file.
+    let hasSameTag = { (candidate: KnownFile) in
+      candidate.identity.inode == identity.inode && candidate.identity.size == identity.size
+    }
+    // Of equal pictures, each keeps its name.
+    let ordered = candidates.filter(isAlike) + candidates.filter { !isAlike($0) && hasSameTag($0) }
+    for candidate in ordered where !claimed.contains(candidate.id) {
+      guard try isGone(candidate.path) else { continue }
       file.movedFromRow = candidate.id
       claimed.insert(candidate.id)
       progress.moved += 1
