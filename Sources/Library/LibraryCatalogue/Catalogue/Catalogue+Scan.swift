@@ -95,7 +95,7 @@ extension Catalogue {
     try read { db in
       let row = try db.cachedStatement(sql: "SELECT 1 FROM file WHERE path = ?")
       for path in wanted where try Int.fetchOne(row, arguments: [Data(path)]) != nil { known.insert(path) }
-      // The trash is small, and has no index of these paths.
+      // The trash is small, and the paths of companions and sidecars have no index.
       let files = try Row.fetchCursor(db.cachedStatement(sql: "SELECT path FROM trashFile"))
       while let file = try files.next() {
         let path = try TrashRecord.bytes(file, at: 0)
