@@ -49,6 +49,19 @@ struct RemoteFailureTests {
     }
   }
 
+  @Test func `A data folder that can't be written is not reported as a failure of the store`() throws {
+    let remote = try RemoteFixture()
+    defer { remote.stop() }
+    remote.set("a.jpg", RemoteFixture.picture(1))
+    let daemon = try remote.daemon()
+    try FileManager.default.removeItem(atPath: remote.folders.data + "/originals")
+    let image = try daemon.image("a.jpg", "targetSize=50x50" + Self.network)
+    #expect(image.status == 500 && image.problem == "/problems/original-store-failed", "\(image.json)")
+    let data = try daemon.get("/v1/assets/\(try daemon.identifier("a.jpg"))/data?networkAccessAllowed=true")
+    #expect(data.status == 500 && data.problem == "/problems/original-store-failed", "\(data.json)")
+    #expect(remote.log.contains("the local store of originals: No such file or directory"), "\(remote.log)")
+  }
+
   @Test func `A daemon whose scan waits for a store that answers nothing ends soon`() throws {
     let remote = try RemoteFixture()
     defer { remote.stop() }

@@ -6,6 +6,10 @@ import Testing
 
 @testable import OriginalDownloads
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 @Suite struct OriginalDownloadsTests {
   private static let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
 
@@ -120,6 +124,23 @@ import Testing
     for waiter in waiters { #expect(throws: error) { try waiter.wait() } }
     #expect(harness.names.isEmpty)
     #expect(harness.downloads.counts.reservedBytes == 0)
+  }
+
+  @Test(arguments: [ENOSPC, EDQUOT, EFBIG])
+  func `A full disk of this machine is no room for the original, and no failure of the store`(_ code: Int32) {
+    #expect(OriginalFetchError(.system(SystemError(code: code))) == .noSpace)
+  }
+
+  @Test func `A local folder that fails is no failure of the store`() throws {
+    let harness = try DownloadHarness()
+    try FileManager.default.removeItem(atPath: harness.path)
+    let waiter = TestWaiter()
+    _ = harness.join("a.jpg", 10, waiter)
+    let error = #expect(throws: OriginalDownloadError.self) { try waiter.wait() }
+    guard case .localStoreFailed? = error.map(OriginalFetchError.init) else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
   }
 
   @Test func `An object that is not the catalogue's is not downloaded`() throws {

@@ -102,7 +102,8 @@ extension OriginalFetchError {
     switch error {
     case .noSpace: self = .noSpace
     case .tooManyDownloads: self = .queueFull
-    case .system(let error): self = .failed("the local store of originals: \(error)")
+    case .system(let error) where error.isOutOfSpace: self = .noSpace
+    case .system(let error): self = .localStoreFailed("the local store of originals: \(error)")
     case .store(.notFound): self = .notFound
     case .store(.changed): self = .changed
     case .store(.timedOut): self = .timedOut

@@ -30,7 +30,7 @@ package enum ImageServiceError: Error, Sendable, Hashable {
   /// The text for the log.
   package var logText: String {
     switch self {
-    case .failed(let text), .fetchFailed(.failed(let text)): text
+    case .failed(let text), .fetchFailed(.failed(let text)), .fetchFailed(.localStoreFailed(let text)): text
     default: "\(self)"
     }
   }
@@ -50,7 +50,7 @@ package enum ImageServiceError: Error, Sendable, Hashable {
     case .notFound: self = .originalMissing
     case .changed: self = .originalChanged
     case .queueFull: self = .queueFull
-    case .noSpace, .timedOut, .suspended, .failed: self = .fetchFailed(error)
+    case .noSpace, .localStoreFailed, .timedOut, .suspended, .failed: self = .fetchFailed(error)
     }
   }
 }

@@ -93,7 +93,13 @@ extension Problem {
     case .noSpace:
       self.init(
         507, "original-store-full", "No room for the original",
-        detail: "The local store of originals has no room for the file. Retry later, or raise originals.diskBytes.")
+        detail: "The local store of originals has no room for the file. Retry later, raise originals.diskBytes, or "
+          + "free space on the disk of the data folder.")
+    case .localStoreFailed:
+      self.init(
+        500, "original-store-failed", "The local store of originals failed",
+        detail: "The original could not be kept in the data folder. Check its disk and its permissions; the daemon's "
+          + "log has the cause.")
     case .timedOut:
       self.init(
         504, "original-fetch-timed-out", "The original did not arrive in time",

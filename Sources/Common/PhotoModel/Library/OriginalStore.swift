@@ -68,8 +68,10 @@ package enum OriginalFetchError: Error, Sendable, Hashable {
   case notFound
   /// The object is not the one that the catalogue knows.
   case changed
-  /// The local store of originals has no room for it.
+  /// The local store of originals, or its disk, has no room for it.
   case noSpace
+  /// The local store of originals could not be read or written; the text is for the log.
+  case localStoreFailed(String)
   /// Too many downloads wait.
   case queueFull
   /// No answer, or not complete in time.

@@ -11,5 +11,8 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The process or the system has no free file descriptor. The same call may succeed a moment later.
   package var isOutOfDescriptors: Bool { code == EMFILE || code == ENFILE }
 
+  /// The disk or the quota of the user is full, or the file would be larger than the system allows.
+  package var isOutOfSpace: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
+
   package var description: String { String(cString: strerror(code)) }
 }
