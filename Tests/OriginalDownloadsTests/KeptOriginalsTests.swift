@@ -7,6 +7,10 @@ import Testing
 
 @testable import OriginalDownloads
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 @Suite("Originals to keep") struct KeptOriginalsTests {
   /// What the catalogue would say, and how often it was asked.
   private final class List: Sendable {
@@ -93,6 +97,24 @@ import Testing
     #expect(list.reads == 2)
     try harness.fetch("c", Self.bytes, read: 4)
     #expect(local() == ["a", "c", "d"])
+  }
+
+  @Test func `After the limit was lowered they stay, and others go`() throws {
+    try harness.fetch("a", Self.bytes, read: 0)
+    // As if it had been read long before the others.
+    let path = "\(harness.path)/\(try #require(harness.names.first))"
+    #expect(utimes(path, [timeval](repeating: timeval(tv_sec: 1_000_000_000, tv_usec: 0), count: 2)) == 0)
+    try harness.fetch("b", Self.bytes, read: 1)
+    try harness.fetch("c", Self.bytes, read: 2)
+    let smaller = try DownloadHarness.open(harness.store, harness.path) { $0.diskBytes = 700_000 }
+    list.set(["a"], size: 300_000)
+    let later = KeptOriginals(
+      smaller, diskBytes: 700_000, limits: KeptOriginals.Limits(), clock: clock.clock,
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    ) { [list] in list.read($0, $1) }
+    later.update()
+    #expect(smaller.isLocal("a", DownloadHarness.identity(300_000)))
+    #expect(smaller.counts.originals == 2 && harness.names.count == 2)
   }
 
   @Test func `A window comes before them, and a download of what is no longer to be kept ends`() throws {

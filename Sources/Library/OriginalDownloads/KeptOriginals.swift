@@ -1,6 +1,6 @@
 // Originals that users keep on this machine (`keepOriginal`), whether or not they are requested.
 //
-//     update     reads the list, pins what is new in it, unpins what is no longer in it
+//     update     reads the list, pins what is new in it, unpins what is no longer in it; then evicts what is over the limit
 //     download   the missing ones, newest photographs first, after all that requests and windows want
 //
 // The list is within a share of the store, so that requests always find room. A failure of the store ends the downloads
@@ -126,6 +126,7 @@ package final class KeptOriginals: ChangeObserver {
     for original in added { downloads.pin(original.key, original.identity) }
     for original in removed { downloads.unpin(original.key, original.identity) }
     for ticket in left { downloads.leave(ticket) }
+    downloads.trim()
     let missing = originals.filter { !downloads.isLocal($0.key, $0.identity) }
     if list.leftOut > 0, list.leftOut != leftOutBefore {
       logger.warning(

@@ -120,7 +120,7 @@ package final class OriginalDownloads: Sendable {
   /// Used by the extension too.
   let state: Mutex<State>
 
-  /// Reads the names in the folder, and removes originals that are over the limit.
+  /// Reads the names in the folder. Removes nothing that is over the limit: call ``trim()`` once originals are pinned.
   ///
   /// - Parameter path: made if its parent folder exists. No other process may use it.
   package init(
@@ -129,10 +129,7 @@ package final class OriginalDownloads: Sendable {
     (self.store, self.limits, self.clock) = (store, limits, clock)
     folder = try OriginalFolder(path: path)
     var index = OriginalIndex(capacityBytes: limits.diskBytes)
-    for (name, size) in try folder.load() {
-      index.insert(name, size: size)
-      for removed in index.reserve(0) ?? [] { folder.remove(removed) }
-    }
+    for (name, size) in try folder.load() { index.insert(name, size: size) }
     state = Mutex(State(index: index, throttle: WindowThrottle(bytesPerSecond: limits.windowBytesPerSecond)))
   }
 
@@ -165,6 +162,12 @@ package final class OriginalDownloads: Sendable {
     // Removed or damaged by someone else.
     state.withLock { $0.index.remove(name) }
     return nil
+  }
+
+  /// Evicts originals that are over the limit, which may have been lowered since the last run.
+  package func trim() {
+    let removed = state.withLock { $0.index.reserve(0) }
+    for name in removed ?? [] { folder.remove(name) }
   }
 
   /// Keeps an original from being evicted, now or once it is downloaded, until ``unpin(_:_:)`` is called as often.
