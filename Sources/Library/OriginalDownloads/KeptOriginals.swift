@@ -3,8 +3,9 @@
 //     update     reads the list, pins what is new in it, unpins what is no longer in it; then evicts what is over the limit
 //     download   the missing ones, newest photographs first, after all that requests and windows want
 //
-// The list is within a share of the store, so that requests always find room. A failure of the store ends the downloads
-// for a while; local originals stay pinned.
+// The list is within a share of the store, so that requests always find room. An outage of the store or of the disk ends
+// the downloads for a while; local originals stay pinned. An original that can't be fetched, such as an object that the
+// store refuses, stops no other one: it is tried again after an hour, and what has failed comes after all others.
 
 import Dispatch
 import Logging
@@ -45,11 +46,16 @@ package final class KeptOriginals: ChangeObserver {
   private struct State {
     /// The list, which is pinned.
     var kept: Set<Original> = []
-    /// In the order of the list.
+    /// In the order of the list, and then those that have failed.
     var missing: ArraySlice<Original> = []
     /// Taken from `missing`; their tickets are not in `running` yet.
     var starting: Set<Original> = []
     var running: [Original: OriginalDownloads.Ticket] = [:]
+    /// Those whose last download failed; they come after all others. A subset of `kept`, like `refused`.
+    var failed: Set<Original> = []
+    /// Those whose last download failed for a reason of their own: not in `missing` before the next retry.
+    var refused: Set<Original> = []
+    var isRetryScheduled = false
     var leftOut = 0
     var isUpdateScheduled = false
     /// The store has failed: nothing is started before the next update.
@@ -60,6 +66,8 @@ package final class KeptOriginals: ChangeObserver {
   private static let updateDelay = Duration.seconds(1)
   /// After a failure of the store or of the disk.
   private static let retryDelay = Duration.seconds(60)
+  /// After failures of single originals: each may cost a request, or a whole download.
+  private static let refusedDelay = Duration.seconds(3600)
 
   private let downloads: OriginalDownloads
   private let limits: Limits
@@ -84,7 +92,9 @@ package final class KeptOriginals: ChangeObserver {
 
   package var counts: Counts {
     state.withLock { state in
-      let missing = state.missing.count + state.running.count + state.starting.count(where: state.kept.contains)
+      let missing =
+        state.missing.count + state.refused.count + state.running.count
+        + state.starting.count(where: state.kept.contains)
       return Counts(local: state.kept.count - missing, missing: missing, leftOut: state.leftOut)
     }
   }
@@ -121,6 +131,8 @@ package final class KeptOriginals: ChangeObserver {
       let (added, removed) = (kept.subtracting(state.kept), state.kept.subtracting(kept))
       let left = removed.compactMap { state.running.removeValue(forKey: $0) }
       defer { (state.kept, state.leftOut, state.isWaiting) = (kept, list.leftOut, false) }
+      state.failed.formIntersection(kept)
+      state.refused.formIntersection(kept)
       return (added, removed, left, state.leftOut)
     }
     for original in added { downloads.pin(original.key, original.identity) }
@@ -133,8 +145,15 @@ package final class KeptOriginals: ChangeObserver {
         "originals to keep exceed originals.keptPercent; raise it or originals.diskBytes",
         metadata: ["files": "\(list.leftOut)", "bytes": "\(list.leftOutBytes)"])
     }
+    let isMissing = Set(missing)
     state.withLock { state in
-      state.missing = missing.filter { state.running[$0] == nil && !state.starting.contains($0) }[...]
+      // Others may have fetched them.
+      state.refused.formIntersection(isMissing)
+      let waiting = missing.filter {
+        state.running[$0] == nil && !state.starting.contains($0) && !state.refused.contains($0)
+      }
+      state.missing =
+        (waiting.filter { !state.failed.contains($0) } + waiting.filter { state.failed.contains($0) })[...]
     }
     startNext()
   }
@@ -183,27 +202,59 @@ package final class KeptOriginals: ChangeObserver {
   private func ended(
     _ original: Original, _ result: Result<any FileByteSource, OriginalDownloadError>, _ waiter: Waiter
   ) {
-    state.withLock { state in
+    let (isOutage, schedulesRetry) = state.withLock { state -> (Bool, Bool) in
       // With the lock held, so that its ticket is not noted after this.
       waiter.end()
       state.running[original] = nil
-      if case .failure(let error) = result, error.mayPass { state.isWaiting = true }
+      guard case .failure(let error) = result else {
+        state.failed.remove(original)
+        return (false, false)
+      }
+      let scope = error.scope
+      if scope == .store { state.isWaiting = true }
+      guard state.kept.contains(original) else { return (scope == .store, false) }
+      state.failed.insert(original)
+      guard scope == .original else { return (scope == .store, false) }
+      state.refused.insert(original)
+      defer { state.isRetryScheduled = true }
+      return (false, !state.isRetryScheduled)
     }
     if case .failure(let error) = result {
       logger.notice(
         "downloading an original to keep failed", metadata: ["key": "\(original.key)", "error": "\(error)"])
-      if error.mayPass { return update(after: Self.retryDelay) }
     }
+    if schedulesRetry { retryRefused(after: Self.refusedDelay) }
+    if isOutage { return update(after: Self.retryDelay) }
     queue.async { [self] in startNext() }
+  }
+
+  private func retryRefused(after delay: Duration) {
+    clock.after(delay) { [weak self] in
+      guard let self else { return }
+      state.withLock { ($0.refused, $0.isRetryScheduled) = ([], false) }
+      queue.async { self.update() }
+    }
   }
 }
 
 extension OriginalDownloadError {
-  /// Whether it concerns more than one original, and may be over later.
-  fileprivate var mayPass: Bool {
+  fileprivate enum Scope {
+    /// The library has changed; the next scan finds it.
+    case library
+    /// Others may succeed.
+    case original
+    /// Others would fail too, and all may succeed later.
+    case store
+  }
+
+  fileprivate var scope: Scope {
     switch self {
-    case .store(.notFound), .store(.changed): false
-    default: true
+    case .system, .tooManyDownloads: .store
+    case .noSpace: .original
+    case .store(.notFound), .store(.changed): .library
+    case .store(.suspended), .store(.limitExceeded(.pendingOperations)), .store(.system), .store(.cancelled): .store
+    case .store(.accessDenied(let problem)): problem == .forbidden ? .original : .store
+    case .store(let error): error.isOutage ? .store : .original
     }
   }
 }

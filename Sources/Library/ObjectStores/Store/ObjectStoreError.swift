@@ -95,7 +95,7 @@ extension ObjectStoreError {
   }
 
   /// Whether the store itself did not work, so that other requests would fail too.
-  var isOutage: Bool {
+  package var isOutage: Bool {
     switch self {
     case .slowDown, .timedOut, .unreachable, .failed, .malformed(.protocolError): true
     default: false
