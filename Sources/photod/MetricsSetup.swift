@@ -179,7 +179,7 @@ enum MetricsSetup {
       "photod_originals_bytes", "Bytes of originals of a remote library in the data folder.",
       read: value { Double($0.usedBytes) })
     registry.gauge(
-      "photod_originals_reserved_bytes", "Bytes of originals that are being downloaded or wait for it.",
+      "photod_originals_reserved_bytes", "Bytes of originals that are being downloaded.",
       read: value { Double($0.reservedBytes) })
     registry.gauge(
       "photod_originals_capacity_bytes", "Maximum bytes of originals in the data folder (originals.diskBytes).",

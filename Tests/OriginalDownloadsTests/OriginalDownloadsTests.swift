@@ -351,6 +351,48 @@ import Testing
     #expect(throws: OriginalDownloadError.tooManyDownloads) { try waiters[2].wait() }
   }
 
+  @Test func `A download that waits evicts nothing`() throws {
+    let harness = try DownloadHarness { $0.downloads = 1 }
+    for (number, key) in (["a", "b", "c"] as [ObjectKey]).enumerated() {
+      try harness.fetch(key, Self.bytes, read: number)
+    }
+    let running = TestWaiter()
+    _ = harness.join("d", 300_000, running)
+    let read = harness.store.nextRead(3)
+    let tickets = (["e", "f"] as [ObjectKey]).map { harness.join($0, 300_000, TestWaiter()) }
+    harness.until { $0.waiting == 2 }
+    #expect(harness.downloads.counts.reservedBytes == 300_000)
+    for ticket in tickets { harness.downloads.leave(ticket) }
+    read.begin()
+    read.send(Self.bytes)
+    read.end()
+    #expect(try running.wait() == Self.bytes)
+    let identity = DownloadHarness.identity(300_000)
+    #expect(["a", "b", "c", "d"].map { harness.downloads.isLocal($0, identity) } == [false, true, true, true])
+  }
+
+  @Test(arguments: [.request, .window] as [OriginalDownloads.Priority])
+  func `A download without room waits until another one ends`(_ priority: OriginalDownloads.Priority) throws {
+    let harness = try DownloadHarness { $0.windowBytesPerSecond = 0 }
+    let bytes = [UInt8](repeating: 7, count: 600_000)
+    let waiters = [TestWaiter(), TestWaiter()]
+    _ = harness.join("a", 600_000, waiters[0], priority: priority)
+    let first = harness.store.nextRead(0)
+    _ = harness.join("b", 600_000, waiters[1])
+    harness.until { $0.running == 1 && $0.waiting == 1 }
+    first.begin()
+    first.send(bytes)
+    first.end()
+    #expect(try waiters[0].wait() == bytes)
+    let second = harness.store.nextRead(1)
+    #expect(second.key == "b")
+    second.begin()
+    second.send(bytes)
+    second.end()
+    #expect(try waiters[1].wait() == bytes)
+    #expect(harness.downloads.counts.originals == 1 && harness.names.count == 1)
+  }
+
   @Test func `After a restart complete originals are here, and half ones are gone`() throws {
     let harness = try DownloadHarness()
     try harness.fetch("a", Self.bytes, read: 0)

@@ -145,10 +145,10 @@ package final class KeptOriginals: ChangeObserver {
         "originals to keep exceed originals.keptPercent; raise it or originals.diskBytes",
         metadata: ["files": "\(list.leftOut)", "bytes": "\(list.leftOutBytes)"])
     }
-    let isMissing = Set(missing)
+    let absent = Set(missing)
     state.withLock { state in
       // Others may have fetched them.
-      state.refused.formIntersection(isMissing)
+      state.refused.formIntersection(absent)
       let waiting = missing.filter {
         state.running[$0] == nil && !state.starting.contains($0) && !state.refused.contains($0)
       }

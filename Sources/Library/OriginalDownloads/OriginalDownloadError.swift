@@ -4,7 +4,7 @@ import PhotoModel
 /// Why an original did not become local.
 package enum OriginalDownloadError: Error, Sendable, Hashable {
   case store(ObjectStoreError)
-  /// It is larger than the store, or pinned originals and downloads under way leave no room for it.
+  /// It is larger than the store, or pinned originals leave no room for it.
   case noSpace
   /// Too many downloads wait.
   case tooManyDownloads

@@ -18,6 +18,8 @@ extension OriginalDownloads {
       state.index.release(identity.size)
       if isKept { state.index.insert(name, size: identity.size) }
     }
+    // Downloads may have waited for this room.
+    queue.async { [self] in startNext() }
   }
 
   private func copy(_ source: any ByteSource, _ number: UInt64, as name: OriginalName) -> Bool {

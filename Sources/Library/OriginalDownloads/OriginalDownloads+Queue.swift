@@ -9,59 +9,78 @@ extension OriginalDownloads {
     _ key: ObjectKey, _ identity: FileIdentity, _ fingerprint: FileFingerprint?, _ priority: Priority,
     _ ticket: Ticket, _ waiter: any OriginalWaiter
   ) {
-    let removed = state.withLock { state -> [OriginalName]? in
-      if state.jobs[ticket.name] != nil {
-        state.jobs[ticket.name]?.waiters[ticket.number] = Waiter(receiver: waiter, priority: priority)
-        return []
+    state.withLock { state in
+      if state.jobs[ticket.name] == nil {
+        state.jobs[ticket.name] = Job(
+          key: key, identity: identity, fingerprint: fingerprint, waiters: [:], number: ticket.number)
       }
-      guard let removed = state.index.reserve(identity.size) else { return nil }
-      state.jobs[ticket.name] = Job(
-        key: key, identity: identity, fingerprint: fingerprint,
-        waiters: [ticket.number: Waiter(receiver: waiter, priority: priority)], number: ticket.number)
-      return removed
+      state.jobs[ticket.name]?.waiters[ticket.number] = Waiter(receiver: waiter, priority: priority)
     }
-    guard let removed else { return waiter.downloadEnded(.failure(.noSpace)) }
-    for name in removed { folder.remove(name) }
     startNext()
   }
 
-  /// Starts downloads while there are places: requests before windows, older before newer ones. Called after every change
-  /// of who waits, which may also let paused downloads continue.
+  /// What becomes of the job whose turn it is.
+  private enum Turn {
+    /// It has its permit and its room, for which these originals have to go.
+    case starts(OriginalName, Job, removed: [OriginalName])
+    /// Nothing that may end would make room for it.
+    case hasNoSpace(OriginalName, number: UInt64)
+  }
+
+  /// Starts downloads while there are places and room: requests before windows, older before newer ones. Called after
+  /// every change of who waits and of the room, which may also let paused downloads continue.
   func startNext() {
     dispatchPrecondition(condition: .onQueue(queue))
     resumeWindows()
-    while let (name, job) = state.withLock({ state in next(state) }) {
-      do throws(SystemError) {
-        let partial = try folder.makePartial(job.number)
-        let download = Download(
-          name, job.key, job.identity, fingerprint: job.fingerprint, checksTag: state.withLock { $0.checksTags },
-          partial: partial, pendingLimit: limits.pendingBytes, queue: queue,
-          mayReceive: { [weak self] in self?.mayReceive($0, $1) ?? true },
-          progressed: { [weak self] in self?.progressed($0) }, ended: { [weak self] in self?.ended($0, $1) })
-        let isWanted = state.withLock { state in
-          guard state.jobs[name]?.number == job.number else { return false }
-          state.jobs[name]?.download = download
-          state.running += 1
-          return true
-        }
-        if isWanted { download.begin(from: store) } else { folder.discard(partial) }
-      } catch {
-        finish(name, job.number, .failure(.system(error)))
+    while let turn = state.withLock({ state in next(&state) }) {
+      switch turn {
+      case .starts(let name, let job, let removed):
+        for name in removed { folder.remove(name) }
+        start(name, job)
+      case .hasNoSpace(let name, let number): finish(name, number, .failure(.noSpace))
       }
     }
   }
 
-  private func next(_ state: borrowing State) -> (OriginalName, Job)? {
+  private func start(_ name: OriginalName, _ job: Job) {
+    do throws(SystemError) {
+      let partial = try folder.makePartial(job.number)
+      let download = Download(
+        name, job.key, job.identity, fingerprint: job.fingerprint, checksTag: state.withLock { $0.checksTags },
+        partial: partial, pendingLimit: limits.pendingBytes, queue: queue,
+        mayReceive: { [weak self] in self?.mayReceive($0, $1) ?? true },
+        progressed: { [weak self] in self?.progressed($0) }, ended: { [weak self] in self?.ended($0, $1) })
+      let isWanted = state.withLock { state in
+        guard state.jobs[name]?.number == job.number else { return false }
+        state.jobs[name]?.download = download
+        state.running += 1
+        return true
+      }
+      if isWanted { download.begin(from: store) } else { folder.discard(partial) }
+    } catch {
+      finish(name, job.number, .failure(.system(error)))
+    }
+  }
+
+  /// The first job that waits, once it has a permit. Others do not pass it while it waits for room: a large original would
+  /// never get any.
+  private func next(_ state: inout State) -> Turn? {
     let waiting = state.jobs.filter { $0.value.download == nil }
     let first = waiting.min {
       ($1.value.priority.rawValue, $0.value.number) < ($0.value.priority.rawValue, $1.value.number)
     }
-    guard let first else { return nil }
-    guard first.value.priority < .request else {
-      return state.running < limits.downloads ? (first.key, first.value) : nil
+    guard let (name, job) = first, hasPermit(for: job, state) else { return nil }
+    guard let removed = state.index.reserve(job.identity.size) else {
+      return state.index.mayHaveRoom(for: job.identity.size) ? nil : .hasNoSpace(name, number: job.number)
     }
-    let isOfWindows = state.jobs.values.count { $0.download != nil && $0.priority < .request } < limits.windowDownloads
-    return isOfWindows && state.running < max(1, limits.downloads - 1) ? (first.key, first.value) : nil
+    state.jobs[name]?.hasRoom = true
+    return .starts(name, job, removed: removed)
+  }
+
+  private func hasPermit(for job: Job, _ state: borrowing State) -> Bool {
+    guard job.priority < .request else { return state.running < limits.downloads }
+    let ofWindows = state.jobs.values.count { $0.download != nil && $0.priority < .request }
+    return ofWindows < limits.windowDownloads && state.running < max(1, limits.downloads - 1)
   }
 
   private func progressed(_ download: Download) {

@@ -1,12 +1,13 @@
-// Downloads that only windows wait for, or that are to be kept. They pause while a request waits for another original,
-// and share one maximum rate.
+// Downloads that only windows wait for, or that are to be kept. They pause while another original arrives for a request,
+// and share one maximum rate. They do not pause for a request whose download has not begun: it may wait for the place or
+// for the room of one of these.
 //
 //     mayReceive     bytes have come: they are taken, or the download is noted as paused
 //     resumeWindows  after every change of who waits, and when the rate allows more: paused downloads ask again
 
 extension OriginalDownloads {
-  /// Whether a download may receive `count` bytes now. One for a window may not while a request waits for another
-  /// original, nor above the common rate of all windows. A refused download is added to `paused` and continued later.
+  /// Whether a download may receive `count` bytes now. One for a window may not while another original arrives for a
+  /// request, nor above the common rate of all windows. A refused download is added to `paused` and continued later.
   func mayReceive(_ download: Download, _ count: Int) -> Bool {
     enum Answer {
       case yes
@@ -18,7 +19,7 @@ extension OriginalDownloads {
       guard let job = state.jobs[download.name], job.download === download, job.priority < .request else {
         return (.yes, true)
       }
-      if state.jobs.values.contains(where: { $0.priority == .request }) {
+      if state.jobs.values.contains(where: { $0.priority == .request && $0.download != nil }) {
         state.paused.insert(download.name)
         return (.afterRequests, true)
       }

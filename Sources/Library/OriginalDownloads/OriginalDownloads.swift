@@ -43,7 +43,7 @@ package final class OriginalDownloads: Sendable {
   package enum Priority: Int, Sendable, Comparable {
     /// For an original that is to be kept; after all windows.
     case kept
-    /// For a window that looks ahead. Leaves one permit free, and pauses while a caller waits for another original.
+    /// For a window that looks ahead. Leaves one permit free, and pauses while another original arrives for a caller.
     case window
     /// A caller waits.
     case request
@@ -70,7 +70,9 @@ package final class OriginalDownloads: Sendable {
     var waiters: [UInt64: Waiter]
     /// Orders jobs of equal priority.
     let number: UInt64
-    /// `nil` while it waits for a permit.
+    /// Whether room for it is reserved: from the moment at which it gets its permit.
+    var hasRoom = false
+    /// `nil` while it waits for a permit or for room.
     var download: Download?
 
     var priority: Priority { waiters.values.lazy.map(\.priority).max() ?? .kept }
@@ -207,25 +209,22 @@ package final class OriginalDownloads: Sendable {
       case isLocal
       case failed(OriginalDownloadError)
     }
-    let (ticket, step, removed) = state.withLock { state -> (Ticket, Step, [OriginalName]) in
+    let (ticket, step) = state.withLock { state -> (Ticket, Step) in
       state.lastNumber += 1
       let ticket = Ticket(name: name, number: state.lastNumber)
       if state.jobs[name] != nil {
         state.jobs[name]?.waiters[ticket.number] = Waiter(receiver: waiter, priority: priority)
-        return (ticket, .joined, [])
+        return (ticket, .joined)
       }
-      if state.index.contains(name) { return (ticket, .isLocal, []) }
-      guard state.jobs.count < limits.downloads + limits.waiting else {
-        return (ticket, .failed(.tooManyDownloads), [])
-      }
-      guard let removed = state.index.reserve(identity.size) else { return (ticket, .failed(.noSpace), []) }
+      if state.index.contains(name) { return (ticket, .isLocal) }
+      guard identity.size <= limits.diskBytes else { return (ticket, .failed(.noSpace)) }
+      guard state.jobs.count < limits.downloads + limits.waiting else { return (ticket, .failed(.tooManyDownloads)) }
       state.jobs[name] = Job(
         key: key, identity: identity, fingerprint: fingerprint,
         waiters: [ticket.number: Waiter(receiver: waiter, priority: priority)], number: ticket.number)
-      return (ticket, .joined, removed)
+      return (ticket, .joined)
     }
     queue.async { [self] in
-      for name in removed { folder.remove(name) }
       switch step {
       case .joined: startNext()
       case .failed(let error): waiter.downloadEnded(.failure(error))
@@ -261,7 +260,7 @@ package final class OriginalDownloads: Sendable {
   /// Takes a job out of the table.
   static func end(_ name: OriginalName, _ state: inout State) {
     guard let job = state.jobs.removeValue(forKey: name) else { return }
-    state.index.release(job.identity.size)
+    if job.hasRoom { state.index.release(job.identity.size) }
     if job.download != nil { state.running -= 1 }
     state.paused.remove(name)
   }

@@ -46,6 +46,11 @@ struct OriginalIndex: Sendable {
     return removed
   }
 
+  /// Whether originals would make enough room once all downloads under way have ended, as far as is known now.
+  func mayHaveRoom(for bytes: Int64) -> Bool {
+    usedBytes - removableBytes(upTo: .max) + bytes <= capacityBytes
+  }
+
   mutating func release(_ bytes: Int64) { reservedBytes -= bytes }
 
   /// Adds an original as the one used last. Its reservation, if it has one, is to be released.
