@@ -49,6 +49,24 @@ struct RemoteFailureTests {
     }
   }
 
+  @Test func `An original that takes longer than the deadline is there for a later request`() throws {
+    let remote = try RemoteFixture()
+    defer { remote.stop() }
+    remote.set("a.jpg", RemoteFixture.picture(1))
+    let daemon = try remote.daemon(["--set", "requests.deadlineSeconds=1"])
+    let gate = Gate()
+    defer { gate.open() }
+    remote.hold(gate)
+    let late = try daemon.image("a.jpg", "targetSize=50x50" + Self.network)
+    #expect(late.status == 504 && late.problem == "/problems/original-fetch-timed-out", "\(late.json)")
+    #expect(late["Retry-After"] == "5")
+    gate.open()
+    try daemon.until("the original is local") { try daemon.asset("a.jpg")["isInCloud"] as? Bool == false }
+    let data = try daemon.get("/v1/assets/\(try daemon.identifier("a.jpg"))/data")
+    #expect(data.status == 200)
+    #expect(remote.downloads(of: "a.jpg") == 1)
+  }
+
   @Test func `A data folder that can't be written is not reported as a failure of the store`() throws {
     let remote = try RemoteFixture()
     defer { remote.stop() }

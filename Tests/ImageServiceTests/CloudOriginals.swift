@@ -11,6 +11,7 @@ final class CloudOriginals: OriginalFetcher {
     let arrived: @Sendable (any ArrivingSource) -> Void
     let ended: @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
     private let wasCancelled = Atomic<Bool>(false)
+    private let isOverdue = Atomic<Bool>(false)
 
     init(
       _ isUrgent: Bool, _ arrived: @escaping @Sendable (any ArrivingSource) -> Void,
@@ -19,6 +20,8 @@ final class CloudOriginals: OriginalFetcher {
 
     var isCancelled: Bool { wasCancelled.load(ordering: .relaxed) }
     func cancel() { wasCancelled.store(true, ordering: .relaxed) }
+    var hasExpired: Bool { isOverdue.load(ordering: .relaxed) }
+    func expire() { isOverdue.store(true, ordering: .relaxed) }
   }
 
   private let folder: LibraryFolder

@@ -107,6 +107,43 @@ import Testing
     #expect(harness.names.count == 1)
   }
 
+  @Test func `When the last caller runs out of time, the download goes on for the next one`() throws {
+    let harness = try DownloadHarness { $0.windowBytesPerSecond = 0 }
+    let waiter = TestWaiter()
+    let ticket = harness.join("a.jpg", 300_000, waiter)
+    let read = harness.store.nextRead(0)
+    read.begin()
+    read.send(Array(Self.bytes[..<1000]))
+    waiter.waitForBytes(1000)
+    harness.downloads.leave(ticket, continuing: true)
+    #expect(harness.downloads.counts.running == 1)
+    let next = TestWaiter()
+    let nextTicket = harness.join("a.jpg", 300_000, next)
+    #expect(harness.downloads.arriving(nextTicket)?.availableBytes == 1000)
+    harness.downloads.leave(nextTicket, continuing: true)
+    read.send(Array(Self.bytes[1000...]))
+    read.end()
+    harness.until { $0.originals == 1 }
+    #expect(harness.store.readCount == 1 && waiter.ends == 0 && next.ends == 0)
+  }
+
+  @Test func `A download without a caller ends when a request needs its place, or nothing has arrived`() throws {
+    let harness = try DownloadHarness { $0.downloads = 1 }
+    let waiter = TestWaiter()
+    let ticket = harness.join("a.jpg", 300_000, waiter)
+    let read = harness.store.nextRead(0)
+    read.begin()
+    read.send(Array(Self.bytes[..<1000]))
+    waiter.waitForBytes(1000)
+    harness.downloads.leave(ticket, continuing: true)
+    let other = harness.join("b.jpg", 300_000, TestWaiter())
+    #expect(harness.store.nextRead(1).key == "b.jpg")
+    #expect(harness.downloads.counts.ended.abandoned == 1)
+    harness.downloads.leave(other, continuing: true)
+    #expect(harness.downloads.counts.ended.abandoned == 2)
+    harness.until { $0.running == 0 && $0.reservedBytes == 0 }
+  }
+
   @Test(
     arguments: [
       (.changed, .store(.changed)), (.timedOut, .store(.timedOut)), (.slowDown, .store(.slowDown)),

@@ -25,6 +25,8 @@ extension OriginalDownloads {
     case starts(OriginalName, Job, removed: [OriginalName])
     /// Nothing that may end would make room for it.
     case hasNoSpace(OriginalName, number: UInt64)
+    /// It takes the place of a download without a caller, which is out of the table.
+    case displaces(Download?)
   }
 
   /// Starts downloads while there are places and room: requests before windows, older before newer ones. Called after
@@ -38,6 +40,7 @@ extension OriginalDownloads {
         for name in removed { folder.remove(name) }
         start(name, job)
       case .hasNoSpace(let name, let number): finish(name, number, .failure(.noSpace))
+      case .displaces(let download): download?.cancel()
       }
     }
   }
@@ -69,8 +72,15 @@ extension OriginalDownloads {
     let first = waiting.min {
       ($1.value.priority.rawValue, $0.value.number) < ($0.value.priority.rawValue, $1.value.number)
     }
-    guard let (name, job) = first, hasPermit(for: job, state) else { return nil }
-    guard let removed = state.index.reserve(job.identity.size) else {
+    guard let (name, job) = first else { return nil }
+    let mayRun = hasPermit(for: job, state)
+    guard mayRun, let removed = state.index.reserve(job.identity.size) else {
+      if job.priority == .request, let other = state.jobs.first(where: { $0.value.waiters.isEmpty }) {
+        Self.end(other.key, &state)
+        state.ended.abandoned += 1
+        return .displaces(other.value.download)
+      }
+      guard mayRun else { return nil }
       return state.index.mayHaveRoom(for: job.identity.size) ? nil : .hasNoSpace(name, number: job.number)
     }
     state.jobs[name]?.hasRoom = true

@@ -2,7 +2,8 @@
 // pinned ones.
 //
 //     open      an original on the local disk
-//     join      waits for a download: the first caller starts it, and it ends when the last caller leaves
+//     join      waits for a download: the first caller starts it, and it ends when the last caller leaves, unless that
+//               one only ran out of time
 //     pin       keeps one, wherever it is in the order of use
 //
 // An original is identified by its path and its identity in the catalogue, so a local one is found without the store.
@@ -66,7 +67,7 @@ package final class OriginalDownloads: Sendable {
     let key: ObjectKey
     let identity: FileIdentity
     let fingerprint: FileFingerprint?
-    /// By their numbers; never empty.
+    /// By their numbers; empty if the download goes on without a caller.
     var waiters: [UInt64: Waiter]
     /// Orders jobs of equal priority.
     let number: UInt64
@@ -75,7 +76,7 @@ package final class OriginalDownloads: Sendable {
     /// `nil` while it waits for a permit or for room.
     var download: Download?
 
-    var priority: Priority { waiters.values.lazy.map(\.priority).max() ?? .kept }
+    var priority: Priority { waiters.values.lazy.map(\.priority).max() ?? .window }
   }
 
   struct State {
@@ -244,11 +245,16 @@ package final class OriginalDownloads: Sendable {
 
   /// Stops waiting: the waiter is not called any more, except by a call that is already under way. The download ends if
   /// no other caller waits for it.
-  package func leave(_ ticket: Ticket) {
+  ///
+  /// - Parameter continuing: let a download of which bytes have arrived go on without a caller, like one for a window,
+  ///   until it ends or a request needs its place.
+  package func leave(_ ticket: Ticket, continuing: Bool = false) {
+    let goesOn = continuing && (arriving(ticket)?.availableBytes ?? 0) > 0
     let abandoned = state.withLock { state -> Download? in
       guard state.jobs[ticket.name]?.waiters.removeValue(forKey: ticket.number) != nil,
         let job = state.jobs[ticket.name], job.waiters.isEmpty
       else { return nil }
+      if goesOn, job.download != nil { return nil }
       Self.end(ticket.name, &state)
       state.ended.abandoned += 1
       return job.download

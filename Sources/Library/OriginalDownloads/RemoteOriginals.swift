@@ -75,12 +75,15 @@ private final class RemoteFetch: OriginalFetch, OriginalWaiter {
 
   func begin(_ ticket: OriginalDownloads.Ticket) { state.withLock { $0.ticket = ticket } }
 
-  func cancel() {
+  func cancel() { leave(continuing: false) }
+  func expire() { leave(continuing: true) }
+
+  private func leave(continuing: Bool) {
     let (ticket, held) = state.withLock { state in
       defer { (state.isOver, state.held) = (true, nil) }
       return (state.isOver ? nil : state.ticket, state.held)
     }
-    if let ticket { downloads.leave(ticket) }
+    if let ticket { downloads.leave(ticket, continuing: continuing) }
     if let held { downloads.endHold(held.key, held.identity) }
   }
 

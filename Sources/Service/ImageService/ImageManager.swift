@@ -164,7 +164,7 @@ package final class ImageManager: Sendable {
   package func expire() {
     for task in requests.tasks(createdBefore: now() - deadline) {
       let isDownloading = pipeline.jobs.stage(task.key) == .downloading
-      _ = end(task, isDownloading ? .fetchFailed(.timedOut) : .deadlineExceeded)
+      _ = end(task, isDownloading ? .fetchFailed(.timedOut) : .deadlineExceeded, isExpired: true)
     }
   }
 
@@ -178,8 +178,8 @@ package final class ImageManager: Sendable {
   package var waitingJobCount: Int { pipeline.jobs.waitingCount }
 
   /// Ends a task with an error. Returns whether this stopped a render that had begun.
-  private func end(_ task: ImageTask, _ error: ImageServiceError) -> Bool {
-    let hasStoppedRender = pipeline.leave(task)
+  private func end(_ task: ImageTask, _ error: ImageServiceError, isExpired: Bool = false) -> Bool {
+    let hasStoppedRender = pipeline.leave(task, isExpired: isExpired)
     task.finish(.failed(error))
     return hasStoppedRender
   }

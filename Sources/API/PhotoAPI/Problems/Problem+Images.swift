@@ -103,7 +103,7 @@ extension Problem {
     case .timedOut:
       self.init(
         504, "original-fetch-timed-out", "The original did not arrive in time",
-        detail: "The remote store did not send the original in time. Retry later.")
+        detail: "The remote store did not send the original in time. Retry later.", fields: ["Retry-After": "5"])
     case .suspended(let retryAfter):
       self.init(
         503, "original-store-unavailable", "The remote store is unavailable",

@@ -60,6 +60,10 @@ package protocol OriginalFetcher: Sendable {
 package protocol OriginalFetch: Sendable {
   /// Stops waiting, or holding what was fetched in advance. The download ends if no other caller waits for it.
   func cancel()
+
+  /// Stops waiting, because the caller's time is over. A download of which bytes have arrived goes on without a caller, so
+  /// that the next request finds more than this one did.
+  func expire()
 }
 
 /// Why an original could not be fetched. No case holds a credential or text of the store.

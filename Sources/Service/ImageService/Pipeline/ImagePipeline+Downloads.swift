@@ -5,7 +5,8 @@
 //                     -> OriginalFetcher.fetch: one download for all who wait -> quick lane: plan, or what has begun in
 //                        ImagePipeline+EarlyFrames ends
 //
-// The download ends when the last task leaves.
+// The download ends when the last task leaves, unless that one has reached its deadline: then it goes on, so that the next
+// request gets further.
 
 import PhotoModel
 import Synchronization
@@ -33,7 +34,7 @@ extension ImagePipeline {
     let fetch = fetcher.fetch(
       job.asset.original, isUrgent: isUrgent, arrived: { [self] source in bytesArrived(source, job) }
     ) { [self] result in originalFetched(result, job) }
-    jobs.fetchBegan(job, PendingFetch(cancel: fetch.cancel), .downloading)?.cancel()
+    jobs.fetchBegan(job, PendingFetch(cancel: fetch.cancel, expire: fetch.expire), .downloading)?.cancel()
   }
 
   /// Ends a task that may not use the network, whose job waits for a download.

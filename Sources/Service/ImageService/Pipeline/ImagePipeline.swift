@@ -111,9 +111,10 @@ package final class ImagePipeline: Sendable {
 
   /// Takes a task out of its job. Work that no other task waits for stops soon.
   ///
+  /// - Parameter isExpired: whether the task has reached its deadline.
   /// - Returns: whether this stopped a render that had begun.
   @discardableResult
-  func leave(_ task: ImageTask) -> Bool { delivery.leave(task) }
+  func leave(_ task: ImageTask, isExpired: Bool = false) -> Bool { delivery.leave(task, isExpired: isExpired) }
 
   private func taskJoined(_ job: RenderJob, _ task: ImageTask, needsDegradedFrame: Bool) {
     if case (let ticket?, let priority)? = jobs.ticketAndPriority(of: job) {

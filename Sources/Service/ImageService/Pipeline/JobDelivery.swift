@@ -34,16 +34,17 @@ struct JobDelivery: Sendable {
 
   /// Takes a task out of its job, whose render then has the priority of the remaining tasks. Without any, the job ends.
   ///
+  /// - Parameter isExpired: whether the task has reached its deadline.
   /// - Returns: whether this stopped a render that had begun.
   @discardableResult
-  func leave(_ task: ImageTask) -> Bool {
+  func leave(_ task: ImageTask, isExpired: Bool = false) -> Bool {
     switch jobs.leave(task) {
     case .stillNeeded(let ticket, let priority):
       if let ticket { renderLane.setPriority(priority, of: ticket) }
       return false
     case .cancelled(let ticket, let fetch, let isRendering):
       if let ticket { renderLane.withdraw(ticket) }
-      fetch?.cancel()
+      if isExpired { fetch?.expire() } else { fetch?.cancel() }
       earlyRenders.dropAbandoned()
       return isRendering
     case .notFound: return false

@@ -3,5 +3,12 @@ package struct PendingFetch: Sendable {
   /// Stops waiting. The work ends if nothing else waits for it.
   package let cancel: @Sendable () -> Void
 
-  package init(cancel: @escaping @Sendable () -> Void) { self.cancel = cancel }
+  /// Stops waiting because the caller's time is over. A download that has begun may go on.
+  package let expire: @Sendable () -> Void
+
+  /// - Parameter expire: `nil`: like `cancel`.
+  package init(cancel: @escaping @Sendable () -> Void, expire: (@Sendable () -> Void)? = nil) {
+    self.cancel = cancel
+    self.expire = expire ?? cancel
+  }
 }
