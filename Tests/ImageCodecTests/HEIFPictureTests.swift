@@ -324,6 +324,30 @@ struct HEIFPictureTests {
     #expect(image.thumbnails.allSatisfy { !$0.hasAlpha && $0.orientation == image.orientation })
   }
 
+  @Test("colours are multiplied by alpha if the picture refers to its alpha with prem")
+  func premultiplied() throws {
+    let name = "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha"
+    let alpha = File.Item(
+      20, "hvc1", [7], properties: [File.hvcC(chroma: 0), File.ispe(90, 30), File.auxiliary(name)],
+      references: [("auxl", [1])])
+    func isPremultiplied(_ references: [(type: String, to: [Int])]) throws -> Bool {
+      var items = grid() + [alpha]
+      items[0].references += references
+      let read = try picture(items)
+      #expect(read.alpha != nil)
+      return read.isPremultiplied
+    }
+    #expect(try isPremultiplied([("prem", [20])]))
+    #expect(try !isPremultiplied([]))
+    #expect(try !isPremultiplied([("prem", [100])]))
+    // An alpha that is ignored divides nothing.
+    var items = grid() + [alpha]
+    items[0].references.append(("prem", [20]))
+    items[items.count - 1].properties[1] = File.ispe(88, 30)
+    let read = try picture(items)
+    #expect(read.alpha == nil && !read.isPremultiplied)
+  }
+
   static let refused: [(String, @Sendable (inout [File.Item]) -> Void)] = [
     ("a tile less than the grid has", { $0[0].references[0].to.removeLast() }),
     ("a tile more", { $0[0].references[0].to.append(100) }),

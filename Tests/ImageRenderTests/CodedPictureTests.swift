@@ -76,6 +76,24 @@ struct CodedPictureTests {
     #expect(try #require(jpeg.psnr(against: blended)) > 28)
   }
 
+  @Test("colours that are multiplied by alpha are divided by it", arguments: [8, 10])
+  func premultiplied(_ depth: Int) throws {
+    let picture = PaintedPicture { ($0.hasAlpha, $0.isPremultiplied, $0.bitDepth) = (true, true, depth) }
+    let rendered = try picture.rendered(whole)
+    let painted = picture.pixels
+    try #require(rendered.bytes.count == painted.bytes.count && rendered.channels == 4)
+    // Multiplied again, colours are the painted ones, but never greater than alpha.
+    var largest = 0.0
+    var isBlackWhereTransparent = true
+    for i in rendered.bytes.indices {
+      let alpha = Double(painted.bytes[i / 4 * 4 + 3])
+      let (value, expected) = (Double(rendered.bytes[i]), Double(painted.bytes[i]))
+      if i % 4 < 3 && alpha == 0 { isBlackWhereTransparent = isBlackWhereTransparent && value == 0 }
+      largest = max(largest, i % 4 == 3 ? abs(value - alpha) : abs(value * alpha / 255 - min(expected, alpha)))
+    }
+    #expect(largest <= 1.5 && isBlackWhereTransparent)
+  }
+
   @Test("one decode makes a frame and all derivatives, whatever scale they need")
   func sharing() throws {
     let picture = PaintedPicture {

@@ -15,6 +15,8 @@ struct PaintedPicture: Sendable {
   var conversion = YCbCrConversion(matrix: .weights(red: 0.299, blue: 0.114), isFullRange: true)
   var properties: [[UInt8]] = []
   var hasAlpha = false
+  /// Whether the file says that its colours are multiplied by alpha.
+  var isPremultiplied = false
   /// Code points of the matrix, and of primaries and transfer, in the file.
   var matrix = 6
   var colors = (primaries: 1, transfer: 13)
@@ -38,6 +40,7 @@ struct PaintedPicture: Sendable {
         item.references = item.id == 1001 ? [("dimg", (0..<rows * columns).map { 1100 + $0 }), ("auxl", [1])] : []
         items.append(item)
       }
+      if isPremultiplied { items[0].references.append(("prem", [1001])) }
     }
     return CodedHEIFFile(items).bytes
   }

@@ -105,16 +105,7 @@ struct TIFFColors {
       }
     }
     guard page.alpha?.isPremultiplied == true else { return }
-    for x in 0..<columns.count {
-      let alpha = UInt32(truncatingIfNeeded: pixels[x * count + count - 1])
-      if alpha == UInt32(Sample.max) { continue }
-      for c in 0..<count - 1 {
-        // At most 65535² and a half.
-        let color = UInt32(truncatingIfNeeded: pixels[x * count + c])
-        let divided = alpha == 0 ? 0 : (color * UInt32(Sample.max) + alpha / 2) / alpha
-        pixels[x * count + c] = Sample(truncatingIfNeeded: min(divided, UInt32(Sample.max)))
-      }
-    }
+    PremultipliedAlpha.divideOut(of: space, channels: count, width: columns.count, bitsPerChannel: size * 8)
   }
 
   private func convertIndexes(_ planes: [TIFFPlane], _ columns: Range<Int>, into space: UnsafeMutableRawPointer) {

@@ -2,7 +2,7 @@
 //
 //   worker: tiles -> TileReduction: boxes of samples -> RGB -> rows of the region
 //
-// An alpha picture is decoded first and kept, at the reduced size.
+// An alpha picture is decoded first and kept, at the reduced size. Colours that are multiplied by it are divided by it.
 
 import CPhotodKernels
 import ImageCodec
@@ -56,6 +56,10 @@ final class HEIFRowDecoder: RowDecoder {
         let from = UnsafeRawPointer(alpha.pointer + y * region.width * bytes)
         for x in 0..<region.width {
           (row + (x * channels + channels - 1) * bytes).copyMemory(from: from + x * bytes, byteCount: bytes)
+        }
+        if picture.isPremultiplied {
+          PremultipliedAlpha.divideOut(
+            of: row, channels: channels, width: region.width, bitsPerChannel: layout.bitsPerChannel)
         }
       }
       return consumer.rowArrived(region.y + y)

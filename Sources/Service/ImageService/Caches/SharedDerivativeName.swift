@@ -13,7 +13,7 @@ struct SharedDerivativeName: Sendable {
   /// be stored without compression. A file of these is not recognised without its middle; an entity tag includes that.
   private static let uncompressedTypes = Set([SourceFormat.bmp, .tiff].map(\.uniformTypeIdentifier))
 
-  /// `3f/5-…`: the first byte of a digest, so that objects spread over 256 prefixes, the epoch, and the rest.
+  /// `3f/6-…`: the first byte of a digest, so that objects spread over 256 prefixes, the epoch, and the rest.
   let text: String
   /// All sizes of the asset, smallest first, with the key of each.
   let entries: [(rung: DerivativeLadder.Rung, key: DiskStore.Key)]

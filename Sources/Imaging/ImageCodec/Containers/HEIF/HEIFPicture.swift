@@ -34,8 +34,10 @@ package struct CodedTiles: Sendable, Hashable {
 /// in the file, and the limits hold.
 package struct HEIFPicture: Sendable, Hashable {
   package let color: CodedTiles
-  /// A picture of the same size whose luma is the alpha; not premultiplied.
+  /// A picture of the same size whose luma is the alpha.
   package let alpha: CodedTiles?
+  /// Whether the colours are multiplied by the alpha.
+  package var isPremultiplied = false
   package let conversion: YCbCrConversion
   /// The part that is shown, in pixels of the decoded picture.
   package let crop: PixelRect

@@ -47,8 +47,10 @@ struct HEIFPictureReader {
   private mutating func picture() throws(CodecError) -> HEIFPicture {
     let coded = tables.origins[tables.origins.count - 1]
     let color = try tiles(of: coded)
+    let alpha = try alpha(of: color)
     var picture = try picture(
-      color, of: tables.primary, alpha: try alpha(of: color), colors: try colors(of: coded, color))
+      color, of: tables.primary, alpha: alpha?.tiles, colors: try colors(of: coded, color))
+    picture.isPremultiplied = alpha?.isPremultiplied == true
     let thumbnails = tables.items.sources("thmb", to: tables.primary).prefix(ContainerLimits.thumbnails)
     for item in thumbnails where isCoded(item) {
       if let thumbnail = thumbnail(item, of: picture) { picture.thumbnails.append(thumbnail) }
@@ -129,7 +131,11 @@ struct HEIFPictureReader {
     return abs(across - down) <= 0.02 * max(across, down) + 1 / Double(min(whole.width, whole.height)) ? map : nil
   }
 
-  private mutating func alpha(of color: CodedTiles) throws(CodecError) -> CodedTiles? {
+  /// The alpha picture. The colours are multiplied by it if the primary item refers to it with `prem` (ISO/IEC 23000-22
+  /// §7.3.5).
+  private mutating func alpha(
+    of color: CodedTiles
+  ) throws(CodecError) -> (tiles: CodedTiles, isPremultiplied: Bool)? {
     for item in tables.items.sources("auxl", to: tables.primary) {
       for property in properties.properties(of: item) where property.type == "auxC" {
         var fields = try boxes.fields(of: property, atMost: 128)
@@ -137,7 +143,8 @@ struct HEIFPictureReader {
         guard HEIFItemReader.alpha.contains(fields.text()) else { continue }
         let alpha = try tiles(of: item)
         // Of another size, it would have to be scaled; no program is known that writes such.
-        return alpha.size == color.size ? alpha : nil
+        guard alpha.size == color.size else { return nil }
+        return (alpha, tables.items.targets("prem", from: tables.primary).contains(item))
       }
     }
     return nil
