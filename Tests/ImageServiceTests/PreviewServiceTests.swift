@@ -85,6 +85,43 @@ struct PreviewServiceTests {
     #expect(harness.originals.opened == 1)
   }
 
+  static let sizes: [([AdjustmentOperation], Int, PixelSize)] = [
+    ([.crop(UnitRect(x: 0.25, y: 0.25, width: 0.5, height: 0.5))], 80, PixelSize(width: 80, height: 53)),
+    ([.crop(UnitRect(x: 0.25, y: 0.25, width: 0.5, height: 0.5))], 100, PixelSize(width: 100, height: 66)),
+    ([.crop(UnitRect(x: 0.1, y: 0.2, width: 0.7, height: 0.3))], 100, PixelSize(width: 100, height: 28)),
+    (
+      [.crop(UnitRect(x: 0.25, y: 0.25, width: 0.5, height: 0.5)), .rotate(quarterTurns: 1), .tone(.tint, 0.5)], 80,
+      PixelSize(width: 53, height: 80)
+    ),
+    ([], 100, PixelSize(width: 100, height: 66)),
+    // More pixels than the proxy has: its own.
+    ([.crop(UnitRect(x: 0.25, y: 0.25, width: 0.5, height: 0.5))], 120, PixelSize(width: 102, height: 67)),
+  ]
+
+  @Test("a preview from a smaller proxy has the size of the edited picture", arguments: sizes.indices)
+  func sizeOfSaved(_ index: Int) async throws {
+    let (operations, side, size) = Self.sizes[index]
+    // The proxy has 205 x 135 pixels, with another aspect ratio.
+    let harness = Harness { $0.proxySide = 205 }
+    let file = JPEGFile { $0.quality = 95 }.encoded(Scene(seed: 3).pixels(width: 503, height: 331))
+    let asset = harness.originals.add(file, named: "odd")
+    let preview = harness.request(operations, side: side, of: asset)
+    let outcome: Outcome = await withCheckedContinuation { continuation in
+      _ = harness.service.render(preview) { continuation.resume(returning: $0) }
+    }
+    let image = try outcome.get()
+    #expect(image.size == size)
+    let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+    let longer = max(size.width, size.height)
+    let request = ImageRequest(targetSize: .size(PixelSize(width: longer, height: longer)), format: .jpeg)
+    let plan = RenderPlanner().plan(header, header.sized(request, Adjustments(operations)))
+    let renderer = try Renderer(plan, source: MemoryByteSource(file), limits: CodecLimits(), stop: StopFlag())
+    let saved = try #require(try renderer.resume())
+    #expect(saved.size == size)
+    let (one, other) = (try #require(Pixels.decoded(image.bytes)), try #require(Pixels.decoded(saved.bytes)))
+    #expect(try #require(one.pixels.psnr(against: other.pixels)) > 25)
+  }
+
   @Test("a preview is coded in the quickest way, unlike a final frame of its size")
   func quickestCoding() async throws {
     let image = try await Harness().outcome([.tone(.exposure, 0.5)], side: 400).get()

@@ -36,6 +36,22 @@ package enum ProxyPicture {
     return image.bytes
   }
 
+  /// The plan of a picture from its proxy. It has the size of the same picture from the original, whose edges are rounded
+  /// in the original's pixels; if the proxy has fewer pixels than that, it has those of the proxy.
+  ///
+  /// - Parameters:
+  ///   - proxy: the proxy's own header.
+  ///   - upright: the size of the upright original.
+  package static func plan(
+    _ request: ImageRequest, _ adjustments: Adjustments, from proxy: ImageHeader, of upright: PixelSize
+  ) -> RenderPlan {
+    var original = proxy
+    original.storedSize = upright
+    let wanted = original.sized(request, adjustments)
+    if proxy.storedSize == upright { return RenderPlanner().plan(proxy, wanted) }
+    return RenderPlanner().thumbnailPlan(proxy, content: nil, of: original, wanted)
+  }
+
   /// Writes a BMP of 24 bits from the top (BITMAPINFOHEADER with a negative height).
   private final class Writer: RowEncoder {
     private let width: Int

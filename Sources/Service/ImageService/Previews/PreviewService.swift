@@ -39,16 +39,19 @@ package final class PreviewService: Sendable {
     let contentVersion: ContentVersion
     let source: MemoryByteSource
     let header: ImageHeader
+    /// The size of the upright original, without adjustments.
+    let originalSize: PixelSize
     /// Released with the proxy.
     let reservation: ByteBudget.Reservation
 
     init(
-      _ contentVersion: ContentVersion, _ source: MemoryByteSource, _ header: ImageHeader,
+      _ contentVersion: ContentVersion, _ source: MemoryByteSource, _ header: ImageHeader, of originalSize: PixelSize,
       _ reservation: ByteBudget.Reservation
     ) {
       self.contentVersion = contentVersion
       self.source = source
       self.header = header
+      self.originalSize = originalSize
       self.reservation = reservation
     }
 
@@ -182,6 +185,7 @@ package final class PreviewService: Sendable {
     }
     let limits = codecLimits
     let header = try codec { () throws(CodecError) in try ImageHeader.read(from: source, limits: limits) }
+    let originalSize = header.requestedSize
     let plan = ProxyPicture.plan(header, side: self.limits.proxySide)
     let proxyBytes = ProxyPicture.byteCount(plan)
     submit(bytes: plan.peakBytes + proxyBytes, for: key.owner, stop: decode.stop) {
@@ -193,7 +197,9 @@ package final class PreviewService: Sendable {
       if !source.isUnchanged { throw .originalChanged }
       let memory = MemoryByteSource(bytes)
       let header = try codec { () throws(CodecError) in try ImageHeader.read(from: memory, limits: limits) }
-      finished(decode, key, Proxy(asset.contentVersion, memory, header, reservation.split(off: proxyBytes)))
+      finished(
+        decode, key,
+        Proxy(asset.contentVersion, memory, header, of: originalSize, reservation.split(off: proxyBytes)))
     } orElse: { [self] error in
       failed(decode, key, error)
     }
@@ -248,7 +254,7 @@ package final class PreviewService: Sendable {
   private func submit(_ request: PreviewRequest, _ task: PreviewTask, _ proxy: Proxy) {
     // Coded in the quickest way, at any size: in one scan.
     let imageRequest = ImageRequest(targetSize: request.targetSize, deliveryMode: .fastFormat, format: .jpeg)
-    let plan = RenderPlanner().plan(proxy.header, proxy.header.sized(imageRequest, request.adjustments))
+    let plan = ProxyPicture.plan(imageRequest, request.adjustments, from: proxy.header, of: proxy.originalSize)
     // On several cores: a client waits for this picture, and has one preview at a time.
     submit(
       bytes: plan.stagedPeakBytes, beside: proxy.reservation.bytes, for: request.owner, stop: task.stop
