@@ -17,6 +17,10 @@ struct RemoteFailureTests {
     for name in ["a", "b"] { remote.set("\(name).jpg", RemoteFixture.picture(Int(name.utf8.first!))) }
     let daemon = try remote.daemon()
     #expect(try daemon.image("a.jpg", "targetSize=50x50" + Self.network).status == 200)
+    // The last that a scan asks for. Its failures would count as well.
+    try daemon.until("the scan at the start has looked for expired files") {
+      remote.server.requests.last { $0.query.contains("list-type") }?.query.contains("photod-trash") == true
+    }
     remote.server.stop()
     let first = try daemon.image("b.jpg", "targetSize=50x50" + Self.network)
     #expect(first.status == 502 && first.problem == "/problems/original-fetch-failed", "\(first.json)")
