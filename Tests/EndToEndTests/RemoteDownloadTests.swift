@@ -73,6 +73,24 @@ struct RemoteDownloadTests {
     #expect(try daemon.metric("photod_originals_reserved_bytes") == 0)
   }
 
+  @Test func `A local original whose first bytes are damaged is downloaded again`() throws {
+    let remote = try RemoteFixture()
+    defer { remote.stop() }
+    let picture = RemoteFixture.picture(1)
+    remote.set("a.jpg", picture)
+    let daemon = try remote.daemon()
+    #expect(try daemon.image("a.jpg", "targetSize=50x50" + Self.network).status == 200)
+    let name = try #require(remote.localOriginals.first)
+    let file = try FileHandle(forWritingTo: URL(filePath: remote.folders.data + "/originals/" + name))
+    try file.write(contentsOf: Data(count: 2048))
+    try file.close()
+    let data = "/v1/assets/\(try daemon.identifier("a.jpg"))/data?includeLocation=true"
+    #expect(try daemon.get(data).problem == "/problems/image-is-in-cloud")
+    let again = try daemon.get(data + Self.network)
+    #expect(again.status == 200 && again.body == picture)
+    #expect(remote.downloads(of: "a.jpg") == 2)
+  }
+
   @Test func `A smaller picture stands in for an original that made room for others`() throws {
     let remote = try RemoteFixture()
     defer { remote.stop() }

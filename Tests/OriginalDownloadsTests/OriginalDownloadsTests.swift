@@ -281,12 +281,7 @@ import Testing
 
   @Test func `Bytes that differ from the fingerprint in the catalogue are read once more`() throws {
     let harness = try DownloadHarness()
-    var hash = Digest(.sha256)
-    withUnsafeBytes(of: Int64(300_000).littleEndian) { hash.update($0) }
-    hash.update(Self.bytes[..<2048])
-    hash.update(Self.bytes[297_952...])
-    let digest = Array(hash.finalize().prefix(16))
-    let right = digest.withUnsafeBytes { FileFingerprint($0) }
+    let right = Self.fingerprint()
     for (number, position) in [0, 299_999].enumerated() {
       let read = try Self.fetch(
         number == 0 ? "a.jpg" : "b.jpg", "\"v1\"", right, reads: [Self.damaged(position), Self.bytes],
@@ -297,6 +292,34 @@ import Testing
     let other = [UInt8](repeating: 0, count: 16).withUnsafeBytes { FileFingerprint($0) }
     let same = try Self.fetch("c.jpg", "\"v1\"", other, reads: [Self.bytes, Self.bytes], first: 4, from: harness)
     #expect(same == Self.bytes && harness.store.readCount == 6)
+    #expect(harness.downloads.open("c.jpg", DownloadHarness.identity(300_000), fingerprint: other) != nil)
+  }
+
+  /// That of `bytes`.
+  private static func fingerprint() -> FileFingerprint? {
+    var hash = Digest(.sha256)
+    withUnsafeBytes(of: Int64(300_000).littleEndian) { hash.update($0) }
+    hash.update(bytes[..<2048])
+    hash.update(bytes[297_952...])
+    let digest = Array(hash.finalize().prefix(16))
+    return digest.withUnsafeBytes { FileFingerprint($0) }
+  }
+
+  @Test(arguments: [0, 299_999])
+  func `A local original that differs from its fingerprint is in the cloud, once in a run`(_ position: Int) throws {
+    let harness = try DownloadHarness()
+    let identity = DownloadHarness.identity(300_000)
+    let right = Self.fingerprint()
+    for number in 0..<2 {
+      try harness.fetch("a", Self.bytes, read: number)
+      #expect(harness.downloads.open("a", identity, fingerprint: right) != nil)
+      let name = try #require(harness.names.first)
+      try Data(Self.damaged(position)).write(to: URL(fileURLWithPath: "\(harness.path)/\(name)"))
+      // The second time it counts as what the store has, so that it is not fetched in a loop.
+      #expect((harness.downloads.open("a", identity, fingerprint: right) == nil) == (number == 0))
+      #expect(harness.names.count == number)
+      #expect(harness.downloads.counts.originals == number)
+    }
   }
 
   @Test func `A receiver of more than its limit pauses the store, and loses nothing`() throws {

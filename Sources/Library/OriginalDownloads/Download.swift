@@ -35,6 +35,7 @@ final class Download: ObjectReceiver {
     /// The digest of the bytes that were received first, if they are read once more.
     var firstDigest: [UInt8]?
     var hasOtherTag = false
+    var isUnmatched = false
     /// Other bytes than those that could be read before have taken their place.
     var isReplaced = false
     var result: Result<Void, ObjectStoreError>?
@@ -81,6 +82,8 @@ final class Download: ObjectReceiver {
   var availableBytes: Int64 { state.withLock { $0.availableBytes } }
   /// Whether its entity tag looks like an MD5 and is none, as the same bytes came twice.
   var hasOtherTag: Bool { state.withLock { $0.hasOtherTag } }
+  /// Whether its bytes were taken although they differ from the tag or from the fingerprint, as they came twice.
+  var isUnmatched: Bool { state.withLock { $0.isUnmatched } }
   var isReplaced: Bool { state.withLock { $0.isReplaced } }
   var hasFailed: Bool { state.withLock { $0.failure != nil || $0.isCancelled } }
 
@@ -232,7 +235,10 @@ final class Download: ObjectReceiver {
     }
     guard let first = state.withLock({ $0.firstDigest }) else { return readAgain(digest) }
     guard digest == first else { return ended(self, .failure(.store(.malformed(.wrongChecksum)))) }
-    state.withLock { $0.hasOtherTag = !isTagRight }
+    state.withLock { state in
+      state.hasOtherTag = !isTagRight
+      state.isUnmatched = true
+    }
     ended(self, .success(()))
   }
 

@@ -114,6 +114,7 @@ extension OriginalDownloads {
       folder.discard(download.partial)
       return finish(download.name, number, result)
     }
+    if download.isUnmatched { state.withLock { _ = $0.noteUnmatched(download.name) } }
     if download.hasOtherTag { state.withLock { $0.checksTags = false } }
     do throws(SystemError) {
       try folder.keep(download.partial, as: download.name)

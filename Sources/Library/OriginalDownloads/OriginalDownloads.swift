@@ -11,6 +11,7 @@
 // evicted.
 
 import Dispatch
+import LibraryFolder
 import ObjectStores
 import PhotoModel
 import Synchronization
@@ -88,9 +89,17 @@ package final class OriginalDownloads: Sendable {
     var throttle: WindowThrottle
     /// Whether entity tags may be MD5s: not in a store where one that looked like it was none.
     var checksTags = true
+    /// Originals whose bytes were found to differ from the fingerprint in the catalogue: once in a run they count as
+    /// damaged and are downloaded again; if the same bytes come, they are the store's.
+    private(set) var unmatched: Set<OriginalName> = []
     /// Downloads for windows that take no bytes for now.
     var paused: Set<OriginalName> = []
     var isResumeScheduled = false
+
+    /// Returns false if the original was noted before, or too many are.
+    mutating func noteUnmatched(_ name: OriginalName) -> Bool {
+      unmatched.count < OriginalDownloads.maximumUnmatched && unmatched.insert(name).inserted
+    }
   }
 
   /// Numbers for ``downloads``.
@@ -113,6 +122,9 @@ package final class OriginalDownloads: Sendable {
     package internal(set) var abandoned = 0
     package internal(set) var completeBytes: Int64 = 0
   }
+
+  /// Originals that differ from their fingerprint; further ones are not compared.
+  static let maximumUnmatched = 10_000
 
   let store: any ObjectStore
   /// Used by extensions too.
@@ -154,17 +166,29 @@ package final class OriginalDownloads: Sendable {
   }
 
   /// Opens a local original, and marks it as the most recently used. Waits for the disk.
-  package func open(_ key: ObjectKey, _ identity: FileIdentity) -> (any FileByteSource)? {
+  ///
+  /// - Parameter fingerprint: that of the catalogue. An original that differs from it is damaged, and is removed.
+  package func open(
+    _ key: ObjectKey, _ identity: FileIdentity, fingerprint: FileFingerprint? = nil
+  ) -> (any FileByteSource)? {
     let name = OriginalName(key, identity)
     let isLocal = state.withLock { state in
       state.index.touch(name)
       return state.index.contains(name)
     }
     guard isLocal else { return nil }
-    if let file = folder.open(name, size: identity.size) { return file }
+    let file = folder.open(name, size: identity.size)
+    if let file, !isDamaged(file, name, fingerprint) { return file }
     // Removed or damaged by someone else.
     state.withLock { $0.index.remove(name) }
+    if file != nil { folder.remove(name) }
     return nil
+  }
+
+  private func isDamaged(_ file: LibraryFile, _ name: OriginalName, _ fingerprint: FileFingerprint?) -> Bool {
+    // If its ends can't be read, whoever reads the file reports that.
+    guard let fingerprint, let found = try? FileFingerprint(of: file), found != fingerprint else { return false }
+    return state.withLock { $0.noteUnmatched(name) }
   }
 
   /// Evicts originals that are over the limit, which may have been lowered since the last run.
@@ -230,7 +254,7 @@ package final class OriginalDownloads: Sendable {
       case .joined: startNext()
       case .failed(let error): waiter.downloadEnded(.failure(error))
       case .isLocal:
-        if let file = open(key, identity) { return waiter.downloadEnded(.success(file)) }
+        if let file = open(key, identity, fingerprint: fingerprint) { return waiter.downloadEnded(.success(file)) }
         // Evicted or damaged in the meantime. The waiter's ticket stays valid under its own number.
         rejoin(key, identity, fingerprint, priority, ticket, waiter)
       }

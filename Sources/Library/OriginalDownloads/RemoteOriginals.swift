@@ -15,7 +15,7 @@ package struct RemoteOriginals: OriginalFetcher {
   package var store: OriginalStore {
     OriginalStore(fetcher: self) { [downloads] original throws(OriginalStoreError) in
       guard let key = ObjectKey(original.path) else { throw .notFound }
-      guard let file = downloads.open(key, original.identity) else { throw .inCloud }
+      guard let file = downloads.open(key, original.identity, fingerprint: original.fingerprint) else { throw .inCloud }
       return file
     }
   }
