@@ -210,6 +210,39 @@ struct AnimationTests {
     }
   }
 
+  @Test("crops, turns and flips of an edit apply to every frame; other operations show the first frame")
+  func adjusted() throws {
+    let daemon = try TestDaemon { files in
+      try files.put(Self.gif, "a.gif")
+      try files.put(Self.png, "b.png")
+    }
+    func adjust(_ name: String, _ operations: String) throws {
+      let path = "/v1/assets/\(try daemon.identifier(name))/adjustments"
+      #expect(try daemon.post(path, #"{"operations": [\#(operations)]}"#, method: "PUT").status == 200, "\(name)")
+    }
+    // All that moves is in the crop. A clockwise turn and a flip exchange columns and rows.
+    let moves =
+      #"{"type": "crop", "rect": [0.125, 0, 0.75, 0.5]}, {"type": "rotate", "quarterTurns": 1}"#
+      + #", {"type": "flip", "axis": "horizontal"}"#
+    let expected = Self.shown.map { $0.mapped(width: 24, height: 48) { x, y in (8 + y, x) } }
+    for name in ["a.gif", "b.png"] {
+      try adjust(name, moves)
+      let moving = try image(daemon, name, "animated=true&quality=95")
+      #expect(moving.result("width") == "24" && moving.result("height") == "48", "\(name)")
+      try expect(moving.body, shows: expected, "\(name), adjusted", within: 8)
+      // The size rules apply to the adjusted picture.
+      let small = try image(daemon, name, "animated=true&targetSize=24x24")
+      #expect(small.result("width") == "12" && small.result("height") == "24", "\(name)")
+      #expect(try TakenApart(small.body).frames.count == 4, "\(name)")
+      try adjust(name, moves + #", {"type": "exposure", "ev": 0.5}"#)
+      let still = try image(daemon, name, "animated=true&format=webp")
+      #expect(still.status == 200 && still.result("width") == "24", "\(name)")
+      #expect(try TakenApart(still.body).frames.isEmpty, "\(name)")
+      let unadjusted = try image(daemon, name, "animated=true&version=unadjusted")
+      #expect(try TakenApart(unadjusted.body).frames.count == 4, "\(name)")
+    }
+  }
+
   @Test("an animation beyond a limit is 422 with the limit; its first frame is shown")
   func limits() throws {
     for (setting, words) in [

@@ -14,8 +14,8 @@ package struct ResolvedRequest: Sendable, Hashable {
     var (request, asset) = (request, asset.withoutDescription)
     if request.version != .current { asset = asset.unadjusted }
     if asset.mediaType != .video { request.posterTime = nil }
-    // Adjustments apply to a still picture: of an adjusted animation, only the first frame is shown.
-    if !asset.isAnimated || asset.adjustments != nil { request.isAnimated = false }
+    // Frames of an animation are cropped and turned, but their pixels are not adjusted: only the first frame is.
+    if !asset.isAnimated || asset.adjustments?.onlyMovesPixels == false { request.isAnimated = false }
     if let time = request.posterTime {
       asset.contentVersion = ContentVersion("\(asset.contentVersion.rawValue)@\(time)")
     }

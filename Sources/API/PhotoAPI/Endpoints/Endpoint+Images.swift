@@ -164,7 +164,7 @@ extension Endpoint {
       "animated",
       """
       Of a GIF, APNG or animated WebP: all frames as an animated WebP, with format webp or auto. Otherwise the first \
-      frame.
+      frame, and also if its adjustments are more than crops, quarter turns and flips.
       """),
     .text(
       "posterTime",

@@ -24,6 +24,16 @@ package struct Adjustments: Sendable, Hashable {
   }
 
   package var isEmpty: Bool { operations.isEmpty }
+
+  /// Whether the operations are only crops, quarter turns and flips, which change no pixel: see ``AdjustedGeometry``.
+  package var onlyMovesPixels: Bool {
+    operations.allSatisfy { operation in
+      switch operation {
+      case .crop, .rotate, .flip: true
+      case .straighten, .perspective, .tone, .toneCurve, .vignette: false
+      }
+    }
+  }
 }
 
 /// Why a list of operations was refused.
