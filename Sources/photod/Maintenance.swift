@@ -51,15 +51,16 @@ struct Maintenance: Sendable {
   }
 
   /// Once a second: picks up changes by other processes (`photod scan` changes the catalogue, `photod token` the
-  /// tokens), sends stream heartbeats, ends expired requests and leases, closes idle originals, and opens the disk
-  /// cache that another daemon has released.
+  /// tokens), sends stream heartbeats, ends expired requests and leases and those of callers whose token has ended,
+  /// closes idle originals, and opens the disk cache that another daemon has released.
   private func tick() {
     access.refresh()
     catalogue.checkForExternalChanges()
     streams.tick()
     images.expire()
     results.expire()
-    caching.tick()
+    results.endAll { access.admits($0) }
+    caching.tick { [access] in access.admits($0) }
     api.tick()
     if frames.reopen() { background.start() }
   }

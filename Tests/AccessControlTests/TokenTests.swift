@@ -57,6 +57,23 @@ struct TokenTests {
     #expect(access.registry.requiresCredential, "a credential is still required after the last token ended")
   }
 
+  @Test("a principal can send requests while its token is active; without a token, while none was ever made")
+  func admittedPrincipals() throws {
+    let access = try TemporaryAccess()
+    let tokenless = [Principal.local.name, Principal.anonymous.name]
+    func admits(_ names: [String]) -> [Bool] { names.map { access.registry.admits($0) } }
+    #expect(admits(tokenless) == [true, true])
+    let short = try access.token(for: 60)
+    let long = try access.token()
+    let names = try [short, long].map { try access.registry.grant(bearer: $0.secret).principal.name }
+    #expect(admits(tokenless) == [false, false] && admits(names) == [true, true])
+    access.clock.advance(60)
+    #expect(admits(names) == [false, true])
+    _ = try access.outside.revokeToken(long.token.identifier)
+    access.registry.refresh()
+    #expect(admits(names) == [false, false] && admits(["token unknown"]) == [false])
+  }
+
   @Test("the grant cache contains a secret only after it was valid, and only for its kind and full text")
   func remembering() throws {
     let access = try TemporaryAccess()

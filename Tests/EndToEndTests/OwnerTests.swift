@@ -110,4 +110,70 @@ struct OwnerTests {
       for fields in [callers.owner, callers.administrator] { #expect(try move(fields).status == 404, "\(key)") }
     }
   }
+
+  @Test("another caller's default manager is listed, read and ended by administrators under an identifier of its own")
+  func defaultManagers() throws {
+    let (daemon, inside, _) = try CredentialTests.daemon()
+    let callers = try Callers(daemon)
+    let started = try daemon.ask(
+      "POST", "/v1/cachingManagers/default/startCaching?client=tab", callers.owner,
+      body: #"{"assets": ["\#(inside)"], "targetSize": "20x20"}"#)
+    #expect(started.status == 200 && started.json["pinned"] as? Int == 1)
+    func ofTab(_ fields: [String]) throws -> String? {
+      let all = try daemon.get("/v1/cachingManagers", fields).json["cachingManagers"] as? [[String: Any]] ?? []
+      return all.first { $0["client"] as? String == "tab" }?["id"] as? String
+    }
+    #expect(try ofTab(callers.owner) == "default")
+    let id = try #require(try ofTab(callers.administrator))
+    let path = "/v1/cachingManagers/\(id)"
+    #expect(id != "default")
+    for fields in [callers.administrator, callers.onlyAdmin] {
+      #expect(try ofTab(fields) == id)
+      let shown = try daemon.get(path, fields)
+      #expect(shown.json["id"] as? String == id && shown.json["pinned"] as? Int == 1)
+    }
+    for (name, fields) in callers.others {
+      #expect(try ofTab(fields) == nil, "\(name)")
+      for method in ["GET", "DELETE"] { #expect(try daemon.ask(method, path, fields).status == 404, "\(name)") }
+    }
+    #expect(try daemon.ask("DELETE", path, callers.onlyAdmin).status == 204)
+    #expect(try ofTab(callers.owner) == nil && daemon.get(path, callers.administrator).status == 404)
+  }
+
+  @Test("what a token keeps in the daemon ends when it is revoked or expires, and that of other tokens stays")
+  func endedTokens() throws {
+    let (daemon, inside, _) = try CredentialTests.daemon()
+    let administrator = [TestDaemon.bearer(try daemon.makeToken("read,admin"))]
+    let lists = [
+      (path: "/v1/cachingManagers", key: "cachingManagers", member: "id"),
+      ("/v1/fetchResults", "fetchResults", "id"), ("/v1/transientCollections", "collections", "localIdentifier"),
+    ]
+    func kept() throws -> [Set<String>] {
+      try lists.map { Set(Self.names(try daemon.get($0.path, administrator), $0.key, $0.member)) }
+    }
+    /// What a new token adds: its `default` manager, another one, both for a day, and one of each other list.
+    func make(_ name: String) throws -> [Set<String>] {
+      let before = try kept()
+      let fields = [TestDaemon.bearer(try daemon.makeToken("read", ["--name", name]))]
+      let day = #"{"leaseSeconds": 86400}"#
+      for (method, path, body) in [
+        ("PATCH", "/v1/cachingManagers/default", day), ("POST", "/v1/cachingManagers", day),
+        ("POST", "/v1/fetchResults", "{}"), ("POST", "/v1/transientCollections", #"{"assets": ["\#(inside)"]}"#),
+      ] {
+        let answer = try daemon.ask(method, path, fields, body: body)
+        #expect(answer.status == (method == "PATCH" ? 200 : 201), "\(path): \(answer.json)")
+      }
+      let made = zip(try kept(), before).map { $0.subtracting($1) }
+      #expect(made.map(\.count) == [2, 1, 1])
+      return made
+    }
+    let before = try kept()
+    let (revoked, expired, stays) = (try make("revoked"), try make("expired"), try make("stays"))
+    #expect(revoked != expired)
+    _ = try daemon.token(["revoke", "revoked"])
+    try daemon.script(
+      "access.sqlite", "UPDATE token SET expires = CAST(strftime('%s', 'now') AS INTEGER) + 1 WHERE name = 'expired'")
+    let remaining = zip(before, stays).map { $0.union($1) }
+    try daemon.until("what the two tokens kept has ended") { try kept() == remaining }
+  }
 }

@@ -17,9 +17,10 @@ extension CachingManagerTests {
     _ = try harness.start(0..<3)
     #expect(try harness.managers.status("default", for: Self.other)?.pinned == 0)
     #expect(harness.managers.all(of: CachingHarness.owner).map(\.id) == ["default", made.id])
-    // A caller with the permission can see and end it; other principals' default managers are not listed.
+    // A caller with the permission can see and end it.
     #expect(harness.managers.all(of: Self.other).map(\.id) == ["default"])
-    #expect(harness.managers.all(of: Self.other, includingOtherOwners: true).map(\.id) == ["default", made.id])
+    let listed = harness.managers.all(of: Self.other, includingOtherOwners: true).map(\.id)
+    #expect(listed.prefix(2) == ["default", made.id] && listed.count == 3)
     let brief = try harness.managers.make(for: CachingHarness.owner, lease: .seconds(10))
     for _ in 0..<2 {
       harness.advance(by: .seconds(4))
@@ -57,8 +58,10 @@ extension CachingManagerTests {
     }
     // A created manager is the same for every client.
     #expect(try #require(try managers.status(made.id, client: "phone", for: owner)).client == nil)
-    // Others never see them.
-    #expect(managers.all(of: Self.other, includingOtherOwners: true).map(\.id) == [made.id])
+    // Others see them only with the permission.
+    #expect(managers.all(of: Self.other).isEmpty)
+    #expect(
+      managers.all(of: Self.other, includingOtherOwners: true).map(\.client) == ["phone", nil, "tab", nil])
     #expect(try managers.status("default", client: "phone", for: Self.other)?.pinned == 0)
     #expect(managers.end("default", client: "phone", for: owner))
     #expect(harness.pinned() == [1, 2])
@@ -66,6 +69,45 @@ extension CachingManagerTests {
     _ = try managers.stopAll(id: "default", client: "tab", for: owner)
     await harness.untilQuiet()
     #expect(harness.pinned() == [1, 3])
+  }
+
+  @Test("with the permission, another owner's default manager is listed, read and ended under an ID of its own")
+  func othersDefault() async throws {
+    let harness = CachingHarness()
+    let managers = harness.managers
+    _ = try harness.start(0..<3)
+    await harness.untilQuiet()
+    let listed = managers.all(of: Self.other, includingOtherOwners: true)
+    let id = try #require(listed.first?.id)
+    #expect(listed.count == 1 && id.count == 32 && listed[0].ready == 3)
+    #expect(managers.all(of: Self.other, includingOtherOwners: true).map(\.id) == [id], "it keeps its ID")
+    #expect(try managers.status(id, for: Self.other, includingOtherOwners: true)?.ready == 3)
+    // The ID is of no use to others, and the owner's own name for it stays.
+    #expect(try managers.status(id, for: Self.other) == nil && !managers.end(id, for: Self.other))
+    #expect(managers.all(of: CachingHarness.owner).map(\.id) == ["default"])
+    // An administrator's `default` is its own.
+    #expect(try managers.status("default", for: Self.other, includingOtherOwners: true)?.ready == 0)
+    #expect(managers.end(id, for: Self.other, includingOtherOwners: true))
+    #expect(harness.images.cache.pinCount == 0)
+    #expect(try managers.status(id, for: Self.other, includingOtherOwners: true) == nil)
+  }
+
+  @Test("all managers of a caller that can send no more requests end, whatever their lease")
+  func endedCaller() async throws {
+    let harness = CachingHarness()
+    let (managers, owner) = (harness.managers, CachingHarness.owner)
+    let made = try managers.make(for: owner, lease: .seconds(86_400))
+    _ = try harness.start(0..<3)
+    _ = try harness.start(3..<6, id: made.id)
+    _ = try managers.start([harness.library.names[9]], CachingHarness.options(), id: "default", for: Self.other)
+    await harness.untilQuiet()
+    managers.tick()
+    managers.sync()
+    #expect(harness.pinned() == [0, 1, 2, 3, 4, 5, 9])
+    managers.tick { $0 != owner.name }
+    managers.sync()
+    #expect(managers.all(of: owner).isEmpty && harness.pinned() == [9])
+    #expect(managers.all(of: Self.other).map(\.ready) == [1])
   }
 
   @Test("the number of managers is limited for each principal and in total")

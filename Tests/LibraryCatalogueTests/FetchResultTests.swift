@@ -59,6 +59,18 @@ struct FetchResultTests {
     #expect(name.utf8.count == 22, "128 bits")
   }
 
+  @Test("fetch results and transient collections of a caller that can send no more requests end, others stay")
+  func endedCallers() throws {
+    let (results, _) = results()
+    for owner in [other, .local] {
+      _ = try keep(5, results, owner)
+      _ = try results.keep(FetchResultStore.TransientCollection(title: "t", rows: [0]), owner: owner)
+    }
+    results.endAll { $0 != other.name }
+    #expect(results.handles.values(of: other).isEmpty && results.transientCollections.values(of: other).isEmpty)
+    #expect(results.handles.count == 1 && results.transientCollections.count == 1)
+  }
+
   @Test("the number of fetch results is limited, and an ended one makes room")
   func number() throws {
     let (results, clock) = results { $0.handles = 3 }

@@ -51,6 +51,13 @@ package final class AccessRegistry: Sendable {
   /// A token by its identifier.
   package func token(_ identifier: String) -> AccessToken? { tokens.token(identifier) }
 
+  /// Whether a caller with this principal's name can still send requests: whether its token is active or, without a
+  /// token, whether none is required. What a caller keeps in the daemon ends when it can't.
+  package func admits(_ principalName: String) -> Bool {
+    guard let identifier = AccessToken.identifier(ofPrincipal: principalName) else { return !requiresCredential }
+    return tokens.token(identifier)?.status(at: now()) == .active
+  }
+
   // MARK: Checking a request
 
   /// The cached grant for a credential's bytes, if it is still valid. Takes one lock.

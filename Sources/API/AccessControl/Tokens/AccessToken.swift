@@ -38,6 +38,13 @@ package struct AccessToken: Sendable, Hashable {
 
   /// The principal of a request with this token. A session of the token has the same principal.
   package var principal: Principal {
-    Principal(name: "token \(identifier)", scopes: Scope.effective(scopes), visibility: visibility)
+    Principal(name: Self.principalPrefix + identifier, scopes: Scope.effective(scopes), visibility: visibility)
+  }
+
+  private static let principalPrefix = "token "
+
+  /// The identifier of the token that a principal of this name has; `nil` for a principal without a token.
+  static func identifier(ofPrincipal name: String) -> String? {
+    name.hasPrefix(principalPrefix) ? String(name.dropFirst(principalPrefix.count)) : nil
   }
 }

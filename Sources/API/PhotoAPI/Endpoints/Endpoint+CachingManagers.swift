@@ -7,7 +7,8 @@ extension Endpoint {
       .get, "/v1/cachingManagers", "listCachingManagers", needs: .scope([.read, .admin]),
       APIOperation(
         """
-        The caller's caching managers. For an administrator who sees the whole library, those of other callers follow.
+        The caller's caching managers. For an administrator who sees the whole library, those of other callers follow, \
+        where a default manager has an identifier of its own, to be read and deleted.
         """,
         query: [ClientName.parameter],
         responses: [.json(200, "The caching managers, the default one first.", "CachingManagerList")]),

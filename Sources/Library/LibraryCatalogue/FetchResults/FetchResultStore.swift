@@ -131,4 +131,12 @@ package struct FetchResultStore: Sendable {
     handles.expire()
     transientCollections.expire()
   }
+
+  /// Ends what callers keep that can't use it any more. Call it periodically.
+  ///
+  /// - Parameter isAdmitted: whether a caller, by the name of its principal, can still send requests.
+  package func endAll(unlessAdmitted isAdmitted: (String) -> Bool) {
+    handles.endAll(unlessAdmitted: isAdmitted)
+    transientCollections.endAll(unlessAdmitted: isAdmitted)
+  }
 }

@@ -119,6 +119,19 @@ package final class LeaseTable<Value: Sendable>: Sendable {
     entries.withLock { Self.expire(&$0, instant) }
   }
 
+  /// Ends the leases of the owners that can't use them any more.
+  ///
+  /// - Parameter isAdmitted: whether a caller of this name can still send requests.
+  func endAll(unlessAdmitted isAdmitted: (String) -> Bool) {
+    // Asked without the lock.
+    let owners = entries.withLock { entries in Set(entries.values.map(\.owner)) }
+    let ended = owners.filter { !isAdmitted($0) }
+    guard !ended.isEmpty else { return }
+    entries.withLock { entries in
+      for (name, entry) in entries where ended.contains(entry.owner) { entries[name] = nil }
+    }
+  }
+
   /// All leased values, of every owner.
   package var values: [Value] { entries.withLock { $0.values.map(\.value) } }
 

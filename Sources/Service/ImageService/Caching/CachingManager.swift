@@ -6,6 +6,9 @@ final class CachingManager {
   /// Never reused.
   let instanceID: UInt64
   let key: CachingManagerRegistry.ManagerKey
+  /// A random name that no other manager has: how administrators name a `default` manager of another owner. The
+  /// identifier of any other manager.
+  let name: String
   /// How long it is kept after a call.
   var lease: Duration
   /// The principal as of its latest call.
@@ -32,11 +35,12 @@ final class CachingManager {
   var needsRefresh = false
 
   init(
-    instanceID: UInt64, key: CachingManagerRegistry.ManagerKey, owner: Principal, lease: Duration,
+    instanceID: UInt64, key: CachingManagerRegistry.ManagerKey, name: String, owner: Principal, lease: Duration,
     end: ContinuousClock.Instant, state: CachingState
   ) {
     self.instanceID = instanceID
     self.key = key
+    self.name = name
     self.owner = owner
     self.lease = lease
     self.end = end

@@ -122,7 +122,7 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
   /// - Parameters:
   ///   - client: the client whose `default` manager is meant. Without effect for other managers, here and below.
   ///   - includingOtherOwners: if the owner has no manager with this ID, return another owner's, without renewing its
-  ///     lease.
+  ///     lease. A `default` manager has the ID under which it is listed.
   package func status(
     _ id: String, client: String? = nil, for owner: Principal, includingOtherOwners: Bool = false
   ) throws(CachingError) -> CachingStatus? {
@@ -138,21 +138,23 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
       return CachingStatus(id: id, client: client, lease: min(limits.lease, limits.maximumLease), state)
     }
     if let own = try withManager(id, client, owner, { status(of: $0) }) { return own }
-    return includingOtherOwners ? queue.sync { managerOfAnyOwner(id).map { status(of: $0) } } : nil
+    return includingOtherOwners ? queue.sync { managerOfAnyOwner(id).map { status(of: $0, isOwn: false) } } : nil
   }
 
   /// The owner's managers: the `default` one first, then by age.
   ///
-  /// - Parameter includingOtherOwners: append the managers that other owners have made.
+  /// - Parameter includingOtherOwners: append the managers of other owners. Their `default` managers have other IDs
+  ///   there.
   package func all(of owner: Principal, includingOtherOwners: Bool = false) -> [CachingStatus] {
     queue.sync {
       expire()
       let own = managers.values.filter { $0.owner.name == owner.name }.sorted {
         ($0.key.isStandard ? 0 : 1, $0.instanceID) < ($1.key.isStandard ? 0 : 1, $1.instanceID)
       }
-      let others = managers.values.filter { $0.owner.name != owner.name && $0.id != Self.defaultID }
-        .sorted { $0.instanceID < $1.instanceID }
-      return (includingOtherOwners ? own + others : own).map { status(of: $0) }
+      let statuses = own.map { status(of: $0) }
+      guard includingOtherOwners else { return statuses }
+      let others = managers.values.filter { $0.owner.name != owner.name }.sorted { $0.instanceID < $1.instanceID }
+      return statuses + others.map { status(of: $0, isOwn: false) }
     }
   }
 
@@ -197,22 +199,29 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
   }
 
   /// A manager's status, with the uses up to now.
-  func status(of manager: CachingManager) -> CachingStatus {
+  ///
+  /// - Parameter isOwn: whether it is for the manager's owner.
+  func status(of manager: CachingManager, isOwn: Bool = true) -> CachingStatus {
     update(manager) { $0.recordUses() }
-    return CachingStatus(id: manager.id, client: manager.key.client, lease: manager.lease, manager.state)
+    return CachingStatus(
+      id: isOwn ? manager.id : manager.name, client: manager.key.client, lease: manager.lease, manager.state)
   }
 
-  /// The manager with this ID, of any owner. `nil` for `default`, which every principal has.
-  private func managerOfAnyOwner(_ id: String) -> CachingManager? {
-    id == Self.defaultID ? nil : roundRobin.first { $0.id == id }
-  }
+  /// The manager with this name, of any owner. `nil` for `default`, which every principal has.
+  private func managerOfAnyOwner(_ name: String) -> CachingManager? { roundRobin.first { $0.name == name } }
 
   // MARK: Leases
 
-  /// Call about once a second: ends expired leases, counts uses of frames, and repeats missed lookups.
-  package func tick() {
+  /// Call about once a second: ends expired leases and managers of callers that have ended, counts uses of frames, and
+  /// repeats missed lookups.
+  ///
+  /// - Parameter isAdmitted: whether a caller, by the name of its principal, can still send requests. Called on the
+  ///   managers' queue.
+  package func tick(isAdmitted: @escaping @Sendable (String) -> Bool = { _ in true }) {
     queue.async { [self] in
       expire()
+      // A lease may last a day, and no one can end what belongs to a revoked token.
+      for manager in roundRobin where !isAdmitted(manager.key.owner) { remove(manager) }
       checkForChanges()
       for manager in roundRobin {
         update(manager) { $0.recordUses() }
@@ -270,7 +279,9 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
     nextInstanceID += 1
     let lease = min(lease, limits.maximumLease)
     let manager = CachingManager(
-      instanceID: nextInstanceID, key: managerKey, owner: owner, lease: lease, end: now() + lease,
+      instanceID: nextInstanceID, key: managerKey,
+      name: managerKey.id == Self.defaultID ? Self.randomID() : managerKey.id, owner: owner, lease: lease,
+      end: now() + lease,
       state: CachingState(
         allowsHighQuality: allowsHighQuality, maximumAssets: limits.assets, rules: limits.rules))
     managers[managerKey] = manager

@@ -1,7 +1,8 @@
 import PhotoModel
 
-/// The state of a caching manager, as shown to its owner.
+/// The state of a caching manager, as shown to its owner or to an administrator.
 package struct CachingStatus: Sendable, Hashable {
+  /// `default` only for its owner: administrators see the manager's name.
   package let id: String
   /// The client whose `default` manager it is.
   package let client: String?
