@@ -75,6 +75,28 @@ struct JobTests {
     #expect(harness.metric("photod_image_shared_decodes_total") == shared)
   }
 
+  @Test("while another caller waits for its turn, a render takes along two sizes of its own caller")
+  func siblingsOfOthers() async throws {
+    let harness = ImageManagerHarness()
+    let (asset, another) = (harness.originals.add(Self.photograph), harness.originals.add(Self.small, named: "b"))
+    harness.blockRenderLane()
+    let log = EventLog()
+    func ask(_ asset: Asset, _ side: Int, by owner: String) {
+      _ = harness.request(asset, Self.request(side), named: "\(side)", owner: owner) { _ in log.append(owner) }
+    }
+    ask(asset, 500, by: "greedy")
+    await harness.untilQueued(1)
+    ask(another, 20, by: "other")
+    for side in 460..<465 { ask(asset, side, by: "greedy") }
+    await harness.untilQueued(7)
+    harness.unblockRenderLane()
+    let order = await log.lines(7)
+    // Its turn is the second one.
+    #expect(order.prefix(4).contains("other"), "\(order)")
+    // Two of the five; then the other three share a decode.
+    #expect(harness.metric("photod_image_shared_decodes_total") == 4)
+  }
+
   @Test("a picture has one frame for its own size and all larger ones, which are not enlarged")
   func beyondTheOriginal() async {
     let harness = ImageManagerHarness { $0.cacheBytes = 8 << 20 }

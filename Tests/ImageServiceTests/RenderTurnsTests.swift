@@ -60,6 +60,19 @@ struct RenderTurnsTests {
     #expect(await busy.started(5) == ["w", "x", "a", "y", "z"])
   }
 
+  @Test("the callers that wait are known for each level, without those whose work runs or has left")
+  func waitingCallers() async {
+    let busy = await BusyLane(for: "running")
+    busy.submit(.high, for: "a", "a")
+    busy.submit(.low, for: "b", "b")
+    busy.submit(.preheat, for: "c", "c")
+    busy.lane.withdraw(busy.submit(for: "d", "d"))
+    #expect(busy.lane.callers(waitingAt: .normal) == ["a", "b"] && busy.lane.callers(waitingAt: .preheat) == ["c"])
+    #expect(busy.lane.callers(waitingAt: .background).isEmpty)
+    #expect(await busy.started(3) == ["a", "b", "c"])
+    #expect(busy.lane.callers(waitingAt: .normal).isEmpty)
+  }
+
   @Test("the order is that of a simple model, whatever is submitted, withdrawn and changed", arguments: 1...20)
   func model(_ seed: Int) async {
     let driver = LaneDriver(seed: UInt64(seed))

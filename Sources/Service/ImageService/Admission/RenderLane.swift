@@ -125,6 +125,11 @@ package final class RenderLane: Sendable {
     }
   }
 
+  /// The callers in whose turns work waits that is in the same level as work of this priority.
+  package func callers(waitingAt priority: ImagePriority) -> Set<String> {
+    state.withLock { Set($0.queue.callers(at: priority)) }
+  }
+
   /// Whether the lane has work besides one running render.
   package var hasOtherWork: Bool { state.withLock { $0.running > 1 || !$0.entries.isEmpty } }
 

@@ -1,6 +1,7 @@
 // The order of the work that waits in the render lane. Work that clients wait for goes first, then that of windows,
 // then background work. Within each of these levels, callers take turns, so that a caller with a thousand requests
-// delays another one by a single render. The work of one caller goes by priority, and then by age.
+// delays another one by a single render, which makes few frames while others wait (`JobTable.siblings`). The work of
+// one caller goes by priority, and then by age.
 //
 // Clients choose the priority of their requests, so it must not pass the turns of other callers. Nor is it comparable
 // between clients: Firefox requests pictures with urgency 4 or 5, other browsers with 1 to 3 or with none.
@@ -75,6 +76,9 @@ struct RenderQueue {
     }
     return order
   }
+
+  /// The callers that have work in the level of a priority, the next one first.
+  func callers(at priority: ImagePriority) -> [String] { Array(levels[Self.level(of: priority)].turns) }
 
   /// Whether waiting work would start earlier in the turn of another caller. Linear in the callers and their work.
   func startsEarlier(_ position: Position, inTurnOf caller: String) -> Bool {

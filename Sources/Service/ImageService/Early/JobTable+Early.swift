@@ -39,7 +39,11 @@ extension JobTable {
   }
 
   /// Other jobs that wait for the same download: candidates for a shared decode.
-  func downloadSiblings(of job: RenderJob) -> [RenderJob] {
-    state.withLock { state in state.siblings(of: job) { $0.stage == .downloading }.map(\.job) }
+  ///
+  /// - Parameter others: callers that the render delays, besides those that wait for the job.
+  func downloadSiblings(of job: RenderJob, delaying others: Set<String>) -> [RenderJob] {
+    state.withLock { state in
+      state.siblings(of: job, delaying: others) { $0.stage == .downloading }.map(\.job)
+    }
   }
 }

@@ -15,9 +15,14 @@ struct DecodeSharing: Sendable {
   let budget: ByteBudget
   let metrics: ImageMetrics
 
+  /// The callers whose work waits in the render lane, in the level of a job: a render of the job delays them.
+  func waitingCallers(at job: RenderJob) -> Set<String> {
+    jobs.ticketAndPriority(of: job).map { renderLane.callers(waitingAt: $0.priority) } ?? []
+  }
+
   /// Adds siblings and derivatives to a job's render. Siblings are jobs that wait for the same original and cost less
-  /// in the same decode; derivatives are added when the decode makes them cheap. If there is not enough memory for all
-  /// of that now, only the job itself is rendered.
+  /// in the same decode, only a few while other callers wait; derivatives are added when the decode makes them cheap.
+  /// If there is not enough memory for all of that now, only the job itself is rendered.
   ///
   /// - Parameters:
   ///   - plan: the job's own plan.
@@ -30,7 +35,7 @@ struct DecodeSharing: Sendable {
     guard !job.bypassesCaches else { return unshared }
     // A frame that is usually made from a thumbnail, or from sensor data, must never be made from the picture: its bytes
     // would differ under the same entity tag.
-    let siblings = jobs.siblings(of: job).filter {
+    let siblings = jobs.siblings(of: job, delaying: waitingCallers(at: job)).filter {
       renderer.planner.finalThumbnailPlan(header, $0.job.wanted) == nil && !$0.job.wanted.request.isAnimated
         && !renderer.planner.needsDevelopment(header, $0.job.wanted)
     }

@@ -84,7 +84,9 @@ extension ImagePipeline {
 
   private func beginEarlyRender(_ job: RenderJob, _ header: ImageHeader, _ source: any ArrivingSource) {
     guard mayBeginEarly(job, header, source) else { return }
-    let siblings = jobs.downloadSiblings(of: job).filter { mayBeginEarly($0, header, source) }
+    let siblings = jobs.downloadSiblings(of: job, delaying: sharing.waitingCallers(at: job)).filter {
+      mayBeginEarly($0, header, source)
+    }
     guard
       let (plan, members, rungs) = sharing.earlyRender(
         of: job, with: siblings, header, maximumBytes: earlyRenders.availableBytes)

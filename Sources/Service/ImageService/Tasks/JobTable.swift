@@ -78,16 +78,18 @@ final class JobTable: Sendable {
       return record
     }
 
-    /// Other jobs of a job's content that may share its render, oldest first: all that its callers wait for too, and a
-    /// few others.
-    func siblings(of job: RenderJob, where isCandidate: (Record) -> Bool) -> [Record] {
-      let owners = record(of: job)?.owners ?? []
+    /// Other jobs of a job's content that may share its render, oldest first: all that each caller waits for too that
+    /// the render delays, and a few others.
+    ///
+    /// - Parameter others: callers that the render delays, besides those that wait for the job.
+    func siblings(of job: RenderJob, delaying others: Set<String>, where isCandidate: (Record) -> Bool) -> [Record] {
+      let delayed = others.union(record(of: job)?.owners ?? [])
       var unwanted = 0
       return (byContent[job.key.rendition.contentVersion] ?? []).compactMap { key -> Record? in
         guard key != job.key, key.uncachedRequest == nil, let record = records[key], isCandidate(record) else {
           return nil
         }
-        if !owners.isSubset(of: record.owners) {
+        if !delayed.isSubset(of: record.owners) {
           if unwanted == JobTable.maximumUnwantedSiblings { return nil }
           unwanted += 1
         }
@@ -134,8 +136,9 @@ final class JobTable: Sendable {
     }
   }
 
-  /// Maximum number of siblings in a render that some caller of its own job does not wait for. Each must be resampled
-  /// and encoded, so a caller that waits for many large sizes would delay another one by several renders.
+  /// Maximum number of siblings in a render that some caller does not wait for whom the render delays: one that waits
+  /// for its own job, or for a turn. Each must be resampled and encoded, so a caller that waits for many large sizes
+  /// would delay another one by several renders.
   static let maximumUnwantedSiblings = 2
 
   /// Maximum number of jobs that wait for a render, and of jobs that wait for a remote store, counted separately.
@@ -296,10 +299,14 @@ final class JobTable: Sendable {
   }
 
   /// Other jobs that wait to render the same original, with their tickets: candidates for a shared decode.
-  func siblings(of job: RenderJob) -> [(job: RenderJob, ticket: RenderLane.Ticket)] {
+  ///
+  /// - Parameter others: callers that the render delays, besides those that wait for the job.
+  func siblings(
+    of job: RenderJob, delaying others: Set<String>
+  ) -> [(job: RenderJob, ticket: RenderLane.Ticket)] {
     guard !job.bypassesCaches else { return [] }
     return state.withLock { state in
-      let records = state.siblings(of: job) { record in
+      let records = state.siblings(of: job, delaying: others) { record in
         record.stage == .queued && record.ticket != nil
           && (record.degraded != nil || !record.tasks.contains(where: \.wantsDegraded))
       }
