@@ -28,6 +28,27 @@ extension CachingManagerTests {
     #expect(harness.images.cache.pinCount == 0)
   }
 
+  @Test("a window that found no room gets what other managers release, and counts what it lacks as left out")
+  func cutWindow() async throws {
+    var limits = Self.steady
+    limits.totalAssets = 20
+    let harness = CachingHarness(100, limits)
+    let second = try harness.managers.make(for: CachingHarness.owner)
+    _ = try harness.start(80..<96, id: second.id)
+    let moved = try harness.move(20..<30)
+    #expect(moved.range == 15..<35 && moved.ready + moved.pending == 4 && moved.leftOut == 16)
+    func leftOut() throws -> Int? { try harness.managers.status("default", for: CachingHarness.owner)?.leftOut }
+    #expect(try leftOut() == 16)
+    #expect(try harness.stop(80..<86, id: second.id) == 6)
+    await harness.untilQuiet()
+    #expect(harness.pinned() == Set(20..<30).union(86..<96))
+    #expect(try leftOut() == 10)
+    #expect(harness.managers.end(second.id, for: CachingHarness.owner))
+    await harness.untilQuiet()
+    #expect(harness.pinned() == Set(15..<35))
+    #expect(try leftOut() == 0)
+  }
+
   @Test("an entry that the window and startCaching want stays when one of them releases it")
   func both() async throws {
     let harness = CachingHarness(100, Self.steady)

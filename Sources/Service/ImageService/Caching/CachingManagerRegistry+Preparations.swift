@@ -41,6 +41,9 @@ extension CachingManagerRegistry {
 
   /// Continues after entries or frames were released.
   func roomFreed() {
+    for manager in roundRobin where manager.state.isCut && manager.state.entryCount < maximumEntries(of: manager) {
+      plan(manager)
+    }
     var room = cache.pinnedCapacityBytes - cache.pinnedByteCount
     for manager in roundRobin { room = update(manager) { $0.retryLeftOut(room) } }
     startNextPreparations()

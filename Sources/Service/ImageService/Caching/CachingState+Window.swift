@@ -14,6 +14,8 @@ extension CachingState {
     var assets: [Int: Asset?] = [:]
     /// The latest plan.
     var plan: PreheatWindow.Plan?
+    /// Number of assets that this plan prepares and that got no entry, because other managers left no room.
+    var cutCount = 0
 
     /// Whether the window's positions refer to this list.
     func hasSameList(as source: any PreheatSource) -> Bool {
@@ -123,11 +125,15 @@ extension CachingState {
     }
     let allowsHighQuality = allowsHighQuality
     let isReducedQuality = plan.quality == .reduced || !allowsHighQuality
+    var cutCount = 0
     for (entryKey, wantedEntry) in wanted.sorted(by: { $0.value.rank < $1.value.rank }) {
       guard
         entries[entryKey] != nil
           || add(entryKey, wantedEntry.asset, wantedEntry.side, maximumEntries: maximumEntries)
-      else { continue }
+      else {
+        cutCount += 1
+        continue
+      }
       assetUpdated(entryKey, wantedEntry.asset)
       updateEntry(entryKey) { entry in
         entry.isInWindow = true
@@ -145,8 +151,12 @@ extension CachingState {
         }
       }
     }
+    self.window?.cutCount = cutCount
     needsSort = true
   }
+
+  /// Whether the window must be planned again when other managers leave more room.
+  package var isCut: Bool { (window?.cutCount ?? 0) > 0 }
 
   /// A window's wish for one asset.
   private struct WantedEntry {

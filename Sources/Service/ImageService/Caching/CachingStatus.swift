@@ -55,6 +55,7 @@ extension CachingStatus {
       case .leftOut: leftOut += 1
       }
     }
+    leftOut += state.window?.cutCount ?? 0
     prepared = state.counts.prepared
     used = state.counts.used
     wasted = state.counts.wasted
