@@ -1,4 +1,5 @@
 import ImageService
+import PhotoModel
 import Testing
 
 /// Whose the managers are, how many there may be, how long they live, and how they are changed.
@@ -108,6 +109,28 @@ extension CachingManagerTests {
     managers.sync()
     #expect(managers.all(of: owner).isEmpty && harness.pinned() == [9])
     #expect(managers.all(of: Self.other).map(\.ready) == [1])
+  }
+
+  @Test("a caller that is alone may have all entries; while others have some, each can add up to half of them")
+  func shares() throws {
+    var limits = CachingLimits()
+    limits.totalAssets = 8
+    let harness = CachingHarness(40, limits)
+    let (managers, owner, third) = (
+      harness.managers, CachingHarness.owner, Principal(name: "third", scopes: [.read])
+    )
+    func start(_ indices: Range<Int>, _ owner: Principal) throws -> Int? {
+      let names = indices.map { harness.library.names[$0] }
+      return try managers.start(names, CachingHarness.options(), id: "default", for: owner)?.started
+    }
+    #expect(try start(0..<10, owner) == 8)
+    // What the first one has beyond its share takes no place from another one.
+    #expect(try start(10..<20, Self.other) == 4)
+    #expect(try start(20..<30, owner) == 0 && start(20..<30, third) == 0)
+    _ = try managers.stopAll(id: "default", for: Self.other)
+    #expect(try start(20..<30, owner) == 0 && start(20..<30, third) == 4)
+    _ = try managers.stopAll(id: "default", for: owner)
+    #expect(try start(30..<40, third) == 4, "it is alone now")
   }
 
   @Test("the number of managers is limited for each principal and in total")

@@ -93,8 +93,9 @@ extension Settings {
     Setting(
       "caching.totalAssets", .number(\.caching.totalAssets, 1...10_000_000),
       """
-      Maximum number of frames that all caching managers together prepare and keep at a time. Each takes about 1 KB in \
-      addition to its pinned frame.
+      Maximum number of frames that all caching managers together prepare and keep at a time. While several callers \
+      have some, each can add frames up to half of this, however many another one has. Each frame takes about 1 KB in \
+      addition to its pinned bytes.
       """,
       advice: "Raise it together with caching.managers or caching.assetsPerManager."),
     Setting(

@@ -7,7 +7,7 @@ package struct CachingLimits: Sendable {
   package var managersPerCaller = 16
   /// Maximum number of entries of one manager: an asset counts once for each size.
   package var assets = 4096
-  /// Maximum number of entries of all managers together; each takes about a kilobyte.
+  /// Maximum number of entries of all managers together, as ``CallerShares`` counts them; each takes about a kilobyte.
   package var totalAssets = 16_384
   /// Maximum number of originals that windows of all managers download at the same time; 0: windows download nothing.
   package var fetches = 2

@@ -14,14 +14,16 @@ extension CachingManagerRegistry {
     let (entryCount, counts) = (manager.state.entryCount, manager.state.counts)
     let value = event(&manager.state)
     for effect in manager.state.takeEffects() { perform(effect, of: manager) }
-    totalEntries += manager.state.entryCount - entryCount
+    let change = manager.state.entryCount - entryCount
+    if change != 0 { entryShares.change(of: manager.key.owner, by: change) }
     report(manager.state.counts, since: counts)
     return value
   }
 
-  /// The maximum number of entries of a manager, given the entries of all other managers.
+  /// The maximum number of entries of a manager, given the entries of all other managers and the share of its owner.
   func maximumEntries(of manager: CachingManager) -> Int {
-    limits.totalAssets - (totalEntries - manager.state.entryCount)
+    let owner = manager.key.owner
+    return entryShares.maximum(of: owner) - (entryShares.count(of: owner) - manager.state.entryCount)
   }
 
   /// Updates a manager's entries to match its window.

@@ -67,8 +67,8 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
   private var nextInstanceID: UInt64 = 0
   var activePreparations = 0
   var activeFetches = 0
-  /// Number of entries of all managers together.
-  var totalEntries = 0
+  /// The entries of all managers, by owner.
+  var entryShares: CallerShares
   var isRefreshScheduled = false
   var lastGeneration: UInt64
 
@@ -90,6 +90,7 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
     self.lookups = lookups
     self.fetches = fetches
     self.limits = limits
+    entryShares = CallerShares(maximum: limits.totalAssets)
     self.maximumPreparations = max(1, maximumPreparations)
     self.logger = logger
     self.now = now
@@ -220,7 +221,7 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
   package func tick(isAdmitted: @escaping @Sendable (String) -> Bool = { _ in true }) {
     queue.async { [self] in
       expire()
-      // A lease may last a day, and no one can end what belongs to a revoked token.
+      // A lease may last a day, and the owner of an ended token can release nothing.
       for manager in roundRobin where !isAdmitted(manager.key.owner) { remove(manager) }
       checkForChanges()
       for manager in roundRobin {

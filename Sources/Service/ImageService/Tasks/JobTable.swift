@@ -68,7 +68,7 @@ final class JobTable: Sendable {
     /// Job keys by content version, to find jobs that can share a decode.
     var byContent: [ContentVersion: [JobKey]] = [:]
     /// Jobs whose render has not begun, without those that wait for a remote store.
-    var waiting: WaitingJobs
+    var waiting: CallerShares
     /// Jobs that wait for a remote store: counted separately, so a slow store does not refuse local pictures.
     var remoteCount = 0
 
@@ -112,7 +112,7 @@ final class JobTable: Sendable {
 
     mutating func stageBegan(_ stage: JobStage, of job: RenderJob) {
       switch stage {
-      case .opening, .queued: waiting.add(of: job.caller)
+      case .opening, .queued: waiting.change(of: job.caller, by: 1)
       case .downloading, .awaitingDerivatives: remoteCount += 1
       case .rendering: break
       }
@@ -120,7 +120,7 @@ final class JobTable: Sendable {
 
     private mutating func stageEnded(_ record: Record) {
       switch record.stage {
-      case .opening, .queued: waiting.remove(of: record.job.caller)
+      case .opening, .queued: waiting.change(of: record.job.caller, by: -1)
       case .downloading, .awaitingDerivatives: remoteCount -= 1
       case .rendering: break
       }
@@ -146,11 +146,11 @@ final class JobTable: Sendable {
   /// Used by the extensions too.
   let state: Mutex<State>
 
-  /// - Parameter maximumWaiting: maximum number of jobs whose render has not begun, as ``WaitingJobs`` counts them;
+  /// - Parameter maximumWaiting: maximum number of jobs whose render has not begun, as ``CallerShares`` counts them;
   ///   further jobs are refused.
   init(maximumWaiting: Int) {
     self.maximumWaiting = max(1, maximumWaiting)
-    state = Mutex(State(waiting: WaitingJobs(maximum: maximumWaiting)))
+    state = Mutex(State(waiting: CallerShares(maximum: maximumWaiting)))
   }
 
   /// Jobs whose render has not begun.
