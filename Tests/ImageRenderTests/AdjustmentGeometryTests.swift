@@ -32,6 +32,26 @@ struct AdjustmentGeometryTests {
         == flipped.bytes)
   }
 
+  static let lists: [[AdjustmentOperation]] = [
+    [.crop(UnitRect(x: 0.25, y: 0.125, width: 0.5, height: 0.375)), .rotate(quarterTurns: 1)],
+    [.tone(.exposure, 0.3), .vignette(amount: 0.8, radius: 0.3)],
+    [.straighten(degrees: 7), .flip(.horizontal), .vignette(amount: 0.8, radius: 0.3)],
+  ]
+
+  @Test("a turn of the request turns the adjusted picture", arguments: lists, 2...8)
+  func turnedAtLast(_ operations: [AdjustmentOperation], _ number: Int) throws {
+    let upright = Scene(seed: 2, grain: 2).pixels(width: 96, height: 64)
+    let file = JPEGFile { $0.exif = EXIFBlock { $0.orientation = 6 } }.encoded(upright.stored(orientation: 6))
+    for size in [TargetSize.maximum, .size(PixelSize(width: 40, height: 40))] {
+      var request = Self.whole
+      request.targetSize = size
+      let plain = try renderAdjusted(file, request, operations).pixels
+      request.turn = try #require(Orientation(rawValue: number))
+      let turned = try renderAdjusted(file, request, operations).pixels.stored(orientation: number)
+      #expect(try #require(turned.meanDifference(from: plain)) < 0.5)
+    }
+  }
+
   @Test("a crop of the request lies in the adjusted picture")
   func composedCrop() throws {
     let upright = Scene(seed: 2, grain: 30).pixels(width: 64, height: 48)

@@ -49,13 +49,20 @@ struct EditGeometry {
 
   /// - Parameters:
   ///   - sizes: the size rules, applied to the adjusted picture.
+  ///   - turn: how the adjusted picture is turned and mirrored at last.
   ///   - original: the size of the upright original.
-  init(_ adjustments: Adjustments, _ sizes: SizeRules, _ adjusted: AdjustedGeometry, of original: PixelSize) {
+  init(
+    _ adjustments: Adjustments, _ sizes: SizeRules, turnedBy turn: Orientation, _ adjusted: AdjustedGeometry,
+    of original: PixelSize
+  ) {
     let shown = sizes.region
+    // From the unit square of the output to that of the adjusted picture.
     let shownMap = Homography(
       ontoX: shown.x / Double(adjusted.size.width), y: shown.y / Double(adjusted.size.height),
-      width: shown.width / Double(adjusted.size.width), height: shown.height / Double(adjusted.size.height))
-    orientation = adjusted.orientation
+      width: shown.width / Double(adjusted.size.width), height: shown.height / Double(adjusted.size.height)
+    ).after(Homography(turn))
+    let output = turn.apply(to: sizes.output)
+    orientation = adjusted.orientation.followed(by: turn)
     let tones = adjustments.operations.enumerated().compactMap { index, operation -> PixelAdjustments.Tone? in
       switch operation {
       case .crop, .straighten, .rotate, .flip, .perspective: nil
@@ -66,18 +73,18 @@ struct EditGeometry {
     }
     var warp: PixelAdjustments.Warp?
     if let map = adjusted.map {
-      let planned = Self.plan(map.after(shownMap), sizes.output, orientation, of: original)
+      let planned = Self.plan(map.after(shownMap), output, orientation, of: original)
       region = planned.region
       upright = planned.warp.intermediate
       warp = planned.warp
     } else {
-      let stored = orientation.stored(shown, ofUpright: adjusted.size)
+      let stored = adjusted.orientation.stored(shown, ofUpright: adjusted.size)
       region = PixelRegion(
         x: stored.x + Double(adjusted.crop.x), y: stored.y + Double(adjusted.crop.y), width: stored.width,
         height: stored.height)
-      upright = sizes.output
+      upright = output
     }
-    let side = Double(max(original.width, original.height)) / shown.width
+    let side = Double(max(original.width, original.height)) / (turn.swapsSides ? shown.height : shown.width)
     edit = tones.isEmpty && warp == nil ? nil : PixelAdjustments(tones: tones, warp: warp, side: side)
   }
 

@@ -85,7 +85,8 @@ package struct RenderPlanner: Sendable {
     _ header: ImageHeader, _ wanted: SizedRequest, _ adjustments: Adjustments, of upright: PixelSize, eighths: Int?
   ) -> RenderGeometry {
     let adjusted = AdjustedGeometry(adjustments, of: upright)
-    let edited = EditGeometry(adjustments, wanted.sizes(of: adjusted.size), adjusted, of: upright)
+    let edited = EditGeometry(
+      adjustments, wanted.sizes(of: adjusted.size), turnedBy: wanted.request.turn, adjusted, of: upright)
     let orientation = edited.orientation.after(header.orientation)
     let (region, output) = (edited.region, edited.orientation.apply(to: edited.upright))
     let reduction = min(region.width / Double(output.width), region.height / Double(output.height))
