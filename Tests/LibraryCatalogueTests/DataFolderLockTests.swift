@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Testing
 
@@ -10,11 +11,12 @@ import Testing
 @Suite("Locks of a data folder")
 struct DataFolderLockTests {
   enum Purpose: CaseIterable {
-    case use, restore, scan, files
+    case use, opening, restore, scan, files
 
     func lock(_ folder: String) throws -> DataFolderLock {
       switch self {
       case .use: try .forUse(of: folder)
+      case .opening: try .forOpening(of: folder)
       case .restore: try .forRestore(of: folder)
       case .scan: try .forScan(into: folder)
       case .files: try .forFiles(of: folder)
@@ -24,6 +26,7 @@ struct DataFolderLockTests {
     var file: String {
       switch self {
       case .use, .restore: "use.lock"
+      case .opening: "open.lock"
       case .scan: "scan.lock"
       case .files: "files.lock"
       }
@@ -61,6 +64,22 @@ struct DataFolderLockTests {
     let other = open("\(folder)/\(purpose.file)", O_RDWR | O_CLOEXEC)
     defer { close(other) }
     #expect(flock(other, LOCK_EX | LOCK_NB) == 0)
+  }
+
+  @Test("of several owners that open a new data folder together, each gets the catalogue, and its tables are made once")
+  func openedTogether() throws {
+    for _ in 0..<4 {
+      let folder = try Self.temporaryFolder()
+      defer { try? FileManager.default.removeItem(atPath: folder) }
+      DispatchQueue.concurrentPerform(iterations: 4) { _ in
+        do throws(LibraryError) {
+          _ = try Catalogue(dataFolder: folder)
+        } catch {
+          Issue.record(error)
+        }
+      }
+      #expect(try Catalogue(dataFolder: folder).fileCount() == 0)
+    }
   }
 
   @Test("a scan, and a restore during use, are refused while the lock is held, with the reason")

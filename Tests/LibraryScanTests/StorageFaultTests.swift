@@ -84,7 +84,12 @@ struct StorageFaultTests {
     #expect {
       try library.catalogue()
     } throws: {
-      isStorageFault(.readOnly, library.data, $0) || isStorageFault(.unopenable, library.data, $0)
+      isStorageFault(.readOnly, library.data, $0)
+    }
+    #expect {
+      try Catalogue(reading: library.data)
+    } throws: {
+      isStorageFault(.readOnly, library.data, $0)
     }
     try disk.remount(readOnly: false)
     let catalogue = try library.catalogue()

@@ -70,7 +70,7 @@ package enum DatabaseFile {
   private static let namesInUse: [String] =
     ["catalogue.sqlite", "catalogue.incoming.sqlite", "access.sqlite", "access.incoming.sqlite"].flatMap { name in
       [name] + logSuffixes.map { name + $0 }
-    } + ["use.lock", "scan.lock", "files.lock"]
+    } + ["use.lock", "open.lock", "scan.lock", "files.lock"]
 }
 
 /// What identifies a file by any path.

@@ -48,6 +48,8 @@ package final class Catalogue: Sendable {
     let path = Self.path(in: dataFolder)
     self.dataFolder = dataFolder
     lock = try DataFolderLock.forUse(of: dataFolder)
+    let opening = try DataFolderLock.forOpening(of: dataFolder)
+    defer { opening.unlock() }
     if let rejection = CatalogueSchema.rejection(at: path) { throw rejection }
     var configuration = Self.configuration(statements)
     configuration.prepareDatabase { db in
@@ -106,6 +108,11 @@ package final class Catalogue: Sendable {
     } catch let error as LibraryError {
       throw error
     } catch {
+      // A reader makes the files of the log if no other process has the catalogue open. SQLite does not say why it
+      // can't.
+      if StorageFault(error) == .unopenable, access(dataFolder, W_OK) != 0 {
+        throw LibraryError.unusable(dataFolder, SystemError(code: errno))
+      }
       throw LibraryError(Self.translated(error), dataFolder: dataFolder)
     }
   }

@@ -1,7 +1,8 @@
-// The locks of a data folder: flock(2) on three empty files in it. They hold between processes, and between two owners
+// The locks of a data folder: flock(2) on four empty files in it. They hold between processes, and between two owners
 // in one process. The kernel releases a lock when its process ends.
 //
 //     use.lock     shared by every process that has the catalogue open; exclusive for a restore, which replaces it
+//     open.lock    one process at a time creates, migrates and opens the catalogue for writing
 //     scan.lock    one scan into the catalogue at a time
 //     files.lock   one caller at a time moves files in or out of the library
 
@@ -57,6 +58,19 @@ extension DataFolderLock {
       return try DataFolderLock(dataFolder + "/use.lock", LOCK_SH | LOCK_NB, allowsReadOnlyFolder: true)
     } catch {
       throw error.code == EWOULDBLOCK ? .restoreUnderWay(path: dataFolder) : .unusable(dataFolder, error)
+    }
+  }
+
+  /// For a process that opens the catalogue for writing, until the tables are those of this photod. Waits until the
+  /// lock is free: the migrator decides outside of a transaction what is missing, and SQLite does not wait for another
+  /// process that switches to the write-ahead log.
+  ///
+  /// The caller has the lock ``forUse(of:)``. A restore does not wait for that one, so none waits for the other.
+  package static func forOpening(of dataFolder: String) throws(LibraryError) -> DataFolderLock {
+    do throws(SystemError) {
+      return try DataFolderLock(dataFolder + "/open.lock", LOCK_EX)
+    } catch {
+      throw .unusable(dataFolder, error)
     }
   }
 
