@@ -18,6 +18,17 @@ struct TokenTests {
     #expect(try access.outside.tokens().map(\.name) == ["gallery"])
   }
 
+  @Test("a data folder that can't be created is named, with the system's reason")
+  func noFolder() throws {
+    let access = try TemporaryAccess()
+    let folder = access.folder + "/access.sqlite/data"
+    #expect {
+      try AccessDatabase(dataFolder: folder)
+    } throws: {
+      "\($0)" == "\(folder) can't be used: Not a directory"
+    }
+  }
+
   @Test("malformed and unknown tokens are rejected")
   func unknown() throws {
     let access = try TemporaryAccess()

@@ -173,6 +173,19 @@ struct CompanionTests {
       ])
   }
 
+  @Test("an import that can't write to the library names the path")
+  func unwritable() throws {
+    let library = try ImportedLibrary()
+    // A file is where the folder of staged uploads would be.
+    try library.folder.put([1], ".photod-staged")
+    try library.put(ImportedLibrary.picture(1), "1.jpg")
+    #expect {
+      try library.takeout()
+    } throws: {
+      "\($0)".hasPrefix("the library can't be written: .photod-staged: ")
+    }
+  }
+
   @Test("a library that was never scanned is refused, because each of its files would be added again")
   func unscanned() throws {
     let library = try ImportedLibrary()

@@ -26,8 +26,9 @@ package final class AccessDatabase: Sendable {
     self.dataFolder = dataFolder
     self.limits = limits
     do {
-      try FileManager.default.createDirectory(
-        atPath: dataFolder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+      guard DatabaseFile.makeFolder(dataFolder) else {
+        throw AccessError.unusable(path: dataFolder, reason: "\(SystemError(code: errno))")
+      }
       try Self.makePrivate(path)
       DatabaseFile.inheritOwner(path)
       var configuration = Configuration()

@@ -71,8 +71,12 @@ extension LibraryFiles {
   }
 
   /// Runs system calls, and maps their errors.
-  func inFileSystem<Value>(_ body: () throws(SystemError) -> Value) throws(LibraryFilesError) -> Value {
-    do throws(SystemError) { return try body() } catch { throw LibraryFilesError(error) }
+  ///
+  /// - Parameter path: that an error names.
+  func inFileSystem<Value>(
+    at path: [UInt8] = [], _ body: () throws(SystemError) -> Value
+  ) throws(LibraryFilesError) -> Value {
+    do throws(SystemError) { return try body() } catch { throw LibraryFilesError(error, at: path) }
   }
 }
 

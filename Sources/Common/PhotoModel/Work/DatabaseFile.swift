@@ -1,4 +1,4 @@
-// The files of an SQLite database, and the file that a copy of one is written to. The catalogue and the tokens are
+// The files of an SQLite database, their folder, and the file that a copy of one is written to. The catalogue and the tokens are
 // databases of two modules that do not know each other.
 
 #if canImport(Glibc)
@@ -8,6 +8,13 @@
 package enum DatabaseFile {
   /// What SQLite appends to the name of a database for its logs.
   package static let logSuffixes = ["-journal", "-wal", "-shm"]
+
+  /// Creates a data folder and its missing parents, accessible only by this user. If this fails, `errno` has the reason.
+  package static func makeFolder(_ path: String) -> Bool {
+    if mkdir(path, 0o700) == 0 || errno == EEXIST { return true }
+    guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return false }
+    return makeFolder(String(path[..<slash])) && (mkdir(path, 0o700) == 0 || errno == EEXIST)
+  }
 
   /// Removes the logs beside a path that another database gets next: SQLite would apply them to that database.
   package static func removeLogs(of path: String) throws(SystemError) {

@@ -20,7 +20,7 @@ package struct CatalogueRestore {
   /// - Returns: the new path of the previous catalogue; `nil`: there was none.
   package func restore(from path: String) throws(LibraryError) -> String? {
     if let obstacle = DatabaseFile.obstacle(to: path) { throw .notACatalogue(path: path, obstacle) }
-    guard Catalogue.makeFolder(dataFolder) else {
+    guard DatabaseFile.makeFolder(dataFolder) else {
       throw .unusable(dataFolder, SystemError(code: errno))
     }
     let lock = try DataFolderLock.forRestore(of: dataFolder)

@@ -44,7 +44,7 @@ package final class Catalogue: Sendable {
   package init(
     dataFolder: String, renderableTypes: Set<String>? = nil, traced: (@Sendable (_ sql: String) -> Void)? = nil
   ) throws(LibraryError) {
-    guard Self.makeFolder(dataFolder) else { throw .unusable(dataFolder, SystemError(code: errno)) }
+    guard DatabaseFile.makeFolder(dataFolder) else { throw .unusable(dataFolder, SystemError(code: errno)) }
     let path = Self.path(in: dataFolder)
     self.dataFolder = dataFolder
     lock = try DataFolderLock.forUse(of: dataFolder)
@@ -248,13 +248,6 @@ package final class Catalogue: Sendable {
     }
     // A file of another user keeps its mode; whether it can be used shows next.
     for suffix in ["", "-wal", "-shm"] { chmod(path + suffix, 0o600) }
-  }
-
-  /// Creates the folder and its missing parents, accessible only by this user.
-  static func makeFolder(_ path: String) -> Bool {
-    if mkdir(path, 0o700) == 0 || errno == EEXIST { return true }
-    guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return false }
-    return makeFolder(String(path[..<slash])) && (mkdir(path, 0o700) == 0 || errno == EEXIST)
   }
 }
 

@@ -26,7 +26,7 @@ extension LibraryFilesError: CustomStringConvertible {
     case .tooManyUploads(let limit): "more than \(limit) uploads of one caller"
     case .stagedStorageFull(let limit): "all uploads together would have more than \(limit) bytes"
     case .storeFailed(let failure): failure.description
-    case .failed(let path, let error): "\(LibraryPath.display(path)): \(error)"
+    case .failed(let path, let error): path.isEmpty ? "\(error)" : "\(LibraryPath.display(path)): \(error)"
     case .catalogue(let error): "\(error)"
     }
   }
