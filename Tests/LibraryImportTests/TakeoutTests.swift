@@ -180,6 +180,40 @@ struct TakeoutTests {
     #expect(library.folder.allFiles.count == 3 && assets.count == 3)
   }
 
+  @Test("pictures of two accounts with the same names get their own descriptions and videos")
+  func accounts() throws {
+    let library = try ImportedLibrary()
+    func path(_ account: Int, _ name: String) -> String {
+      "account\(account)/Takeout/Google Photos/Photos from 2023/\(name)"
+    }
+    func putDescription(of account: Int, in folder: Int) throws {
+      let time = #"{"timestamp": "\#(account)688169590"}"#
+      try library.put(
+        #"{"title": "IMG_1.jpg", "description": "\#(account)", "photoTakenTime": \#(time)}"#,
+        path(folder, "IMG_1.jpg.json"))
+    }
+    for number in 1...2 {
+      try library.put(ImportedLibrary.picture(number), path(number, "IMG_1.jpg"))
+      let movie = MovieFile { $0.keys = [("com.apple.quicktime.title", "\(number)")] }.bytes
+      try library.put(movie, path(number, "IMG_1.MP4"))
+      try putDescription(of: number, in: number)
+    }
+    // The second account's description was unpacked twice, and the third one's picture is missing.
+    try putDescription(of: 2, in: 3)
+    try putDescription(of: 3, in: 4)
+    let outcome = try library.takeout()
+    #expect(outcome.report.added == 4 && outcome.report.failed == 1, "\(outcome.lines)")
+    let missing = "failed \(path(4, "IMG_1.jpg.json")): its picture is not in the same folder"
+    #expect(outcome.lines.contains { $0.hasPrefix(missing) }, "\(outcome.lines)")
+    let assets = try library.assets()
+    #expect(assets.count == 2)
+    for number in 1...2 {
+      let asset = try #require(assets[ImportedLibrary.digest(ImportedLibrary.picture(number))])
+      #expect(asset.descriptive.caption == "\(number)" && asset.mediaSubtypes.contains(.photoLive))
+      #expect(asset.creationDate.milliseconds == Int64(number) * 1_000_000_000_000 + 688_169_590_000)
+    }
+  }
+
   @Test("damaged, foreign and dangerous parts of an export are named, and everything else is imported")
   func damaged() throws {
     let library = try ImportedLibrary()

@@ -18,6 +18,7 @@ package struct TakeoutExport: ImportSource {
   ]
   private static let notMedia: Set<String> = [".html", ".htm", ".csv", ".txt", ".pdf", ".xml", ".ini", ".db"]
   private static let archives: Set<String> = [".zip", ".tgz", ".gz", ".tar"]
+  private static let missingPicture = "its picture is not in the same folder; a part of the export may be missing"
   /// The folder at the top of each part.
   private static let top = Array("Takeout".utf8)
 
@@ -70,13 +71,25 @@ package struct TakeoutExport: ImportSource {
     }
 
     var names: [String] { byName.keys.sorted() }
-    func path(of name: String) -> [UInt8]? { byName[name]?.first }
+    func paths(of name: String) -> [[UInt8]] { byName[name] ?? [] }
+    func path(of name: String) -> [UInt8]? { paths(of: name).first }
 
-    /// Of several JSON files with one name, the one that begins with the bytes of the picture's name.
+    /// Of several files with one name, the one in the folder of a file: the exports of two accounts have equal names.
+    func path(of name: String, beside file: [UInt8]) -> [UInt8]? { nearest(name, to: file).first }
+
+    /// Of several JSON files with one name, the one in the picture's own folder; of several in one folder, the one that
+    /// begins with the bytes of the picture's name.
     func path(of name: String, describing file: [UInt8]) -> [UInt8]? {
-      guard let paths = byName[name] else { return nil }
+      let nearest = nearest(name, to: file)
       let start = LibraryPath.name(of: file)
-      return paths.first { LibraryPath.name(of: $0).starts(with: start) } ?? paths.first
+      return nearest.first { LibraryPath.name(of: $0).starts(with: start) } ?? nearest.first
+    }
+
+    /// The files with a name in the folder of a file; if there are none, those in all folders.
+    private func nearest(_ name: String, to file: [UInt8]) -> [[UInt8]] {
+      let folder = LibraryPath.folder(of: file)
+      let beside = paths(of: name).filter { LibraryPath.folder(of: $0) == folder }
+      return beside.isEmpty ? paths(of: name) : beside
     }
   }
 
@@ -91,24 +104,31 @@ package struct TakeoutExport: ImportSource {
       return json?.text("title")
     }
     var unused = Set(files.names.filter(TakeoutSidecars.isJSON))
-    /// The pictures that videos and RAW files belong to.
-    var companions: [String: [[UInt8]]] = [:]
+    /// The JSON files that describe a file.
+    var descriptions: Set<[UInt8]> = []
+    /// Videos and RAW files, by their pictures.
+    var companions: [[UInt8]: [[UInt8]]] = [:]
     var joined: Set<[UInt8]> = []
     for file in files.paths {
       let name = Self.name(file)
       if TakeoutSidecars.isJSON(name) { continue }
       let found = sidecars.sidecar(of: name)
       // The picture itself takes one that is shared.
-      if let found, !found.isShared { unused.remove(found.name) }
-      if let picture = sidecars.picture(of: name), found?.isShared ?? true || ExportFileName.isRAW(name) {
+      if let found, !found.isShared {
+        unused.remove(found.name)
+        if let description = files.path(of: found.name, describing: file) { descriptions.insert(description) }
+      }
+      let picture = sidecars.picture(of: name).flatMap { files.path(of: $0, beside: file) }
+      if let picture, found?.isShared ?? true || ExportFileName.isRAW(name) {
         companions[picture, default: []].append(file)
         joined.insert(file)
       }
     }
+    reportUnused(descriptions, files, besides: unused, report)
     let album = album(of: path, others: unused.sorted(), files, report)
     for file in files.paths where !joined.contains(file) && !TakeoutSidecars.isJSON(Self.name(file)) {
       guard var item = item(file, sidecars, files, album, report) else { continue }
-      for companion in companions.removeValue(forKey: Self.name(file)) ?? [] {
+      for companion in companions.removeValue(forKey: file) ?? [] {
         // The properties of a shared description count once.
         guard let companion = self.item(companion, sidecars, files, album, report, isCompanion: true) else { continue }
         if sidecars.sidecar(of: Self.name(companion.path))?.isShared == false { item.metadata.add(companion.metadata) }
@@ -117,7 +137,7 @@ package struct TakeoutExport: ImportSource {
       try body(item)
     }
     // Their pictures were left out.
-    for file in companions.sorted(by: { $0.key < $1.key }).flatMap(\.value) {
+    for file in companions.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }).flatMap(\.value) {
       if let item = item(file, sidecars, files, album, report) { try body(item) }
     }
   }
@@ -158,6 +178,22 @@ package struct TakeoutExport: ImportSource {
     return item
   }
 
+  /// Reports the JSON files that describe no picture although one of the same name in another part does.
+  ///
+  /// - Parameter others: the names of the JSON files of which none describes a picture.
+  private func reportUnused(
+    _ descriptions: Set<[UInt8]>, _ files: FolderFiles, besides others: Set<String>, _ report: ImportReport
+  ) {
+    for file in files.paths where TakeoutSidecars.isJSON(Self.name(file)) && !descriptions.contains(file) {
+      let name = Self.name(file)
+      if others.contains(name) { continue }
+      let bytes = read(file)
+      // A part that was unpacked twice has it again.
+      let isCopy = bytes != nil && files.paths(of: name).contains { descriptions.contains($0) && read($0) == bytes }
+      if !isCopy { report.noteFailure(file, Self.missingPicture) }
+    }
+  }
+
   /// The album that a folder is. Reports all JSON files that describe no picture of the folder.
   private func album(
     of path: [UInt8], others: [String], _ files: FolderFiles, _ report: ImportReport
@@ -171,7 +207,7 @@ package struct TakeoutExport: ImportSource {
         continue
       }
       if json.has("photoTakenTime") {
-        report.noteFailure(filePath, "its picture is not in the same folder; a part of the export may be missing")
+        report.noteFailure(filePath, Self.missingPicture)
       } else if json.has("title"), album == nil, !path.isEmpty {
         let title = ImportedText.line(json.text("title"), limit: ImportedText.titleBytes, report)
         if Self.isYear(folderName) { continue }
@@ -197,11 +233,9 @@ package struct TakeoutExport: ImportSource {
     return year.count == 4 && year.allSatisfy(\.isNumber) && yearFolders.contains { $0 + year == name }
   }
 
-  private func parse(_ path: [UInt8]) -> JSONFields? {
-    do throws(SystemError) {
-      return JSONFields(parsing: try folder.read(path, limit: Self.maximumJSONBytes))
-    } catch {
-      return nil
-    }
+  private func parse(_ path: [UInt8]) -> JSONFields? { read(path).flatMap { JSONFields(parsing: $0) } }
+
+  private func read(_ path: [UInt8]) -> [UInt8]? {
+    do throws(SystemError) { return try folder.read(path, limit: Self.maximumJSONBytes) } catch { return nil }
   }
 }
