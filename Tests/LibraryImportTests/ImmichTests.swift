@@ -180,6 +180,24 @@ struct ImmichTests {
     #expect(assets.count == 2)
   }
 
+  @Test("the video of a live photo that becomes an asset of its own is in the albums of its picture")
+  func longVideo() throws {
+    let library = try ImportedLibrary()
+    let picture = ImportedLibrary.picture(1)
+    let movie = MovieFile { $0.duration = 20 * 600 }.bytes
+    try library.put(picture, "upload/p.jpg")
+    try library.put(movie, "upload/v.mov")
+    try put(
+      [
+        Self.asset(2, movie, path: "/data/upload/v.mov", ["type": "VIDEO", "visibility": "hidden"]),
+        Self.asset(1, picture, path: "/data/upload/p.jpg", ["livePhotoVideoId": "id-2"]),
+      ], in: library)
+    try library.put("{\"id\": \"a\", \"albumName\": \"Sea\", \"assetIds\": [\"id-1\"]}", "albums.jsonl")
+    let outcome = try library.immich()
+    #expect(outcome.report.failed == 0 && outcome.report.added == 2, "\(outcome.lines)")
+    #expect(try library.albums() == ["Sea": [ImportedLibrary.digest(picture), ImportedLibrary.digest(movie)]])
+  }
+
   @Test("an album in several objects is one, one with missing members is a failure, and tags become keywords")
   func documents() throws {
     let library = try ImportedLibrary()

@@ -180,7 +180,7 @@ package struct ImmichExport: ImportSource {
     if let video, !video.isEmpty {
       let fileExtension = ExportFileName.pathExtension(LibraryPath.display(video))
       var companion = ImportedItem(path: video, name: ExportFileName.stem(asset.name) + fileExtension)
-      companion.metadata = item.metadata
+      (companion.metadata, companion.albums) = (item.metadata, item.albums)
       item.companions = [companion]
     }
     try body(item)
