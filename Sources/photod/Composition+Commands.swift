@@ -74,8 +74,9 @@ extension Composition {
       catalogue: catalogue, directory: libraryPath, timeZone: settings.timeZone, limits: settings.codec,
       options: options, logger: Logger(label: "files"))
     return try LibraryImporter(
-      catalogue: catalogue, files: files, folder: folder, libraryPath: libraryPath, timeZone: try timeZone(),
-      limits: settings.codec, isDryRun: isDryRun, includesDeleted: includesDeleted, report: report)
+      catalogue: catalogue, files: files, scanner: try scanner(of: libraryPath, catalogue), folder: folder,
+      libraryPath: libraryPath, timeZone: try timeZone(), limits: settings.codec, isDryRun: isDryRun,
+      includesDeleted: includesDeleted, report: report)
   }
 
   /// The zone of dates without an offset.

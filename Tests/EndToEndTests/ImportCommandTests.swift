@@ -55,6 +55,25 @@ struct ImportCommandTests {
     #expect(check.status == 0, "\(check.output)")
   }
 
+  @Test("an import after a restore scans first, so that a file that the backup does not know is not added again")
+  func afterRestore() throws {
+    let folders = try TestDaemon.Folders()
+    let export = TestDaemon.Files(root: folders.base + "/export")
+    let copy = folders.base + "/copy.sqlite"
+    let options = ["--library", folders.library, "--data", folders.data]
+    for number in 0..<2 {
+      try TestDaemon.Files(root: folders.library).put(Self.picture(number), "\(number).jpg")
+      try export.put(Self.picture(number), "\(number).jpg")
+      try TestDaemon.succeed(["scan"] + options)
+      if number == 0 { try TestDaemon.succeed(["backup", copy] + options) }
+    }
+    try TestDaemon.succeed(["restore", copy] + options)
+    let dry = try TestDaemon.run(["import", "takeout", export.root, "--dry-run"] + options)
+    #expect(dry.status == 2 && dry.error.contains("start photod scan first"), "\(dry)")
+    let run = try TestDaemon.run(["import", "takeout", export.root] + options)
+    #expect(run.status == 0 && run.output.contains("0 new, 2 already in the library"), "\(run)")
+  }
+
   @Test("a dry run needs no catalogue, and writes nothing")
   func dryRunWithoutCatalogue() throws {
     let folders = try TestDaemon.Folders()

@@ -27,6 +27,19 @@ struct AppleTests {
     <key>adjustmentFormatIdentifier</key><string>com.apple.photo</string></dict></plist>
     """
 
+  @Test("the sidecars of a picture that the library has under another name get that name")
+  func otherName() throws {
+    let library = try ImportedLibrary()
+    let picture = ImportedLibrary.picture(1)
+    try library.folder.put(picture, "a/Beach.jpeg")
+    try library.folder.scan(library.catalogue)
+    try library.put(picture, "IMG_1.JPG")
+    try library.put(Self.xmp, "IMG_1.JPG.xmp")
+    let outcome = try library.apple()
+    #expect(outcome.report.existing == 1 && outcome.report.sidecarsAdded == 1, "\(outcome.lines)")
+    #expect(library.folder.allFiles == ["a/Beach.jpeg", "a/Beach.jpeg.xmp"])
+  }
+
   @Test("properties of XMP, adjustment data, live photos and folders arrive, and sidecars stay byte by byte")
   func everything() throws {
     let library = try ImportedLibrary()

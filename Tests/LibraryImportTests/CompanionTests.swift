@@ -186,13 +186,101 @@ struct CompanionTests {
     }
   }
 
-  @Test("a library that was never scanned is refused, because each of its files would be added again")
+  @Test("a library that no scan has completed is scanned first, so that no file is added again; a dry run is refused")
   func unscanned() throws {
     let library = try ImportedLibrary()
-    try library.folder.put(ImportedLibrary.picture(1), "1.jpg")
+    for number in 1...2 {
+      try library.folder.put(ImportedLibrary.picture(number), "\(number).jpg")
+      try library.put(ImportedLibrary.picture(number), "\(number).jpg")
+      try library.forgetFirstScan()
+      #expect(throws: ImportError.notScanned(path: library.folder.root)) { try library.takeout(isDryRun: true) }
+      for isDryRun in [false, true] {
+        let report = try library.takeout(isDryRun: isDryRun).report
+        #expect((report.added, report.existing) == (0, number))
+      }
+    }
+    #expect(library.folder.allFiles.count == 2)
+  }
+
+  @Test("an import waits for no other scan, and begins in an empty library, which is scanned then")
+  func emptyLibrary() throws {
+    let library = try ImportedLibrary()
     try library.put(ImportedLibrary.picture(1), "1.jpg")
-    #expect(throws: ImportError.notScanned(path: library.folder.root)) { try library.takeout() }
-    try library.folder.scan(library.catalogue)
-    #expect(try library.takeout().report.existing == 1)
+    #expect(try library.takeout(isDryRun: true).report.added == 1)
+    let scan = try DataFolderLock.forScan(into: library.folder.data)
+    #expect(throws: ImportError.scanFailed(.scanUnderWay)) { try library.takeout() }
+    scan.unlock()
+    #expect(try library.takeout().report.added == 1)
+    #expect(try library.takeout(isDryRun: true).report.existing == 1)
+  }
+
+  /// Calls an action after the first item of another source.
+  private struct InterruptedSource<Source: ImportSource>: ImportSource {
+    let source: Source
+    let interrupt: () throws -> Void
+
+    func forEachItem(
+      _ report: ImportReport, _ body: (ImportedItem) throws(ImportError) -> Void
+    ) throws(ImportError) {
+      var isFirst = true
+      try source.forEachItem(report) { item throws(ImportError) in
+        try body(item)
+        if isFirst {
+          do { try interrupt() } catch { Issue.record(error) }
+        }
+        isFirst = false
+      }
+    }
+  }
+
+  @Test("an album that a user deletes during an import gets no more pictures, and no picture fails for it")
+  func deletedAlbum() throws {
+    let library = try ImportedLibrary()
+    for number in 0..<3 { try library.put(ImportedLibrary.picture(number), "Sea/\(number).jpg") }
+    try library.put(["title": "Sea"], "Sea/metadata.json")
+    let outcome = try library.run {
+      InterruptedSource(source: try TakeoutExport(folder: $0, includesTrash: false)) {
+        let sea = try #require(try library.catalogue.importedAlbums()["takeout:Sea"])
+        try library.perform(.deleteCollection(.existing(sea)))
+      }
+    }
+    #expect(outcome.report.added == 3 && outcome.report.failed == 0, "\(outcome.lines)")
+    #expect(outcome.report.remarks["files that are not in an album because it was deleted during the import"] == 2)
+    #expect(try library.albums().isEmpty && library.assets().count == 3)
+    #expect(try library.takeout().report.albumsMade == 1)
+    #expect(try library.albums()["Sea"]?.count == 3)
+  }
+
+  @Test("the video of a picture that a user has deleted does not come back alone")
+  func deletedPicture() throws {
+    let library = try ImportedLibrary()
+    let picture = ImportedLibrary.picture(1)
+    try library.put(picture, "IMG_1.jpg")
+    try library.put(Self.json("IMG_1.jpg"), "IMG_1.jpg.json")
+    _ = try library.takeout()
+    let asset = try #require(try library.assets()[ImportedLibrary.digest(picture)])
+    try library.perform(.deleteAsset(.existing(asset.localIdentifier)))
+    // It is in a part of the export that comes later.
+    try library.put(Self.movie(1), "IMG_1.MP4")
+    for isDryRun in [true, false] {
+      let outcome = try library.takeout(isDryRun: isDryRun)
+      #expect(outcome.report.added == 0 && outcome.report.deleted == 2, "\(outcome.lines)")
+      #expect(outcome.lines.contains { $0.hasPrefix("skipped IMG_1.MP4: it was deleted and is in photod's trash") })
+    }
+    #expect(try library.assets().isEmpty)
+    #expect(try library.takeout(includesDeleted: true).report.added == 2)
+  }
+
+  @Test("a video that becomes an asset of its own is reported if nothing has its date")
+  func undatedVideo() throws {
+    let library = try ImportedLibrary()
+    for (number, seconds) in [(1, 2), (2, 20)] {
+      try library.put(ImportedLibrary.picture(number), "IMG_\(number).jpg")
+      try library.put(Self.movie(number, seconds: seconds), "IMG_\(number).MP4")
+    }
+    let outcome = try library.takeout()
+    #expect(outcome.report.added == 4 && outcome.report.undated == 3, "\(outcome.lines)")
+    let lines = outcome.lines.filter { $0.hasPrefix("undated ") && $0.contains(".MP4") }
+    #expect(lines == ["undated IMG_2.MP4: it gets the modification time of the file"])
   }
 }

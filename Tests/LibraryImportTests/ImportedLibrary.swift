@@ -63,8 +63,9 @@ final class ImportedLibrary {
     let notices = Notices()
     let report = ImportReport { notices.list.append($0) }
     let importer = try LibraryImporter(
-      catalogue: catalogue, files: try folderFiles(), folder: export, libraryPath: folder.root,
-      timeZone: zone, limits: CodecLimits(), isDryRun: isDryRun, includesDeleted: includesDeleted, report: report)
+      catalogue: catalogue, files: try folderFiles(), scanner: try folder.scanner(catalogue), folder: export,
+      libraryPath: folder.root, timeZone: zone, limits: CodecLimits(), isDryRun: isDryRun,
+      includesDeleted: includesDeleted, report: report)
     try importer.run(try source(export))
     return Outcome(report: report, notices: notices.list)
   }
@@ -82,6 +83,13 @@ final class ImportedLibrary {
   func perform(_ action: ChangeRequest.Action, placeholder: String? = nil) throws -> ChangeOutcome {
     try ChangeListExecutor(catalogue: catalogue, files: try folderFiles(), limits: ChangeLimits())
       .perform([ChangeRequest(action, placeholder: placeholder)], for: .local)
+  }
+
+  /// As a restored backup, and as a first scan that was killed: the catalogue may know a part of the files.
+  func forgetFirstScan() throws {
+    try catalogue.pool.write {
+      try $0.execute(sql: "UPDATE catalogueValue SET value = 0 WHERE name = 'isFirstScanComplete'")
+    }
   }
 
   /// Removes everything that is in the trash for good.

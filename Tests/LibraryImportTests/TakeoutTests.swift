@@ -260,8 +260,9 @@ struct TakeoutTests {
       try FileManager.default.createDirectory(atPath: export, withIntermediateDirectories: true)
       #expect(throws: ImportError.insideLibrary(path: export)) {
         try LibraryImporter(
-          catalogue: catalogue, files: try library.files(catalogue), folder: export, libraryPath: library.root,
-          timeZone: .gmt, limits: .init(), isDryRun: false, report: ImportReport())
+          catalogue: catalogue, files: try library.files(catalogue), scanner: try library.scanner(catalogue),
+          folder: export, libraryPath: library.root, timeZone: .gmt, limits: .init(), isDryRun: false,
+          report: ImportReport())
       }
     }
   }

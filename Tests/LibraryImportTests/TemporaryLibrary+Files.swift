@@ -1,6 +1,7 @@
 import Foundation
 import ImageCodec
 import LibraryFixtures
+import LibraryScan
 import Logging
 import PhotoFixtures
 import PhotoModel
@@ -16,6 +17,12 @@ extension TemporaryLibrary {
   func files(_ catalogue: Catalogue) throws -> LibraryFiles {
     try LibraryFiles(
       catalogue: catalogue, directory: root, timeZone: "UTC", limits: CodecLimits(), options: LibraryFiles.Options(),
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+  }
+
+  func scanner(_ catalogue: Catalogue) throws -> LibraryScanner {
+    try LibraryScanner(
+      catalogue: catalogue, directory: root, timeZone: "UTC", maximumRemovalPercent: 50, limits: CodecLimits(),
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
   }
 

@@ -7,8 +7,10 @@ package enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   case folderUnreadable(path: String, SystemError)
   /// The export is inside of the library, or the library inside of the export.
   case insideLibrary(path: String)
-  /// The library has files, and was never scanned.
+  /// The library has files, and no scan of it was completed. Only dry runs are refused for this.
   case notScanned(path: String)
+  /// The scan before the first item failed.
+  case scanFailed(LibraryError)
   /// The folder has no export of the named kind.
   case notAnExport(String)
   /// A file that describes the whole export is damaged.
@@ -22,7 +24,8 @@ package enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
     case .insideLibrary(let path):
       "\(path) and the library contain one another; move the export out of the library, and start again"
     case .notScanned(let path):
-      "\(path) has files that photod does not know; start photod scan first, so that none of them is imported again"
+      "\(path) may have files that photod does not know; start photod scan first, so that a dry run can recognise them"
+    case .scanFailed(let error): "the library must be scanned first, and that failed: \(error)"
     case .notAnExport(let reason): reason
     case .malformed(let path, let reason): "\(path) can't be read: \(reason)"
     case .library(.insufficientStorage):

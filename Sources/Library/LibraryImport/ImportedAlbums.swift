@@ -14,6 +14,8 @@ struct ImportedAlbums {
   private var taken: Set<String> = []
   /// The keys of the albums that were found by their title and are not recorded in the catalogue yet.
   private var unrecorded: Set<String> = []
+  /// The keys of the albums that users have deleted since this import began.
+  private var deleted: Set<String> = []
 
   init(_ catalogue: Catalogue, _ principal: Principal) throws(AssetSourceError) {
     imported = try catalogue.importedAlbums()
@@ -42,6 +44,15 @@ struct ImportedAlbums {
     unrecorded.insert(album.key)
     return identifier
   }
+
+  /// Leaves out an album that does not exist any more. Returns false if it is left out already, or is none of this import.
+  mutating func forget(_ identifier: LocalIdentifier) -> Bool {
+    guard let key = imported.first(where: { $0.value == identifier })?.key else { return false }
+    return deleted.insert(key).inserted
+  }
+
+  /// Whether a user has deleted an album since this import began. It gets no more assets; the next import makes it again.
+  func wasDeleted(_ album: ImportedAlbum) -> Bool { deleted.contains(album.key) }
 
   /// Whether the catalogue must record that an album of the library is this one, so that the next import finds it by its
   /// key: then it may have another title, or the export another album with this title.

@@ -1,4 +1,4 @@
-// Adds the items of an export to the library:
+// Adds the items of an export to the library, after a scan if the first one is not complete:
 //
 //     the same content is in the library   the properties that it lacks, and its albums: one change list
 //     it is in the trash, or was purged    nothing: a user has deleted it
@@ -42,6 +42,7 @@ package final class LibraryImporter {
   private let catalogue: Catalogue
   private let libraryPath: String
   private let files: LibraryFiles
+  private let scanner: LibraryScanner
   private let lists: ChangeListExecutor
   private let root: LibraryFolder
   private let probe: FileProbe
@@ -49,35 +50,38 @@ package final class LibraryImporter {
   private let report: ImportReport
   private var albums: ImportedAlbums
   private let isDryRun: Bool
+  private let includesDeleted: Bool
   /// The trash, if this import leaves out what users have deleted; `nil`: it leaves out nothing.
-  private let trash: TrashContents?
+  private var trash: TrashContents?
   /// In a dry run: the contents that would have been added.
   private var seen: Set<FileFingerprint> = []
 
   /// - Parameters:
+  ///   - scanner: of the library.
   ///   - folder: the folder of the export.
   ///   - libraryPath: the folder of the library, which must be elsewhere.
   ///   - timeZone: the zone of dates without an offset.
   ///   - isDryRun: nothing is written.
   ///   - includesDeleted: also imports what was deleted in photod.
   package init(
-    catalogue: Catalogue, files: LibraryFiles, folder: String, libraryPath: String, timeZone: TimeZone,
-    limits: CodecLimits, isDryRun: Bool, includesDeleted: Bool = false, report: ImportReport
+    catalogue: Catalogue, files: LibraryFiles, scanner: LibraryScanner, folder: String, libraryPath: String,
+    timeZone: TimeZone, limits: CodecLimits, isDryRun: Bool, includesDeleted: Bool = false, report: ImportReport
   ) throws(ImportError) {
     let export = try ExportFolder(folder)
     try Self.checkPlaces(folder, libraryPath)
     self.files = files
+    self.scanner = scanner
     self.catalogue = catalogue
     self.libraryPath = libraryPath
     root = export.root
     self.report = report
     self.timeZone = timeZone
     self.isDryRun = isDryRun
+    self.includesDeleted = includesDeleted
     lists = ChangeListExecutor(catalogue: catalogue, files: files, limits: ChangeLimits())
     probe = FileProbe(root: root, limits: limits, timeZone: timeZone)
     do throws(AssetSourceError) {
       albums = try ImportedAlbums(catalogue, Self.principal)
-      trash = try includesDeleted ? nil : catalogue.trashContents()
     } catch {
       throw .library(.catalogue(error))
     }
@@ -86,20 +90,31 @@ package final class LibraryImporter {
   /// Imports everything that a source finds.
   package func run(_ source: some ImportSource) throws(ImportError) {
     if !isDryRun && files.isReadOnly { throw .library(.readOnly) }
-    try checkScan()
-    try source.forEachItem(report) { item throws(ImportError) in try add(item) }
-  }
-
-  /// Refuses a library whose files the catalogue does not know: each of them would be added a second time.
-  private func checkScan() throws(ImportError) {
+    try completeFirstScan()
     do throws(AssetSourceError) {
-      let state = try catalogue.scanState(for: Self.principal)
-      if state.isFirstScanComplete || state.indexedCount > 0 { return }
+      trash = try includesDeleted ? nil : catalogue.trashContents()
     } catch {
       throw .library(.catalogue(error))
     }
-    let listing = try? FileManager.default.contentsOfDirectory(atPath: libraryPath)
-    if listing?.contains(where: { !$0.hasPrefix(".") }) == true { throw .notScanned(path: libraryPath) }
+    try source.forEachItem(report) { item throws(ImportError) in try add(item) }
+  }
+
+  /// Scans a library with files that the catalogue may not know, because its first scan is not complete or because the
+  /// catalogue was restored: each of them would be added a second time. A dry run, which writes nothing, refuses it.
+  private func completeFirstScan() throws(ImportError) {
+    do throws(AssetSourceError) {
+      if try catalogue.scanState(for: Self.principal).isFirstScanComplete { return }
+    } catch {
+      throw .library(.catalogue(error))
+    }
+    if isDryRun {
+      let listing = try? FileManager.default.contentsOfDirectory(atPath: libraryPath)
+      if listing?.contains(where: { !$0.hasPrefix(".") }) == true { throw .notScanned(path: libraryPath) }
+      return
+    }
+    // Before the scan, which would take files that are in the trash for files that are gone.
+    do throws(LibraryFilesError) { try files.reconcileTrash() } catch { throw .library(error) }
+    do throws(LibraryError) { _ = try scanner.scan() } catch { throw .scanFailed(error) }
   }
 
   /// Refuses an export in the library, whose files a scan may find at the same time.
@@ -111,14 +126,22 @@ package final class LibraryImporter {
 
   // MARK: One item
 
-  private func add(_ item: ImportedItem) throws(ImportError) {
-    let asset = try addFile(item, beside: nil)
-    for companion in item.companions { _ = try addFile(companion, beside: asset) }
+  /// What became of a file.
+  private enum FileResult {
+    /// It is a part of this asset now.
+    case asset(LocalIdentifier)
+    /// A user has deleted it, or the picture whose companion it is, so it was left out.
+    case deleted(isInTrash: Bool)
   }
 
-  /// - Parameter partner: the asset whose companion the file is.
-  /// - Returns: the asset that the file is a part of now; `nil` in a dry run and after a failure, which is reported.
-  private func addFile(_ item: ImportedItem, beside partner: LocalIdentifier?) throws(ImportError) -> LocalIdentifier? {
+  private func add(_ item: ImportedItem) throws(ImportError) {
+    let result = try addFile(item, beside: nil)
+    for companion in item.companions { _ = try addFile(companion, beside: result) }
+  }
+
+  /// - Parameter picture: what became of the picture whose companion the file is.
+  /// - Returns: `nil` in a dry run and after a failure, which is reported.
+  private func addFile(_ item: ImportedItem, beside picture: FileResult?) throws(ImportError) -> FileResult? {
     let file: LibraryFile
     let media: ProbedMedia
     do {
@@ -142,38 +165,47 @@ package final class LibraryImporter {
     }
     for _ in 1..<Self.attempts {
       do throws(LibraryFilesError) {
-        return try add(item, file, media, beside: partner)
+        return try add(item, file, media, beside: picture)
       } catch {
         // Another process removed the staged upload between the creation of its file and that of its record.
         if case .noSuchUpload = error { continue }
         throw .library(error)
       }
     }
-    do throws(LibraryFilesError) { return try add(item, file, media, beside: partner) } catch { throw .library(error) }
+    do throws(LibraryFilesError) { return try add(item, file, media, beside: picture) } catch { throw .library(error) }
   }
 
   /// Throws errors that concern the whole library. Those of the item are reported.
   private func add(
-    _ item: ImportedItem, _ file: LibraryFile, _ media: ProbedMedia, beside partner: LocalIdentifier?
-  ) throws(LibraryFilesError) -> LocalIdentifier? {
-    if let asset = try files.asset(like: file, media, for: Self.principal) {
+    _ item: ImportedItem, _ file: LibraryFile, _ media: ProbedMedia, beside picture: FileResult?
+  ) throws(LibraryFilesError) -> FileResult? {
+    var partner: LocalIdentifier?
+    if case .asset(let asset)? = picture { partner = asset }
+    if let (asset, path) = try files.assetAndPath(like: file, media, for: Self.principal) {
       report.noteAsset(isNew: false)
       if isDryRun {
         countAlbums(of: item)
         return nil
       }
-      if asset.localIdentifier == partner { try addSidecars(of: item, to: asset) } else { try describe(asset, item) }
-      return asset.localIdentifier
+      if asset.localIdentifier != partner { try describe(asset, item) }
+      try addSidecars(of: item, beside: path)
+      return .asset(asset.localIdentifier)
     }
     if let trash {
       let isInTrash = try files.isInTrash(file, media, trash)
       if try isInTrash ? true : files.wasPurged(file, media) {
         report.noteDeleted(item.path, isInTrash: isInTrash)
-        return nil
+        return .deleted(isInTrash: isInTrash)
       }
     }
-    if item.metadata.date == nil, partner == nil, media.date.source == .file { report.noteUndated(item.path) }
+    // Without its picture it would come back as an asset of its own.
+    if case .deleted(let isInTrash)? = picture {
+      report.noteDeleted(item.path, isInTrash: isInTrash)
+      return picture
+    }
+    let isUndated = item.metadata.date == nil && media.date.source == .file
     if isDryRun {
+      if isUndated { report.noteUndated(item.path) }
       let isNew = media.fingerprint.map { seen.insert($0).inserted } ?? true
       report.noteAsset(isNew: isNew)
       countAlbums(of: item)
@@ -193,14 +225,14 @@ package final class LibraryImporter {
     }
     report.noteAsset(isNew: true)
     let hasJoined = created == partner
-    if hasJoined || partner == nil, item.sidecars.isEmpty { return created }
-    guard let asset = try files.asset(like: file, media, for: Self.principal) else { return created }
-    if partner == nil || hasJoined {
-      try addSidecars(of: item, to: asset)
-    } else {
-      try describe(asset, item)
+    if isUndated && !hasJoined { report.noteUndated(item.path) }
+    let isDescribed = hasJoined || partner == nil
+    if isDescribed && item.sidecars.isEmpty { return .asset(created) }
+    if let (asset, path) = try files.assetAndPath(like: file, media, for: Self.principal) {
+      if !isDescribed { try describe(asset, item) }
+      try addSidecars(of: item, beside: path)
     }
-    return created
+    return .asset(created)
   }
 
   /// Creates the asset of a staged upload, with its properties and albums unless it is a companion.
@@ -213,21 +245,18 @@ package final class LibraryImporter {
       ChangeRequest(.createAssetFromStagedUpload(upload, beside: partner), placeholder: target.description))
     if partner == nil {
       changes.update(item.metadata.update(of: KnownProperties(media), in: timeZone))
-      addToAlbums(item, &changes)
     } else if item.metadata.isHidden {
       // From the first moment, also if it can't join. The asset that it joins is hidden for the same reason.
       changes.update(AssetUpdate(isHidden: true))
     }
-    return try perform(changes, of: item)?.created[target.description]
+    return try perform(changes, of: item, inAlbums: partner == nil)?.created[target.description]
   }
 
-  /// Adds what an asset lacks: properties, albums and sidecars.
+  /// Adds what an asset lacks: properties and albums.
   private func describe(_ asset: Asset, _ item: ImportedItem) throws(LibraryFilesError) {
     var changes = Changes(target: .existing(asset.localIdentifier))
     changes.update(item.metadata.update(of: KnownProperties(asset), in: timeZone))
-    addToAlbums(item, &changes)
-    if !changes.requests.isEmpty { _ = try perform(changes, of: item) }
-    try addSidecars(of: item, to: asset)
+    _ = try perform(changes, of: item, inAlbums: true)
   }
 
   /// Copies a file into a staged upload; `nil` if it can't be read.
@@ -296,6 +325,10 @@ package final class LibraryImporter {
 
   private func addToAlbums(_ item: ImportedItem, _ changes: inout Changes) {
     for album in item.albums {
+      if albums.wasDeleted(album) {
+        report.noteRemark("files that are not in an album because it was deleted during the import")
+        continue
+      }
       if let identifier = albums.identifier(of: album) {
         changes.requests.append(ChangeRequest(.addAssets(.existing(identifier), [changes.target])))
         if albums.needsRecord(album) {
@@ -314,25 +347,37 @@ package final class LibraryImporter {
     }
   }
 
-  /// Carries out a change list. Returns `nil` if the item is at fault, which is reported.
-  private func perform(_ changes: Changes, of item: ImportedItem) throws(LibraryFilesError) -> ChangeOutcome? {
-    do throws(ChangeListError) {
-      let outcome = try lists.perform(changes.requests, for: Self.principal)
-      for (placeholder, album, title) in changes.newAlbums {
-        guard let identifier = outcome.created[placeholder] else { continue }
-        albums.made(identifier, of: album, titled: title)
-        report.noteAlbum()
+  /// Carries out changes of an asset, and adds it to the albums of its item. Returns `nil` if there is nothing to do, or
+  /// if the item is at fault, which is reported.
+  private func perform(
+    _ assetChanges: Changes, of item: ImportedItem, inAlbums: Bool
+  ) throws(LibraryFilesError) -> ChangeOutcome? {
+    while true {
+      var changes = assetChanges
+      if inAlbums { addToAlbums(item, &changes) }
+      if changes.requests.isEmpty { return nil }
+      do throws(ChangeListError) {
+        let outcome = try lists.perform(changes.requests, for: Self.principal)
+        for (placeholder, album, title) in changes.newAlbums {
+          guard let identifier = outcome.created[placeholder] else { continue }
+          albums.made(identifier, of: album, titled: title)
+          report.noteAlbum()
+        }
+        for album in changes.foundAlbums { albums.recorded(album) }
+        return outcome
+      } catch {
+        switch error.reason {
+        case .source(let failure): throw .catalogue(failure)
+        case .files(.notMedia(let reason)), .files(.damagedMedia(let reason)): report.noteFailure(item.path, reason)
+        case .files(let failure): throw failure
+        case .noSuchCollection(let album):
+          // A user has deleted it meanwhile. The next attempt has one album less.
+          if albums.forget(LocalIdentifier(album)) { continue }
+          report.noteFailure(item.path, "the change was refused (\(error.reason))")
+        default: report.noteFailure(item.path, "the change was refused (\(error.reason))")
+        }
+        return nil
       }
-      for album in changes.foundAlbums { albums.recorded(album) }
-      return outcome
-    } catch {
-      switch error.reason {
-      case .source(let failure): throw .catalogue(failure)
-      case .files(.notMedia(let reason)), .files(.damagedMedia(let reason)): report.noteFailure(item.path, reason)
-      case .files(let failure): throw failure
-      default: report.noteFailure(item.path, "the change was refused (\(error.reason))")
-      }
-      return nil
     }
   }
 
@@ -345,12 +390,8 @@ package final class LibraryImporter {
 
   // MARK: Sidecars
 
-  private func addSidecars(of item: ImportedItem, to asset: Asset) throws(LibraryFilesError) {
-    let original = asset.original.path
-    // A companion has the stem of the original.
-    let (stem, fileExtension) = (
-      LibraryPath.split(original).stem, LibraryPath.split(Array(item.name.utf8)).fileExtension
-    )
+  /// - Parameter path: of the item's file in the library.
+  private func addSidecars(of item: ImportedItem, beside path: [UInt8]) throws(LibraryFilesError) {
     for sidecar in item.sidecars {
       let bytes: [UInt8]
       do throws(SystemError) {
@@ -359,8 +400,7 @@ package final class LibraryImporter {
         report.noteFailure(sidecar.path, "the sidecar can't be read (\(error))")
         continue
       }
-      let result = try files.addSidecar(
-        bytes, sidecar.form, extension: sidecar.fileExtension, beside: Array(stem + fileExtension))
+      let result = try files.addSidecar(bytes, sidecar.form, extension: sidecar.fileExtension, beside: path)
       switch result {
       case .added: report.noteSidecar()
       case .unchanged: break

@@ -18,10 +18,24 @@ extension LibraryFiles {
     try earlierUpload(like: file, media, for: principal)?.asset
   }
 
+  /// The asset of ``asset(like:_:for:)``, and the path of its file with these bytes.
+  package func assetAndPath(
+    like file: LibraryFile, _ media: ProbedMedia, for principal: Principal
+  ) throws(LibraryFilesError) -> (asset: Asset, path: [UInt8])? {
+    guard let (upload, path) = try earlierUploadAndPath(like: file, media, for: principal) else { return nil }
+    return (upload.asset, path)
+  }
+
   /// The result of an upload of a file whose content an asset has: one of ``asset(like:_:for:)``.
   func earlierUpload(
     like file: LibraryFile, _ media: ProbedMedia, for principal: Principal
   ) throws(LibraryFilesError) -> UploadedAsset? {
+    try earlierUploadAndPath(like: file, media, for: principal)?.upload
+  }
+
+  private func earlierUploadAndPath(
+    like file: LibraryFile, _ media: ProbedMedia, for principal: Principal
+  ) throws(LibraryFilesError) -> (upload: UploadedAsset, path: [UInt8])? {
     guard principal.may(.read), let fingerprint = media.fingerprint else { return nil }
     let candidates = try inCatalogue { catalogue throws(AssetSourceError) in
       try catalogue.files(with: fingerprint, size: file.size)
@@ -29,7 +43,7 @@ extension LibraryFiles {
     for candidate in candidates {
       let upload = try earlierUpload(candidate.identifier, for: principal)
       // The fingerprint covers both ends of a file; this compares all bytes.
-      if let upload, try hasSameBytes(file, at: candidate.path) { return upload }
+      if let upload, try hasSameBytes(file, at: candidate.path) { return (upload, candidate.path) }
     }
     return nil
   }
