@@ -27,7 +27,8 @@ package final class AccessDatabase: Sendable {
     self.limits = limits
     do {
       guard DatabaseFile.makeFolder(dataFolder) else {
-        throw AccessError.unusable(path: dataFolder, reason: "\(SystemError(code: errno))")
+        let error = SystemError(code: errno)
+        throw AccessError.unusable(path: dataFolder, reason: error.description)
       }
       try Self.makePrivate(path)
       DatabaseFile.inheritOwner(path)
