@@ -283,6 +283,8 @@ def kinds(tab):
     before = tab.run(f"{PICTURE}.src")
     tab.do("document.querySelector('.strip [aria-pressed=false]').click()")
     tab.until(f"{PICTURE}.src != '{before}' && {PICTURE}.naturalWidth > 400", "another picture of a burst")
+    if tab.run("[...document.images].some(image => image.draggable)"):
+        raise SystemExit("a dragged image would be dropped as a new file")
     accessibility.check(tab, "a burst in the viewer")
     narrow_burst(tab)
     member = tab.run(links.SHOWN)

@@ -5,10 +5,10 @@ import { text } from "./strings.js"
 export const $ = (id) => document.getElementById(id)
 export const all = (selector) => document.querySelectorAll(selector)
 
-/// make("div.cell", {title: "…", style: {top: "9px"}}, "text", child)
+/// make("div.cell", {title: "…", style: {top: "9px"}}, "text", child). A dragged image would be dropped as a new file.
 export function make(kind, { style, dataset, ...properties } = {}, ...children) {
   const [name, ...classes] = kind.split(".")
-  const element = Object.assign(document.createElement(name), properties)
+  const element = Object.assign(document.createElement(name), name === "img" && { draggable: false }, properties)
   element.classList.add(...classes)
   Object.assign(element.style, style)
   Object.assign(element.dataset, dataset)

@@ -23,7 +23,7 @@ let base, state, isCropping, isOriginal
 export let hasEdits = false
 let running = null, timer = 0
 
-const picture = make("img", { alt: "", draggable: false })
+const picture = make("img", { alt: "" })
 const box = make("div.cropBox", { tabIndex: 0, role: "group", ariaLabel: text("cropKeys") },
   ...["nw", "ne", "se", "sw"].map((corner) => make(`i.${corner}`)))
 const panel = make("form.editPanel")

@@ -167,7 +167,7 @@ function newCell({ placeholder }) {
   const cell = make("div.cell", { role: "button", draggable: rights.canWrite })
   if (placeholder) cell.style.backgroundImage = `url(${placeholderURL(placeholder)})`
   cell.image = make("img", {
-    alt: "", decoding: "async", draggable: false,
+    alt: "", decoding: "async",
     onload: () => cell.classList.add("ready"), onerror: () => cell.classList.add("missing"),
   })
   cell.marks = make("span.badges")

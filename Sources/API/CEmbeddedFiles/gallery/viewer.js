@@ -127,7 +127,7 @@ function showPicture() {
   // A plain <img> shows each frame of the response as it arrives, and is loaded with the first.
   const began = performance.now()
   frame.append(make("img.picture", {
-    alt: caption.textContent, draggable: false, src: asset.isAnimated ? fileURL(asset) : screenURL({ deliveryMode: "opportunistic" }),
+    alt: caption.textContent, src: asset.isAnimated ? fileURL(asset) : screenURL({ deliveryMode: "opportunistic" }),
     onload: ({ target }) => { asset.isAnimated || measure(target, began); prepareNeighbours() }, onerror: () => notice("notRenderable"),
   }))
   if (asset.mediaSubtypes.includes("photoLive")) addLiveVideo()

@@ -141,7 +141,7 @@ async function drawTiles() {
       if (former.delete(part)) continue
       const [x, y, w, h] = shares.map((share) => `${100 * share}%`)
       frame.append(make("img.tile", {
-        alt: "", draggable: false, dataset: { part }, style: { left: x, top: y, width: w, height: h },
+        alt: "", dataset: { part }, style: { left: x, top: y, width: w, height: h },
         src: imageURL(asset, width * density / columns, height * density / rows, { normalizedCropRect: part }),
       }))
     }
