@@ -72,7 +72,7 @@ def editor(tab, daemon):
         tab.do(f"[...{panel}.querySelectorAll('button')].find(b => b.textContent === '{name}').click()")
 
     def slide(name, value):
-        tab.do(f"(() => {{ const input = [...{panel}.querySelectorAll('label')].find(l => l.textContent === '{name}')"
+        tab.do(f"(() => {{ const input = [...{panel}.querySelectorAll('label')].find(l => l.firstChild.textContent === '{name}')"
                f".querySelector('input'); input.value = {value}; input.dispatchEvent(new Event('input')) }})()")
 
     def edit():
@@ -119,6 +119,8 @@ def editor(tab, daemon):
     edit()
     press("Revert to original")
     tab.until(f"!{panel} && {PICTURE}?.src.match(/v=([^&]+)/)[1] === {version!r}", "the reverted picture")
+    kept_edits(tab, daemon, asset, edit, press, slide)
+    tab.until(f"{PICTURE}?.src.match(/v=([^&]+)/)[1] === {version!r}", "the picture without adjustments")
     edit()
     tab.key("Escape")
     tab.until(f"!{panel} && document.querySelector('#viewer').open", "leaving without edits")
@@ -134,6 +136,47 @@ def editor(tab, daemon):
     if daemon.get(f"/v1/assets/{asset}")["contentVersion"] != version:
         raise SystemExit("edits are saved that the user left")
     step("a picture is edited with previews, saved and reverted; Back, Escape and a reload ask first")
+
+
+def kept_edits(tab, daemon, asset, edit, press, slide):
+    """Mirror mirrors what is shown; data of another program stay until Revert; an edit that can't be read is not replaced."""
+    panel = "document.querySelector('.editPanel')"
+    path = f"/v1/assets/{asset}/adjustments"
+    shown = f"{PICTURE}?.src.match(/v=([^&]+)/)[1]"
+
+    def put(body):
+        tab.run(f"fetch('{path}', {{method: 'PUT', headers: {{'Content-Type': 'application/json'}}, body: JSON.stringify({body})}})")
+        tab.until(f"{shown} == {daemon.get(path)['contentVersion']!r}", "adjustments of another client")
+
+    def saved():
+        press("Save")
+        tab.until(f"!{panel} && document.querySelector('#viewer').open", "saving")
+        found = daemon.get(path)
+        tab.until(f"{shown} == {found['contentVersion']!r}", "the saved picture")
+        return found
+
+    put("{operations: [{type: 'rotate', quarterTurns: 1}, {type: 'crop', rect: [0, 0.25, 0.5, 0.75]}]}")
+    edit()
+    press("Mirror")
+    if saved()["operations"] != [{"type": "flip", "axis": "horizontal"}, {"type": "rotate", "quarterTurns": 3},
+                                 {"type": "crop", "rect": [0.5, 0.25, 0.5, 0.75]}]:
+        raise SystemExit(f"mirrored: {daemon.get(path)['operations']}")
+    put("{formatIdentifier: 'com.example.editor', formatVersion: '1', data: 'AAEC'}")
+    for contrast in [None, 0.5, 0]:
+        edit()
+        if contrast is not None:
+            slide("Contrast", contrast)
+        if saved().get("data") != "AAEC":
+            raise SystemExit("saving removes data of another program")
+    tab.browser.call("Network.setBlockedURLs", urls=["*/adjustments"])
+    tab.do("document.querySelector('#messages').replaceChildren()")
+    tab.do("[...document.querySelectorAll('.viewerBar button')].find(b => b.title === 'Edit').click()")
+    tab.until("!document.querySelector('.editor') && document.querySelector('#messages p')", "a failure of the editor")
+    tab.browser.call("Network.setBlockedURLs", urls=[])
+    edit()
+    press("Revert to original")
+    tab.until(f"!{panel}", "reverting")
+    step("Mirror mirrors what is shown, and saving keeps another program's data")
 
 
 def timeline(tab, other):

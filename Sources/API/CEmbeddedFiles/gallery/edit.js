@@ -18,7 +18,7 @@ const SMALLEST_CROP = 0.05
 
 // The page has one editor. What its controls can't show is `base`, which comes first and stays.
 let asset, path, closed
-let base, state, isCropping, isOriginal
+let base, state, hasData, isCropping, isOriginal
 /// Whether there are edits that are not saved.
 export let hasEdits = false
 let running = null, timer = 0
@@ -46,20 +46,26 @@ export async function edit(dialog, edited, whenClosed) {
   path = `/v1/assets/${asset.localIdentifier}`
   closed = whenClosed
   base = []
-  state = new Map()
+  const opened = state = new Map()
   isCropping = isOriginal = false
   picture.removeAttribute("src")
   panel.replaceChildren()
   dialog.append(editor)
   editor.focus()
-  const { operations = [] } = await json(`${path}/adjustments`).catch(() => null) ?? {}
+  const found = await json(`${path}/adjustments`).catch((error) => error), isEdited = !(found instanceof Error)
+  if (state !== opened || !editor.isConnected) return
+  if (!isEdited && found.status !== 404) {
+    endEdit()
+    return report(found)
+  }
+  const { operations = [], data } = found
+  hasData = data != null
   const places = operations.map(({ type }) => ORDER.indexOf(type))
   // What this page would write is shown in its controls.
   const isOwn = places.every((place, index) => place >= 0 && place > (places[index - 1] ?? -1))
   if (isOwn) for (const operation of operations) state.set(operation.type, operation)
   else base = operations
-  if (!editor.isConnected) return
-  drawControls(operations.length > 0)
+  drawControls(isEdited)
   resizing.observe(stage)
 }
 
@@ -99,12 +105,12 @@ function drawControls(isEdited) {
   panel.replaceChildren(
     make("p", {},
       toggle("crop", (isOn) => { isCropping = isOn }), press("turn", turn),
-      press("flip", () => set("flip", state.has("flip") ? null : { axis: "horizontal" })),
+      press("flip", mirror),
       toggle("compare", (isOn) => { isOriginal = isOn })),
     ...SLIDERS.map(slider),
     make("p.end", {},
-      press("cancel", endEdit), press("revertToOriginal", () => save([]), { hidden: !isEdited }),
-      press("save", () => { isCropping = false; save(operations()) }, { className: "primary" })))
+      press("cancel", endEdit), press("revertToOriginal", () => save(), { hidden: !isEdited }),
+      press("save", () => { isCropping = false; if (hasEdits) save(operations()); else endEdit() }, { className: "primary" })))
   panel.querySelector("button").focus()
 }
 
@@ -112,8 +118,16 @@ function turn() {
   const quarterTurns = ((state.get("rotate")?.quarterTurns ?? 0) + 1) % 4
   const crop = state.get("crop")?.rect
   // The crop turns with the picture.
-  if (crop) state.set("crop", { type: "crop", rect: [1 - crop[1] - crop[3], crop[0], crop[3], crop[2]] })
+  if (crop) set("crop", { rect: [1 - crop[1] - crop[3], crop[0], crop[3], crop[2]] })
   set("rotate", quarterTurns && { quarterTurns })
+}
+
+/// Mirrors what is shown: the operation comes before the turns and the crop.
+function mirror() {
+  const turns = state.get("rotate")?.quarterTurns, crop = state.get("crop")?.rect
+  if (turns % 2) set("rotate", { quarterTurns: 4 - turns })
+  if (crop) set("crop", { rect: [1 - crop[0] - crop[2], crop[1], crop[2], crop[3]] })
+  set("flip", state.has("flip") ? null : { axis: "horizontal" })
 }
 
 function render() {
@@ -178,8 +192,12 @@ function moveByKey(event) {
   else crop(...step, ...step)
 }
 
-const save = (list) => request(
-  `${path}/adjustments`, list.length ? { method: "PUT", body: { operations: list } } : { method: "DELETE" }).then(endEdit, report)
+/// Keeps another program's data; without a list, nothing.
+function save(list) {
+  const saved = state, isKept = list?.length || (list && hasData)
+  request(`${path}/adjustments`, isKept ? { method: "PUT", body: { operations: list, includeUnknown: true } } : { method: "DELETE" })
+    .then(() => { if (state === saved) endEdit() }, report)
+}
 
 /// Ends the editor, unless the user keeps edits that are not saved. Resolves with whether it has ended.
 export async function leaveEdit() {
