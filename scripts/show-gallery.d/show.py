@@ -451,6 +451,13 @@ def albums(tab, other, daemon):
     tab.until(f"document.querySelectorAll('.cell')[0].asset.localIdentifier == '{order[1]}' || "
               f"[...document.querySelectorAll('.cell')].find(c => c.dataset.index == 0).asset.localIdentifier == '{order[1]}'", "its display")
     step("a picture is dropped before another one of the album")
+    change(tab, "{type: 'createFolder', title: 'Travels'}")
+    tab.until(row("Travels"), "a folder")
+    tab.do(f"{row('Travels')}.querySelector('[aria-label=Delete]').click()")
+    tab.until("/folder “Travels” and all albums/.test(document.querySelector('#question[open]')?.textContent)", "a question about a folder")
+    tab.do("document.querySelector('#question .primary').click()")
+    tab.until(f"!{row('Travels')}", "the deletion of a folder")
+    step("a folder is deleted after a question about its albums")
     squares = "[...document.querySelectorAll('#sidebar .cover img')]"
     tab.until(f"{squares}.length > 3 && {squares}.every(i => i.complete && i.naturalWidth == i.naturalHeight "
               "&& i.src.includes('cropAnchor=auto'))", "covers")
@@ -498,6 +505,26 @@ def selection(tab):
     if tab.run("document.activeElement.className.split(' ')[0]") != "cell":
         raise SystemExit("the focus does not return to the picture")
     step("Tab reaches everything in order; keys select, open and close", " ".join(wanted))
+
+
+def selection_of_changing_list(tab, daemon):
+    """A range begins at its picture, wherever that is now; pictures that are gone are not selected."""
+    count = daemon.count
+    shown = lambda index: f"document.querySelector('.cell[data-index=\"{index}\"]')"
+    first, selected = [tab.run(f"{shown(index)}.asset.localIdentifier") for index in (0, 3)]
+    tab.do(f"{shown(3)}.querySelector('.check').click()")
+    change(tab, f"{{type: 'deleteAsset', asset: '{first}'}}")
+    tab.until(f"{COUNT} == '{count - 1}'", "a shorter list")
+    tab.do(f"{shown(1)}.dispatchEvent(new MouseEvent('click', {{bubbles: true, shiftKey: true}}))")
+    if tab.run(SELECTED) != 2:
+        raise SystemExit(f"a range of two has {tab.run(SELECTED)} pictures")
+    change(tab, f"{{type: 'deleteAsset', asset: '{selected}'}}")
+    tab.until(f"{SELECTED} == 1 && document.querySelector('#selectionBar strong').textContent == '1 selected'", "a smaller selection")
+    change(tab, ", ".join(f"{{type: 'restoreAsset', asset: '{asset}'}}" for asset in (first, selected)))
+    tab.until(f"{COUNT} == '{count}'", "the former list")
+    tab.key("Escape")
+    tab.until(f"{SELECTED} == 0", "no selection")
+    step("a selection follows the changes of its list")
 
 
 def press(tab, name):
@@ -798,6 +825,7 @@ def main():
     elsewhere(one, two, daemon)
     albums(one, two, daemon)
     selection(one)
+    selection_of_changing_list(one, daemon)
     download(one)
     deletion(one, daemon)
     hiding(one, daemon)

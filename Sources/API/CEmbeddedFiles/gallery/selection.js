@@ -6,6 +6,7 @@ import { $, all, forward, iconButton, make, on, page } from "./dom.js"
 import { albums, shownAlbum } from "./sidebar.js"
 import { text } from "./strings.js"
 import * as timeline from "./timeline.js"
+import { selected } from "./timeline.js"
 
 /// The type of dragged pictures: their identifiers as JSON.
 export const DRAGGED = "application/x-photod-assets"
@@ -14,8 +15,6 @@ export const DRAGGED = "application/x-photod-assets"
 const MOST_CHANGES = 1000
 
 const bar = $("selectionBar")
-/// Without those that are gone meanwhile.
-const selected = () => timeline.identifiers().filter((asset) => timeline.selection.has(asset))
 /// In the album of hidden pictures, they are shown again.
 export const hideKey = () => timeline.list?.body.includeHiddenAssets ? "show" : "hide"
 

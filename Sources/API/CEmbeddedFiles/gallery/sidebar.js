@@ -146,8 +146,8 @@ async function rename({ localIdentifier, title: former }) {
   if (title) perform({ type: "updateCollection", collection: localIdentifier, title })
 }
 
-async function remove({ localIdentifier, title }) {
-  if (!await ask(text("deleteAlbum", { name: title }), null)) return
+async function remove({ localIdentifier, title, type }) {
+  if (!await ask(text(type === "album" ? "deleteAlbum" : "deleteFolder", { name: title }), null)) return
   if (shown?.localIdentifier === localIdentifier) open(null)
   perform({ type: "deleteCollection", collection: localIdentifier })
 }

@@ -7,6 +7,7 @@ const english = {
   copied: "The link is on the clipboard. It works until {date}.",
   cropKeys: "Crop: arrow keys move it, with Shift they resize it",
   deleteAlbum: "Delete the album “{name}”? Its photographs stay in the library.",
+  deleteFolder: "Delete the folder “{name}” and all albums in it? Their photographs stay in the library.",
   deleted: "{count, plural} deleted.",
   discardEdits: "Leave without saving the edits?",
   empty: "There are no photographs here.",

@@ -17,11 +17,14 @@ const WINDOW = 150
 export const element = $("timeline")
 /// Identifiers.
 export let selection = new Set()
+let anchor = null
 export let layout = new Layout([], 1000, 200)
 export let list = null
 export const assets = () => list?.items ?? []
 export const identifiers = () => assets().map(({ localIdentifier }) => localIdentifier)
 export const indexOf = (identifier) => identifiers().indexOf(identifier)
+/// In the order of the list.
+export const selected = () => identifiers().filter((identifier) => selection.has(identifier))
 export const cellAt = (index) => cells.get(index)
 
 const canvas = element.appendChild(make("div.canvas"))
@@ -30,7 +33,7 @@ const cells = new Map()
 /// Cells of the former layout, by identifier, to be used again, so nothing flickers.
 let formerCells = new Map()
 let rowHeight, thumbnailHeight
-let focusedIndex = 0, anchor = null
+let focusedIndex = 0
 let lastTop = 0, lastTime = 0, isFast = false
 let frame = 0, settling = 0, windowTimer = 0, reported = ""
 let hasPressed = false, ignoresClick = false
@@ -45,7 +48,13 @@ new ResizeObserver(() => relayout()).observe(element)
 
 /// If the list is shown already and has changed, what is on the screen stays where it is.
 export function show(shown) {
-  if (list === shown) return relayout()
+  if (list === shown) {
+    relayout()
+    // Without those that are gone.
+    const left = selected()
+    if (left.length < selection.size) select(new Set(left))
+    return
+  }
   list = shown
   focusedIndex = 0
   anchor = null
@@ -218,23 +227,22 @@ export function prepare(next) {
   json("/v1/cachingManagers/default/window", { method: "PUT", body }).catch(() => {})
 }
 
-export function select(selected = new Set()) {
-  selection = selected
+export function select(next = new Set()) {
+  selection = next
   element.classList.toggle("selecting", selection.size > 0)
   markAll()
   page.emit("selection")
 }
 
 function toggle(index, isRange) {
-  const selected = new Set(selection)
-  if (isRange && assets()[anchor]) {
-    for (const identifier of identifiers().slice(Math.min(anchor, index), Math.max(anchor, index) + 1)) selected.add(identifier)
+  const next = new Set(selection), start = indexOf(anchor)
+  if (isRange && start >= 0) {
+    for (const identifier of identifiers().slice(Math.min(start, index), Math.max(start, index) + 1)) next.add(identifier)
   } else {
-    const { localIdentifier } = assets()[index]
-    if (!selected.delete(localIdentifier)) selected.add(localIdentifier)
-    anchor = index
+    anchor = assets()[index].localIdentifier
+    if (!next.delete(anchor)) next.add(anchor)
   }
-  select(selected)
+  select(next)
 }
 
 /// Not while another list is being loaded.
