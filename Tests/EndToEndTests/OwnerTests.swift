@@ -144,8 +144,8 @@ struct OwnerTests {
   func endedTokens() throws {
     let (daemon, inside, _) = try CredentialTests.daemon()
     let administrator = [TestDaemon.bearer(try daemon.makeToken("read,admin"))]
-    let lists = [
-      (path: "/v1/cachingManagers", key: "cachingManagers", member: "id"),
+    let lists: [(path: String, key: String, member: String)] = [
+      ("/v1/cachingManagers", "cachingManagers", "id"),
       ("/v1/fetchResults", "fetchResults", "id"), ("/v1/transientCollections", "collections", "localIdentifier"),
     ]
     func kept() throws -> [Set<String>] {
