@@ -117,6 +117,34 @@ struct MissingAssetTests {
     try watched.expectNothingLeft()
   }
 
+  @Test("another picture with the same ends and name is another one, without compression also one of another time")
+  func alike() throws {
+    /// White, but for the middle.
+    func bitmap(_ middle: UInt8) -> [UInt8] {
+      let pixels = (0..<80 * 80 * 3).map { (9000..<10_000).contains($0) ? middle : 255 }
+      return BMPFile(width: 80, height: 80, bitsPerPixel: 24, pixels: pixels).bytes
+    }
+    func put(_ bytes: [UInt8], _ path: String, in library: TemporaryLibrary, seconds: Int) throws {
+      try library.put(bytes, path)
+      var times = [timespec(tv_sec: seconds, tv_nsec: 5), timespec(tv_sec: seconds, tv_nsec: 5)]
+      #expect(utimensat(AT_FDCWD, library.root + "/" + path, &times, 0) == 0)
+    }
+    let watched = try Self.library { try put(bitmap(0), "scan.bmp", in: $0, seconds: 1_700_000_000) }
+    try watched.catalogue.change { db, token in
+      try db.execute(sql: "UPDATE asset SET isFavorite = 1, revision = ?", arguments: [token])
+    }
+    let before = try #require(try watched.identifiers()["scan.bmp"])
+    #expect(unlink(watched.at("scan.bmp")) == 0)
+    watched.settle()
+    try put(bitmap(9), "other/scan.bmp", in: watched.library, seconds: 1_700_000_007)
+    watched.settle()
+    #expect(try watched.identifiers()["other/scan.bmp"] != before)
+    try put(bitmap(0), "third/scan.bmp", in: watched.library, seconds: 1_700_000_000)
+    watched.settle()
+    #expect(try watched.identifiers()["third/scan.bmp"] == before)
+    try watched.expectNothingLeft()
+  }
+
   @Test("the video of a live photo joins it again")
   func livePhoto() throws {
     let exif = EXIFBlock {
@@ -151,7 +179,7 @@ struct MissingAssetTests {
     let watched = try Self.library { try $0.put(smallPNG, "plain.png") }
     let before = try watched.identifiers()
     try Self.remove(watched, "f/a.jpg", "plain.png", isFull: false)
-    try watched.catalogue.forgetMissingAssets(removedBefore: .max)
+    try watched.catalogue.forgetMissingAssets(removedBefore: .max, now: .max)
     try watched.put(Self.content, "f/a.jpg")
     try watched.put(smallPNG, "plain.png")
     watched.settle()

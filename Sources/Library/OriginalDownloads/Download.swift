@@ -221,6 +221,7 @@ final class Download: ObjectReceiver {
     let digest = hash.withLock { $0.finalize() }
     if let sha256 {
       let isRight = digest == sha256
+      if isRight, (try? hasFingerprint()) == false { state.withLock { $0.isUnmatched = true } }
       return ended(self, isRight ? .success(()) : .failure(.store(.malformed(.wrongChecksum))))
     }
     let isTagRight = !checksTag || tag == nil || tag == "\"\(digest.hexadecimal)\""

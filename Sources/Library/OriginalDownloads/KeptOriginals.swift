@@ -41,6 +41,7 @@ package final class KeptOriginals: ChangeObserver {
   private struct Original: Hashable {
     let key: ObjectKey
     let identity: FileIdentity
+    let fingerprint: FileFingerprint?
   }
 
   private struct State {
@@ -88,6 +89,7 @@ package final class KeptOriginals: ChangeObserver {
     (self.downloads, self.limits, self.clock, self.readList) = (downloads, limits, clock, readList)
     self.logger = logger
     limitBytes = diskBytes / 100 * Int64(limits.percentOfDisk)
+    downloads.onLoss { [weak self] in self?.libraryDidChange() }
   }
 
   package var counts: Counts {
@@ -124,7 +126,7 @@ package final class KeptOriginals: ChangeObserver {
       return update(after: Self.retryDelay)
     }
     let originals = list.originals.compactMap { file in
-      ObjectKey(file.path).map { Original(key: $0, identity: file.identity) }
+      ObjectKey(file.path).map { Original(key: $0, identity: file.identity, fingerprint: file.fingerprint) }
     }
     let kept = Set(originals)
     let (added, removed, left, leftOutBefore) = state.withLock { state in
@@ -163,7 +165,8 @@ package final class KeptOriginals: ChangeObserver {
   private func startNext() {
     while let original = nextMissing() {
       let waiter = Waiter { [weak self] waiter, result in self?.ended(original, result, waiter) }
-      let ticket = downloads.join(original.key, original.identity, priority: .kept, waiter)
+      let ticket = downloads.join(
+        original.key, original.identity, fingerprint: original.fingerprint, priority: .kept, waiter)
       // The waiter is called later, on another queue, and may have ended before this.
       let isUnwanted = state.withLock { state in
         state.starting.remove(original)

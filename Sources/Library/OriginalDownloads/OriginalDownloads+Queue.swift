@@ -75,13 +75,13 @@ extension OriginalDownloads {
     guard let (name, job) = first else { return nil }
     let mayRun = hasPermit(for: job, state)
     guard mayRun, let removed = state.index.reserve(job.identity.size) else {
+      if mayRun, !state.index.mayHaveRoom(for: job.identity.size) { return .hasNoSpace(name, number: job.number) }
       if job.priority == .request, let other = state.jobs.first(where: { $0.value.waiters.isEmpty }) {
         Self.end(other.key, &state)
         state.ended.abandoned += 1
         return .displaces(other.value.download)
       }
-      guard mayRun else { return nil }
-      return state.index.mayHaveRoom(for: job.identity.size) ? nil : .hasNoSpace(name, number: job.number)
+      return nil
     }
     state.jobs[name]?.hasRoom = true
     return .starts(name, job, removed: removed)

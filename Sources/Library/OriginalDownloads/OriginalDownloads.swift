@@ -95,6 +95,8 @@ package final class OriginalDownloads: Sendable {
     /// Downloads for windows that take no bytes for now.
     var paused: Set<OriginalName> = []
     var isResumeScheduled = false
+    /// Called after an original was found removed or damaged.
+    var lost: (@Sendable () -> Void)?
 
     /// Returns false if the original was noted before, or too many are.
     mutating func noteUnmatched(_ name: OriginalName) -> Bool {
@@ -157,6 +159,9 @@ package final class OriginalDownloads: Sendable {
     }
   }
 
+  /// Sets what is called, on any thread, after an original was found removed or damaged.
+  func onLoss(_ lost: @escaping @Sendable () -> Void) { state.withLock { $0.lost = lost } }
+
   // MARK: Local originals
 
   /// Whether an original is local, according to the index in memory.
@@ -180,8 +185,12 @@ package final class OriginalDownloads: Sendable {
     let file = folder.open(name, size: identity.size)
     if let file, !isDamaged(file, name, fingerprint) { return file }
     // Removed or damaged by someone else.
-    state.withLock { $0.index.remove(name) }
+    let lost = state.withLock { state in
+      state.index.remove(name)
+      return state.lost
+    }
     if file != nil { folder.remove(name) }
+    lost?()
     return nil
   }
 

@@ -292,8 +292,14 @@ struct RemoteMerge {
     try listAgain(for: unseen)
     if stop.isRaised { return }
     let rows = removable(acceptsAll)
+    let all = Dictionary(rows.map { ($0.id, $0) }) { first, _ in first }
     for start in stride(from: 0, to: rows.count, by: RemoteScanner.pageSize) {
-      try remove(Array(rows[start..<min(start + RemoteScanner.pageSize, rows.count)]))
+      let page = Array(rows[start..<min(start + RemoteScanner.pageSize, rows.count)])
+      // An asset's objects are removed together. Those of later pages are gone when their turn comes.
+      let companions = try scanner.source { () throws(AssetSourceError) in
+        try catalogue.secondaryFiles(ofMissing: page.map(\.id))
+      }
+      try remove(page + companions.compactMap { all[$0.id] })
     }
   }
 

@@ -117,7 +117,7 @@ package struct RenderPlanner: Sendable {
   /// or another aspect ratio.
   package func hasPixels(_ header: ImageHeader, _ wanted: SizedRequest) -> Bool {
     guard header.raw != nil else { return true }
-    return finishedSize(header, wanted) == wanted.sizes.output
+    return finishedSize(header, wanted) == wanted.outputSize
   }
 
   /// The plan of a final frame from the sensor data of a RAW file; `nil` unless it ``needsDevelopment(_:_:)``. If this
@@ -139,7 +139,7 @@ package struct RenderPlanner: Sendable {
   /// for other files.
   package func previewsLackPixels(_ header: ImageHeader, _ wanted: SizedRequest) -> Bool {
     guard header.raw != nil else { return false }
-    let (found, asked) = (finishedSize(header, wanted), wanted.sizes.output)
+    let (found, asked) = (finishedSize(header, wanted), wanted.outputSize)
     return found.width * 50 < asked.width * 49 || found.height * 50 < asked.height * 49
   }
 

@@ -91,6 +91,7 @@ package struct CatalogueRestore {
       sql: """
         UPDATE trash SET state = iif(state = 'restoring', 'trashed', state),
           deletedDate = max(deletedDate, CAST(strftime('%s', 'now') AS INTEGER) * 1000)
+        WHERE state <> 'missing'
         """)
     // So may a change with a staged upload: its file is now in the library, and must not be moved back. The deadline of
     // staged uploads begins again.

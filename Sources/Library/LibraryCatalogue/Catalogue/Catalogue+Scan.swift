@@ -85,6 +85,7 @@ extension Catalogue {
   }
 
   /// Which of these paths have a row, and which of them a file had that is in the trash, or on its way there or back.
+  /// Files that another program removed are not in the trash.
   package func pathsInUse(
     among paths: [[UInt8]]
   ) throws(AssetSourceError) -> (known: Set<[UInt8]>, trashed: Set<[UInt8]>) {
@@ -96,7 +97,9 @@ extension Catalogue {
       let row = try db.cachedStatement(sql: "SELECT 1 FROM file WHERE path = ?")
       for path in wanted where try Int.fetchOne(row, arguments: [Data(path)]) != nil { known.insert(path) }
       // The trash is small, and the paths of companions and sidecars have no index.
-      let files = try Row.fetchCursor(db.cachedStatement(sql: "SELECT path FROM trashFile"))
+      let files = try Row.fetchCursor(
+        db.cachedStatement(
+          sql: "SELECT path FROM trashFile CROSS JOIN trash ON trash.id = trash WHERE state <> 'missing'"))
       while let file = try files.next() {
         let path = try TrashRecord.bytes(file, at: 0)
         if wanted.contains(path) { trashed.insert(path) }
@@ -214,13 +217,14 @@ extension Catalogue {
     guard !files.isEmpty else { return }
     try change { db, token in
       var writer = try AssetWriter(db, token: token)
+      writer.isScan = true
       for file in files { try writer.store(file) }
       try writer.finish()
     }
   }
 
   /// Removes the rows of missing files. An asset is deleted with the last of its files; if users had changed it, it comes
-  /// back with its file: see `MissingAssets`.
+  /// back with its file: see `MissingAssets`, for which the rows of all missing files of an asset belong together.
   ///
   /// - Parameters:
   ///   - secondaryFiles: the files of `secondaryFiles(ofMissing:)`, freshly probed. The first one of each asset becomes
@@ -232,7 +236,7 @@ extension Catalogue {
     guard !ids.isEmpty else { return }
     try change { db, token in
       var writer = try AssetWriter(db, token: token)
-      try MissingAssets.remember(withoutFiles: ids, now: writer.now, db)
+      try MissingAssets.remember(losing: ids, now: writer.now, db)
       for id in ids { try writer.remove(row: id) }
       for file in secondaryFiles { try writer.store(file) }
       for picture in pictures { try writer.joinAgain(picture) }

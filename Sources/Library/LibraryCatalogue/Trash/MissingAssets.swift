@@ -3,6 +3,7 @@
 
 import Foundation
 import GRDB
+import ImageCodec
 import PhotoModel
 
 enum MissingAssets {
@@ -13,11 +14,13 @@ enum MissingAssets {
   static let savingTime: Int64 = 10 * 60 * 1000
   /// More files with the same ends and size are copies of one file.
   private static let maximumCandidates = 8
+  /// The ends of pictures without compression say little of what is between them.
+  private static let uncompressedTypes = Set([SourceFormat.bmp, .tiff].map(\.uniformTypeIdentifier))
 
   /// Remembers the assets that lose all their files with these rows, unless no user has changed them.
   ///
   /// - Parameter now: milliseconds since 1970.
-  static func remember(withoutFiles rows: [Int64], now: Int64, _ db: Database) throws {
+  static func remember(losing rows: [Int64], now: Int64, _ db: Database) throws {
     let primary = try db.cachedStatement(
       sql: """
         SELECT file.asset, file.path, asset.localIdentifier FROM file JOIN asset ON asset.id = file.asset
@@ -32,7 +35,8 @@ enum MissingAssets {
       else { continue }
       // The intent of a deletion has saved it already.
       if try TrashRecord.find(LocalIdentifier(identifier), db) != nil { continue }
-      let file = TrashRecord.File(number: 0, path: [UInt8](path), trashPath: [])
+      let stored = [UInt8](path)
+      let file = TrashRecord.File(number: 0, path: VacantPath.former(stored) ?? stored, trashPath: [])
       _ = try TrashRecord.insert(
         LocalIdentifier(identifier), asset: asset, rows: [row], files: [file], state: .missing, now: now, db)
     }
@@ -45,13 +49,16 @@ enum MissingAssets {
 
   /// The record of a missing asset that this new file brings back, with the file's path: the same content under the same
   /// name or with the same time, or another content at the same path soon after.
+  ///
+  /// - Parameter isScan: another program has chosen the path.
   fileprivate static func record(
-    for media: ProbedMedia, _ file: ProbedFile, now: Int64, _ db: Database
+    for media: ProbedMedia, _ file: ProbedFile, isScan: Bool, now: Int64, _ db: Database
   ) throws -> TrashRecord? {
     let exists = try Bool.fetchOne(
       db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM trash WHERE state = 'missing')"))
     guard exists == true else { return nil }
-    if let fingerprint = media.fingerprint, let copy = try record(like: fingerprint, file, db) { return copy }
+    if let copy = try record(like: media, file, db) { return copy }
+    guard isScan else { return nil }
     let saved = try Int64.fetchOne(
       db.cachedStatement(
         sql: """
@@ -64,8 +71,10 @@ enum MissingAssets {
 
   /// The record of an asset whose file has this content.
   private static func record(
-    like fingerprint: FileFingerprint, _ file: ProbedFile, _ db: Database
+    like media: ProbedMedia, _ file: ProbedFile, _ db: Database
   ) throws -> TrashRecord? {
+    guard let fingerprint = media.fingerprint else { return nil }
+    let saysLittle = uncompressedTypes.contains(media.uniformTypeIdentifier)
     let records = try Int64.fetchAll(
       db.cachedStatement(
         sql: """
@@ -75,10 +84,12 @@ enum MissingAssets {
           """), arguments: [fingerprint.data])
     for id in records {
       guard let record = try TrashRecord.find(id, db), let former = record.files.first,
-        let original = try record.original(of: former, db), original.identity.size == file.identity.size
+        let original = try record.original(of: former, db), original.identity.size == file.identity.size,
+        try record.isAlike(media, db)
       else { continue }
       let isNamed = OriginalFile.displayName(former.path) == OriginalFile.displayName(file.path)
-      guard isNamed || original.identity.modified == file.identity.modified else { continue }
+      let isOfTime = original.identity.isOfSameTime(as: file.identity)
+      guard saysLittle ? isNamed && isOfTime : isNamed || isOfTime else { continue }
       try record.updatePaths(TrashRecord.File(number: former.number, path: file.path, trashPath: []), db)
       return try TrashRecord.find(id, db)
     }
@@ -86,22 +97,44 @@ enum MissingAssets {
   }
 }
 
+extension TrashRecord {
+  /// Whether the primary file had the same properties: those that `Catalogue.knownFiles(like:)` compares.
+  fileprivate func isAlike(_ media: ProbedMedia, _ db: Database) throws -> Bool {
+    let file = try values(0, of: "file", db)
+    let asset = try values(Self.assetRow, of: "asset", db)
+    func side(_ unadjusted: String, _ shown: String) -> DatabaseValue? {
+      asset[unadjusted].flatMap { $0.isNull ? nil : $0 } ?? asset[shown]
+    }
+    return file["type"] == media.uniformTypeIdentifier.databaseValue
+      && file["embeddedDate"] == media.embeddedDate?.databaseValue ?? .null
+      && side("unadjustedWidth", "pixelWidth") == media.pixelSize.width.databaseValue
+      && side("unadjustedHeight", "pixelHeight") == media.pixelSize.height.databaseValue
+      && asset["orientation"] == media.orientation.rawValue.databaseValue
+      && asset["cameraMake"] == media.cameraMake?.databaseValue ?? .null
+      && asset["cameraModel"] == media.cameraModel?.databaseValue ?? .null
+  }
+}
+
 extension AssetWriter {
   /// The missing asset that a new file brings back. Callers with limited visibility don't learn of any.
   func missingAsset(for media: ProbedMedia, _ file: ProbedFile) throws -> TrashRecord? {
     guard joinable == .of(.whole), partner == nil else { return nil }
-    return try MissingAssets.record(for: media, file, now: now, db)
+    return try MissingAssets.record(for: media, file, isScan: isScan, now: now, db)
   }
 }
 
 extension Catalogue {
-  /// Forgets the missing assets that were removed before a point in time.
+  /// Forgets the missing assets that were removed before a point in time, and not within the time in which another
+  /// program may be saving them.
   ///
-  /// - Parameter milliseconds: since 1970.
-  package func forgetMissingAssets(removedBefore milliseconds: Int64) throws(AssetSourceError) {
+  /// - Parameters:
+  ///   - milliseconds: since 1970.
+  ///   - now: likewise.
+  package func forgetMissingAssets(removedBefore milliseconds: Int64, now: Int64) throws(AssetSourceError) {
     try writeTrash { db in
       try db.execute(
-        sql: "DELETE FROM trash WHERE state = 'missing' AND deletedDate < ?", arguments: [milliseconds])
+        sql: "DELETE FROM trash WHERE state = 'missing' AND deletedDate < ?",
+        arguments: [min(milliseconds, now - MissingAssets.savingTime)])
     }
   }
 }

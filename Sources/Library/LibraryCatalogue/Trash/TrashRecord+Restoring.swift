@@ -116,7 +116,8 @@ extension TrashRecord {
       fingerprint: fingerprint.flatMap { $0.withUnsafeBytes { FileFingerprint($0) } })
   }
 
-  private func values(_ number: Int, of table: String, _ db: Database) throws -> [String: DatabaseValue] {
+  /// The saved values of a row, by column; only columns that the table has.
+  func values(_ number: Int, of table: String, _ db: Database) throws -> [String: DatabaseValue] {
     let known = Set(try Self.columns(of: table, db))
     let rows = try Row.fetchAll(
       db.cachedStatement(sql: "SELECT name, value FROM trashValue WHERE trash = ? AND file = ?"),

@@ -49,7 +49,7 @@ extension LibraryFiles {
     }
     let limit = now.milliseconds - trashLifetime
     try inCatalogue { catalogue throws(AssetSourceError) in
-      try catalogue.forgetMissingAssets(removedBefore: limit)
+      try catalogue.forgetMissingAssets(removedBefore: limit, now: now.milliseconds)
     }
     var (count, kept) = (0, 0)
     var last: Int64 = 0

@@ -81,8 +81,12 @@ extension LibraryMerge {
     }
     if let refusal = try limitRefusal() { return refusal }
     var removed = 0
+    let all = Set(missing)
     for start in stride(from: 0, to: missing.count, by: LibraryScanner.pageSize) {
-      removed += try remove(page(from: start), &outcome)
+      let rows = page(from: start)
+      // An asset's files are removed together. Those of later pages are gone when their turn comes.
+      let companions = try catalogue.secondaryFiles(ofMissing: rows).map(\.id).filter(all.contains)
+      removed += try remove(rows + companions, &outcome)
     }
     batch.progress.removed = removed
     return nil

@@ -33,6 +33,8 @@ struct AssetWriter {
   var joinable = JoinableAssets.of(.whole)
   /// The asset that a new file is known to belong to.
   var partner: Int64?
+  /// Another program wrote the files, at paths of its own choice. An upload gets a free path.
+  var isScan = false
   /// The content versions that restored assets had when they were deleted.
   var restored: [Int64: String] = [:]
   /// The assets that lost a file and have others.
