@@ -67,8 +67,8 @@ struct GalleryTests {
     live memoryInUse moments nameOfTheAlbum nameOfTheFolder newAlbum newFolder next noiseReduction people photographs
     places playTheLivePhoto predicate previous removeFromThisAlbum rename residentMemory revertToOriginal saturation
     save search selection service shadows sharpness show showEverything signIn signOut skipToThePhotographs smartAlbums
-    straighten suggestions tint token turn undo untilTheDegradedFrame untilTheFinalFrame vibrance viewer vignette
-    waitingRenders warmth window years
+    straighten suggestions tint token tryAgain turn undo untilTheDegradedFrame untilTheFinalFrame vibrance viewer
+    vignette waitingRenders warmth window years
     """
 
   @Test("every text of the page that a script asks for is known, and every known one is used")

@@ -30,13 +30,14 @@ start()
 
 async function start() {
   $("signOut").hidden = !localStorage.signedIn
-  const { scopes } = await json("/v1/authorization").catch(() => ({ scopes: [] }))
+  const answer = await json("/v1/authorization").catch((error) => error), { scopes = [], message } = answer
+  if (message && answer.status !== 401) return timeline.say(message, primary("tryAgain", start))
   const [canRead, canWrite, canAdd] = ["read", "write", "add"].map((scope) => scopes.includes(scope))
   Object.assign(rights, { canRead, canWrite, canAdd: canAdd || canWrite })
   $("add").hidden = !rights.canAdd
   document.body.classList.toggle("addOnly", !rights.canRead)
   if (scopes.length === 0) return needSession()
-  if (rights.canAdd) uploads.resume()
+  if (rights.canAdd) uploads.resume(true)
   if (!rights.canRead) {
     $("title").textContent = document.title = text("addPhotographs")
     return timeline.say(text("localOnly"), addButton())
@@ -69,7 +70,7 @@ async function showList(wanted) {
   showWords(search)
   $("count").textContent = ""
   timeline.say(text("loading"))
-  // The former pictures stay for a moment, so that nothing flickers.
+  // The former pictures stay for a moment against flicker.
   const clear = () => { if (timeline.list?.isClosed) timeline.show(null) }
   setTimeout(clear, 300)
   try {
@@ -101,6 +102,7 @@ async function showList(wanted) {
       $("connection").textContent = ""
       timeline.retry()
       viewer.retry()
+      if (rights.canAdd) uploads.resume()
     })
     await list.load()
   } catch (error) {
@@ -131,5 +133,6 @@ on($("skip"), "click", () => timeline.element.focus())
 on($("signOut"), "click", async () => {
   await request("/v1/session", { method: "DELETE" }).catch(() => {})
   delete localStorage.signedIn
+  await uploads.forget()
   location.reload()
 })

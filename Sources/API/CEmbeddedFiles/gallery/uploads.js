@@ -1,8 +1,8 @@
-// Staged uploads in pieces. The browser's database keeps the files of unfinished ones, or only their names.
+// Staged uploads in pieces. The browser's database keeps unfinished files, or their names.
 
-import { change, json, post, query, request } from "./api.js"
+import { change, client, json, post, query, request, rights } from "./api.js"
 import { report, say } from "./dialogs.js"
-import { $, make } from "./dom.js"
+import { $, make, on } from "./dom.js"
 import { shownAlbum } from "./sidebar.js"
 import { text } from "./strings.js"
 
@@ -11,6 +11,8 @@ const STORE = "photod-uploads"
 const RETRIES = 5
 /// The largest file that is stored, in bytes.
 const KEPT = 256 << 20
+/// Milliseconds until a silent tab counts as closed. Hidden ones have a timer once a minute.
+const GONE = 120000
 
 const section = $("uploads")
 let queue = []
@@ -18,7 +20,12 @@ let isRunning = false
 
 const nameOf = (file) => `${file.name}/${file.size}/${file.lastModified}`
 
-/// Works with unfinished uploads: {name, upload, album, file}. After an error, the user has to choose the files again.
+/// Keeps this tab's uploads from others.
+const renew = () => { localStorage[client] = Date.now() }
+setInterval(() => queue.length > 0 && renew(), 10000)
+on(window, "pagehide", () => { delete localStorage[client] })
+
+/// Works with unfinished uploads: {name, upload, album, owner, file}. After an error, files are chosen again.
 async function stored(work) {
   const result = (request) => new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result)
@@ -32,17 +39,32 @@ async function stored(work) {
   } catch {}
 }
 
-const record = (file, upload) => ({ name: nameOf(file), upload, album: file.album, ...(file.size <= KEPT && { file }) })
+const record = (file, upload) => ({ name: nameOf(file), upload, album: file.album, owner: client, ...(file.size <= KEPT && { file }) })
 
-export async function resume() {
-  const unfinished = await stored((uploads) => uploads.getAll()) ?? []
-  const count = unfinished.filter(({ file }) => !file).length
-  if (count > 0) say(text("resumable", { count }))
-  for (const { file, album } of unfinished) if (file) add([file], album)
+/// Goes on with what no other tab has.
+export async function resume(isFirst) {
+  let mine = []
+  renew()
+  await stored((uploads) => {
+    const all = uploads.getAll()
+    on(all, "success", () => {
+      mine = all.result.filter(({ owner }) => owner === client || !(Date.now() - localStorage[owner] < GONE))
+      for (const entry of mine) if (entry.owner !== client) uploads.put({ ...entry, owner: client })
+    })
+    return all
+  })
+  const count = mine.filter(({ file }) => !file).length
+  if (isFirst && count > 0) say(text("resumable", { count }))
+  for (const { file, album } of mine) if (file) add([file], album)
+  add([])
 }
 
-/// The album is chosen now: another one may be shown later.
+/// Another user may be the next.
+export const forget = () => stored((uploads) => uploads.clear())
+
+/// The album is chosen now: others may be shown later.
 export function add(files, album = shownAlbum()?.localIdentifier ?? null) {
+  renew()
   const known = new Set(queue.map(nameOf))
   const more = [...files].filter((file) => !known.has(nameOf(file)))
   queue.push(...more)
@@ -51,7 +73,7 @@ export function add(files, album = shownAlbum()?.localIdentifier ?? null) {
     file.album = album
     stored((uploads) => uploads.add(record(file)))
   }
-  if (!isRunning) run()
+  if (!isRunning && queue.length > 0) run()
 }
 
 async function run() {
@@ -65,8 +87,9 @@ async function run() {
       added += 1
     } catch (error) {
       report({ message: `${file.name}: ${error.message}`, status: error.status })
-      // Without a connection, the next visit goes on; without a session, the next sign-in.
-      if (error instanceof TypeError || error.status === 401) { queue = []; break }
+      // The next connection or sign-in goes on.
+      if (error.status === 401) queue = []
+      if (error.status === 401 || error instanceof TypeError) break
     }
     await stored((uploads) => uploads.delete(nameOf(file)))
     queue.shift()
@@ -104,12 +127,13 @@ async function send(file, progress) {
     } catch (error) {
       if ((error.status < 500 && error.status !== 409) || ++failures > RETRIES) throw error
       await new Promise((resolve) => setTimeout(resolve, 500 * 2 ** failures))
-      offset = await offsetOf(upload) ?? 0
+      offset = await offsetOf(upload).catch(() => offset) ?? 0
     }
     progress(offset)
   }
   const { localIdentifier } = await post("/v1/assets", { upload })
-  if (file.album) await change({ type: "addAssets", collection: file.album, assets: [localIdentifier] })
+  // Added, also if the album refuses it.
+  if (file.album && rights.canWrite) await change({ type: "addAssets", collection: file.album, assets: [localIdentifier] }).catch(report)
 }
 
 /// Null if the daemon no longer knows the upload.
