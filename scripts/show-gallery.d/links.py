@@ -73,7 +73,8 @@ def in_viewer(tab, step):
 def lists(tab, daemon, step):
     """Each list has an address; a pasted one opens it, and Back returns to the one before, at its scroll."""
     tab.do(f"{SCROLL} = 300")
-    tab.until(f"{SCROLL} == 300", "a scroll")
+    # The history knows it some frames later.
+    tab.until(f"{SCROLL} == 300 && history.state?.top == 300", "a scroll")
     smart = "[...document.querySelectorAll('#sidebar .collection')].find(r => r.querySelector('.name').textContent == '%s')"
     tab.until(smart % "Favorites", "the sidebar")
     tab.do(f"{smart % 'Favorites'}.querySelector('.open').click()")
@@ -91,6 +92,19 @@ def lists(tab, daemon, step):
     demand(tab.run("document.querySelector('#search input').value") == "", "the search field keeps words of another view")
     tab.do("history.back()")
     tab.until(f"{TITLE} == 'Library' && {COUNT} > 10 && {SCROLL} == 300", "Back to the library, at its scroll")
+    # Forward twice, before the list has come.
+    tab.do("window.original = fetch, window.fetch = async (...request) => { "
+           "if (request[0] == '/v1/fetchResults') await new Promise(resolve => window.release = resolve); return original(...request) }")
+    tab.do("history.forward()")
+    tab.until("window.release", "the request of a list")
+    tab.do("history.forward()")
+    tab.until(f"{LINKED % 'asset'}", "the address of a picture of the list")
+    demand(not tab.run(OPEN), "a picture is shown in the list before")
+    tab.do("window.fetch = original, release()")
+    tab.until(f"{OPEN} && {COUNT} == '1' && {SHOWN} == {LINKED % 'asset'}", "a picture of the list")
+    for _ in range(2):
+        tab.do("history.back()")
+    tab.until(f"{TITLE} == 'Library' && {COUNT} > 10 && !{OPEN}", "Back to the library again")
     for fragment, count in [(f"#collection={collection}", "1"), ("#search=isFavorite+%3D%3D+YES", "1")]:
         tab.open("about:blank")
         tab.open(f"{daemon.url}/{fragment}")
@@ -119,8 +133,21 @@ def missing(tab, daemon, step):
     tab.open("about:blank")
     tab.open(daemon.url + "/")
     tab.until("document.querySelectorAll('.collection').length > 3", "a sidebar without moments")
-    tab.browser.call("Network.setBlockedURLs", urls=[])
     step("the sidebar shows albums when moments can't be listed")
+    tab.browser.call("Network.setBlockedURLs", urls=["*predicate=isRAW*"])
+    tab.open("about:blank")
+    tab.open(daemon.url + "/")
+    tab.until(f"{READY} > 5 && {MESSAGES}", "pictures whose kinds can't be listed")
+    demand(tab.run("document.querySelector('.empty').hidden"), "a failure takes the place of pictures")
+    tab.browser.call("Network.setBlockedURLs", urls=["*/v1/authorization"])
+    tab.open("about:blank")
+    tab.open(daemon.url + "/")
+    tab.until("document.querySelector('.empty button')?.textContent == 'Try again'", "a failure of the authorization")
+    demand(not tab.run("document.querySelector('#signIn').open"), "a failure asks for a token")
+    tab.browser.call("Network.setBlockedURLs", urls=[])
+    tab.do("document.querySelector('.empty button').click()")
+    tab.until(f"{READY} > 5", "the library after another try")
+    step("failures of the authorization and of kinds are named, and the page goes on")
 
 
 def tiles(tab, step):

@@ -1,4 +1,5 @@
 # show.py PHOTOD DEMO WORK AXE SCREENSHOTS : see scripts/show-gallery. AXE and SCREENSHOTS may be empty.
+import contextlib
 import os
 import re
 import subprocess
@@ -380,6 +381,21 @@ def kinds(tab):
     tab.until(f"{COUNT} > 10", "the end of a search")
 
 
+@contextlib.contextmanager
+def second_page(tab, url):
+    """The tab is another page of the same browser meanwhile, which shares its storage."""
+    browser, first = tab.browser, tab.browser._session
+    browser._session = None
+    target = browser.call("Target.createTarget", url="about:blank")["targetId"]
+    browser._session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+    browser.call("Page.enable")
+    browser.open(url)
+    yield
+    browser._session = None
+    browser.call("Target.closeTarget", targetId=target)
+    browser._session = first
+
+
 def elsewhere(tab, other, daemon):
     count = daemon.count
     write_picture(f"{daemon.library}/new.jpg", 99, 600, 450)
@@ -402,6 +418,18 @@ def elsewhere(tab, other, daemon):
     tab.choose_files(f"{work}/resumed.jpg")
     tab.until("performance.getEntriesByType('resource').filter(e => e.name.includes('/v1/uploads/')).length > 0",
               "an upload's beginning")
+    # Another page of this browser leaves it to the first one.
+    write_picture(f"{work}/second.jpg", 105, 600, 450)
+    with second_page(tab, daemon.url + "/"):
+        tab.until(f"{READY} > 8", "pictures of the second page")
+        tab.choose_files(f"{work}/second.jpg")
+        tab.until("/ added/.test(document.querySelector('#uploads').textContent)", "an upload of the second page")
+        added = tab.run("document.querySelector('#uploads').textContent")
+        if added != "1 photograph added.":
+            raise SystemExit(f"the second page: {added}")
+    count += 1
+    other.until(f"{COUNT} == '{count + 3}'", "its photograph")
+    step("an upload stays with its page")
     tab.browser.call("Network.setBlockedURLs", urls=[])
     tab.open(daemon.url + "/")
     other.until(f"{COUNT} == '{count + 4}'", "a resumed upload")
@@ -507,6 +535,37 @@ def selection(tab):
     step("Tab reaches everything in order; keys select, open and close", " ".join(wanted))
 
 
+def burst_deletion(tab, daemon):
+    """After the deletion of a burst's other picture, the viewer shows the one of the list."""
+    open_cell(tab, cell("burst"))
+    tab.until("document.querySelectorAll('.strip button').length == 5", "the strip of a burst")
+    first = tab.run(links.SHOWN)
+    tab.do("document.querySelector('.strip [aria-pressed=false]').click()")
+    tab.until(f"{links.SHOWN} != '{first}'", "another picture of a burst")
+    tab.do("document.querySelector('.viewerBar [aria-label=Delete]').click()")
+    tab.until(f"{links.SHOWN} == '{first}' && document.querySelectorAll('.strip button').length == 4", "its deletion")
+    tab.do("document.querySelector('#messages button').click()")
+    close_viewer(tab)
+    open_cell(tab, cell("burst"))
+    tab.until("document.querySelectorAll('.strip button').length == 5", "the strip after Undo")
+    close_viewer(tab)
+    step("a deleted picture of a burst leaves the viewer")
+
+
+def parts(tab):
+    """A selection of any size is sent in parts, and the first makes the album."""
+    sizes = tab.run("import('/gallery/api.js').then(async ({inParts}) => { const sizes = [];"
+                    " await inParts(Array(2500).fill(0), async part => sizes.push(part.length)); return sizes })")
+    if sizes != [1000, 1000, 500]:
+        raise SystemExit(f"parts of {sizes}")
+    tab.do("document.querySelectorAll('.cell .check')[0].click(), document.querySelectorAll('.cell .check')[1].click()")
+    press(tab, "Add to an album")
+    tab.until("document.querySelector('#question').open", "a question about an album")
+    tab.do("document.querySelector('#question input').value = 'Chosen', document.querySelector('#question .primary').click()")
+    tab.until(f"{row('Chosen')}?.querySelector('.number').textContent == '2' && {SELECTED} == 0", "an album of a selection")
+    step("a selection becomes an album; long ones are sent in parts")
+
+
 def selection_of_changing_list(tab, daemon):
     """A range begins at its picture, wherever that is now; pictures that are gone are not selected."""
     count = daemon.count
@@ -535,12 +594,15 @@ def press(tab, name):
 def hiding(tab, daemon):
     """A hidden picture is shown again in the album of hidden ones."""
     count = daemon.count
-    tab.do("document.querySelector('.cell .check').click()")
+    tab.do(f"{cell('burst')}.querySelector('.check').click()")
     press(tab, "Hide")
     until(lambda: daemon.count == count - 1, "hiding")
     tab.until(row("Hidden"), "the album of hidden pictures")
     tab.do(f"{row('Hidden')}.querySelector('.open').click()")
-    tab.until(f"{COUNT} == '1' && document.querySelectorAll('.cell').length == 1", "a hidden picture")
+    tab.until(f"{COUNT} == '1' && {cell('burst')}", "a hidden picture and its badge")
+    open_cell(tab, cell("burst"))
+    tab.until("document.querySelectorAll('.strip button').length == 5", "the strip of a hidden picture")
+    close_viewer(tab)
     tab.do("document.querySelector('.cell .check').click()")
     press(tab, "Show")
     until(lambda: daemon.count == count, "showing it again")
@@ -631,6 +693,8 @@ def search(tab, favourite):
            "document.querySelector('#search').requestSubmit()")
     tab.until(f"{COUNT} == '1' && document.querySelector('.cell').asset.localIdentifier == '{favourite}'", "a search")
     step("a predicate finds the favourite")
+    tab.do("document.querySelector('#search input').value = '\"I <3 NY IN\"', document.querySelector('#search').requestSubmit()")
+    tab.until("/Nothing matches/.test(document.querySelector('.empty').textContent)", "a search for words in quotes")
     tab.do("document.querySelector('#search input').value = '', document.querySelector('#search').requestSubmit()")
     tab.until(f"{COUNT} > 10", "the end of a search")
 
@@ -727,6 +791,10 @@ def sign_in(tab, token, is_ready):
     tab.do("document.querySelector('#signIn input').value = 'wrong', document.querySelector('#signIn form').requestSubmit()")
     tab.until("/not valid/.test(document.querySelector('#signIn p').textContent)", "the refusal of a token")
     accessibility.check(tab, "a refused token")
+    for _ in range(3):
+        tab.key("Escape")
+    if not tab.run("document.querySelector('#signIn').open"):
+        raise SystemExit("Escape closes the sign-in")
     tab.do(f"document.querySelector('#signIn input').value = '{token}', document.querySelector('#signIn form').requestSubmit()")
     tab.until(f"{is_ready} && !document.querySelector('#signIn').open", "signing in")
 
@@ -759,7 +827,7 @@ def callers(tab, daemon):
     tokens = {}
 
     def make_tokens():
-        tokens.update((scope, daemon.token(scope)) for scope in ["read,write", "read", "read,people", "add"])
+        tokens.update((scope, daemon.token(scope)) for scope in ["read,write", "read", "read,people", "add", "read,add"])
         tokens["limited"] = daemon.token("read", "--limit-to", "Norway")
 
     # A daemon that runs looks for commits of other processes once a second; at its start it knows all tokens.
@@ -780,6 +848,24 @@ def callers(tab, daemon):
     if not hidden("#add") or not hidden("[aria-label=Delete]") or not hidden("#sidebar h2 .small"):
         raise SystemExit("a reader sees controls of writers")
     step("a reader sees no controls that change anything")
+    sign_in(tab, tokens["read,add"], f"{READY} > 4 && {row('Norway')}")
+    tab.do(f"{row('Norway')}.querySelector('.open').click()")
+    tab.until(f"{COUNT} == '2'", "an album")
+    write_picture(f"{work}/added.jpg", 106, 600, 450)
+    tab.choose_files(f"{work}/added.jpg")
+    tab.until("document.querySelector('#uploads').textContent == '1 photograph added.'", "an upload beside an album")
+    # The next user does not go on with it.
+    tab.browser.call("Network.setBlockedURLs", urls=["*/v1/uploads/*"])
+    tab.choose_files(f"{work}/resumed.jpg")
+    tab.until("performance.getEntriesByType('resource').filter(e => /uploads[/].*/.test(e.name)).length > 2", "an upload's beginning")
+    tab.do("window.isLeft = true, document.querySelector('#signOut').click()")
+    tab.until("!window.isLeft && document.querySelector('#signIn')?.open", "signing out")
+    tab.browser.call("Network.setBlockedURLs", urls=[])
+    sign_in(tab, tokens["read,add"], f"{READY} > 4")
+    write_picture(f"{work}/next.jpg", 107, 600, 450)
+    tab.choose_files(f"{work}/next.jpg")
+    tab.until("document.querySelector('#uploads').textContent == '1 photograph added.'", "an upload of the next user")
+    step("uploads need no right to change an album, and end with the session that is signed out")
     sign_in(tab, tokens["limited"], f"{COUNT} == '2' && {READY} == 2")
     tab.until(f"{row('Norway')} && {row('Library')}.querySelector('.number').textContent == '2'", "the albums of a limited caller")
     step("a caller who is limited to an album sees its two pictures as the library")
@@ -826,6 +912,8 @@ def main():
     albums(one, two, daemon)
     selection(one)
     selection_of_changing_list(one, daemon)
+    burst_deletion(one, daemon)
+    parts(one)
     download(one)
     deletion(one, daemon)
     hiding(one, daemon)

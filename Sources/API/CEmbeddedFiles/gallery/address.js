@@ -1,4 +1,4 @@
-// The fragment of the page's address says what is shown, as #collection=…&search=…&asset=…, and so does the history.
+// The address's fragment says what is shown, as #collection=…&search=…&asset=…, and so does the history.
 
 import { query } from "./api.js"
 import { $, on, page } from "./dom.js"

@@ -2,7 +2,7 @@
 
 import { page } from "./dom.js"
 
-/// This tab's name, also after a reload, for its caching manager and its previews.
+/// This tab's name, also after a reload, for its manager, previews and uploads.
 export const client = sessionStorage.client ??= `gallery-${Math.random().toString(36).slice(2, 8)}`
 
 /// What the caller may do, from GET /v1/authorization.
@@ -27,6 +27,11 @@ export async function json(path, options) {
 
 export const post = (path, body) => json(path, { method: "POST", body })
 export const change = (...changes) => post("/v1/changes", { changes })
+
+/// With so many as a list of changes may have.
+export async function inParts(all, send) {
+  for (let first = 0; first < all.length;) await send(all.slice(first, first += 1000))
+}
 
 export const query = (parameters) =>
   new URLSearchParams(Object.entries(parameters).filter(([, value]) => value != null)).toString()

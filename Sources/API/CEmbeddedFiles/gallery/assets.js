@@ -1,13 +1,14 @@
-// The list that the page shows: a fetch result over assets, first loaded as columns.
+// The list of the page: a fetch result over assets, first loaded as columns.
 
 import { json, query } from "./api.js"
+import { report } from "./dialogs.js"
 import { FetchResult } from "./fetchresult.js"
 
 const FIELDS = "localIdentifier,contentVersion,mediaType,mediaSubtypes,duration,pixelWidth,pixelHeight,creationDate,"
   + "utcOffset,isFavorite,placeholder,isRAW,representsBurst,isAnimated"
 const PAGE = 10000
 
-/// An asset of a listing, with the properties of columns. A deleted one has only its identifier.
+/// With the properties of columns. A deleted asset has only its identifier.
 export const listed = (asset) => ({
   mediaSubtypes: [], creationDate: "1970-01-01T00:00:00Z", ...asset, aspectRatio: asset.pixelWidth / asset.pixelHeight || 1,
 })
@@ -24,11 +25,10 @@ export class AssetList extends FetchResult {
   async load() {
     await super.load()
     this.emit("loaded")
-    await this.#loadKinds()
-    this.emit("kinds")
+    await this.#loadKinds().then(() => this.emit("kinds"), report)
   }
 
-  /// Columns are quicker than the handle, which is read if the library has changed.
+  /// Columns are quicker than the handle, read if the library has changed.
   async readAll() {
     const { collection, ...rest } = this.body
     const items = []
@@ -53,7 +53,7 @@ export class AssetList extends FetchResult {
   /// Kinds without a column are requested after the first pictures.
   async #loadKinds() {
     for (const property of ["isRAW", "representsBurst", "isAnimated"]) {
-      const parameters = { predicate: `${property} == YES`, fields: "localIdentifier" }
+      const parameters = { predicate: `${property} == YES`, fields: "localIdentifier", includeHiddenAssets: this.body.includeHiddenAssets }
       for await (const { columns } of this.#pages("/v1/assets", parameters)) {
         const found = new Set(columns.localIdentifier)
         for (const asset of this.items) if (found.has(asset.localIdentifier)) asset[property] = true

@@ -22,7 +22,7 @@ export function signIn(signedIn) {
   if (!dialog.open) dialog.showModal()
 }
 
-/// Asks for a text, or with `value` null for consent. Resolves with the text, true, or null.
+/// Asks for a text, or with `value` null for consent. Resolves with it, true, or null.
 export function ask(title, value = "", choices = []) {
   const dialog = $("question")
   const input = value === null ? null : make("input", { value, required: true, ariaLabel: title })

@@ -5,7 +5,7 @@ import { text } from "./strings.js"
 export const $ = (id) => document.getElementById(id)
 export const all = (selector) => document.querySelectorAll(selector)
 
-/// make("div.cell", {title: "…", style: {top: "9px"}}, "text", child). A dragged image would be dropped as a new file.
+/// make("div.cell", {title: "…", style: {top: "9px"}}, "text", child). A dragged image would be dropped as a file.
 export function make(kind, { style, dataset, ...properties } = {}, ...children) {
   const [name, ...classes] = kind.split(".")
   const element = Object.assign(document.createElement(name), name === "img" && { draggable: false }, properties)

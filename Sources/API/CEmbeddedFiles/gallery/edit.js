@@ -1,17 +1,17 @@
-// Edits a picture. The daemon renders previews; saving stores the operations as adjustments.
+// Edits a picture. The daemon renders previews; saving stores adjustments.
 
 import { client, imageURL, json, request } from "./api.js"
 import { ask, report } from "./dialogs.js"
 import { button, clamp, make, on } from "./dom.js"
 import { text } from "./strings.js"
 
-/// Operations of sliders with their parameter, and the ends of their range.
+/// Operations with their parameter, and the ends of its range.
 const SLIDERS = [
   ["straighten", "degrees", -15, 15], ["exposure", "ev", -3, 3], ["brightness"], ["contrast"], ["highlights"],
   ["shadows"], ["saturation"], ["vibrance"], ["warmth"], ["tint"], ["sharpness", "amount", 0],
   ["noiseReduction", "amount", 0], ["blackAndWhite", "amount", 0], ["vignette"],
 ]
-/// The order of operations. The crop is drawn on the straightened and turned picture.
+/// Of operations. The crop is drawn on the straightened and turned picture.
 const ORDER = SLIDERS.map(([name]) => name).toSpliced(1, 0, "flip", "rotate", "crop")
 const WHOLE = [0, 0, 1, 1]
 const SMALLEST_CROP = 0.05
@@ -122,7 +122,7 @@ function turn() {
   set("rotate", quarterTurns && { quarterTurns })
 }
 
-/// Mirrors what is shown: the operation comes before the turns and the crop.
+/// The operation comes before the turns and the crop.
 function mirror() {
   const turns = state.get("rotate")?.quarterTurns, crop = state.get("crop")?.rect
   if (turns % 2) set("rotate", { quarterTurns: 4 - turns })
@@ -199,7 +199,7 @@ function save(list) {
     .then(() => { if (state === saved) endEdit() }, report)
 }
 
-/// Ends the editor, unless the user keeps edits that are not saved. Resolves with whether it has ended.
+/// Ends the editor, unless the user keeps edits. Resolves with whether it has ended.
 export async function leaveEdit() {
   if (hasEdits && !await ask(text("discardEdits"), null)) return false
   endEdit()

@@ -1,10 +1,10 @@
-// A fetch result that the page follows: a handle, its items, and a stream of deltas. Each is applied to the list that the
-// one before left: removals, insertions, changes, then moves.
+// A fetch result that the page follows: a handle, its items, and a stream of deltas, applied one after the other:
+// removals, insertions, changes, then moves.
 
 import { json, post, query, request } from "./api.js"
 import { Emitter, on } from "./dom.js"
 
-/// Items of a request, and how near those are that are read together.
+/// Items of a request, and how near missing ones share it.
 const RANGE = 1000
 const NEAR = 100
 const RETRY = 3000
@@ -17,7 +17,7 @@ export class FetchResult extends Emitter {
   #stream = null
   #work = Promise.resolve()
 
-  /// `body` is for POST /v1/fetchResults, `kind` is "assets" or "collections", `fields` are properties to read.
+  /// `body` is for POST /v1/fetchResults, `kind` is "assets" or "collections", `fields` are read.
   constructor(body, kind, fields) {
     super()
     Object.assign(this, { body, kind, fields })
@@ -56,7 +56,7 @@ export class FetchResult extends Emitter {
 
   #release() { request(`/v1/fetchResults/${this.handle.id}`, { method: "DELETE" }).catch(() => {}) }
 
-  /// Only a visible page has a stream: browsers allow six connections to a server.
+  /// Only a visible page has a stream: browsers allow six connections.
   #look = () => { if (document.hidden) this.#pause(); else this.#open() }
 
   #pause() {
@@ -75,7 +75,7 @@ export class FetchResult extends Emitter {
     on(source, "open", () => this.emit("online"))
     on(source, "error", () => {
       this.emit("offline")
-      // The browser reconnects, unless the stream was refused: its handle has ended.
+      // The browser reconnects, unless the stream was refused.
       if (source.readyState === EventSource.CLOSED) this.#restart()
     })
   }

@@ -16,7 +16,7 @@ const STRETCH = 1.2
 const shownRatio = (asset) => clamp(asset.aspectRatio, 0.45, 3.2)
 
 export class Layout {
-  /// `rows` are {first, top, height}; `first` is an index. With `hasOwnOrder`, the list has no months.
+  /// `rows` are {first, top, height}, by index. With `hasOwnOrder`, the list has no months.
   constructor(assets, width, rowHeight, hasOwnOrder = false) {
     const rows = [], months = []
     const lefts = new Float32Array(assets.length), widths = new Float32Array(assets.length)
@@ -28,7 +28,7 @@ export class Layout {
         x += widths[index] + GAP
       }
     }
-    /// Where the next short month begins in the row of the last one.
+    /// Where a short month may begin in the last row.
     let free = Infinity
     for (const { month, first, end } of monthsOf(assets, hasOwnOrder)) {
       let extent = -GAP

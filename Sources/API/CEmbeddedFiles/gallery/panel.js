@@ -1,4 +1,4 @@
-// The service panel: /metrics, where the caller may read them, the page's preheat window, and times of the viewer's frames.
+// The service panel: /metrics, if the caller may read them, the preheat window, and times of the viewer's frames.
 
 import { client, json, request } from "./api.js"
 import { $, make, on } from "./dom.js"
@@ -6,11 +6,11 @@ import { bytes, text } from "./strings.js"
 
 const panel = $("panel")
 let timer = 0
-/// The last times until frames of the viewer were there, in milliseconds.
+/// The last ones of the viewer's frames, in milliseconds.
 const times = { untilTheDegradedFrame: [], untilTheFinalFrame: [] }
 const note = (key, time) => { times[key] = [time, ...times[key]].slice(0, 200) }
 
-/// From the first frame on. No event tells of the final one: it is larger, or fills the screen.
+/// From the first frame on. The final one has no event: it is larger, or fills the screen.
 export function measure(image, began) {
   const { naturalWidth: first } = image, time = performance.now() - began
   const look = () => {

@@ -20,7 +20,7 @@ on(strip, "pointerdown", (event) => {
 on(strip, "pointermove", (event) => { if (strip.hasPointerCapture(event.pointerId)) jump(event) })
 on(strip, "lostpointercapture", () => strip.classList.remove("active"))
 
-/// How far list and thumb move. Reading sizes in each frame would cost a layout.
+/// How far list and thumb move. Reading sizes costs a layout.
 let scrollable = 1, track = 0, shown
 
 function drawYears() {

@@ -28,12 +28,12 @@ on(input, "input", () => {
 })
 on(form, "focusout", ({ relatedTarget }) => { if (!form.contains(relatedTarget)) showOptions([]) })
 on(form, "keydown", key)
-// The field keeps the focus: not all browsers give it to a button that is pressed.
+// The field keeps the focus: not all browsers give it to buttons.
 on(list, "pointerdown", (event) => event.preventDefault())
 
-/// What looks like a predicate is one; all else are words.
+/// What looks like a predicate outside quotes is one.
 export const sourceOf = (words) =>
-  /[=<>]|\b(BEGINSWITH|CONTAINS|ENDSWITH|LIKE|IN|BETWEEN)\b/.test(words) ? { predicate: words } : { search: words }
+  /[=<>]|\b(BEGINSWITH|CONTAINS|ENDSWITH|LIKE|IN|BETWEEN)\b/.test(words?.replace(/"[^"]*"/g, "")) ? { predicate: words } : { search: words }
 
 export function showWords(words = "") {
   input.value = words
@@ -73,7 +73,7 @@ async function completions(value) {
     .filter(({ start }) => start >= 0).slice(0, SHOWN)
 }
 
-/// Where the words of `value` begin that `name` completes; -1 if it completes none.
+/// Where the words of `value` begin that `name` completes, or -1.
 function completedFrom(value, name) {
   // Without case and accents, as the daemon compares.
   const folded = (words) => ` ${words.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase()}`
@@ -81,7 +81,7 @@ function completedFrom(value, name) {
   return words.find(({ index }) => value.length - index > 1 && folded(name).includes(folded(value.slice(index))))?.index ?? -1
 }
 
-/// Moments are named after their places, for callers who may know them.
+/// Moments have the names of places, for callers who may know them.
 async function placesOfMoments() {
   const moments = await collectionsOf({ type: "moment", limit: 1000 })
   return moments.flatMap(({ title }) => title?.split(/, | & /) ?? [])
@@ -96,7 +96,7 @@ function showOptions(found) {
 
 function choose({ name, kind, start }) {
   const before = input.value.slice(0, start)
-  const quote = before.endsWith("\"") || name.includes(" ") ? "\"" : ""
+  const quote = before.endsWith("\"") || kind !== "predicate" ? "\"" : ""
   input.value = before.replace(/"$/, "") + quote + name + quote
   input.focus()
   if (kind !== "predicate") return submit()

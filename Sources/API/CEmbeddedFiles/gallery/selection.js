@@ -1,6 +1,6 @@
-// What can be done with pictures: the bar of a selection, dragging, hiding, deleting.
+// What can be done with pictures: a selection's bar, dragging, hiding, deleting.
 
-import { change, post, query, rights } from "./api.js"
+import { change, inParts, post, query, rights } from "./api.js"
 import { ask, report, say } from "./dialogs.js"
 import { $, all, forward, iconButton, make, on, page } from "./dom.js"
 import { albums, shownAlbum } from "./sidebar.js"
@@ -10,9 +10,6 @@ import { selected } from "./timeline.js"
 
 /// The type of dragged pictures: their identifiers as JSON.
 export const DRAGGED = "application/x-photod-assets"
-
-/// The most changes of a list that the daemon takes.
-const MOST_CHANGES = 1000
 
 const bar = $("selectionBar")
 /// In the album of hidden pictures, they are shown again.
@@ -27,7 +24,7 @@ on(page, "selection", () => {
     ...(rights.canWrite && {
       favourite: () => changeAll(selected(), { type: "updateAsset", isFavorite: true }),
       addToAnAlbum,
-      ...(album && { removeFromThisAlbum: () => act([{ type: "removeAssets", collection: album.localIdentifier, assets: selected() }]) }),
+      ...(album && { removeFromThisAlbum: () => act(inParts(selected(), (assets) => change({ type: "removeAssets", collection: album.localIdentifier, assets }))) }),
       [hideKey()]: () => hideAssets(selected()),
       delete: () => deleteAssets(selected()),
     }),
@@ -43,32 +40,31 @@ async function download() {
   make("a", { href: `/v1/archive?${query({ collection })}`, download: "" }).click()
 }
 
-async function perform(changes) {
-  for (let first = 0; first < changes.length; first += MOST_CHANGES) await change(...changes.slice(first, first + MOST_CHANGES))
-}
-
-/// Returns whether the changes succeeded.
-const act = (changes) => perform(changes).then(() => {
-  timeline.select()
-  return true
-}, report)
+const act = (work) => work.then(() => timeline.select(), report)
 
 async function addToAnAlbum() {
   const known = albums()
   const title = await ask(text("nameOfTheAlbum"), "", known.map((album) => album.title))
   if (!title) return
-  const collection = known.find((album) => album.title === title)?.localIdentifier ?? "$album"
-  act([...(collection === "$album" ? [{ type: "createAlbum", title, placeholder: "$album" }] : []),
-    { type: "addAssets", collection, assets: selected() }])
+  let collection = known.find((album) => album.title === title)?.localIdentifier
+  act(inParts(selected(), async (assets) => {
+    const { created } = await change(...(collection ? [] : [{ type: "createAlbum", title, placeholder: "$album" }]),
+      { type: "addAssets", collection: collection ?? "$album", assets })
+    collection ??= created.$album
+  }))
 }
 
-/// With a `message`, offers to take the changes back.
+/// With a `message`, offers to take back what succeeded. Returns how much.
 async function changeAll(assets, entry, message, back) {
-  const changes = (entry) => assets.map((asset) => ({ asset, ...entry }))
-  if (await act(changes(entry)) && message) {
-    // The selection of that moment stays.
-    say(text(message, { count: assets.length }), () => perform(changes(back)).catch(report))
-  }
+  const done = []
+  const send = (assets, entry) => inParts(assets, async (part) => {
+    await change(...part.map((asset) => ({ asset, ...entry })))
+    if (entry !== back) done.push(...part)
+  })
+  await act(send(assets, entry))
+  // The selection of that moment stays.
+  if (message && done.length > 0) say(text(message, { count: done.length }), () => send(done, back).catch(report))
+  return done.length
 }
 
 const hiding = (isHidden) => ({ type: "updateAsset", isHidden })
@@ -85,7 +81,7 @@ on(timeline.element, "dragstart", ({ target, dataTransfer }) => {
   dataTransfer.setDragImage(cell, 20, 20)
 })
 
-/// In an album, pictures are also dropped before or after others: {cell, isAfter}.
+/// In albums, pictures are also dropped between others: {cell, isAfter}.
 function placeOfDrop(event) {
   for (const cell of all(".before, .after")) cell.classList.remove("before", "after")
   const cell = event.target.closest?.(".cell")
@@ -107,5 +103,5 @@ on(timeline.element, "drop", (event) => {
   const assets = JSON.parse(event.dataTransfer.getData(DRAGGED)), { items, body: { collection } } = timeline.list
   // The index counts the others only.
   const before = items.slice(0, Number(place.cell.dataset.index) + (place.isAfter ? 1 : 0))
-  act([{ type: "moveAssets", collection, assets, index: before.filter(({ localIdentifier }) => !assets.includes(localIdentifier)).length }])
+  act(change({ type: "moveAssets", collection, assets, index: before.filter(({ localIdentifier }) => !assets.includes(localIdentifier)).length }))
 })

@@ -1,7 +1,7 @@
 // Albums, folders and smart albums, which are one fetch result; years and moments.
 
 import { address, visit } from "./address.js"
-import { change, collectionsOf, json, rights, squareURL } from "./api.js"
+import { change, collectionsOf, inParts, json, rights, squareURL } from "./api.js"
 import { ask, report } from "./dialogs.js"
 import { $, all, button, iconButton, make, on, page } from "./dom.js"
 import { FetchResult } from "./fetchresult.js"
@@ -48,11 +48,12 @@ export async function load() {
 }
 
 async function draw() {
-  const all = list.items.filter(({ deleted }) => !deleted).map(named)
   // Those by date are not among all collections.
   const [years, moments] = await Promise.all([
     { type: "folder", subtype: "momentListYear", limit: 200 }, { type: "moment", limit: MOMENTS, sortDescriptors: "-startDate" },
   ].map(async (kind) => (await collectionsOf(kind)).map(named)))
+  // As it is now: calls may overlap.
+  const all = list.items.filter(({ deleted }) => !deleted).map(named)
   known = [...all, ...years, ...moments]
   shown = find(address.collection) ?? shown
   page.emit("collections")
@@ -113,7 +114,7 @@ function markShown() {
   }
 }
 
-/// Of photographs into albums; of albums into folders, or before other albums.
+/// Of photographs into albums; of albums into folders or before others.
 function acceptDrops(element, collection) {
   const { localIdentifier, type, parent } = collection
   on(element, "dragover dragleave drop", (event) => {
@@ -123,7 +124,7 @@ function acceptDrops(element, collection) {
     element.classList.toggle("target", event.type === "dragover")
     if (event.type !== "drop") return
     const moved = dataTransfer.getData(DRAGGED_COLLECTION)
-    if (hasPictures) perform({ type: "addAssets", collection: localIdentifier, assets: JSON.parse(dataTransfer.getData(DRAGGED)) })
+    if (hasPictures) inParts(JSON.parse(dataTransfer.getData(DRAGGED)), (assets) => perform({ type: "addAssets", collection: localIdentifier, assets }))
     else if (moved === localIdentifier) return
     else if (type === "folder") move(moved, localIdentifier, childrenOf(localIdentifier, moved).length)
     else move(moved, parent, childrenOf(parent, moved).indexOf(collection))

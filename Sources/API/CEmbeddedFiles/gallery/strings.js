@@ -1,5 +1,4 @@
-// All texts of the page. `text(key, {name: value})` fills in {name}. A key without an entry is its text: newAlbum is
-// “New album”.
+// All texts. `text(key, {name: value})` fills in {name}. A key without an entry is its text: newAlbum is “New album”.
 
 const english = {
   burstPicture: "Picture {number} of {count}",
@@ -7,7 +6,7 @@ const english = {
   copied: "The link is on the clipboard. It works until {date}.",
   cropKeys: "Crop: arrow keys move it, with Shift they resize it",
   deleteAlbum: "Delete the album “{name}”? Its photographs stay in the library.",
-  deleteFolder: "Delete the folder “{name}” and all albums in it? Their photographs stay in the library.",
+  deleteFolder: "Delete the folder “{name}” and all albums in it? Photographs stay in the library.",
   deleted: "{count, plural} deleted.",
   discardEdits: "Leave without saving the edits?",
   empty: "There are no photographs here.",

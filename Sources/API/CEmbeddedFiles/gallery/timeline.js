@@ -1,4 +1,4 @@
-// The grid: cells near the screen, all names of months, and a preheat window that follows the scroll.
+// The grid: cells near the screen, names of months, and a preheat window that follows the scroll.
 
 import { visit } from "./address.js"
 import { client, imageURL, json, rights } from "./api.js"
@@ -9,7 +9,7 @@ import { placeholderURL } from "./thumbhash.js"
 
 /// Few sizes, so that windows of all widths share caches.
 const THUMBNAIL_HEIGHTS = [160, 240, 320, 480]
-/// Milliseconds: until a press selects, until a scroll has ended, between preheat windows.
+/// Milliseconds until a press selects, until a scroll has ended, between windows.
 const LONG_PRESS = 450
 const SETTLED = 120
 const WINDOW = 150
@@ -23,14 +23,13 @@ export let list = null
 export const assets = () => list?.items ?? []
 export const identifiers = () => assets().map(({ localIdentifier }) => localIdentifier)
 export const indexOf = (identifier) => identifiers().indexOf(identifier)
-/// In the order of the list.
 export const selected = () => identifiers().filter((identifier) => selection.has(identifier))
 export const cellAt = (index) => cells.get(index)
 
 const canvas = element.appendChild(make("div.canvas"))
 const empty = element.appendChild(make("section.empty", { role: "status" }))
 const cells = new Map()
-/// Cells of the former layout, by identifier, to be used again, so nothing flickers.
+/// Of the former layout, by identifier, used again so that nothing flickers.
 let formerCells = new Map()
 let rowHeight, thumbnailHeight
 let focusedIndex = 0
@@ -42,11 +41,11 @@ on(element, "scroll", schedule)
 on(element, "keydown", key)
 on(canvas, "click", click)
 on(canvas, "pointerdown", press)
-// A long press selects: what moves then is the selection, not the picture.
+// After a long press, the selection moves, not the picture.
 on(canvas, "dragstart", (event) => { if (hasPressed) event.preventDefault() })
 new ResizeObserver(() => relayout()).observe(element)
 
-/// If the list is shown already and has changed, what is on the screen stays where it is.
+/// If the list has only changed, what is on the screen stays where it is.
 export function show(shown) {
   if (list === shown) {
     relayout()
@@ -68,7 +67,7 @@ function relayout() {
   const width = canvas.clientWidth
   if (width === 0) return
   const top = element.scrollTop
-  const visible = top < 1 ? null : layout.visible(top, top + 1)
+  const visible = top < 1 ? null : layout.visible(top, top + element.clientHeight)
   const kept = visible && cells.get(visible[0])?.asset
   const distance = visible ? layout.rowOf(visible[0]).top - top : 0
   rowHeight = width < 500 ? 112 : width < 1200 ? 180 : width < 2000 ? 220 : 260
@@ -91,9 +90,9 @@ function relayout() {
     const index = indexOf(focused.asset.localIdentifier)
     focus(index < 0 ? Math.min(focusedBefore, assets().length - 1) : index, false)
   }
-  for (const cell of formerCells.values()) cell.remove()
+  formerCells.forEach(discard)
   formerCells.clear()
-  // The window ended with the handle that a delta has replaced. The viewer has its own.
+  // The window ended with its handle. The viewer has its own.
   if (!$("viewer").open) reportSoon()
   page.emit("layout")
 }
@@ -126,7 +125,7 @@ function scrolled(time) {
   const speed = Math.abs(top - lastTop) / Math.max(1, time - lastTime)
   lastTop = top
   lastTime = time
-  // In a fling, placeholders are enough: pictures would arrive after their cells have gone.
+  // In a fling, pictures would arrive after their cells have gone.
   isFast = speed * 300 > element.clientHeight
   draw()
   reportSoon()
@@ -141,7 +140,7 @@ function draw() {
   const [first, last] = layout.visible(top - height * 0.5, top + height * 1.5) ?? [0, -1]
   for (const [index, cell] of cells) {
     // The focused one stays, so that keys go on.
-    if ((index < first || index > last) && cell !== document.activeElement) { cell.remove(); cells.delete(index) }
+    if ((index < first || index > last) && cell !== document.activeElement) { discard(cell); cells.delete(index) }
   }
   for (let index = first; index <= last; index++) {
     const cell = cells.get(index) ?? makeCell(index)
@@ -153,6 +152,12 @@ function draw() {
   const stop = cells.get(focusedIndex) ?? cells.get(focusedIndex = first)
   if (stop) stop.tabIndex = 0
   page.emit("scroll", top)
+}
+
+/// Its request ends: others wait.
+function discard(cell) {
+  if (!cell.image.complete) cell.image.removeAttribute("src")
+  cell.remove()
 }
 
 function makeCell(index) {
@@ -209,7 +214,7 @@ function badges({ isFavorite, representsBurst, mediaSubtypes, isRAW, mediaType, 
   return Object.entries(names).filter(([, name]) => name)
 }
 
-/// Moves the preheat window. The same range twice says that the scroll has ended.
+/// The same range twice says that the scroll has ended.
 function reportWindow(hasSettled = false) {
   const top = element.scrollTop, visible = layout.visible(top, top + element.clientHeight)
   if (!visible || !list?.handle) return
@@ -223,6 +228,7 @@ function reportWindow(hasSettled = false) {
 }
 
 export function prepare(next) {
+  if (!list) return
   const body = { ...next, fetchResult: list.handle.id, contentMode: "aspectFit", options: { networkAccessAllowed: true } }
   json("/v1/cachingManagers/default/window", { method: "PUT", body }).catch(() => {})
 }
@@ -312,7 +318,7 @@ export function focus(index = focusedIndex, isScrolling = true) {
   cell.focus({ preventScroll: true })
 }
 
-/// Scrolls to a picture; with `isPartEnough`, only to one of which nothing is seen.
+/// With `isPartEnough`, only to a picture of which nothing is seen.
 export function reveal(index, isPartEnough = false) {
   if (index < 0 || index >= assets().length) return
   const { top, height } = layout.rowOf(index), bottom = top + height

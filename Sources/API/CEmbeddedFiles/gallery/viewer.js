@@ -1,4 +1,4 @@
-// One picture on the whole screen: the thumbnail at hand, then the frames of one opportunistic request.
+// One picture on the whole screen: its thumbnail, then the frames of one opportunistic request.
 
 import { address, closeAsset, update } from "./address.js"
 import { change, client, fileURL, imageURL, json, post, query, rights, squareURL } from "./api.js"
@@ -21,19 +21,19 @@ const caption = make("p", { ariaLive: "polite" })
 const liveButton = iconButton("playTheLivePhoto", () => live?.play())
 const favouriteButton = iconButton("favourite", star)
 const editButton = iconButton("edit", () => edit(dialog, asset, () => editButton.focus()))
-const hideButton = iconButton("hide", () => hideAssets([asset.localIdentifier]))
+const hideButton = iconButton("hide", () => take(hideAssets))
 const deleteButton = iconButton("delete", remove)
 dialog.append(
   stage,
   make("div.viewerBar", {},
     iconButton("close", closeAsset), caption, liveButton, favouriteButton,
     iconButton("share", () => share().catch(report)),
-    iconButton("download", () => { location.href = fileURL(asset, "data", { download: true }) }),
+    iconButton("download", () => make("a", { href: fileURL(asset, "data", { download: true }), download: "" }).click()),
     iconButton("details", toggleDetails), editButton, hideButton, deleteButton),
   iconButton("previous", () => step(-1), "icon step"), iconButton("next", () => step(1), "icon step"))
 
 let index = -1
-/// The asset of the list, and what is shown: this asset, or another picture of its burst.
+/// The asset of the list, and the one shown: the same, or another of its burst.
 let entry = null, asset = null
 let frame, live, panel, strip
 
@@ -42,14 +42,16 @@ on(dialog, "keydown", key)
 on(dialog, "close", closed)
 on(dialog, "cancel", (event) => { event.preventDefault(); closeAsset() })
 on(window, "resize", () => { if (dialog.open) place() })
-// A live photo plays while the mouse is over it, or a finger rests on it.
+// A live photo plays under the mouse, or a finger that rests.
 on(stage, "pointerenter", () => matchMedia("(prefers-reduced-motion: reduce)").matches || live?.play())
 on(stage, "pointerleave", () => live?.stop())
 
-/// Shows the asset of the address, or none. Unless `isComplete`, the list may have it later.
+/// Shows the address's asset, or none. Unless `isComplete`, the list may have it later.
 export async function follow(isComplete = true) {
   const { asset: wanted } = address
   if (!wanted) return close()
+  // The list of the address follows.
+  if (timeline.list?.isClosed !== false) return
   if (dialog.open && asset.localIdentifier === wanted) return
   let position = timeline.indexOf(wanted), member
   if (position < 0) {
@@ -90,14 +92,13 @@ export function refresh() {
   else show(index)
 }
 
-/// It is known which assets of the list move, and which represent bursts.
+/// It is known which assets move, and which represent bursts.
 export function showKinds() {
   if (!dialog.open) return
   if (asset === entry && asset.isAnimated) show(index)
   else showBurst().catch(report)
 }
 
-/// Requests again what could not be loaded.
 export function retry() { if (dialog.open && frame.querySelector(".notice")) show(index, asset === entry ? null : asset) }
 
 function show(position, member) {
@@ -124,7 +125,7 @@ const screenURL = (more) => imageURL(asset, ...screenSize(), more)
 function showPicture() {
   const { image } = (asset === entry && timeline.cellAt(index)) || {}
   if (image?.complete && image.naturalWidth > 0) frame.append(make("img", { src: image.src, alt: "" }))
-  // A plain <img> shows each frame of the response as it arrives, and is loaded with the first.
+  // An <img> shows each frame as it arrives, and is loaded with the first.
   const began = performance.now()
   frame.append(make("img.picture", {
     alt: caption.textContent, src: asset.isAnimated ? fileURL(asset) : screenURL({ deliveryMode: "opportunistic" }),
@@ -139,7 +140,7 @@ const notice = (key) => frame.append(make("p.notice", {}, text(key)))
 async function burstOf(identifier) {
   const { burstIdentifier } = await json(`/v1/assets/${identifier}`)
   const { assets } = burstIdentifier ? await json(`/v1/assets?${query({
-    predicate: `burstIdentifier == "${burstIdentifier}"`, includeAllBurstAssets: true, sortDescriptors: "creationDate", limit: 200,
+    predicate: `burstIdentifier == "${burstIdentifier}"`, includeAllBurstAssets: true, includeHiddenAssets: timeline.list.body.includeHiddenAssets, sortDescriptors: "creationDate", limit: 200,
   })}`) : { assets: [] }
   return assets.map(listed)
 }
@@ -147,8 +148,7 @@ async function burstOf(identifier) {
 async function showBurst() {
   const { localIdentifier: of, representsBurst } = entry
   if (strip?.dataset.of !== of) {
-    strip?.remove()
-    strip = null
+    strip = void strip?.remove()
     if (!representsBurst) return
     const members = await burstOf(of)
     if (strip || entry.localIdentifier !== of || !dialog.open) return
@@ -201,7 +201,7 @@ function drawLabels() {
   editButton.hidden = !rights.canWrite || asset.mediaType !== "image"
 }
 
-/// What is only removed keeps its connection, and videos play on.
+/// What is only removed keeps its connection and plays on.
 function clear() {
   live = null
   for (const element of all(".stage :is(img, video)")) {
@@ -216,8 +216,7 @@ function closed() {
   // The event may come after the next opening.
   if (dialog.open) return
   clear()
-  strip?.remove()
-  strip = null
+  strip = void strip?.remove()
   endEdit()
   timeline.focus(index, false)
   placeMessages()
@@ -247,7 +246,15 @@ function star() {
   }).catch(report)
 }
 
-function remove() { if (rights.canWrite) deleteAssets([asset.localIdentifier]) }
+function remove() { if (rights.canWrite) take(deleteAssets) }
+
+async function take(action) {
+  const taken = asset
+  // The list has no others of a burst.
+  if (!await action([asset.localIdentifier]) || asset !== taken || asset === entry || !dialog.open) return
+  strip.dataset.of = ""
+  show(index)
+}
 
 async function share() {
   const file = asset.mediaType === "video" ? "data?" : "image?targetSize=2048x2048&"

@@ -1,4 +1,4 @@
-// Zoom and pan of the viewer's picture, by wheel, double click and pointers, and tiles of its full resolution.
+// Zoom and pan of the viewer's picture, by wheel and pointers, and tiles of its full resolution.
 
 import { imageURL, json } from "./api.js"
 import { report } from "./dialogs.js"
@@ -89,7 +89,7 @@ function pointer({ type, target, currentTarget, pointerId, button, clientX, clie
   if (type === "pointerdown") {
     currentTarget.setPointerCapture(pointerId)
     pointers.set(pointerId, { x: clientX, y: clientY, startX: clientX, startY: clientY })
-    // A gesture of two fingers stays one when the first of them is lifted.
+    // Two fingers stay a gesture when one is lifted.
     canSwipe = pointers.size === 1 && scale === 1
     return
   }
@@ -118,8 +118,8 @@ function pointer({ type, target, currentTarget, pointerId, button, clientX, clie
   else if (!isSideways && dy > PULL) gestures.pull()
 }
 
-/// Tiles of the visible part. Their level is the power of two that has at least the screen's pixels, and at most the
-/// original's. A picture that the screen shows with all its pixels needs none.
+/// Of the visible part. Their level is the power of two that has at least the screen's pixels, and at most the original's.
+/// A picture that the screen shows with all its pixels needs none.
 async function drawTiles() {
   const shown = asset
   // Columns have no sizes.
@@ -146,7 +146,7 @@ async function drawTiles() {
       }))
     }
   }
-  // Those of another level are below the new ones until these have come.
+  // Those of another level stay below until the new ones have come.
   for (const tile of former.values()) {
     delete tile.dataset.part
     // Its request ends.
