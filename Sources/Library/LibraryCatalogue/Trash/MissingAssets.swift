@@ -105,13 +105,14 @@ extension TrashRecord {
     func side(_ unadjusted: String, _ shown: String) -> DatabaseValue? {
       asset[unadjusted].flatMap { $0.isNull ? nil : $0 } ?? asset[shown]
     }
-    return file["type"] == media.uniformTypeIdentifier.databaseValue
-      && file["embeddedDate"] == media.embeddedDate?.databaseValue ?? .null
-      && side("unadjustedWidth", "pixelWidth") == media.pixelSize.width.databaseValue
-      && side("unadjustedHeight", "pixelHeight") == media.pixelSize.height.databaseValue
-      && asset["orientation"] == media.orientation.rawValue.databaseValue
-      && asset["cameraMake"] == media.cameraMake?.databaseValue ?? .null
-      && asset["cameraModel"] == media.cameraModel?.databaseValue ?? .null
+    let pairs: [(DatabaseValue?, (any DatabaseValueConvertible)?)] = [
+      (file["type"], media.uniformTypeIdentifier), (file["embeddedDate"], media.embeddedDate),
+      (side("unadjustedWidth", "pixelWidth"), media.pixelSize.width),
+      (side("unadjustedHeight", "pixelHeight"), media.pixelSize.height),
+      (asset["orientation"], media.orientation.rawValue), (asset["cameraMake"], media.cameraMake),
+      (asset["cameraModel"], media.cameraModel),
+    ]
+    return pairs.allSatisfy { saved, new in saved == new?.databaseValue ?? .null }
   }
 }
 
