@@ -99,8 +99,17 @@ class Tab:
         self.browser.evaluate(f"{script}, 1")
 
     def until(self, script, what):
+        def holds():
+            try:
+                return self.run(f"!!({script})")
+            except RuntimeError as error:
+                # The page is being loaded again.
+                if "navigated" in str(error):
+                    return False
+                raise
+
         try:
-            return until(lambda: self.run(f"!!({script})"), what)
+            return until(holds, what)
         except SystemExit:
             if Tab.screenshots:
                 os.makedirs(Tab.screenshots, exist_ok=True)

@@ -715,10 +715,16 @@ def missing_figures(tab):
 
 def appearance(tab):
     tab.do("document.querySelector('#service').click()")
+    # The panel knows a final frame by its size: the picture must be able to fill the screen.
+    count = tab.run(COUNT)
+    tab.do("document.querySelector('#search input').value = 'pixelWidth > 900', "
+           "document.querySelector('#search').requestSubmit()")
+    large = "document.querySelector('.cell:not(:has(.video))')"
+    tab.until(f"{COUNT} > 0 && {COUNT} != '{count}' && {large}", "large pictures")
     # Frames of another size are in no cache, so a degraded one comes first, unless the final one is as quick.
-    for width in range(1180, 900, -40):
+    for width in range(900, 620, -40):
         tab.resize(width, 820)
-        open_cell(tab, "document.querySelector('.cell:not(:has(.video))')")
+        open_cell(tab, large)
         tab.until(f"{PICTURE}?.naturalWidth > 99", "a picture")
         end = time.monotonic() + 5
         while missing_figures(tab) and time.monotonic() < end:
@@ -729,6 +735,8 @@ def appearance(tab):
             break
     else:
         raise SystemExit(f"the service panel has no {', '.join(missing)}")
+    tab.do("document.querySelector('#search input').value = '', document.querySelector('#search').requestSubmit()")
+    tab.until(f"{COUNT} > 10", "the end of a search")
     step("the service panel has all figures", len(FIGURES))
     for scheme in ["light", "dark"]:
         for width in [360, 1280]:
