@@ -12,7 +12,7 @@ struct EncodeStripTests {
 
   private static func isBuilt(_ codecs: DecoderCodec...) -> Bool { codecs.allSatisfy(TestDecoders.isBuilt) }
 
-  /// Differs from strip to strip by more than the codecs do. Of 16 bits it is no more than white.
+  /// Rows of different strips differ more than a codec changes them. The colours of 16 bits are darker than white.
   private static func sample(_ x: Int, _ y: Int, _ channel: Int) -> Int {
     [30 + x / 2, 20 + y / 2, 140 - y / 3 - x / 4, 255 - y][channel]
   }

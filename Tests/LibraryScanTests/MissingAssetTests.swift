@@ -85,7 +85,7 @@ struct MissingAssetTests {
     try watched.expectNothingLeft()
   }
 
-  @Test("another content at the same path soon after is the same photograph, saved anew", arguments: [true, false])
+  @Test("another content at the same path within ten minutes is the same photograph", arguments: [true, false])
   func saved(_ isFull: Bool) throws {
     let watched = try Self.library()
     let before = try watched.identifiers()

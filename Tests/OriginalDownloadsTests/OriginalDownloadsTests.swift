@@ -107,15 +107,21 @@ import Testing
     #expect(harness.names.count == 1)
   }
 
-  @Test func `When the last caller runs out of time, the download goes on for the next one`() throws {
-    let harness = try DownloadHarness { $0.windowBytesPerSecond = 0 }
+  /// A download of `a.jpg` whose only caller has left because of its deadline, after 1000 bytes.
+  private static func leftWithBytes(_ harness: DownloadHarness) -> (waiter: TestWaiter, read: StubStore.Read) {
     let waiter = TestWaiter()
     let ticket = harness.join("a.jpg", 300_000, waiter)
     let read = harness.store.nextRead(0)
     read.begin()
-    read.send(Array(Self.bytes[..<1000]))
+    read.send(Array(bytes[..<1000]))
     waiter.waitForBytes(1000)
     harness.downloads.leave(ticket, continuing: true)
+    return (waiter, read)
+  }
+
+  @Test func `When the last caller runs out of time, the download goes on for the next one`() throws {
+    let harness = try DownloadHarness { $0.windowBytesPerSecond = 0 }
+    let (waiter, read) = Self.leftWithBytes(harness)
     #expect(harness.downloads.counts.running == 1)
     let next = TestWaiter()
     let nextTicket = harness.join("a.jpg", 300_000, next)
@@ -129,13 +135,7 @@ import Testing
 
   @Test func `A download without a caller ends when a request needs its place, or nothing has arrived`() throws {
     let harness = try DownloadHarness { $0.downloads = 1 }
-    let waiter = TestWaiter()
-    let ticket = harness.join("a.jpg", 300_000, waiter)
-    let read = harness.store.nextRead(0)
-    read.begin()
-    read.send(Array(Self.bytes[..<1000]))
-    waiter.waitForBytes(1000)
-    harness.downloads.leave(ticket, continuing: true)
+    _ = Self.leftWithBytes(harness)
     let other = harness.join("b.jpg", 300_000, TestWaiter())
     #expect(harness.store.nextRead(1).key == "b.jpg")
     #expect(harness.downloads.counts.ended.abandoned == 1)

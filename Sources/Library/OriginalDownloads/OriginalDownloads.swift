@@ -195,7 +195,7 @@ package final class OriginalDownloads: Sendable {
   }
 
   private func isDamaged(_ file: LibraryFile, _ name: OriginalName, _ fingerprint: FileFingerprint?) -> Bool {
-    // If its ends can't be read, whoever reads the file reports that.
+    // If its ends can't be read, the caller's own reads fail and report it.
     guard let fingerprint, let found = try? FileFingerprint(of: file), found != fingerprint else { return false }
     return state.withLock { $0.noteUnmatched(name) }
   }

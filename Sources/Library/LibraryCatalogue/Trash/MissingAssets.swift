@@ -1,5 +1,5 @@
 // Assets that users changed and whose files another program removed. Their records wait among those of the trash, and
-// such an asset comes back with its file: from a copy, or from a program that removes a file before it writes it anew.
+// such an asset comes back with its file: from a copy, or from a program that removes a file before it saves it.
 
 import Foundation
 import GRDB
