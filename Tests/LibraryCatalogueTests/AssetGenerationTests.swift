@@ -81,4 +81,19 @@ struct AssetGenerationTests {
       })
     #expect(before.allSatisfy { catalogue.isCurrent($0.generation) })
   }
+
+  @Test("records of staged uploads, of the trash and of scans leave them current")
+  func records() throws {
+    let before = try generations()
+    let number = catalogue.generation
+    let upload = StagedUpload(
+      identifier: UploadIdentifier(), owner: "a", filename: nil, length: 1, usedDate: Timestamp(milliseconds: 1))
+    try catalogue.insert(upload)
+    #expect(try catalogue.update(upload.identifier, length: nil, isComplete: true, usedDate: upload.usedDate))
+    try catalogue.delete([upload])
+    try catalogue.forgetMissingAssets(removedBefore: .max, now: .max)
+    try catalogue.recordMounts([])
+    try catalogue.recordScan(probeVersion: "another")
+    #expect(before.allSatisfy { catalogue.isCurrent($0.generation) } && catalogue.generation == number)
+  }
 }

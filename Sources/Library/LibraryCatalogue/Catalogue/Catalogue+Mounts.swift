@@ -20,15 +20,10 @@ extension Catalogue {
   /// library: it creates no token.
   package func recordMounts(_ mounts: [KnownMount]) throws(AssetSourceError) {
     guard try self.mounts() != mounts else { return }
-    do {
-      let text = String(decoding: try JSONEncoder().encode(mounts), as: UTF8.self)
-      try pool.write { db in
-        try db.execute(
-          sql: "INSERT INTO catalogueValue VALUES ('mounts', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
-          arguments: [text])
-      }
-    } catch {
-      throw Self.translated(error)
+    try writeMaintenance { db in
+      try db.execute(
+        sql: "INSERT INTO catalogueValue VALUES ('mounts', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+        arguments: [String(decoding: try JSONEncoder().encode(mounts), as: UTF8.self)])
     }
   }
 

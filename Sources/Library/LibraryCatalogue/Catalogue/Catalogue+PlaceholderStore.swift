@@ -63,21 +63,26 @@ extension Catalogue: PlaceholderStore {
   ///   this, it uses a temporary file (https://www.sqlite.org/tempfiles.html#the_temp_store_compile_time_parameter).
   func writeMaintenance(isLarge: Bool = false, _ body: (Database) throws -> Void) throws(AssetSourceError) {
     do {
-      try pool.writeWithoutTransaction { db in
-        if isLarge { try db.execute(sql: "PRAGMA temp_store = FILE") }
-        let result = Result {
-          try commits.withoutCounting {
-            try db.inTransaction(.immediate) {
-              try body(db)
-              return .commit
-            }
-          }
-        }
-        if isLarge { try db.execute(sql: "PRAGMA temp_store = MEMORY") }
-        try result.get()
-      }
+      try writeUncounted(isLarge: isLarge, body)
     } catch {
       throw Self.translated(error)
+    }
+  }
+
+  /// Like ``writeMaintenance(isLarge:_:)``, with the errors of the body.
+  func writeUncounted(isLarge: Bool = false, _ body: (Database) throws -> Void) throws {
+    try pool.writeWithoutTransaction { db in
+      if isLarge { try db.execute(sql: "PRAGMA temp_store = FILE") }
+      let result = Result {
+        try commits.withoutCounting {
+          try db.inTransaction(.immediate) {
+            try body(db)
+            return .commit
+          }
+        }
+      }
+      if isLarge { try db.execute(sql: "PRAGMA temp_store = MEMORY") }
+      try result.get()
     }
   }
 }

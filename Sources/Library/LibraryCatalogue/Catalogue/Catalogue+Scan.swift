@@ -266,12 +266,8 @@ extension Catalogue {
 
   /// Stores a value about scans. This is not a change of the library: it creates no token.
   private func note(_ value: DatabaseValue, as name: String) throws(AssetSourceError) {
-    do {
-      try pool.write { db in
-        try db.execute(sql: "UPDATE catalogueValue SET value = ? WHERE name = ?", arguments: [value, name])
-      }
-    } catch {
-      throw Self.translated(error)
+    try writeMaintenance { db in
+      try db.execute(sql: "UPDATE catalogueValue SET value = ? WHERE name = ?", arguments: [value, name])
     }
   }
 }

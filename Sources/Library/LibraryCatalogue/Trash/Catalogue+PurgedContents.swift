@@ -25,7 +25,7 @@ extension Catalogue {
   package func beginPurge(
     of records: [TrashRecord], remembering contents: [PurgedContent], atMost limit: Int = maximumPurgedContents
   ) throws(AssetSourceError) {
-    try writeTrash { db in
+    try writeMaintenance { db in
       for record in records { try record.setState(.purging, db) }
       if contents.isEmpty { return }
       // A content that is known already gets a new row, and so becomes the newest.

@@ -137,7 +137,7 @@ extension Catalogue {
     if intents.isEmpty && placements.isEmpty { return [] }
     var rows: [Int64] = []
     do {
-      try pool.write { db in
+      try writeUncounted { db in
         for (upload, placement) in placements { try upload.setPlacement(placement, db) }
         for intent in intents { rows.append(try intent.write(db)) }
       }
@@ -154,12 +154,12 @@ extension Catalogue {
   package func setState(
     _ state: TrashRecord.State, of records: [TrashRecord]
   ) throws(AssetSourceError) {
-    try writeTrash { db in for record in records { try record.setState(state, db) } }
+    try writeMaintenance { db in for record in records { try record.setState(state, db) } }
   }
 
   /// Records another path of a file, before the file is moved there.
   package func updatePaths(of file: TrashRecord.File, in record: TrashRecord) throws(AssetSourceError) {
-    try writeTrash { try record.updatePaths(file, $0) }
+    try writeMaintenance { try record.updatePaths(file, $0) }
   }
 
   /// Records the identity of a file that got another one by a copy, so that it is known when its asset is restored: scans
@@ -167,28 +167,33 @@ extension Catalogue {
   package func updateIdentity(
     of file: TrashRecord.File, in record: TrashRecord, to identity: FileIdentity
   ) throws(AssetSourceError) {
-    try writeTrash { db in
-      try record.updateIdentity(file, to: identity, db)
-      try db.execute(
-        sql: """
-          UPDATE file SET inode = ?1, size = ?2, modified = ?3
-          WHERE path = ?4 AND asset = (SELECT asset FROM libraryAsset WHERE library = 0 AND localIdentifier = ?5)
-          """,
-        arguments: [
-          Int64(bitPattern: identity.inode), identity.size, identity.modified, Data(file.path),
-          record.identifier.rawValue,
-        ])
+    do {
+      // Caches must see it: the file may be in the library.
+      try pool.write { db in
+        try record.updateIdentity(file, to: identity, db)
+        try db.execute(
+          sql: """
+            UPDATE file SET inode = ?1, size = ?2, modified = ?3
+            WHERE path = ?4 AND asset = (SELECT asset FROM libraryAsset WHERE library = 0 AND localIdentifier = ?5)
+            """,
+          arguments: [
+            Int64(bitPattern: identity.inode), identity.size, identity.modified, Data(file.path),
+            record.identifier.rawValue,
+          ])
+      }
+    } catch {
+      throw Self.translated(error)
     }
   }
 
   /// Removes a file from a record, because it is missing.
   package func delete(_ file: TrashRecord.File, of record: TrashRecord) throws(AssetSourceError) {
-    try writeTrash { try record.delete(file, $0) }
+    try writeMaintenance { try record.delete(file, $0) }
   }
 
   /// Deletes a record, after its files.
   package func delete(_ record: TrashRecord) throws(AssetSourceError) {
-    try writeTrash { try record.delete($0) }
+    try writeMaintenance { try record.delete($0) }
   }
 
   /// Ends a deletion that was not committed, after its files were moved back. An asset that a scan has removed
@@ -213,9 +218,5 @@ extension Catalogue {
       }
       try writer.finish()
     }
-  }
-
-  func writeTrash(_ body: (Database) throws -> Void) throws(AssetSourceError) {
-    do { try pool.write(body) } catch { throw Self.translated(error) }
   }
 }

@@ -132,7 +132,7 @@ extension Catalogue {
   ///   - milliseconds: since 1970.
   ///   - now: likewise.
   package func forgetMissingAssets(removedBefore milliseconds: Int64, now: Int64) throws(AssetSourceError) {
-    try writeTrash { db in
+    try writeMaintenance { db in
       try db.execute(
         sql: "DELETE FROM trash WHERE state = 'missing' AND deletedDate < ?",
         arguments: [min(milliseconds, now - MissingAssets.savingTime)])

@@ -43,7 +43,7 @@ extension Catalogue {
 
   /// Records a new staged upload.
   package func insert(_ upload: StagedUpload) throws(AssetSourceError) {
-    try writeUploads { db in
+    try writeMaintenance { db in
       try db.execute(
         sql: """
           INSERT INTO stagedUpload (identifier, owner, filename, length, usedDate) VALUES (?, ?, ?, ?, ?)
@@ -64,7 +64,7 @@ extension Catalogue {
     _ identifier: UploadIdentifier, length: Int64?, isComplete: Bool, usedDate: Timestamp
   ) throws(AssetSourceError) -> Bool {
     var exists = false
-    try writeUploads { db in
+    try writeMaintenance { db in
       try db.execute(
         sql: """
           UPDATE stagedUpload SET length = coalesce(?, length), isComplete = max(isComplete, ?), usedDate = ?
@@ -79,16 +79,12 @@ extension Catalogue {
   package func setPlacement(
     _ placement: StagedUpload.Placement?, of upload: StagedUpload
   ) throws(AssetSourceError) {
-    try writeUploads { try upload.setPlacement(placement, $0) }
+    try writeMaintenance { try upload.setPlacement(placement, $0) }
   }
 
   /// Deletes records, all or none.
   package func delete(_ uploads: [StagedUpload]) throws(AssetSourceError) {
-    try writeUploads { db in for upload in uploads { try upload.delete(db) } }
-  }
-
-  private func writeUploads(_ body: (Database) throws -> Void) throws(AssetSourceError) {
-    do { try pool.write(body) } catch { throw Self.translated(error) }
+    try writeMaintenance { db in for upload in uploads { try upload.delete(db) } }
   }
 
   /// Creates the asset of a prepared staged upload, in a transaction of its own.
