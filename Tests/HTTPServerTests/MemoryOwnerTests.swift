@@ -125,8 +125,12 @@ struct MemoryOwnerTests {
     try server.pass(seconds: 29)
     try server.probe()
     #expect(handler.held == 1)
-    try server.pass(seconds: 2)
-    #expect(handler.waitUntilReleased())
+    // When the kernel takes some more bytes on a busy machine, the time begins again.
+    let isReleased = try server.probe {
+      try server.pass(seconds: 31)
+      return handler.held == 0
+    }
+    #expect(isReleased && handler.waitUntilReleased())
     #expect(client.readToEnd() != nil)
   }
 

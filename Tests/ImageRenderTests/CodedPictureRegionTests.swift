@@ -61,12 +61,23 @@ struct CodedPictureRegionTests {
   ) -> Double {
     var largest = 0.0
     let channels = rows.layout.channels
+    // At full size, chroma is interpolated in the tiles that are decoded.
+    func decoded(_ start: Int, _ count: Int, _ tile: Int, _ size: Int) -> Range<Int> {
+      start / tile * tile..<min(size, ((start + count - 1) / tile + 1) * tile)
+    }
+    let tiles =
+      step > 1
+      ? nil
+      : (
+        columns: decoded(crop.x + region.x, region.width, picture.tile.width, picture.size.width),
+        rows: decoded(crop.y + region.y, region.height, picture.tile.height, picture.size.height)
+      )
     for (y, bytes) in rows.rows {
       for x in region.x..<region.x + region.width {
         var (sum, count) = ([0.0, 0.0, 0.0], 0.0)
         for py in y * step..<min((y + 1) * step, crop.height) {
           for px in x * step..<min((x + 1) * step, crop.width) {
-            let (r, g, b) = picture.rgb(crop.x + px, crop.y + py)
+            let (r, g, b) = picture.rgb(crop.x + px, crop.y + py, decoded: tiles)
             sum = [sum[0] + r, sum[1] + g, sum[2] + b]
             count += 1
           }

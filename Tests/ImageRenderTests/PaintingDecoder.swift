@@ -62,18 +62,47 @@ struct PaintedPicture: Sendable {
     }
   }
 
+  /// Chroma of a pixel, between samples: each has its place in the middle of its pixels.
+  ///
+  /// - Parameter decoded: the columns and rows of pixels whose samples are known; those at their edges repeat.
+  private func interpolatedChroma(
+    _ plane: Int, _ x: Int, _ y: Int, decoded: (columns: Range<Int>, rows: Range<Int>)
+  ) -> Double {
+    func places(_ pixel: Int, _ step: Int, _ decoded: Range<Int>) -> [(sample: Int, weight: Double)] {
+      if step == 1 { return [(pixel, 1)] }
+      let next = pixel / 2 + (pixel % 2 == 0 ? -1 : 1)
+      let limits = decoded.lowerBound / 2...(decoded.upperBound - 1) / 2
+      return [(pixel / 2, 0.75), (min(max(next, limits.lowerBound), limits.upperBound), 0.25)]
+    }
+    var sum = 0.0
+    for column in places(x, chroma.horizontal, decoded.columns) {
+      for row in places(y, chroma.vertical, decoded.rows) {
+        sum += Double(sample(plane, column.sample, row.sample)) * column.weight * row.weight
+      }
+    }
+    return sum
+  }
+
+  /// All columns and rows.
+  var everything: (columns: Range<Int>, rows: Range<Int>) { (0..<size.width, 0..<size.height) }
+
   /// The pixel of the whole picture by the formulas of ITU-T H.273 §8.3, each 0...1.
-  func rgb(_ x: Int, _ y: Int) -> (Double, Double, Double) {
+  ///
+  /// - Parameter decoded: the pixels from which chroma is interpolated; `nil`: it is repeated.
+  func rgb(
+    _ x: Int, _ y: Int, decoded: (columns: Range<Int>, rows: Range<Int>)? = nil
+  ) -> (Double, Double, Double) {
     let one = Double(1 << (bitDepth - 8))
     let full = 256 * one - 1
     let (black, lumaSpan, chromaSpan) =
       conversion.isFullRange ? (0, full, full) : (16 * one, 219 * one, 224 * one)
     let luma = (Double(sample(0, x, y)) - black) / lumaSpan
     if chroma == .none { return (luma, luma, luma) }
-    let (blue, red) = (
-      Double(sample(1, x / chroma.horizontal, y / chroma.vertical)),
-      Double(sample(2, x / chroma.horizontal, y / chroma.vertical))
-    )
+    func value(_ plane: Int) -> Double {
+      if let decoded { return interpolatedChroma(plane, x, y, decoded: decoded) }
+      return Double(sample(plane, x / chroma.horizontal, y / chroma.vertical))
+    }
+    let (blue, red) = (value(1), value(2))
     func clamped(_ value: Double) -> Double { min(1, max(0, value)) }
     switch conversion.matrix {
     case .identity:
@@ -94,7 +123,7 @@ struct PaintedPicture: Sendable {
     var pixels = Pixels(width: size.width, height: size.height, channels: hasAlpha ? 4 : 3)
     for y in 0..<size.height {
       for x in 0..<size.width {
-        let (r, g, b) = rgb(x, y)
+        let (r, g, b) = rgb(x, y, decoded: everything)
         let start = (y * size.width + x) * pixels.channels
         for (c, value) in [r, g, b].enumerated() { pixels.bytes[start + c] = UInt8((value * 255).rounded()) }
         if hasAlpha { pixels.bytes[start + 3] = UInt8(sample(3, x, y)) }

@@ -82,7 +82,11 @@ struct WatchLimitTests {
       scans += watched.settle(for: .milliseconds(50))
     }
     scans += watched.settle()
-    #expect(scans.count == 5 && scans.map(\.probed).reduce(0, +) == 50, "\(scans.map(\.probed))")
+    // A process that another test starts holds the open file for a moment, which looks like a writer: the file needs one
+    // more scan.
+    let held = scans.map(\.unsettled).reduce(0, +)
+    #expect(scans.count >= 5 && scans.count <= 5 + held, "\(scans.map(\.probed)), \(held) files held")
+    #expect(scans.map(\.probed).reduce(0, +) == 50)
   }
 
   @Test(

@@ -52,18 +52,28 @@ MULTIVERSIONED void photod_box_add_u16(const uint16_t *samples, size_t count, in
   box_u16_all(samples, count, phase, step, shift, sums);
 }
 
+MULTIVERSIONED void photod_interpolate_chroma(const uint16_t *near, const uint16_t *far, size_t count,
+                                              uint16_t *restrict between, uint16_t *restrict out) {
+  for (size_t i = 0; i < count; i++) between[i + 1] = (uint16_t)(3 * near[i] + far[i]);
+  between[0] = between[1];
+  between[count + 1] = between[count];
+  for (size_t i = 0; i < count; i++) {
+    out[2 * i] = (uint16_t)(3 * between[i + 1] + between[i]);
+    out[2 * i + 1] = (uint16_t)(3 * between[i + 1] + between[i + 2]);
+  }
+}
+
 ALWAYS_INLINE float clamped(float value, float high) {
   value = value < 0 ? 0 : value;
   return (value > high ? high : value) + 0.5f;
 }
 
 #define CONVERT(name, type)                                                                                     \
-  MULTIVERSIONED void name(const uint16_t *y, const uint16_t *cb, const uint16_t *cr, int shift, size_t first, \
-                           const photod_ycc *m, type *out, int channels, size_t width) {                       \
+  MULTIVERSIONED void name(const uint16_t *y, const uint16_t *cb, const uint16_t *cr, const photod_ycc *m,      \
+                           type *out, int channels, size_t width) {                                            \
     for (size_t x = 0; x < width; x++, out += channels) {                                                      \
-      const size_t c = ((x + first) >> shift) - (first >> shift);                                              \
       const float luma = y[x] * m->y_scale + m->y_offset;                                                      \
-      const float blue = cb[c] * m->c_scale + m->c_offset, red = cr[c] * m->c_scale + m->c_offset;             \
+      const float blue = cb[x] * m->c_scale + m->c_offset, red = cr[x] * m->c_scale + m->c_offset;             \
       out[0] = (type)clamped(luma * m->y_red + blue * m->cb_red + red * m->cr_red, m->high);                   \
       out[1] = (type)clamped(luma + blue * m->cb_green + red * m->cr_green, m->high);                          \
       out[2] = (type)clamped(luma * m->y_blue + blue * m->cb_blue + red * m->cr_blue, m->high);                \

@@ -62,12 +62,18 @@ typedef struct {
   float high;
 } photod_ycc;
 
-// RGB of sums, clamped and rounded, to out[x * channels] and the two after it. Pixel x has the chroma sample
-// ((x + first) >> shift) - (first >> shift): the picture's column of pixel 0 is `first`.
-void photod_ycc_u8(const uint16_t *y, const uint16_t *cb, const uint16_t *cr, int shift, size_t first,
-                   const photod_ycc *m, uint8_t *out, int channels, size_t width);
-void photod_ycc_u16(const uint16_t *y, const uint16_t *cb, const uint16_t *cr, int shift, size_t first,
-                    const photod_ycc *m, uint16_t *out, int channels, size_t width);
+// RGB of sums, clamped and rounded, to out[x * channels] and the two after it.
+void photod_ycc_u8(const uint16_t *y, const uint16_t *cb, const uint16_t *cr, const photod_ycc *m, uint8_t *out,
+                   int channels, size_t width);
+void photod_ycc_u16(const uint16_t *y, const uint16_t *cb, const uint16_t *cr, const photod_ycc *m, uint16_t *out,
+                    int channels, size_t width);
+
+// A row of chroma for pixels of which two share a sample, by linear interpolation: out[2 * i] and out[2 * i + 1] are 16
+// times the values a quarter of a sample to the left and right of sample i, and a quarter of the way from row `near` to
+// row `far`. Beyond the ends, the first and last samples repeat. Samples have at most 12 bits, and count is not 0.
+// between: space for count + 2 values.
+void photod_interpolate_chroma(const uint16_t *near, const uint16_t *far, size_t count, uint16_t *between,
+                               uint16_t *out);
 
 // Luma only, to out[x * channels].
 void photod_gray_u8(const uint16_t *y, const photod_ycc *m, uint8_t *out, int channels, size_t width);

@@ -110,22 +110,20 @@ final class HEIFRowDecoder: RowDecoder {
       return gray(
         rows, y, picture.conversion, bits: configuration.bitDepth, to: row, channels: layout.channels)
     }
-    let (luma, blue, red) = (rows.planes[0], rows.planes[1], rows.planes[2])
-    let chromaRow = rows.sumRow(1, y)
+    let luma = rows.planes[0]
+    let (blue, red) = (rows.chroma(1, ofRow: y), rows.chroma(2, ofRow: y))
     var constants = photod_ycc(
       picture.conversion, bits: min(10, configuration.bitDepth), lumaWeight: luma.weight(ofRow: y),
-      chromaWeight: blue.weight(ofRow: chromaRow), high: high)
-    // Only at full size does a sample of chroma belong to several pixels.
-    let shift = Int32(step == 1 && configuration.chroma.horizontal == 2 ? 1 : 0)
-    let (first, channels) = (rows.columns.lowerBound, Int32(layout.channels))
+      chromaWeight: blue.weight, high: high)
+    let channels = Int32(layout.channels)
     if layout.bitsPerChannel == 16 {
       photod_ycc_u16(
-        luma.sums(y), blue.sums(chromaRow), red.sums(chromaRow), shift, first, &constants,
-        row.assumingMemoryBound(to: UInt16.self), channels, region.width)
+        luma.sums(y), blue.values, red.values, &constants, row.assumingMemoryBound(to: UInt16.self), channels,
+        region.width)
     } else {
       photod_ycc_u8(
-        luma.sums(y), blue.sums(chromaRow), red.sums(chromaRow), shift, first, &constants,
-        row.assumingMemoryBound(to: UInt8.self), channels, region.width)
+        luma.sums(y), blue.values, red.values, &constants, row.assumingMemoryBound(to: UInt8.self), channels,
+        region.width)
     }
   }
 

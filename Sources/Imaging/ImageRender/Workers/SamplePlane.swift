@@ -22,16 +22,17 @@ struct SamplePlane {
   ///   - columns: the region's columns in luma samples.
   ///   - step: luma samples for one output pixel.
   ///   - subsampling: luma columns and rows for one sample of this plane: 1 or 2.
-  ///   - limit: the size of the picture's plane.
+  ///   - margin: samples on each side of the region that are wanted too.
+  ///   - decoded: the columns and rows that are decoded, in luma samples.
   ///   - tileRows: rows of luma that can be pending.
   init(
-    columns: Range<Int>, rows: Range<Int>, step: Int, subsampling: (across: Int, down: Int), limit: PixelSize,
-    tileRows: Int
+    columns: Range<Int>, rows: Range<Int>, step: Int, subsampling: (across: Int, down: Int), margin: Int,
+    decoded: (columns: Range<Int>, rows: Range<Int>), tileRows: Int
   ) {
     across = max(1, step / subsampling.across)
     down = max(1, step / subsampling.down)
-    self.columns = Self.samples(columns, subsampling.across, limit.width)
-    self.rows = Self.samples(rows, subsampling.down, limit.height)
+    self.columns = Self.samples(columns, subsampling.across, margin, decoded.columns)
+    self.rows = Self.samples(rows, subsampling.down, margin, decoded.rows)
     width = (self.columns.count + across - 1) / across
     capacity = Self.capacity(tileRows: tileRows, step: step)
     ring = RowRing(rowBytes: width * 2, capacity: capacity, slackBytes: 0)
@@ -40,9 +41,12 @@ struct SamplePlane {
   /// Rows of sums that must be kept, upper estimate.
   static func capacity(tileRows: Int, step: Int) -> Int { (tileRows + step - 1) / step + 3 }
 
-  private static func samples(_ range: Range<Int>, _ subsampling: Int, _ limit: Int) -> Range<Int> {
-    let end = min(limit, (range.upperBound + subsampling - 1) / subsampling)
-    return range.lowerBound / subsampling..<max(end, range.lowerBound / subsampling + 1)
+  private static func samples(
+    _ range: Range<Int>, _ subsampling: Int, _ margin: Int, _ decoded: Range<Int>
+  ) -> Range<Int> {
+    func end(_ range: Range<Int>) -> Int { (range.upperBound + subsampling - 1) / subsampling }
+    return (range.lowerBound / subsampling - margin..<end(range) + margin)
+      .clamped(to: decoded.lowerBound / subsampling..<end(decoded))
   }
 
   /// The sums of a row.

@@ -13,6 +13,8 @@ final class TileReduction {
   /// Columns and rows of tiles that are decoded.
   private let tileColumns: Range<Int>
   private let tileRows: Range<Int>
+  /// The picture's row after the last one that is decoded.
+  private let decodedEnd: Int
   /// Luma samples of the region, in the picture.
   let columns: Range<Int>
   let rows: Range<Int>
@@ -21,6 +23,7 @@ final class TileReduction {
   private let rowsAtOnce: Int
   private let chroma: ChromaSampling
   private(set) var planes: [SamplePlane]
+  private let interpolation: ChromaInterpolation?
   /// Complete rows of the region that were passed on.
   private(set) var rowsDone = 0
   /// Rows of the reduced region.
@@ -47,16 +50,28 @@ final class TileReduction {
     self.rowsAtOnce = rowsAtOnce
     let chroma = hasChroma ? tiles.configuration.chroma : .none
     self.chroma = chroma
-    let size = tiles.size
-    let subsampled = PixelSize(
-      width: (size.width + chroma.horizontal - 1) / chroma.horizontal,
-      height: (size.height + chroma.vertical - 1) / chroma.vertical)
-    func plane(_ subsampling: (Int, Int), _ limit: PixelSize) -> SamplePlane {
+    let decoded = (
+      columns: Self.pixels(of: tileColumns, tiles.tileSize.width, tiles.size.width),
+      rows: Self.pixels(of: tileRows, tiles.tileSize.height, tiles.size.height)
+    )
+    decodedEnd = decoded.rows.upperBound
+    // Only at full size does a sample of chroma belong to several pixels.
+    let isInterpolated = step == 1 && chroma.horizontal == 2
+    func plane(_ across: Int, _ down: Int, margin: Int) -> SamplePlane {
       SamplePlane(
-        columns: columns, rows: rows, step: step, subsampling: subsampling, limit: limit, tileRows: rowsAtOnce)
+        columns: columns, rows: rows, step: step, subsampling: (across, down), margin: margin, decoded: decoded,
+        tileRows: rowsAtOnce)
     }
-    let part = (chroma.horizontal, chroma.vertical)
-    planes = [plane((1, 1), size)] + (chroma == .none ? [] : [plane(part, subsampled), plane(part, subsampled)])
+    planes = [plane(1, 1, margin: 0)]
+    if chroma != .none {
+      for _ in 0..<2 { planes.append(plane(chroma.horizontal, chroma.vertical, margin: isInterpolated ? 1 : 0)) }
+    }
+    interpolation = isInterpolated ? ChromaInterpolation(width: planes[1].width) : nil
+  }
+
+  /// The columns or rows of the picture that tiles contain.
+  private static func pixels(of tiles: Range<Int>, _ tileSize: Int, _ size: Int) -> Range<Int> {
+    tiles.lowerBound * tileSize..<min(size, tiles.upperBound * tileSize)
   }
 
   private static func samples(_ start: Int, _ count: Int, _ step: Int, _ crop: Int, _ cropCount: Int) -> Range<Int> {
@@ -112,20 +127,45 @@ final class TileReduction {
 
   /// Passes on the rows that the picture's rows before `y` complete.
   private func pass(until y: Int, _ rowIsComplete: (Int) -> Bool) -> Bool {
-    while rowsDone < rowCount, y >= min(rows.upperBound, rows.lowerBound + (rowsDone + 1) * step) {
+    while rowsDone < rowCount, y >= lastRow(for: rowsDone) {
       // Sums of one sample are complete; all others are used by one row only.
       if step > 1 { for plane in planes { plane.completeLastColumn(ofRow: rowsDone) } }
       let wantsMore = rowIsComplete(rowsDone)
       rowsDone += 1
-      for plane in planes.indices { planes[plane].clear(before: sumRow(plane, rowsDone)) }
+      planes[0].clear(before: rowsDone)
+      for plane in planes.indices.dropFirst() {
+        let (near, far) = chromaRows(of: rowsDone)
+        planes[plane].clear(before: min(near, far))
+      }
       if !wantsMore { return false }
     }
     return rowsDone < rowCount
   }
 
-  /// The row of sums that a row of the region shows.
-  func sumRow(_ plane: Int, _ row: Int) -> Int {
-    guard plane > 0, step == 1, chroma.vertical == 2 else { return row }
-    return (rows.lowerBound + row) / 2 - rows.lowerBound / 2
+  /// The picture's row after the last one that is needed for a row of the region.
+  private func lastRow(for row: Int) -> Int {
+    let end = min(rows.upperBound, rows.lowerBound + (row + 1) * step)
+    guard interpolation != nil else { return end }
+    let (near, far) = chromaRows(of: row)
+    return min(decodedEnd, max(end, (planes[1].rows.lowerBound + max(near, far) + 1) * chroma.vertical))
+  }
+
+  /// The rows of sums of chroma for a row of the region. The first one counts three times as much as the other.
+  private func chromaRows(of row: Int) -> (near: Int, far: Int) {
+    guard interpolation != nil else { return (row, row) }
+    let rowInPicture = rows.lowerBound + row
+    let near = rowInPicture / chroma.vertical - planes[1].rows.lowerBound
+    guard chroma.vertical == 2 else { return (near, near) }
+    let far = rowInPicture % 2 == 0 ? near - 1 : near + 1
+    return (near, min(max(far, 0), planes[1].rows.count - 1))
+  }
+
+  /// A row of the region in a plane of chroma: a value for each pixel, and the weight of these values.
+  func chroma(_ plane: Int, ofRow row: Int) -> (values: UnsafePointer<UInt16>, weight: Int) {
+    let sums = planes[plane]
+    let (near, far) = chromaRows(of: row)
+    guard let interpolation else { return (UnsafePointer(sums.sums(near)), sums.weight(ofRow: near)) }
+    let values = interpolation.row(plane - 1, sums.sums(near), sums.sums(far))
+    return (values + (columns.lowerBound - 2 * sums.columns.lowerBound), ChromaInterpolation.weight)
   }
 }
