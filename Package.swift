@@ -10,7 +10,7 @@ let strict: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
 let optimized: [SwiftSetting] = [
   .unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))
 ]
-// Optimised for size: commands, and what waits for disks and networks.
+// Optimised for size: commands, parsers of short texts, and what waits for disks, networks and workers.
 let small: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 let optimizedC: [CSetting] = [.unsafeFlags(["-O2"], .when(configuration: .debug))]
 
@@ -122,7 +122,7 @@ let package = Package(
     // Codecs in processes of their own: the daemon's side, and the programs' side.
     Wing.imaging.c("CPhotodDecoder"),
     Wing.imaging.c("CDecoderWorker", settings: optimizedC),
-    Wing.imaging.module("DecoderWorkers", ["PhotoModel", "CPhotodDecoder", logging]),
+    Wing.imaging.module("DecoderWorkers", ["PhotoModel", "CPhotodDecoder", logging], settings: small),
     Wing.imaging.system("CLibExif", "libexif", "libexif-dev"),
     Wing.imaging.system("CBrotli", "libbrotlidec", "libbrotli-dev"),
     Wing.imaging.system("CExpat", "expat", "libexpat1-dev"),
@@ -135,8 +135,8 @@ let package = Package(
       "ImageRender", ["PhotoModel", "MediaMetadata", "ImageCodec", "CPhotodKernels", "CLCMS2"],
       settings: optimized),
 
-    Wing.library.module("PhotoPredicate", ["Primitives", "PhotoModel"]),
-    Wing.library.module("LibraryFolder", ["PhotoModel", "CPhotodSystem", "Cryptography"]),
+    Wing.library.module("PhotoPredicate", ["Primitives", "PhotoModel"], settings: small),
+    Wing.library.module("LibraryFolder", ["PhotoModel", "CPhotodSystem", "Cryptography"], settings: small),
     Wing.library.module(
       "LibraryCatalogue",
       ["Primitives", "PhotoModel", "PhotoPredicate", "ImageCodec", "LibraryFolder", grdb, grdbSQLite, "Cryptography"]),
@@ -171,7 +171,7 @@ let package = Package(
       settings: small),
 
     Wing.service.system("CISAL", "libisal", "libisal-dev"),
-    Wing.service.module("DiskCache", ["CISAL", grdb, "Cryptography", logging]),
+    Wing.service.module("DiskCache", ["CISAL", grdb, "Cryptography", logging], settings: small),
     Wing.service.module("ZipFormat", ["CZlib"]),
     Wing.service.module(
       "ImageService",
