@@ -53,7 +53,7 @@ struct PosterBench: ParsableCommand {
   }
 
   private func own(_ path: String, _ folder: String) -> [String] {
-    [photod, "render", path, "--target-size", "400x400", "-o", folder + "/poster.jpg"]
+    [photod, "render", path, "--target-size", "400x400", "-o", folder + "/poster.jpg", "--replace"]
   }
 
   private func ffmpeg(_ path: String, _ folder: String) -> [String] {

@@ -48,7 +48,7 @@ struct PhotodCommand {
   private func arguments(_ path: String, _ target: Target, _ output: String) -> [String] {
     [
       binary, "render", path, "--target-size", target.size.description, "--content-mode", target.mode, "--quality",
-      "\(CodecFloor.quality)", "-o", output,
+      "\(CodecFloor.quality)", "-o", output, "--replace",
     ]
   }
 }
