@@ -9,7 +9,8 @@ struct DescriptionContainerTests {
   private static let scene = Pixels.orientationCard(width: 32, height: 24)
   private static let xmp = """
     <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
-    <rdf:Description rdf:about="" xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title><rdf:Alt>
+    <rdf:Description rdf:about="" xmlns:exif="http://ns.adobe.com/exif/1.0/" exif:DateTimeOriginal="2024-05-06T07:08:09"
+    exif:GPSLatitude="48,51.3N" exif:GPSLongitude="2,21,3E" xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title><rdf:Alt>
     <rdf:li xml:lang="x-default">Sea</rdf:li></rdf:Alt></dc:title></rdf:Description></rdf:RDF></x:xmpmeta>
     """
   private static let exif = TIFFPicture {
@@ -65,7 +66,10 @@ struct DescriptionContainerTests {
       ("JPEG", true, true), ("PNG", false, true), ("TIFF", true, false), ("HEIF", false, true), ("WebP", false, true),
     ])
   func containers(_ container: String, _ hasIPTC: Bool, _ hasLens: Bool) throws {
-    let found = try header(Self.bytes(container)).facts.descriptive
+    let facts = try header(Self.bytes(container)).facts
+    #expect(facts.capture.date == EXIFDate(year: 2024, month: 5, day: 6, hour: 7, minute: 8, second: 9))
+    #expect(facts.capture.location == Location(latitude: 48.855, longitude: 2.35083333))
+    let found = facts.descriptive
     #expect(found.title == "Sea" && found.caption == "a caption")
     #expect(found.keywords == (hasIPTC ? ["sand"] : []))
     #expect(found.lensModel == (hasLens ? "50mm F1.8" : nil))
@@ -83,7 +87,16 @@ struct DescriptionContainerTests {
     #expect(try header(file).facts.descriptive.keywords == ["sand"])
   }
 
-  @Test("the packet of a further picture says that the file is HDR, but gives it no title")
+  @Test("a file loses the place of its XMP, and keeps its date", arguments: ["JPEG", "PNG", "TIFF", "HEIF", "WebP"])
+  func withoutPlace(_ container: String) throws {
+    let file = Self.bytes(container)
+    let capture = try header(file).facts.capture
+    let rest = try header(withoutPlaces(file)).facts.capture
+    #expect(capture.location != nil && rest.location == nil)
+    #expect(rest.date == capture.date && rest.date != nil)
+  }
+
+  @Test("the packet of a further picture says that the file is HDR, but gives it no title, date or place")
   func furtherPictures() throws {
     let packet = Self.xmp.replacing(
       "rdf:about=\"\"",
@@ -92,5 +105,6 @@ struct DescriptionContainerTests {
     let file = MultiPictureFile(previews: [(type: 0, bytes: second)]).encoded(JPEGFile { _ in }.encoded(Self.scene))
     let facts = try header(file).facts
     #expect(facts.subtypes == .photoHDR && facts.descriptive == DescriptiveMetadata())
+    #expect(facts.capture == CaptureSources())
   }
 }

@@ -90,16 +90,6 @@ struct AppleTests {
     #expect(try library.catalogue.changeToken() == token && ImportedLibrary.contents(of: library.folder.root) == kept)
   }
 
-  @Test(
-    "coordinates of XMP in each form",
-    arguments: [
-      ("52,30.0N", 52.5), ("52,30,36S", -52.51), ("13.25", 13.25), ("-13.25", -13.25), ("1,2,3,4N", nil), ("x", nil),
-      ("", nil), ("5,-1N", nil), ("7W", -7),
-    ])
-  func coordinates(_ text: String, _ expected: Double?) {
-    #expect(XMPProperties.degrees(text) == expected)
-  }
-
   private static func xmp(_ properties: String) -> String {
     """
     <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">

@@ -136,6 +136,51 @@ struct ScanTests {
     #expect((try catalogue.everything()["a.jpg"]?.creationDateSource == .file) == !exists)
   }
 
+  @Test(
+    "a picture without a date and a place in EXIF has those of its XMP; with them, it has EXIF's",
+    arguments: [
+      ("T10:00:00+02:00", "2024-07-03T08:00:00Z", DateSource.metadata, 120),
+      ("T10:00:00Z", "2024-07-03T10:00:00Z", .metadata, nil),
+      ("T10:00", "2024-07-03T08:00:00Z", .metadataInLibraryZone, nil),
+      ("", "2024-07-03T10:00:00Z", .metadataInLibraryZone, nil),
+    ] as [(String, String, DateSource, Int?)])
+  func datesAndPlacesOfXMP(_ time: String, _ date: String, _ source: DateSource, _ utcOffset: Int?) throws {
+    let packet = """
+      <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
+      <rdf:Description rdf:about="" xmlns:photoshop="http://ns.adobe.com/photoshop/1.0/"
+      xmlns:exif="http://ns.adobe.com/exif/1.0/" photoshop:DateCreated="2024-07-03\(time)" exif:GPSLatitude="48,30.0N"
+      exif:GPSLongitude="16,15,0W"/></rdf:RDF></x:xmpmeta>
+      """
+    let scene = Pixels.orientationCard(width: 8, height: 8)
+    let text = Array("XML:com.adobe.xmp\0\0\0\0\0\(packet)".utf8)
+    let exif = EXIFBlock {
+      $0.dateTimeOriginal = "2020:01:02 03:04:05"
+      $0.latitude = 1
+      $0.longitude = 2
+    }
+    let library = try TemporaryLibrary()
+    try library.put(JPEGFile { $0.segments = [.xmp(packet)] }.encoded(scene), "a.jpg")
+    try library.put(PNGFile(.rgb(depth: 8)) { $0.chunks = [PNGChunk("iTXt", text)] }.encoded(scene), "b.png")
+    try library.put(
+      JPEGFile {
+        $0.exif = exif
+        $0.segments = [.xmp(packet)]
+      }.encoded(scene), "c.jpg")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue, timeZone: "Europe/Vienna")
+    let assets = try catalogue.everything()
+    for name in ["a.jpg", "b.png"] {
+      let asset = try #require(assets[name])
+      #expect(asset.creationDate.rfc3339 == date && asset.creationDateSource == source, "\(name)")
+      #expect(asset.utcOffset == utcOffset, "\(name)")
+      #expect(asset.location == Location(latitude: 48.5, longitude: -16.25), "\(name)")
+    }
+    #expect(try catalogue.everything(for: .anonymous)["a.jpg"]?.location == nil, "places are not for everybody")
+    let third = try #require(assets["c.jpg"])
+    #expect(third.creationDate.rfc3339 == "2020-01-02T02:04:05Z")
+    #expect(third.location == Location(latitude: 1, longitude: 2))
+  }
+
   @Test("a new name that is, or is no longer, that of a screenshot changes the subtype, and not the content version")
   func screenshotName() throws {
     let library = try TemporaryLibrary()

@@ -18,6 +18,8 @@ package struct MediaFacts: Sendable, Hashable {
   package var rating: Int?
   /// Titles, keywords and the like, by the kind of block.
   package var descriptions = DescriptionSources()
+  /// When and where the picture was taken, where EXIF does not say so.
+  package var capture = CaptureSources()
   /// Faces, focus points and the like, as the file states them.
   package var regions = RegionSources()
   /// An edit that another program left in the file's XMP.
@@ -43,31 +45,40 @@ package struct MediaFacts: Sendable, Hashable {
   /// - Parameters:
   ///   - exifBlock: the block from its TIFF header.
   ///   - xmpPacket: the packet as stored in the file.
-  package init(exifBlock: ArraySlice<UInt8>?, xmpPacket: ArraySlice<UInt8>?) {
+  ///   - summary: of the EXIF block. The packet is searched only for a date and a place that it lacks.
+  package init(
+    exifBlock: ArraySlice<UInt8>?, xmpPacket: ArraySlice<UInt8>?, summary: EXIFSummary = EXIFSummary()
+  ) {
     if let exifBlock { read(exif: exifBlock) }
     if let xmpPacket {
       read(xmp: xmpPacket)
-      readDescription(xmp: xmpPacket)
+      readDescription(xmp: xmpPacket, besides: summary)
     }
   }
 
-  /// Reads the descriptions and the edit of the file's own packet. The first one counts.
-  package mutating func readDescription(xmp packet: ArraySlice<UInt8>) {
+  /// Reads the descriptions and the edit of the file's own packet, and the date and the place that EXIF lacks. The first
+  /// packet counts.
+  package mutating func readDescription(xmp packet: ArraySlice<UInt8>, besides exif: EXIFSummary) {
     let packet = packet.prefix(XMPPacket.maximumBytes)
     let mayHaveEdit = edit == nil && ForeignEdit.mayHaveEdit(packet, isSidecar: false)
     let mayDescribe = descriptions.xmp == nil && DescriptiveMetadata.mayDescribe(packet)
-    guard mayHaveEdit || mayDescribe else { return }
-    // Parsed once for both.
+    let mayAddCapture = CaptureSources.mayAdd(packet, to: exif)
+    guard mayHaveEdit || mayDescribe || mayAddCapture else { return }
+    // Parsed once for all of them.
     let properties = XMPDictionary(packet).properties
     if mayHaveEdit { edit = ForeignEdit(properties, isSidecar: false) }
+    if mayAddCapture { capture.read(xmp: properties, besides: exif) }
     guard mayDescribe else { return }
     descriptions.xmp = DescriptiveMetadata(xmp: properties)
     if regions.xmp.isEmpty { (regions.xmp, regions.appliedTo) = RegionSources.regions(properties) }
   }
 
-  /// Reads the descriptions of the file's IPTC datasets. The first ones count.
+  /// Reads the descriptions and the date of the file's IPTC datasets. The first ones count.
   package mutating func readDescription(iptc datasets: ArraySlice<UInt8>) {
-    if descriptions.iptc == nil { descriptions.iptc = DescriptiveMetadata(iptc: datasets) }
+    guard descriptions.iptc == nil else { return }
+    let values = IPTCDictionary(datasets.prefix(DescriptiveMetadata.maximumIPTCBytes)).datasets
+    descriptions.iptc = DescriptiveMetadata(iptc: values)
+    capture.iptcDate = capture.iptcDate ?? EXIFDate(iptc: values)
   }
 
   /// Adds the facts of a further packet, such as that of a picture that belongs to the first. Known facts are kept.

@@ -22,7 +22,7 @@ enum LocationTarget {
     guard let before = try? header(bytes) else { return }
     guard let after = try? header(edited) else { preconditionFailure("the file became unreadable") }
     precondition(after.format == before.format && after.storedSize == before.storedSize, "another picture")
-    precondition(after.exif.location == nil, "a place is left")
+    precondition(after.exif.location == nil && after.facts.capture.location == nil, "a place is left")
   }
 
   /// Metadata blocks on their own.

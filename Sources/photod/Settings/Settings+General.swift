@@ -127,7 +127,7 @@ extension Settings {
     Setting(
       "timeZone", .text(\.timeZone),
       """
-      Time zone of EXIF dates without an offset, and of the days of pictures whose file gives no offset, as a tz \
+      Time zone of dates without an offset, and of the days of pictures whose file gives no offset, as a tz \
       database name such as Europe/Vienna. Assets whose date depends on it have \
       creationDateSource=metadataInLibraryZone. After a change, the next scan reads every file again.
       """,

@@ -10,7 +10,7 @@ extension MediaHeader {
     blocks.append(MetadataBlock(.xmp, ByteRange(range)))
     let packet = try reader.bytes(at: range.lowerBound, count: min(range.count, XMPPacket.maximumBytes))
     facts.read(xmp: packet)
-    facts.readDescription(xmp: packet)
+    facts.readDescription(xmp: packet, besides: exif)
   }
 
   /// Records IPTC datasets at a position in the file, and extracts the catalogue's values from them.
@@ -72,6 +72,7 @@ extension MediaFacts {
     contentIdentifier = contentIdentifier ?? other.contentIdentifier
     rating = rating ?? other.rating
     descriptions.add(other.descriptions)
+    capture.add(other.capture)
     regions.add(other.regions)
     edit = edit ?? other.edit
   }

@@ -15,7 +15,7 @@ enum JPEGHeader {
     _ reader: inout HeaderReader, limits: CodecLimits
   ) throws(CodecError) -> (header: ImageHeader, facts: MediaFacts) {
     let (header, fields) = try parse(&reader, limits)
-    var facts = MediaFacts(exifBlock: fields.exifBlock, xmpPacket: fields.xmpPacket)
+    var facts = MediaFacts(exifBlock: fields.exifBlock, xmpPacket: fields.xmpPacket, summary: header.metadata)
     if !fields.datasets.isEmpty { facts.readDescription(iptc: fields.datasets[...]) }
     try read(fields.pictures, &facts, &reader, limits)
     if header.gainMapBlock != nil { facts.subtypes.insert(.photoHDR) }

@@ -26,9 +26,10 @@ extension LocationRemoval {
     }
     if let patch = rest.patches.first { throw .overlap(offset: patch.offset) }
     guard let before = try header(of: source) else { return }
-    guard let after = try header(of: edited), after.format == before.format, after.storedSize == before.storedSize,
-      after.exif.location == nil || !facts.contains(.places)
+    guard let after = try header(of: edited), after.format == before.format, after.storedSize == before.storedSize
     else { throw damaged }
+    guard facts.contains(.places) else { return }
+    if after.exif.location != nil || after.facts.capture.location != nil { throw damaged }
   }
 
   /// The header of a file; `nil` if it can't be rendered.

@@ -12,7 +12,7 @@ enum PNGHeader {
     _ reader: inout HeaderReader, limits: CodecLimits
   ) throws(CodecError) -> (header: ImageHeader, facts: MediaFacts) {
     let (header, chunks) = try parse(&reader, limits)
-    var facts = MediaFacts(exifBlock: chunks.exifBlock, xmpPacket: chunks.xmpPacket)
+    var facts = MediaFacts(exifBlock: chunks.exifBlock, xmpPacket: chunks.xmpPacket, summary: header.metadata)
     facts.isAnimated = chunks.isAnimated
     return (header, facts)
   }

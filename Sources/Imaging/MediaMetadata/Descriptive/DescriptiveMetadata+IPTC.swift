@@ -7,8 +7,11 @@ extension DescriptiveMetadata {
   /// Title (2:05), caption (2:120), keywords (2:25), copyright (2:116) and place (2:90, 2:95, 2:101) of IPTC-IIM datasets (IIM 4.2 §6);
   /// `nil` if there are none of these.
   package init?(iptc datasets: ArraySlice<UInt8>) {
+    self.init(iptc: IPTCDictionary(datasets.prefix(Self.maximumIPTCBytes)).datasets)
+  }
+
+  init?(iptc datasets: [String: MetadataValue]) {
     self.init()
-    let datasets = IPTCDictionary(datasets.prefix(Self.maximumIPTCBytes)).datasets
     title = DescriptiveText.name(datasets["ObjectName"]?.firstText)
     caption = DescriptiveText.caption(datasets["Caption-Abstract"]?.firstText)
     keywords = DescriptiveText.words(datasets["Keywords"]?.texts ?? [], atMost: DescriptiveLimits.keywords)

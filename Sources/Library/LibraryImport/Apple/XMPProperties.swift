@@ -53,39 +53,12 @@ struct XMPProperties {
     }
     // Apple Photos writes numbers without a sign, and the direction beside them.
     let (northOrSouth, eastOrWest) = (text("exif:GPSLatitudeRef"), text("exif:GPSLongitudeRef"))
-    let isBelowSea = text("exif:GPSAltitudeRef") == "1"
-    let altitude = text("exif:GPSAltitude").flatMap(Self.rational).map { isBelowSea ? -abs($0) : $0 }
+    let altitudeReference = text("exif:GPSAltitudeRef")
+    let altitude = text("exif:GPSAltitude").flatMap { XMPCoordinates.altitude($0, altitudeReference) }
     metadata.location = Location(
-      exported: text("exif:GPSLatitude").flatMap { Self.degrees($0, northOrSouth) },
-      text("exif:GPSLongitude").flatMap { Self.degrees($0, eastOrWest) }, altitude: altitude)
+      exported: text("exif:GPSLatitude").flatMap { XMPCoordinates.degrees($0, northOrSouth) },
+      text("exif:GPSLongitude").flatMap { XMPCoordinates.degrees($0, eastOrWest) }, altitude: altitude)
     for name in rest.keys where !Self.ignored.contains(name) { report.noteUnmapped("XMP \(name)") }
     return metadata
-  }
-
-  /// `52,31.2N`, `52,31,12N` (XMP specification part 2 §1.2.7.4), or decimal degrees, which Apple Photos writes.
-  ///
-  /// - Parameter direction: N, S, E or W, for a number without a sign.
-  static func degrees(_ text: String, _ direction: String? = nil) -> Double? {
-    if let number = Double(text) {
-      let isNegative = ["S", "W"].contains(direction?.prefix(1).uppercased())
-      return isNegative ? -abs(number) : number
-    }
-    guard let last = text.last, let sign = ["N": 1.0, "E": 1, "S": -1, "W": -1][String(last).uppercased()] else {
-      return nil
-    }
-    let parts = text.dropLast().split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
-    guard (1...3).contains(parts.count), !parts.contains(nil) else { return nil }
-    let numbers = parts.compactMap(\.self)
-    guard numbers.allSatisfy({ $0.isFinite && $0 >= 0 }) else { return nil }
-    let degrees = zip(numbers, [1.0, 60, 3600]).reduce(0) { $0 + $1.0 / $1.1 }
-    return sign * degrees
-  }
-
-  private static func rational(_ text: String) -> Double? {
-    let parts = text.split(separator: "/").map { Double($0) }
-    guard let number = parts.first ?? nil else { return nil }
-    guard parts.count == 2 else { return parts.count == 1 ? number : nil }
-    guard let divisor = parts[1], divisor != 0 else { return nil }
-    return number / divisor
   }
 }

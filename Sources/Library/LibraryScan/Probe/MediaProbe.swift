@@ -19,7 +19,7 @@ package struct MediaProbe: Sendable {
 
   /// Everything that findings depend on besides the files: after a change of this value a full scan probes every file
   /// again.
-  package var version: String { "14 \(clock.timeZone.identifier) \(limits.headerSegments)" }
+  package var version: String { "15 \(clock.timeZone.identifier) \(limits.headerSegments)" }
 
   /// The metadata of an open file, or of an original of a remote store: reads its head and, in some formats, its end.
   ///
@@ -73,15 +73,12 @@ package struct MediaProbe: Sendable {
 
   private func media(_ header: MediaHeader, _ identity: FileIdentity, _ path: [UInt8]) -> ProbedMedia {
     let modified = Timestamp(milliseconds: identity.modified / 1_000_000)
-    let date =
-      header.exif.date.map { clock.date($0, source: .metadata) }
-      ?? header.containerDate.map { clock.date($0, source: .container) }
-      ?? CreationDate(moment: modified, source: .file)
     var media = ProbedMedia(
       uniformTypeIdentifier: header.format.uniformTypeIdentifier, mediaType: header.format.mediaType,
       mediaSubtypes: header.facts.subtypes, isRAW: header.format.isRAW, pixelSize: header.uprightSize,
-      orientation: header.orientation, hasAlpha: header.hasAlpha, durationSeconds: header.durationSeconds, date: date,
-      modificationDate: modified, location: header.exif.location, cameraMake: header.exif.make,
+      orientation: header.orientation, hasAlpha: header.hasAlpha, durationSeconds: header.durationSeconds,
+      date: date(header, modified: modified), modificationDate: modified,
+      location: header.exif.location ?? header.facts.capture.location, cameraMake: header.exif.make,
       cameraModel: header.exif.model, thumbnail: header.thumbnail,
       contentIdentifier: header.facts.contentIdentifier, burst: header.facts.burstIdentifier)
     media.descriptive = header.facts.descriptive
@@ -92,6 +89,15 @@ package struct MediaProbe: Sendable {
     if header.format.mediaType == .image { media.edit = header.facts.edit }
     media.mediaSubtypes.formUnion(SubtypeHeuristic(media, path: path).subtypes)
     return media
+  }
+
+  /// The file's own date, or else the time at which it was written.
+  private func date(_ header: MediaHeader, modified: Timestamp) -> CreationDate {
+    if let date = header.exif.date { return clock.date(date, source: .metadata) }
+    // A movie's XMP often states when it was exported.
+    if let date = header.containerDate { return clock.date(date, source: .container) }
+    if let date = header.facts.capture.date { return clock.date(date, source: .metadata) }
+    return CreationDate(moment: modified, source: .file)
   }
 }
 

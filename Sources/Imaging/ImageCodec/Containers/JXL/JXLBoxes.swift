@@ -103,7 +103,7 @@ enum JXLHeader {
     if boxes.xmp == nil, let xmp = boxes.compressedXMP {
       let packet = try expanded(xmp, XMPPacket.maximumBytes, &reader)
       header.facts.read(xmp: packet[...])
-      header.facts.readDescription(xmp: packet[...])
+      header.facts.readDescription(xmp: packet[...], besides: header.exif)
     }
     return header
   }
