@@ -38,6 +38,13 @@ struct AlbumOrder {
     ).map { ($0[0], $0[1]) }
   }
 
+  /// The members from an index on; fewer at the end. O(index + count).
+  func members(from index: Int, count: Int) throws -> [Int64] {
+    try Int64.fetchAll(
+      db.cachedStatement(sql: "SELECT asset FROM member WHERE collection = ? ORDER BY position LIMIT ? OFFSET ?"),
+      arguments: [row, count, index])
+  }
+
   func remove(_ asset: Int64) throws {
     try db.cachedStatement(sql: "DELETE FROM member WHERE asset = ? AND collection = ?")
       .execute(arguments: [asset, row])

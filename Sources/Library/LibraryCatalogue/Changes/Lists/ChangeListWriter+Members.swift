@@ -4,16 +4,20 @@ import Primitives
 
 /// Entries that change the members of albums.
 extension ChangeListWriter {
+  /// Puts assets before the member at `index`, which counts without them. A no-op creates no token, revision or event.
   func put(_ assets: [Int64], into album: AlbumOrder, at index: Int) throws {
-    for asset in assets { try album.remove(asset) }
-    let count = try album.count()
+    let members = try assets.filter { try album.contains($0) }
+    let count = try album.count() - members.count
     guard (0...count).contains(index) else {
       throw ChangeListError(.indexOutOfRange(most: count), parameter: "index")
     }
+    if members.count == assets.count, try album.members(from: index, count: assets.count) == assets { return }
+    for member in members { try album.remove(member) }
     try check(album, assets.count)
     try album.insert(assets, at: index)
   }
 
+  /// Replaces the members at these indexes. A member that replaces itself is no change.
   func replace(
     _ album: AlbumOrder, _ assets: [Int64], _ names: [ChangeTarget], _ indexes: [Int]
   ) throws {
@@ -32,13 +36,13 @@ extension ChangeListWriter {
     for (asset, name) in zip(assets, names) where !leaving.contains(asset) {
       if try album.contains(asset) { throw ChangeListError(.namedTwice(name.description), parameter: "assets") }
     }
-    for member in replaced { try album.remove(member.asset) }
+    for (member, asset) in zip(replaced, assets) where member.asset != asset { try album.remove(member.asset) }
     let statement = try db.cachedStatement(
       sql: """
         INSERT INTO member (collection, position, asset, creationDate, listing)
         SELECT ?, ?, id, creationDate, listing FROM asset WHERE id = ?
         """)
-    for (member, asset) in zip(replaced, assets) {
+    for (member, asset) in zip(replaced, assets) where member.asset != asset {
       try statement.execute(arguments: [album.row, member.position, asset])
     }
     try clearKeyAsset(album, leaving.subtracting(assets))
