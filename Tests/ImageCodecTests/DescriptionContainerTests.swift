@@ -41,7 +41,7 @@ struct DescriptionContainerTests {
         ]
       }.encoded(scene)
     case "TIFF":
-      TIFFPicture.tiff(TIFFPicture.Details()) {
+      TIFFPicture.tiff(TIFFPicture.Details { ($0.dateTimeOriginal, $0.hasLocation) = ("", false) }) {
         $0.chain[0].entries += [
           (0x010E, .ascii("a caption")), (700, .bytes(Array(xmp.utf8))), (33_723, .undefined(iptc)),
         ]

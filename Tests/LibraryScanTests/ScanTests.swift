@@ -181,6 +181,25 @@ struct ScanTests {
     #expect(third.location == Location(latitude: 1, longitude: 2))
   }
 
+  @Test(
+    "a date that RFC 3339 can't express in UTC is no date",
+    arguments: [
+      ("UTC", "9999:12:31 23:59:59", "-12:00", false), ("UTC", "9999:12:31 23:59:59", "+00:00", true),
+      ("UTC", "9999:12:31 23:59:59", nil, true), ("UTC", "9999:12:31 23:59:60", nil, false),
+      ("America/New_York", "9999:12:31 23:59:59", nil, false),
+      ("America/New_York", "9999:12:31 23:59:59", "+12:00", true), ("UTC", "0001:01:01 00:00:00", "+14:00", true),
+    ] as [(String, String, String?, Bool)])
+  func farDate(_ zone: String, _ date: String, _ offset: String?, _ isDate: Bool) throws {
+    let library = try TemporaryLibrary()
+    let exif = EXIFBlock { ($0.dateTimeOriginal, $0.offsetTimeOriginal) = (date, offset) }
+    try library.put(JPEGFile { $0.exif = exif }.encoded(Pixels.orientationCard(width: 8, height: 8)), "a.jpg")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue, timeZone: zone)
+    let asset = try #require(try catalogue.everything()["a.jpg"])
+    #expect((asset.creationDateSource != .file) == isDate)
+    #expect(Timestamp.rfc3339Range.contains(asset.creationDate))
+  }
+
   @Test("a new name that is, or is no longer, that of a screenshot changes the subtype, and not the content version")
   func screenshotName() throws {
     let library = try TemporaryLibrary()

@@ -11,8 +11,9 @@ extension ImportedDate {
   ///
   /// - Parameter zone: the zone of a time without an offset.
   init?(xmp text: String, in zone: TimeZone) {
-    guard let stated = XMPDate(text) else { return nil }
-    let date = EXIFDateResolver(timeZone: zone).date(stated.date, source: .metadata)
+    guard let stated = XMPDate(text),
+      let date = EXIFDateResolver(timeZone: zone).date(stated.date, source: .metadata)
+    else { return nil }
     self.init(exported: date.moment.milliseconds, utcOffset: date.utcOffset)
     isLocalTime = stated.date.offsetMinutes == nil
     switch stated.precision {

@@ -17,15 +17,17 @@ package struct EXIFDateResolver: Sendable {
 
   /// - Parameter source: the source of a date with an offset; a date without one is recorded as being in the library
   ///   zone.
-  package func date(_ date: EXIFDate, source: DateSource) -> CreationDate {
+  /// - Returns: `nil` if the date is in no year from 0 to 9999 in UTC, so that RFC 3339 can't express it.
+  package func date(_ date: EXIFDate, source: DateSource) -> CreationDate? {
     let local = UTCDateTime(
       year: date.year, month: date.month, day: date.day, hour: date.hour, minute: date.minute, second: date.second)
     let wall = Int(local.secondsSince1970)
     let seconds = date.offsetMinutes.map { wall - $0 * 60 } ?? wall - offset(atWall: wall)
+    let moment = Timestamp(milliseconds: Int64(seconds) * 1000 + Int64(date.millisecond))
+    guard Timestamp.rfc3339Range.contains(moment) else { return nil }
     return CreationDate(
-      moment: Timestamp(milliseconds: Int64(seconds) * 1000 + Int64(date.millisecond)),
-      source: date.offsetMinutes == nil ? .metadataInLibraryZone : source, hasFraction: date.hasFraction,
-      utcOffset: date.isUTC ? nil : date.offsetMinutes)
+      moment: moment, source: date.offsetMinutes == nil ? .metadataInLibraryZone : source,
+      hasFraction: date.hasFraction, utcOffset: date.isUTC ? nil : date.offsetMinutes)
   }
 
   /// The offset of the zone at a local time, in seconds. A local time that is skipped or repeated by a clock change

@@ -93,10 +93,10 @@ package struct MediaProbe: Sendable {
 
   /// The file's own date, or else the time at which it was written.
   private func date(_ header: MediaHeader, modified: Timestamp) -> CreationDate {
-    if let date = header.exif.date { return clock.date(date, source: .metadata) }
+    if let date = header.exif.date.flatMap({ clock.date($0, source: .metadata) }) { return date }
     // A movie's XMP often states when it was exported.
-    if let date = header.containerDate { return clock.date(date, source: .container) }
-    if let date = header.facts.capture.date { return clock.date(date, source: .metadata) }
+    if let date = header.containerDate.flatMap({ clock.date($0, source: .container) }) { return date }
+    if let date = header.facts.capture.date.flatMap({ clock.date($0, source: .metadata) }) { return date }
     return CreationDate(moment: modified, source: .file)
   }
 }
