@@ -206,6 +206,32 @@ struct CollectionTests {
     }
   }
 
+  @Test("a type and a subtype also filter the months of a year, the moments of a month, and all moments")
+  func filteredMoments() throws {
+    let library = try SyntheticLibrary([1, 2, 40].map { SyntheticAsset(row: $0, date: $0 * 86_400_000) })
+    try library.catalogue.refreshMoments(zone: .gmt)
+    let types: [CollectionType?] = [nil, .folder, .moment, .album, .smartAlbum]
+    let lists: [(parent: LocalIdentifier?, types: [CollectionType?])] = [
+      (LocalIdentifier("momentListYear.1970"), types), (LocalIdentifier("momentListCluster.1970-01"), types),
+      (nil, [.moment]),
+    ]
+    let subtypes = [nil, "momentListYear", "momentListCluster", "regularFolder", "albumRegular", "albumImported"]
+    for list in lists {
+      let type: CollectionType? = list.parent == nil ? .moment : nil
+      let all = try everything(CollectionQuery(type: type, parent: list.parent), library)
+      #expect(all.count >= 2)
+      for type in list.types {
+        for subtype in subtypes {
+          let query = CollectionQuery(type: type, subtype: subtype, parent: list.parent)
+          var expected = all
+          if let type { expected = expected.filter { $0.type == type } }
+          if let subtype { expected = expected.filter { $0.subtype == subtype } }
+          #expect(try everything(query, library) == expected, "\(query)")
+        }
+      }
+    }
+  }
+
   @Test("a cursor of another list of collections is refused")
   func cursors() throws {
     var dice = Dice(2)

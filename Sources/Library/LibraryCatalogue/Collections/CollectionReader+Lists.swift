@@ -127,6 +127,7 @@ extension CollectionReader {
 
   /// All moments, or those of a range of days; newest first.
   private func moments(in days: Range<Int>?, _ asset: ContainedAsset?) -> CollectionPager {
+    if !includes(.moment, MomentList.momentSubtype) { return { _, _ in [] } }
     let dates = days.map(LocalCalendar.possibleDates)
     return { limit, cursor in
       _ = try cursor?.fields(2)
@@ -154,6 +155,7 @@ extension CollectionReader {
   private func momentLists(
     ofMonths isOfMonths: Bool, days: Range<Int>, _ asset: ContainedAsset?
   ) -> CollectionPager {
+    if !includes(.folder, isOfMonths ? MomentList.monthSubtype : MomentList.yearSubtype) { return { _, _ in [] } }
     var days = days
     if let asset {
       let month = MomentList(monthOfDay: asset.localDay)
@@ -176,6 +178,13 @@ extension CollectionReader {
       }
       return lists
     }
+  }
+
+  /// Whether the query's `type` and `subtype` include collections of this type and subtype.
+  private func includes(_ type: CollectionType, _ subtype: String) -> Bool {
+    if let wanted = query.type, wanted != type { return false }
+    if let wanted = query.subtype, wanted != subtype { return false }
+    return true
   }
 }
 

@@ -13,7 +13,7 @@ extension CollectionReader {
       count = try self.count(from: row[1], to: row[2], days: day..<day + 1)
     }
     var moment = AssetCollection(
-      localIdentifier: LocalIdentifier(row[0]), type: .moment, subtype: "albumRegular", title: row[7],
+      localIdentifier: LocalIdentifier(row[0]), type: .moment, subtype: MomentList.momentSubtype, title: row[7],
       startDate: Timestamp(milliseconds: row[1]), endDate: Timestamp(milliseconds: row[2]),
       estimatedAssetCount: count, keyAssets: try keyAssets(from: row[1], to: row[2], days: day..<day + 1),
       revision: ChangeToken(row[4]))

@@ -11,6 +11,9 @@ struct MomentList: Sendable, Hashable {
   static let yearSubtype = "momentListYear"
   /// PhotoKit's name for the level between years and moments.
   static let monthSubtype = "momentListCluster"
+  /// The subtype of the moments in a month.
+  static let momentSubtype = "albumRegular"
+  /// Those of lists.
   static let subtypes: Set<String> = [yearSubtype, monthSubtype]
 
   init(year: Int, month: Int?) {
