@@ -105,6 +105,27 @@ struct LocalDayTests {
     #expect(found == expected, "each asset is in one moment of its day in \(zone)")
   }
 
+  @Test("assets of the first and of the last year are in that year, its month and a moment of that month")
+  func farYears() throws {
+    let library = try SyntheticLibrary([
+      SyntheticAsset(row: 1, date: -62_154_086_400_000), SyntheticAsset(row: 2, date: 253_402_214_400_000),
+    ])
+    try library.catalogue.refreshMoments(zone: .gmt)
+    let assets = zip(library.assets, ["0000-06-01", "9999-12-31"]).map { DatedAsset(asset: $0, day: $1) }
+    for (unit, length) in [(DateBucket.Unit.year, 4), (.month, 7)] {
+      let groups: [String: [DatedAsset]] = Dictionary(grouping: assets) { String($0.day.prefix(length)) }
+      try checkBuckets(groups, unit, library, "UTC")
+      try checkLists(groups, unit, library, "UTC")
+    }
+    let moments = try library.catalogue.collections(CollectionQuery(type: .moment), for: .local).collections
+    #expect(moments.map(\.parent?.rawValue) == ["momentListCluster.9999-12", "momentListCluster.0000-06"])
+    for moment in moments {
+      let month = try #require(moment.parent)
+      let found = try library.catalogue.collections(CollectionQuery(parent: month), for: .local).collections
+      #expect(found == [moment])
+    }
+  }
+
   private func members(of collection: AssetCollection, _ library: SyntheticLibrary) throws -> Set<String> {
     var fetch = AssetFetch()
     fetch.scope = try #require(try library.catalogue.scope(of: collection.localIdentifier, for: .local))

@@ -23,7 +23,7 @@ extension CollectionReader {
     switch query.type {
     case .moment: return moments(in: nil, asset)
     case .folder where query.subtype.map(MomentList.subtypes.contains) ?? false:
-      return momentLists(ofMonths: query.subtype == MomentList.monthSubtype, days: MomentList.allDays, asset)
+      return momentLists(ofMonths: query.subtype == MomentList.monthSubtype, days: LocalCalendar.days, asset)
     default: return all(asset)
     }
   }
@@ -186,12 +186,4 @@ extension CollectionReader {
     if let wanted = query.subtype, wanted != subtype { return false }
     return true
   }
-}
-
-extension MomentList {
-  /// The days of the years 1 to 9999, which are the only ones with identifiers.
-  fileprivate static let allDays =
-    MomentList(year: 1, month: nil).days
-    .lowerBound..<MomentList(year: 9999, month: nil)
-    .days.upperBound
 }

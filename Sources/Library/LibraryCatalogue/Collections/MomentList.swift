@@ -26,7 +26,7 @@ struct MomentList: Sendable, Hashable {
     let parts = identifier.rawValue.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 2, Self.subtypes.contains(String(parts[0])) else { return nil }
     let digits = parts[1].split(separator: "-", omittingEmptySubsequences: false)
-    guard let year = digits.first.flatMap({ Int($0) }), (1...9999).contains(year) else { return nil }
+    guard let year = digits.first.flatMap({ Int($0) }), (0...9999).contains(year) else { return nil }
     switch (String(parts[0]), digits.count) {
     case (Self.yearSubtype, 1): self.init(year: year, month: nil)
     case (Self.monthSubtype, 2):
