@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import ImageCodec
 import LibraryCatalogue
 import LibraryFiles
@@ -13,6 +14,33 @@ import Testing
 /// The search index after every kind of change, by the programs' own writers.
 @Suite("Search index")
 struct SearchIndexTests {
+  @Test("a catalogue with words of another version is indexed again when it is opened")
+  func otherWords() throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallPNG, "cliff.png")
+    do { try library.scan(library.catalogue()) }
+    let queue = try DatabaseQueue(path: library.data + "/catalogue.sqlite")
+    try queue.write { db in
+      try db.execute(
+        sql: """
+          INSERT INTO search (search) VALUES ('delete-all');
+          DELETE FROM searchText;
+          UPDATE catalogueValue SET value = 0 WHERE name = 'searchWords';
+          """)
+    }
+    try queue.close()
+    for _ in 0..<2 {
+      let catalogue = try library.catalogue()
+      var fetch = AssetFetch()
+      fetch.search = AssetSearch(try SearchQuery("cliff"), for: .local)
+      let found = try catalogue.assets(fetch, FetchPageRequest(limit: 9), for: .local).assets
+      #expect(found.map(\.original.displayPath) == ["cliff.png"])
+      var differences: [CheckDifference] = []
+      try catalogue.checkConsistency { differences.append($0) }
+      #expect(differences.isEmpty)
+    }
+  }
+
   @Test("scans, change lists, the trash, and a restored copy keep the search index true")
   func writers() throws {
     let library = try TemporaryLibrary()

@@ -12,7 +12,8 @@ struct SearchQueryTests {
       ("E\u{301}te\u{301}", ["ete"]), ("\u{FB01}n \u{210C}", ["fin", "h"]), ("Straße", ["straße"]), ("ﾊﾟ", ["ハ"]),
       ("ΌΣΟΣ όσος", ["οσοσ", "οσοσ"]), ("Ёлка", ["елка"]), ("日本 x", ["日", "本", "x"]), ("한국", ["한국".decomposedForTest]),
       ("\u{1F600} &%-_ \n", []), ("it's", ["it", "s"]), ("½", ["1", "2"]), ("İstanbul", ["istanbul"]), ("ſ", ["s"]),
-      ("\u{E001}x\u{E002}", ["x"]),
+      ("\u{E001}x\u{E002}", ["x"]), ("\u{2600}\u{FE0F} beach \u{2764}\u{FE0F}", ["beach"]),
+      ("1\u{FE0F}\u{20E3}#\u{FE0F}\u{20E3}", ["1"]), ("葛\u{E0100}城", ["葛", "城"]),
     ] as [(String, [String])])
   func words(_ text: String, _ words: [String]) {
     #expect(SearchText.words(of: text).map { Array($0.unicodeScalars) } == words.map { Array($0.unicodeScalars) })
@@ -25,6 +26,7 @@ struct SearchQueryTests {
       ("\"a walk\"", "a walk"),
       ("in \"a walk\"", "in|a walk"), ("IMG_1234", "img 1234*"), ("img_1234.jpg x", "img 1234 jpg|x*"),
       ("\u{201C}a b\u{201D} c", "a b|c*"), ("a \"b c", "a|b c"), ("\"\" a", "a*"), ("a - b", "a|b*"), ("a &", "a*"),
+      ("dog \u{2764}\u{FE0F}", "dog*"),
       ("NEAR(a b) AND c* OR {x}: ^d", "near a|b|and|c|or|x|d*"), ("x\"y\"z", "x|y|z*"), ("日本", "日 本*"),
       ("\"foo ba\"*", "foo ba*"), ("x \"foo ba\"* ", "x|foo ba*"), ("\"foo ba\"* x", "foo ba|x*"),
       ("\"foo ba\" *", "foo ba"), ("\"foo ba*\"", "foo ba"), ("\"foo ba\"*x", "foo ba|x*"), ("x \"\"*", "x*"),
@@ -39,6 +41,7 @@ struct SearchQueryTests {
     "a search without a word, or beyond a limit, is refused",
     arguments: [
       ("", .noWord), ("\"\" - &", .noWord), ("\u{1F600}", .noWord),
+      ("\u{2764}", .noWord), ("\u{2764}\u{FE0F}", .noWord),
       (String(repeating: "a", count: 1025), .tooLong(limit: 1024)),
       (String(repeating: "a ", count: 33), .tooManyWords(limit: 32)),
     ] as [(String, SearchError)])
@@ -71,7 +74,7 @@ struct SearchQueryTests {
   @Test("if a text contains another, its words contain the other's words", arguments: 0..<4)
   func containment(_ seed: Int) {
     var dice = Dice(seed)
-    let characters = Array(" _-./aAbBéÉ\u{301}1½ßſİ日本がハﾊﾟ한ﬁ\u{345}ι\u{1F600}Ωǅ".unicodeScalars)
+    let characters = Array(" _-./aAbBéÉ\u{301}1½ßſİ日本がハﾊﾟ한ﬁ\u{345}ι\u{1F600}Ωǅ\u{FE0F}\u{20E3}".unicodeScalars)
     for _ in 0..<500 {
       let text = (0..<12).map { _ in dice.one(of: characters) }
       let begin = dice.below(12)

@@ -42,6 +42,21 @@ package enum SearchIndex {
     try Int.fetchOne(db.cachedStatement(sql: "SELECT 1 FROM searchQueue LIMIT 1")) == nil
   }
 
+  /// Whether the indexed words are those that ``SearchText`` makes. False after an update of photod that changes them.
+  static func hasPresentWords(_ db: Database) throws -> Bool {
+    let version = try Int.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'searchWords'")
+    return version == SearchText.version
+  }
+
+  /// Queues all assets, and records that they get the words that ``SearchText`` makes. Only other words are written.
+  static func queueAll(_ db: Database) throws {
+    try db.execute(
+      sql: """
+        INSERT OR IGNORE INTO searchQueue SELECT \(CatalogueSchema.document("creationDate", "id")) FROM asset;
+        INSERT OR REPLACE INTO catalogueValue VALUES ('searchWords', \(SearchText.version));
+        """)
+  }
+
   private struct Document {
     let number: Int64
     /// The indexed words, and the expected words.

@@ -1,5 +1,6 @@
 // The words of a text, as the search index stores them and as a search names them: compatibility decomposition (NFKD),
-// diacritics removed, case folded, split where a character is neither a letter, a number nor a mark.
+// diacritics and variation selectors removed, case folded, split where a character is neither a letter, a number nor a
+// mark.
 //
 // Each character maps to the same characters wherever it stands. So if one text contains another, its words contain the
 // other's words, and the index may stand in for a comparison of texts: see `SearchPattern`.
@@ -7,6 +8,9 @@
 import Foundation
 
 package enum SearchText {
+  /// Increase it when a text gets other words than before: then all assets are indexed again.
+  package static let version = 2
+
   /// The words of a text, in order.
   package static func words(of text: String) -> [String] {
     var bytes: [UInt8] = []
@@ -24,9 +28,11 @@ package enum SearchText {
     var isInWord = false
     for character in decomposed.unicodeScalars {
       let properties = character.properties
-      // Accents and other marks that attach to the character before.
+      let category = properties.generalCategory
+      // Marks that attach to the character before: accents, the frames of keycaps, and the selectors of emoji.
       if properties.canonicalCombiningClass != .notReordered { continue }
-      guard isPartOfWord(properties.generalCategory) else {
+      if category == .enclosingMark || properties.isVariationSelector { continue }
+      guard isPartOfWord(category) else {
         if isInWord { bytes.append(UInt8(ascii: " ")) }
         isInWord = false
         continue
@@ -63,7 +69,7 @@ package enum SearchText {
   private static func isPartOfWord(_ category: Unicode.GeneralCategory) -> Bool {
     switch category {
     case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber,
-      .letterNumber, .otherNumber, .nonspacingMark, .spacingMark, .enclosingMark:
+      .letterNumber, .otherNumber, .nonspacingMark, .spacingMark:
       true
     default: false
     }
