@@ -135,8 +135,35 @@ struct CollectionTreeTests {
         #expect(error.reason == reason)
       }
     }
+    // To the top level, where the guest sees them: a no-op. They can't be taken from there.
+    var token = try library.token(guest)
+    for name in ["album-alone", "folder-mine"] {
+      let update = CollectionUpdate(parent: .some(nil))
+      _ = try lists.perform([ChangeRequest(.updateCollection(target(name), update))], for: guest)
+    }
+    #expect(try library.token(guest) == token)
+    let mineAsParent = CollectionUpdate(parent: .some(target("folder-mine")))
+    for action: ChangeRequest.Action in [
+      .updateCollection(target("album-alone"), mineAsParent),
+      .placeCollections(target("folder-mine"), [target("album-alone")], index: 0),
+    ] {
+      do throws(ChangeListError) {
+        _ = try lists.perform([ChangeRequest(action)], for: guest)
+        Issue.record("\(action) was done")
+      } catch {
+        #expect(error.reason == .outsideOfGrant)
+      }
+    }
+    // Within what it sees, collections move.
+    let inner = ChangeRequest(
+      .createCollection(NewCollection(isFolder: true, title: "inner", parent: target("folder-mine"))),
+      placeholder: "$inner")
+    let toInner = ChangeRequest(
+      .updateCollection(target("album-y"), CollectionUpdate(parent: .some(.placeholder("$inner")))))
+    _ = try lists.perform([inner, toInner], for: guest)
+    #expect(try titles(LocalIdentifier("folder-mine"), library, guest) == ["z", "x", "inner"])
     // Others reorder what it can't see, until positions are renumbered.
-    let token = try library.token(guest)
+    token = try library.token(guest)
     for _ in 0..<50 {
       for name in ["album-other", "folder-hidden"] {
         let parent = name == "album-other" ? target("folder-hidden") : nil

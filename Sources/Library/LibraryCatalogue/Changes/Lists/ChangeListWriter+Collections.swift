@@ -58,6 +58,7 @@ extension ChangeListWriter {
   private func move(_ collection: ChangeTargetResolver.Collection, to parent: Int64?) throws {
     if parent == collection.parent { return }
     if parent == nil, !targets.library.isWhole { throw ChangeListError(.outsideOfGrant, parameter: "parent") }
+    try checkMayLeave(collection, "parent")
     if collection.type == .folder {
       if try path(of: parent).contains(collection.row) { throw ChangeListError(.folderCycle, parameter: "parent") }
       try checkDepth(of: parent, and: try height(of: collection.row))
@@ -65,6 +66,14 @@ extension ChangeListWriter {
     try run(
       "UPDATE collection SET parent = ?5, position = (\(Self.nextPosition)) WHERE id = ?1",
       [collection.row, nil, nil, nil, parent])
+  }
+
+  /// A limited caller can't take a collection from its top level, because it doesn't see where the collection really
+  /// is.
+  func checkMayLeave(_ collection: ChangeTargetResolver.Collection, _ parameter: String) throws {
+    guard collection.parent != nil || targets.library.isWhole else {
+      throw ChangeListError(.outsideOfGrant, parameter: parameter)
+    }
   }
 
   /// A folder with room for one more collection.

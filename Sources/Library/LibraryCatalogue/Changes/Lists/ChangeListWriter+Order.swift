@@ -9,6 +9,7 @@ extension ChangeListWriter {
     if folder == nil, !targets.library.isWhole { throw ChangeListError(.outsideOfGrant, parameter: "parent") }
     let collections = try collections(names)
     let newcomers = collections.filter { $0.parent != folder }
+    for newcomer in newcomers { try checkMayLeave(newcomer, "collections") }
     let above = try path(of: folder)
     for newcomer in newcomers where newcomer.type == .folder {
       if above.contains(newcomer.row) { throw ChangeListError(.folderCycle, parameter: "collections") }

@@ -11,6 +11,7 @@ struct ChangeTargetResolver {
   struct Collection {
     let row: Int64
     let type: CollectionType
+    /// The folder, as the library shows it: `nil` at its top level, also below a folder that the library does not have.
     let parent: Int64?
     let revision: Int64
   }
@@ -32,8 +33,10 @@ struct ChangeTargetResolver {
     let row = try Row.fetchOne(
       db.cachedStatement(
         sql: """
-          SELECT collection.id, collection.type, parent, revision
+          SELECT collection.id, collection.type, above.collection, revision
           FROM libraryCollection CROSS JOIN collection ON collection.id = libraryCollection.collection
+            LEFT JOIN libraryCollection AS above
+              ON above.collection = collection.parent AND above.library = libraryCollection.library
           WHERE libraryCollection.library = ? AND libraryCollection.localIdentifier = ?
           """), arguments: [library.row, identifier.rawValue])
     if let row, let type = CollectionType(rawValue: row[1]) {
