@@ -80,9 +80,9 @@ struct MetadataExportTests {
     "a date that a user set is written as the local time with its offset",
     arguments: [
       (-210, 1_583_033_399_123, "2020-02-29T23:59:59.123-03:30"), (120, 0, "1970-01-01T02:00:00+02:00"),
-      (0, 0, "1970-01-01T00:00:00Z"),
-    ] as [(Int, Int64, String)])
-  func localTime(_ utcOffset: Int, _ milliseconds: Int64, _ written: String) throws {
+      (0, 0, "1970-01-01T00:00:00+00:00"), (nil, 0, "1970-01-01T00:00:00Z"),
+    ] as [(Int?, Int64, String)])
+  func localTime(_ utcOffset: Int?, _ milliseconds: Int64, _ written: String) throws {
     try library.put("", "a.jpg")
     try library.scan()
     try library.update("a.jpg") {

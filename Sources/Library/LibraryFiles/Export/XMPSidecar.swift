@@ -114,7 +114,7 @@ struct XMPSidecar {
 
   /// The local time with its offset from UTC in minutes, or the time in UTC if the offset is not known.
   private static func dateTime(_ date: Timestamp, utcOffset: Int?) -> String {
-    guard let utcOffset, utcOffset != 0 else { return date.rfc3339 }
+    guard let utcOffset else { return date.rfc3339 }
     let local = Timestamp(milliseconds: date.milliseconds + Int64(utcOffset) * 60_000)
     guard Timestamp.rfc3339Range.contains(local) else { return date.rfc3339 }
     let (hours, minutes) = abs(utcOffset).quotientAndRemainder(dividingBy: 60)
