@@ -73,6 +73,16 @@ struct EXIFSummaryTests {
     }
   }
 
+  @Test(
+    "the reference of the altitude decides its sign",
+    arguments: [(0, 2.5), (1, -2.5), (2, 2.5), (3, -2.5)] as [(UInt8, Double)])
+  func altitudes(_ reference: UInt8, _ altitude: Double) {
+    var fixture = Self.photograph()
+    let changed: (Int, TIFFFixture.Value) = (0x0005, .bytes([reference]))
+    fixture.gps = fixture.gps.map { $0.0 == changed.0 ? changed : $0 }
+    #expect(EXIFSummary.parse(fixture.bytes[...]).summary.location?.altitude == altitude)
+  }
+
   @Test("the first of two entries counts, and an entry outside of the block does not")
   func entries() {
     var fixture = TIFFFixture()

@@ -161,7 +161,9 @@ struct EXIFEntries {
       let longitude = angle(0x0004, reference: 0x0003, negative: "W"), abs(longitude) <= 180
     else { return nil }
     var altitude = rationals(0x0006)?.first
-    if entry(.gps, 0x0005).flatMap({ block.content($0) })?.first == 1 { altitude = altitude.map { -$0 } }
+    // 1, and since EXIF 3.0 also 3: below the reference level.
+    let reference = entry(.gps, 0x0005).flatMap { block.content($0) }?.first
+    if reference == 1 || reference == 3 { altitude = altitude.map { -$0 } }
     return Location(latitude: latitude, longitude: longitude, altitude: altitude)
   }
 
