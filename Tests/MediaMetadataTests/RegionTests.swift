@@ -58,7 +58,8 @@ struct RegionTests {
     #expect(
       found == [
         PictureRegion(.face, Self.rect(0.15, 0.2, 0.1, 0.2), name: "Ann"),
-        PictureRegion(.pet, Self.rect(0.4, 0.4, 0.2, 0.2), name: "Rex"),
+        // A square of 60 pixels around a circle.
+        PictureRegion(.pet, Self.rect(0.425, 0.4, 0.15, 0.2), name: "Rex"),
         PictureRegion(.focus, Self.rect(0.75, 0.25, 0, 0)),
         // Cut off at the edge.
         PictureRegion(.barcode, Self.rect(0.7, 0.85, 0.3, 0.1)),
@@ -85,6 +86,23 @@ struct RegionTests {
       #expect(Self.find(Self.group((400, 400), [Self.corner]), orientation).isEmpty, "a crop loses its regions")
     }
     #expect(Self.find(Self.group((4000, 2999), [Self.corner])).count == 1, "sides are rounded")
+  }
+
+  @Test(
+    "the region around a circle is a square of pixels, in every orientation",
+    arguments: [(400, 200, 0.05, 0.1), (200, 400, 0.1, 0.05), (300, 300, 0.1, 0.1)] as [(Int, Int, Double, Double)])
+  func circles(_ across: Int, _ down: Int, _ width: Double, _ height: Double) {
+    let size = (across, down)
+    let circle = Self.group(size, [Self.region("Face", nil, "stArea:x=\"0.5\" stArea:y=\"0.5\" stArea:d=\"0.1\"")])
+    for orientation in Orientation.allCases {
+      let wanted = orientation.swapsSides ? (height, width) : (width, height)
+      let stored = Self.find(circle, stored: size, orientation).map(\.rect)
+      #expect(stored == [Self.rect(0.5 - wanted.0 / 2, 0.5 - wanted.1 / 2, wanted.0, wanted.1)], "\(orientation)")
+      // Made for the upright picture.
+      guard orientation.swapsSides, across != down else { continue }
+      let upright = Self.find(circle, stored: (down, across), orientation).map(\.rect)
+      #expect(upright == [Self.rect(0.5 - width / 2, 0.5 - height / 2, width, height)], "\(orientation)")
+    }
   }
 
   @Test("Microsoft's regions count if there are no others")

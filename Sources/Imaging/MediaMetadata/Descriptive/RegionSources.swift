@@ -10,7 +10,7 @@ import PhotoModel
 
 package struct RegionSources: Sendable, Hashable {
   /// Of XMP, in the coordinates that ``appliedTo`` decides.
-  var xmp: [PictureRegion] = []
+  var xmp: [XMPRegion] = []
   /// The size of the picture that the regions were made for; `nil` if not stated.
   var appliedTo: PixelSize?
   /// x and y, then nothing, a diameter, or width and height; x and y are the centre.
@@ -39,9 +39,15 @@ package struct RegionSources: Sendable, Hashable {
     var regions: [PictureRegion] = []
     let isStored = appliedTo.map { Self.haveSameShape($0, stored) } ?? true
     if isStored {
-      regions = xmp.map { PictureRegion($0.kind, orientation.upright($0.rect), name: $0.name) }
+      for region in xmp {
+        guard let rect = region.rect(in: stored) else { continue }
+        regions.append(PictureRegion(region.kind, orientation.upright(rect), name: region.name))
+      }
     } else if orientation.swapsSides, let appliedTo, Self.haveSameShape(appliedTo, stored.transposed) {
-      regions = xmp
+      for region in xmp {
+        guard let rect = region.rect(in: appliedTo) else { continue }
+        regions.append(PictureRegion(region.kind, rect, name: region.name))
+      }
     }
     if let focus = focus(stored) { regions.append(PictureRegion(.focus, orientation.upright(focus))) }
     return Array(regions.prefix(RegionLimits.regions))
@@ -70,7 +76,7 @@ package struct RegionSources: Sendable, Hashable {
 
   // MARK: XMP
 
-  static func regions(_ properties: [String: MetadataValue]) -> ([PictureRegion], PixelSize?) {
+  static func regions(_ properties: [String: MetadataValue]) -> ([XMPRegion], PixelSize?) {
     let group = properties["mwg-rs:Regions"]?.fields ?? [:]
     let regions = (group["mwg-rs:RegionList"]?.structures ?? []).lazy.compactMap(region).prefix(RegionLimits.regions)
     if !regions.isEmpty { return (Array(regions), size(group["mwg-rs:AppliedToDimensions"]?.fields ?? [:])) }
@@ -86,7 +92,7 @@ package struct RegionSources: Sendable, Hashable {
     return PixelSize(width: Int(width), height: Int(height))
   }
 
-  private static func region(_ fields: [String: MetadataValue]) -> PictureRegion? {
+  private static func region(_ fields: [String: MetadataValue]) -> XMPRegion? {
     let kind: PictureRegion.Kind
     switch fields["mwg-rs:Type"]?.firstText {
     case "Face", nil: kind = .face
@@ -99,21 +105,23 @@ package struct RegionSources: Sendable, Hashable {
     guard ["normalized", nil].contains(area["stArea:unit"]?.firstText), let x = number(area["stArea:x"]),
       let y = number(area["stArea:y"])
     else { return nil }
-    let diameter = number(area["stArea:d"])
-    let rect = UnitRect(
-      centerX: x, centerY: y, width: number(area["stArea:w"]) ?? diameter ?? 0,
-      height: number(area["stArea:h"]) ?? diameter ?? 0)
-    return rect.map { PictureRegion(kind, $0, name: name(fields["mwg-rs:Name"])) }
+    let (width, height) = (number(area["stArea:w"]), number(area["stArea:h"]))
+    var shape = XMPRegion.Shape.rectangle(width: width ?? 0, height: height ?? 0)
+    if width == nil, height == nil, let diameter = number(area["stArea:d"]) { shape = .circle(diameter: diameter) }
+    let region = XMPRegion(kind: kind, name: name(fields["mwg-rs:Name"]), x: x, y: y, shape: shape)
+    return region.isValid ? region : nil
   }
 
-  private static func person(_ fields: [String: MetadataValue]) -> PictureRegion? {
+  private static func person(_ fields: [String: MetadataValue]) -> XMPRegion? {
     let sides = (fields["MPReg:Rectangle"]?.firstText ?? "").split(separator: ",")
       .map { number(String($0)) }
     guard sides.count == 4, let x = sides[0], let y = sides[1], let width = sides[2], let height = sides[3] else {
       return nil
     }
-    return UnitRect(centerX: x + width / 2, centerY: y + height / 2, width: width, height: height)
-      .map { PictureRegion(.face, $0, name: name(fields["MPReg:PersonDisplayName"])) }
+    let region = XMPRegion(
+      kind: .face, name: name(fields["MPReg:PersonDisplayName"]), x: x + width / 2, y: y + height / 2,
+      shape: .rectangle(width: width, height: height))
+    return region.isValid ? region : nil
   }
 
   private static func name(_ value: MetadataValue?) -> String? {
@@ -126,6 +134,35 @@ package struct RegionSources: Sendable, Hashable {
     let text = text.filter { !$0.isWhitespace }
     guard let number = Double(text), number.isFinite else { return nil }
     return number
+  }
+}
+
+/// A region as XMP states it: its centre, and its sides as shares of the sides of a picture.
+struct XMPRegion: Sendable, Hashable {
+  enum Shape: Sendable, Hashable {
+    case rectangle(width: Double, height: Double)
+    /// The diameter is a share of the picture's shorter side.
+    case circle(diameter: Double)
+  }
+
+  let kind: PictureRegion.Kind
+  let name: String?
+  let x: Double
+  let y: Double
+  let shape: Shape
+
+  /// Whether the region lies in a picture, which is the same for pictures of every size.
+  var isValid: Bool { rect(in: PixelSize(width: 1, height: 1)) != nil }
+
+  /// The region in a picture of this size. That of a circle is a square of pixels.
+  func rect(in size: PixelSize) -> UnitRect? {
+    switch shape {
+    case .rectangle(let width, let height): return UnitRect(centerX: x, centerY: y, width: width, height: height)
+    case .circle(let diameter):
+      let side = diameter * Double(min(size.width, size.height))
+      return UnitRect(
+        centerX: x, centerY: y, width: side / Double(size.width), height: side / Double(size.height))
+    }
   }
 }
 
