@@ -110,8 +110,10 @@ struct BurstTests {
     #expect(try all(catalogue).mapValues(\.burst?.identifier) == ["0.jpg": burst, "2.jpg": burst])
   }
 
-  /// Names the burst as an iPhone does, in tag 11 of the maker note.
-  private func named(_ burst: String, second: Int) -> [UInt8] {
+  /// Names the burst as an iPhone does, in tag 11 of the maker note; `nil`: the file names none.
+  private func named(_ burst: String?, second: Int) -> [UInt8] {
+    let date = "2024:05:06 07:08:" + String(format: "%02d", second)
+    guard let burst else { return TIFFPicture.dng(TIFFPicture.Details { $0.dateTimeOriginal = date }).bytes }
     let identifier = Array(burst.utf8) + [0]
     var note = Array("Apple iOS".utf8) + [0, 0, 1] + Array("MM".utf8) + Boxes.number(1, 2)
     note += Boxes.number(11, 2) + Boxes.number(2, 2) + Boxes.number(identifier.count, 4) + Boxes.number(32, 4)
@@ -119,7 +121,7 @@ struct BurstTests {
     return TIFFPicture.dng(
       TIFFPicture.Details {
         $0.makerNote = note
-        $0.dateTimeOriginal = "2024:05:06 07:08:" + String(format: "%02d", second)
+        $0.dateTimeOriginal = date
       }
     ).bytes
   }
@@ -139,5 +141,24 @@ struct BurstTests {
     unlink(library.root + "/1.dng")
     try library.scan(catalogue)
     #expect(try all(catalogue)["2.dng"]?.burst?.identifier == "first-burst")
+  }
+
+  @Test(
+    "a picture whose file no longer names its burst leaves it, as in a new catalogue",
+    arguments: [[0], [1], [0, 1], [0, 1, 2]])
+  func nameRemoved(_ edited: [Int]) throws {
+    let library = try TemporaryLibrary()
+    for i in 0..<4 { try library.put(named("first-burst", second: i * 10), "\(i).dng") }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    #expect(try catalogue.everything().count == 1)
+    for i in edited { try library.put(named(nil, second: i * 10), "\(i).dng") }
+    try library.scan(catalogue)
+    let new = try Catalogue(dataFolder: library.data + "-2")
+    try library.scan(new)
+    let bursts = try all(catalogue).mapValues(\.burst?.identifier)
+    #expect(try bursts == all(new).mapValues(\.burst?.identifier))
+    #expect(bursts.values.compactMap(\.self).count == (edited.count < 3 ? 4 - edited.count : 0))
+    #expect(try catalogue.everything().count == new.everything().count)
   }
 }

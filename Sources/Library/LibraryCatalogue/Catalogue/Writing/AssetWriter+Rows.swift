@@ -15,6 +15,8 @@ extension AssetWriter {
     let identity: FileIdentity
     let changed: Int64
     let fingerprint: FileFingerprint?
+    /// The name of the burst in the file.
+    let burst: String?
   }
 
   /// What distinguishes two contents of a file.
@@ -28,14 +30,15 @@ extension AssetWriter {
     try Row.fetchOne(
       db.cachedStatement(
         sql: """
-          SELECT id, asset, role, isPrimary, inode, size, modified, changed, fingerprint FROM file WHERE path = ?
+          SELECT id, asset, role, isPrimary, inode, size, modified, changed, fingerprint, burst FROM file WHERE path = ?
           """), arguments: [Data(path)]
     ).map { row in
       FileRow(
         id: row[0], asset: row[1], role: (row[2] as String?).flatMap(FileRole.init), isPrimary: row[3],
         identity: FileIdentity(inode: UInt64(bitPattern: row[4] as Int64), size: row[5], modified: row[6]),
         changed: row[7],
-        fingerprint: (row[8] as Data?).flatMap { data in data.withUnsafeBytes { FileFingerprint($0) } })
+        fingerprint: (row[8] as Data?).flatMap { data in data.withUnsafeBytes { FileFingerprint($0) } },
+        burst: row[9])
     }
   }
 
@@ -154,13 +157,15 @@ extension AssetWriter {
     return asset
   }
 
-  /// - Parameter isOtherFile: the asset's picture may have changed.
+  /// - Parameters:
+  ///   - isOtherFile: the asset's picture may have changed.
+  ///   - namedBurst: the name of the burst that the file had until now.
   /// - Returns: whether any property changed.
   @discardableResult
   mutating func update(
-    _ asset: Int64, _ media: ProbedMedia, _ file: ProbedFile, isOtherFile: Bool = true
+    _ asset: Int64, _ media: ProbedMedia, _ file: ProbedFile, isOtherFile: Bool = true, namedBurst: String? = nil
   ) throws -> Bool {
-    let mayRegroup = try bursts.needsRegrouping(by: media, of: asset)
+    let mayRegroup = try bursts.needsRegrouping(by: media, of: asset, namedBurst: namedBurst)
     try run(Self.updateSQL, arguments(media, file) + [asset, isOtherFile])
     let hasChanged = db.changesCount > 0
     try run(

@@ -151,7 +151,7 @@ struct AssetWriter {
       let isOtherFile = row.identity != file.identity || isRewritten
       if row.isPrimary {
         // Other metadata are other bytes, which may be beyond those that the fingerprint covers.
-        let hasChanged = try update(asset, media, file, isOtherFile: isOtherFile)
+        let hasChanged = try update(asset, media, file, isOtherFile: isOtherFile, namedBurst: row.burst)
         if hasChanged && row.wasTouched(file) { isRewritten = true }
       } else if isOtherFile {
         try touch(asset)

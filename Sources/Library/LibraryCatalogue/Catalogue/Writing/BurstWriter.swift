@@ -63,7 +63,9 @@ struct BurstWriter {
 
   /// Whether an asset may belong to another burst after it takes on this picture's properties. After other changes it
   /// keeps its role in its burst, also if a user picked it.
-  func needsRegrouping(by media: ProbedMedia, of asset: Int64) throws -> Bool {
+  ///
+  /// - Parameter namedBurst: the name of the burst that the picture's file had until now.
+  func needsRegrouping(by media: ProbedMedia, of asset: Int64, namedBurst: String?) throws -> Bool {
     let row = try Row.fetchOne(
       db.cachedStatement(
         sql: """
@@ -72,6 +74,8 @@ struct BurstWriter {
           """), arguments: [asset])
     guard let row, let burst: String = row[0] else { return true }
     if let name = media.burst { return name != burst }
+    // Only its name tied the picture to the burst.
+    if namedBurst != nil { return true }
     // A date that a user set is not the time of the shutter.
     let isDated = media.date.moment.milliseconds == row[1] || row[3] == DateSource.user.rawValue
     return !isDated || media.cameraModel != row[2]
