@@ -39,16 +39,52 @@ struct EXIFSummaryTests {
   }
 
   @Test(
-    "a date needs six numbers that exist in a calendar",
+    "a date needs numbers that exist in a calendar, and no gaps",
     arguments: [
       ("2024:05:06 07:08:09", true), ("2024:05:06 24:00:00", false), ("2024:13:06 07:08:09", false),
-      ("2024:05:06", false), ("    :  :     :  :  ", false), ("0000:00:00 00:00:00", false),
-      ("2024-05-06 07:08:09", false), ("2024:05:06 07:08:0x", false), ("999999999999:05:06 07:08:09", false),
+      ("2024: 5: 6  7: 8: 9", true), ("    :  :     :  :  ", false), ("0000:00:00 00:00:00", false),
+      ("2024:05:06 07:08:0x", false), ("999999999999:05:06 07:08:09", false), ("2024:05", false),
+      ("2024:05:   07:08:09", false), ("2024:05:06   :08:09", false), ("2024:05:06 07", false), ("2024-05-32", false),
+      ("2024:05:06 -7:08:09", false), ("2024:02:30", false),
     ])
   func dates(_ text: String, _ isDate: Bool) {
     var fixture = TIFFFixture()
     fixture.exif = [(0x9003, .ascii(text))]
     #expect((EXIFSummary.parse(fixture.bytes[...]).summary.date != nil) == isDate)
+  }
+
+  @Test(
+    "dates in the forms of other programs are read, and an offset in the date precedes that of its own tag",
+    arguments: [
+      ("2020:05:06 07:08:09", 7, 8, 9, 250, 60), ("2020-05-06 07:08:09", 7, 8, 9, 250, 60),
+      ("2020:05:06 07:08", 7, 8, 0, 0, 60), ("2020-05-06 07:08", 7, 8, 0, 0, 60), ("2020:05:06", 12, 0, 0, 0, 60),
+      ("2020-05-06", 12, 0, 0, 0, 60), ("2020:05:06   :  :  ", 12, 0, 0, 0, 60),
+      ("2020:05:06 07:08:09+02:00", 7, 8, 9, 250, 120), ("2020:05:06 07:08:09-0330", 7, 8, 9, 250, -210),
+      ("2020-05-06 07:08-03:30", 7, 8, 0, 0, -210), ("2020:05:06 07:08:09 +00:00", 7, 8, 9, 250, 0),
+    ] as [(String, Int, Int, Int, Int, Int)])
+  func forms(_ text: String, _ hour: Int, _ minute: Int, _ second: Int, _ millisecond: Int, _ offset: Int) {
+    for written in ["+01:00", "+0100"] {
+      var fixture = TIFFFixture()
+      fixture.exif = [(0x9003, .ascii(text)), (0x9011, .ascii(written)), (0x9291, .ascii("25"))]
+      let date = EXIFSummary.parse(fixture.bytes[...]).summary.date
+      #expect(
+        date
+          == EXIFDate(
+            year: 2020, month: 5, day: 6, hour: hour, minute: minute, second: second, millisecond: millisecond,
+            offsetMinutes: offset))
+    }
+  }
+
+  @Test(
+    "an offset has hours and minutes, with or without a colon",
+    arguments: [
+      ("+02:00", 120), ("+0200", 120), ("-0930", -570), ("Z", 0), ("+02", nil), ("0200", nil), ("+020", nil),
+      ("+02000", nil), ("+0260", nil), ("+1600", nil), ("+02:", nil),
+    ] as [(String, Int?)])
+  func offsets(_ text: String, _ minutes: Int?) {
+    var fixture = TIFFFixture()
+    fixture.exif = [(0x9003, .ascii("2020:05:06 07:08:09")), (0x9011, .ascii(text))]
+    #expect(EXIFSummary.parse(fixture.bytes[...]).summary.date?.offsetMinutes == minutes)
   }
 
   @Test("without the date of the photograph, that of digitizing counts, and then that of the file")

@@ -6,7 +6,6 @@
 // the four directories is read once.
 
 import PhotoModel
-import Primitives
 
 /// The directories of an EXIF block, without that of the thumbnail.
 struct EXIFEntries {
@@ -116,44 +115,23 @@ struct EXIFEntries {
     letters(directory, tag).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// `YYYY:MM:DD HH:MM:SS` with its fraction (SubSecTime…) and offset (`+01:00`, OffsetTime…), DC-008 §4.6.5.F. Fraction
-  /// and offset are always in the EXIF directory.
+  /// A date with its fraction (SubSecTime…) and offset (OffsetTime…), DC-008 §4.6.5.F. Fraction and offset are always in
+  /// the EXIF directory. An offset in the date itself takes precedence.
   func date(_ directory: Directory, _ tag: Int, fraction: Int, offset: Int) -> EXIFDate? {
-    guard let text = letters(directory, tag) else { return nil }
-    let numbers = text.split { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: " ") }.prefix(6).map(Self.number)
-    guard numbers.count == 6, let year = numbers[0], let month = numbers[1], let day = numbers[2],
-      let hour = numbers[3], let minute = numbers[4], let second = numbers[5],
-      (1...9999).contains(year), (1...12).contains(month),
-      (1...CivilDate.dayCount(month: month, year: year)).contains(day),
-      (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second)
-    else { return nil }
-    let digits = letters(.exif, fraction)?.prefix { Self.digits.contains($0) } ?? []
+    guard let text = letters(directory, tag).flatMap({ EXIFDateText($0) }) else { return nil }
+    var digits: ArraySlice<UInt8> = []
+    if text.hasSeconds, let written = letters(.exif, fraction) { digits = written.prefix { Self.digits.contains($0) } }
     var millisecond = 0
     for i in 0..<3 {
       millisecond = millisecond * 10 + (i < digits.count ? Int(digits[digits.startIndex + i] - 0x30) : 0)
     }
     return EXIFDate(
-      year: year, month: month, day: day, hour: hour, minute: minute, second: second, millisecond: millisecond,
-      hasFraction: !digits.isEmpty, offsetMinutes: letters(.exif, offset).flatMap(Self.offsetMinutes))
+      year: text.year, month: text.month, day: text.day, hour: text.hour, minute: text.minute, second: text.second,
+      millisecond: millisecond, hasFraction: !digits.isEmpty,
+      offsetMinutes: text.offsetMinutes ?? letters(.exif, offset).flatMap { EXIFDateText.offsetMinutes($0) })
   }
 
   private static let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
-
-  /// A number without a sign; `nil` for other text, or more digits than a date has.
-  private static func number(_ text: ArraySlice<UInt8>) -> Int? {
-    guard (1...9).contains(text.count), text.allSatisfy(digits.contains) else { return nil }
-    return text.reduce(0) { $0 * 10 + Int($1 - 0x30) }
-  }
-
-  private static func offsetMinutes(_ text: ArraySlice<UInt8>) -> Int? {
-    if text.elementsEqual("Z".utf8) { return 0 }
-    guard let sign = text.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") else { return nil }
-    let parts = text.dropFirst().split(separator: UInt8(ascii: ":")).map(Self.number)
-    guard parts.count == 2, let hours = parts[0], let minutes = parts[1], (0...15).contains(hours),
-      (0...59).contains(minutes)
-    else { return nil }
-    return (hours * 60 + minutes) * (sign == UInt8(ascii: "-") ? -1 : 1)
-  }
 
   /// Latitude, longitude and altitude of the GPS IFD (DC-008 §4.6.6); `nil` unless both angles are valid.
   var location: Location? {

@@ -1,0 +1,81 @@
+import Primitives
+
+/// The text of a date in EXIF: `YYYY:MM:DD HH:MM:SS` (DC-008 §4.6.5.F), or one of the forms that other programs write:
+/// with hyphens in the date, without seconds, without a time (noon, as in XMP), or with an offset after the time.
+struct EXIFDateText {
+  let year, month, day, hour, minute, second: Int
+  /// Whether the text has seconds, so that they may have a fraction.
+  let hasSeconds: Bool
+  /// Minutes east of UTC.
+  let offsetMinutes: Int?
+
+  private static let colon = UInt8(ascii: ":")
+  private static let hyphen = UInt8(ascii: "-")
+  private static let plus = UInt8(ascii: "+")
+  private static let space = UInt8(ascii: " ")
+  private static let dateLength = "YYYY:MM:DD".utf8.count
+  private static let minuteLength = "YYYY:MM:DD HH:MM".utf8.count
+
+  /// `nil` unless the numbers exist in a calendar.
+  ///
+  /// - Parameter text: without spaces at its ends.
+  init?(_ text: ArraySlice<UInt8>) {
+    // The sign of an offset follows the time: those before it are in the date.
+    let sign = text.dropFirst(Self.minuteLength).firstIndex { $0 == Self.plus || $0 == Self.hyphen }
+    let local = text[..<(sign ?? text.endIndex)]
+    let isHyphenated = Self.isHyphenated(local)
+    let fields = local.split { byte in
+      byte == Self.colon || byte == Self.space || (isHyphenated && byte == Self.hyphen)
+    }
+    var numbers: [Int] = []
+    for field in fields.prefix(6) {
+      guard let number = Self.number(field) else { return nil }
+      numbers.append(number)
+    }
+    let hasWholeDate = local.prefix { $0 != Self.space }.count == Self.dateLength
+    switch numbers.count {
+    case 6: break
+    // An unknown part may be blank, but an hour is not one without its minute.
+    case 5 where hasWholeDate && local.count <= Self.minuteLength + 1: numbers.append(0)
+    case 3 where hasWholeDate: numbers += [12, 0, 0]
+    default: return nil
+    }
+    hasSeconds = fields.count >= 6
+    year = numbers[0]
+    month = numbers[1]
+    day = numbers[2]
+    hour = numbers[3]
+    minute = numbers[4]
+    second = numbers[5]
+    offsetMinutes = sign.flatMap { Self.offsetMinutes(text[$0...]) }
+    guard (1...9999).contains(year), (1...12).contains(month) else { return nil }
+    guard (1...CivilDate.dayCount(month: month, year: year)).contains(day) else { return nil }
+    guard (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second) else { return nil }
+  }
+
+  /// Whether the date has the form `YYYY-MM-DD`.
+  private static func isHyphenated(_ text: ArraySlice<UInt8>) -> Bool {
+    guard text.count >= dateLength else { return false }
+    return text[text.startIndex + 4] == hyphen && text[text.startIndex + 7] == hyphen
+  }
+
+  private static let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+
+  /// A number without a sign; `nil` for other text, or more digits than a date has.
+  private static func number(_ text: ArraySlice<UInt8>) -> Int? {
+    guard (1...9).contains(text.count), text.allSatisfy(digits.contains) else { return nil }
+    return text.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+  }
+
+  /// The minutes of an offset from UTC: `+01:00`, `+0100` or `Z`.
+  static func offsetMinutes(_ text: ArraySlice<UInt8>) -> Int? {
+    if text.elementsEqual("Z".utf8) { return 0 }
+    guard let sign = text.first, sign == plus || sign == hyphen else { return nil }
+    let digits = text.dropFirst()
+    var parts = digits.split(separator: colon)
+    if parts.count == 1, digits.count == 4 { parts = [digits.prefix(2), digits.suffix(2)] }
+    guard parts.count == 2, let hours = number(parts[0]), let minutes = number(parts[1]) else { return nil }
+    guard (0...15).contains(hours), (0...59).contains(minutes) else { return nil }
+    return (hours * 60 + minutes) * (sign == hyphen ? -1 : 1)
+  }
+}
