@@ -4,6 +4,7 @@ import LibraryFolder
 import LibraryScan
 import PhotoFixtures
 import PhotoModel
+import Synchronization
 import Testing
 
 #if canImport(Glibc)
@@ -35,6 +36,35 @@ struct WatchLimitTests {
     #expect(link(watched.at("b.jpg"), watched.at("c.jpg")) == 0)
     watched.settle(for: .milliseconds(100))
     #expect(try watched.identifiers().count == 3)
+  }
+
+  @Test("a moved file keeps its asset although its event is dropped with others, for a full scan")
+  func droppedArrival() throws {
+    let library = try TemporaryLibrary()
+    let (root, outside) = (library.root, library.data)
+    let isArmed = Atomic(false)
+    var environment = LibraryEnvironment.system
+    environment.now = {
+      // The scan of the free path begins.
+      if isArmed.exchange(false, ordering: .relaxed) {
+        _ = rename(outside + "/x.jpg", root + "/z.jpg")
+        for number in 1...4 { try? Data(picture(number)).write(to: URL(filePath: root + "/\(number).jpg")) }
+      }
+      return LibraryEnvironment.system.now()
+    }
+    var options = LibraryWatcher.Options()
+    options.paths = 2
+    let watched = try WatchedLibrary(options, removal: 100, environment: environment, in: library) {
+      try $0.put(picture(0), "a.jpg")
+      try $0.put(picture(9), "keep.jpg")
+    }
+    let before = try #require(try watched.identifiers()["a.jpg"])
+    watched.move("a.jpg", outside + "/x.jpg")
+    isArmed.store(true, ordering: .relaxed)
+    watched.settle()
+    #expect(try watched.identifiers()["z.jpg"] == before)
+    #expect(watched.rescans > 0)
+    try watched.expectNothingLeft()
   }
 
   @Test("a file with a writable mapping is not indexed yet")

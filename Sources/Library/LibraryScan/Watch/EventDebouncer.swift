@@ -62,6 +62,8 @@ struct EventDebouncer {
   private var recent: [[UInt8]: RecentEvents] = [:]
   /// When the next full scan is due.
   private var fullScanDue: Int64?
+  /// Whether pending paths were dropped or events lost since the last full scan began.
+  private(set) var hasLostPaths = false
   /// No full scan starts before this time, which leaves time for other work.
   var earliestFullScan = Int64.min
 
@@ -99,11 +101,15 @@ struct EventDebouncer {
   /// Schedules a full scan and drops the pending paths, which it covers.
   mutating func replaceWithFullScan(at due: Int64) {
     scheduleFullScan(from: due)
+    hasLostPaths = true
     clear()
   }
 
   /// Schedules a full scan. Pending paths do not wait for it.
   mutating func scheduleFullScan(from due: Int64) { fullScanDue = min(fullScanDue ?? .max, max(due, earliestFullScan)) }
+
+  /// A full scan begins, which covers the dropped paths and lost events.
+  mutating func fullScanBegins() { hasLostPaths = false }
 
   /// Pending paths that were renamed or may hold renamed files.
   var arrivals: [[UInt8]: PathHints] {

@@ -118,11 +118,14 @@ extension LibraryWatcher {
   /// Pending paths that were renamed and are not scanned yet.
   func arrivals() -> Arrivals {
     drain()
-    let (arrivals, count) = state.withLock { ($0.debouncer.arrivals, $0.arrivals) }
+    // Where events were lost, any file may have arrived anywhere.
+    let (arrivals, count, isIncomplete) = state.withLock { state in
+      (state.debouncer.arrivals, state.arrivals, state.debouncer.hasLostPaths)
+    }
     let files = arrivals.filter { !$0.value.contains(.folder) }
     return Arrivals(
       files: Array(files.keys.prefix(Self.arrivalLimit)),
-      isPartialList: files.count < arrivals.count || files.count > Self.arrivalLimit,
+      isPartialList: isIncomplete || files.count < arrivals.count || files.count > Self.arrivalLimit,
       count: count)
   }
 }

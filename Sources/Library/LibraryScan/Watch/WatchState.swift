@@ -59,6 +59,7 @@ struct WatchState {
 
   /// - Parameter isWalkComplete: the scan walked the whole library.
   mutating func scanEnded(isWalkComplete: Bool) {
+    debouncer.fullScanBegins()
     statistics.unwatchedFolders = failedWatches
     guard isWalkComplete else { return }
     // A full scan finds renamed files at their new paths.
