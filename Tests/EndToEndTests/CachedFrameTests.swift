@@ -179,6 +179,41 @@ struct CachedFrameTests {
     }
   }
 
+  @Test("If-Match names the frame that is sent, and If-None-Match any frame of the same picture")
+  func derivations() throws {
+    let picture = JPEGFile { _ in }.encoded(Scene(seed: 1, grain: 10).pixels(width: 1200, height: 900))
+    let daemon = try TestDaemon({ try $0.put(picture, "a.jpg") })
+    let path = "/v1/assets/\(try daemon.identifier("a.jpg"))/image?format=jpeg&targetSize="
+    let (target, fresh) = (path + "128x128", "Cache-Control: no-cache")
+    #expect(try daemon.get(path + "700x700").status == 200)
+    try daemon.until("derivatives are stored") {
+      (try daemon.metric("photod_disk_cache_entries{kind=\"derivative\"}") ?? 0) >= 1
+    }
+    let decoded = try daemon.get(target, [fresh])
+    let decodedTag = try #require(decoded["ETag"])
+    // Before and after the frame is cached, and with a prepared response.
+    for round in 0..<3 {
+      let (range, match) = ("Range: bytes=100-", "If-Match: \(decodedTag)")
+      for fields in [[match], [match, range], [match, "If-None-Match: \(decodedTag)"]] {
+        let answer = try daemon.get(target, fields)
+        #expect(answer.status == 412, "\(round) \(fields)")
+        #expect(answer.json["type"] as? String == "/problems/precondition-failed", "\(round) \(fields)")
+      }
+      #expect(try daemon.get(target, [match], method: "HEAD").status == 412, "\(round)")
+      #expect(try daemon.get(target, ["If-None-Match: \(decodedTag)"]).status == 304, "\(round)")
+      let cached = try daemon.get(target)
+      let tag = try #require(cached["ETag"])
+      #expect(tag != decodedTag && cached.result("source") == (round == 0 ? "derivative" : "memory"))
+      let rest = try daemon.get(target, ["If-Match: \(decodedTag), \(tag)", range])
+      #expect(rest.status == 206 && rest["ETag"] == tag && rest.body == Array(cached.body[100...]))
+      #expect(try daemon.get(target, ["If-Match: W/\(tag)"]).status == 412, "the comparison is strong")
+      // Only the render tells how this frame is made.
+      let again = try daemon.get(target, [match, range, fresh])
+      #expect(again.status == 206 && again["ETag"] == decodedTag && again.body == Array(decoded.body[100...]))
+      #expect(try daemon.get(target, ["If-Match: \(tag)", range, fresh]).status == 412)
+    }
+  }
+
   @Test("frames in different formats are cached separately for each Accept field")
   func accept() throws {
     let target = try Self.target("targetSize=104x104")

@@ -110,7 +110,7 @@ struct FullResolutionTests {
     }
   }
 
-  @Test("the file has its own entity tag for HEAD, conditions and ranges; that of a render is valid too")
+  @Test("the file has its own entity tag for HEAD, conditions and ranges; that of a render names the same picture")
   func validators() throws {
     let target = try Self.asset("wide.jpg") + "/image"
     let whole = try Self.shared.get(target)
@@ -134,7 +134,17 @@ struct FullResolutionTests {
     }
     let render = try Self.shared.get(target + "?requestID=other")
     #expect(render["ETag"] != nil && render["ETag"] != tag)
-    #expect(try Self.shared.get(target, ["If-None-Match: \(render["ETag"] ?? "")"]).status == 304)
+    let renderTag = try #require(render["ETag"])
+    #expect(try Self.shared.get(target, ["If-None-Match: \(renderTag)"]).status == 304)
+    for fields in [[], ["Range: bytes=10-19"]] {
+      #expect(try Self.shared.get(target, ["If-Match: \(renderTag)"] + fields).status == 412, "\(fields)")
+      let named = try Self.shared.get(target, ["If-Match: \(renderTag), \(tag)"] + fields)
+      #expect(named.status == (fields.isEmpty ? 200 : 206) && named["ETag"] == tag, "\(fields)")
+    }
+    let (range, fresh) = ("Range: bytes=10-19", "Cache-Control: no-cache")
+    let part = try Self.shared.get(target, ["If-Match: \(renderTag)", range, fresh])
+    #expect(part.status == 206 && part["ETag"] == renderTag && part.body == Array(render.body[10..<20]))
+    #expect(try Self.shared.get(target, ["If-Match: \(tag)", range, fresh]).status == 412)
     let version = try #require(try Self.shared.get(Self.asset("wide.jpg")).json["contentVersion"] as? String)
     #expect(try Self.shared.get(target + "?v=\(version)")["Cache-Control"] == "private, max-age=31536000, immutable")
   }

@@ -91,11 +91,17 @@ final class ImageDeliveryWriter: Sendable {
     reply.finish()
   }
 
-  /// The response for one frame: all of it, the requested byte ranges, or 304. Conditions such as `If-None-Match: *`
-  /// depend on whether the frame has validators, which was perhaps not known before it was rendered.
+  /// The response for one frame: all of it, the requested byte ranges, 304 or 412. The entity tag of the frame, and
+  /// whether it has one, was perhaps not known before it was rendered.
   private func single(_ frame: ImageFrame) -> HTTPResponse {
-    if headers.isStorable(frame), Preconditions.evaluate(head, headers.validators(frame.derivation)) == .notModified {
-      return HTTPResponse(.notModified, headers.validatorFields(frame.derivation))
+    if headers.mayHaveValidators {
+      let derivation = headers.isStorable(frame) ? frame.derivation : nil
+      switch Preconditions.evaluate(head, headers.validators(derivation)) {
+      case .failed: return Problem.preconditionFailed.response
+      case .notModified:
+        if let derivation { return HTTPResponse(.notModified, headers.validatorFields(derivation)) }
+      case .proceed: break
+      }
     }
     let whole = HTTPResponse(.ok, headers.single(frame), body: frame.bytes, owner: frame.bytesOwner)
     guard whole.head["Accept-Ranges"] != nil else { return whole }

@@ -48,7 +48,10 @@ struct ImageHeaders: Sendable {
   /// Whether the response to a request is the smaller encoding that has replaced this frame. A client that already has
   /// this frame gains nothing from other bytes of the same picture, but a shared cache passes the smaller ones on to
   /// its clients.
-  func isReplaced(for head: RequestHead) -> Bool { isPublic || conditionalDerivation(head) == nil }
+  func isReplaced(for head: RequestHead) -> Bool {
+    let tags = [head.value(of: .ifNoneMatch), head.value(of: .ifMatch)].compactMap(\.self)
+    return isPublic || derivation(matching: tags) == nil
+  }
 
   /// The value of `Image-Result`, with the format if photod chose it.
   private func resultField(_ result: ImageResult, _ format: OutputFormat, _ derivation: Derivation) -> String {
@@ -72,13 +75,21 @@ struct ImageHeaders: Sendable {
       entityTag: derivation.map { key.entityTag($0) }, changed: wanted.asset.pictureModificationSeconds)
   }
 
-  /// The derivation named by the entity tags of a request's conditions. All derivations show the same picture, so a
-  /// client with any of them is current. `nil`: the conditions name none of ours, or any (`*`).
-  func conditionalDerivation(_ head: RequestHead) -> Derivation? {
-    derivation(matching: [head.value(of: .ifNoneMatch), head.value(of: .ifMatch)].compactMap(\.self))
+  /// The derivation named by `If-None-Match`. All derivations show the same picture, so a client with any of them is
+  /// current. `nil`: the field names none of ours, or any (`*`), or there is also `If-Match`: its client asks for the
+  /// bytes of one derivation, so both fields are compared with the tag of the frame that is sent.
+  func currentDerivation(_ head: RequestHead) -> Derivation? {
+    guard !head.has(.ifMatch), let list = head.value(of: .ifNoneMatch) else { return nil }
+    return derivation(matching: [list])
   }
 
-  /// Like ``conditionalDerivation(_:)``, for lists of entity tags.
+  /// Whether `If-Match` names a frame of this picture. Which of them is sent may not be known before it is rendered.
+  func mayMeetMatch(_ head: RequestHead) -> Bool {
+    guard let list = head.value(of: .ifMatch) else { return false }
+    return derivation(matching: [list]) != nil
+  }
+
+  /// The derivation that lists of entity tags name. `nil`: they name none of ours, or any (`*`).
   func derivation(matching lists: [String]) -> Derivation? {
     let lists = lists.filter { !Self.matchesAny($0) }
     guard !lists.isEmpty else { return nil }
@@ -91,9 +102,12 @@ struct ImageHeaders: Sendable {
   /// Whether a list of entity tags has a `*`, so that any frame matches it.
   static func matchesAny(_ list: String) -> Bool { EntityTagList.matches(nil, in: list, weakly: true) }
 
+  /// Whether a final, complete frame has validators. Otherwise conditions are ignored.
+  var mayHaveValidators: Bool { request.deliveryMode != .fastFormat }
+
   /// Whether a frame is final and complete, so that it has validators and caches may store it.
   func isStorable(_ frame: ImageFrame) -> Bool {
-    !frame.result.isDegraded && !frame.result.isIncomplete && request.deliveryMode != .fastFormat
+    !frame.result.isDegraded && !frame.result.isIncomplete && mayHaveValidators
   }
 
   /// The fields that let caches store a final, complete frame; also the fields of a 304.

@@ -67,16 +67,14 @@ struct ImageRoute: Sendable {
     let image = replacedBySmaller(try negotiate(asset, attempt), attempt.head)
     let mayBeFile = mayBeFile(image, attempt)
     if mayBeFile && !attempt.mayWaitForDisk { return try answerWhereFilesAreRead(attempt) }
-    // Conditions that name a derivation need no file.
-    let named = image.isConditional ? image.headers.conditionalDerivation(attempt.head) : nil
-    let opened = mayBeFile && named == nil ? fullResolution.file(for: image.wanted) : nil
+    // A client that has a frame of this picture needs no file.
+    let current = image.isConditional ? image.headers.currentDerivation(attempt.head) : nil
+    let file = mayBeFile && current == nil ? fullResolution.file(for: image.wanted) : nil
     if image.isConditional {
-      let derivation = named ?? (opened == nil ? completeDerivation(image) : Derivation.file)
+      let derivation = current ?? (file == nil ? completeDerivation(image) : Derivation.file)
       if try sendsNotModified(image, derivation, attempt) { return }
     }
-    if mayBeFile, let file = named == nil ? opened : fullResolution.file(for: image.wanted) {
-      return try send(file, image, attempt)
-    }
+    if let file { return try send(file, image, attempt) }
     if mayBeFile && fetchesFile(image, attempt) { return fetch(image.wanted.asset.original, thenAnswer: attempt) }
     // What stands in for an original in the cloud is not known before it is made: so this HEAD is answered as a GET.
     let mayBeStandIn = !attempt.query.allowsNetwork && queries.originals.isInCloud(image.wanted.asset.original)
@@ -126,8 +124,8 @@ struct ImageRoute: Sendable {
 
   /// Evaluates the conditions of the request. Returns true after it has sent 304.
   ///
-  /// - Parameter derivation: `nil`: the frame may be degraded or incomplete. It is then rendered, and
-  ///   ``ImageDeliveryWriter`` sends 304 if it is neither.
+  /// - Parameter derivation: that of the frame that the client has, or else of the one to send. `nil`: only a render
+  ///   can tell, because the frame may be degraded or incomplete. ``ImageDeliveryWriter`` then sends 304 or 412.
   /// - Throws: 412.
   private func sendsNotModified(
     _ image: NegotiatedImage, _ derivation: Derivation?, _ attempt: Attempt
@@ -138,7 +136,9 @@ struct ImageRoute: Sendable {
       guard let derivation else { return false }
       attempt.reply.send(HTTPResponse(.notModified, image.headers.validatorFields(derivation)))
       return true
-    case .failed: throw .preconditionFailed
+    case .failed:
+      if derivation == nil && image.headers.mayMeetMatch(attempt.head) { return false }
+      throw .preconditionFailed
     }
   }
 
