@@ -95,6 +95,11 @@ struct ZipLayoutTests {
       DateCase(seconds: 951_782_399, offset: 0, date: [2000, 2, 28], time: [23, 59, 58]),
       DateCase(seconds: 951_782_399, offset: 1, date: [2000, 2, 29], time: [0, 0, 58]),
       DateCase(seconds: 1_709_251_200, offset: -60, date: [2024, 2, 29], time: [23, 0, 0]),
+      // 1901-12-13T20:45:52Z and 2038-01-19T03:14:07Z are the first and the last time of 32 bits.
+      DateCase(seconds: -2_147_483_649, offset: 0, date: [1980, 1, 1], time: [0, 0, 0]),
+      DateCase(seconds: -2_147_483_648, offset: 0, date: [1980, 1, 1], time: [0, 0, 0]),
+      DateCase(seconds: 2_147_483_647, offset: 0, date: [2038, 1, 19], time: [3, 14, 6]),
+      DateCase(seconds: 2_147_483_648, offset: 0, date: [2038, 1, 19], time: [3, 14, 8]),
       DateCase(seconds: 4_107_542_400, offset: 0, date: [2100, 3, 1], time: [0, 0, 0]),
     ])
   private func dates(_ test: DateCase) throws {
@@ -103,7 +108,31 @@ struct ZipLayoutTests {
     let entry = try #require(try ZipReader(bytes).entries.first)
     #expect([entry.dosDate >> 9 + 1980, entry.dosDate >> 5 & 15, entry.dosDate & 31] == test.date)
     #expect([entry.dosTime >> 11, entry.dosTime >> 5 & 63, entry.dosTime & 31 * 2] == test.time)
-    #expect(entry.date == Int32(clamping: test.seconds))
+    #expect(entry.date == Int32(exactly: test.seconds), "a time that does not fit is left out")
+    #expect(try ZipReader(bytes).checkedContent(entry).isEmpty)
+  }
+
+  @Test("entries with and without a timestamp are in one archive, also with Zip64 fields")
+  func mixedDates() throws {
+    let (early, late): (Int64, Int64) = (1_714_975_750, 2_209_032_000)
+    let entries: [(size: Int64, date: Int64)] = [
+      (3, late), (5, early), (0x1_0000_0000, late), (0x1_0000_0000, early), (1, late), (2, early),
+    ]
+    let layout = ZipLayout(
+      entries.enumerated().map { ZipLayout.Entry(name: "\($0).jpg", size: $1.size, date: $1.date) })
+    let reader = try ZipReader(length: layout.length) { range in
+      Self.bytes(
+        layout, range, crc: { UInt32($0) }, content: { _, range in [UInt8](repeating: 0, count: range.count) })
+    }
+    #expect(reader.entries.map(\.date) == entries.map { Int32(exactly: $0.date) })
+    #expect(reader.entries.map(\.size) == entries.map { UInt64($0.size) })
+    var next: Int64 = 0
+    for entry in reader.entries {
+      #expect(Int64(entry.offset) == next)
+      let content = try reader.content(entry)
+      next = content.upperBound + (entry.size >= 0xFFFF_FFFF ? 24 : 16)
+    }
+    #expect(next == layout.directoryOffset)
   }
 
   @Test("70,000 entries are counted by the Zip64 end record")

@@ -11,8 +11,8 @@ struct ZipReader {
     var offset: UInt64 = 0
     var dosTime = 0
     var dosDate = 0
-    /// The time of the extended timestamp.
-    var date: Int32 = 0
+    /// The time of the extended timestamp; `nil`: there is none.
+    var date: Int32?
     var mode = 0
     var flags = 0
   }
@@ -106,6 +106,8 @@ struct ZipReader {
     let extra = Int64(Self.number(head, 28, 2))
     #expect(read(start + 30..<start + 30 + name) == Array(entry.name.utf8))
     let first = start + 30 + name + extra
+    // The local header has the same timestamp, and after it nothing.
+    #expect((extra % 20 == 9) == (entry.date != nil) && (extra % 20 == 0) == (entry.date == nil))
     let end = first + Int64(entry.size)
     // A Zip64 field in the local header makes the sizes of the descriptor eight bytes long.
     let isWide = extra > 0 && Self.number(read(start + 30 + name..<first), 0, 2) == 1

@@ -125,14 +125,24 @@ package struct ZipLayout: Sendable {
     items.count >= 0xFFFF || directoryOffset >= 0xFFFF_FFFF || directorySize >= 0xFFFF_FFFF
   }
 
+  /// The modification time of the extended timestamp; `nil` if it does not fit. Unpackers then use the DOS date.
+  private func timestamp(_ index: Int) -> Int32? { Int32(exactly: items[index].date) }
+  private func timestampLength(_ index: Int) -> Int { timestamp(index) == nil ? 0 : 9 }
+
+  /// The length of the extra fields of the local header.
+  private func headerExtraLength(_ index: Int) -> Int { (isLarge(index) ? 20 : 0) + timestampLength(index) }
   private func headerLength(_ index: Int) -> Int64 {
-    Int64(30 + nameBytes(index).count + (isLarge(index) ? 20 : 0) + 9)
+    Int64(30 + nameBytes(index).count + headerExtraLength(index))
   }
   private func descriptorLength(_ index: Int) -> Int64 { isLarge(index) ? 24 : 16 }
   private func zip64Length(_ index: Int) -> Int { (isLarge(index) ? 16 : 0) + (isFar(index) ? 8 : 0) }
-  private func recordLength(_ index: Int) -> Int64 {
+  /// The length of the extra fields of the record in the central directory.
+  private func recordExtraLength(_ index: Int) -> Int {
     let zip64 = zip64Length(index)
-    return Int64(46 + nameBytes(index).count + (zip64 == 0 ? 0 : 4 + zip64) + 9)
+    return (zip64 == 0 ? 0 : 4 + zip64) + timestampLength(index)
+  }
+  private func recordLength(_ index: Int) -> Int64 {
+    Int64(46 + nameBytes(index).count + recordExtraLength(index))
   }
 
   // MARK: Bytes
@@ -152,7 +162,7 @@ package struct ZipLayout: Sendable {
     bytes.append(size, width: 4)
     bytes.append(size, width: 4)
     bytes.append(Int64(nameBytes(index).count), width: 2)
-    bytes.append(isLarge(index) ? 29 : 9, width: 2)
+    bytes.append(Int64(headerExtraLength(index)), width: 2)
     bytes += nameBytes(index)
     if isLarge(index) {
       bytes.append(1, width: 2)
@@ -192,7 +202,7 @@ package struct ZipLayout: Sendable {
     bytes.append(isLarge(index) ? 0xFFFF_FFFF : item.size, width: 4)
     bytes.append(isLarge(index) ? 0xFFFF_FFFF : item.size, width: 4)
     bytes.append(Int64(nameBytes(index).count), width: 2)
-    bytes.append(Int64((zip64 == 0 ? 0 : 4 + zip64) + 9), width: 2)
+    bytes.append(Int64(recordExtraLength(index)), width: 2)
     // No comment, the only disk, no internal attributes.
     bytes.append(0, width: 6)
     bytes.append(0o100644 << 16, width: 4)
@@ -248,13 +258,14 @@ package struct ZipLayout: Sendable {
     bytes.append(Int64(time.date), width: 2)
   }
 
-  /// The extended timestamp (0x5455 of Info-ZIP) with the modification time in UTC; 9 bytes. Dates outside of 32 bits
-  /// become the nearest one.
+  /// The extended timestamp (0x5455 of Info-ZIP) with the modification time in UTC; 9 bytes, or none if the time does
+  /// not fit: unpackers prefer this time to the DOS date.
   private func appendTimestamp(_ index: Int, to bytes: inout [UInt8]) {
+    guard let time = timestamp(index) else { return }
     bytes.append(0x5455, width: 2)
     bytes.append(5, width: 2)
     bytes.append(1, width: 1)
-    bytes.append(Int64(UInt32(bitPattern: Int32(clamping: items[index].date))), width: 4)
+    bytes.append(Int64(UInt32(bitPattern: time)), width: 4)
   }
 }
 
