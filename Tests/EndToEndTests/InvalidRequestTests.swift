@@ -128,6 +128,36 @@ struct InvalidRequestTests {
     #expect(try daemon.get("/v1/assets").status == 200)
   }
 
+  @Test("a body with a content coding is a 415 that names the coding to use, and nothing of it is read")
+  func contentCodings() throws {
+    let daemon = try TestDaemon()
+    let type = "Content-Type: application/json"
+    let part = ["Content-Type: application/partial-upload", "Upload-Offset: 0"]
+    let picture = UploadTests.picture(1)
+    let location = try #require(try daemon.stage([])["Location"])
+    let cases: [(method: String, target: String, fields: [String], body: [UInt8], status: Int)] = [
+      ("POST", "/v1/fetchResults", [type], Array("{}".utf8), 201),
+      ("POST", "/v1/images", [type], Array("{".utf8), 400),
+      ("PUT", "/v1/assets/none/adjustments", [type], Array(#"{"operations": []}"#.utf8), 404),
+      ("POST", "/v1/uploads", [], [1], 201), ("PATCH", location, part, [1], 204),
+      ("POST", "/v1/assets?filename=a.jpg", ["Content-Type: image/jpeg"], picture, 201),
+    ]
+    for (method, target, fields, body, status) in cases {
+      for coding in ["gzip", "br", "GZIP", "identity, gzip", "gzip\r\nContent-Encoding: identity"] {
+        let coded = fields + ["Content-Encoding: \(coding)"]
+        let answer = try daemon.exchange(TestDaemon.head(method, target, coded, body.count), body)
+        #expect(answer.status == 415 && answer["Accept-Encoding"] == "identity", "\(method) \(target) \(coding)")
+        #expect(answer.json["type"] as? String == "/problems/content-coding-unsupported", "\(answer.json)")
+      }
+      let plain = fields + ["Content-Encoding: identity"]
+      let answer = try daemon.exchange(TestDaemon.head(method, target, plain, body.count), body)
+      #expect(answer.status == status, "\(method) \(target): \(answer.status) \(answer.json)")
+    }
+    let stored = TestDaemon.files(in: daemon.library).filter { !$0.hasPrefix(".photod") }
+    #expect(stored == ["2021/07/a.jpg"], "no refused request has stored a picture")
+    #expect(try daemon.get("/v1/assets", ["Content-Encoding: gzip"]).status == 200, "there is no body")
+  }
+
   @Test("an invalid value of any member of any body is a 400 that names the member")
   func members() throws {
     let daemon = try FetchingTests.daemon()

@@ -5,6 +5,7 @@
 //            -> AccessPolicy: authentication
 //            -> no resource 404, no endpoint 405, OPTIONS 204
 //            -> AccessPolicy: authorization            401, 403, 429
+//            -> the content coding of a body           415
 //            -> the endpoint's handler, on the queue that the endpoint table names -> Reply
 //
 // A problem that any step throws is the response. Nothing here blocks a connection: work that queries the catalogue
@@ -87,6 +88,7 @@ extension PhotoAPI: HTTPHandler {
       var caller = try accessPolicy.authorize(head, identity, endpoint.requirement, from: peer)
       // A page with read-only reach may delete its caller's own resources, but not those of other callers.
       if reach == .reading, head.method == .delete { caller = caller?.without(.admin) }
+      if endpoint.operation.body != nil { try Self.checkContentCoding(head) }
       try start(
         endpoint,
         RoutedRequest(
@@ -96,6 +98,13 @@ extension PhotoAPI: HTTPHandler {
     } catch {
       reply.send(error.response)
     }
+  }
+
+  /// Bodies are not decoded: those in a content coding would be stored or parsed as something else (RFC 9110 §8.4).
+  private static func checkContentCoding(_ head: RequestHead) throws(Problem) {
+    guard let field = head.value(of: .contentEncoding) else { return }
+    let isIdentity = HTTPGrammar.elements(of: field).allSatisfy { $0.lowercased() == "identity" }
+    if !isIdentity { throw .contentCodingUnsupported }
   }
 
   private func sendOptions(

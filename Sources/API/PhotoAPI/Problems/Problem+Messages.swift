@@ -31,6 +31,12 @@ extension Problem {
     Problem(406, "not-acceptable", "Not acceptable", detail: detail, fields: ["Vary": "Accept"])
   }
 
+  /// `Accept-Encoding` lists what a body may have (RFC 9110 §12.5.3).
+  static let contentCodingUnsupported = Problem(
+    415, "content-coding-unsupported", "Unsupported content coding",
+    detail: "Send the body without a content coding such as gzip, and without Content-Encoding.",
+    fields: ["Accept-Encoding": "identity"])
+
   static let preconditionFailed = Problem(
     412, "precondition-failed", "Precondition failed",
     detail: "The resource does not match the request's conditions. Get its current version.")

@@ -4,7 +4,7 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
   case other
   case accept, acceptEncoding, authorization, cacheControl, connection, contentLength, contentType, expect, forwarded
   case host, ifMatch, ifModifiedSince, ifNoneMatch, ifRange, ifUnmodifiedSince, lastEventID, origin, priority, range
-  case transferEncoding, via, cookie, contentDisposition
+  case transferEncoding, via, cookie, contentDisposition, contentEncoding
   case accessControlRequestHeaders, accessControlRequestMethod, accessControlRequestPrivateNetwork
   case secFetchDest, secFetchMode, secFetchSite, xForwardedFor, xForwardedHost, xForwardedProto, xRealIP
   case uploadComplete, uploadLength, uploadOffset, traceparent, contentDigest, reprDigest
@@ -36,6 +36,7 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
     case .via: "via"
     case .cookie: "cookie"
     case .contentDisposition: "content-disposition"
+    case .contentEncoding: "content-encoding"
     case .accessControlRequestHeaders: "access-control-request-headers"
     case .accessControlRequestMethod: "access-control-request-method"
     case .accessControlRequestPrivateNetwork: "access-control-request-private-network"
@@ -105,7 +106,7 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
       case UInt8(ascii: "u"): self = one(.uploadComplete)
       default: self = one(.acceptEncoding)
       }
-    case 16: self = one(.xForwardedHost)
+    case 16: self = bytes[range.lowerBound] | 0x20 == UInt8(ascii: "x") ? one(.xForwardedHost) : one(.contentEncoding)
     case 17:
       switch bytes[range.lowerBound] | 0x20 {
       case UInt8(ascii: "i"): self = one(.ifModifiedSince)
