@@ -216,9 +216,16 @@ struct StagedUploadTests {
       let malformed = try daemon.upload(picture, "?filename=a.jpg", ["Content-Digest: \(field)"])
       #expect(malformed.status == 400 && malformed.json["parameter"] as? String == "Content-Digest", "\(field)")
     }
+    // The last of several members counts, in two fields or in one.
+    let value = right.split(separator: " ", maxSplits: 1)[1]
+    let both = "\(wrong), \(value)"
+    #expect(isMismatch(try daemon.upload(picture, "?filename=a.jpg", [right, wrong])))
+    #expect(isMismatch(try daemon.upload(picture, "?filename=a.jpg", [both, wrong])))
     #expect(TestDaemon.files(in: daemon.library).isEmpty)
     let whole = Self.digest(picture, "Repr-Digest")
     #expect(try daemon.upload(picture, "?filename=a.jpg", [right, whole]).status == 201)
+    #expect(try daemon.upload(picture, "?filename=a.jpg", [wrong, right]).status == 200)
+    #expect(try daemon.upload(picture, "?filename=a.jpg", [both]).status == 200)
 
     let made = try daemon.stage(picture, "?filename=b.jpg", ["Upload-Complete: ?1", wrong])
     let location = try #require(made["Location"])

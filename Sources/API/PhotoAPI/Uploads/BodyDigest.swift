@@ -20,22 +20,24 @@ struct BodyDigest: Sendable {
   /// - Parameter isWhole: the body is the whole file, so `Repr-Digest` is its digest too.
   /// - Throws: 400 for a malformed field.
   init?(_ head: RequestHead, isWhole: Bool) throws(Problem) {
-    var digests = try Self.digests(head.value(of: .contentDigest), "Content-Digest")
-    let whole = try Self.digests(head.value(of: .reprDigest), "Repr-Digest")
-    if isWhole { digests += whole }
-    if digests.isEmpty { return nil }
-    expected = Set(digests)
+    var expected: Set<[UInt8]> = []
+    if let digest = try Self.digest(head.value(of: .contentDigest), "Content-Digest") { expected.insert(digest) }
+    let whole = try Self.digest(head.value(of: .reprDigest), "Repr-Digest")
+    if isWhole, let whole { expected.insert(whole) }
+    if expected.isEmpty { return nil }
+    self.expected = expected
   }
 
   mutating func update(_ piece: [UInt8]) { digest.update(piece) }
 
-  /// Whether the bytes have each digest that was announced. Called once, after the last of them.
+  /// Whether the bytes have the digest of each field. Called once, after the last of them.
   mutating func matches() -> Bool { expected == [digest.finalize()] }
 
-  /// The SHA-256 in a dictionary of byte sequences (RFC 9651 §3.2, §3.3.5).
-  private static func digests(_ field: String?, _ name: String) throws(Problem) -> [[UInt8]] {
-    guard let field, !HTTPGrammar.trimmed(field[...]).isEmpty else { return [] }
-    var digests: [[UInt8]] = []
+  /// The SHA-256 in a dictionary of byte sequences (RFC 9651 §3.2, §3.3.5). If there are several, the last one counts
+  /// (§4.2.2).
+  private static func digest(_ field: String?, _ name: String) throws(Problem) -> [UInt8]? {
+    guard let field, !HTTPGrammar.trimmed(field[...]).isEmpty else { return nil }
+    var digest: [UInt8]?
     for member in field.split(separator: ",", omittingEmptySubsequences: false) {
       let pair = HTTPGrammar.trimmed(member).split(separator: "=", maxSplits: 1)
       guard pair.count == 2, pair[1].count >= 2, pair[1].hasPrefix(":"), pair[1].hasSuffix(":") else {
@@ -46,9 +48,9 @@ struct BodyDigest: Sendable {
       // Padding may be missing (§4.2.7).
       while text.utf8.count % 4 != 0 { text += "=" }
       guard let bytes = Data(base64Encoded: text), bytes.count == byteCount else { throw malformed(name) }
-      digests.append([UInt8](bytes))
+      digest = [UInt8](bytes)
     }
-    return digests
+    return digest
   }
 
   private static func malformed(_ name: String) -> Problem {
