@@ -87,11 +87,12 @@ struct FullResolutionTests {
     }
     for query in [
       "", "?targetSize=max", "?preset=fullResolutionImage", "?format=jpeg", "?resizeMode=none",
-      "?contentMode=aspectFill",
+      "?contentMode=aspectFill", "?resizeMode=none&targetSize=10x10&contentMode=aspectFill",
       "?version=original", "?colorSpace=preserve",
     ] { #expect(try isFile(query), "\(query)") }
     for query in [
-      "?targetSize=160x120", "?quality=82", "?colorSpace=srgb", "?normalizedCropRect=0,0,1,1", "?format=png",
+      "?targetSize=160x120", "?targetSize=160x120&resizeMode=fast", "?quality=82", "?colorSpace=srgb",
+      "?normalizedCropRect=0,0,1,1", "?format=png",
       "?deliveryMode=fastFormat", "?deliveryMode=opportunistic", "?requestID=watched",
     ] { #expect(try !isFile(query), "\(query)") }
     #expect(try !isFile("", ["Cache-Control: no-cache"]), "a measurement renders")

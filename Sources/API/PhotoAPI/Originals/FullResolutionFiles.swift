@@ -17,9 +17,10 @@ struct FullResolutionFiles: Sendable {
     let (request, asset) = (wanted.request, wanted.asset)
     let isRawAsked = request.version == .original && asset.isRAW
     let isAdjusted = request.version == .current && asset.hasAdjustments
+    let hasFullSize = request.targetSize == .maximum || request.resizeMode == .none
     // The file has its gain map.
     let keepsRange = request.dynamicRange == .preserve || request.format != .jpeg || !asset.mayHaveGainMap
-    return keepsRange && !request.format.needsWorker && request.targetSize == .maximum
+    return keepsRange && !request.format.needsWorker && hasFullSize
       && request.deliveryMode == .highQualityFormat
       && request.quality == nil
       && request.normalizedCropRect == nil && request.colorSpace == .preserve && !isRawAsked && !isAdjusted
