@@ -16,12 +16,12 @@ enum AdjustmentsJSON {
     let identifier = try name(&body, "formatIdentifier") ?? Adjustments.formatIdentifier
     let version = try name(&body, "formatVersion")
     let data = try body.text("data")
-    let list = try operations(&body, isRequired: data == nil)
+    let list = try operations(&body)
     let keepsForeign = try body.flag("includeUnknown")
     try body.finish()
     let operations: Adjustments
     do throws(AdjustmentError) {
-      operations = try Adjustments(list)
+      operations = try Adjustments(list ?? (data == nil ? .null : .array([])))
     } catch {
       throw Problem(error)
     }
@@ -44,12 +44,13 @@ enum AdjustmentsJSON {
     return (adjustments, false)
   }
 
-  /// The list of operations, not yet checked. A missing one that is not required is empty.
-  static func operations(_ body: inout JSONObjectReader, isRequired: Bool = true) throws(Problem) -> JSONValue {
+  /// The list of operations, not yet checked; `nil` if there is none.
+  static func operations(_ body: inout JSONObjectReader) throws(Problem) -> JSONValue? {
     let value = body.value("operations")
-    if let value, case .array = value { return value }
-    guard value == nil, !isRequired else { throw QueryReader.invalid("operations", "must be a list") }
-    return JSONValue.array([])
+    switch value {
+    case nil, .array: return value
+    default: throw QueryReader.invalid("operations", "must be a list")
+    }
   }
 
   private static func name(_ body: inout JSONObjectReader, _ name: String) throws(Problem) -> String? {

@@ -19,7 +19,7 @@ struct PreviewRoute: Sendable {
     try body.finish()
     let adjustments: Adjustments
     do throws(AdjustmentError) {
-      adjustments = try Adjustments(operations)
+      adjustments = try Adjustments(operations ?? .null)
     } catch {
       throw Problem(error)
     }
