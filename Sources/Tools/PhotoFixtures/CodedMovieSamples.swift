@@ -48,7 +48,8 @@ package enum CodedMovieSamples {
     for y in 0..<size.height {
       for x in 0..<size.width {
         let luma = sample(x, y, 0)
-        let (blue, red) = (sample(x / 2, y / 2, 1) - 128, sample(x / 2, y / 2, 2) - 128)
+        let blue = CodedSamples.chroma(x, y, size) { sample($0, $1, 1) } - 128
+        let red = CodedSamples.chroma(x, y, size) { sample($0, $1, 2) } - 128
         let rgb = [luma + 1.402 * red, luma - 0.344136 * blue - 0.714136 * red, luma + 1.772 * blue]
         for c in 0..<3 {
           pixels.bytes[(y * size.width + x) * 3 + c] = UInt8(min(255, max(0, rgb[c].rounded())))

@@ -32,12 +32,29 @@ package enum CodedSamples {
     for y in 0..<22 {
       for x in 0..<75 {
         let luma = sample(x, y, 0, 40)
-        let (blue, red) = (sample(x / 2, y / 2, 1, 20) - 128, sample(x / 2, y / 2, 2, 20) - 128)
+        let blue = chroma(x, y, (75, 22)) { sample($0, $1, 1, 20) } - 128
+        let red = chroma(x, y, (75, 22)) { sample($0, $1, 2, 20) } - 128
         let rgb = [luma + 1.402 * red, luma - 0.344136 * blue - 0.714136 * red, luma + 1.772 * blue]
         for c in 0..<3 { pixels.bytes[(y * 75 + x) * 3 + c] = UInt8(min(255, max(0, rgb[c].rounded()))) }
       }
     }
     return pixels
+  }
+
+  /// The chroma of a pixel. Samples are in the middle of two by two pixels; between them it is linear, and those at the
+  /// edges of the picture repeat.
+  static func chroma(_ x: Int, _ y: Int, _ size: (width: Int, height: Int), sample: (Int, Int) -> Double) -> Double {
+    func places(_ pixel: Int, _ count: Int) -> [(sample: Int, weight: Double)] {
+      let next = pixel / 2 + (pixel % 2 == 0 ? -1 : 1)
+      return [(pixel / 2, 0.75), (min(max(next, 0), (count - 1) / 2), 0.25)]
+    }
+    var sum = 0.0
+    for column in places(x, size.width) {
+      for row in places(y, size.height) {
+        sum += sample(column.sample, row.sample) * column.weight * row.weight
+      }
+    }
+    return sum
   }
 
   // MARK: AVIF

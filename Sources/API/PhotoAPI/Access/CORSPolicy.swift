@@ -26,16 +26,16 @@ struct CORSPolicy: Sendable {
   /// Response fields that a page may read in addition to the CORS-safelisted ones: all that the OpenAPI document
   /// describes, except `Set-Cookie`, which no browser shows to a page.
   private static let exposedHeaders = [
-    "Accept-Patch", "Accept-Ranges", "Allow", "Content-Disposition", "Content-Encoding", "Content-Location",
-    "Content-Range", "ETag", "Image-Result", "Link", "Location", "Retry-After", "Server-Timing", "Upload-Complete",
-    "Upload-Length", "Upload-Limit", "Upload-Offset", "Vary", "WWW-Authenticate",
+    "Accept-Encoding", "Accept-Patch", "Accept-Ranges", "Allow", "Content-Disposition", "Content-Encoding",
+    "Content-Location", "Content-Range", "ETag", "Image-Result", "Link", "Location", "Retry-After", "Server-Timing",
+    "Upload-Complete", "Upload-Length", "Upload-Limit", "Upload-Offset", "Vary", "WWW-Authenticate",
   ].joined(separator: ", ")
   /// Request fields that a page may send in addition to the CORS-safelisted ones: all that photod reads and that
   /// browsers let pages set.
   private static let allowedHeaders = [
-    "Authorization", "Cache-Control", "Content-Digest", "Content-Disposition", "Content-Type", "If-Match",
-    "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since", "Last-Event-ID", "Priority", "Range",
-    "Repr-Digest", "Traceparent", "Upload-Complete", "Upload-Length", "Upload-Offset",
+    "Authorization", "Cache-Control", "Content-Digest", "Content-Disposition", "Content-Encoding", "Content-Type",
+    "If-Match", "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since", "Last-Event-ID", "Priority",
+    "Range", "Repr-Digest", "Traceparent", "Upload-Complete", "Upload-Length", "Upload-Offset",
   ].joined(separator: ", ")
   private static let preflightSeconds = 600
   /// The fields of responses that pages of every origin may read. Browsers allow that only without credentials.

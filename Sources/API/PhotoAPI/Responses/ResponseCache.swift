@@ -31,15 +31,13 @@ final class ResponseCache: Sendable {
     let whole: PreparedResponse
     /// `nil` for a multipart response, which no condition applies to.
     let notModified: PreparedResponse?
-    /// The frame is a smaller encoding of another frame, whose entity tag is still current.
-    let isUpgraded: Bool
 
     /// The bytes of the entry without its frame. They are added to the frame's size in the frame cache.
     var byteCount: Int { key.count + tag.count + whole.headBytes + (notModified?.headBytes ?? 0) + 512 }
 
     init(
       key: [UInt8], hash: Int, slot: Int, generation: Generation, expires: Int64?, frame: CachedFrame, tag: [UInt8],
-      whole: PreparedResponse, notModified: PreparedResponse?, isUpgraded: Bool
+      whole: PreparedResponse, notModified: PreparedResponse?
     ) {
       self.key = key
       self.hash = hash
@@ -50,7 +48,6 @@ final class ResponseCache: Sendable {
       self.tag = tag
       self.whole = whole
       self.notModified = notModified
-      self.isUpgraded = isUpgraded
     }
   }
 
@@ -145,9 +142,9 @@ final class ResponseCache: Sendable {
     let matches = head.withSingleValue(of: .ifNoneMatch) { list in
       entry.tag.withUnsafeBytes { EntityTagList.matches($0, in: list, weakly: true) }
     }
-    guard let matches else { return nil }
-    if !matches && entry.isUpgraded { return nil }
-    return matches ? notModified : entry.whole
+    // The normal path knows the other tags of the picture: those of frames that were made in other ways, or that this one
+    // has replaced.
+    return matches == true ? notModified : nil
   }
 
   /// Stores a response for later equal requests.
@@ -156,13 +153,11 @@ final class ResponseCache: Sendable {
   ///   - access: the access class of the caller that was allowed to see the asset.
   ///   - expires: when the request's signed URL expires, in seconds since 1970; `nil` for other requests.
   ///   - generation: the state in which the response was made, read before the asset was looked up.
-  ///   - isUpgraded: the frame has replaced another one: a condition with another tag needs the normal path.
   ///   - whole: the complete response, with ``PreparedResponse/requestIDPlaceholder`` for the request's identifier.
   ///   - notModified: the 304; `nil` for a multipart response, which no condition applies to.
   func store(
     _ whole: PreparedResponse, notModified: PreparedResponse?, entityTag: String, frame: CachedFrame,
-    for head: RequestHead, access: AccessClass, expires: Int64?, variesByOrigin: Bool, generation: Generation,
-    isUpgraded: Bool = false
+    for head: RequestHead, access: AccessClass, expires: Int64?, variesByOrigin: Bool, generation: Generation
   ) {
     guard capacity > 0, head.names.isSubset(of: Self.allowedFields),
       let key = PreparedKey.withBytes(of: head, access: access, variesByOrigin: variesByOrigin, { Array($0) })
@@ -175,7 +170,7 @@ final class ResponseCache: Sendable {
       if let same = state.byFrame[ObjectIdentifier(frame)], same.count >= Self.entriesPerFrame { state.remove(same[0]) }
       let entry = Entry(
         key: key, hash: hash, slot: state.takeSlot(of: capacity), generation: generation, expires: expires,
-        frame: frame, tag: Array(entityTag.utf8), whole: whole, notModified: notModified, isUpgraded: isUpgraded)
+        frame: frame, tag: Array(entityTag.utf8), whole: whole, notModified: notModified)
       frame.attach(entry.byteCount)
       state.slots[entry.slot] = entry
       state.entries[hash] = entry

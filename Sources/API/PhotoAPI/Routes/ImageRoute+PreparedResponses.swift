@@ -22,7 +22,7 @@ extension ImageRoute {
     responseCache.store(
       whole, notModified: notModified, entityTag: headers.validators(frame.derivation).entityTag ?? "",
       frame: frame, for: head, access: access, expires: caller.urlExpiry, variesByOrigin: cors.isConfigured,
-      generation: generation, isUpgraded: headers.isUpgraded)
+      generation: generation)
     images.trimFrames()
   }
 
