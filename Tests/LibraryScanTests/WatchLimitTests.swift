@@ -67,6 +67,20 @@ struct WatchLimitTests {
     try watched.expectNothingLeft()
   }
 
+  @Test("files that are deleted while events are dropped for a full scan are removed by that scan")
+  func droppedDeletions() throws {
+    var options = LibraryWatcher.Options()
+    options.paths = 2
+    let watched = try WatchedLibrary(options, removal: 100) { library in
+      for number in 0..<8 { try library.put(picture(number), "\(number).jpg") }
+    }
+    for number in 1..<8 { #expect(unlink(watched.at("\(number).jpg")) == 0) }
+    watched.settle()
+    #expect(try watched.identifiers().keys.sorted() == ["0.jpg"])
+    #expect(watched.rescans == 1)
+    try watched.expectNothingLeft()
+  }
+
   @Test("a file with a writable mapping is not indexed yet")
   func mapping() throws {
     let watched = try WatchedLibrary()

@@ -10,6 +10,9 @@
 
 /// The places of all bytes of a ZIP archive.
 package struct ZipLayout: Sendable {
+  /// Increased whenever the same files would give other bytes: a part of the entity tags of archives.
+  package static let epoch = 2
+
   /// An entry of the archive.
   package struct Entry: Sendable, Hashable {
     /// A relative path with `/`, at most 65,535 bytes of UTF-8.

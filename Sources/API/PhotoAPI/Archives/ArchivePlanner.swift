@@ -41,6 +41,7 @@ struct ArchivePlanner: Sendable {
     var errors = ""
     var digest = ArchiveDigest()
     digest.add(key)
+    digest.add("\(ZipLayout.epoch)")
     for index in 0..<listing.count {
       if isCancelled() { return nil }
       if ContinuousClock.now >= end { throw .archiveTooSlow }

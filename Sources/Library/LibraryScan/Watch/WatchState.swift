@@ -52,6 +52,7 @@ struct WatchState {
 
   mutating func scanBegins() {
     scan &+= 1
+    debouncer.fullScanBegins()
     links = [:]
     failedWatches = 0
     watchFailure = nil
@@ -59,7 +60,6 @@ struct WatchState {
 
   /// - Parameter isWalkComplete: the scan walked the whole library.
   mutating func scanEnded(isWalkComplete: Bool) {
-    debouncer.fullScanBegins()
     statistics.unwatchedFolders = failedWatches
     guard isWalkComplete else { return }
     // A full scan finds renamed files at their new paths.
