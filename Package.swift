@@ -10,7 +10,7 @@ let strict: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
 let optimized: [SwiftSetting] = [
   .unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))
 ]
-// Optimised for size: commands, parsers of short texts, and what waits for disks, networks and workers.
+// Optimised for size: commands, parsers of short texts, and what waits for disks, networks, SQLite and workers.
 let small: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 let optimizedC: [CSetting] = [.unsafeFlags(["-O2"], .when(configuration: .debug))]
 
@@ -139,7 +139,8 @@ let package = Package(
     Wing.library.module("LibraryFolder", ["PhotoModel", "CPhotodSystem", "Cryptography"], settings: small),
     Wing.library.module(
       "LibraryCatalogue",
-      ["Primitives", "PhotoModel", "PhotoPredicate", "ImageCodec", "LibraryFolder", grdb, grdbSQLite, "Cryptography"]),
+      ["Primitives", "PhotoModel", "PhotoPredicate", "ImageCodec", "LibraryFolder", grdb, grdbSQLite, "Cryptography"],
+      settings: small),
     Wing.library.module(
       "LibraryScan",
       ["Primitives", "PhotoModel", "MediaMetadata", "ImageCodec", "LibraryFolder", "LibraryCatalogue", logging]),
