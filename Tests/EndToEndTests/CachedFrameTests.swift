@@ -207,7 +207,7 @@ struct CachedFrameTests {
       let rest = try daemon.get(target, ["If-Match: \(decodedTag), \(tag)", range])
       #expect(rest.status == 206 && rest["ETag"] == tag && rest.body == Array(cached.body[100...]))
       #expect(try daemon.get(target, ["If-Match: W/\(tag)"]).status == 412, "the comparison is strong")
-      // Only the render tells how this frame is made.
+      // How this frame is made is known only once it is rendered.
       let again = try daemon.get(target, [match, range, fresh])
       #expect(again.status == 206 && again["ETag"] == decodedTag && again.body == Array(decoded.body[100...]))
       #expect(try daemon.get(target, ["If-Match: \(tag)", range, fresh]).status == 412)

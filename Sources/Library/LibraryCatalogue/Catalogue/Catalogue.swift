@@ -232,7 +232,7 @@ package final class Catalogue: Sendable {
   /// Indexes changes that another program made, and all assets after an update of photod that makes other words, in
   /// several transactions. After photod's own changes, nothing is left to index.
   private static func indexQueued(_ pool: DatabasePool) throws {
-    if try !pool.read(SearchIndex.hasPresentWords) { try pool.write { try SearchIndex.queueAll($0) } }
+    if try !pool.read(SearchIndex.hasCurrentWords) { try pool.write { try SearchIndex.queueAll($0) } }
     while try !pool.read(SearchIndex.isCurrent) {
       try pool.write { _ = try SearchIndex.update($0, atMost: queuedDocumentsATime) }
     }

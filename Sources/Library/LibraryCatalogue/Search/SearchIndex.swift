@@ -43,7 +43,7 @@ package enum SearchIndex {
   }
 
   /// Whether the indexed words are those that ``SearchText`` makes. False after an update of photod that changes them.
-  static func hasPresentWords(_ db: Database) throws -> Bool {
+  static func hasCurrentWords(_ db: Database) throws -> Bool {
     let version = try Int.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'searchWords'")
     return version == SearchText.version
   }

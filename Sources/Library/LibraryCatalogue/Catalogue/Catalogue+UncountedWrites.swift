@@ -1,0 +1,37 @@
+// Writes that no cache depends on: placeholders, records of the trash and of staged uploads, and what scans note. They
+// create no change token, and prepared responses stay valid.
+
+import GRDB
+import PhotoModel
+
+extension Catalogue {
+  /// Runs one transaction that leaves `generation` unchanged: for writes that no cache needs to see.
+  ///
+  /// - Parameter isLarge: a single statement may change a large part of the catalogue. SQLite journals the pages that a
+  ///   statement changes, and the writer does so in memory: 70 MB for a limited library of half a million assets. With
+  ///   this, it uses a temporary file (https://www.sqlite.org/tempfiles.html#the_temp_store_compile_time_parameter).
+  func writeMaintenance(isLarge: Bool = false, _ body: (Database) throws -> Void) throws(AssetSourceError) {
+    do {
+      try writeUncounted(isLarge: isLarge, body)
+    } catch {
+      throw Self.translated(error)
+    }
+  }
+
+  /// Like ``writeMaintenance(isLarge:_:)``, with the errors of the body.
+  func writeUncounted(isLarge: Bool = false, _ body: (Database) throws -> Void) throws {
+    try pool.writeWithoutTransaction { db in
+      if isLarge { try db.execute(sql: "PRAGMA temp_store = FILE") }
+      let result = Result {
+        try commits.withoutCounting {
+          try db.inTransaction(.immediate) {
+            try body(db)
+            return .commit
+          }
+        }
+      }
+      if isLarge { try db.execute(sql: "PRAGMA temp_store = MEMORY") }
+      try result.get()
+    }
+  }
+}
