@@ -15,6 +15,9 @@ extension ObjectKey: ExpressibleByStringLiteral {
 
 /// Downloads from a stub store into a temporary folder.
 final class DownloadHarness: Sendable {
+  /// The content of an original.
+  static let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+
   let store = StubStore()
   let downloads: OriginalDownloads
   let path: String

@@ -23,8 +23,6 @@ import LibraryScan
 import PhotoModel
 
 package final class LibraryImporter {
-  /// Bytes that are copied at a time.
-  private static let copyBytes = 1 << 20
   /// The maximum length of a sidecar.
   static let maximumSidecarBytes = 16 << 20
   /// Attempts for a staged upload that the expiry of another process removes before its record is written.
@@ -42,6 +40,7 @@ package final class LibraryImporter {
   private let catalogue: Catalogue
   private let libraryPath: String
   private let files: LibraryFiles
+  private let staging: ImportStaging
   private let scanner: LibraryScanner
   private let lists: ChangeListExecutor
   private let root: LibraryFolder
@@ -75,6 +74,7 @@ package final class LibraryImporter {
     self.libraryPath = libraryPath
     root = export.root
     self.report = report
+    staging = ImportStaging(files: files, report: report)
     self.timeZone = timeZone
     self.isDryRun = isDryRun
     self.includesDeleted = includesDeleted
@@ -211,16 +211,16 @@ package final class LibraryImporter {
       countAlbums(of: item)
       return nil
     }
-    guard let upload = try stage(item, file) else { return nil }
+    guard let upload = try staging.stage(item, file) else { return nil }
     let created: LocalIdentifier?
     do throws(LibraryFilesError) {
       created = try create(item, media, upload, beside: partner)
     } catch {
-      discard(upload)
+      staging.discard(upload)
       throw error
     }
     guard let created else {
-      discard(upload)
+      staging.discard(upload)
       return nil
     }
     report.noteAsset(isNew: true)
@@ -257,55 +257,6 @@ package final class LibraryImporter {
     var changes = Changes(target: .existing(asset.localIdentifier))
     changes.update(item.metadata.update(of: KnownProperties(asset), in: timeZone))
     _ = try perform(changes, of: item, inAlbums: true)
-  }
-
-  /// Copies a file into a staged upload; `nil` if it can't be read.
-  private func stage(_ item: ImportedItem, _ file: LibraryFile) throws(LibraryFilesError) -> UploadIdentifier? {
-    let append = try files.stage(named: item.name, length: file.size, for: Self.principal)
-    let upload = append.upload.identifier
-    do throws(LibraryFilesError) {
-      if let failure = try copy(file, to: append) {
-        report.noteFailure(item.path, failure)
-        discard(upload)
-        return nil
-      }
-      // The date of an asset without one of its own, and the one that decides on its path.
-      try append.setModificationDate(
-        item.metadata.date?.moment ?? Timestamp(milliseconds: file.identity.modified / 1_000_000))
-      _ = try files.finish(append, isEnd: true)
-      return upload
-    } catch {
-      discard(upload)
-      throw error
-    }
-  }
-
-  /// Returns why the file can't be read; `nil`: all of it is copied.
-  private func copy(_ file: LibraryFile, to append: StagedAppend) throws(LibraryFilesError) -> String? {
-    var offset: Int64 = 0
-    while offset < file.size {
-      let bytes: [UInt8]
-      do throws(ByteSourceError) {
-        bytes = try file.bytes(at: offset, count: Self.copyBytes)
-      } catch {
-        switch error {
-        case .readFailed(let code): return "it can't be read (\(SystemError(code: code)))"
-        }
-      }
-      if bytes.isEmpty { return "it became shorter while it was read" }
-      try append.write(bytes)
-      offset += Int64(bytes.count)
-    }
-    return file.isUnchanged ? nil : "it changed while it was read"
-  }
-
-  /// Removes a staged upload. If that fails, it is removed when it expires.
-  private func discard(_ upload: UploadIdentifier) {
-    do throws(LibraryFilesError) {
-      try files.deleteStaged(upload, for: Self.principal)
-    } catch {
-      report.noteRemark("staged uploads left until they expire")
-    }
   }
 
   // MARK: Changes
