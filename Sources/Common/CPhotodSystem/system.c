@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -43,10 +44,11 @@ int photod_epoll_remove(int epoll, int descriptor) { return control(epoll, EPOLL
 
 uint64_t photod_epoll_identifier(const struct epoll_event *event) { return event->data.u64; }
 
-int photod_epoll_wait(int epoll, struct epoll_event *events, int capacity, long nanoseconds) {
-  struct timespec timeout = {.tv_sec = 0, .tv_nsec = nanoseconds};
-  int count = epoll_pwait2(epoll, events, capacity, &timeout, NULL);
-  return count < 0 ? 0 : count;
+int photod_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+void photod_eventfd_signal(int descriptor) {
+  // It fails only if the counter is full, which means that a signal is waiting.
+  (void)eventfd_write(descriptor, 1);
 }
 
 static int open_resolved(int directory, const char *path, bool directory_wanted, uint64_t resolve) {

@@ -19,22 +19,22 @@ struct BodyReceiver {
   private let windowBytes: Int
   /// Counts the window and one socket read against the request budget.
   private let reservation: ByteBudget.Reservation
-  private let queue: DispatchQueue
+  private let loop: EventLoop
 
   /// - Parameters:
   ///   - expectsContinue: the client waits for 100 (Continue) before it sends the body.
   ///   - windowBytes: bytes to buffer while the handler does not read.
   ///   - reservation: covers the window and one socket read; held as long as this value.
-  ///   - queue: the loop's queue, on which the readers are called.
+  ///   - loop: calls the readers.
   init(
     for body: StreamedBody, expectsContinue: Bool, windowBytes: Int, reservation: ByteBudget.Reservation,
-    queue: DispatchQueue
+    loop: EventLoop
   ) {
     self.body = body
     self.expectsContinue = expectsContinue
     self.windowBytes = windowBytes
     self.reservation = reservation
-    self.queue = queue
+    self.loop = loop
   }
 
   func receives(for body: StreamedBody) -> Bool { self.body === body }
@@ -72,7 +72,7 @@ struct BodyReceiver {
   private mutating func deliver() {
     guard let reader, let read = buffer.next() else { return }
     self.reader = nil
-    queue.async { reader(read) }
+    loop.enqueue { reader(read) }
   }
 }
 

@@ -14,7 +14,6 @@ extension Connection {
 
   /// Sends a prepared response, usually with one gathered send.
   func send(_ response: PreparedResponse, isHead: Bool, identifier: RequestIdentifier) {
-    loop.hasAnsweredAtOnce = true
     _ = machine.handle(.responseBegan, now: loop.now)
     _ = machine.handle(.responseCompleted, now: loop.now)
     sender.send(
@@ -35,7 +34,6 @@ extension Connection {
       if reservation == nil { return false }
     }
     guard range.read(after: uncopied, into: loop.rangeBuffer) == copied else { return false }
-    loop.hasAnsweredAtOnce = true
     _ = machine.handle(.responseBegan, now: loop.now)
     _ = machine.handle(.responseCompleted, now: loop.now)
     sender.send(
@@ -148,7 +146,6 @@ extension Connection {
 
   private func begin(_ head: ResponseHead, framing: BodyFraming) {
     _ = machine.handle(.responseBegan, now: loop.now)
-    awaitsHandler = false
     abandonUnreadBody()
     sender.appendHead(head, framing: framing, keepsAlive: machine.keepsAlive, version: machine.version)
   }

@@ -50,10 +50,6 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
   private var receiver: BodyReceiver?
   /// The responder of the current response. Weak, because the responder holds the connection.
   weak var responder: Responder?
-  /// Whether a handler has the request and has not begun the response.
-  var awaitsHandler = false {
-    didSet { loop.awaitedResponses += (awaitsHandler ? 1 : 0) - (oldValue ? 1 : 0) }
-  }
 
   init(
     descriptor: Int32, peer: Peer, loop: EventLoop, handler: any HTTPHandler, limits: ServerLimits,
@@ -166,7 +162,6 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     endBody()
     let responder = responder
     self.responder = nil
-    awaitsHandler = false
     responder?.connectionClosed()
     // Not released earlier: a closure's deinit may run arbitrary code that uses this connection.
     withExtendedLifetime(unusedHandlers) {}
@@ -203,7 +198,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
   private func yieldTurn() {
     isYielding = true
     socket.ignore([.input, .halfClose])
-    loop.queue.async { [self] in
+    loop.enqueue { [self] in
       isYielding = false
       guard machine.isReading else { return }
       socket.watch([.input, .halfClose])
@@ -274,7 +269,6 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     let responder = Responder(
       connection: self, loop: loop, isHead: request.method == .head, requestID: identifier)
     self.responder = responder
-    awaitsHandler = true
     handler.handle(request, from: peer, responder)
     return 1
   }
@@ -300,10 +294,9 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     let responder = Responder(connection: self, loop: loop, isHead: head.method == .head, requestID: identifier)
     let body = StreamedBody(length: length, connection: self, loop: loop)
     self.responder = responder
-    awaitsHandler = true
     receiver = BodyReceiver(
       for: body, expectsContinue: expectsContinue, windowBytes: limits.bodyWindowBytes, reservation: reservation,
-      queue: loop.queue)
+      loop: loop)
     handle(body, responder)
   }
 

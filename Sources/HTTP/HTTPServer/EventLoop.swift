@@ -6,10 +6,13 @@ import HTTPCore
   import Glibc
 #endif
 
-/// A serial queue that owns an epoll descriptor and the connections registered with it.
+/// A thread that owns an epoll descriptor and the connections registered with it.
 ///
-/// One DispatchSource watches the epoll descriptor. One source per connection would cost two `epoll_ctl` calls and an
-/// `ioctl` per event, in all a third more CPU per request. Descriptors are registered level-triggered.
+///     run: work that other threads have enqueued -> wait for events -> dispatch them -> again
+///
+/// The thread is that of a serial queue of Dispatch, on which one long block runs. DispatchSources cost more: one for
+/// each connection two `epoll_ctl` calls and an `ioctl` an event, one for the epoll descriptor a hop between two threads
+/// for each request that a worker answers. Descriptors are registered level-triggered.
 ///
 /// `@unchecked Sendable` because every mutable field is accessed on `queue` only, which each entry point asserts.
 final class EventLoop: @unchecked Sendable {
@@ -28,18 +31,15 @@ final class EventLoop: @unchecked Sendable {
 
   private static let eventCapacity = 256
   private static let readBufferBytes = 65_536
-  /// Event batches in one turn. After that other work on the queue has its turn.
-  private static let maximumBatchesPerTurn = 16
-  /// How long a turn waits for the next request of a client that was answered at once, in nanoseconds. Longer than a
-  /// client on this machine or network takes, too short to be noticed by other work on the queue.
-  private static let nextRequestWait = 200_000
+  /// The time between two checks of the deadlines.
+  private static let tickNanoseconds: UInt64 = 1_000_000_000
+  private static let inboxIdentifier = UInt64.max
   private static let key = DispatchSpecificKey<ObjectIdentifier>()
 
   let queue: DispatchQueue
   private let clock: ServerClock
   private let epoll: Int32
-  private let source: any DispatchSourceRead
-  private let timer: any DispatchSourceTimer
+  private let inbox = LoopInbox()
   private let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: eventCapacity)
   private let accessLog: AccessLog?
   let counters = LoopCounters()
@@ -53,10 +53,8 @@ final class EventLoop: @unchecked Sendable {
   /// Owners and files of sent bytes, to be released after the current events.
   private var ownersToRelease: [any AnyObject & Sendable] = []
   var accessLogBatch = AccessLogBatch()
-  /// The number of connections that wait for a handler to begin its response, which it does by other work on the queue.
-  var awaitedResponses = 0
-  /// Whether a request was answered on the queue in this turn.
-  var hasAnsweredAtOnce = false
+  private var isStopped = false
+  private var nextTick: UInt64
   /// The clocks at the start of this batch of events.
   private(set) var now: UInt64
   private(set) var wall: Int64
@@ -66,45 +64,85 @@ final class EventLoop: @unchecked Sendable {
   /// The buffer in which heads of prepared responses are assembled.
   let headBuffer = UnsafeMutableRawBufferPointer.allocate(
     byteCount: PreparedResponse.maximumHeadBytes + 256, alignment: 16)
-
   /// The buffer for the bytes of a ``PreparedRange``.
-  private(set) lazy var rangeBuffer = UnsafeMutableRawBufferPointer.allocate(
-    byteCount: PreparedRange.maximumBytes, alignment: 4096)
+  let rangeBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: PreparedRange.maximumBytes, alignment: 4096)
 
   init(index: Int, clock: ServerClock, accessLog: AccessLog?) {
     self.clock = clock
     self.accessLog = accessLog
     now = clock.monotonic()
     wall = clock.wall()
+    nextTick = now + Self.tickNanoseconds
     queue = DispatchQueue(label: "photod.loop.\(index)", qos: .userInitiated)
     epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     precondition(epoll >= 0, "no epoll descriptor")
-    source = DispatchSource.makeReadSource(fileDescriptor: epoll, queue: queue)
-    timer = DispatchSource.makeTimerSource(queue: queue)
+    let watched = photod_epoll_add(
+      epoll, inbox.descriptor, EPOLLIN.rawValue | EPOLLET.rawValue, Self.inboxIdentifier)
+    precondition(watched == 0, "the inbox of a loop can't be watched")
     queue.setSpecific(key: Self.key, value: ObjectIdentifier(self))
   }
 
-  func start() {
-    source.setEventHandler { [unowned self] in dispatchEvents() }
-    source.activate()
-    timer.setEventHandler { [unowned self] in tick() }
-    timer.schedule(deadline: .now() + 1, repeating: 1, leeway: .milliseconds(200))
-    timer.activate()
-  }
+  /// Starts the thread, which runs until ``stop()``. Call it once.
+  func start() { queue.async { [self] in processUntilStopped() } }
 
-  /// Runs `work` now if called on the loop's queue, otherwise asynchronously.
+  /// Ends the thread after the work that is enqueued now.
+  func stop() { enqueue { [self] in isStopped = true } }
+
+  /// Runs `work` on the loop's queue, after the events that are being dispatched.
+  func enqueue(_ work: @escaping @Sendable () -> Void) { inbox.append(work) }
+
+  /// Runs `work` now if called on the loop's queue, otherwise later.
   func run(_ work: @escaping @Sendable () -> Void) {
     if DispatchQueue.getSpecific(key: Self.key) == ObjectIdentifier(self) { return work() }
-    queue.async { [self] in
+    enqueue(work)
+  }
+
+  deinit {
+    close(epoll)
+    events.deallocate()
+    for buffer in [readBuffer, headBuffer, rangeBuffer] { buffer.deallocate() }
+  }
+
+  // MARK: The thread
+
+  private func processUntilStopped() {
+    while !isStopped {
+      for work in inbox.takeAll() { work() }
+      endBatch()
+      let count = waitForEvents()
       updateClocks()
-      work()
+      for i in 0..<count { dispatch(events[i].events, to: photod_epoll_identifier(events + i)) }
+      endBatch()
+      if now >= nextTick { tick() }
     }
+  }
+
+  /// Waits until the next tick for events. Returns at once if work is enqueued.
+  private func waitForEvents() -> Int {
+    let untilTick = min(nextTick > now ? nextTick - now : 0, Self.tickNanoseconds)
+    let timeout = inbox.prepareToWait() ? Int32(untilTick / 1_000_000 + 1) : 0
+    defer { inbox.waitEnded() }
+    return max(0, Int(epoll_wait(epoll, events, Int32(Self.eventCapacity), timeout)))
+  }
+
+  private func dispatch(_ events: UInt32, to identifier: UInt64) {
+    if identifier == Self.inboxIdentifier { return }
+    // Look up an identifier and not a pointer: an earlier event of the batch may have closed this connection.
+    let slot = slots[Int(identifier & 0xFFFF_FFFF)]
+    guard slot.generation == UInt32(identifier >> 32) else { return }
+    slot.registrant?.eventsArrived(events)
+  }
+
+  private func endBatch() {
+    if !ownersToRelease.isEmpty { releaseOwners() }
+    if accessLogBatch.byteCount > AccessLogBatch.batchBytes { flushAccessLog() }
   }
 
   /// Checks every deadline.
   func tick() {
     dispatchPrecondition(condition: .onQueue(queue))
     updateClocks()
+    nextTick = now + Self.tickNanoseconds
     // By index, because a registrant may remove itself from `slots` during the loop.
     for i in slots.indices { slots[i].registrant?.tick(now: now) }
     flushAccessLog()
@@ -149,10 +187,9 @@ final class EventLoop: @unchecked Sendable {
     accessLogBatch = AccessLogBatch()
   }
 
-  /// Releases the owners after the current events are processed.
+  /// Releases the owners after the current events or work.
   func releaseLater(_ owners: [any AnyObject & Sendable]) {
     dispatchPrecondition(condition: .onQueue(queue))
-    if ownersToRelease.isEmpty { queue.async { [self] in releaseOwners() } }
     ownersToRelease += owners
   }
 
@@ -202,34 +239,5 @@ final class EventLoop: @unchecked Sendable {
   var registrants: [any Registrant] {
     dispatchPrecondition(condition: .onQueue(queue))
     return slots.compactMap(\.registrant)
-  }
-
-  /// Dispatches ready events in batches and polls again for more, because returning through Dispatch costs as much as
-  /// several requests. The source fires again while events remain.
-  private func dispatchEvents() {
-    hasAnsweredAtOnce = false
-    for _ in 0..<Self.maximumBatchesPerTurn {
-      let count = pollEvents()
-      guard count > 0 else { break }
-      updateClocks()
-      for i in 0..<count {
-        // Look up an identifier and not a pointer: an earlier event of the batch may have closed this connection.
-        let identifier = photod_epoll_identifier(events + i)
-        let slot = slots[Int(identifier & 0xFFFF_FFFF)]
-        guard slot.generation == UInt32(identifier >> 32) else { continue }
-        slot.registrant?.eventsArrived(events[i].events)
-      }
-      if !ownersToRelease.isEmpty { releaseOwners() }
-      if accessLogBatch.byteCount > AccessLogBatch.batchBytes { flushAccessLog() }
-    }
-  }
-
-  /// The number of events in the buffer. If there are none, waits for a moment where that delays nothing: a client that
-  /// sends one request after another, each after the response, would otherwise cost a return through Dispatch for each.
-  private func pollEvents() -> Int {
-    let capacity = Int32(Self.eventCapacity)
-    let count = Int(epoll_wait(epoll, events, capacity, 0))
-    guard count == 0, hasAnsweredAtOnce, awaitedResponses == 0 else { return count }
-    return Int(photod_epoll_wait(epoll, events, capacity, Self.nextRequestWait))
   }
 }

@@ -147,6 +147,6 @@ package final class Responder: Sendable {
   deinit {
     guard !state.withLock({ $0.hasStarted || $0.isClosed }) else { return }
     let (connection, isHead) = (connection, isHead)
-    loop.queue.async { connection.responderReleased(isHead: isHead) }
+    loop.enqueue { connection.responderReleased(isHead: isHead) }
   }
 }

@@ -213,7 +213,7 @@ struct ResponseSender {
   /// Asynchronous, because a producer writes at once and would re-enter the connection.
   private mutating func notifyProducers() {
     guard !writabilityHandlers.isEmpty, output.byteCount <= Self.lowWatermarkBytes else { return }
-    for handler in writabilityHandlers { loop.queue.async(execute: handler) }
+    for handler in writabilityHandlers { loop.enqueue(handler) }
     writabilityHandlers = []
   }
 

@@ -59,8 +59,14 @@ package final class Server: Sendable {
     requestBudget = ByteBudget(capacityBytes: limits.requestBufferBytes)
     responseBudget = ByteBudget(capacityBytes: limits.responseBufferBytes)
     loops = (0..<max(1, loopCount)).map { EventLoop(index: $0, clock: clock, accessLog: accessLog) }
+    for loop in loops { loop.start() }
     // A write to a closed connection must return an error and not raise SIGPIPE.
     signal(SIGPIPE, SIG_IGN)
+  }
+
+  /// Connections and listeners hold the server, so none is left.
+  deinit {
+    for loop in loops { loop.stop() }
   }
 
   /// Binds every address and starts accepting. Returns the addresses with the actual ports.
@@ -93,10 +99,9 @@ package final class Server: Sendable {
   /// - Parameter isShared: another process also holds the sockets and accepts the connections that remain in their
   ///   queues.
   private func listen(_ descriptors: [Int32], isShared: Bool) {
-    for loop in loops { loop.start() }
     let loop = loops[0]
     for descriptor in descriptors {
-      loop.queue.async { [self] in
+      loop.enqueue { [self] in
         let listener = Listener(
           descriptor: descriptor, isShared: isShared, loop: loop, logger: logger,
           mayAccept: { [self] in state.withLock { $0.connectionCount < limits.connections } },
@@ -121,16 +126,16 @@ package final class Server: Sendable {
   /// The number of event loops.
   package var loopCount: Int { loops.count }
 
-  /// Calls `answered` on the queue of an event loop, after what waits there now. Shows that the loop works.
+  /// Calls `answered` on an event loop, after what waits there now. Shows that the loop works.
   ///
   /// - Parameter index: less than ``loopCount``.
   package func probe(loop index: Int, _ answered: @escaping @Sendable () -> Void) {
-    loops[index].queue.async(execute: answered)
+    loops[index].enqueue(answered)
   }
 
   /// Checks every deadline now, as the timer does every second. For tests, which control the clock.
   package func tick() {
-    for loop in loops { loop.queue.async { loop.tick() } }
+    for loop in loops { loop.enqueue { loop.tick() } }
   }
 
   /// Stops accepting, serves the accepted connections, and calls `finished` once: when the last connection has closed,
@@ -145,22 +150,22 @@ package final class Server: Sendable {
     }
     // Before the listeners are closed.
     for file in socketFiles { file.remove() }
-    loops[0].queue.async { [self] in
+    loops[0].enqueue { [self] in
       for listener in listeners { listener.close() }
       listeners = []
       state.withLock { $0.hasClosedListeners = true }
       // Enqueued after the last connection was accepted.
       for loop in loops {
-        loop.queue.async { for case let connection as Connection in loop.registrants { connection.drain() } }
+        loop.enqueue { for case let connection as Connection in loop.registrants { connection.drain() } }
       }
     }
     let seconds = Double(deadline.components.seconds) + Double(deadline.components.attoseconds) * 1e-18
-    loops[0].queue.asyncAfter(deadline: .now() + seconds) { [self] in
+    DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { [self] in
       for loop in loops {
-        loop.queue.async { for case let connection as Connection in loop.registrants { connection.close() } }
+        loop.enqueue { for case let connection as Connection in loop.registrants { connection.close() } }
       }
     }
-    loops[0].queue.async { [self] in finishIfDrained() }
+    loops[0].enqueue { [self] in finishIfDrained() }
   }
 
   private func connectionAccepted(_ descriptor: Int32, _ peer: Peer) {
@@ -200,7 +205,7 @@ package final class Server: Sendable {
       return state.isPaused
     }
     // Asynchronous, because the descriptor is closed after this call returns.
-    if isWaitedFor { loops[0].queue.async { [self] in for listener in listeners { listener.resume() } } }
+    if isWaitedFor { loops[0].enqueue { [self] in for listener in listeners { listener.resume() } } }
     finishIfDrained()
   }
 
@@ -212,7 +217,13 @@ package final class Server: Sendable {
     guard let accessLog else { return finished() }
     // Write the last access log lines before reporting completion.
     let last = DispatchGroup()
-    for loop in loops { loop.queue.async(group: last) { loop.flushAccessLog() } }
+    for loop in loops {
+      last.enter()
+      loop.enqueue {
+        loop.flushAccessLog()
+        last.leave()
+      }
+    }
     last.notify(queue: .global()) {
       accessLog.flush()
       finished()

@@ -58,8 +58,12 @@ package final class ImageManager: Sendable {
   /// on a worker.
   ///
   /// Blocks while one file is read: never call it on a connection's queue.
+  ///
+  /// - Parameter isLastStep: the caller's work on its queue ends with this call. The first step of the work may then run
+  ///   on the caller's thread, after that.
   package func requestImage(
-    _ wanted: ResolvedRequest, _ context: RequestContext, deliver: @escaping @Sendable (ImageDelivery) -> Void
+    _ wanted: ResolvedRequest, _ context: RequestContext, isLastStep: Bool = false,
+    deliver: @escaping @Sendable (ImageDelivery) -> Void
   ) -> ImageTask {
     let task = ImageTask(context, wanted, created: now()) {
       [requests, now, metrics = pipeline.metrics] task, delivery in
@@ -76,7 +80,7 @@ package final class ImageManager: Sendable {
       task.finish(.final(frame))
       return task
     }
-    pipeline.start(task)
+    pipeline.start(task, isLastStep: isLastStep)
     return task
   }
 

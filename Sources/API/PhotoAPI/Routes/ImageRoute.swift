@@ -191,7 +191,7 @@ struct ImageRoute: Sendable {
         responseCache.framesWereEvicted([cached])
       }
     }
-    let task = images.requestImage(image.wanted, image.context) { delivery.deliver($0) }
+    let task = images.requestImage(image.wanted, image.context, isLastStep: true) { delivery.deliver($0) }
     attempt.reply.onClose { [images] in images.cancel(task) }
   }
 }

@@ -16,8 +16,11 @@ int photod_epoll_add(int epoll, int descriptor, uint32_t events, uint64_t identi
 int photod_epoll_modify(int epoll, int descriptor, uint32_t events, uint64_t identifier);
 int photod_epoll_remove(int epoll, int descriptor);
 uint64_t photod_epoll_identifier(const struct epoll_event *event);
-// Like epoll_wait(2), for so many nanoseconds at most. Returns 0 at once where the kernel lacks epoll_pwait2(2).
-int photod_epoll_wait(int epoll, struct epoll_event *events, int capacity, long nanoseconds);
+
+// An eventfd(2), non-blocking. Negative with errno on error.
+int photod_eventfd(void);
+// Adds one to its counter: an edge for epoll, also if the descriptor is readable already.
+void photod_eventfd_signal(int descriptor);
 
 typedef struct {
   uint64_t device, inode;

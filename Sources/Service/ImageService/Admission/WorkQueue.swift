@@ -6,35 +6,76 @@ import Synchronization
 ///
 /// Each worker is a serial queue of Dispatch, which gets a thread at once. The threads of concurrent queues are shared by
 /// all of one quality of service and limited by the cores: a few that wait for a disk would stop every other queue.
+///
+/// A worker may continue with work of another queue, when it has run what submitted that work. It then counts there, and
+/// this queue has another worker if it needs one.
 package final class WorkQueue: Sendable {
   package typealias Work = @Sendable () -> Void
 
-  private struct State {
-    /// The indexes of the workers that have nothing to do.
-    var free: [Int]
-    var waiting: Deque<Work> = []
-    /// Work that runs only while nothing else waits, and that leaves one worker free.
-    var lowPriority: Deque<Work> = []
-    var runningLowPriority = 0
-    /// Called when a worker finishes its next work.
-    var probes: [Work] = []
+  private struct Item {
+    let work: Work
+    /// It runs only while nothing else waits, and leaves one worker free.
+    var isLowPriority = false
+  }
 
-    /// The next work for a free worker.
-    mutating func next(lowPriorityWorkers: Int) -> (work: Work, isLowPriority: Bool)? {
-      if let work = waiting.popFirst() { return (work, false) }
-      guard runningLowPriority < lowPriorityWorkers, let work = lowPriority.popFirst() else { return nil }
-      runningLowPriority += 1
-      return (work, true)
+  /// A worker, of whichever queue it belongs to.
+  private struct Worker {
+    let thread: DispatchQueue
+    /// What it does after its current work.
+    let continuation = Continuation()
+
+    init(label: String, qos: DispatchQoS) {
+      thread = DispatchQueue(label: label, qos: qos)
+      thread.setSpecific(key: Continuation.key, value: continuation)
     }
   }
 
+  private final class Continuation: Sendable {
+    static let key = DispatchSpecificKey<Continuation>()
+    private let next = Mutex<(@Sendable (Worker) -> Void)?>(nil)
+
+    /// Returns `false` if there is one.
+    func set(_ next: @escaping @Sendable (Worker) -> Void) -> Bool {
+      self.next.withLock { current in
+        guard current == nil else { return false }
+        current = next
+        return true
+      }
+    }
+
+    func take() -> (@Sendable (Worker) -> Void)? { next.withLock { $0.take() } }
+  }
+
+  private struct State {
+    /// The workers that have nothing to do, also on another queue.
+    var idle: [Worker] = []
+    /// The workers that do this queue's work.
+    var running = 0
+    var runningLowPriority = 0
+    var waiting: Deque<Work> = []
+    var lowPriority: Deque<Work> = []
+    /// Called when a worker finishes its next work.
+    var probes: [Work] = []
+
+    /// The next work for a worker.
+    mutating func next(lowPriorityWorkers: Int) -> Item? {
+      if let work = waiting.popFirst() { return Item(work: work) }
+      guard runningLowPriority < lowPriorityWorkers, let work = lowPriority.popFirst() else { return nil }
+      runningLowPriority += 1
+      return Item(work: work, isLowPriority: true)
+    }
+  }
+
+  private enum Admission { case runs, waits, refused }
+
+  private let label: String
+  private let qos: DispatchQoS
   private let workers: Int
   private let limit: Int
-  private let queues: [DispatchQueue]
   /// Answers probes of a queue with a free worker.
   private let probed: DispatchQueue
   private let onIdle: (@Sendable () -> Void)?
-  private let state: Mutex<State>
+  private let state = Mutex(State())
 
   /// - Parameters:
   ///   - workers: how many run at once.
@@ -43,45 +84,57 @@ package final class WorkQueue: Sendable {
   package init(
     label: String, workers: Int, limit: Int, qos: DispatchQoS, onIdle: (@Sendable () -> Void)? = nil
   ) {
+    self.label = label
+    self.qos = qos
     self.onIdle = onIdle
     self.workers = max(1, workers)
     self.limit = limit
-    queues = (0..<self.workers).map { _ in DispatchQueue(label: label, qos: qos) }
     probed = DispatchQueue(label: label + ".probe", qos: qos)
-    state = Mutex(State(free: Array(0..<self.workers)))
   }
 
   /// Runs `work` on a worker, now or in its turn. Returns false if the queue is full; `work` is then dropped.
-  package func submit(_ work: @escaping Work) -> Bool {
-    let (isAccepted, worker) = state.withLock { state -> (Bool, Int?) in
-      if let worker = state.free.popLast() { return (true, worker) }
-      if state.waiting.count >= limit { return (false, nil) }
+  ///
+  /// - Parameter afterCurrentWork: the caller's own work is nearly done. If the caller is a worker of any queue, and
+  ///   this queue has one free, `work` runs on the caller's thread when that work has returned. Waking another thread
+  ///   takes as much CPU as opening a file.
+  package func submit(_ work: @escaping Work, afterCurrentWork: Bool = false) -> Bool {
+    let admission = state.withLock { state -> Admission in
+      if state.running < workers {
+        state.running += 1
+        return .runs
+      }
+      if state.waiting.count >= limit { return .refused }
       state.waiting.append(work)
-      return (true, nil)
+      return .waits
     }
-    if let worker { start(work, isLowPriority: false, on: worker) }
-    return isAccepted
+    guard admission == .runs else { return admission == .waits }
+    let item = Item(work: work)
+    if afterCurrentWork, let continuation = DispatchQueue.getSpecific(key: Continuation.key),
+      continuation.set({ [self] worker in process(item, on: worker) })
+    {
+      return true
+    }
+    start(item)
+    return true
   }
 
   /// Runs `work` on a worker when no other work waits. If there is more than one worker, low-priority work leaves one
   /// free. The low-priority queue has no limit.
   package func submitLowPriority(_ work: @escaping Work) {
-    let next = state.withLock { state -> (work: Work, isLowPriority: Bool, worker: Int)? in
+    let next = state.withLock { state -> Item? in
       state.lowPriority.append(work)
-      guard let worker = state.free.last, let next = state.next(lowPriorityWorkers: lowPriorityWorkers) else {
-        return nil
-      }
-      state.free.removeLast()
-      return (next.work, next.isLowPriority, worker)
+      guard state.running < workers, let next = state.next(lowPriorityWorkers: lowPriorityWorkers) else { return nil }
+      state.running += 1
+      return next
     }
-    if let next { start(next.work, isLowPriority: next.isLowPriority, on: next.worker) }
+    if let next { start(next) }
   }
 
   /// Calls `answered` when a worker is free: now, or as soon as one has finished its work, before all waiting work.
   /// Shows that the queue makes progress, however full it is.
   package func probe(_ answered: @escaping Work) {
     let isFree = state.withLock { state in
-      if !state.free.isEmpty { return true }
+      if state.running < workers { return true }
       state.probes.append(answered)
       return false
     }
@@ -90,28 +143,45 @@ package final class WorkQueue: Sendable {
 
   /// Number of running and waiting work items.
   package var depth: (running: Int, waiting: Int) {
-    state.withLock { (workers - $0.free.count, $0.waiting.count + $0.lowPriority.count) }
+    state.withLock { ($0.running, $0.waiting.count + $0.lowPriority.count) }
   }
 
   private var lowPriorityWorkers: Int { max(1, workers - 1) }
 
-  private func start(_ work: @escaping Work, isLowPriority: Bool, on worker: Int) {
-    queues[worker].async { [self] in
-      var next: (work: Work, isLowPriority: Bool)? = (work, isLowPriority)
-      var isLast = false
-      while let current = next {
-        current.work()
-        var probes: [Work] = []
-        (next, isLast) = state.withLock { state in
-          swap(&probes, &state.probes)
-          if current.isLowPriority { state.runningLowPriority -= 1 }
-          if let next = state.next(lowPriorityWorkers: lowPriorityWorkers) { return (next, false) }
-          state.free.append(worker)
-          return (nil, state.free.count == workers)
-        }
-        for answered in probes { answered() }
-      }
-      if isLast { onIdle?() }
+  /// Starts work, which is counted as running, on a thread of this queue.
+  private func start(_ item: Item) {
+    let worker = state.withLock { $0.idle.popLast() } ?? Worker(label: label, qos: qos)
+    worker.thread.async { [self] in
+      process(item, on: worker)
+      state.withLock { $0.idle.append(worker) }
     }
+  }
+
+  /// Does the work of this queue on a worker's thread until none is left for it, or until the worker continues elsewhere.
+  private func process(_ first: Item, on worker: Worker) {
+    var next: Item? = first
+    while let item = next {
+      item.work()
+      let continuation = worker.continuation.take()
+      next = finished(item)
+      guard let continuation else { continue }
+      if let item = next.take() { start(item) }
+      continuation(worker)
+    }
+  }
+
+  /// Returns the next work for the worker that has finished `item`. If there is none, the worker counts as free.
+  private func finished(_ item: Item) -> Item? {
+    var probes: [Work] = []
+    let (next, isLast) = state.withLock { state -> (Item?, Bool) in
+      swap(&probes, &state.probes)
+      if item.isLowPriority { state.runningLowPriority -= 1 }
+      if let next = state.next(lowPriorityWorkers: lowPriorityWorkers) { return (next, false) }
+      state.running -= 1
+      return (nil, state.running == 0)
+    }
+    for answered in probes { answered() }
+    if isLast { onIdle?() }
+    return next
   }
 }

@@ -89,8 +89,11 @@ package final class ImagePipeline: Sendable {
   ///
   /// - Parameters:
   ///   - isOnQuickWorker: the caller runs on a quick worker. The first step of a new job then runs before this returns.
+  ///   - isLastStep: nothing of the caller's work follows. The first step of a new job may then run on its thread.
   ///   - afterJoining: called when the task is in the table, before any step runs for it.
-  func start(_ task: ImageTask, isOnQuickWorker: Bool = false, afterJoining: () -> Void = {}) {
+  func start(
+    _ task: ImageTask, isOnQuickWorker: Bool = false, isLastStep: Bool = false, afterJoining: () -> Void = {}
+  ) {
     let joined = jobs.join(task)
     afterJoining()
     switch joined {
@@ -99,7 +102,7 @@ package final class ImagePipeline: Sendable {
     case .newJob(let job):
       metrics.jobBegan()
       if isOnQuickWorker { return runFirstStep(of: job) }
-      let isAccepted = quickLane.submit { [self] in runFirstStep(of: job) }
+      let isAccepted = quickLane.submit({ [self] in runFirstStep(of: job) }, afterCurrentWork: isLastStep)
       if !isAccepted { delivery.fail(job, .queueFull) }
     case .existingJob(let job, let degraded, let needsDegradedFrame):
       // The metric counts requests: preparations are not in it.
