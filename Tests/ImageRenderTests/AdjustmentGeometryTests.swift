@@ -131,4 +131,33 @@ struct AdjustmentGeometryTests {
     }
     #expect(worst < 4, "\(worst)")
   }
+
+  @Test("a list of perspectives that is too strong for the precision of numbers still makes a picture")
+  func strongPerspectives() throws {
+    let picture = Scene(seed: 2).pixels(width: 60, height: 40)
+    // Keeps three corners, and moves the fourth next to the first: the divisor of one corner is a hundredth of the other.
+    let strong = AdjustmentOperation.perspective(Homography([0.0101, 0, 0, 0, 0.0101, 0, -0.9899, 0, 1]))
+    for count in [2, 8, 20, 98] {
+      let operations =
+        [AdjustmentOperation.vignette(amount: 1, radius: 0)]
+        + [AdjustmentOperation](repeating: strong, count: count)
+      for asked in [Self.whole, request(20, 20)] {
+        let pixels = try renderAdjusted(Self.png(picture), asked, operations).pixels
+        #expect(pixels.width > 0 && pixels.height > 0)
+      }
+    }
+  }
+
+  @Test("a multiple of a perspective's matrix shows the same picture, beside a vignette too", arguments: [1e-5, 1e200])
+  func scaledPerspective(_ factor: Double) throws {
+    let file = Self.png(Scene(seed: 2).pixels(width: 60, height: 40))
+    let numbers = [0.8, 0.05, 0.1, 0.05, 0.8, 0.05, 0.1, 0.05, 1]
+    let dark = AdjustmentOperation.vignette(amount: 1, radius: 0)
+    func rendered(_ factor: Double) throws -> Pixels {
+      let step = AdjustmentOperation.perspective(Homography(numbers.map { $0 * factor }))
+      return try renderAdjusted(file, Self.whole, [dark, step, dark, step, dark]).pixels
+    }
+    let (scaled, plain) = (try rendered(factor), try rendered(1))
+    #expect(try #require(scaled.meanDifference(from: plain)) < 0.1)
+  }
 }

@@ -122,6 +122,13 @@ struct PreviewServiceTests {
     #expect(try #require(one.pixels.psnr(against: other.pixels)) > 25)
   }
 
+  @Test("perspectives with huge numbers are shown like any others")
+  func hugePerspectives() async throws {
+    let huge = AdjustmentOperation.perspective(Homography([1e200, 0, 0, 0, 1e200, 0, 0, 0, 1e200]))
+    let image = try await Harness().outcome([huge, huge]).get()
+    #expect(image.size == PixelSize(width: 200, height: 150))
+  }
+
   @Test("a preview is coded in the quickest way, unlike a final frame of its size")
   func quickestCoding() async throws {
     let image = try await Harness().outcome([.tone(.exposure, 0.5)], side: 400).get()

@@ -202,6 +202,28 @@ struct AdjustmentTests {
     }
   }
 
+  @Test("multiples of a matrix make the same geometry, also one after the other", arguments: [1e-5, 1e5, 1e200])
+  func scaledMatrices(_ factor: Double) throws {
+    func geometry(_ factor: Double) throws -> AdjustedGeometry {
+      let numbers = [0.98, 0.005, 0.01, 0, 0.97, 0.01, 0.01, 0, 1].map { "\($0 * factor)" }
+      let step = "{\"type\":\"perspective\",\"matrix\":[\(numbers.joined(separator: ","))]}"
+      let steps = [String](repeating: step, count: 33)
+      let list = steps + ["{\"type\":\"vignette\",\"amount\":1,\"radius\":0}"] + steps
+      return AdjustedGeometry(try Self.parsed("[\(list.joined(separator: ","))]"), of: Self.size)
+    }
+    let (plain, scaled) = (try geometry(1), try geometry(factor))
+    #expect(scaled.size == plain.size && scaled.orientation == plain.orientation)
+    func check(_ expected: Homography, _ found: Homography) {
+      for (x, y) in [(0.0, 0.0), (1.0, 0.0), (0.3, 0.7)] {
+        let (one, other) = (expected.point(x, y), found.point(x, y))
+        #expect(abs(one.x - other.x) < 1e-9 && abs(one.y - other.y) < 1e-9)
+      }
+    }
+    check(try #require(plain.map), try #require(scaled.map))
+    check(try #require(plain.frames[33]).map, try #require(scaled.frames[33]).map)
+    check(plain.toUnadjusted.inverse.after(plain.toUnadjusted), scaled.toUnadjusted.inverse.after(scaled.toUnadjusted))
+  }
+
   @Test("orientations combine as turns do", arguments: Orientation.allCases, Orientation.allCases)
   func orientations(_ first: Orientation, _ second: Orientation) {
     let both = Homography(second.after(first))

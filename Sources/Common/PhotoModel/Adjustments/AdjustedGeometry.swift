@@ -31,20 +31,15 @@ package struct AdjustedGeometry: Sendable, Hashable {
   package init(_ adjustments: Adjustments, of unadjusted: PixelSize) {
     size = unadjusted
     crop = PixelRect(unadjusted)
-    // The effects whose map is not known yet, each with the map of the operations before it.
-    var open: [(index: Int, size: PixelSize, before: Homography)] = []
     for (index, operation) in adjustments.operations.enumerated() {
       guard let step = step(operation) else {
-        if case .vignette = operation { open.append((index, size, toUnadjusted)) }
+        if case .vignette = operation { frames[index] = Frame(map: .identity, size: size) }
         continue
       }
+      frames = frames.mapValues { Frame(map: $0.map.after(step.map), size: $0.size) }
       toUnadjusted = toUnadjusted.after(step.map)
       if step.isProjective || map != nil { map = toUnadjusted }
       apply(step)
-    }
-    // The map of the operations after a frame is the whole map after the inverse of those before it.
-    for frame in open {
-      frames[frame.index] = Frame(map: frame.before.inverse.after(toUnadjusted), size: frame.size)
     }
   }
 

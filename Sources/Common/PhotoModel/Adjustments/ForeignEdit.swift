@@ -160,7 +160,7 @@ extension ForeignEdit {
   /// The rectangle that a map shows, cut off at the picture's edges; `nil` if the map turns or mirrors, or the picture has
   /// less than nearly all of it.
   private static func rect(_ map: Homography) -> UnitRect? {
-    let numbers = map.matrix
+    let numbers = map.matrix.map { $0 / map.matrix[8] }
     guard abs(numbers[1]) < 1e-9, abs(numbers[3]) < 1e-9, numbers[0] > 0, numbers[4] > 0 else { return nil }
     func span(_ start: Double, _ length: Double) -> (start: Double, length: Double)? {
       let (low, high) = (max(0, start), min(1, start + length))

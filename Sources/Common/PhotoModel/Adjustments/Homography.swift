@@ -1,4 +1,5 @@
-/// A projective map of the plane: (x, y) to (X / W, Y / W), where (X, Y, W) is the matrix times (x, y, 1).
+/// A projective map of the plane: (x, y) to (X / W, Y / W), where (X, Y, W) is the matrix times (x, y, 1). A multiple of
+/// the matrix is the same map.
 package struct Homography: Sendable, Hashable {
   /// Nine numbers, row after row.
   package let matrix: [Double]
@@ -27,10 +28,11 @@ package struct Homography: Sendable, Hashable {
 
   /// The map that first applies `other`, then this one.
   package func after(_ other: Homography) -> Homography {
+    let (left, right) = (balanced, other.balanced)
     var product = [Double](repeating: 0, count: 9)
     for row in 0..<3 {
       for column in 0..<3 {
-        for k in 0..<3 { product[row * 3 + column] += matrix[row * 3 + k] * other.matrix[k * 3 + column] }
+        for k in 0..<3 { product[row * 3 + column] += left[row * 3 + k] * right[k * 3 + column] }
       }
     }
     return Homography(product)
@@ -38,7 +40,7 @@ package struct Homography: Sendable, Hashable {
 
   /// The map back; only for a matrix with an inverse.
   package var inverse: Homography {
-    let m = matrix
+    let m = balanced
     func minor(_ a: Int, _ b: Int, _ c: Int, _ d: Int) -> Double { m[a] * m[b] - m[c] * m[d] }
     let adjugate: [Double] = [
       minor(4, 8, 5, 7), minor(2, 7, 1, 8), minor(1, 5, 2, 4), minor(5, 6, 3, 8), minor(0, 8, 2, 6),
@@ -47,6 +49,18 @@ package struct Homography: Sendable, Hashable {
     let determinant = m[0] * adjugate[0] + m[1] * adjugate[3] + m[2] * adjugate[6]
     return Homography(adjugate.map { $0 / determinant })
   }
+
+  /// The numbers of the same map, so that products of many of them neither overflow nor vanish. Ordinary numbers are
+  /// unchanged; others are scaled by a power of two, which rounds none of them.
+  private var balanced: [Double] {
+    let largest = matrix.map(\.magnitude).max() ?? 0
+    if !largest.isNormal || Self.ordinaryMagnitudes.contains(largest) { return matrix }
+    let scale = Double(sign: .plus, exponent: -largest.exponent, significand: 1)
+    return matrix.map { $0 * scale }
+  }
+
+  /// Of the largest number of a matrix. The numbers of a product then still fit into a `Float`.
+  private static let ordinaryMagnitudes: ClosedRange<Double> = 0x1p-32...0x1p32
 
   /// The corners of the unit square: top left, top right, bottom right, bottom left.
   package var corners: [(x: Double, y: Double, divisor: Double)] {

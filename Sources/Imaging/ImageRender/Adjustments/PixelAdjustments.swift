@@ -101,11 +101,15 @@ struct EditGeometry {
     let scale = min(1, 1 / step)
     let bounds = total.bounds
     let margin = reach / scale
-    let left = max(0, bounds.x * width - margin)
-    let top = max(0, bounds.y * height - margin)
-    let right = min(width, (bounds.x + bounds.width) * width + margin)
-    let bottom = min(height, (bounds.y + bounds.height) * height + margin)
-    let region = PixelRegion(x: left, y: top, width: max(1, right - left), height: max(1, bottom - top))
+    // At least one pixel of the picture, also if rounding errors of many perspectives left no number: the order of
+    // arguments matters, because `max(0, .nan)` is 0, and `min(side, .nan)` is the side.
+    func span(_ start: Double, _ length: Double, _ side: Double) -> (start: Double, length: Double) {
+      let low = min(side - 1, max(0, start * side - margin))
+      let high = max(low + 1, min(side, (start + length) * side + margin))
+      return (low, high - low)
+    }
+    let (across, down) = (span(bounds.x, bounds.width, width), span(bounds.y, bounds.height, height))
+    let region = PixelRegion(x: across.start, y: down.start, width: across.length, height: down.length)
     let stored = PixelSize(
       width: max(1, Int((region.width * scale).rounded())), height: max(1, Int((region.height * scale).rounded())))
     let ontoRegion = Homography(

@@ -60,18 +60,33 @@ final class PointStage: RowStage {
 }
 
 extension Homography {
-  /// Where the pixels of a row are read: pixel x at the point (c[0] x + c[1], c[2] x + c[3]) / (c[4] x + c[5]).
+  /// Where the pixels of a row are read: pixel x at the point (c[0] x + c[1], c[2] x + c[3]) / (c[4] x + c[5]), which is
+  /// never far from the picture.
   ///
   /// - Parameters:
   ///   - size: of the output, whose unit square this maps.
   ///   - target: the size of the picture that is read.
   func row(_ y: Int, of size: PixelSize, scaledTo target: PixelSize) -> [Double] {
     let (width, v) = (Double(size.width), (Double(y) + 0.5) / Double(size.height))
+    guard isExact(v) else { return [0, Double(target.width) / 2, 0, Double(target.height) / 2, 0, 1] }
     func line(_ i: Int, _ scale: Double) -> [Double] {
       let slope = matrix[i] / width
       return [scale * slope, scale * (slope / 2 + matrix[i + 1] * v + matrix[i + 2])]
     }
     return line(0, Double(target.width)) + line(3, Double(target.height)) + line(6, 1)
+  }
+
+  /// Whether the numbers of the matrix are exact enough for the points (0...1, v), which the map keeps near the unit
+  /// square. Many strong perspectives one after the other leave only rounding errors; such a row shows the middle.
+  ///
+  /// A map moves along a line in one direction as long as its divisor is positive, so the ends decide.
+  private func isExact(_ v: Double) -> Bool {
+    let (left, right) = (point(0, v), point(1, v))
+    let near = -1.0...2.0
+    guard near.contains(left.x), near.contains(left.y), near.contains(right.x), near.contains(right.y) else {
+      return false
+    }
+    return min(left.divisor, right.divisor) > 1e-12 * max(left.divisor, right.divisor)
   }
 }
 
