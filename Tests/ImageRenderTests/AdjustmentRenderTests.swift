@@ -118,6 +118,30 @@ struct AdjustmentRenderTests {
     #expect(alphas == stride(from: 3, to: transparent.bytes.count, by: 4).map { transparent.bytes[$0] })
   }
 
+  @Test("a picture in colour that stands in for a gray one gets none of the operations on colours")
+  func grayStandIn() throws {
+    let scene = Scene(seed: 4).pixels(width: 320, height: 240)
+    let file = JPEGFile().encoded(Scene(seed: 4).pixels(width: 80, height: 60))
+    func header(_ file: [UInt8]) throws -> ImageHeader {
+      try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+    }
+    let (gray, small) = (try header(JPEGFile { $0.color = .gray }.encoded(scene)), try header(file))
+    func frame(_ operations: [AdjustmentOperation]) throws -> [UInt8] {
+      let wanted = gray.sized(request(60, 60), Adjustments(operations))
+      let plan = RenderPlanner().thumbnailPlan(small, content: nil, of: gray, wanted)
+      let renderer = try Renderer(plan, source: MemoryByteSource(file), limits: CodecLimits(), stop: StopFlag())
+      return try #require(try renderer.resume()).bytes
+    }
+    let onColors: [AdjustmentOperation] = [
+      .tone(.warmth, 1), .tone(.tint, 0.5), .tone(.saturation, -1), .tone(.vibrance, 1), .tone(.blackAndWhite, 1),
+      .toneCurve(.red, Self.curve),
+    ]
+    let (plain, colored) = (try frame([]), try frame(onColors))
+    #expect(plain == colored)
+    let (bright, both) = (try frame([.tone(.exposure, 1)]), try frame([.tone(.exposure, 1)] + onColors))
+    #expect(bright == both && bright != plain)
+  }
+
   private static func withAlpha(_ pixels: Pixels, _ alpha: (Int) -> UInt8) -> Pixels {
     var out = Pixels(width: pixels.width, height: pixels.height, channels: 4)
     for i in 0..<pixels.width * pixels.height {

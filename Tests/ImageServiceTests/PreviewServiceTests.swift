@@ -122,6 +122,36 @@ struct PreviewServiceTests {
     #expect(try #require(one.pixels.psnr(against: other.pixels)) > 25)
   }
 
+  @Test("a gray picture stays gray, also in a smaller proxy", arguments: [2048, 205])
+  func gray(_ proxySide: Int) async throws {
+    let harness = Harness { $0.proxySide = proxySide }
+    let file = JPEGFile { $0.color = .gray }.encoded(Scene(seed: 3).pixels(width: 400, height: 300))
+    let curve = try #require(ToneCurve([.init(0, 0.2), .init(1, 0.7)]))
+    let operations: [AdjustmentOperation] = [.tone(.warmth, 1), .tone(.tint, -1), .toneCurve(.blue, curve)]
+    let preview = harness.request(operations, of: harness.originals.add(file, named: "gray"))
+    let outcome: Outcome = await withCheckedContinuation { continuation in
+      _ = harness.service.render(preview) { continuation.resume(returning: $0) }
+    }
+    let pixels = try #require(Pixels.decoded(try outcome.get().bytes)).pixels.channels(3)
+    for at in stride(from: 0, to: pixels.bytes.count, by: 3 * 97) {
+      let values = pixels.bytes[at..<at + 3]
+      #expect(Set(values).count == 1, "\(Array(values)) at \(at)")
+    }
+  }
+
+  @Test("a preview of a file that ends early says so")
+  func incomplete() async throws {
+    let harness = Harness()
+    for (share, isIncomplete) in [(1, false), (2, true)] {
+      let file = Array(harness.file.prefix(harness.file.count / share))
+      let preview = harness.request([.tone(.exposure, 0.5)], of: harness.originals.add(file, named: "part \(share)"))
+      let outcome: Outcome = await withCheckedContinuation { continuation in
+        _ = harness.service.render(preview) { continuation.resume(returning: $0) }
+      }
+      #expect(try outcome.get().isIncomplete == isIncomplete)
+    }
+  }
+
   @Test("perspectives with huge numbers are shown like any others")
   func hugePerspectives() async throws {
     let huge = AdjustmentOperation.perspective(Homography([1e200, 0, 0, 0, 1e200, 0, 0, 0, 1e200]))

@@ -11,7 +11,7 @@ package struct RenderedImage: Sendable {
   /// larger scale than an unshared one (``RenderPlanner/eighths(_:_:)``), and then gives other bytes.
   package let decodedEighths: Int
   /// The original ended early; the decoded part is shown.
-  package let isIncomplete: Bool
+  package var isIncomplete: Bool
   /// Whether the file has a gain map.
   package var hasGainMap = false
   /// Whether the picture itself has high dynamic range. False for one whose gain map turned out to be damaged.

@@ -39,7 +39,9 @@ struct PreviewRoute: Sendable {
       switch result {
       case .failure(let error): reply.send(Problem(error).response)
       case .success(let image):
-        let facts = ImageResult(requestID: reply.requestID, isDegraded: false, size: image.size, source: .memory)
+        let facts = ImageResult(
+          requestID: reply.requestID, isDegraded: false, isIncomplete: image.isIncomplete, size: image.size,
+          source: .memory)
         reply.send(
           HTTPResponse(
             .ok,

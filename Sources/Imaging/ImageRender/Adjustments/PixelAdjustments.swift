@@ -51,9 +51,10 @@ struct EditGeometry {
   ///   - sizes: the size rules, applied to the adjusted picture.
   ///   - turn: how the adjusted picture is turned and mirrored at last.
   ///   - original: the size of the upright original.
+  ///   - isGray: whether the original is gray. It stays gray, and so does a picture in colour that stands in for it.
   init(
     _ adjustments: Adjustments, _ sizes: SizeRules, turnedBy turn: Orientation, _ adjusted: AdjustedGeometry,
-    of original: PixelSize
+    of original: PixelSize, isGray: Bool
   ) {
     let shown = sizes.region
     // From the unit square of the output to that of the adjusted picture.
@@ -64,11 +65,13 @@ struct EditGeometry {
     let output = turn.apply(to: sizes.output)
     orientation = adjusted.orientation.followed(by: turn)
     let tones = adjustments.operations.enumerated().compactMap { index, operation -> PixelAdjustments.Tone? in
+      if isGray && operation.changesOnlyColors { return nil }
       switch operation {
-      case .crop, .straighten, .rotate, .flip, .perspective: nil
-      case .tone(_, let value): value == 0 ? nil : PixelAdjustments.Tone(operation: operation, map: nil)
-      case .toneCurve: PixelAdjustments.Tone(operation: operation, map: nil)
-      case .vignette: PixelAdjustments.Tone(operation: operation, map: adjusted.frames[index]?.map.after(shownMap))
+      case .crop, .straighten, .rotate, .flip, .perspective: return nil
+      case .tone(_, let value): return value == 0 ? nil : PixelAdjustments.Tone(operation: operation, map: nil)
+      case .toneCurve: return PixelAdjustments.Tone(operation: operation, map: nil)
+      case .vignette:
+        return PixelAdjustments.Tone(operation: operation, map: adjusted.frames[index]?.map.after(shownMap))
       }
     }
     var warp: PixelAdjustments.Warp?
@@ -135,5 +138,16 @@ struct EditGeometry {
     }
     // The eighth root.
     return product.squareRoot().squareRoot().squareRoot()
+  }
+}
+
+extension AdjustmentOperation {
+  /// Whether it leaves a gray picture as it is.
+  fileprivate var changesOnlyColors: Bool {
+    switch self {
+    case .tone(let tone, _): [.saturation, .vibrance, .warmth, .tint, .blackAndWhite].contains(tone)
+    case .toneCurve(let channel, _): channel != .rgb
+    case .crop, .straighten, .rotate, .flip, .perspective, .vignette: false
+    }
   }
 }

@@ -27,13 +27,13 @@ package enum ProxyPicture {
   package static func render(
     _ plan: RenderPlan, source: any ByteSource, workers: (any CodedPictureDecoder)? = nil, transforms: ColorTransforms,
     limits: CodecLimits, stop: StopFlag
-  ) throws(CodecError) -> [UInt8] {
+  ) throws(CodecError) -> RenderedImage {
     let color = try plan.header.sourceColor(in: source, workers: workers, limits: limits, stop: stop)
     let output = transforms.outputColor(of: color, plan.sourceRows, as: plan.colorSpace)
     let renderer = try Renderer(
       plan, source: source, workers: workers, color: output, encoder: Writer(plan), limits: limits, stop: stop)
     guard let image = try renderer.resume() else { throw .truncated(offset: source.size) }
-    return image.bytes
+    return image
   }
 
   /// The plan of a picture from its proxy. It has the size of the same picture from the original, whose edges are rounded
@@ -42,14 +42,19 @@ package enum ProxyPicture {
   /// - Parameters:
   ///   - proxy: the proxy's own header.
   ///   - upright: the size of the upright original.
+  ///   - isGray: whether the original is gray; the proxy never is.
   package static func plan(
-    _ request: ImageRequest, _ adjustments: Adjustments, from proxy: ImageHeader, of upright: PixelSize
+    _ request: ImageRequest, _ adjustments: Adjustments, from proxy: ImageHeader, of upright: PixelSize, isGray: Bool
   ) -> RenderPlan {
     var original = proxy
     original.storedSize = upright
+    if isGray { original.colorChannels = 1 }
     let wanted = original.sized(request, adjustments)
-    if proxy.storedSize == upright { return RenderPlanner().plan(proxy, wanted) }
-    return RenderPlanner().thumbnailPlan(proxy, content: nil, of: original, wanted)
+    let planner = RenderPlanner()
+    guard proxy.storedSize == upright else {
+      return planner.thumbnailPlan(proxy, content: nil, of: original, wanted)
+    }
+    return planner.plan(proxy, planner.geometry(original, wanted, eighths: nil), request: wanted.request)
   }
 
   /// Writes a BMP of 24 bits from the top (BITMAPINFOHEADER with a negative height).

@@ -4,7 +4,7 @@ import PhotoModel
 /// Makes render plans. A pure function of header and request, so that equal requests get equal pictures.
 package struct RenderPlanner: Sendable {
   /// Increased whenever the same request would give different bytes: the epoch is part of every key and entity tag.
-  package static let epoch = 19
+  package static let epoch = 20
 
   private let axes: ResampleAxes
 
@@ -86,7 +86,8 @@ package struct RenderPlanner: Sendable {
   ) -> RenderGeometry {
     let adjusted = AdjustedGeometry(adjustments, of: upright)
     let edited = EditGeometry(
-      adjustments, wanted.sizes(of: adjusted.size), turnedBy: wanted.request.turn, adjusted, of: upright)
+      adjustments, wanted.sizes(of: adjusted.size), turnedBy: wanted.request.turn, adjusted, of: upright,
+      isGray: header.colorChannels == 1)
     let orientation = edited.orientation.after(header.orientation)
     let (region, output) = (edited.region, edited.orientation.apply(to: edited.upright))
     let reduction = min(region.width / Double(output.width), region.height / Double(output.height))

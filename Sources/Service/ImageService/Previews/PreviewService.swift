@@ -35,23 +35,31 @@ package final class PreviewService: Sendable {
     init(_ request: PreviewRequest) { (owner, client) = (request.owner, request.client) }
   }
 
+  /// What previews must know of the picture itself.
+  private struct SourceFacts {
+    /// Upright, without adjustments.
+    let size: PixelSize
+    let isGray: Bool
+    /// Whether the file ends early, so that the proxy shows only a part.
+    let isIncomplete: Bool
+  }
+
   private final class Proxy: Sendable {
     let contentVersion: ContentVersion
     let source: MemoryByteSource
     let header: ImageHeader
-    /// The size of the upright original, without adjustments.
-    let originalSize: PixelSize
+    let original: SourceFacts
     /// Released with the proxy.
     let reservation: ByteBudget.Reservation
 
     init(
-      _ contentVersion: ContentVersion, _ source: MemoryByteSource, _ header: ImageHeader, of originalSize: PixelSize,
+      _ contentVersion: ContentVersion, _ source: MemoryByteSource, _ header: ImageHeader, of original: SourceFacts,
       _ reservation: ByteBudget.Reservation
     ) {
       self.contentVersion = contentVersion
       self.source = source
       self.header = header
-      self.originalSize = originalSize
+      self.original = original
       self.reservation = reservation
     }
 
@@ -190,16 +198,18 @@ package final class PreviewService: Sendable {
     let proxyBytes = ProxyPicture.byteCount(plan)
     submit(bytes: plan.peakBytes + proxyBytes, for: key.owner, stop: decode.stop) {
       [self] reservation throws(ImageServiceError) in
-      let bytes = try codec { () throws(CodecError) in
+      let image = try codec { () throws(CodecError) in
         try ProxyPicture.render(
           plan, source: source, workers: workers, transforms: transforms, limits: limits, stop: decode.stop)
       }
       if !source.isUnchanged { throw .originalChanged }
-      let memory = MemoryByteSource(bytes)
+      let memory = MemoryByteSource(image.bytes)
+      let original = SourceFacts(
+        size: originalSize, isGray: plan.header.colorChannels == 1, isIncomplete: image.isIncomplete)
       let header = try codec { () throws(CodecError) in try ImageHeader.read(from: memory, limits: limits) }
       finished(
         decode, key,
-        Proxy(asset.contentVersion, memory, header, of: originalSize, reservation.split(off: proxyBytes)))
+        Proxy(asset.contentVersion, memory, header, of: original, reservation.split(off: proxyBytes)))
     } orElse: { [self] error in
       failed(decode, key, error)
     }
@@ -254,7 +264,9 @@ package final class PreviewService: Sendable {
   private func submit(_ request: PreviewRequest, _ task: PreviewTask, _ proxy: Proxy) {
     // Coded in the quickest way, at any size: in one scan.
     let imageRequest = ImageRequest(targetSize: request.targetSize, deliveryMode: .fastFormat, format: .jpeg)
-    let plan = ProxyPicture.plan(imageRequest, request.adjustments, from: proxy.header, of: proxy.originalSize)
+    let original = proxy.original
+    let plan = ProxyPicture.plan(
+      imageRequest, request.adjustments, from: proxy.header, of: original.size, isGray: original.isGray)
     // On several cores: a client waits for this picture, and has one preview at a time.
     submit(
       bytes: plan.stagedPeakBytes, beside: proxy.reservation.bytes, for: request.owner, stop: task.stop
@@ -262,7 +274,8 @@ package final class PreviewService: Sendable {
       let image = try codec { () throws(CodecError) in
         let renderer = try Renderer(
           plan, source: proxy.source, transforms: transforms, stages: lane.stages, limits: codecLimits, stop: task.stop)
-        guard let image = try renderer.resume() else { throw .truncated(offset: proxy.source.size) }
+        guard var image = try renderer.resume() else { throw .truncated(offset: proxy.source.size) }
+        image.isIncomplete = original.isIncomplete
         return image
       }
       task.finish(.success(image))
