@@ -118,6 +118,34 @@ struct AdjustmentRenderTests {
     #expect(alphas == stride(from: 3, to: transparent.bytes.count, by: 4).map { transparent.bytes[$0] })
   }
 
+  @Test("a JPEG of a picture with alpha shows the adjusted picture over plain white", arguments: [false, true])
+  func overWhite(_ isGray: Bool) throws {
+    let scene = Scene(seed: 4).pixels(width: 90, height: 60)
+    let transparent = Self.withAlpha(scene) { UInt8(min(255, $0 % 90 * 4)) }
+    let file = PNGFile(isGray ? .grayAlpha(depth: 8) : .rgba(depth: 8)).encoded(transparent)
+    let whole = ImageRequest(format: .jpeg, quality: 100)
+    let lists: [[AdjustmentOperation]] = [
+      [.tone(.exposure, -2)], [.tone(.contrast, 1), .vignette(amount: 1, radius: 0)],
+      [.straighten(degrees: 5), .tone(.brightness, -1)],
+    ]
+    for operations in lists {
+      let adjusted = try renderAdjusted(file, Self.whole, operations, keepsAlpha: true).pixels
+      let colors = adjusted.channels - 1
+      var expected = Pixels(width: adjusted.width, height: adjusted.height, channels: 3)
+      for i in 0..<adjusted.width * adjusted.height {
+        let from = i * adjusted.channels
+        let alpha = Int(adjusted.bytes[from + colors])
+        for c in 0..<3 {
+          let value = Int(adjusted.bytes[from + min(c, colors - 1)])
+          expected.bytes[i * 3 + c] = UInt8((value * alpha + 255 * (255 - alpha) + 127) / 255)
+        }
+      }
+      let shown = try renderAdjusted(file, whole, operations).pixels
+      let difference = try #require(shown.meanDifference(from: expected))
+      #expect(difference < 2, "\(operations.map(\.type)): \(difference)")
+    }
+  }
+
   @Test("a picture in colour that stands in for a gray one gets none of the operations on colours")
   func grayStandIn() throws {
     let scene = Scene(seed: 4).pixels(width: 320, height: 240)

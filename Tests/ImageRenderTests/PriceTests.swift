@@ -233,6 +233,9 @@ struct PriceTests {
         (0..<50).flatMap { _ in
           [.tone(.contrast, 0.01), .tone(.saturation, 0.01)]
         }),
+      Case(
+        "alpha over white after tones", png(.rgba(depth: 8), Self.noise(4)), whole,
+        [.straighten(degrees: 5), .tone(.exposure, 0.5)]),
     ]
     return cases
   }()

@@ -55,9 +55,11 @@ struct PreviewServiceTests {
       }
     }
 
-    func outcome(_ operations: [AdjustmentOperation], _ client: String = "tab", side: Int = 200) async -> Outcome {
+    func outcome(
+      _ operations: [AdjustmentOperation], _ client: String = "tab", side: Int = 200, of other: Asset? = nil
+    ) async -> Outcome {
       await withCheckedContinuation { continuation in
-        _ = service.render(request(operations, client, side: side)) { continuation.resume(returning: $0) }
+        _ = service.render(request(operations, client, side: side, of: other)) { continuation.resume(returning: $0) }
       }
     }
 
@@ -128,14 +130,31 @@ struct PreviewServiceTests {
     let file = JPEGFile { $0.color = .gray }.encoded(Scene(seed: 3).pixels(width: 400, height: 300))
     let curve = try #require(ToneCurve([.init(0, 0.2), .init(1, 0.7)]))
     let operations: [AdjustmentOperation] = [.tone(.warmth, 1), .tone(.tint, -1), .toneCurve(.blue, curve)]
-    let preview = harness.request(operations, of: harness.originals.add(file, named: "gray"))
-    let outcome: Outcome = await withCheckedContinuation { continuation in
-      _ = harness.service.render(preview) { continuation.resume(returning: $0) }
-    }
-    let pixels = try #require(Pixels.decoded(try outcome.get().bytes)).pixels.channels(3)
+    let image = try await harness.outcome(operations, of: harness.originals.add(file, named: "gray")).get()
+    let pixels = try #require(Pixels.decoded(image.bytes)).pixels.channels(3)
     for at in stride(from: 0, to: pixels.bytes.count, by: 3 * 97) {
       let values = pixels.bytes[at..<at + 3]
       #expect(Set(values).count == 1, "\(Array(values)) at \(at)")
+    }
+  }
+
+  @Test("the white behind a picture with alpha is not adjusted, also in a smaller proxy", arguments: [2048, 205])
+  func alpha(_ proxySide: Int) async throws {
+    let harness = Harness { $0.proxySide = proxySide }
+    var pixels = Pixels(width: 400, height: 300, channels: 4)
+    for at in stride(from: 0, to: pixels.bytes.count, by: 4) {
+      let isOpaque = at / 4 % 400 >= 200
+      for c in 0..<4 { pixels.bytes[at + c] = isOpaque ? (c == 3 ? 255 : 100) : 0 }
+    }
+    let asset = harness.originals.add(PNGFile(.rgba(depth: 8)).encoded(pixels), named: "alpha")
+    for tone in [AdjustmentOperation.tone(.exposure, -2), .tone(.warmth, 1), .vignette(amount: 1, radius: 0)] {
+      let image = try await harness.outcome([tone], of: asset).get()
+      let shown = try #require(Pixels.decoded(image.bytes)).pixels.channels(3)
+      for (x, isWhite) in [(40, true), (150, false)] {
+        let at = (20 * shown.width + x) * 3
+        let values = shown.bytes[at..<at + 3].map { Int($0) }
+        #expect(values.allSatisfy { ($0 > 252) == isWhite }, "\(values)")
+      }
     }
   }
 
@@ -144,11 +163,9 @@ struct PreviewServiceTests {
     let harness = Harness()
     for (share, isIncomplete) in [(1, false), (2, true)] {
       let file = Array(harness.file.prefix(harness.file.count / share))
-      let preview = harness.request([.tone(.exposure, 0.5)], of: harness.originals.add(file, named: "part \(share)"))
-      let outcome: Outcome = await withCheckedContinuation { continuation in
-        _ = harness.service.render(preview) { continuation.resume(returning: $0) }
-      }
-      #expect(try outcome.get().isIncomplete == isIncomplete)
+      let asset = harness.originals.add(file, named: "part \(share)")
+      let image = try await harness.outcome([.tone(.exposure, 0.5)], of: asset).get()
+      #expect(image.isIncomplete == isIncomplete)
     }
   }
 

@@ -43,18 +43,8 @@ struct BMPColors {
         let byte = Int(row[row.startIndex + x * bits / 8])
         put(palette[byte >> (8 - bits - x * bits % 8) & (1 << bits - 1)])
       }
-    case .bytes:
-      precondition(row.count >= columns.upperBound * 3 && space.count >= columns.count * 3)
-      // Blue comes first in the file.
-      row.withUnsafeBytes { row in
-        let from = row.baseAddress! + columns.lowerBound * 3
-        let to = space.baseAddress!
-        for i in stride(from: 0, to: columns.count * 3, by: 3) {
-          to.storeBytes(of: from.load(fromByteOffset: i + 2, as: UInt8.self), toByteOffset: i, as: UInt8.self)
-          to.storeBytes(of: from.load(fromByteOffset: i + 1, as: UInt8.self), toByteOffset: i + 1, as: UInt8.self)
-          to.storeBytes(of: from.load(fromByteOffset: i, as: UInt8.self), toByteOffset: i + 2, as: UInt8.self)
-        }
-      }
+    case .bytes: reorder(row, columns, channels: 3, into: space)
+    case .masks(bytes: 4, Self.wholeBytes): reorder(row, columns, channels: 4, into: space)
     case .masks(let bytes, _):
       for x in columns {
         let start = row.startIndex + x * bytes
@@ -63,6 +53,30 @@ struct BMPColors {
         for channel in channels {
           space[position] = channel.value(of: pixel)
           position += 1
+        }
+      }
+    }
+  }
+}
+
+extension BMPColors {
+  /// The masks of pixels that are blue, green, red and alpha.
+  fileprivate static let wholeBytes = SIMD4<UInt32>(0xFF_0000, 0xFF00, 0xFF, 0xFF00_0000)
+
+  /// Blue comes first in the file, alpha last.
+  fileprivate func reorder(
+    _ row: ArraySlice<UInt8>, _ columns: Range<Int>, channels: Int, into space: UnsafeMutableRawBufferPointer
+  ) {
+    precondition(row.count >= columns.upperBound * channels && space.count >= columns.count * channels)
+    row.withUnsafeBytes { row in
+      let from = row.baseAddress! + columns.lowerBound * channels
+      let to = space.baseAddress!
+      for i in stride(from: 0, to: columns.count * channels, by: channels) {
+        to.storeBytes(of: from.load(fromByteOffset: i + 2, as: UInt8.self), toByteOffset: i, as: UInt8.self)
+        to.storeBytes(of: from.load(fromByteOffset: i + 1, as: UInt8.self), toByteOffset: i + 1, as: UInt8.self)
+        to.storeBytes(of: from.load(fromByteOffset: i, as: UInt8.self), toByteOffset: i + 2, as: UInt8.self)
+        if channels == 4 {
+          to.storeBytes(of: from.load(fromByteOffset: i + 3, as: UInt8.self), toByteOffset: i + 3, as: UInt8.self)
         }
       }
     }

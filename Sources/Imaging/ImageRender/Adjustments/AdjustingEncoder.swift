@@ -2,7 +2,8 @@
 //
 //     rows -> first tables: bytes to planes -> RowStage -> RowStage -> last tables: planes to bytes -> encoder
 //
-// Rows have 8 bits a channel at both ends and 32 in between. Alpha is passed through.
+// Rows have 8 bits a channel at both ends and 32 in between. Alpha is passed through, or used up at the end for a frame
+// without alpha: white behind the picture is not adjusted.
 
 import CPhotodKernels
 import ImageCodec
@@ -12,6 +13,7 @@ import PhotoModel
 final class AdjustingEncoder: RowEncoder {
   private let encoder: any RowEncoder
   private let channels: Int
+  private let outputChannels: Int
   private let colors: Int
   private let size: PixelSize
   private let load: [[Float]]
@@ -24,10 +26,12 @@ final class AdjustingEncoder: RowEncoder {
   ///   - edit: has at least one tone operation.
   ///   - size: of the picture whose rows arrive, after a warp.
   ///   - channels: of arriving rows.
-  init(_ edit: PixelAdjustments, size: PixelSize, channels: Int, to encoder: any RowEncoder) {
+  ///   - outputChannels: of rows for the encoder: the same, or without alpha.
+  init(_ edit: PixelAdjustments, size: PixelSize, channels: Int, outputChannels: Int, to encoder: any RowEncoder) {
     let colors = channels < 3 ? 1 : 3
     self.encoder = encoder
     self.channels = channels
+    self.outputChannels = outputChannels
     self.size = size
     self.colors = colors
     let program = ToneProgram(edit, isColor: colors == 3, width: size.width)
@@ -105,7 +109,22 @@ final class AdjustingEncoder: RowEncoder {
         photod_adjust_store_u8(plane, Int32(channels), bytes.pointer + channel, size.width)
       }
     }
-    try encoder.write(bytes.pointer, strideBytes: size.width * channels, count: 1)
+    if outputChannels < channels { blendOverWhite() }
+    try encoder.write(bytes.pointer, strideBytes: size.width * outputChannels, count: 1)
+  }
+
+  /// In place: no pixel is written before it has been read.
+  private func blendOverWhite() {
+    let samples = bytes.pointer
+    for x in 0..<size.width {
+      let from = x * channels
+      let alpha = Int(samples[from + colors])
+      let white = 255 * (255 - alpha)
+      for c in 0..<colors {
+        let light = Int(samples[from + c]) * alpha + white
+        samples[x * colors + c] = UInt8((light + 127) / 255)
+      }
+    }
   }
 
   private static let plainTable: [Float] = (0..<256).map { Float($0) / 255 }

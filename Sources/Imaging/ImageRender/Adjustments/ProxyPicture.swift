@@ -2,11 +2,9 @@ import ImageCodec
 import MediaMetadata
 import PhotoModel
 
-/// A picture that is decoded once for many renders: upright, in sRGB, at most a given size, without alpha. It is a BMP
-/// in memory, so that a render of it is planned, priced and made like that of any file, and costs no decoding.
+/// A picture that is decoded once for many renders: upright, in sRGB, at most a given size, with alpha if it has one. It
+/// is a BMP in memory, so that a render of it is planned, priced and made like that of any file, and costs no decoding.
 package enum ProxyPicture {
-  private static let headerBytes = 54
-
   /// The plan of the proxy of a whole picture.
   ///
   /// - Parameter side: maximum of its longer side.
@@ -18,10 +16,18 @@ package enum ProxyPicture {
 
   /// The length of the proxy.
   package static func byteCount(_ plan: RenderPlan) -> Int {
-    headerBytes + strideBytes(plan.outputSize.width) * plan.outputSize.height
+    headerBytes(plan) + strideBytes(plan) * plan.outputSize.height
   }
 
-  private static func strideBytes(_ width: Int) -> Int { (width * 3 + 3) / 4 * 4 }
+  /// With alpha, four masks follow the BITMAPINFOHEADER.
+  private static func headerBytes(_ plan: RenderPlan) -> Int { hasAlpha(plan) ? 70 : 54 }
+
+  private static func hasAlpha(_ plan: RenderPlan) -> Bool { plan.outputChannels % 2 == 0 }
+
+  private static func strideBytes(_ plan: RenderPlan) -> Int {
+    let width = plan.outputSize.width
+    return hasAlpha(plan) ? width * 4 : (width * 3 + 3) / 4 * 4
+  }
 
   /// Renders the proxy. Blocks while the source is read.
   package static func render(
@@ -57,16 +63,19 @@ package enum ProxyPicture {
     return planner.plan(proxy, planner.geometry(original, wanted, eighths: nil), request: wanted.request)
   }
 
-  /// Writes a BMP of 24 bits from the top (BITMAPINFOHEADER with a negative height).
+  /// Writes a BMP of 24 or 32 bits from the top (BITMAPINFOHEADER with a negative height).
   private final class Writer: RowEncoder {
     private let width: Int
     private let channels: Int
+    private let paddingBytes: Int
     private var bytes: [UInt8] = []
     let warnings: CodecWarnings? = nil
 
     init(_ plan: RenderPlan) {
       width = plan.outputSize.width
       channels = plan.outputChannels
+      let hasAlpha = ProxyPicture.hasAlpha(plan)
+      paddingBytes = ProxyPicture.strideBytes(plan) - width * (hasAlpha ? 4 : 3)
       let length = ProxyPicture.byteCount(plan)
       bytes.reserveCapacity(length)
       func number(_ value: Int, _ count: Int) {
@@ -75,14 +84,16 @@ package enum ProxyPicture {
       bytes += Array("BM".utf8)
       number(length, 4)
       number(0, 4)
-      number(ProxyPicture.headerBytes, 4)
+      number(ProxyPicture.headerBytes(plan), 4)
       number(40, 4)
       number(width, 4)
       number(-plan.outputSize.height, 4)
       number(1, 2)
-      number(24, 2)
-      // Not compressed; the remaining fields are optional.
-      for _ in 0..<6 { number(0, 4) }
+      number(hasAlpha ? 32 : 24, 2)
+      // BI_ALPHABITFIELDS, or not compressed; the remaining fields are optional.
+      number(hasAlpha ? 6 : 0, 4)
+      for _ in 0..<5 { number(0, 4) }
+      if hasAlpha { for mask in [0xFF_0000, 0xFF00, 0xFF, 0xFF00_0000] { number(mask, 4) } }
     }
 
     func write(_ rows: UnsafeRawPointer, strideBytes: Int, count: Int) {
@@ -90,18 +101,13 @@ package enum ProxyPicture {
         let row = UnsafeRawBufferPointer(start: rows + y * strideBytes, count: width * channels)
         for x in 0..<width {
           let at = x * channels
-          // Over white where the picture is transparent, as JPEG shows it.
-          let alpha = channels % 2 == 0 ? Int(row[at + channels - 1]) : 255
-          func sample(_ c: Int) -> UInt8 {
-            let value = Int(row[at + (channels < 3 ? 0 : c)])
-            let light = value * alpha + 255 * (255 - alpha)
-            return UInt8((light + 127) / 255)
-          }
-          bytes.append(sample(2))
-          bytes.append(sample(1))
-          bytes.append(sample(0))
+          let isGray = channels < 3
+          bytes.append(row[at + (isGray ? 0 : 2)])
+          bytes.append(row[at + (isGray ? 0 : 1)])
+          bytes.append(row[at])
+          if channels % 2 == 0 { bytes.append(row[at + channels - 1]) }
         }
-        for _ in width * 3..<ProxyPicture.strideBytes(width) { bytes.append(0) }
+        for _ in 0..<paddingBytes { bytes.append(0) }
       }
     }
 

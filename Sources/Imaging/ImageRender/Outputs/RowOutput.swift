@@ -22,26 +22,27 @@ final class RowOutput: RenderOutput, RowConsumer {
     _ plan: RenderPlan, layout: RowLayout, color: OutputColor, encoder: (any RowEncoder)? = nil,
     workers: (any CodedPictureDecoder)? = nil, stages: StageStarter? = nil, stop: StopFlag
   ) throws(CodecError) {
-    let (size, channels) = (plan.outputSize, plan.outputChannels)
-    func staged(_ encoder: any RowEncoder, width: Int) -> any RowEncoder {
-      stages.map { StagedEncoder(encoder, rowBytes: width * plan.outputPixelBytes, start: $0) } ?? encoder
+    let (size, channels) = (plan.outputSize, plan.rowChannels)
+    func staged(_ encoder: any RowEncoder, rowBytes: Int) -> any RowEncoder {
+      stages.map { StagedEncoder(encoder, rowBytes: rowBytes, start: $0) } ?? encoder
     }
     var encoder: any RowEncoder =
       if let encoder { encoder } else { try Self.encoder(plan, color, workers, stop) }
-    encoder = staged(encoder, width: size.width)
+    encoder = staged(encoder, rowBytes: size.width * plan.outputPixelBytes)
     if let edit = plan.edit {
       if !edit.tones.isEmpty {
-        encoder = AdjustingEncoder(edit, size: size, channels: channels, to: encoder)
-        encoder = staged(encoder, width: size.width)
+        encoder = AdjustingEncoder(
+          edit, size: size, channels: channels, outputChannels: plan.outputChannels, to: encoder)
+        encoder = staged(encoder, rowBytes: size.width * plan.rowPixelBytes)
       }
       if let warp = edit.warp {
         let upright = plan.uprightSize
         encoder = WarpEncoder(warp.map, from: upright, to: size, channels: channels, encoder: encoder)
-        encoder = staged(encoder, width: upright.width)
+        encoder = staged(encoder, rowBytes: upright.width * plan.rowPixelBytes)
       }
     }
     writer = RowWriter(
-      storedSize: plan.storedOutput, channels: plan.outputChannels, bits: plan.outputBits,
+      storedSize: plan.storedOutput, channels: channels, bits: plan.outputBits,
       transform: color.transform,
       orientation: plan.orientation, encoder: encoder, stop: stop)
     consumer = Self.consumer(plan, layout, color.light, writer)

@@ -56,13 +56,17 @@ package struct RenderPlan: Sendable, Hashable {
   /// The length of a pixel before it is encoded.
   var outputPixelBytes: Int { outputChannels * outputBits / 8 }
 
+  /// The channels of rows that are warped and adjusted, and the length of their pixels.
+  var rowChannels: Int { header.rowChannels(in: format, edit) }
+  var rowPixelBytes: Int { rowChannels * outputBits / 8 }
+
   /// Peak memory if the warp, tones and the encoder have threads of their own (``StageStarter``); an upper estimate.
   package var stagedPeakBytes: Int {
     let widths = [uprightSize.width, outputSize.width, outputSize.width]
-    return widths.reduce(peakBytes) { $0 + StagedEncoder.byteCount(rowBytes: $1 * outputPixelBytes) }
+    return widths.reduce(peakBytes) { $0 + StagedEncoder.byteCount(rowBytes: $1 * rowPixelBytes) }
   }
 
-  /// The format of rows before colour conversion: resampled, and blended over white if alpha is dropped.
+  /// The format of rows before colour conversion: resampled, and blended over white if alpha is dropped then.
   var sourceRows: RowFormat {
     let model: RowFormat.Model =
       switch header.colorChannels {
@@ -71,7 +75,7 @@ package struct RenderPlan: Sendable, Hashable {
       default: .rgb
       }
     return RowFormat(
-      model: model, hasAlpha: header.hasAlpha && format.carriesAlpha, bitsPerChannel: header.bitsPerChannel,
+      model: model, hasAlpha: header.keepsAlpha(in: format, edit), bitsPerChannel: header.bitsPerChannel,
       outputBits: outputBits)
   }
 
@@ -92,6 +96,18 @@ extension ImageHeader {
   func outputChannels(in format: OutputFormat) -> Int {
     let color = colorChannels == 1 ? 1 : 3
     return hasAlpha && format.carriesAlpha ? color + 1 : color
+  }
+
+  /// Whether rows keep their alpha until they are encoded, or until they are adjusted: tones are not meant for the white
+  /// behind a picture.
+  func keepsAlpha(in format: OutputFormat, _ edit: PixelAdjustments?) -> Bool {
+    let hasTones = edit.map { !$0.tones.isEmpty } ?? false
+    return hasAlpha && (format.carriesAlpha || hasTones)
+  }
+
+  /// The channels of rows that are resampled, warped and adjusted.
+  func rowChannels(in format: OutputFormat, _ edit: PixelAdjustments?) -> Int {
+    (colorChannels == 1 ? 1 : 3) + (keepsAlpha(in: format, edit) ? 1 : 0)
   }
 
   /// Whether the samples have high dynamic range, judging by the header. A profile comes first.

@@ -22,16 +22,17 @@ struct RenderPrice: Sendable, Hashable {
     sourceBytes = Self.fixedBytes + decoder + Self.colorBytes(header, isConverted: isConverted)
 
     let channels = header.outputChannels(in: format)
+    let rowChannels = header.rowChannels(in: format, geometry.edit)
     var bytes = 0
     if isPlanar { bytes = Self.planeBytes(planes, header, geometry) }
     if !isPlanar || isConverted {
-      let pixelBytes = channels * outputBits / 8
+      let pixelBytes = rowChannels * outputBits / 8
       bytes = max(
         bytes,
         Self.rowBytes(
           header, geometry, horizontal, vertical, pixelBytes: pixelBytes, isConverted, isDeep: outputBits == 16))
     }
-    bytes += Self.editBytes(geometry, channels: channels)
+    bytes += Self.editBytes(geometry, channels: rowChannels)
     let size = geometry.finishedSize
     bytes += Self.encoderBytes(
       header, geometry, channels: channels, format: format, outputBits: outputBits, coding: coding,
