@@ -45,7 +45,9 @@ final class WarpResampler {
       let end = Double(output.width - 1)
       let (one, other) = (c[3] / c[5], (c[2] * end + c[3]) / (c[4] * end + c[5]))
       func row(_ at: Double, _ reach: Int) -> Int {
-        min(max(Int((at - 0.5).rounded(.down)) + reach, 0), input.height - 1)
+        // Clamped before the conversion, which traps for numbers that are no row. `max(-2, .nan)` is -2.
+        let near = min(Double(input.height), max(-2, at - 0.5))
+        return min(max(Int(near.rounded(.down)) + reach, 0), input.height - 1)
       }
       first.append(row(min(one, other), -1))
       last.append(max(row(max(one, other), 2), last.last ?? 0))
