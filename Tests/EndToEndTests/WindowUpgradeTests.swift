@@ -36,6 +36,12 @@ struct WindowUpgradeTests {
       let target = "/v1/assets/\(try daemon.identifier(name))/image?targetSize=300x300"
       let smaller = try daemon.get(target, [Self.accept])
       #expect(smaller["Content-Type"] == "image/jxl" && smaller.result("upgraded") == "?1", "\(name)")
+    }
+    // Requests for the prepared frames, though other bytes were sent.
+    let state = try daemon.get("/v1/cachingManagers/default").json
+    #expect(state["prepared"] as? Int == 2 && state["used"] as? Int == 2 && state["wasted"] as? Int == 0)
+    for name in ["0.jpg", "1.jpg"] {
+      let target = "/v1/assets/\(try daemon.identifier(name))/image?targetSize=300x300"
       let other = try daemon.get(target, ["Accept: image/webp,*/*"])
       #expect(other["Content-Type"] == "image/jpeg" && other.result("source") == "memory", "\(name)")
     }

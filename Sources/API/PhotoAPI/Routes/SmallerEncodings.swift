@@ -25,7 +25,7 @@ struct SmallerEncodings: Sendable {
   }
 
   /// The fields of the smaller encoding that has replaced a frame. `nil`: it is not made, or the client has the first
-  /// frame. Blocks while one file is read.
+  /// frame. Counts as a use of a first frame that was prepared. Blocks while one file is read.
   ///
   /// - Parameter tags: lists of entity tags that the client has.
   func headers(
@@ -35,6 +35,7 @@ struct SmallerEncodings: Sendable {
       // Only a transcoded file with the same pixels may replace the original file.
       !FullResolutionFiles.mayServe(first.wanted) || frame.derivation == .transcoded(.file)
     else { return nil }
+    images.preparedFrameIsReplaced(first.key)
     return first.upgraded(to: smaller)
   }
 
