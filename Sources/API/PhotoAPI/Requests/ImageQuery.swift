@@ -131,7 +131,7 @@ struct ImageQuery: PictureQuery {
 
   /// The options for a caching manager that prepares this rendition.
   var preheatOptions: PreheatOptions {
-    PreheatOptions(request, format: request.isAnimated ? .webp : OutputFormat(rawValue: format.rawValue))
+    PreheatOptions(request, format: OutputFormat(rawValue: format.rawValue))
   }
 
   func formats(for asset: Asset, accept: Accept, encoders: Set<OutputFormat>) throws(Problem) -> FormatChoice {

@@ -26,12 +26,16 @@ package struct PreheatOptions: Sendable, Hashable {
   /// The request for an asset.
   package func request(for asset: Asset) -> ImageRequest {
     var request = request
-    request.format = format ?? (asset.hasAlpha ? .png : .jpeg)
+    request.format = isAnimation(asset) ? .webp : format ?? (asset.hasAlpha ? .png : .jpeg)
     return request
   }
 
-  /// Whether the client leaves the format open, so that a smaller encoding may replace the frame.
-  var isAutomatic: Bool { format == nil }
+  /// Whether the client leaves the format open, so that a smaller encoding may replace the frame. There is none of an
+  /// animation.
+  func isAutomatic(for asset: Asset) -> Bool { format == nil && !isAnimation(asset) }
+
+  /// Only WebP has animations. Other assets have the frame that a request without `animated` gets.
+  private func isAnimation(_ asset: Asset) -> Bool { request.isAnimated && asset.isAnimated }
 
   /// Whether a grid with these frames has its pictures in the same places.
   func hasSameSize(as other: PreheatOptions) -> Bool {
