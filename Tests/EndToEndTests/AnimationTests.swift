@@ -210,6 +210,25 @@ struct AnimationTests {
     }
   }
 
+  @Test("with animated, a window prepares animations, and of other pictures the frames that requests get")
+  func prepared() throws {
+    let daemon = try TestDaemon { files in
+      try files.put(Self.gif, "a.gif")
+      try files.put(JPEGFile { _ in }.encoded(Self.shown[0].channels(3)), "still.jpg")
+    }
+    let names = ["a.gif", "still.jpg"]
+    let assets = CachingTests.list(try names.map { try daemon.identifier($0) })
+    let body = #"{"assets": \#(assets), "visible": [0, 1], "targetSize": "32x32", "options": {"animated": true}}"#
+    #expect(try daemon.post("/v1/cachingManagers/default/window", body, method: "PUT").status == 200)
+    #expect(try CachingTests.settled("default", daemon)["prepared"] as? Int == 2)
+    for name in names {
+      let answer = try image(daemon, name, "animated=true&targetSize=32x32")
+      #expect(answer["Content-Type"] == (name == "a.gif" ? "image/webp" : "image/jpeg"))
+      #expect(answer.result("source") == "memory", "\(name)")
+    }
+    #expect(try CachingTests.settled("default", daemon)["used"] as? Int == 2)
+  }
+
   @Test("crops, turns and flips of an edit apply to every frame; other operations show the first frame")
   func adjusted() throws {
     let daemon = try TestDaemon { files in

@@ -178,6 +178,44 @@ struct BatchTests {
   }
 
   @Test(
+    "a part has the smaller encoding that its Content-Location has, and is a 304 for the tags of both encodings",
+    .enabled(if: EncodedFormatTests.isBuilt))
+  func smallerEncoding() throws {
+    let daemon = try TestDaemon(
+      { files in
+        let scene = Scene(seed: 1, grain: 2).pixels(width: 600, height: 400)
+        try files.put(JPEGFile { _ in }.encoded(scene), "p.jpg")
+      }, arguments: ["--set", "render.upgradePercent=100"])
+    let accept = "Accept: image/jxl,image/*,*/*;q=0.8"
+    let identifier = try daemon.identifier("p.jpg")
+    let target = "/v1/assets/\(identifier)/image?targetSize=300x300"
+    func part(_ ifNoneMatch: String?) throws -> Multipart.Part {
+      var entry = ["asset": identifier]
+      entry["ifNoneMatch"] = ifNoneMatch
+      let answer = try daemon.post("/v1/images", Self.body([entry], ["targetSize": "300x300"]), [accept])
+      return try #require(try Multipart(answer).parts.first)
+    }
+    let first = try part(nil)
+    #expect(first.fields["content-type"] == "image/jpeg")
+    var single = try daemon.get(target, [accept])
+    try daemon.until("the frame is encoded again") {
+      single = try daemon.get(target, [accept])
+      return single.result("upgraded") == "?1"
+    }
+    for tag in [nil, "\"x\""] {
+      let whole = try part(tag)
+      let isSame = whole.body == single.body
+      #expect(isSame && whole.fields["content-type"] == "image/jxl" && whole.fields["etag"] == single["ETag"])
+    }
+    for tag in [first.fields["etag"], single["ETag"]] {
+      let held = try part(try #require(tag))
+      #expect(Self.status(held) == "status=304" && held.body.isEmpty && held.fields["etag"] == tag)
+    }
+    let any = try part("*")
+    #expect(Self.status(any) == "status=304" && any.fields["etag"] == single["ETag"])
+  }
+
+  @Test(
     "an invalid parameter is refused by name",
     arguments: [
       (#"{}"#, "assets"), (#"{"assets": []}"#, "assets"), (#"{"assets": "a"}"#, "assets"),

@@ -33,4 +33,34 @@ struct EndedStreamTests {
     _ = try local.perform([#"{"type": "createAlbum", "title": "A"}"#])
     #expect(other.next()?.name == "change")
   }
+  @Test("the stream of a collection tells a limited caller that it was deleted, also after a new connection")
+  func deletedCollections() throws {
+    let daemon = try TestDaemon.ofCards(2)
+    let assets = try ["0.jpg", "1.jpg"].map { try daemon.identifier($0) }
+    let writer = FetchResultClient(daemon: daemon, fields: [TestDaemon.bearer(try daemon.makeToken("read,write"))])
+    let made = try writer.perform([
+      #"{"type": "createAlbum", "title": "A", "placeholder": "$a"}"#,
+      #"{"type": "addAssets", "collection": "$a", "assets": ["\#(assets[0])"]}"#,
+      #"{"type": "createFolder", "title": "F", "placeholder": "$f"}"#,
+      #"{"type": "createAlbum", "title": "B", "parent": "$f", "placeholder": "$b"}"#,
+      #"{"type": "addAssets", "collection": "$b", "assets": ["\#(assets[1])"]}"#,
+    ])
+    let created = try #require(made["created"] as? [String: Any])
+    let album = try #require(created["$a"] as? String)
+    let folder = try #require(created["$f"] as? String)
+    let guest = [TestDaemon.bearer(try daemon.makeToken("read", ["--limit-to", album, "--limit-to", folder]))]
+    for (collection, asset) in [(album, assets[0]), (folder, assets[1])] {
+      let stream = try EventStream(daemon, "?collection=\(collection)", guest)
+      let start = try #require(stream.begin())
+      _ = try writer.perform([#"{"type": "deleteCollection", "collection": "\#(collection)"}"#])
+      let again = try EventStream(daemon, "?collection=\(collection)", guest + ["Last-Event-ID: \(start)"])
+      for stream in [stream, again] {
+        let event = try #require(stream.next())
+        #expect(stream.status == 200 && event.name == "change")
+        #expect(event.identifiers("collections", "deleted") == [collection])
+        #expect(event.identifiers("assets", "deleted") == [asset])
+      }
+    }
+    #expect(try EventStream(daemon, "?collection=never", guest).status == 404)
+  }
 }

@@ -7,6 +7,26 @@ import Testing
 struct PresetTests {
   private static let own =
     "card?targetSize=90x60&contentMode=aspectFill&quality=55,corner?normalizedCropRect=0%2C0%2C0.5%2C0.5"
+    + ofEachParameter.map { ",\($0.parameter)?\($0.query)" }.joined()
+
+  /// A preset for each parameter, with the parameter's name, and the parameter in a JSON body.
+  private static let ofEachParameter: [(parameter: String, query: String, member: String)] = [
+    ("targetSize", "targetSize=91x61", #""targetSize": "91x61""#),
+    ("contentMode", "contentMode=aspectFill", #""contentMode": "aspectFill""#),
+    ("resizeMode", "resizeMode=fast", #""resizeMode": "fast""#),
+    ("deliveryMode", "deliveryMode=fastFormat", #""deliveryMode": "fastFormat""#),
+    ("normalizedCropRect", "normalizedCropRect=0%2C0%2C0.5%2C1", #""normalizedCropRect": "0,0,0.5,1""#),
+    ("cropAnchor", "cropAnchor=auto", #""cropAnchor": "auto""#),
+    ("version", "version=unadjusted", #""version": "unadjusted""#),
+    ("format", "format=png", #""format": "png""#),
+    ("quality", "quality=56", #""quality": 56"#),
+    ("colorSpace", "colorSpace=srgb", #""colorSpace": "srgb""#),
+    ("dynamicRange", "dynamicRange=standard", #""dynamicRange": "standard""#),
+    ("resample", "resample=linear", #""resample": "linear""#),
+    ("bitDepth", "format=png&bitDepth=16", #""bitDepth": 16"#),
+    ("posterTime", "posterTime=1", #""posterTime": 1"#),
+    ("animated", "animated=true", #""animated": true"#),
+  ]
 
   private static let shared: TestDaemon = {
     do {
@@ -95,6 +115,34 @@ struct PresetTests {
     }
   }
 
+  @Test("a preset may set each parameter, and each request may repeat it")
+  func everyParameter() throws {
+    let asset = try Self.shared.identifier("a.jpg")
+    let id = try CachingTests.manager(Self.shared)
+    for (parameter, query, member) in Self.ofEachParameter {
+      for repeated in ["", query] {
+        let answer = try Self.shared.get(Self.image("preset=\(parameter)&\(repeated)"))
+        #expect(answer.status == 200, "\(parameter): \(answer.json)")
+      }
+      for members in ["", ", \(member)"] {
+        let body = #"{"assets": ["\#(asset)"], "preset": "\#(parameter)"\#(members)}"#
+        let batch = try Self.shared.post("/v1/images", body)
+        #expect(batch.status == 200, "\(body): \(batch.json)")
+        let result = try #require(try Multipart(batch).parts.first?.fields["image-result"])
+        #expect(result.hasPrefix("status=200"), "\(body): \(result)")
+      }
+      let isSize = ["targetSize", "contentMode"].contains(parameter)
+      for members in ["", isSize ? ", \(member)" : #", "options": {\#(member)}"#] {
+        for (path, method, visible) in [("startCaching", "POST", ""), ("window", "PUT", #", "visible": [0, 0]"#)] {
+          let body = #"{"assets": ["\#(asset)"], "preset": "\#(parameter)"\#(visible)\#(members)}"#
+          let answer = try Self.shared.post("/v1/cachingManagers/\(id)/\(path)", body, method: method)
+          #expect(answer.status == 200, "\(path) \(body): \(answer.json)")
+        }
+      }
+    }
+    _ = try CachingTests.settled(id, Self.shared)
+  }
+
   @Test("an unknown preset, and a parameter that contradicts the preset, are a 400 that names the parameter")
   func refused() throws {
     let asset = try Self.shared.identifier("a.jpg")
@@ -110,6 +158,8 @@ struct PresetTests {
     for (members, parameter) in [
       (#""preset": 1"#, "preset"), (#""preset": "x""#, "preset"),
       (#""preset": "thumbnail", "targetSize": "1x1""#, "targetSize"), (#""preset": "card", "quality": 7"#, "quality"),
+      (#""preset": "bitDepth", "bitDepth": 8"#, "bitDepth"), (#""preset": "animated", "animated": false"#, "animated"),
+      (#""preset": "posterTime", "posterTime": 2"#, "posterTime"),
     ] {
       let answer = try Self.shared.post("/v1/images", "{\"assets\": [\"\(asset)\"], \(members)}")
       #expect(answer.status == 400 && answer.json["parameter"] as? String == parameter, "\(members): \(answer.json)")

@@ -36,6 +36,12 @@ struct WindowUpgradeTests {
       let target = "/v1/assets/\(try daemon.identifier(name))/image?targetSize=300x300"
       let smaller = try daemon.get(target, [Self.accept])
       #expect(smaller["Content-Type"] == "image/jxl" && smaller.result("upgraded") == "?1", "\(name)")
+    }
+    // Requests for the prepared frames, though other bytes were sent.
+    let state = try daemon.get("/v1/cachingManagers/default").json
+    #expect(state["prepared"] as? Int == 2 && state["used"] as? Int == 2 && state["wasted"] as? Int == 0)
+    for name in ["0.jpg", "1.jpg"] {
+      let target = "/v1/assets/\(try daemon.identifier(name))/image?targetSize=300x300"
       let other = try daemon.get(target, ["Accept: image/webp,*/*"])
       #expect(other["Content-Type"] == "image/jpeg" && other.result("source") == "memory", "\(name)")
     }
@@ -52,5 +58,27 @@ struct WindowUpgradeTests {
     try daemon.until("the frames are encoded again") { try upgrades(daemon) == 3 }
     let target = "/v1/assets/\(try daemon.identifier("2.jpg"))/image?targetSize=300x300"
     #expect(try daemon.get(target, [Self.accept])["Content-Type"] == "image/jxl")
+  }
+  @Test(
+    "frames are prepared in the format that a request with the window's Accept gets first",
+    arguments: [
+      ("image/webp,image/*,*/*;q=0.8", "image/webp"), ("image/webp", "image/webp"), ("image/png", "image/png"),
+      ("*/*", "image/png"),
+    ])
+  func alpha(_ accept: String, _ type: String) throws {
+    let daemon = try TestDaemon { files in
+      try files.put(PNGFile(.rgba(depth: 8)).encoded(Pixels.orientationCard(width: 80, height: 60)), "alpha.png")
+      try files.put(JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 80, height: 60)), "0.jpg")
+    }
+    let names = ["alpha.png", "0.jpg"]
+    #expect(try move(daemon, names, ["Accept: \(accept)"]).status == 200)
+    #expect(try CachingTests.settled("default", daemon)["prepared"] as? Int == 2)
+    for name in names {
+      let target = "/v1/assets/\(try daemon.identifier(name))/image?targetSize=300x300"
+      let answer = try daemon.get(target, ["Accept: \(accept)"])
+      #expect(answer.status == 200 && answer.result("source") == "memory", "\(name)")
+      if name == "alpha.png" { #expect(answer["Content-Type"] == type) }
+    }
+    #expect(try CachingTests.settled("default", daemon)["used"] as? Int == 2)
   }
 }

@@ -147,7 +147,9 @@ struct CallerHistoryTests {
             now: now)
           #expect(assets == now.assets && collections == Set(now.collections.keys), "state \(number), \(limit)")
           guard number % 3 == 0 else { continue }
-          for (name, contents) in now.collections {
+          // A collection that the caller does not see any more has lost all of its assets.
+          for name in Set(before.collections.keys).union(now.collections.keys) {
+            let contents = now.collections[name] ?? []
             var assets = before.collections[name] ?? []
             let filter = ChangeFilter(types: [.asset], collection: LocalIdentifier(name))
             count += try follow(
@@ -212,6 +214,47 @@ struct CallerHistoryTests {
     _ = try world.lists.perform([add], for: .local)
     _ = try world.lists.perform([remove], for: .local)
     #expect(try catalogue.changes(since: start, limit: 100, for: world.guest).assets.isEmpty)
+  }
+
+  @Test("a collection that is deleted, or leaves what a limited caller sees, loses all of its assets once")
+  func goneCollections() throws {
+    for isDeleted in [true, false] {
+      var dice = Dice(4)
+      let world = try World(4, &dice)
+      let made = try world.lists.perform(
+        [
+          ChangeRequest(
+            .createCollection(NewCollection(isFolder: true, title: "S", parent: .existing(world.folder))),
+            placeholder: "$s"),
+          ChangeRequest(.updateCollection(.existing(world.album), CollectionUpdate(parent: .some(.placeholder("$s"))))),
+        ], for: .local)
+      let subfolder = try #require(made.created["$s"])
+      let since = try world.library.token(world.guest)
+      func perform(_ action: ChangeRequest.Action) throws {
+        _ = try world.lists.perform([ChangeRequest(action)], for: .local)
+      }
+      if isDeleted {
+        try perform(.deleteCollection(.existing(subfolder)))
+      } else {
+        try perform(.updateCollection(.existing(subfolder), CollectionUpdate(parent: .some(nil))))
+        // An asset that the guest never sees.
+        try perform(.addAssets(.existing(world.album), [world.names[1]]))
+      }
+      for collection in [subfolder, world.album] {
+        for limit in [1, 100] {
+          var deleted: [LocalIdentifier] = []
+          var page = LibraryChanges(changeToken: since)
+          repeat {
+            page = try world.library.catalogue.changes(
+              since: page.changeToken, ChangeFilter(collection: collection), limit: limit, for: world.guest)
+            #expect(page.assets.inserted.isEmpty && page.assets.updated.isEmpty, "\(isDeleted)")
+            deleted += page.assets.deleted + page.collections.deleted.filter { $0 == collection }
+          } while page.hasMore
+          #expect(Set(deleted) == Set(world.identifiers(0) + [collection]), "\(isDeleted), pages of \(limit)")
+          #expect(deleted.count == 2, "\(isDeleted), pages of \(limit)")
+        }
+      }
+    }
   }
 
   @Test("an album that becomes visible has all of its assets inserted, and none that left it before")

@@ -137,8 +137,7 @@ package final class PhotoAPI: Sendable {
       accessPolicy: accessPolicy)
     presentation = PresentationRoutes(queries: queries, limits: iiif.limits, accessPolicy: accessPolicy)
     batch = BatchRoute(
-      queries: queries, images: images, presets: options.presets, raws: raws, encoders: upgrades.formats,
-      queue: batches,
+      queries: queries, images: images, presets: options.presets, raws: raws, upgrades: upgrades, queue: batches,
       logger: logger)
     upgrades.observe { [cache = frameResponses.cache] replaced in cache.framesWereEvicted([replaced]) }
     requests = RequestRoutes(images: images)

@@ -92,6 +92,9 @@ package final class ImageManager: Sendable {
     pipeline.cache.memory.frame(for: key).map { ImageFrame($0) }
   }
 
+  /// Counts as a use of a prepared frame: a request for it is answered with the same picture in another encoding.
+  package func preparedFrameIsReplaced(_ key: RenditionKey) { pipeline.cache.memory.markPinnedUsed(key) }
+
   /// Whether a frame is in memory now. Does not count as a use.
   package func isInMemory(_ key: RenditionKey) -> Bool { pipeline.cache.memory.peekFrame(for: key) != nil }
 

@@ -41,6 +41,7 @@ struct FormatChoice: Sendable, Hashable {
     smaller = listed.prefix { $0 != first }.first { quality($0) >= best }
   }
 
-  /// The smaller format of a picture that caching managers prepare in the first one; `nil` if they prepare another.
+  /// The smaller format of a picture that a window without formats in its `Accept` prepares in the first one; `nil` if
+  /// it prepares another.
   func preparedSmaller(hasAlpha: Bool) -> OutputFormat? { first == (hasAlpha ? .png : .jpeg) ? smaller : nil }
 }

@@ -130,8 +130,8 @@ struct ImageQuery: PictureQuery {
   func links(for asset: Asset) -> String? { nil }
 
   /// The options for a caching manager that prepares this rendition.
-  var preheatOptions: PreheatOptions {
-    PreheatOptions(request, format: request.isAnimated ? .webp : OutputFormat(rawValue: format.rawValue))
+  func preheatOptions(_ automaticFormats: PreparedFormats = PreparedFormats()) -> PreheatOptions {
+    PreheatOptions(request, format: OutputFormat(rawValue: format.rawValue), automaticFormats: automaticFormats)
   }
 
   func formats(for asset: Asset, accept: Accept, encoders: Set<OutputFormat>) throws(Problem) -> FormatChoice {

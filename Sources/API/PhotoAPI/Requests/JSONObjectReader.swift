@@ -93,18 +93,30 @@ struct JSONObjectReader {
   /// - Parameter parameters: as in a query.
   mutating func add(ofPreset parameters: [String: String]) throws(Problem) {
     for (name, text) in parameters.sorted(by: { $0.key < $1.key }) {
-      let number: JSONValue? =
-        switch name {
-        case "quality": Int(text).map(JSONValue.integer)
-        case "posterTime": Double(text).map(JSONValue.number)
-        default: nil
-        }
-      let value = number ?? .string(text)
-      guard members[name] == nil || members[name] == .null || members[name] == value else {
+      let value = Self.value(ofPreset: name, text)
+      if let member = members[name], member != .null, !Self.isEqual(member, value) {
         throw ImagePresets.contradiction(name, preset: text)
       }
       members[name] = value
     }
+  }
+
+  /// The member for a parameter of a preset, in the type that it has in JSON.
+  private static func value(ofPreset name: String, _ text: String) -> JSONValue {
+    let value: JSONValue? =
+      switch name {
+      case "quality", "bitDepth": Int(text).map(JSONValue.integer)
+      case "posterTime": Double(text).map(JSONValue.number)
+      case "animated": .bool(text == "true")
+      default: nil
+      }
+    return value ?? .string(text)
+  }
+
+  /// Whether a member has the value of a preset. A whole number of seconds is no integer there.
+  private static func isEqual(_ member: JSONValue, _ preset: JSONValue) -> Bool {
+    if case .integer(let whole) = member, case .number(let number) = preset { return Double(whole) == number }
+    return member == preset
   }
 
   /// A list of asset identifiers, which may be empty; `nil` if the member is absent.

@@ -61,7 +61,7 @@ final class ImageDeliveryWriter: Sendable {
   }
 
   private func degraded(_ frame: ImageFrame) {
-    guard form != .single else { return }
+    guard form != .single, !hasOtherTypeThanItsHead(frame) else { return }
     if form == .replace { replaced.withLock { $0 = frame } }
     let isFirst = start()
     let head = writer.partHead(headers.part(frame, isFinal: false))
@@ -74,6 +74,12 @@ final class ImageDeliveryWriter: Sendable {
     // The head of this part was sent with the previous frame.
     case (false, .replace): reply.write([frame.bytes, writer.delimiter, nextReplacement], owner: frame.bytesOwner)
     }
+  }
+
+  /// Whether the head of this frame's part was sent with the previous frame, and has the type of the final frame, which
+  /// is another one.
+  private func hasOtherTypeThanItsHead(_ frame: ImageFrame) -> Bool {
+    form == .replace && hasStarted.load(ordering: .relaxed) && frame.format.mediaType != headers.mediaType
   }
 
   private func final(_ frame: ImageFrame) {
@@ -120,7 +126,8 @@ final class ImageDeliveryWriter: Sendable {
       reply.write([head, body, writer.closing])
     } else {
       // The browser has the head of a part that can't come. An empty picture could show as a broken one, and closing
-      // the connection would blank the last frame: so that frame is sent once more.
+      // the connection would blank the last frame: so that frame is sent once more, even if its type is not that of
+      // the head.
       let frame = replaced.withLock { $0.take() }
       reply.write([frame?.bytes ?? [], writer.closing], owner: frame?.bytesOwner)
     }

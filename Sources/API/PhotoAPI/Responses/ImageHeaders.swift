@@ -48,10 +48,9 @@ struct ImageHeaders: Sendable {
   /// Whether the response to a request is the smaller encoding that has replaced this frame. A client that already has
   /// this frame gains nothing from other bytes of the same picture, but a shared cache passes the smaller ones on to
   /// its clients.
-  func isReplaced(for head: RequestHead) -> Bool {
-    let tags = [head.value(of: .ifNoneMatch), head.value(of: .ifMatch)].compactMap(\.self)
-    return isPublic || derivation(matching: tags) == nil
-  }
+  ///
+  /// - Parameter tags: the request's lists of entity tags.
+  func isReplaced(for tags: [String]) -> Bool { isPublic || derivation(matching: tags) == nil }
 
   /// The value of `Image-Result`, with the format if photod chose it.
   private func resultField(_ result: ImageResult, _ format: OutputFormat, _ derivation: Derivation) -> String {

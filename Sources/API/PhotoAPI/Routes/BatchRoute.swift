@@ -15,8 +15,7 @@ struct BatchRoute: Sendable {
   let images: ImageManager
   let presets: ImagePresets
   let raws: RAWOriginals
-  /// The formats with an encoder in a process of its own, for clients that accept no other.
-  let encoders: Set<OutputFormat>
+  let upgrades: EncodingUpgrades
   /// Assembles responses that wait for images or for the client.
   let queue: WorkQueue
   let logger: Logger
@@ -76,18 +75,25 @@ struct BatchRoute: Sendable {
     do throws(Problem) {
       let asset = try raws.asset(asset, query.imageVersion, principal)
       if let reason = Problem(unrenderable: asset) { return problem(reason) }
-      let format = try query.formats(for: asset, accept: accept, encoders: encoders).first
-      let request = query.request(for: asset, as: format)
-      let resolved = ResolvedRequest(request, for: asset)
-      let headers = ImageHeaders(
-        resolved, isNegotiated: query.isNegotiated, isAutomatic: query.hasAutomaticFormat,
+      let formats = try query.formats(for: asset, accept: accept, encoders: upgrades.formats)
+      let request = query.request(for: asset, as: formats.first)
+      let first = ResolvedRequest(request, for: asset)
+      var headers = ImageHeaders(
+        first, isNegotiated: query.isNegotiated, isAutomatic: query.hasAutomaticFormat,
         isVersioned: wanted.version != nil && !request.awaitsSaliency(of: asset), isPublic: false)
-      let tags = request.deliveryMode == .fastFormat ? nil : wanted.ifNoneMatch
+      let tags = headers.mayHaveValidators ? wanted.ifNoneMatch : nil
+      let smallerEncodings = SmallerEncodings(images: images, upgrades: upgrades)
+      if headers.mayHaveValidators,
+        let smaller = smallerEncodings.replacement(formats, request, for: asset, replacing: first),
+        let replaced = smallerEncodings.headers(of: smaller, replacing: headers, for: [tags].compactMap(\.self))
+      {
+        headers = replaced
+      }
       // Any frame that has a tag matches `*` (RFC 9110 §13.1.2). Where only a render can tell whether it has one, the
       // frame is rendered first.
       let matchesAny = tags.map(ImageHeaders.matchesAny) ?? false
       let derivation =
-        matchesAny ? images.completeDerivation(of: resolved) : tags.flatMap { headers.derivation(matching: [$0]) }
+        matchesAny ? images.completeDerivation(of: headers.wanted) : tags.flatMap { headers.derivation(matching: [$0]) }
       if let derivation {
         return .notModified(head: headers.batchNotModifiedPart(derivation, location: location))
       }

@@ -68,28 +68,37 @@ extension CachingRoutes {
         throw QueryReader.invalid(
           "fetchResult", "or collection or assets must be given, and only one of the three")
       }
+    let formats = formats(request.head)
     return WindowRequest(
       id: id, client: client,
       move: CachingManagerRegistry.WindowMove(
-        visible: visible, margin: margin ?? visible.count, options: query.preheatOptions,
-        allowsNetwork: query.allowsNetwork, upgradeFormats: upgradeFormats(request.head)),
+        visible: visible, margin: margin ?? visible.count, options: query.preheatOptions(formats.prepared),
+        allowsNetwork: query.allowsNetwork, upgradeFormats: formats.smaller.isEmpty ? nil : formats.smaller),
       list: list)
   }
 
-  /// The smaller formats that `Accept` lists; `nil` if it lists none, like that of most scripts.
-  private func upgradeFormats(_ head: RequestHead) -> UpgradeFormats? {
-    guard let field = head.value(of: .accept) else { return nil }
-    let accept = Accept(field)
-    func smaller(hasAlpha: Bool) -> OutputFormat? {
-      do throws(Problem) {
-        return try FormatChoice(accept, hasAlpha: hasAlpha, encoders: encoders).preparedSmaller(hasAlpha: hasAlpha)
-      } catch {
-        // It accepts no picture, which is nothing to complain about here: the response is JSON.
-        return nil
-      }
+  /// The formats that image requests with this `Accept` get, at first and in their place. Most scripts list none.
+  private func formats(_ head: RequestHead) -> (prepared: PreparedFormats, smaller: UpgradeFormats) {
+    var (prepared, smaller) = (PreparedFormats(), UpgradeFormats())
+    let accept = Accept(head.value(of: .accept))
+    if let opaque = formatChoice(accept, hasAlpha: false) {
+      prepared.opaque = opaque.first
+      smaller.opaque = opaque.smaller
     }
-    let formats = UpgradeFormats(opaque: smaller(hasAlpha: false), alpha: smaller(hasAlpha: true))
-    return formats.isEmpty ? nil : formats
+    if let alpha = formatChoice(accept, hasAlpha: true) {
+      prepared.alpha = alpha.first
+      smaller.alpha = alpha.smaller
+    }
+    return (prepared, smaller)
+  }
+
+  private func formatChoice(_ accept: Accept, hasAlpha: Bool) -> FormatChoice? {
+    do throws(Problem) {
+      return try FormatChoice(accept, hasAlpha: hasAlpha, encoders: encoders)
+    } catch {
+      // It accepts no picture, which is nothing to complain about here: the response is JSON.
+      return nil
+    }
   }
 
   private func fetchResult(_ id: String, _ principal: Principal) throws(Problem) -> WindowRequest.List {

@@ -96,7 +96,7 @@ struct CachingRoutes: Sendable {
     let (client, identifiers, query) = try wanted(request)
     let started = try found { () throws(CachingManagerRegistry.CachingError) in
       try managers.start(
-        identifiers, query.preheatOptions, allowsNetwork: query.allowsNetwork, id: id, client: client.name,
+        identifiers, query.preheatOptions(), allowsNetwork: query.allowsNetwork, id: id, client: client.name,
         for: principal)
     }
     return .json(
@@ -114,7 +114,7 @@ struct CachingRoutes: Sendable {
     }
     let (client, identifiers, query) = try wanted(request)
     let (stopped, status) = try found { () throws(CachingManagerRegistry.CachingError) in
-      try managers.stop(identifiers, query.preheatOptions, id: id, client: client.name, for: principal)
+      try managers.stop(identifiers, query.preheatOptions(), id: id, client: client.name, for: principal)
     }
     return .json(
       Payload(stopped: stopped, pinned: status.pinned, ready: status.ready, pending: status.pending))

@@ -53,7 +53,9 @@ extension ImageRoute {
     var image = NegotiatedImage(
       request: request, form: form, wanted: wanted, headers: headers, context: context(attempt),
       hasConditions: !head.names.isDisjoint(with: Self.conditions), awaitsSaliency: awaitsSaliency)
-    if image.isFromCaches { image.upgrade = smaller(formats, request, for: asset, replacing: wanted) }
+    if image.isFromCaches {
+      image.upgrade = smallerEncodings.replacement(formats, request, for: asset, replacing: wanted)
+    }
     return image
   }
 
@@ -69,47 +71,16 @@ extension ImageRoute {
     return context
   }
 
-  // MARK: Smaller encodings
-
   /// The image in the smaller encoding that has replaced its first response; unchanged if there is none.
   func replacedBySmaller(_ image: NegotiatedImage, _ head: RequestHead) -> NegotiatedImage {
-    guard let smaller = image.upgrade, image.headers.isReplaced(for: head), let frame = upgrades.frame(smaller.key),
-      // Only a transcoded file with the same pixels may replace the original file.
-      !FullResolutionFiles.mayServe(image.wanted) || frame.derivation == .transcoded(.file)
+    let tags = [head.value(of: .ifNoneMatch), head.value(of: .ifMatch)].compactMap(\.self)
+    guard let smaller = image.upgrade,
+      let headers = smallerEncodings.headers(of: smaller, replacing: image.headers, for: tags)
     else { return image }
     var image = image
     image.wanted = smaller
-    image.headers = image.headers.upgraded(to: smaller)
+    image.headers = headers
     image.upgrade = nil
     return image
-  }
-
-  /// The request for a smaller encoding that may replace the first response; `nil` if there is none.
-  private func smaller(
-    _ formats: FormatChoice, _ request: ImageRequest, for asset: Asset, replacing wanted: ResolvedRequest
-  ) -> ResolvedRequest? {
-    // If the response would be the original file, only a losslessly transcoded JPEG may replace it.
-    guard let format = formats.smaller, !mayLoseGainMap(wanted),
-      !FullResolutionFiles.mayServe(wanted) || wanted.request.format == .jpeg && format == .jxl
-    else { return nil }
-    var request = request
-    request.format = format
-    return ResolvedRequest(request, for: asset)
-  }
-
-  /// Whether a frame in another format than JPEG would lose a gain map. Until the frame has been made, only the
-  /// catalogue says whether there is one.
-  private func mayLoseGainMap(_ wanted: ResolvedRequest) -> Bool {
-    guard wanted.request.dynamicRange == .preserve else { return false }
-    return images.cachedFrame(wanted.key)?.result.isHDR ?? wanted.asset.mediaSubtypes.contains(.photoHDR)
-  }
-
-  /// Whether an upgrade of the frame runs, or has found no smaller encoding. Requests the upgrade if the frame is
-  /// cached, because this is then not the first request for the frame.
-  func isUpgrading(_ wanted: ResolvedRequest, to smaller: ResolvedRequest) -> Bool {
-    // The smaller frame was made after this request began: the next request gets it.
-    if upgrades.isMade(smaller.key) { return false }
-    guard let current = images.cachedFrame(wanted.key)?.cached else { return false }
-    return upgrades.request(smaller, replacing: current)
   }
 }

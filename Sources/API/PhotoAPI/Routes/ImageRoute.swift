@@ -28,6 +28,8 @@ struct ImageRoute: Sendable {
   let maximumRanges: Int
   let logger: Logger
 
+  var smallerEncodings: SmallerEncodings { SmallerEncodings(images: images, upgrades: upgrades) }
+
   /// A request that is being answered. It starts again where files may be read, and after a file was fetched.
   struct Attempt: Sendable {
     let identifier: LocalIdentifier
@@ -175,7 +177,8 @@ struct ImageRoute: Sendable {
   private func requestFrames(_ image: NegotiatedImage, _ attempt: Attempt, _ generation: ResponseCache.Generation) {
     // A prepared response hides later requests, so the first one of a frame that may be replaced has none. The response
     // cache does not notice a new placeholder.
-    let isSettled = !image.awaitsSaliency && (image.upgrade.map { isUpgrading(image.wanted, to: $0) } ?? true)
+    let isUpgrading = image.upgrade.map { smallerEncodings.isUpgrading(image.wanted, to: $0) } ?? true
+    let isSettled = !image.awaitsSaliency && isUpgrading
     let isFinalFrame = image.form == .single ? image.isFromCaches : !image.context.bypassesCaches
     let storesResponse =
       isFinalFrame && image.request.deliveryMode != .fastFormat && attempt.query.requestID == nil && isSettled

@@ -81,6 +81,13 @@ package final class FrameCache: Sendable {
   /// The frame for a key, if it is cached; does not count as a use. Constant time.
   func peekFrame(for key: RenditionKey) -> CachedFrame? { withShard(of: key) { $0.frames[key] } }
 
+  /// Counts as a use of a key's frame if the frame is kept as pinned: a client has requested it, and gets the same
+  /// picture in another encoding. A frame that is not pinned gets no second chance for that.
+  func markPinnedUsed(_ key: RenditionKey) {
+    let frame = withShard(of: key) { shard in shard.pinned.contains(key) ? shard.frames[key] : nil }
+    frame?.markUsed()
+  }
+
   /// The cost of a key's frame, if the frame is kept as pinned.
   package func pinnedByteCount(of key: RenditionKey) -> Int? {
     withShard(of: key) { shard in shard.pinned.contains(key) ? shard.frames[key]?.cost : nil }

@@ -91,12 +91,17 @@ extension CachingState {
   // MARK: Smaller encodings
 
   /// Whether the frame of a preparation may be replaced by a smaller encoding.
-  func isAutomatic(_ id: PreparationID) -> Bool { preparing[id]?.options.isAutomatic ?? false }
+  func isAutomatic(_ id: PreparationID) -> Bool {
+    guard let entryKey = preparing[id], let entry = entries[entryKey] else { return false }
+    return entryKey.options.isAutomatic(for: entry.wanted.asset)
+  }
 
   /// The ready frames that a smaller encoding may replace.
   var readyAutomaticFrames: [(CachedFrame, ResolvedRequest)] {
     entries.compactMap { entryKey, entry in
-      guard entryKey.options.isAutomatic, case .ready(let frame, _) = entry.state else { return nil }
+      guard entryKey.options.isAutomatic(for: entry.wanted.asset), case .ready(let frame, _) = entry.state else {
+        return nil
+      }
       return (frame, entry.wanted)
     }
   }

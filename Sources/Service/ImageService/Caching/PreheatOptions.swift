@@ -4,12 +4,17 @@ import PhotoModel
 /// Which frames are prepared: target size, content mode and options, as in a request. Together with the asset, these
 /// are the values that PhotoKit matches by.
 package struct PreheatOptions: Sendable, Hashable {
-  /// `nil`: the format that the asset needs.
+  /// `nil`: one of `automaticFormats`.
   private let format: OutputFormat?
+  private let automaticFormats: PreparedFormats
   private let request: ImageRequest
 
-  /// - Parameter format: `nil` for the format that the asset needs, as for a client that accepts any format.
-  package init(_ request: ImageRequest, format: OutputFormat?) {
+  /// - Parameters:
+  ///   - format: `nil` for the format that the asset needs.
+  ///   - automaticFormats: these formats. They have no effect if `format` is given.
+  package init(
+    _ request: ImageRequest, format: OutputFormat?, automaticFormats: PreparedFormats = PreparedFormats()
+  ) {
     var request = request
     // None of these options changes the frame.
     request.deliveryMode = .highQualityFormat
@@ -21,17 +26,23 @@ package struct PreheatOptions: Sendable, Hashable {
     request.quality = format == .png ? nil : request.quality ?? JPEGEncoder.defaultQuality
     self.request = request
     self.format = format
+    self.automaticFormats = format == nil ? automaticFormats : PreparedFormats()
   }
 
   /// The request for an asset.
   package func request(for asset: Asset) -> ImageRequest {
     var request = request
-    request.format = format ?? (asset.hasAlpha ? .png : .jpeg)
+    let automatic = asset.hasAlpha ? automaticFormats.alpha : automaticFormats.opaque
+    request.format = isAnimation(asset) ? .webp : format ?? automatic
     return request
   }
 
-  /// Whether the client leaves the format open, so that a smaller encoding may replace the frame.
-  var isAutomatic: Bool { format == nil }
+  /// Whether the client leaves the format open, so that a smaller encoding may replace the frame. There is none of an
+  /// animation.
+  func isAutomatic(for asset: Asset) -> Bool { format == nil && !isAnimation(asset) }
+
+  /// Only WebP has animations. Other assets have the frame that a request without `animated` gets.
+  private func isAnimation(_ asset: Asset) -> Bool { request.isAnimated && asset.isAnimated }
 
   /// Whether a grid with these frames has its pictures in the same places.
   func hasSameSize(as other: PreheatOptions) -> Bool {

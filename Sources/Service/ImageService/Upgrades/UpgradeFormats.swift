@@ -4,7 +4,7 @@ import PhotoModel
 package struct UpgradeFormats: Sendable, Hashable {
   /// In place of JPEG; `nil` for none.
   package var opaque: OutputFormat?
-  /// In place of PNG, for pictures with alpha; `nil` for none.
+  /// In place of PNG or WebP, for pictures with alpha; `nil` for none.
   package var alpha: OutputFormat?
 
   package init(opaque: OutputFormat? = nil, alpha: OutputFormat? = nil) {

@@ -89,8 +89,7 @@ struct ChangeReader {
       if type == CollectionType.smartAlbum.rawValue { return .derived }
       return .members(row[0], isFolder: type == CollectionType.folder.rawValue)
     }
-    // It has no assets any more, whatever it was.
-    if library.isWhole, let removed = try removedCollection(identifier) { return .members(removed, isFolder: false) }
+    if let removed = try removedCollection(identifier) { return removed }
     guard try CollectionReader(db, CollectionQuery(), principal, library).collection(identifier) != nil else {
       throw ChangeHistoryError.noSuchCollection
     }
@@ -109,11 +108,16 @@ struct ChangeReader {
     return row
   }
 
-  private func removedCollection(_ identifier: LocalIdentifier) throws -> Int64? {
-    try Int64.fetchOne(
+  /// A collection that the library had. It was deleted, or has left this limited library and still has assets.
+  private func removedCollection(_ identifier: LocalIdentifier) throws -> CollectionFilter? {
+    let removed = try Int64.fetchOne(
       db.cachedStatement(
         sql: "SELECT object FROM removedObject WHERE library = ? AND kind = ? AND localIdentifier = ?"),
       arguments: [library.row, Kind.collection.rawValue, identifier.rawValue])
+    guard let removed else { return nil }
+    let type = try String.fetchOne(
+      db.cachedStatement(sql: "SELECT type FROM collection WHERE id = ?"), arguments: [removed])
+    return .members(removed, isFolder: type == CollectionType.folder.rawValue)
   }
 
   // MARK: Objects
@@ -244,6 +248,8 @@ struct ChangeReader {
       netChange.isContentChanged = netChanges[row[0]]?.isContentChanged ?? false
       found[row[0]] = netChange
     }
+    // A collection that has left this library may have got assets that were never in it.
+    guard try library.isWhole || library.contains(collection: collection, db) else { return found }
     let isMember = try db.cachedStatement(
       sql: isFolder
         ? "SELECT 1 FROM folderAsset WHERE asset = ? AND folder = ?"
