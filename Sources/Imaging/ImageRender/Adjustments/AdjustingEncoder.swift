@@ -2,7 +2,8 @@
 //
 //     rows -> first tables: bytes to planes -> RowStage -> RowStage -> last tables: planes to bytes -> encoder
 //
-// Rows have 8 bits a channel at both ends and 32 in between. Alpha is passed through.
+// Rows have 8 bits a channel at both ends and 32 in between. Alpha is passed through. The margin of a part of a picture
+// (EditMargin) ends here.
 
 import CPhotodKernels
 import ImageCodec
@@ -14,6 +15,9 @@ final class AdjustingEncoder: RowEncoder {
   private let channels: Int
   private let colors: Int
   private let size: PixelSize
+  /// The part without the margin.
+  private let shown: PixelRect
+  private var made = 0
   private let load: [[Float]]
   private let stages: [any RowStage]
   private let store: (tables: [[UInt8]], byRoot: Bool)?
@@ -22,13 +26,14 @@ final class AdjustingEncoder: RowEncoder {
 
   /// - Parameters:
   ///   - edit: has at least one tone operation.
-  ///   - size: of the picture whose rows arrive, after a warp.
+  ///   - size: of the picture whose rows arrive, after a warp, with the margin.
   ///   - channels: of arriving rows.
   init(_ edit: PixelAdjustments, size: PixelSize, channels: Int, to encoder: any RowEncoder) {
     let colors = channels < 3 ? 1 : 3
     self.encoder = encoder
     self.channels = channels
     self.size = size
+    shown = edit.margin.shownPart(in: size)
     self.colors = colors
     let program = ToneProgram(edit, isColor: colors == 3, width: size.width)
     load = program.load
@@ -94,6 +99,9 @@ final class AdjustingEncoder: RowEncoder {
     if stage < stages.count {
       return try stages[stage].rowReceived(row) { (row: PlanarRow) throws(CodecError) in try run(row, from: stage + 1) }
     }
+    let y = made
+    made += 1
+    guard y >= shown.y, y < shown.y + shown.height else { return }
     for channel in 0..<channels {
       let plane = row + channel * size.width
       if let store, channel < colors {
@@ -105,7 +113,8 @@ final class AdjustingEncoder: RowEncoder {
         photod_adjust_store_u8(plane, Int32(channels), bytes.pointer + channel, size.width)
       }
     }
-    try encoder.write(bytes.pointer, strideBytes: size.width * channels, count: 1)
+    let first = UnsafeRawPointer(bytes.pointer) + shown.x * channels
+    try encoder.write(first, strideBytes: shown.width * channels, count: 1)
   }
 
   private static let plainTable: [Float] = (0..<256).map { Float($0) / 255 }

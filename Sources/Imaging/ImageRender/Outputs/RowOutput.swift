@@ -22,21 +22,22 @@ final class RowOutput: RenderOutput, RowConsumer {
     _ plan: RenderPlan, layout: RowLayout, color: OutputColor, encoder: (any RowEncoder)? = nil,
     workers: (any CodedPictureDecoder)? = nil, stages: StageStarter? = nil, stop: StopFlag
   ) throws(CodecError) {
-    let (size, channels) = (plan.outputSize, plan.outputChannels)
+    let channels = plan.outputChannels
     func staged(_ encoder: any RowEncoder, width: Int) -> any RowEncoder {
       stages.map { StagedEncoder(encoder, rowBytes: width * plan.outputPixelBytes, start: $0) } ?? encoder
     }
     var encoder: any RowEncoder =
       if let encoder { encoder } else { try Self.encoder(plan, color, workers, stop) }
-    encoder = staged(encoder, width: size.width)
+    encoder = staged(encoder, width: plan.outputSize.width)
     if let edit = plan.edit {
+      let toned = plan.tonedSize
       if !edit.tones.isEmpty {
-        encoder = AdjustingEncoder(edit, size: size, channels: channels, to: encoder)
-        encoder = staged(encoder, width: size.width)
+        encoder = AdjustingEncoder(edit, size: toned, channels: channels, to: encoder)
+        encoder = staged(encoder, width: toned.width)
       }
       if let warp = edit.warp {
         let upright = plan.uprightSize
-        encoder = WarpEncoder(warp.map, from: upright, to: size, channels: channels, encoder: encoder)
+        encoder = WarpEncoder(warp.map, from: upright, to: toned, channels: channels, encoder: encoder)
         encoder = staged(encoder, width: upright.width)
       }
     }
