@@ -63,6 +63,12 @@ struct IIIFImageTests {
     (
       "/pct:25,50,50,100/max/0/default.png", [300, 400, 600, 400], [600, 400], 1, "/300,400,600,400/max/0/default.png"
     ),
+    // Percentages as programs compute them.
+    ("/full/pct:33.33333333333333/0/default.png", [0, 0, 1200, 800], [400, 267], 1, "/full/400,267/0/default.png"),
+    (
+      "/pct:0,0,33.33333333333333333333,50/max/0/default.png", [0, 0, 400, 400], [400, 400], 1,
+      "/0,0,400,400/max/0/default.png"
+    ),
     ("/full/300,/90/default.png", [0, 0, 1200, 800], [300, 200], 8, "/full/300,200/90/default.png"),
     ("/full/300,/180/default.png", [0, 0, 1200, 800], [300, 200], 3, "/full/300,200/180/default.png"),
     ("/full/300,/270/default.png", [0, 0, 1200, 800], [300, 200], 6, "/full/300,200/270/default.png"),
@@ -128,6 +134,8 @@ struct IIIFImageTests {
     ("/1200,0,10,10/max/0/default.jpg", 400, "region"), ("/0,0,0,10/max/0/default.jpg", 400, "region"),
     ("/pct:100,0,1,1/max/0/default.jpg", 400, "region"), ("/-1,0,10,10/max/0/default.jpg", 400, "region"),
     ("/pct:1e1,0,1,1/max/0/default.jpg", 400, "region"),
+    ("/pct:0,0,1.,1/max/0/default.jpg", 400, "region"),
+    ("/pct:0,0,1.000000000000000000000000000000001,1/max/0/default.jpg", 400, "region"),
     ("/99999999999999999999,0,1,1/max/0/default.jpg", 400, "region"),
     ("/all/max/0/default.jpg", 400, "region"), ("/1,2,3/max/0/default.jpg", 400, "region"),
     ("/full/full/0/default.jpg", 400, "size"), ("/full/0,/0/default.jpg", 400, "size"),

@@ -125,6 +125,33 @@ struct RegionTests {
     #expect(zip(reverted, [0.75, 0.25, 0.125, 0.5]).allSatisfy { abs($0 - $1) < 1e-5 }, "\(reverted) \(before)")
   }
 
+  @Test("changing the regions of a cropped picture keeps those that the crop hides")
+  func hidden() throws {
+    let daemon = try Self.daemon()
+    let plain = try daemon.identifier("plain.jpg")
+    let path = "/v1/assets/\(plain)"
+    func set(_ regions: String) throws -> Int {
+      let change = #"{"changes": [{"type": "updateAsset", "asset": "\#(plain)", "regions": \#(regions)}]}"#
+      return try daemon.post("/v1/changes", change).status
+    }
+    func names() throws -> [String] {
+      let regions = try #require(try daemon.get(path).json["regions"] as? [Object])
+      return regions.compactMap { $0["name"] as? String }
+    }
+    let ada = #"{"type": "face", "rect": [0.125, 0.25, 0.25, 0.25], "name": "Ada"}"#
+    let bob = #"{"type": "face", "rect": [0.75, 0.75, 0.125, 0.125], "name": "Bob"}"#
+    #expect(try set("[\(ada), \(bob)]") == 200)
+    let crop = #"{"operations": [{"type": "crop", "rect": [0, 0, 0.5, 0.5]}]}"#
+    #expect(try daemon.post("\(path)/adjustments", crop, method: "PUT").status < 300)
+    #expect(try names() == ["Ada"])
+    #expect(try set(#"[{"type": "face", "rect": [0.25, 0.5, 0.5, 0.5], "name": "Adele"}]"#) == 200)
+    #expect(try names() == ["Adele"] && found(daemon, "bob") == 1 && found(daemon, "ada") == 0)
+    #expect(try daemon.get("\(path)/adjustments", method: "DELETE").status < 300)
+    #expect(try names() == ["Adele", "Bob"])
+    let adele = (try daemon.get(path).json["regions"] as? [Object])?.first
+    #expect(adele?["rect"] as? [Double] == [0.125, 0.25, 0.25, 0.25])
+  }
+
   @Test("batches, windows and presets take the anchor")
   func elsewhere() throws {
     let daemon = try Self.daemon()

@@ -185,6 +185,30 @@ extension MoviePosterTests {
     #expect(try header(unknown).format == .jpeg)
   }
 
+  @Test("Motion JPEG is shown by its first frame that is not much shorter than others, or by that of a time")
+  func motionJPEG() throws {
+    let fine = JPEGFile { $0.quality = 95 }
+    let black = fine.encoded(Pixels(width: 320, height: 240, channels: 3))
+    let scene = fine.encoded(Scene(seed: 3, grain: 8).pixels(width: 320, height: 240))
+    let other = fine.encoded(Scene(seed: 4, grain: 8).pixels(width: 320, height: 240))
+    try #require(black.count * 3 < scene.count && scene.count * 3 > other.count && scene != other)
+    func shown(_ pictures: [[UInt8]], at second: Double? = nil, fragment: Int? = nil) throws -> [UInt8] {
+      let file = File(File.entry("jpeg", 320, 240), pictures.map { Frame($0) }) {
+        ($0.width, $0.height, $0.framesPerFragment) = (320, 240, fragment)
+      }
+      let range = try #require(try header(file, at: second).raw?.range)
+      return Array(file.bytes[Int(range.offset)..<Int(range.offset) + range.length])
+    }
+    #expect(try shown([scene, black, other]) == scene)
+    #expect(try shown([black, scene, other]) == scene)
+    let late = [[UInt8]](repeating: black, count: 30) + [scene, other]
+    #expect(try shown(late) == scene)
+    #expect(try shown(late, fragment: 4) == scene)
+    #expect(try shown([black, black]) == black)
+    #expect(try shown(late, at: 0) == black)
+    #expect(try shown(late, at: 31.5) == other)
+  }
+
   @Test("the metadata names a video's codec, frame rate and dynamic range")
   func facts() throws {
     let ranges: [(Int, String?)] = [(1, nil), (16, "PQ"), (18, "HLG")]

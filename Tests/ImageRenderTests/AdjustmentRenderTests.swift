@@ -105,6 +105,65 @@ struct AdjustmentRenderTests {
     }
   }
 
+  struct Part: CustomTestStringConvertible {
+    let operations: [AdjustmentOperation]
+    var turn = Orientation.topLeft
+    var testDescription: String { operations.map(\.type).joined(separator: ", ") + ", \(turn)" }
+  }
+
+  static let parts: [Part] = [
+    Part(operations: [.tone(.sharpness, 1)]),
+    Part(operations: [.tone(.noiseReduction, 1)], turn: .rightTop),
+    Part(
+      operations: [
+        .tone(.noiseReduction, 0.8), .vignette(amount: 0.5, radius: 0.2), .tone(.sharpness, 1), .tone(.sharpness, 0.5),
+      ], turn: .topRight),
+    Part(
+      operations: [
+        .crop(UnitRect(x: 0.1, y: 0.1, width: 0.8, height: 0.8)), .rotate(quarterTurns: 1), .tone(.sharpness, 1),
+      ], turn: .leftBottom),
+  ]
+
+  @Test("a part equals that part of the whole picture, also where operations read beyond its edges", arguments: parts)
+  func partOfWhole(_ one: Part) throws {
+    let original = PixelSize(width: 800, height: 600)
+    let file = PNGFile(.rgb(depth: 8)).encoded(Scene(seed: 7, grain: 6).pixels(width: 800, height: 600))
+    let adjusted = AdjustedGeometry(Adjustments(one.operations), of: original).size
+    for scale in [1, 2] {
+      let (width, height) = (adjusted.width / scale, adjusted.height / scale)
+      /// The picture before the turn, which is the last step.
+      func picture(_ wanted: ImageRequest) throws -> Pixels {
+        var wanted = wanted
+        wanted.turn = one.turn
+        return try renderAdjusted(file, wanted, one.operations).pixels.stored(orientation: one.turn.rawValue)
+      }
+      let whole = try picture(request(width, height))
+      // In the middle, and at the left and lower edges.
+      for (x, y) in [(1, 1), (0, 2)] {
+        let crop = UnitRect(x: Double(x) / 4, y: Double(y) / 4, width: 0.5, height: 0.5)
+        let part = try picture(request(width / 2, height / 2, crop: crop))
+        let expected = whole.cropped(x: x * width / 4, y: y * height / 4, width: width / 2, height: height / 2)
+        #expect(part.largestDifference(from: expected) <= 1, "\(x) \(y) at 1/\(scale)")
+      }
+    }
+  }
+
+  @Test("a smaller picture that stands in for the full one shows the part too", arguments: [0.5, 0.1, 0.01])
+  func partOfStandIn(_ side: Double) throws {
+    let source = MemoryByteSource(JPEGFile().encoded(Scene(seed: 7).pixels(width: 40, height: 30)))
+    let thumbnail = try ImageHeader.read(from: source, limits: CodecLimits())
+    let header = try ImageHeader.read(from: MemoryByteSource(Self.file), limits: CodecLimits())
+    var asked = Self.whole
+    asked.normalizedCropRect = UnitRect(x: 0.3, y: 0.3, width: side, height: side)
+    let wanted = header.sized(asked, Adjustments([.tone(.sharpness, 1)]))
+    let plan = RenderPlanner().thumbnailPlan(thumbnail, content: nil, of: header, wanted)
+    let renderer = try Renderer(plan, source: source, limits: CodecLimits(), stop: StopFlag())
+    let image = try #require(try renderer.resume())
+    let pixels = try #require(Pixels.decoded(image.bytes)).pixels
+    #expect(pixels.width == max(1, Int(40 * side)) && pixels.height == max(1, Int(30 * side)))
+    #expect(image.size == plan.outputSize)
+  }
+
   @Test("a gray picture stays gray, and alpha is unchanged")
   func channels() throws {
     let scene = Scene(seed: 4).pixels(width: 60, height: 40)

@@ -219,6 +219,8 @@ struct PriceTests {
         }, deep),
     ]
     let tones = ToneOperation.allCases.map { AdjustmentOperation.tone($0, 0.5) }
+    var part = fullPNG
+    part.normalizedCropRect = UnitRect(x: 0.4, y: 0.3, width: 0.3, height: 0.3)
     cases += [
       Case("adjusted tones", jpeg(), fit(700), tones),
       Case("adjusted tones, whole, gray", jpeg(scene.channels(1)) { $0.color = .gray }, whole, tones),
@@ -226,6 +228,9 @@ struct PriceTests {
       Case(
         "noise reduction of a PNG with alpha", png(.rgba(depth: 8), Self.noise(4)), fullPNG, [.tone(.noiseReduction, 1)]
       ),
+      Case(
+        "a part with the margin of its sharpness", jpeg(), part, isLarge: false,
+        .init(repeating: .tone(.sharpness, 1), count: 4)),
       Case("straightened by 45 degrees", jpeg(), fullPNG, [.straighten(degrees: 45)]),
       Case("straightened and turned", jpeg(), fit(700), [.straighten(degrees: 3), .rotate(quarterTurns: 1)]),
       Case(

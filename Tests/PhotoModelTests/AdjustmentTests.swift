@@ -127,7 +127,7 @@ struct AdjustmentTests {
     func moved(_ operations: [AdjustmentOperation]) throws -> [PictureRegion] {
       let geometry = AdjustedGeometry(Adjustments(operations), of: PixelSize(width: 400, height: 300))
       let regions = geometry.adjusted([face, hidden])
-      let back = geometry.unadjusted(regions)
+      let back = geometry.unadjusted(regions, replacing: [])
       #expect(back.first.map { abs($0.rect.x - 0.6) + abs($0.rect.width - 0.1) < 0.1 } == true, "\(operations)")
       return regions
     }
@@ -141,6 +141,27 @@ struct AdjustmentTests {
     let narrow = try moved([.crop(UnitRect(x: 0.64, y: 0, width: 0.36, height: 1))])
     #expect(narrow.first.map { $0.rect.x == 0 && abs($0.rect.width - 0.06 / 0.36) < 1e-6 } == true)
     #expect(try moved([.straighten(degrees: 3)]).count == 2)
+  }
+
+  @Test("setting the regions of an adjusted picture keeps those that it hides, and the rectangles that are unchanged")
+  func replacedRegions() {
+    let face = PictureRegion(.face, UnitRect(x: 0.6, y: 0.2, width: 0.1, height: 0.2), name: "Ana")
+    let hidden = PictureRegion(.pet, UnitRect(x: 0.1, y: 0.1, width: 0.2, height: 0.2))
+    let half = AdjustmentOperation.crop(UnitRect(x: 0.5, y: 0, width: 0.5, height: 1))
+    let lists: [[AdjustmentOperation]] = [[half], [half, .straighten(degrees: 3)], [.flip(.vertical), half]]
+    for operations in lists {
+      let geometry = Self.geometry(operations)
+      let shown = geometry.adjusted([hidden, face])
+      #expect(shown.count == 1, "\(operations)")
+      #expect(geometry.unadjusted(shown, replacing: [hidden, face]) == [hidden, face], "\(operations)")
+      var renamed = shown
+      renamed[0].name = "Anna"
+      let expected = PictureRegion(.face, face.rect, name: "Anna")
+      #expect(geometry.unadjusted(renamed, replacing: [hidden, face]) == [expected, hidden], "\(operations)")
+      #expect(geometry.unadjusted([], replacing: [hidden, face]) == [hidden], "\(operations)")
+    }
+    let many = [PictureRegion](repeating: face, count: RegionLimits.regions)
+    #expect(Self.geometry([half]).unadjusted(many, replacing: [hidden]).count == RegionLimits.regions)
   }
 
   @Test("crops, turns and flips remain whole pixels and an orientation")

@@ -64,17 +64,21 @@ enum IIIFRegion: Sendable, Hashable {
 enum IIIFNumber {
   /// More digits than any picture needs, and far from overflow.
   private static let maximumDigits = 9
+  /// More than programs print of a computed number, such as the 14 of 100/3.
+  private static let maximumFractionDigits = 32
 
   static func whole(_ text: some StringProtocol) -> Int? {
-    guard (1...maximumDigits).contains(text.utf8.count), text.utf8.allSatisfy(HTTPGrammar.isDigit) else { return nil }
-    return Int(text)
+    isDigits(text, atMost: maximumDigits) ? Int(text) : nil
   }
 
   static func decimal(_ text: some StringProtocol) -> Double? {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-    guard (1...2).contains(parts.count), whole(parts[0]) != nil, parts.count == 1 || whole(parts[1]) != nil else {
-      return nil
-    }
+    guard (1...2).contains(parts.count), whole(parts[0]) != nil else { return nil }
+    if parts.count == 2, !isDigits(parts[1], atMost: maximumFractionDigits) { return nil }
     return Double(text)
+  }
+
+  private static func isDigits(_ text: some StringProtocol, atMost count: Int) -> Bool {
+    (1...count).contains(text.utf8.count) && text.utf8.allSatisfy(HTTPGrammar.isDigit)
   }
 }

@@ -33,8 +33,29 @@ extension AdjustedGeometry {
     return regions.compactMap { $0.moved(by: map) }
   }
 
-  /// Regions of the adjusted picture in the unadjusted one.
-  package func unadjusted(_ regions: [PictureRegion]) -> [PictureRegion] {
-    regions.compactMap { $0.moved(by: toUnadjusted) }
+  /// Regions that were set in the adjusted picture, in the unadjusted one.
+  ///
+  /// A client that changes a list has read only the regions that the adjusted picture shows. So the others remain, after
+  /// those of the client, up to the maximum number. A region that is where it was keeps its stored rectangle: in a
+  /// straightened picture, the rectangle around it would grow each time.
+  ///
+  /// - Parameter former: the regions of the unadjusted picture that are replaced.
+  package func unadjusted(_ regions: [PictureRegion], replacing former: [PictureRegion]) -> [PictureRegion] {
+    if regions == adjusted(former) { return former }
+    let map = toUnadjusted.inverse
+    var stored: [UnitRect: UnitRect] = [:]
+    var hidden: [PictureRegion] = []
+    for region in former {
+      if let shown = region.moved(by: map) {
+        stored[shown.rect] = region.rect
+      } else {
+        hidden.append(region)
+      }
+    }
+    let placed = regions.compactMap { region -> PictureRegion? in
+      guard let rect = stored[region.rect] else { return region.moved(by: toUnadjusted) }
+      return PictureRegion(region.kind, rect, name: region.name)
+    }
+    return Array((placed + hidden).prefix(RegionLimits.regions))
   }
 }

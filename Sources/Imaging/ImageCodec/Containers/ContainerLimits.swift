@@ -44,6 +44,8 @@ enum ContainerLimits {
   /// Number of key frames among which the first one that is not nearly black is chosen, and the time in seconds within
   /// which they must be.
   static let posterFrames = 6
+  /// The same of Motion JPEG, whose frames are only compared by their lengths.
+  static let posterJPEGs = 100
   static let posterSeconds = 60.0
   /// Maximum number of runs of a movie's edits.
   static let edits = 256

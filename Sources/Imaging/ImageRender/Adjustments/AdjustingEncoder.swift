@@ -3,7 +3,7 @@
 //     rows -> first tables: bytes to planes -> RowStage -> RowStage -> last tables: planes to bytes -> encoder
 //
 // Rows have 8 bits a channel at both ends and 32 in between. Alpha is passed through, or used up at the end for a frame
-// without alpha: white behind the picture is not adjusted.
+// without alpha: white behind the picture is not adjusted. The margin of a part of a picture (EditMargin) ends here.
 
 import CPhotodKernels
 import ImageCodec
@@ -16,6 +16,9 @@ final class AdjustingEncoder: RowEncoder {
   private let outputChannels: Int
   private let colors: Int
   private let size: PixelSize
+  /// The part without the margin.
+  private let shown: PixelRect
+  private var made = 0
   private let load: [[Float]]
   private let stages: [any RowStage]
   private let store: (tables: [[UInt8]], byRoot: Bool)?
@@ -24,7 +27,7 @@ final class AdjustingEncoder: RowEncoder {
 
   /// - Parameters:
   ///   - edit: has at least one tone operation.
-  ///   - size: of the picture whose rows arrive, after a warp.
+  ///   - size: of the picture whose rows arrive, after a warp, with the margin.
   ///   - channels: of arriving rows.
   ///   - outputChannels: of rows for the encoder: the same, or without alpha.
   init(_ edit: PixelAdjustments, size: PixelSize, channels: Int, outputChannels: Int, to encoder: any RowEncoder) {
@@ -33,6 +36,7 @@ final class AdjustingEncoder: RowEncoder {
     self.channels = channels
     self.outputChannels = outputChannels
     self.size = size
+    shown = edit.margin.shownPart(in: size)
     self.colors = colors
     let program = ToneProgram(edit, isColor: colors == 3, width: size.width)
     load = program.load
@@ -98,6 +102,9 @@ final class AdjustingEncoder: RowEncoder {
     if stage < stages.count {
       return try stages[stage].rowReceived(row) { (row: PlanarRow) throws(CodecError) in try run(row, from: stage + 1) }
     }
+    let y = made
+    made += 1
+    guard y >= shown.y, y < shown.y + shown.height else { return }
     for channel in 0..<channels {
       let plane = row + channel * size.width
       if let store, channel < colors {
@@ -110,7 +117,8 @@ final class AdjustingEncoder: RowEncoder {
       }
     }
     if outputChannels < channels { blendOverWhite() }
-    try encoder.write(bytes.pointer, strideBytes: size.width * outputChannels, count: 1)
+    let first = UnsafeRawPointer(bytes.pointer) + shown.x * outputChannels
+    try encoder.write(first, strideBytes: shown.width * outputChannels, count: 1)
   }
 
   /// In place: no pixel is written before it has been read.

@@ -20,11 +20,17 @@ struct PixelAdjustments: Sendable, Hashable {
 
   let tones: [Tone]
   let warp: Warp?
-  /// The longer side of the unadjusted picture, in widths of the output. The radii of blurs are proportional to it.
+  /// The longer side of the unadjusted picture, in widths of the output with its margin. The radii of blurs are
+  /// proportional to it.
   let side: Double
+  /// What is cut off after the tones.
+  let margin: EditMargin
 
   /// The size of the output made of an intermediate picture, which a stand-in may have made smaller than planned.
-  func outputSize(_ intermediate: PixelSize) -> PixelSize {
+  func outputSize(_ intermediate: PixelSize) -> PixelSize { margin.shownPart(in: tonedSize(intermediate)).size }
+
+  /// The size of the picture whose tones are adjusted: after a warp, with the margin.
+  func tonedSize(_ intermediate: PixelSize) -> PixelSize {
     guard let warp else { return intermediate }
     if intermediate == warp.intermediate { return warp.output }
     func scaled(_ side: Int, _ from: Int, _ to: Int) -> Int {
@@ -42,7 +48,7 @@ struct EditGeometry {
   let region: PixelRegion
   /// How the rectangle is stored in relation to the upright output.
   let orientation: Orientation
-  /// The size of the rectangle in the output's orientation, before a warp.
+  /// The size of the rectangle in the output's orientation, before a warp, with the margin.
   let upright: PixelSize
   /// `nil` if no pixel changes.
   let edit: PixelAdjustments?
@@ -56,13 +62,19 @@ struct EditGeometry {
     _ adjustments: Adjustments, _ sizes: SizeRules, turnedBy turn: Orientation, _ adjusted: AdjustedGeometry,
     of original: PixelSize, isGray: Bool
   ) {
-    let shown = sizes.region
+    func side(of part: PixelRegion) -> Double {
+      Double(max(original.width, original.height)) / (turn.swapsSides ? part.height : part.width)
+    }
+    let sigma = ToneProgram.sigma(side: side(of: sizes.region), width: turn.apply(to: sizes.output).width)
+    let reach = NeighbourRadius.reach(of: adjustments.operations, sigma)
+    // From here on, the output has its margin.
+    let margin = EditMargin(reach, around: sizes, of: adjusted.size, turnedBy: turn)
+    let (shown, output) = (margin.region, margin.size)
     // From the unit square of the output to that of the adjusted picture.
     let shownMap = Homography(
       ontoX: shown.x / Double(adjusted.size.width), y: shown.y / Double(adjusted.size.height),
       width: shown.width / Double(adjusted.size.width), height: shown.height / Double(adjusted.size.height)
     ).after(Homography(turn))
-    let output = turn.apply(to: sizes.output)
     orientation = adjusted.orientation.followed(by: turn)
     let tones = adjustments.operations.enumerated().compactMap { index, operation -> PixelAdjustments.Tone? in
       if isGray && operation.changesOnlyColors { return nil }
@@ -87,8 +99,8 @@ struct EditGeometry {
         height: stored.height)
       upright = output
     }
-    let side = Double(max(original.width, original.height)) / (turn.swapsSides ? shown.height : shown.width)
-    edit = tones.isEmpty && warp == nil ? nil : PixelAdjustments(tones: tones, warp: warp, side: side)
+    let changesPixels = !tones.isEmpty || warp != nil
+    edit = changesPixels ? PixelAdjustments(tones: tones, warp: warp, side: side(of: shown), margin: margin) : nil
   }
 
   /// Samples that the warp's kernel reads on each side of a point.

@@ -57,7 +57,10 @@ struct ToneProgram {
 
   /// The standard deviation of blurs in pixels, proportional to the picture's longer side (one pixel at 1600), so that
   /// every size shows the same edit.
-  static func sigma(_ edit: PixelAdjustments, width: Int) -> Double { 0.000_6 * edit.side * Double(width) }
+  static func sigma(_ edit: PixelAdjustments, width: Int) -> Double { sigma(side: edit.side, width: width) }
+
+  /// - Parameter side: the longer side of the unadjusted picture, in widths of the output.
+  static func sigma(side: Double, width: Int) -> Double { 0.000_6 * side * Double(width) }
 
   private mutating func add(_ tone: PixelAdjustments.Tone, _ sigma: Double) {
     switch tone.operation {
@@ -191,6 +194,17 @@ enum NeighbourRadius {
   static func sharpening(_ sigma: Double) -> Int { min(maximum, Int((3 * sigma).rounded(.up))) }
 
   static func noise(_ sigma: Double) -> Int { min(maximum / 3, Int((2 * sigma).rounded(.up))) }
+
+  /// How far the operations of a list read in each direction, one after the other.
+  static func reach(of operations: [AdjustmentOperation], _ sigma: Double) -> Int {
+    guard sigma >= minimumSigma else { return 0 }
+    var sum = 0
+    for case .tone(let tone, let value) in operations where value != 0 {
+      if tone == .sharpness { sum += sharpening(sigma) }
+      if tone == .noiseReduction { sum += noise(sigma) }
+    }
+    return sum
+  }
 
   /// A Gaussian of 2 radius + 1 taps, with the middle 1.
   static func weights(_ sigma: Double, _ radius: Int) -> [Float] {

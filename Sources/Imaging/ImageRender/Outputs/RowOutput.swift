@@ -22,22 +22,23 @@ final class RowOutput: RenderOutput, RowConsumer {
     _ plan: RenderPlan, layout: RowLayout, color: OutputColor, encoder: (any RowEncoder)? = nil,
     workers: (any CodedPictureDecoder)? = nil, stages: StageStarter? = nil, stop: StopFlag
   ) throws(CodecError) {
-    let (size, channels) = (plan.outputSize, plan.rowChannels)
+    let channels = plan.rowChannels
     func staged(_ encoder: any RowEncoder, rowBytes: Int) -> any RowEncoder {
       stages.map { StagedEncoder(encoder, rowBytes: rowBytes, start: $0) } ?? encoder
     }
     var encoder: any RowEncoder =
       if let encoder { encoder } else { try Self.encoder(plan, color, workers, stop) }
-    encoder = staged(encoder, rowBytes: size.width * plan.outputPixelBytes)
+    encoder = staged(encoder, rowBytes: plan.outputSize.width * plan.outputPixelBytes)
     if let edit = plan.edit {
+      let toned = plan.tonedSize
       if !edit.tones.isEmpty {
         encoder = AdjustingEncoder(
-          edit, size: size, channels: channels, outputChannels: plan.outputChannels, to: encoder)
-        encoder = staged(encoder, rowBytes: size.width * plan.rowPixelBytes)
+          edit, size: toned, channels: channels, outputChannels: plan.outputChannels, to: encoder)
+        encoder = staged(encoder, rowBytes: toned.width * plan.rowPixelBytes)
       }
       if let warp = edit.warp {
         let upright = plan.uprightSize
-        encoder = WarpEncoder(warp.map, from: upright, to: size, channels: channels, encoder: encoder)
+        encoder = WarpEncoder(warp.map, from: upright, to: toned, channels: channels, encoder: encoder)
         encoder = staged(encoder, rowBytes: upright.width * plan.rowPixelBytes)
       }
     }

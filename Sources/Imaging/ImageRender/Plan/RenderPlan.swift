@@ -4,9 +4,10 @@ import PhotoModel
 /// How to make an output from an original. Decided from the header only, before a pixel is decoded.
 package struct RenderPlan: Sendable, Hashable {
   package let header: ImageHeader
-  /// The region that is shown, in pixels of the stored picture at full size; fractional for a stand-in thumbnail.
+  /// The region that is shown, with the margin that adjustments need, in pixels of the stored picture at full size;
+  /// fractional for a stand-in thumbnail.
   package let region: PixelRegion
-  /// The size of the output before it is turned upright.
+  /// The size of the output before it is turned upright, with that margin.
   package let storedOutput: PixelSize
   package let orientation: Orientation
   /// The scale of the decode in eighths; 8 if the decoder can't scale.
@@ -43,6 +44,9 @@ package struct RenderPlan: Sendable, Hashable {
   /// The size of the finished, upright picture.
   package var outputSize: PixelSize { edit?.outputSize(uprightSize) ?? uprightSize }
 
+  /// The size of the picture whose tones are adjusted, with a margin around a part of it.
+  var tonedSize: PixelSize { edit?.tonedSize(uprightSize) ?? uprightSize }
+
   /// The size of the upright picture before adjustments.
   var uprightSize: PixelSize { orientation.apply(to: storedOutput) }
 
@@ -62,7 +66,7 @@ package struct RenderPlan: Sendable, Hashable {
 
   /// Peak memory if the warp, tones and the encoder have threads of their own (``StageStarter``); an upper estimate.
   package var stagedPeakBytes: Int {
-    let widths = [uprightSize.width, outputSize.width, outputSize.width]
+    let widths = [uprightSize.width, tonedSize.width, outputSize.width]
     return widths.reduce(peakBytes) { $0 + StagedEncoder.byteCount(rowBytes: $1 * rowPixelBytes) }
   }
 

@@ -51,11 +51,11 @@ struct RenderPrice: Sendable, Hashable {
 
   private static func editBytes(_ geometry: RenderGeometry, channels: Int) -> Int {
     guard let edit = geometry.edit else { return 0 }
-    let size = geometry.finishedSize
+    let upright = geometry.orientation.apply(to: geometry.output)
+    let size = edit.tonedSize(upright)
     var bytes = 0
     if !edit.tones.isEmpty { bytes += AdjustingEncoder.byteCount(edit, size: size, channels: channels) }
     if let warp = edit.warp {
-      let upright = geometry.orientation.apply(to: geometry.output)
       bytes += WarpEncoder.byteCount(warp.map, from: upright, to: size, channels: channels)
     }
     return bytes

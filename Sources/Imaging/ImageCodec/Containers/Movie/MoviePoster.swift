@@ -4,7 +4,8 @@
 //   moov -> track -> sample entry: codec, size, colours -> key frames -> ImageHeader
 //
 // A first frame is often black. Only its decoder can find this out, so the header names some more key frames as
-// alternatives, and the decoder takes the first that is not nearly black.
+// alternatives, and the decoder takes the first that is not nearly black. Of Motion JPEG, a frame is chosen here, by the
+// lengths of the frames: a black one is much shorter than others.
 
 import MediaMetadata
 import PhotoModel
@@ -62,13 +63,16 @@ enum MoviePoster {
       throw .malformed("a track that does not describe its samples", offset: box.content.lowerBound)
     }
     let entry = try MovieSampleEntry(&boxes, description, limits: limits)
-    let frames = try movie.keyFrames(&boxes, at: second)
+    var count = ContainerLimits.posterFrames
+    if case .jpeg = entry.coding { count = ContainerLimits.posterJPEGs }
+    let frames = try movie.keyFrames(&boxes, at: second, atMost: count)
     guard let first = frames.first else { throw .unsupported("\(media.format.noun) without a key frame") }
     switch entry.coding {
     case .jpeg:
-      let header = try ImageHeader.read(from: ByteSourceSlice(source, first.data), limits: limits)
+      let data = longFrame(frames) ?? first.data
+      let header = try ImageHeader.read(from: ByteSourceSlice(source, data), limits: limits)
       return ImageHeader(
-        RAWPreview(range: first.data, header: header), of: media, developedSize: media.storedSize, isAdobeRGB: false)
+        RAWPreview(range: data, header: header), of: media, developedSize: media.storedSize, isAdobeRGB: false)
     case .tiles(let configuration):
       var color = CodedTiles(
         configuration: configuration, tileSize: entry.size, size: entry.size, tiles: [[first.data]])
@@ -80,6 +84,13 @@ enum MoviePoster {
       if entry.crop.size != media.storedSize { header.displaySize = media.storedSize }
       return header
     }
+  }
+
+  /// The first of some JPEGs of one video that is not much shorter than the longest. A guess that needs no decode: a
+  /// frame of one colour has hardly any coefficients.
+  private static func longFrame(_ frames: [MovieKeyFrame]) -> ByteRange? {
+    let longest = frames.map(\.data.length).max() ?? 0
+    return frames.first { $0.data.length * 3 >= longest }?.data
   }
 }
 
@@ -120,13 +131,15 @@ private struct Movie {
   }
 
   /// The key frame at a second, or those from which the poster is chosen.
-  func keyFrames(_ boxes: inout BoxReader, at second: Double?) throws(CodecError) -> [MovieKeyFrame] {
+  func keyFrames(
+    _ boxes: inout BoxReader, at second: Double?, atMost count: Int
+  ) throws(CodecError) -> [MovieKeyFrame] {
     let end = edits.tick(atSecond: ContainerLimits.posterSeconds, timescale: track.timescale)
     let wanted = second.map { edits.tick(atSecond: $0, timescale: track.timescale) }
     guard let table = track.sampleTable else { return [] }
     if var samples = try MovieSamples(&boxes, table) {
       if let wanted { return [try samples.frame(atOrBefore: wanted)] }
-      return try samples.first(ContainerLimits.posterFrames, from: edits.start, until: end)
+      return try samples.first(count, from: edits.start, until: end)
     }
     guard var fragments else { return [] }
     var frames: [MovieKeyFrame] = []
@@ -136,7 +149,7 @@ private struct Movie {
         return frame.tick < wanted
       }
       if frames.isEmpty || frame.tick <= end { frames.append(frame) }
-      return frames.count < ContainerLimits.posterFrames && frame.tick < end
+      return frames.count < count && frame.tick < end
     }
     return frames
   }

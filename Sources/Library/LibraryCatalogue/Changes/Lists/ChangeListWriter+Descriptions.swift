@@ -49,7 +49,7 @@ extension ChangeListWriter {
     if let operations: String = row[2], let width: Int = row[3], let height: Int = row[4] {
       let geometry = AdjustedGeometry(
         try StoredAdjustments.operations(operations), of: PixelSize(width: width, height: height))
-      regions = geometry.unadjusted(regions)
+      regions = geometry.unadjusted(regions, replacing: RegionList.regions(former))
     }
     let json = RegionList.json(regions)
     let field = UserFields.regions.rawValue
