@@ -83,11 +83,13 @@ struct CommandLineTests {
     #expect(!names.contains { $0.hasSuffix(".part") })
   }
 
-  /// Files that a command must not write, with what it says of them. `LIBRARY` and `DATA` are the folders.
-  private static let forbiddenOutputs = [
-    ("LIBRARY/a/plain.jpg", "is a file in the library"), ("LIBRARY/../link/a/plain.jpg", "is a file in the library"),
-    ("DATA/catalogue.sqlite", "photod itself uses"), ("DATA/access.sqlite", "photod itself uses"),
-    ("DATA/cache/file", "photod itself uses"),
+  /// Files that a command must not write, with what `get` and `backup` say of them. `LIBRARY` and `DATA` are the folders.
+  private static let forbiddenOutputs: [(path: String, get: String, backup: String)] = [
+    ("LIBRARY/a/plain.jpg", "is a file in the library", "is not a catalogue"),
+    ("LIBRARY/../link/a/plain.jpg", "is a file in the library", "is not a catalogue"),
+    ("DATA/catalogue.sqlite", "photod itself uses", "photod itself uses"),
+    ("DATA/access.sqlite", "photod itself uses", "photod itself uses"),
+    ("DATA/cache/file", "photod itself uses", "photod itself uses"),
   ]
 
   @Test("no command writes over an original or a file that photod uses, also with --replace")
@@ -96,12 +98,12 @@ struct CommandLineTests {
     let identifier = try daemon.identifier("located.jpg")
     #expect(symlink(daemon.library, daemon.library + "/../link") == 0)
     let catalogue = try Self.content(daemon.data + "/catalogue.sqlite").prefix(16)
-    for (pattern, reason) in Self.forbiddenOutputs {
+    for (pattern, onGet, onBackup) in Self.forbiddenOutputs {
       let path = pattern.replacing("LIBRARY", with: daemon.library).replacing("DATA", with: daemon.data)
-      for command in [["get", identifier, "--replace", "-o"], ["backup", "--replace"]] {
-        let run = try TestDaemon.run(command + [path, "--library", daemon.library, "--data", daemon.data])
-        #expect(run.status == 1 && run.error.contains(reason), "\(command[0]) \(pattern): \(run.error)")
-      }
+      let get = try Self.run(daemon, "get", identifier, "--replace", "-o", path)
+      #expect(get.status == 1 && get.error.contains(onGet), "get \(pattern): \(get.error)")
+      let backup = try Self.run(daemon, "backup", "--replace", path)
+      #expect(backup.status == 1 && backup.error.contains(onBackup), "backup \(pattern): \(backup.error)")
     }
     let input = daemon.library + "/a/plain.jpg"
     let onInput = try TestDaemon.run(["render", input, "--replace", "-o", daemon.library + "/../link/a/plain.jpg"])
@@ -134,6 +136,36 @@ struct CommandLineTests {
     let copy = daemon.library + "/copy.sqlite"
     // A former backup is no original.
     for _ in 0..<2 { #expect(try Self.run(daemon, "backup", copy, "--replace").status == 0) }
+  }
+
+  @Test("backup replaces only a former catalogue and a former copy of tokens, also if it does not know the library")
+  func backupOnAnotherFile() throws {
+    let daemon = try Self.daemon()
+    _ = try daemon.token(["create"])
+    let copy = daemon.library + "/../copy.sqlite"
+    let foreign = daemon.library + "/foreign.sqlite"
+    func backup(_ path: String) throws -> (status: Int32, output: String, error: String) {
+      try TestDaemon.run(["backup", path, "--replace", "--include-tokens", "--data", daemon.data])
+    }
+    // The second one replaces the first one.
+    for _ in 0..<2 { #expect(try backup(copy).status == 0) }
+    let tokens = try Self.content(copy + ".access")
+    let catalogue = try Self.content(copy)
+    // An SQLite database of another program.
+    try Data(tokens).write(to: URL(filePath: foreign))
+    for path in [foreign, daemon.library + "/a/plain.jpg", copy + ".access"] {
+      let before = try Self.content(path)
+      let run = try backup(path)
+      #expect(run.status == 1 && run.error.contains("\(path) is not a catalogue"), "\(run.error)")
+      #expect(try Self.content(path) == before, "\(path)")
+    }
+    for wrong in [Self.plain, catalogue] {
+      try Data(wrong).write(to: URL(filePath: copy + ".access"))
+      let run = try backup(copy)
+      #expect(run.status == 1 && run.error.contains("\(copy).access is not a copy of tokens"), "\(run.error)")
+      #expect(try Self.content(copy + ".access") == wrong)
+      #expect(try Self.content(copy) == catalogue)
+    }
   }
 
   /// What a path itself is, such as `S_IFIFO`; 0: there is nothing.
