@@ -255,6 +255,22 @@ struct CommandLineTests {
     #expect(!FileManager.default.fileExists(atPath: folders.data + "/catalogue.sqlite"))
   }
 
+  @Test("a command whose output does not fit on the disk fails, with a status that means nothing else")
+  func lostOutput() throws {
+    let daemon = try Self.daemon()
+    let common = ["--library", daemon.library, "--data", daemon.data]
+    let commands: [(arguments: [String], status: Int32)] = [
+      (["ls"], 1), (["ls", "--json"], 1), (["check"], 2), (["settings"], 1), (["serve", "--print-config"], 1),
+      (["token", "list"], 1), (["backup", daemon.library + "/../copy.sqlite"], 1), (["--help"], 1),
+    ]
+    for (arguments, status) in commands {
+      let options = arguments == ["--help"] ? [] : common
+      let run = try TestDaemon.run(arguments + options, inShell: "exec \"$@\" >/dev/full")
+      #expect(run.status == status, "\(arguments)")
+      #expect(run.error.hasSuffix("Error: standard output: No space left on device\n"), "\(arguments): \(run.error)")
+    }
+  }
+
   @Test("export-metadata names the folder that it can't make")
   func exportFolder() throws {
     let daemon = try Self.daemon()

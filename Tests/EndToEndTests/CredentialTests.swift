@@ -91,6 +91,18 @@ struct CredentialTests {
     #expect(!run.error.contains(run.output.trimmingCharacters(in: .newlines)))
   }
 
+  @Test("a token whose secret can't be written is not created")
+  func lostSecret() throws {
+    let (daemon, _, _) = try Self.daemon()
+    let create = ["token", "create", "--library", daemon.library, "--data", daemon.data]
+    let run = try TestDaemon.run(create, inShell: "exec \"$@\" >/dev/full")
+    let complaint = "Error: standard output: No space left on device; no token was created\n"
+    #expect(run.status == 1 && run.error.hasSuffix(complaint), "\(run.error)")
+    let list = try daemon.token(["list", "--json"])
+    let tokens = try JSONSerialization.jsonObject(with: Data(list.utf8)) as? [Any]
+    #expect(tokens?.isEmpty == true, "\(list)")
+  }
+
   private static func smartAlbum(_ daemon: TestDaemon) throws -> String {
     let albums = try daemon.get("/v1/collections?type=smartAlbum").json["collections"] as? [[String: Any]]
     return try #require(albums?.first?["localIdentifier"] as? String)

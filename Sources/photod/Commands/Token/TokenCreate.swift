@@ -4,6 +4,10 @@ import Foundation
 import LibraryCatalogue
 import PhotoModel
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 struct TokenCreate: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "create", abstract: "Create a token. Standard output gets only the token, printed once.")
@@ -53,7 +57,12 @@ struct TokenCreate: AsyncParsableCommand {
     if isFirst { lines.append("From now on every request needs a token, also from this machine.") }
     lines.append("The token is shown only once:")
     FileHandle.standardError.write(Data((lines.joined(separator: "\n") + "\n").utf8))
-    print(secret.text)
+    do {
+      try OutputFile.write(Array("\(secret.text)\n".utf8), to: STDOUT_FILENO, "standard output")
+    } catch {
+      try TokenCommand.reportingErrors { () throws(AccessError) in try database.discardToken(token.identifier) }
+      throw CommandFailure(description: "\(error); no token was created")
+    }
   }
 
   private static func scope(_ text: Substring) throws -> Scope {
