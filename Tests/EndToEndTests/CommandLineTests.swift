@@ -271,6 +271,32 @@ struct CommandLineTests {
     }
   }
 
+  @Test("an argument, a variable or a library path that is not UTF-8 is refused, and no other file is written")
+  func malformedText() throws {
+    let daemon = try Self.daemon()
+    let base = daemon.library + "/.."
+    let identifier = try daemon.identifier("located.jpg")
+    let malformed = "\"$(printf '\(base)/x\\377.jpg')\""
+    func names() throws -> Set<String> { Set(try FileManager.default.contentsOfDirectory(atPath: base)) }
+    let before = try names()
+    let options = ["--library", daemon.library, "--data", daemon.data]
+    let commands = [
+      ["backup"] + options, ["export-metadata"] + options, ["get", identifier] + options + ["-o"],
+      ["render", daemon.library + "/located.jpg", "-o"],
+    ]
+    for arguments in commands {
+      let run = try TestDaemon.run(arguments, inShell: "exec \"$@\" \(malformed)")
+      let message = "Error: argument \(arguments.count + 1) is not UTF-8\n"
+      #expect(run.status == 64 && run.error == message, "\(arguments): \(run.error)")
+    }
+    let variable = try TestDaemon.run(["settings"], inShell: "export PHOTOD_LIBRARY=\(malformed); exec \"$@\"")
+    #expect(variable.status == 1 && variable.error.contains("PHOTOD_LIBRARY is not UTF-8"), "\(variable.error)")
+    #expect(try names() == before)
+    let make = "mkdir \(malformed) && ln -s \(malformed) '\(base)/link' && exec \"$@\""
+    let scan = try TestDaemon.run(["scan", "--library", base + "/link", "--data", base + "/new"], inShell: make)
+    #expect(scan.status == 1 && scan.error.contains("is not UTF-8"), "\(scan.error)")
+  }
+
   @Test("export-metadata names the folder that it can't make")
   func exportFolder() throws {
     let daemon = try Self.daemon()

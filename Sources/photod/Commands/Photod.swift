@@ -12,7 +12,21 @@ enum Program {
   @MainActor static func main() async {
     openStandardStreams()
     photod_configure_malloc()
+    if let number = firstMalformedArgument {
+      CommandFailure(description: "argument \(number) is not UTF-8").report()
+      Photod.exit(withError: ExitCode.validationFailure)
+    }
     await Photod.runAndExit()
+  }
+
+  /// The number of the first argument that is not UTF-8. Swift would take it for another text, which may be the path of
+  /// another file.
+  private static var firstMalformedArgument: Int? {
+    for number in 0..<Int(CommandLine.argc) {
+      guard let argument = CommandLine.unsafeArgv[number] else { continue }
+      if String(validatingCString: argument) == nil { return number }
+    }
+    return nil
   }
 
   /// Opens /dev/null for each standard stream that is closed. Otherwise the events of a loop, a socket or the catalogue
