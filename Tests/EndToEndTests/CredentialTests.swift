@@ -77,6 +77,7 @@ struct CredentialTests {
     for (arguments, complaint) in [
       (["create", "--scope", "root"], "root"), (["create", "--limit-to", "Nowhere"], "Nowhere"),
       (["create", "--expires", "soon"], "soon"), (["create", "--expires", "2001-01-01T00:00:00Z"], "future"),
+      (["create", "--expires", "1000000y"], "before the year 10000"),
       (["revoke", "nobody"], "nobody"), (["sign", "/v1/assets"], "image"),
       (["sign", "/v1/assets/none/image"], "asset"),
       (["sign", "/v1/assets/\(inside)/image?targetsize=1"], "no parameter"),
