@@ -55,6 +55,8 @@ struct CommandLineTests {
     #expect(object["relativePath"] as? String == "located.jpg" && object["fileSize"] as? Int == Self.located.count)
     let bad = try Self.run(daemon, "ls", "pixelWidth ==")
     #expect(bad.status != 0 && bad.output.isEmpty && !bad.error.isEmpty)
+    let none = try Self.run(daemon, "ls", "--limit", "0")
+    #expect(none.status == 64 && none.error.contains("Usage: photod ls"), "\(none.error)")
     let wordless = try Self.run(daemon, "ls", "--search", "\"\"")
     #expect(wordless.status != 0 && wordless.error.contains("Error: --search must contain a word"), "\(wordless.error)")
   }
@@ -280,7 +282,7 @@ struct CommandLineTests {
     func names() throws -> Set<String> { Set(try FileManager.default.contentsOfDirectory(atPath: base)) }
     let before = try names()
     let options = ["--library", daemon.library, "--data", daemon.data]
-    let commands = [
+    let commands: [[String]] = [
       ["backup"] + options, ["export-metadata"] + options, ["get", identifier] + options + ["-o"],
       ["render", daemon.library + "/located.jpg", "-o"],
     ]
@@ -297,8 +299,42 @@ struct CommandLineTests {
     #expect(scan.status == 1 && scan.error.contains("is not UTF-8"), "\(scan.error)")
   }
 
-  @Test("export-metadata names the folder that it can't make")
+  @Test("get says in words why it can't open an original")
+  func missingOriginal() throws {
+    let folders = try TestDaemon.Folders()
+    let common = ["--library", folders.library, "--data", folders.data]
+    try TestDaemon.Files(root: folders.library).put(Self.plain, "a.jpg")
+    try TestDaemon.succeed(["scan"] + common)
+    let listed = try TestDaemon.run(["ls"] + common).output
+    let identifier = try #require(listed.split(separator: "\t").first.map(String.init))
+    unlink(folders.library + "/a.jpg")
+    let run = try TestDaemon.run(["get", identifier, "-o", folders.base + "/out.jpg"] + common)
+    let message = "Error: a.jpg: the file is missing, or its path leads out of the library\n"
+    #expect(run.status == 1 && run.error == message, "\(run.error)")
+  }
+
+  @Test("render names what is no regular file; a wrong option brings the usage of the command")
+  func unusableInput() throws {
+    let folders = try TestDaemon.Folders()
+    let output = folders.base + "/out.jpg"
+    let folder = try TestDaemon.run(["render", folders.library, "-o", output])
+    #expect(folder.status == 1 && folder.error.contains("library is not a regular file"), "\(folder.error)")
+    for arguments in [
+      ["render", folders.library, "-o", output, "--quality", "0"], ["ls", "--set", "timeZone"],
+      ["token", "create", "--expires", "2020-01-01T00:00:00Z"],
+    ] {
+      let run = try TestDaemon.run(arguments)
+      let usage = "Usage: photod \(arguments[0])"
+      #expect(run.status == 64 && run.error.contains(usage), "\(arguments): \(run.error)")
+    }
+  }
+
+  @Test("export-metadata names the folder that it can't make, and makes none without a catalogue")
   func exportFolder() throws {
+    let folders = try TestDaemon.Folders()
+    let target = folders.base + "/sidecars"
+    let none = try TestDaemon.run(["export-metadata", target, "--library", folders.library, "--data", folders.data])
+    #expect(none.status == 1 && !FileManager.default.fileExists(atPath: target), "\(none.error)")
     let daemon = try Self.daemon()
     let folder = daemon.library + "/a/plain.jpg/sidecars"
     let run = try Self.run(daemon, "export-metadata", folder)
