@@ -56,9 +56,10 @@ struct Daemon: Sendable {
     }
     for address in bound {
       logger.info("listening", metadata: ["url": "\(address.url)", "library": "\(library)"])
-      print("photod serves \(library) at \(address.url)")
+      // Not with print, which would report a full disk at the end. The log has the address too.
+      var line = "photod serves \(library) at \(address.url)\n"
+      line.withUTF8 { _ = write(STDOUT_FILENO, $0.baseAddress, $0.count) }
     }
-    fflush(nil)
     Systemd.notify("READY=1\nSTATUS=\(heartbeat.status())")
     heartbeat.start()
     maintenance.start()

@@ -55,6 +55,8 @@ struct CommandLineTests {
     #expect(object["relativePath"] as? String == "located.jpg" && object["fileSize"] as? Int == Self.located.count)
     let bad = try Self.run(daemon, "ls", "pixelWidth ==")
     #expect(bad.status != 0 && bad.output.isEmpty && !bad.error.isEmpty)
+    let none = try Self.run(daemon, "ls", "--limit", "0")
+    #expect(none.status == 64 && none.error.contains("Usage: photod ls"), "\(none.error)")
     let wordless = try Self.run(daemon, "ls", "--search", "\"\"")
     #expect(wordless.status != 0 && wordless.error.contains("Error: --search must contain a word"), "\(wordless.error)")
   }
@@ -83,11 +85,13 @@ struct CommandLineTests {
     #expect(!names.contains { $0.hasSuffix(".part") })
   }
 
-  /// Files that a command must not write, with what it says of them. `LIBRARY` and `DATA` are the folders.
-  private static let forbiddenOutputs = [
-    ("LIBRARY/a/plain.jpg", "is a file in the library"), ("LIBRARY/../link/a/plain.jpg", "is a file in the library"),
-    ("DATA/catalogue.sqlite", "photod itself uses"), ("DATA/access.sqlite", "photod itself uses"),
-    ("DATA/cache/file", "photod itself uses"),
+  /// Files that a command must not write, with what `get` and `backup` say of them. `LIBRARY` and `DATA` are the folders.
+  private static let forbiddenOutputs: [(path: String, get: String, backup: String)] = [
+    ("LIBRARY/a/plain.jpg", "is a file in the library", "is not a catalogue"),
+    ("LIBRARY/../link/a/plain.jpg", "is a file in the library", "is not a catalogue"),
+    ("DATA/catalogue.sqlite", "photod itself uses", "photod itself uses"),
+    ("DATA/access.sqlite", "photod itself uses", "photod itself uses"),
+    ("DATA/cache/file", "photod itself uses", "photod itself uses"),
   ]
 
   @Test("no command writes over an original or a file that photod uses, also with --replace")
@@ -96,12 +100,12 @@ struct CommandLineTests {
     let identifier = try daemon.identifier("located.jpg")
     #expect(symlink(daemon.library, daemon.library + "/../link") == 0)
     let catalogue = try Self.content(daemon.data + "/catalogue.sqlite").prefix(16)
-    for (pattern, reason) in Self.forbiddenOutputs {
+    for (pattern, onGet, onBackup) in Self.forbiddenOutputs {
       let path = pattern.replacing("LIBRARY", with: daemon.library).replacing("DATA", with: daemon.data)
-      for command in [["get", identifier, "--replace", "-o"], ["backup", "--replace"]] {
-        let run = try TestDaemon.run(command + [path, "--library", daemon.library, "--data", daemon.data])
-        #expect(run.status == 1 && run.error.contains(reason), "\(command[0]) \(pattern): \(run.error)")
-      }
+      let get = try Self.run(daemon, "get", identifier, "--replace", "-o", path)
+      #expect(get.status == 1 && get.error.contains(onGet), "get \(pattern): \(get.error)")
+      let backup = try Self.run(daemon, "backup", "--replace", path)
+      #expect(backup.status == 1 && backup.error.contains(onBackup), "backup \(pattern): \(backup.error)")
     }
     let input = daemon.library + "/a/plain.jpg"
     let onInput = try TestDaemon.run(["render", input, "--replace", "-o", daemon.library + "/../link/a/plain.jpg"])
@@ -134,6 +138,36 @@ struct CommandLineTests {
     let copy = daemon.library + "/copy.sqlite"
     // A former backup is no original.
     for _ in 0..<2 { #expect(try Self.run(daemon, "backup", copy, "--replace").status == 0) }
+  }
+
+  @Test("backup replaces only a former catalogue and a former copy of tokens, also if it does not know the library")
+  func backupOnAnotherFile() throws {
+    let daemon = try Self.daemon()
+    _ = try daemon.token(["create"])
+    let copy = daemon.library + "/../copy.sqlite"
+    let foreign = daemon.library + "/foreign.sqlite"
+    func backup(_ path: String) throws -> (status: Int32, output: String, error: String) {
+      try TestDaemon.run(["backup", path, "--replace", "--include-tokens", "--data", daemon.data])
+    }
+    // The second one replaces the first one.
+    for _ in 0..<2 { #expect(try backup(copy).status == 0) }
+    let tokens = try Self.content(copy + ".access")
+    let catalogue = try Self.content(copy)
+    // An SQLite database of another program.
+    try Data(tokens).write(to: URL(filePath: foreign))
+    for path in [foreign, daemon.library + "/a/plain.jpg", copy + ".access"] {
+      let before = try Self.content(path)
+      let run = try backup(path)
+      #expect(run.status == 1 && run.error.contains("\(path) is not a catalogue"), "\(run.error)")
+      #expect(try Self.content(path) == before, "\(path)")
+    }
+    for wrong in [Self.plain, catalogue] {
+      try Data(wrong).write(to: URL(filePath: copy + ".access"))
+      let run = try backup(copy)
+      #expect(run.status == 1 && run.error.contains("\(copy).access is not a copy of tokens"), "\(run.error)")
+      #expect(try Self.content(copy + ".access") == wrong)
+      #expect(try Self.content(copy) == catalogue)
+    }
   }
 
   /// What a path itself is, such as `S_IFIFO`; 0: there is nothing.
@@ -223,8 +257,84 @@ struct CommandLineTests {
     #expect(!FileManager.default.fileExists(atPath: folders.data + "/catalogue.sqlite"))
   }
 
-  @Test("export-metadata names the folder that it can't make")
+  @Test("a command whose output does not fit on the disk fails, with a status that means nothing else")
+  func lostOutput() throws {
+    let daemon = try Self.daemon()
+    let common = ["--library", daemon.library, "--data", daemon.data]
+    let commands: [(arguments: [String], status: Int32)] = [
+      (["ls"], 1), (["ls", "--json"], 1), (["check"], 2), (["settings"], 1), (["serve", "--print-config"], 1),
+      (["token", "list"], 1), (["backup", daemon.library + "/../copy.sqlite"], 1), (["--help"], 1),
+    ]
+    for (arguments, status) in commands {
+      let options = arguments == ["--help"] ? [] : common
+      let run = try TestDaemon.run(arguments + options, inShell: "exec \"$@\" >/dev/full")
+      #expect(run.status == status, "\(arguments)")
+      #expect(run.error.hasSuffix("Error: standard output: No space left on device\n"), "\(arguments): \(run.error)")
+    }
+  }
+
+  @Test("an argument, a variable or a library path that is not UTF-8 is refused, and no other file is written")
+  func malformedText() throws {
+    let daemon = try Self.daemon()
+    let base = daemon.library + "/.."
+    let identifier = try daemon.identifier("located.jpg")
+    let malformed = "\"$(printf '\(base)/x\\377.jpg')\""
+    func names() throws -> Set<String> { Set(try FileManager.default.contentsOfDirectory(atPath: base)) }
+    let before = try names()
+    let options = ["--library", daemon.library, "--data", daemon.data]
+    let commands: [[String]] = [
+      ["backup"] + options, ["export-metadata"] + options, ["get", identifier] + options + ["-o"],
+      ["render", daemon.library + "/located.jpg", "-o"],
+    ]
+    for arguments in commands {
+      let run = try TestDaemon.run(arguments, inShell: "exec \"$@\" \(malformed)")
+      let message = "Error: argument \(arguments.count + 1) is not UTF-8\n"
+      #expect(run.status == 64 && run.error == message, "\(arguments): \(run.error)")
+    }
+    let variable = try TestDaemon.run(["settings"], inShell: "export PHOTOD_LIBRARY=\(malformed); exec \"$@\"")
+    #expect(variable.status == 1 && variable.error.contains("PHOTOD_LIBRARY is not UTF-8"), "\(variable.error)")
+    #expect(try names() == before)
+    let make = "mkdir \(malformed) && ln -s \(malformed) '\(base)/link' && exec \"$@\""
+    let scan = try TestDaemon.run(["scan", "--library", base + "/link", "--data", base + "/new"], inShell: make)
+    #expect(scan.status == 1 && scan.error.contains("is not UTF-8"), "\(scan.error)")
+  }
+
+  @Test("get says in words why it can't open an original")
+  func missingOriginal() throws {
+    let folders = try TestDaemon.Folders()
+    let common = ["--library", folders.library, "--data", folders.data]
+    try TestDaemon.Files(root: folders.library).put(Self.plain, "a.jpg")
+    try TestDaemon.succeed(["scan"] + common)
+    let listed = try TestDaemon.run(["ls"] + common).output
+    let identifier = try #require(listed.split(separator: "\t").first.map(String.init))
+    unlink(folders.library + "/a.jpg")
+    let run = try TestDaemon.run(["get", identifier, "-o", folders.base + "/out.jpg"] + common)
+    let message = "Error: a.jpg: the file is missing, or its path leads out of the library\n"
+    #expect(run.status == 1 && run.error == message, "\(run.error)")
+  }
+
+  @Test("render names what is no regular file; a wrong option brings the usage of the command")
+  func unusableInput() throws {
+    let folders = try TestDaemon.Folders()
+    let output = folders.base + "/out.jpg"
+    let folder = try TestDaemon.run(["render", folders.library, "-o", output])
+    #expect(folder.status == 1 && folder.error.contains("library is not a regular file"), "\(folder.error)")
+    for arguments in [
+      ["render", folders.library, "-o", output, "--quality", "0"], ["ls", "--set", "timeZone"],
+      ["token", "create", "--expires", "2020-01-01T00:00:00Z"],
+    ] {
+      let run = try TestDaemon.run(arguments)
+      let usage = "Usage: photod \(arguments[0])"
+      #expect(run.status == 64 && run.error.contains(usage), "\(arguments): \(run.error)")
+    }
+  }
+
+  @Test("export-metadata names the folder that it can't make, and makes none without a catalogue")
   func exportFolder() throws {
+    let folders = try TestDaemon.Folders()
+    let target = folders.base + "/sidecars"
+    let none = try TestDaemon.run(["export-metadata", target, "--library", folders.library, "--data", folders.data])
+    #expect(none.status == 1 && !FileManager.default.fileExists(atPath: target), "\(none.error)")
     let daemon = try Self.daemon()
     let folder = daemon.library + "/a/plain.jpg/sidecars"
     let run = try Self.run(daemon, "export-metadata", folder)

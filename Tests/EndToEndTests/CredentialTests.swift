@@ -77,6 +77,7 @@ struct CredentialTests {
     for (arguments, complaint) in [
       (["create", "--scope", "root"], "root"), (["create", "--limit-to", "Nowhere"], "Nowhere"),
       (["create", "--expires", "soon"], "soon"), (["create", "--expires", "2001-01-01T00:00:00Z"], "future"),
+      (["create", "--expires", "1000000y"], "before the year 10000"),
       (["revoke", "nobody"], "nobody"), (["sign", "/v1/assets"], "image"),
       (["sign", "/v1/assets/none/image"], "asset"),
       (["sign", "/v1/assets/\(inside)/image?targetsize=1"], "no parameter"),
@@ -89,6 +90,18 @@ struct CredentialTests {
     let run = try TestDaemon.run(["token", "create"] + common + ["--limit-to", "album", "--limit-to", "Holiday"])
     #expect(run.output.hasPrefix("photod_") && run.output.utf8.count == 51 && run.error.contains("Holiday"))
     #expect(!run.error.contains(run.output.trimmingCharacters(in: .newlines)))
+  }
+
+  @Test("a token whose secret can't be written is not created")
+  func lostSecret() throws {
+    let (daemon, _, _) = try Self.daemon()
+    let create = ["token", "create", "--library", daemon.library, "--data", daemon.data]
+    let run = try TestDaemon.run(create, inShell: "exec \"$@\" >/dev/full")
+    let complaint = "Error: standard output: No space left on device; no token was created\n"
+    #expect(run.status == 1 && run.error.hasSuffix(complaint), "\(run.error)")
+    let list = try daemon.token(["list", "--json"])
+    let tokens = try JSONSerialization.jsonObject(with: Data(list.utf8)) as? [Any]
+    #expect(tokens?.isEmpty == true, "\(list)")
   }
 
   private static func smartAlbum(_ daemon: TestDaemon) throws -> String {

@@ -2,6 +2,10 @@ import Foundation
 import PhotoFixtures
 import Testing
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// SIGHUP, which reads the settings again, and log lines that depend on settings.
 @Suite("Settings of a running daemon", .blocking)
 struct ReloadTests {
@@ -88,6 +92,33 @@ struct ReloadTests {
     #expect(lines.contains { $0.contains("level=error") && $0.contains(key) })
     #expect(try running.daemon.ask("GET", "/healthz", ["Host: two.example"]).status == 421)
     #expect(try running.daemon.ask("GET", "/healthz", ["Host: one.example"]).status == 200)
+  }
+
+  @Test("SIGHUP does not end a daemon that is starting")
+  func whileStarting() throws {
+    let folders = try TestDaemon.Folders()
+    try FileManager.default.createDirectory(atPath: folders.data, withIntermediateDirectories: true)
+    // The start waits for this lock before it opens the catalogue.
+    let lock = open(folders.data + "/open.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    defer { close(lock) }
+    try #require(flock(lock, LOCK_EX) == 0)
+    let socket = folders.base + "/socket"
+    let daemon = try KilledProcess(
+      ["serve", "--library", folders.library, "--data", folders.data, "--listen", "unix:\(socket)"])
+    let identifier = daemon.process.processIdentifier
+    let descriptors = "/proc/\(identifier)/fd"
+    try TestDaemon.until("it waits for the lock") {
+      try FileManager.default.contentsOfDirectory(atPath: descriptors).contains { number in
+        // A descriptor may be closed meanwhile.
+        let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(descriptors)/\(number)")
+        return path?.hasSuffix("/open.lock") ?? false
+      }
+    }
+    kill(identifier, SIGHUP)
+    flock(lock, LOCK_UN)
+    try TestDaemon.until("it listens or has ended") { access(socket, F_OK) == 0 || !daemon.process.isRunning }
+    kill(identifier, SIGTERM)
+    #expect(daemon.end() == 0)
   }
 
   @Test("a host name that no browser sends replaces no host name that browsers send")

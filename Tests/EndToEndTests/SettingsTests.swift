@@ -267,6 +267,16 @@ struct SettingsTests {
     }
   }
 
+  @Test("serve --print-config prints valid JSON for any text")
+  func printedText() throws {
+    let library = "/tmp/\u{1}\t\n\u{1F} \"\\\u{7F}é\u{301}\u{1F4F7}"
+    let run = try TestDaemon.run(["serve", "--print-config"], environment: ["PHOTOD_LIBRARY": library], isBare: true)
+    try #require(run.status == 0, "\(run.error)")
+    let object = try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any]
+    let printed = try #require(object?["library"] as? String)
+    #expect(Array(printed.utf8) == Array(library.utf8))
+  }
+
   @Test("config/photod.json and Settings.md are what photod settings prints")
   func documents() throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

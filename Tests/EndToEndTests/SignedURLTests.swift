@@ -146,6 +146,9 @@ struct SignedURLTests {
     #expect(try daemon.get(first).status == 200)
     _ = try daemon.token(["rotate-key"])
     let second = try daemon.token(["sign", path])
+    // Below the default of a day.
+    let short = try daemon.token(["sign", path, "--set", "access.signedURLLifetimeSeconds=3600"])
+    #expect(short.hasPrefix("/v1/"))
     try daemon.until("the new key is known") { try daemon.get(second).status == 200 }
     #expect(try daemon.get(first).status == 200)
     _ = try daemon.token(["rotate-key"])

@@ -9,6 +9,9 @@ import PhotoModel
 
 /// Replaces the tokens and signing keys with a copy.
 package struct AccessRestore {
+  /// The tables that every copy has.
+  package static let tables: Set<String> = ["token", "signingKey"]
+
   private let dataFolder: String
 
   package init(dataFolder: String) { self.dataFolder = dataFolder }
@@ -60,7 +63,7 @@ package struct AccessRestore {
     do {
       let queue = try DatabaseQueue(path: path, configuration: configuration)
       try queue.read { db in
-        guard try db.tableExists("token"), try db.tableExists("signingKey") else {
+        guard try tables.allSatisfy({ try db.tableExists($0) }) else {
           throw AccessError.notACopy(path: path, reason: "it has no tokens of photod")
         }
         if try AccessSchema.migrator.hasBeenSuperseded(db) { throw AccessError.tooNew(path: path) }

@@ -198,6 +198,13 @@ size_t photod_allocated_bytes(void) {
   return info.uordblks + info.hblkhd;
 }
 
+int photod_flush_output(void) {
+  bool has_failed = ferror(stdout);
+  if (fflush(stdout) != 0) return -1;
+  if (has_failed) errno = EIO;
+  return has_failed ? -1 : 0;
+}
+
 int photod_random(void *bytes, size_t count) {
   while (count > 0) {
     ssize_t filled = getrandom(bytes, count, 0);

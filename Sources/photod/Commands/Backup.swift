@@ -2,6 +2,10 @@ import AccessControl
 import ArgumentParser
 import LibraryCatalogue
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 struct Backup: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Copy the catalogue into one file. Safe while a daemon or a scan runs.",
@@ -15,7 +19,7 @@ struct Backup: AsyncParsableCommand {
   @Argument(help: "The file to write.")
   var file: String
 
-  @Flag(help: "Replace an existing file, but never an original of the library.")
+  @Flag(help: "Replace a former backup. Other files are never replaced.")
   var replace = false
 
   @Flag(help: "Also copy the tokens and the keys of signed URLs, into FILE.access.")
@@ -29,14 +33,27 @@ struct Backup: AsyncParsableCommand {
     let dataFolder = try settings.dataFolder()
     let tokens = Self.tokens(of: file)
     // Before anything is written, so that no half of a backup is left.
-    for path in includeTokens ? [file, tokens] : [file] {
-      try settings.checkOutput(path)
-      _ = try OutputFile(path, replacing: replace)
+    try check(file, settings, "a catalogue", Catalogue.isCatalogue)
+    if includeTokens {
+      try check(tokens, settings, "a copy of tokens") { path in
+        DatabaseTables.names(at: path).isSuperset(of: AccessRestore.tables)
+      }
     }
     try Catalogue(reading: dataFolder).backUp(to: file, replacing: replace)
     print("copied the catalogue of \(dataFolder) to \(file)")
     guard includeTokens else { return }
     try AccessDatabase(dataFolder: dataFolder).backUp(to: tokens, replacing: replace)
     print("copied the tokens to \(tokens)")
+  }
+
+  /// Throws ``CommandFailure`` if a copy may not get this path. The library may be unknown here, so an existing file is
+  /// replaced only if its content shows that it is a former copy.
+  private func check(_ path: String, _ settings: Settings, _ kind: String, _ isCopy: (String) -> Bool) throws {
+    try settings.checkUnused(path)
+    _ = try OutputFile(path, replacing: replace)
+    var status = stat()
+    if lstat(path, &status) == 0 && !isCopy(path) {
+      throw CommandFailure(description: "\(path) is not \(kind), and nothing else is replaced; choose another file")
+    }
   }
 }

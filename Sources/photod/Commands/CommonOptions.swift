@@ -29,6 +29,8 @@ struct CommonOptions: ParsableArguments {
   @Option(name: .customLong("set"), help: "Set any setting, as KEY=VALUE. Repeatable.")
   var assignments: [String] = []
 
+  func validate() throws { _ = try flags([:]) }
+
   /// The settings, with these options and `more` overriding all other sources.
   func settings(_ more: [String: String?] = [:]) throws -> Settings {
     do {

@@ -11,8 +11,8 @@ struct ExpiryArgument: ExpressibleByArgument, Sendable {
 
   private let kind: Kind
 
-  /// One day from now.
-  static let oneDay = ExpiryArgument(kind: .after(86_400))
+  /// One day from now, or less.
+  static func oneDay(atMost seconds: Int64) -> ExpiryArgument { ExpiryArgument(kind: .after(min(86_400, seconds))) }
 
   private init(kind: Kind) { self.kind = kind }
 

@@ -37,14 +37,13 @@ struct ExportMetadata: AsyncParsableCommand {
     options.includesOnlyEdited = onlyEdited
     options.replacesForeign = overwrite
     let summary: MetadataExport.Summary
+    let catalogue = try Catalogue(reading: dataFolder)
     try OutputFile.makeFolder(folder)
     do {
-      let export = try MetadataExport(catalogue: Catalogue(reading: dataFolder), to: folder, options: options)
+      let export = try MetadataExport(catalogue: catalogue, to: folder, options: options)
       summary = try export.run { path, failure in print("\(LibraryPath.escaped(path)): \(failure)") }
     } catch let error as AssetSourceError {
       throw CommandFailure(description: "\(LibraryError(error, dataFolder: dataFolder))")
-    } catch let error as LibraryError {
-      throw error
     } catch {
       throw CommandFailure(description: "\(folder): \(error)")
     }

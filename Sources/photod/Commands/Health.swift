@@ -17,7 +17,7 @@ struct Health: AsyncParsableCommand {
   func run() async throws {
     let settings = try common.settings(["listen": listen])
     guard let text = settings.listen.first, let address = ListenAddress(text) else {
-      throw ValidationError("no daemon address given; set --listen")
+      throw CommandFailure(description: "no daemon address given; set --listen")
     }
     guard let answer = Self.ask(address) else { throw CommandFailure(description: "no response from \(address.text)") }
     guard answer.hasPrefix("HTTP/1.1 200") else {

@@ -57,9 +57,12 @@ struct Import: AsyncParsableCommand {
       print(notice.line)
     }
     do {
-      let importer = try composition.importer(
-        of: folder, isDryRun: dryRun, emptyCatalogueIn: scratch?.path, includesDeleted: includeDeleted, report)
-      func add(_ source: some ImportSource) throws { try importer.run(progress.counting(source)) }
+      // The catalogue is made only after the export was opened, which may be missing.
+      func add(_ source: some ImportSource) throws {
+        let importer = try composition.importer(
+          of: folder, isDryRun: dryRun, emptyCatalogueIn: scratch?.path, includesDeleted: includeDeleted, report)
+        try importer.run(progress.counting(source))
+      }
       switch kind {
       case .takeout: try add(TakeoutExport(folder: folder, includesTrash: includeTrashed))
       case .immich: try add(ImmichExport(folder: folder, includesTrash: includeTrashed))

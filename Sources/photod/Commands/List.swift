@@ -45,8 +45,12 @@ struct List: AsyncParsableCommand {
 
   private static let pageSize = 1000
 
-  func run() async throws {
+  func validate() throws {
     if let limit, limit < 1 { throw ValidationError("--limit must be at least 1, not \(limit)") }
+    _ = try fetch()
+  }
+
+  func run() async throws {
     let fetch = try fetch()
     let dataFolder = try common.settings().dataFolder()
     do {

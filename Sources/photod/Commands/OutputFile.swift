@@ -100,30 +100,28 @@ extension Settings {
   /// Throws ``CommandFailure`` if a command must not write to a path: it is that of a file which photod uses, or of a
   /// file in the library, which may exist nowhere else.
   func checkOutput(_ path: String) throws {
-    let dataFolder = try dataFolder()
-    // Renaming replaces a link, not the file that it leads to: only the folder is resolved.
-    let slash = path.lastIndex(of: "/")
-    let folder = Self.canonicalPath(slash.map { String(path[...$0]) } ?? ".")
-    let inData = Self.names(of: folder, below: Self.canonicalPath(dataFolder))?.first
-    if DatabaseFile.isInUse(path, in: dataFolder) || inData.map({ Self.foldersInUse.contains($0) }) ?? false {
-      throw CommandFailure(description: "photod itself uses \(path); choose another file")
-    }
+    try checkUnused(path)
     var status = stat()
     guard lstat(path, &status) == 0, !library.isEmpty, !RemoteLocation.isRemote(library) else { return }
-    if Self.names(of: folder, below: Self.canonicalPath(library)) != nil, !Self.isDatabase(path) {
+    if Self.names(of: Self.canonicalFolder(of: path), below: Self.canonicalPath(library)) != nil {
       throw CommandFailure(
         description: "\(path) is a file in the library, which photod never replaces; choose another file")
     }
   }
 
-  /// Whether a file is an SQLite database, such as a former backup, and so no original
-  /// (https://www.sqlite.org/fileformat.html#the_database_header).
-  private static func isDatabase(_ path: String) -> Bool {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { return false }
-    defer { close(descriptor) }
-    var head = [UInt8](repeating: 0, count: 16)
-    let count = read(descriptor, &head, head.count)
-    return count == head.count && head == Array("SQLite format 3\0".utf8)
+  /// Throws ``CommandFailure`` if a path is that of a file which photod uses in the data folder.
+  func checkUnused(_ path: String) throws {
+    let dataFolder = try dataFolder()
+    let folder = Self.canonicalFolder(of: path)
+    let inData = Self.names(of: folder, below: Self.canonicalPath(dataFolder))?.first
+    if DatabaseFile.isInUse(path, in: dataFolder) || inData.map({ Self.foldersInUse.contains($0) }) ?? false {
+      throw CommandFailure(description: "photod itself uses \(path); choose another file")
+    }
+  }
+
+  /// The folder of a path. Renaming replaces a link, not the file that it leads to: only the folder is resolved.
+  private static func canonicalFolder(of path: String) -> String {
+    let slash = path.lastIndex(of: "/")
+    return canonicalPath(slash.map { String(path[...$0]) } ?? ".")
   }
 }

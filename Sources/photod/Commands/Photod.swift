@@ -1,5 +1,6 @@
 import ArgumentParser
 import CPhotodSystem
+import PhotoModel
 
 #if canImport(Glibc)
   import Glibc
@@ -11,7 +12,21 @@ enum Program {
   @MainActor static func main() async {
     openStandardStreams()
     photod_configure_malloc()
-    await Photod.main()
+    if let number = firstMalformedArgument {
+      CommandFailure(description: "argument \(number) is not UTF-8").report()
+      Photod.exit(withError: ExitCode.validationFailure)
+    }
+    await Photod.runAndExit()
+  }
+
+  /// The number of the first argument that is not UTF-8. Swift would take it for another text, which may be the path of
+  /// another file.
+  private static var firstMalformedArgument: Int? {
+    for number in 0..<Int(CommandLine.argc) {
+      guard let argument = CommandLine.unsafeArgv[number] else { continue }
+      if String(validatingCString: argument) == nil { return number }
+    }
+    return nil
   }
 
   /// Opens /dev/null for each standard stream that is closed. Otherwise the events of a loop, a socket or the catalogue
@@ -35,4 +50,36 @@ struct Photod: AsyncParsableCommand {
       Render.self, Health.self,
       TokenCommand.self, ShowSettings.self, ShowDecoders.self,
     ])
+
+  /// Runs the command that the arguments name, and ends the process. A command whose output could not be written has
+  /// failed: its reader would take a part of the output for all of it.
+  fileprivate static func runAndExit() async -> Never {
+    var statusOfLostOutput = ExitCode.failure
+    var failure: (any Error)?
+    do {
+      var command = try parseAsRoot()
+      // 1 is a result of these.
+      if command is Check || command is Import { statusOfLostOutput = ExitCode(2) }
+      if var asyncCommand = command as? any AsyncParsableCommand {
+        try await asyncCommand.run()
+      } else {
+        try command.run()
+      }
+    } catch {
+      failure = error
+    }
+    // Help and the version are thrown.
+    if let error = failure, exitCode(for: error) == ExitCode.success {
+      print(fullMessage(for: error))
+      failure = nil
+    }
+    if photod_flush_output() != 0 {
+      let reason = SystemError(code: errno)
+      // A failure with a message needs no second one.
+      if let failure, !(failure is ExitCode) { exit(withError: failure) }
+      CommandFailure(description: "standard output: \(reason)").report()
+      exit(withError: statusOfLostOutput)
+    }
+    exit(withError: failure)
+  }
 }

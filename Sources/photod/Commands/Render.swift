@@ -49,6 +49,8 @@ struct Render: AsyncParsableCommand {
   @Flag(help: "Print the plan as one JSON object on standard error.")
   var explain = false
 
+  func validate() throws { _ = try request() }
+
   func run() async throws {
     let request = try request()
     if let file = FileNumber(output), file == FileNumber(input) {
@@ -57,6 +59,9 @@ struct Render: AsyncParsableCommand {
     let outputFile = try OutputFile(output, replacing: replace)
     do {
       let file = try LibraryFolder.file(at: input)
+      guard file.isRegularFile else {
+        throw CommandFailure(description: "\(input) is not a regular file; give the name of a picture")
+      }
       let limits = CodecLimits()
       let header = try ImageHeader.read(from: file, limits: limits)
       // Started only for formats that need one.

@@ -1,6 +1,10 @@
 import ArgumentParser
 import HTTPServer
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 struct Serve: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Serve the library over HTTP.",
@@ -35,6 +39,9 @@ struct Serve: AsyncParsableCommand {
       "listen": listen.isEmpty ? nil : listen.joined(separator: ","),
       "allowAnonymous": allowAnonymous ? "true" : nil,
     ]
+    // The default action would end the daemon until it handles the signal. Before the settings are read, so that a
+    // change that an earlier signal announces is in them.
+    signal(SIGHUP, SIG_IGN)
     let settings = try common.settings(options)
     if printConfig { return print(SettingsDocuments.values(settings)) }
     let daemon = try Composition(settings).daemon(reloading: common.loader(options))

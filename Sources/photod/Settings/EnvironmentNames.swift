@@ -1,3 +1,7 @@
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// The PHOTOD_* variables of the environment that are not settings.
 enum EnvironmentNames {
   /// Names the settings file, as `--config` does.
@@ -11,7 +15,8 @@ enum EnvironmentNames {
   ]
   private static let foreignPrefixes = ["PHOTOD_PORT_", "PHOTOD_SERVICE_", "PHOTOD_TEST_", "PHOTOD_BENCH_"]
 
-  /// Refuses a variable that looks like a setting and is none: a misspelt name would otherwise have no effect.
+  /// Refuses a variable that looks like a setting and is none: a misspelt name would otherwise have no effect. Also
+  /// refuses a value that is not UTF-8, which Swift would take for another text.
   static func check(_ environment: [String: String]) throws(SettingsError) {
     let known = Set(Settings.table.map(\.environmentVariable)).union([settingsFile])
     for name in environment.keys.sorted() where name.hasPrefix("PHOTOD_") {
@@ -20,6 +25,11 @@ enum EnvironmentNames {
       }
       throw SettingsError(
         description: "the environment variable \(name) sets no setting\(NearestName.hint(name, among: known))")
+    }
+    for name in known.sorted() {
+      if let value = getenv(name), String(validatingCString: value) == nil {
+        throw SettingsError(description: "the value of the environment variable \(name) is not UTF-8")
+      }
     }
   }
 }

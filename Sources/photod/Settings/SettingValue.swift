@@ -32,9 +32,19 @@ enum SettingValue: Sendable, Hashable {
     }
   }
 
-  /// A JSON string. Only for texts without control characters, such as those of the settings table.
+  /// A JSON string (RFC 8259 §7).
   static func quoted(_ text: String) -> String {
-    "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+    var quoted = "\""
+    for scalar in text.unicodeScalars {
+      if scalar.value < 0x20 {
+        quoted += scalar.value < 0x10 ? "\\u000" : "\\u00"
+        quoted += String(scalar.value, radix: 16)
+      } else {
+        if scalar == "\\" || scalar == "\"" { quoted += "\\" }
+        quoted.unicodeScalars.append(scalar)
+      }
+    }
+    return quoted + "\""
   }
 
   /// A value as `--set` and environment variables write it; `nil` if it has another type. Lists have commas between their

@@ -28,7 +28,10 @@ extension Settings {
       throw CommandFailure(description: "the library \(library): \(SystemError(code: errno))")
     }
     defer { free(resolved) }
-    return String(cString: resolved)
+    guard let path = String(validatingCString: resolved) else {
+      throw CommandFailure(description: "the library \(library): its path \(String(cString: resolved)) is not UTF-8")
+    }
+    return path
   }
 
   /// The data folder. If the settings name it, the library does not have to exist. Throws ``CommandFailure`` if one of

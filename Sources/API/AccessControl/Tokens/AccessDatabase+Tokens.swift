@@ -52,6 +52,11 @@ extension AccessDatabase {
     return (token, secret)
   }
 
+  /// Removes a token as if it had not been created, because its secret reached no one.
+  package func discardToken(_ identifier: String) throws(AccessError) {
+    try write { db in try db.execute(sql: "DELETE FROM token WHERE identifier = ?", arguments: [identifier]) }
+  }
+
   /// Revokes a token. A token that is already revoked stays unchanged.
   ///
   /// - Parameter name: the identifier, or the name if no other active token has it.

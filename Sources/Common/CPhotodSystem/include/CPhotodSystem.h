@@ -94,6 +94,10 @@ void photod_release_memory(void);
 // moment.
 size_t photod_allocated_bytes(void);
 
+// Writes what is buffered for standard output (fflush(3)). -1 with errno if that fails or a former write has failed: EIO
+// if the reason of the former one is not known.
+int photod_flush_output(void);
+
 // Fills `bytes` with random bytes from the kernel (getrandom(2)). Returns 0 when all bytes are filled, or -1 with
 // errno. A call for at most 256 bytes is never interrupted; larger counts are allowed.
 int photod_random(void *bytes, size_t count);

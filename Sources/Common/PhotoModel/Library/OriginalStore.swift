@@ -12,6 +12,17 @@ package enum OriginalStoreError: Error, Sendable, Equatable {
   case failed(SystemError)
 }
 
+extension OriginalStoreError: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .notFound: "the file is missing, or its path leads out of the library"
+    case .changed: "the file was replaced or edited since the last scan"
+    case .inCloud: "the original is not on this machine"
+    case .failed(let error): error.description
+    }
+  }
+}
+
 package struct OriginalStore: Sendable {
   /// Makes originals local; `nil` if all of them are.
   package let fetcher: (any OriginalFetcher)?

@@ -4,6 +4,10 @@ import Foundation
 import LibraryCatalogue
 import PhotoModel
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 struct TokenCreate: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "create", abstract: "Create a token. Standard output gets only the token, printed once.")
@@ -25,15 +29,23 @@ struct TokenCreate: AsyncParsableCommand {
   @Option(help: "Display name of the token. Default: its identifier.")
   var name: String?
 
-  func run() async throws {
-    let scopes = try Set(scope.flatMap { $0.split(separator: ",") }.map(Self.scope))
-    guard !scopes.isEmpty else { throw ValidationError("a token needs at least one scope") }
+  func validate() throws {
+    guard try !scopes().isEmpty else { throw ValidationError("a token needs at least one scope") }
     if let name, !(1...128).contains(name.utf8.count) || name.contains(where: \.isNewline) {
       throw ValidationError("a name must be one line of at most 128 bytes")
     }
     let now = SystemTime.now
+    guard let end = expires?.end(from: now) else { return }
+    if end <= now { throw ValidationError("--expires must be in the future") }
+    if end > Timestamp.rfc3339Range.upperBound.milliseconds / 1000 {
+      throw ValidationError("--expires must be before the year 10000; never means without an end")
+    }
+  }
+
+  func run() async throws {
+    let scopes = try scopes()
+    let now = SystemTime.now
     let end = expires?.end(from: now)
-    if let end, end <= now { throw ValidationError("--expires must be in the future") }
     let collections = try limits()
     let dataFolder = try common.settings().dataFolder()
     let isNewFolder = !FileManager.default.fileExists(atPath: dataFolder)
@@ -53,7 +65,16 @@ struct TokenCreate: AsyncParsableCommand {
     if isFirst { lines.append("From now on every request needs a token, also from this machine.") }
     lines.append("The token is shown only once:")
     FileHandle.standardError.write(Data((lines.joined(separator: "\n") + "\n").utf8))
-    print(secret.text)
+    do {
+      try OutputFile.write(Array("\(secret.text)\n".utf8), to: STDOUT_FILENO, "standard output")
+    } catch {
+      try TokenCommand.reportingErrors { () throws(AccessError) in try database.discardToken(token.identifier) }
+      throw CommandFailure(description: "\(error); no token was created")
+    }
+  }
+
+  private func scopes() throws -> Set<Scope> {
+    Set(try scope.flatMap { $0.split(separator: ",") }.map(Self.scope))
   }
 
   private static func scope(_ text: Substring) throws -> Scope {
@@ -69,7 +90,8 @@ struct TokenCreate: AsyncParsableCommand {
     guard !limitTo.isEmpty else { return nil }
     let settings = try common.settings()
     guard limitTo.count <= settings.access.collectionsPerToken else {
-      throw ValidationError("a token can be limited to at most \(settings.access.collectionsPerToken) collections")
+      throw CommandFailure(
+        description: "a token can be limited to at most \(settings.access.collectionsPerToken) collections")
     }
     let catalogue = try Catalogue(reading: try settings.dataFolder())
     return try limitTo.map { try Self.collection($0, in: catalogue) }

@@ -19,7 +19,11 @@ struct TokenSign: AsyncParsableCommand {
       """)
   var path: String
 
-  @Option(help: "When the URL expires: 7d (also s, m, h, w, y), or a time such as 2026-12-31T00:00:00Z. Default: 1d.")
+  @Option(
+    help: """
+      When the URL expires: 7d (also s, m, h, w, y), or a time such as 2026-12-31T00:00:00Z. Default: 1d, or \
+      access.signedURLLifetimeSeconds if that is less.
+      """)
   var expires: ExpiryArgument?
 
   @Option(help: "Identifier of the token that limits what the URL opens and how long. Default: none (operator).")
@@ -29,9 +33,11 @@ struct TokenSign: AsyncParsableCommand {
     let settings = try common.settings()
     let database = try TokenCommand.database(common)
     let now = SystemTime.now
-    guard let end = (expires ?? .oneDay).end(from: now), end > now, end <= now + settings.access.signedURLSeconds else {
-      throw ValidationError(
-        "--expires must be in the future, at most \(settings.access.signedURLSeconds) seconds from now "
+    let limit = settings.access.signedURLSeconds
+    let expiry = expires ?? ExpiryArgument.oneDay(atMost: limit)
+    guard let end = expiry.end(from: now), end > now, end <= now + limit else {
+      throw CommandFailure(
+        description: "--expires must be in the future, at most \(limit) seconds from now "
           + "(access.signedURLLifetimeSeconds)")
     }
     let tokens = try TokenCommand.reportingErrors { () throws(AccessError) in try database.tokens() }

@@ -1,7 +1,6 @@
 // Detects a catalogue that this photod can't use, before it is opened normally: a pool writes to the file when it
 // switches WAL on, and the last connection to close checkpoints the log into the file.
 
-import Foundation
 import GRDB
 import GRDBSQLite
 
@@ -53,9 +52,7 @@ extension CatalogueSchema {
   /// a log even for a reader (https://www.sqlite.org/uri.html, `immutable`). If there is a log, it is part of the
   /// catalogue and is read with it.
   private static func uri(_ path: String) -> String {
-    let encoded = path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? path
-    let uri = (path.hasPrefix("/") ? "file://" : "file:") + encoded
-    return isEmpty(path + "-wal") && isEmpty(path + "-journal") ? uri + "?immutable=1" : uri
+    DatabaseTables.uri(path, isImmutable: isEmpty(path + "-wal") && isEmpty(path + "-journal"))
   }
 
   private static func isEmpty(_ path: String) -> Bool {
