@@ -33,8 +33,9 @@ struct Base64URLTests {
 
   @Test("a random identifier has 128 bits and is not repeated")
   func randomIdentifiers() {
-    let identifiers = (0..<100).map { _ in Base64URL.randomIdentifier() }
-    #expect(Set(identifiers).count == 100)
+    let identifiers = (0..<1000).map { _ in Base64URL.randomIdentifier() }
+    #expect(Set(identifiers).count == 1000)
     #expect(identifiers.allSatisfy { Base64URL.decode($0)?.count == 16 })
+    #expect(!identifiers.contains { $0.hasPrefix("-") }, "commands would take it for an option")
   }
 }

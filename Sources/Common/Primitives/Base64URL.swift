@@ -42,10 +42,13 @@ package enum Base64URL {
     return bits < 6 && held & (1 << UInt32(bits) - 1) == 0 ? bytes : nil
   }
 
-  /// 128 random bits as 22 letters.
+  /// 128 random bits as 22 letters. The first is no hyphen, which commands would take for the beginning of an option.
   package static func randomIdentifier() -> String {
     var generator = SystemRandomNumberGenerator()
-    let words = [UInt64.random(in: 0 ... .max, using: &generator), UInt64.random(in: 0 ... .max, using: &generator)]
-    return words.withUnsafeBytes { encode($0) }
+    while true {
+      let words = [UInt64.random(in: 0 ... .max, using: &generator), UInt64.random(in: 0 ... .max, using: &generator)]
+      let identifier = words.withUnsafeBytes { encode($0) }
+      if !identifier.hasPrefix("-") { return identifier }
+    }
   }
 }

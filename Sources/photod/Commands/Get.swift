@@ -20,7 +20,7 @@ struct Get: AsyncParsableCommand {
 
   @OptionGroup var common: CommonOptions
 
-  @Argument(help: "The localIdentifier of the asset.")
+  @Argument(help: "The localIdentifier of the asset. Write -- before one that begins with a hyphen.")
   var asset: String
 
   @Option(name: .shortAndLong, help: "The file to write; - for standard output. It gets its name once it is complete.")
