@@ -253,7 +253,7 @@ CREATE TABLE file (
   -- Its ctime when it was read, in nanoseconds since 1970; 0: not known. A scan that finds another one reads it
   -- again.
   changed INTEGER NOT NULL DEFAULT 0,
-  -- The ctime of the last write that left inode, size and time as they were; 0: none. Part of the content version.
+  -- The ctime of the last write that left the inode as it was; 0: none. Part of the content version.
   rewritten INTEGER NOT NULL DEFAULT 0,
   -- A digest of the size and of the file's first and last bytes. It identifies a file that was moved to another
   -- disk.

@@ -82,6 +82,129 @@ extension TrashTests {
     #expect(restored.localIdentifier == asset.localIdentifier && restored.isRAW)
   }
 
+  /// How another file gets the path of one that the catalogue knows.
+  enum Replacement: CaseIterable { case exchanged, renamed, written }
+
+  @Test(
+    "a file that has got the path of another one since the last scan is not deleted", arguments: Replacement.allCases)
+  func replacedFile(_ replacement: Replacement) throws {
+    let library = try TemporaryLibrary()
+    for name in ["a.jpg", "b.jpg", "c.jpg"] { try library.put(smallJPEG + Array(name.utf8), name) }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let everything = try catalogue.everything()
+    let (a, c) = (everything["a.jpg"]!.localIdentifier, everything["c.jpg"]!.localIdentifier)
+    let files = try library.files(catalogue)
+    func path(_ name: String) -> String { library.root + "/" + name }
+    switch replacement {
+    case .exchanged: #expect(exchangeNames(path("a.jpg"), path("b.jpg")))
+    case .renamed: #expect(rename(path("b.jpg"), path("a.jpg")) == 0)
+    case .written:
+      try library.put(smallPNG, "new")
+      #expect(rename(path("new"), path("a.jpg")) == 0)
+    }
+    let before = library.allFiles
+    #expect(throws: FileChangeFailure(index: 1, reason: .fileReplaced(Array("a.jpg".utf8)))) {
+      try files.prepare([.delete(c), .delete(a)], for: .local)
+    }
+    #expect(library.allFiles == before)
+    #expect(try Self.rows(catalogue, "trash").isEmpty && catalogue.everything().count == 3)
+    // Once a scan has found it, the asset's own file is deleted.
+    try library.scan(catalogue)
+    let asset = try #require(try catalogue.asset(a, for: .local))
+    let bytes = try Data(contentsOf: URL(filePath: path(asset.original.displayPath)))
+    try files.perform([.delete(a)])
+    let trashed = try #require(library.allFiles.first { $0.hasPrefix(".photod-trash/") })
+    #expect(try Data(contentsOf: URL(filePath: path(trashed))) == bytes)
+    #expect(bytes == Data(smallJPEG + Array("a.jpg".utf8)) || replacement != .exchanged)
+    #expect(!library.allFiles.contains(asset.original.displayPath))
+  }
+
+  /// How a file may differ from its row, and be the same one.
+  enum Difference: CaseIterable { case writtenInPlace, copied, unreadable }
+
+  @Test(
+    "a file that was written in place or copied, or that scans can't read, can be deleted",
+    arguments: Difference.allCases)
+  func sameFile(_ difference: Difference) throws {
+    let library = try TemporaryLibrary()
+    for name in ["a.jpg", "b.jpg"] { try library.put(smallJPEG, name) }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let a = try catalogue.everything()["a.jpg"]!.localIdentifier
+    let path = library.root + "/a.jpg"
+    switch difference {
+    case .writtenInPlace:
+      let handle = try FileHandle(forWritingTo: URL(filePath: path))
+      try handle.seekToEnd()
+      try handle.write(contentsOf: Data([1, 2, 3]))
+      try handle.close()
+    case .copied:
+      var status = stat()
+      try #require(stat(path, &status) == 0)
+      try library.put(smallJPEG, "copy")
+      var times = [status.st_atim, status.st_mtim]
+      #expect(utimensat(AT_FDCWD, library.root + "/copy", &times, 0) == 0)
+      #expect(rename(library.root + "/copy", path) == 0)
+    case .unreadable:
+      try library.put(Array(smallJPEG[..<40]), "new")
+      #expect(rename(library.root + "/new", path) == 0)
+      #expect(try library.scan(catalogue).unreadable == 1)
+    }
+    try library.files(catalogue).perform([.delete(a)])
+    #expect(library.allFiles.filter { !$0.hasPrefix(".photod-trash/") } == ["b.jpg"] && library.allFiles.count == 2)
+  }
+
+  @Test(
+    "an asset that was deleted after its file had left its path comes back with the file, if users changed it",
+    arguments: [true, false], [true, false])
+  func missingFile(_ isRenamed: Bool, _ isChanged: Bool) throws {
+    let library = try TemporaryLibrary()
+    for name in ["a.jpg", "b.jpg"] { try library.put(smallJPEG + Array(name.utf8), name) }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let a = try catalogue.everything()["a.jpg"]!.localIdentifier
+    if isChanged { try Self.album(catalogue, [(a, 7)], key: a) }
+    let files = try library.files(catalogue)
+    let path = library.root + "/a.jpg"
+    if isRenamed {
+      #expect(rename(path, library.root + "/c.jpg") == 0)
+    } else {
+      #expect(unlink(path) == 0)
+    }
+    try files.perform([.delete(a)])
+    #expect(try catalogue.everything().keys.sorted() == ["b.jpg"])
+    #expect(try files.trashed(after: nil, limit: 9, for: .local).assets.isEmpty, "there is no file to restore")
+    try files.recover()
+    if !isRenamed { try library.put(smallJPEG + Array("a.jpg".utf8), "a.jpg") }
+    try library.scan(catalogue)
+    let found = try #require(try catalogue.everything()[isRenamed ? "c.jpg" : "a.jpg"])
+    #expect((found.localIdentifier == a) == isChanged)
+    #expect(try Self.rows(catalogue, "member").count == (isChanged ? 1 : 0))
+    #expect(try Self.rows(catalogue, "trash").isEmpty)
+  }
+
+  @Test("an interrupted deletion of a missing file ends at the next start, also if a scan has removed the asset")
+  func interruptedMissing() throws {
+    for isScanned in [false, true] {
+      let library = try TemporaryLibrary()
+      for name in ["a.jpg", "b.jpg"] { try library.put(smallJPEG + Array(name.utf8), name) }
+      let catalogue = try library.catalogue()
+      try library.scan(catalogue)
+      let a = try catalogue.everything()["a.jpg"]!.localIdentifier
+      try Self.album(catalogue, [(a, 7)], key: a)
+      let files = try library.files(catalogue)
+      #expect(unlink(library.root + "/a.jpg") == 0)
+      try files.prepare([.delete(a)], for: .local).end()
+      if isScanned { try library.scan(catalogue) }
+      try files.recover()
+      try library.put(smallJPEG + Array("a.jpg".utf8), "a.jpg")
+      try library.scan(catalogue)
+      #expect(try catalogue.everything()["a.jpg"]?.localIdentifier == a)
+      #expect(try Self.rows(catalogue, "member").count == 1 && Self.rows(catalogue, "trash").isEmpty)
+    }
+  }
+
   @Test("a file that a link shows twice is not deleted by the link's path")
   func linkedFolder() throws {
     let library = try TemporaryLibrary()

@@ -29,6 +29,33 @@ struct IdentityTests {
     #expect(after.pixelSize == PixelSize(width: 30, height: 20))
   }
 
+  @Test(
+    "a file that is written in place gets no former content version when its time is set back after a scan",
+    arguments: [("at its end", 1), ("in its middle", 6000)])
+  func timeSetBack(_ place: String, _ bytesBeforeEnd: Int) throws {
+    let library = try TemporaryLibrary()
+    let bytes = smallJPEG + [UInt8](repeating: 0, count: 12_000)
+    try library.put(bytes, "a.jpg")
+    let catalogue = try library.catalogue()
+    let path = library.root + "/a.jpg"
+    func version(at seconds: Int) throws -> ContentVersion {
+      var times = [timespec(tv_sec: seconds, tv_nsec: 0), timespec(tv_sec: seconds, tv_nsec: 0)]
+      #expect(utimensat(AT_FDCWD, path, &times, 0) == 0)
+      try library.scan(catalogue)
+      return try #require(try catalogue.everything()["a.jpg"]).contentVersion
+    }
+    let before = try version(at: 1_600_000_000)
+    let descriptor = open(path, O_WRONLY)
+    let byte: [UInt8] = [9]
+    #expect(pwrite(descriptor, byte, 1, bytes.count - bytesBeforeEnd) == 1)
+    close(descriptor)
+    let written = try version(at: 1_700_000_000)
+    let setBack = try version(at: 1_600_000_000)
+    #expect(written != before && setBack != before, "\(place)")
+    try library.scan(catalogue)
+    #expect(try catalogue.everything()["a.jpg"]?.contentVersion == setBack, "\(place)")
+  }
+
   @Test("a scan that reads every file again changes no asset that is as before")
   func readAgain() throws {
     let library = try TemporaryLibrary()

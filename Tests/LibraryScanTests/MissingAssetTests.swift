@@ -97,6 +97,30 @@ struct MissingAssetTests {
     try watched.expectNothingLeft()
   }
 
+  @Test(
+    "a file that was indexed under another name is the saved photograph at its path, unless users changed it",
+    arguments: [true, false], [true, false])
+  func savedThroughIndexedFile(_ isChanged: Bool, _ isFull: Bool) throws {
+    let watched = try Self.library { try $0.put(smallPNG, "f/.tmp") }
+    let before = try watched.identifiers()
+    let (photograph, temporary) = (try #require(before["f/a.jpg"]), try #require(before["f/.tmp"]))
+    if isChanged {
+      try watched.catalogue.change { db, token in
+        try db.execute(
+          sql: "UPDATE asset SET isFavorite = 1, revision = ? WHERE localIdentifier = ?",
+          arguments: [token, temporary.rawValue])
+      }
+    }
+    try Self.remove(watched, "f/a.jpg", isFull: isFull)
+    watched.move("f/.tmp", "f/a.jpg")
+    try Self.scan(watched, isFull: isFull)
+    let asset = try #require(try watched.catalogue.everything()["f/a.jpg"])
+    #expect(try watched.identifiers() == ["f/a.jpg": isChanged ? temporary : photograph])
+    #expect(asset.pixelSize == PixelSize(width: 30, height: 20), "it has the new content")
+    #expect(try Self.marked(watched.catalogue) == (isChanged ? [] : ["f/a.jpg"]))
+    try watched.expectNothingLeft()
+  }
+
   @Test("another content at the same path later is another photograph, as is the same content under another name")
   func others() throws {
     let watched = try Self.library()

@@ -351,7 +351,9 @@ struct ReplacedFileTests {
       guard one != target else { return "" }
       watched.move(one, target)
       let moved = marks.removeValue(forKey: one) ?? []
-      marks[target] = (marks[target] ?? []).union(moved)
+      // Without albums of its own, it is the deleted file, saved again.
+      let returned = marks[target] == nil && moved.isEmpty ? deleted[target]?.popLast() : nil
+      marks[target] = (marks[target] ?? returned ?? []).union(moved)
       return "rename \(one) \(target)"
     default:
       if one == other {

@@ -143,6 +143,13 @@ extension Problem {
         detail:
           "The asset's path leads through a link to a file that is an asset of its own. Delete that asset, or the link."
       )
+    case .fileReplaced:
+      self.init(
+        409, "file-replaced", "Another file has the asset's path",
+        detail:
+          "Another program has moved or replaced the asset's file since the last scan. Get the asset again after the "
+          + "next scan, and retry if it is still the one to delete."
+      )
     case .noSuchFile:
       self.init(
         404, "file-not-found", "No such file", detail: "The library contains no such file, or it was deleted."

@@ -198,18 +198,29 @@ extension Catalogue {
   }
 
   /// Records files that were found at another path. They keep their row, and so their asset. A row that already has the
-  /// new path loses it until its own file is found, so two files may also swap paths.
-  package func move(_ moves: [MovedFile]) throws(AssetSourceError) {
-    guard !moves.isEmpty else { return }
+  /// new path loses it until its own file is found, so two files may also swap paths. A file with the path of a missing
+  /// asset may bring that one back instead: see `MissingAssets`.
+  ///
+  /// - Returns: the paths of missing assets that came back. Their files must be read.
+  package func move(_ moves: [MovedFile]) throws(AssetSourceError) -> [[UInt8]] {
+    var returned: [[UInt8]] = []
+    guard !moves.isEmpty else { return returned }
     try change { db, token in
       var writer = try AssetWriter(db, token: token)
       for move in moves { try writer.clearPath(fromRow: move.file.id, isRestorable: false) }
       for move in moves {
-        try writer.move(row: move.file.id, to: move.path)
-        try writer.run("UPDATE file SET changed = ? WHERE id = ?", [move.changed, move.file.id])
+        if let missing = try writer.missingAsset(savedAt: move.path, byRow: move.file.id) {
+          try writer.remove(row: move.file.id)
+          _ = try missing.restore(&writer)
+          returned.append(move.path)
+        } else {
+          try writer.move(row: move.file.id, to: move.path)
+          try writer.run("UPDATE file SET changed = ? WHERE id = ?", [move.changed, move.file.id])
+        }
       }
       try writer.finish()
     }
+    return returned
   }
 
   /// Stores a batch of scan findings in one transaction.

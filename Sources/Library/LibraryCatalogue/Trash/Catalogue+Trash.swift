@@ -48,6 +48,11 @@ extension Catalogue {
     try read { try record.original(of: file, $0) }
   }
 
+  /// Whether the last scan could read a file, so that its identity and its fingerprint are known.
+  package func wasRead(_ file: TrashRecord.File, in record: TrashRecord) throws(AssetSourceError) -> Bool {
+    try read { try record.wasRead(file, $0) }
+  }
+
   /// Changes that a process left unfinished, or that a running process is working on.
   package func unfinishedTrashRecords() throws(AssetSourceError) -> [TrashRecord] {
     try read { try TrashRecord.unfinished($0) }
@@ -214,7 +219,13 @@ extension Catalogue {
         try record.delete(db)
       } else {
         guard let record = try TrashRecord.find(record.id, db) else { return }
-        if record.isRestorable { _ = try record.restore(&writer) } else { try record.delete(db) }
+        if record.isRestorable {
+          _ = try record.restore(&writer)
+        } else if record.isMissing {
+          try record.setState(.missing, db)
+        } else {
+          try record.delete(db)
+        }
       }
       try writer.finish()
     }

@@ -59,13 +59,18 @@ enum MissingAssets {
     guard exists == true else { return nil }
     if let copy = try record(like: media, file, db) { return copy }
     guard isScan else { return nil }
+    return try record(savedAt: file.path, now: now, db)
+  }
+
+  /// The record of an asset that was at this path until a short while ago.
+  fileprivate static func record(savedAt path: [UInt8], now: Int64, _ db: Database) throws -> TrashRecord? {
     let saved = try Int64.fetchOne(
       db.cachedStatement(
         sql: """
           SELECT trash.id FROM trashFile CROSS JOIN trash ON trash.id = trash
           WHERE path = ? AND place = 0 AND state = 'missing' AND deletedDate >= ?
           ORDER BY trash.id DESC LIMIT 1
-          """), arguments: [Data(file.path), now - savingTime])
+          """), arguments: [Data(path), now - savingTime])
     return try saved.flatMap { try TrashRecord.find($0, db) }
   }
 
@@ -121,6 +126,18 @@ extension AssetWriter {
   func missingAsset(for media: ProbedMedia, _ file: ProbedFile) throws -> TrashRecord? {
     guard joinable == .of(.whole), partner == nil else { return nil }
     return try MissingAssets.record(for: media, file, isScan: isScan, now: now, db)
+  }
+
+  /// The missing asset whose path a known file gets: a program removed the photograph and saved it through a temporary
+  /// file, which was indexed. Its row must be the only one of an asset that no user has changed. If another row has the
+  /// path, or waits for it, `restorePath` decides.
+  func missingAsset(savedAt path: [UInt8], byRow row: Int64) throws -> TrashRecord? {
+    guard let record = try MissingAssets.record(savedAt: path, now: now, db), try fileRow(at: path) == nil,
+      try rowsWaiting(for: path).isEmpty
+    else { return nil }
+    let asset = try Int64.fetchOne(db.cachedStatement(sql: "SELECT asset FROM file WHERE id = ?"), arguments: [row])
+    guard let asset, try isMergeable(asset) else { return nil }
+    return record
   }
 }
 

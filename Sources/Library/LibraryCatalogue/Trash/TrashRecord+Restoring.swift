@@ -116,6 +116,15 @@ extension TrashRecord {
       fingerprint: fingerprint.flatMap { $0.withUnsafeBytes { FileFingerprint($0) } })
   }
 
+  /// Whether the saved row of a file has the identity and the fingerprint of what the last scan found at its path.
+  func wasRead(_ file: File, _ db: Database) throws -> Bool {
+    guard let known = try original(of: file, db), known.fingerprint != nil, known.identity != .unknown else {
+      return false
+    }
+    let reason = try values(file.number, of: "file", db)["unreadableReason"] ?? .null
+    return reason.isNull
+  }
+
   /// The saved values of a row, by column; only columns that the table has.
   func values(_ number: Int, of table: String, _ db: Database) throws -> [String: DatabaseValue] {
     let known = Set(try Self.columns(of: table, db))

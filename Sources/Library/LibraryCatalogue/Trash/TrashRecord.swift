@@ -42,11 +42,15 @@ package struct TrashRecord: Sendable {
   package let id: Int64
   package let identifier: LocalIdentifier
   package let state: State
-  /// The files that existed in the library, by number; empty if all were already missing.
+  /// The files that existed in the library, by number; if all were already missing, the primary one, without a path in
+  /// the trash, or none.
   package let files: [File]
 
   /// Whether the primary file is in the trash. An asset without it can't be restored.
-  package var isRestorable: Bool { files.first?.number == 0 }
+  package var isRestorable: Bool { files.first?.number == 0 && !isMissing }
+
+  /// Whether all files are missing, and the path of the primary one is known.
+  package var isMissing: Bool { files.first?.trashPath.isEmpty ?? false }
 }
 
 // MARK: - Queries

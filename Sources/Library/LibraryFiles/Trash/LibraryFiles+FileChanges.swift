@@ -262,29 +262,14 @@ extension LibraryFiles: FileChangePreparing {
 
   private func moveFiles(of step: PendingFileChanges.Step) throws(LibraryFilesError) {
     guard let id = step.trash, let record = try record(id) else { return }
-    var hasMoved = false
+    if case .delete = step { return try moveToTrash(record) }
     for file in record.files {
-      switch step {
-      case .delete:
-        // A file that is already gone counts as deleted. One of an unmounted disk comes back. If all are gone, their
-        // sidecars stay.
-        if file.isSidecar && !hasMoved {
-          try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.delete(file, of: record) }
-        } else if try move(file.path, to: file.trashPath) {
-          hasMoved = true
-        } else {
-          guard try isRecordedDiskMounted(at: file.path) else { throw .diskMissing(file.path) }
-          try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.delete(file, of: record) }
-        }
-      case .restore:
-        if try !move(file.trashPath, to: file.path) { throw .noSuchFile(file.trashPath) }
-        try recordCopy(file, of: record)
-      case .create, .createFromUpload: break
-      }
+      if try !move(file.trashPath, to: file.path) { throw .noSuchFile(file.trashPath) }
+      try recordCopy(file, of: record)
       fault(.moved)
     }
     // If the list fails, reverting it creates the folder again.
-    if case .restore = step { for file in record.files { removeTrashFolder(of: file.trashPath) } }
+    for file in record.files { removeTrashFolder(of: file.trashPath) }
   }
 
   /// Records the identity of a restored file, if it is a copy of the deleted one: the library was moved meanwhile, with

@@ -79,7 +79,8 @@ extension LibraryFiles {
   /// Moves the files of the asset back to the library.
   private func revertDeletion(_ record: TrashRecord) throws(LibraryFilesError) {
     var trashed: [TrashRecord.File] = []
-    for file in record.files where try exists(file.trashPath) {
+    for file in record.files where !file.trashPath.isEmpty {
+      guard try exists(file.trashPath) else { continue }
       if try !removeTrashedCopy(of: file, in: record) { trashed.append(file) }
     }
     // Other files may have taken the paths meanwhile.

@@ -159,7 +159,7 @@ struct ScanBatch {
   /// Probes the waiting files, one per core at a time, and stores the results in one transaction.
   mutating func flush() throws(AssetSourceError) {
     try dropOutdatedMoves()
-    try catalogue.move(moves)
+    for path in try catalogue.move(moves) where !waiting.contains(path) { waiting.append(path) }
     moves = []
     guard !waiting.isEmpty || !touched.isEmpty || !found.isEmpty else { return }
     // The lock keeps this batch from running between the steps of a deletion or an upload.

@@ -38,7 +38,7 @@ extension AssetWriter {
   }
 
   /// Whether an asset has only one file, and nothing that a user set.
-  private func isMergeable(_ asset: Int64) throws -> Bool {
+  func isMergeable(_ asset: Int64) throws -> Bool {
     guard try hasOneFile(asset) else { return false }
     return try !hasUserValues(asset)
   }

@@ -22,7 +22,7 @@ extension AssetWriter {
   /// What distinguishes two contents of a file.
   struct FileContent {
     let identity: FileIdentity
-    /// The ctime of the last write that left the identity as it was; 0: none.
+    /// The ctime of the last write in the same inode; 0: none. Size and time alone may be those of former contents.
     var rewritten: Int64 = 0
   }
 
@@ -188,9 +188,11 @@ extension AssetWriter.FileRow {
     identity == file.identity && changed != 0 && file.changed != 0 && changed != file.changed
   }
 
-  /// Whether it certainly has other bytes, although inode, size and time are the same.
+  /// Whether it has other bytes in the same inode, or another size or time: then it may get its former ones back later,
+  /// with other bytes.
   func isRewritten(_ file: ProbedFile, _ media: ProbedMedia) -> Bool {
-    guard identity == file.identity, file.changed != 0 else { return false }
+    guard identity.inode == file.identity.inode, file.changed != 0 else { return false }
+    if identity != file.identity { return true }
     if file.wasWritten && wasTouched(file) { return true }
     guard let fingerprint, let now = media.fingerprint else { return false }
     return fingerprint != now

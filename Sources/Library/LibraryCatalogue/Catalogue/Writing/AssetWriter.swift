@@ -88,7 +88,7 @@ struct AssetWriter {
   }
 
   /// The rows that may get this path back.
-  private func rowsWaiting(for path: [UInt8]) throws -> [Int64] {
+  func rowsWaiting(for path: [UInt8]) throws -> [Int64] {
     let bounds = VacantPath.bounds(former: path)
     let rows = try Row.fetchAll(
       db.cachedStatement(sql: "SELECT id, path FROM file WHERE path > ? AND path < ?"),

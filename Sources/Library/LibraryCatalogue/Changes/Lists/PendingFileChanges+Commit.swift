@@ -17,13 +17,22 @@ extension PendingFileChanges {
     case .delete(let trash):
       guard let found = try TrashRecord.find(trash, db) else { throw AssetSourceError.catalogueFailed("no intent") }
       let record = try found.promotingFirstFile(db)
+      var hasUserValues = true
       if let asset = try LibraryID.whole.asset(record.identifier, db) {
         // Saves the current state: earlier entries of the list may have changed the asset.
         try TrashRecord.saveAsset(asset, in: trash, db)
+        hasUserValues = try writer.hasUserValues(asset)
         try writer.trash(asset: asset)
       }
       for file in record.files where file.isSidecar { try writer.removeSidecar(at: file.path) }
-      if record.isRestorable { try record.setState(.trashed, db) } else { try record.delete(db) }
+      if record.isRestorable {
+        try record.setState(.trashed, db)
+      } else if record.isMissing && hasUserValues {
+        // Its file may come back, or have been renamed.
+        try record.setState(.missing, db)
+      } else {
+        try record.delete(db)
+      }
       return (nil, record.identifier)
     case .restore(let trash):
       guard let record = try TrashRecord.find(trash, db) else { throw AssetSourceError.catalogueFailed("no intent") }
