@@ -154,6 +154,25 @@ struct FullSizePhotoTests {
     #expect(data.status == 422 && data["ETag"] == nil && Self.renders(folders).isEmpty)
   }
 
+  @Test("a picture of 2147483647 pixels a side has no render, also if it is adjusted")
+  func gigantic() throws {
+    let side = PNGChunks.bigEndian(UInt32(Int32.max))
+    var file = PNGChunks.signature
+    file += PNGChunks.chunk("IHDR", side + side + [8, 2, 0, 0, 0])
+    file += PNGChunks.chunk("IDAT", PNGChunks.deflated(zeros: 1000))
+    file += PNGChunks.chunk("IEND", [])
+    let picture = file
+    let daemon = try TestDaemon { try $0.put(picture, "a.png") }
+    let asset = "/v1/assets/\(try daemon.identifier("a.png"))"
+    let flip = #"{"operations": [{"type": "flip", "axis": "horizontal"}]}"#
+    #expect(try daemon.post(asset + "/adjustments", flip, method: "PUT").status == 200)
+    for path in ["/data", "/resources/fullSizePhoto/data", "/image"] {
+      let answer = try daemon.get(asset + path)
+      #expect(answer.status == 422 && answer.json["type"] as? String == "/problems/image-too-large", "\(path)")
+    }
+    #expect(try daemon.get("/healthz").status == 200)
+  }
+
   @Test("after adjustments are removed, a client that has the edited picture gets the original")
   func reverted() throws {
     let daemon = try TestDaemon(serving: try Self.library())
