@@ -154,6 +154,17 @@ struct FullSizePhotoTests {
     #expect(data.status == 422 && data["ETag"] == nil && Self.renders(folders).isEmpty)
   }
 
+  @Test("the OpenAPI document lists the statuses of a picture that can't be rendered", arguments: ["415", "422"])
+  func documented(_ status: String) throws {
+    let daemon = try TestDaemon(serving: try Self.library())
+    let paths = try daemon.get("/openapi.json").json["paths"] as? [String: [String: Any]]
+    for path in ["data", "resources/{type}/data"] {
+      let operation = paths?["/v1/assets/{localIdentifier}/\(path)"]?["get"] as? [String: Any]
+      let responses = operation?["responses"] as? [String: Any]
+      #expect(responses?[status] != nil, "\(path)")
+    }
+  }
+
   @Test("a picture of 2147483647 pixels a side has no render, also if it is adjusted")
   func gigantic() throws {
     let side = PNGChunks.bigEndian(UInt32(Int32.max))
