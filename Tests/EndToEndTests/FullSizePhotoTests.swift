@@ -154,6 +154,36 @@ struct FullSizePhotoTests {
     #expect(data.status == 422 && data["ETag"] == nil && Self.renders(folders).isEmpty)
   }
 
+  @Test("the OpenAPI document lists the statuses of a picture that can't be rendered", arguments: ["415", "422"])
+  func documented(_ status: String) throws {
+    let daemon = try TestDaemon(serving: try Self.library())
+    let paths = try daemon.get("/openapi.json").json["paths"] as? [String: [String: Any]]
+    for path in ["data", "resources/{type}/data"] {
+      let operation = paths?["/v1/assets/{localIdentifier}/\(path)"]?["get"] as? [String: Any]
+      let responses = operation?["responses"] as? [String: Any]
+      #expect(responses?[status] != nil, "\(path)")
+    }
+  }
+
+  @Test("a picture of 2147483647 pixels a side has no render, also if it is adjusted")
+  func gigantic() throws {
+    let side = PNGChunks.bigEndian(UInt32(Int32.max))
+    var file = PNGChunks.signature
+    file += PNGChunks.chunk("IHDR", side + side + [8, 2, 0, 0, 0])
+    file += PNGChunks.chunk("IDAT", PNGChunks.deflated(zeros: 1000))
+    file += PNGChunks.chunk("IEND", [])
+    let picture = file
+    let daemon = try TestDaemon { try $0.put(picture, "a.png") }
+    let asset = "/v1/assets/\(try daemon.identifier("a.png"))"
+    let flip = #"{"operations": [{"type": "flip", "axis": "horizontal"}]}"#
+    #expect(try daemon.post(asset + "/adjustments", flip, method: "PUT").status == 200)
+    for path in ["/data", "/resources/fullSizePhoto/data", "/image"] {
+      let answer = try daemon.get(asset + path)
+      #expect(answer.status == 422 && answer.json["type"] as? String == "/problems/image-too-large", "\(path)")
+    }
+    #expect(try daemon.get("/healthz").status == 200)
+  }
+
   @Test("after adjustments are removed, a client that has the edited picture gets the original")
   func reverted() throws {
     let daemon = try TestDaemon(serving: try Self.library())

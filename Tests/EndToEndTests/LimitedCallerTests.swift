@@ -244,10 +244,25 @@ struct LimitedCallerTests {
     let (first, again) = (try upload(), try upload())
     #expect(first.status == 201 && again.status == 200)
     #expect(Set(again.json.keys) == ["localIdentifier", "contentVersion"] && again.body == first.body)
+    try checkIsDocumented("UploadedAsset", of: [first.status, again.status], world.daemon)
     let form = TestDaemon.form([("again.jpg", UploadTests.picture(2))])
     let several = try world.daemon.upload(form, type: "multipart/form-data; boundary=xyz", [writer])
     let results = try #require(several.json["results"] as? [[String: Any]])
     #expect(several.status == 200 && results.map { $0["status"] as? Int } == [200])
+  }
+
+  /// The OpenAPI document must allow this body for these statuses of an upload.
+  private func checkIsDocumented(_ schema: String, of statuses: [Int], _ daemon: TestDaemon) throws {
+    let paths = try daemon.get("/openapi.json").json["paths"] as? [String: [String: Any]]
+    let operation = paths?["/v1/assets"]?["post"] as? [String: Any]
+    let responses = try #require(operation?["responses"] as? [String: Any])
+    for status in statuses {
+      let response = responses[String(status)] as? [String: Any]
+      let content = response?["content"] as? [String: [String: Any]]
+      let body = content?["application/json"]?["schema"] as? [String: Any]
+      let schemas = try #require(body?["oneOf"] as? [[String: String]])
+      #expect(schemas.contains { $0["$ref"] == "#/components/schemas/\(schema)" }, "\(status)")
+    }
   }
 
   @Test("puts what it has uploaded into its albums, and can't put what others have uploaded there")

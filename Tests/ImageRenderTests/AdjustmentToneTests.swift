@@ -142,6 +142,23 @@ struct AdjustmentToneTests {
     #expect(worst <= 1.01, "\(worst) levels")
   }
 
+  @Test(
+    "a curve with points at a tiny distance from each other renders as with a small one",
+    arguments: [(0.5, 5e-324), (0.5, 1e-320), (0.5, 1e-160), (5e-324, 0.6), (1e-160, 0.6)])
+  func closePoints(_ x: Double, _ y: Double) throws {
+    func levels(_ x: Double, _ y: Double, after before: [AdjustmentOperation]) throws -> [UInt8] {
+      let curve = try #require(ToneCurve([.init(0, 0), .init(x, y), .init(1, 1)]))
+      return try renderAdjusted(Self.png(Self.colors), Self.whole, before + [.toneCurve(.rgb, curve)]).pixels.bytes
+    }
+    let before: [[AdjustmentOperation]] = [[], [.tone(.saturation, 0.1)], [.vignette(amount: 0.5, radius: 0.5)]]
+    for operations in before {
+      let expected = try levels(max(x, 1e-12), max(y, 1e-12), after: operations)
+      let found = try levels(x, y, after: operations)
+      let difference = zip(found, expected).map { abs(Int($0) - Int($1)) }.max()
+      #expect(difference.map { $0 <= 1 } == true && expected.contains { $0 > 100 })
+    }
+  }
+
   @Test("a vignette darkens the corners by two stops at most, and nothing inside its radius")
   func vignette() throws {
     let flat = Pixels(width: 201, height: 101, channels: 3, bytes: [UInt8](repeating: 200, count: 201 * 101 * 3))

@@ -18,10 +18,16 @@ final class CapturingEncoder: CodedPictureDecoder {
   }
 
   private let decoder: (any CodedPictureDecoder)?
+  private let refusesProfiles: Bool
   private let captured = Mutex<[Capture]>([])
 
-  /// - Parameter decoder: decodes pictures whose decoder is a worker.
-  init(_ decoder: (any CodedPictureDecoder)? = nil) { self.decoder = decoder }
+  /// - Parameters:
+  ///   - decoder: decodes pictures whose decoder is a worker.
+  ///   - refusesProfiles: whether rows with a profile can't be encoded.
+  init(_ decoder: (any CodedPictureDecoder)? = nil, refusesProfiles: Bool = false) {
+    self.decoder = decoder
+    self.refusesProfiles = refusesProfiles
+  }
 
   var captures: [Capture] { captured.withLock { $0 } }
 
@@ -36,6 +42,7 @@ final class CapturingEncoder: CodedPictureDecoder {
   func encode(
     _ encoding: WorkerEncoding, profile: [UInt8], rows: UnsafeRawBufferPointer, stop: StopFlag
   ) throws(CodecError) -> [[UInt8]] {
+    if refusesProfiles && !profile.isEmpty { throw .encodingFailed("a profile") }
     let samples = encoding.isHDR ? rows.bindMemory(to: UInt16.self).map { $0 } : rows.map { UInt16($0) }
     captured.withLock { $0.append(Capture(encoding: encoding, samples: samples)) }
     // A sequence header of a still picture (AV1 §5.5.1).

@@ -91,4 +91,43 @@ struct JXLRenderTests {
     // Only the rows that hold it are waited for.
     #expect(decoder.bands == 1)
   }
+
+  /// The samples that the encoder of a JPEG XL gets.
+  private func encodedSamples(
+    _ file: [UInt8], _ colorSpace: ColorSpace, refusesProfiles: Bool = false
+  ) throws -> [Int] {
+    let source = MemoryByteSource(file)
+    let header = try ImageHeader.read(from: source, limits: CodecLimits())
+    let request = ImageRequest(format: .jxl, quality: 100, colorSpace: colorSpace)
+    let workers = CapturingEncoder(refusesProfiles: refusesProfiles)
+    let renderer = try Renderer(
+      RenderPlanner().plan(header, header.sized(request)), source: source, workers: workers, limits: CodecLimits(),
+      stop: StopFlag())
+    _ = try #require(try renderer.resume())
+    return try #require(workers.captures.first).samples.map { Int($0) }
+  }
+
+  @Test("a picture whose profile the encoder of JPEG XL refuses becomes sRGB, and loses a profile that can't be used")
+  func refusedProfile() throws {
+    let colors = ColorTests.patches(ColorTests.colors)
+    let kinds: [(PNGFile.Kind, [UInt8])] = [
+      (.rgb(depth: 8), ICCFile.displayP3), (.rgba(depth: 8), ICCFile.displayP3),
+      (.gray(depth: 8), ICCFile.gray(exponent: 1.8)), (.grayAlpha(depth: 8), ICCFile.gray(exponent: 1.8)),
+    ]
+    for (kind, profile) in kinds {
+      let file = PNGFile(kind) { $0.profile = profile }.encoded(colors)
+      let expected = try encodedSamples(file, .srgb)
+      let found = try encodedSamples(file, .preserve, refusesProfiles: true)
+      let kept = try encodedSamples(file, .preserve)
+      #expect(zip(found, expected).allSatisfy { abs($0 - $1) <= 1 } && found.count == expected.count, "\(kind)")
+      #expect(found != kept)
+    }
+    // Tone curves of an unknown type.
+    var broken = ICCFile.displayP3
+    for i in broken.indices.dropLast(4) where broken[i..<i + 4].elementsEqual("para".utf8) { broken[i] = 0 }
+    let file = ColorTests.jpeg(ColorTests.colors, broken)
+    let found = try encodedSamples(file, .preserve, refusesProfiles: true)
+    let plain = try encodedSamples(ColorTests.jpeg(ColorTests.colors, nil), .preserve)
+    #expect(found == plain)
+  }
 }

@@ -182,12 +182,14 @@ struct ScanTests {
   }
 
   @Test(
-    "a date that RFC 3339 can't express in UTC is no date",
+    "a date that RFC 3339 can't express, in UTC or as the day of its asset, is no date",
     arguments: [
       ("UTC", "9999:12:31 23:59:59", "-12:00", false), ("UTC", "9999:12:31 23:59:59", "+00:00", true),
       ("UTC", "9999:12:31 23:59:59", nil, true), ("UTC", "9999:12:31 23:59:60", nil, false),
       ("America/New_York", "9999:12:31 23:59:59", nil, false),
-      ("America/New_York", "9999:12:31 23:59:59", "+12:00", true), ("UTC", "0001:01:01 00:00:00", "+14:00", true),
+      ("America/New_York", "9999:12:31 23:59:59", "+12:00", true), ("UTC", "9999:12:31 23:59:60", "+14:00", false),
+      ("UTC", "9999:12:31 23:59:59", "+14:00", true), ("Asia/Tokyo", "9999:12:31 23:59:59", "+00:00", true),
+      ("Asia/Tokyo", "9999:12:31 23:59:60", nil, false), ("UTC", "0001:01:01 00:00:00", "+14:00", true),
     ] as [(String, String, String?, Bool)])
   func farDate(_ zone: String, _ date: String, _ offset: String?, _ isDate: Bool) throws {
     let library = try TemporaryLibrary()

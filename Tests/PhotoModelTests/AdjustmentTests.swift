@@ -113,6 +113,23 @@ struct AdjustmentTests {
     }
   }
 
+  @Test("a tone curve has values between those of its points, however close to each other these are")
+  func closePoints() throws {
+    let numbers: [Double] = [0, 5e-324, 1e-320, 1e-160, 1e-17, 0.5, 1 - 0x1p-53, 1]
+    for x in numbers where x > 0 && x < 1 {
+      var heights: [(Double, Double, Double)] = []
+      for y in numbers { heights += [(0, y, 1), (y, 0.5, 0.5), (1, 0.5, y), (y, y, 0)] }
+      for (y0, y, y1) in heights {
+        let curve = try #require(ToneCurve([.init(0, y0), .init(x, y), .init(1, y1)]))
+        let range = (min(y0, y, y1) - 1e-8)...(max(y0, y, y1) + 1e-8)
+        for at in numbers + [x / 2, (x + 1) / 2] {
+          let value = curve(at)
+          #expect(range.contains(value) && (0...1).contains(value), "\(value) at \(at) of \(curve.points)")
+        }
+      }
+    }
+  }
+
   private static let size = PixelSize(width: 400, height: 300)
 
   private static func geometry(_ operations: [AdjustmentOperation], of size: PixelSize = size) -> AdjustedGeometry {

@@ -56,4 +56,46 @@ import Testing
       #expect(cost.ranges <= 2, "\(name)")
     }
   }
+
+  @Test(arguments: [Int64.max, Int64.max - 16, 1 << 62, 1 << 44 + 1])
+  func `A file of an impossible length is not indexed, wherever its parts are`(_ size: Int64) throws {
+    let probe = MediaProbe(limits: CodecLimits(), timeZone: try #require(TimeZone(identifier: "UTC")))
+    // A box of 64 bits whose next one begins ten bytes before the end of the file.
+    let length = UInt64(size - 20 - 10)
+    var head = Array("\0\0\0\u{14}ftypqt  \0\0\0\0qt  ".utf8)
+    head += Array("\0\0\0\u{1}free".utf8)
+    for shift in 0..<8 { head.append(UInt8(truncatingIfNeeded: length >> UInt64(56 - 8 * shift))) }
+    let source = LongSource(head, size: size)
+    let identity = FileIdentity(inode: 1, size: size, modified: 0)
+    #expect(throws: CodecError.limitExceeded("the size of the file", limit: 1 << 44, found: Int(size))) {
+      _ = try probe.media(of: source, identity, at: Array("a.mov".utf8))
+    }
+  }
+
+  @Test func `The longest file is indexed`() throws {
+    let probe = MediaProbe(limits: CodecLimits(), timeZone: try #require(TimeZone(identifier: "UTC")))
+    let source = LongSource(JPEGFile().encoded(Self.card), size: MediaProbe.maximumFileBytes)
+    let identity = FileIdentity(inode: 1, size: source.size, modified: 0)
+    let media = try probe.media(of: source, identity, at: Array("a.jpg".utf8))
+    #expect(media.pixelSize == PixelSize(width: 640, height: 480))
+  }
+}
+
+/// The first bytes of a file, and zeros up to its length.
+private final class LongSource: ByteSource {
+  let size: Int64
+  let canReturnNotYet = false
+  private let head: [UInt8]
+
+  init(_ head: [UInt8], size: Int64) {
+    self.head = head
+    self.size = size
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> ByteRead {
+    guard offset < size else { return .end }
+    let count = Int(min(Int64(buffer.count), size - offset))
+    for i in 0..<count { buffer[i] = offset < Int64(head.count - i) ? head[Int(offset) + i] : 0 }
+    return .bytes(count)
+  }
 }

@@ -172,4 +172,12 @@ struct ZipLayoutTests {
     }
     #expect(next == layout.directoryOffset)
   }
+
+  @Test("the length of the largest archive of the longest files is a number")
+  func largest() {
+    // `archives.maximumFiles` at most, each as long as the longest file that becomes an asset.
+    let (count, size) = (131_072, Int64(1) << 44)
+    let layout = ZipLayout((0..<count).map { ZipLayout.Entry(name: "\($0).mov", size: size, date: 0) })
+    #expect(layout.length > Int64(count) * size)
+  }
 }

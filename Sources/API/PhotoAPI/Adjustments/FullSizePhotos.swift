@@ -45,7 +45,8 @@ struct FullSizePhotos: Sendable {
   }
 
   private func quality(of asset: Asset) -> Int {
-    asset.pixelSize.pixelCount * Self.renderBytes > images.renderCapacityBytes ? Self.largeQuality : Self.quality
+    // The multiple of a size that a file states may be no number.
+    asset.pixelSize.pixelCount > images.renderCapacityBytes / Self.renderBytes ? Self.largeQuality : Self.quality
   }
 
   /// One response.

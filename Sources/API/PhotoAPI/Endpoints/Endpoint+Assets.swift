@@ -39,7 +39,7 @@ extension Endpoint {
         body: "Upload",
         responses: [
           APIResponse(
-            200, "No new asset: the content existed already.", .json(["Asset", "UploadResults"]),
+            200, "No new asset: the content existed already.", .json(["Asset", "UploadedAsset", "UploadResults"]),
             [.cacheControl, .location]),
           .created(
             "The asset, or the result of each file.", "Asset", "UploadedAsset", "UploadResults",

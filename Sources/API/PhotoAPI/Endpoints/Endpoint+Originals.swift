@@ -10,11 +10,12 @@ extension Endpoint {
         description: """
           The bytes as they are, except for places, which are overwritten: the length, all offsets and the pixels stay \
           the same. A file whose places can't be removed gets 403. The version original of a photograph with a RAW \
-          file is the RAW file. The version current of an adjusted asset is rendered at its full size.
+          file is the RAW file. The version current of an adjusted asset is rendered at its full size; one that can't be \
+          rendered gets 415 or 422.
           """,
         query: [
           .word("version", ImageVersion.self, default: .current, "The version of the asset.")
-        ] + dataQuery, responses: dataResponses, problems: [404, 416, 500, 502, 504, 507]),
+        ] + dataQuery, responses: dataResponses, problems: [404, 415, 416, 422, 500, 502, 504, 507]),
       handler: .custom { api, exchange throws(Problem) in
         try api.data.send(.version, of: exchange.identifier("localIdentifier"), exchange)
       }),
@@ -38,7 +39,7 @@ extension Endpoint {
         query: [
           .number(
             "index", ResourceChoice.indexes, default: 0, "Which of the files of the type, in the order of the list.")
-        ] + dataQuery, responses: dataResponses, problems: [404, 416, 500, 502, 504, 507]),
+        ] + dataQuery, responses: dataResponses, problems: [404, 415, 416, 422, 500, 502, 504, 507]),
       handler: .custom { api, exchange throws(Problem) in
         try api.data.send(.resource(exchange.route["type"]), of: exchange.identifier("localIdentifier"), exchange)
       }),

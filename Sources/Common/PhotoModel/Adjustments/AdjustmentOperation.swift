@@ -79,7 +79,7 @@ package struct ToneCurve: Sendable, Hashable {
   /// Fritsch and Carlson, "Monotone piecewise cubic interpolation" (SIAM Journal on Numerical Analysis 17, 1980): slopes
   /// with which no overshoot occurs between two points.
   private static func slopes(_ points: [Point]) -> [Double] {
-    let secants = zip(points, points.dropFirst()).map { ($1.y - $0.y) / ($1.x - $0.x) }
+    let secants = zip(points, points.dropFirst()).map { bounded(($1.y - $0.y) / ($1.x - $0.x)) }
     var slopes = points.indices.map { (i: Int) -> Double in
       switch i {
       case 0: secants[0]
@@ -98,6 +98,14 @@ package struct ToneCurve: Sendable, Hashable {
       (slopes[i], slopes[i + 1]) = (3 / length * a * secant, 3 / length * b * secant)
     }
     return slopes
+  }
+
+  /// A slope of the same sign whose ratios to others, and their squares, are finite numbers. A change this small can't
+  /// be seen.
+  private static func bounded(_ slope: Double) -> Double {
+    if slope == 0 { return 0 }
+    let magnitude = min(max(slope.magnitude, 1e-9), 1e9)
+    return slope < 0 ? -magnitude : magnitude
   }
 
   /// The value at `x`, which is clamped to 0...1.

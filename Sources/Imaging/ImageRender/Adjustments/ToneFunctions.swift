@@ -13,7 +13,8 @@ enum ToneFunctions {
   /// Luminance of linear sRGB (IEC 61966-2-1), also used as the weights of luma.
   static let luminance: [Double] = [0.2126, 0.7152, 0.0722]
 
-  static func clamped(_ value: Double) -> Double { min(max(value, 0), 1) }
+  /// The nearest value in 0...1; 0 for NaN, which `max` returns only as its first argument.
+  static func clamped(_ value: Double) -> Double { min(max(0, value), 1) }
 
   /// sRGB to linear light (IEC 61966-2-1).
   static let decode: Function = { $0 <= 0.04045 ? $0 / 12.92 : pow(($0 + 0.055) / 1.055, 2.4) }

@@ -65,9 +65,7 @@ final class WorkerEncoder: RowEncoder {
   }
 
   func finish() throws(CodecError) -> [UInt8] {
-    let rows = UnsafeRawBufferPointer(start: pixels.pointer, count: encoding.size.pixelCount * encoding.pixelBytes)
-    let parts = try workers.encode(
-      encoding, profile: encoding.format == .jxl ? profile ?? [] : [], rows: rows, stop: stop)
+    let parts = try codedParts()
     guard let first = parts.first else { throw .encodingFailed("the encoder sent nothing") }
     switch encoding.format {
     case .avif:
@@ -76,6 +74,40 @@ final class WorkerEncoder: RowEncoder {
       guard let profile else { return first }
       return try WebPProfile.insert(profile, into: first, size: encoding.size, hasAlpha: encoding.channels == 4)
     case .jpeg, .png, .jxl: return first
+    }
+  }
+
+  /// libjxl refuses or fails on some profiles that other programs read. Their pictures become sRGB.
+  private func codedParts() throws(CodecError) -> [[UInt8]] {
+    guard encoding.format == .jxl, let profile else { return try encode(profile: []) }
+    do throws(CodecError) {
+      return try encode(profile: profile)
+    } catch {
+      guard case .encodingFailed = error else { throw error }
+    }
+    convertToSRGB(from: profile)
+    return try encode(profile: [])
+  }
+
+  private func encode(profile: [UInt8]) throws(CodecError) -> [[UInt8]] {
+    let rows = UnsafeRawBufferPointer(start: pixels.pointer, count: encoding.size.pixelCount * encoding.pixelBytes)
+    return try workers.encode(encoding, profile: profile, rows: rows, stop: stop)
+  }
+
+  /// Leaves the rows as they are if the profile can't be used.
+  private func convertToSRGB(from profile: [UInt8]) {
+    let hasAlpha = encoding.channels == 4
+    // The profile is that of the arriving rows: gray ones may have become RGB of equal samples.
+    let isGray = channels < 3
+    let source = RowFormat(model: isGray ? .gray : .rgb, hasAlpha: hasAlpha && !isGray, bitsPerChannel: 8)
+    let output = ColorTransforms(capacityBytes: 0).outputColor(of: SourceColor(profile: profile), source, as: .srgb)
+    guard let transform = output.transform else { return }
+    let rowBytes = encoding.size.width * encoding.channels
+    let converted = RowBuffer<UInt8>(count: rowBytes, zero: 0)
+    for y in 0..<encoding.size.height {
+      let row = pixels.pointer + y * rowBytes
+      transform.convert(row, to: converted.pointer, pixels: isGray ? rowBytes : encoding.size.width)
+      for i in 0..<rowBytes where !hasAlpha || i % 4 != 3 { row[i] = converted.pointer[i] }
     }
   }
 }

@@ -9,15 +9,18 @@ package struct EXIFDateResolver: Sendable {
   /// The zone of dates without an offset.
   let timeZone: TimeZone
   private let isUTC: Bool
+  private let calendar: LocalCalendar
 
   package init(timeZone: TimeZone) {
     self.timeZone = timeZone
     isUTC = timeZone.identifier == "UTC" || timeZone.identifier == "GMT"
+    calendar = LocalCalendar(timeZone: timeZone)
   }
 
   /// - Parameter source: the source of a date with an offset; a date without one is recorded as being in the library
   ///   zone.
-  /// - Returns: `nil` if the date is in no year from 0 to 9999 in UTC, so that RFC 3339 can't express it.
+  /// - Returns: `nil` if the date, or the day to which its asset would belong, is in no year from 0 to 9999, so that
+  ///   RFC 3339 can't express it.
   package func date(_ date: EXIFDate, source: DateSource) -> CreationDate? {
     let local = UTCDateTime(
       year: date.year, month: date.month, day: date.day, hour: date.hour, minute: date.minute, second: date.second)
@@ -25,9 +28,12 @@ package struct EXIFDateResolver: Sendable {
     let seconds = date.offsetMinutes.map { wall - $0 * 60 } ?? wall - offset(atWall: wall)
     let moment = Timestamp(milliseconds: Int64(seconds) * 1000 + Int64(date.millisecond))
     guard Timestamp.rfc3339Range.contains(moment) else { return nil }
+    let utcOffset = date.isUTC ? nil : date.offsetMinutes
+    let day = calendar.day(of: moment, utcOffset: utcOffset)
+    guard LocalCalendar.days.contains(day) else { return nil }
     return CreationDate(
       moment: moment, source: date.offsetMinutes == nil ? .metadataInLibraryZone : source,
-      hasFraction: date.hasFraction, utcOffset: date.isUTC ? nil : date.offsetMinutes)
+      hasFraction: date.hasFraction, utcOffset: utcOffset)
   }
 
   /// The offset of the zone at a local time, in seconds. A local time that is skipped or repeated by a clock change

@@ -8,6 +8,10 @@ import MediaMetadata
 import PhotoModel
 
 package struct MediaProbe: Sendable {
+  /// The length of the longest file that becomes an asset, in bytes: longer than any picture or video. Sums of positions
+  /// in files, and of the lengths of as many files as an archive has, are then numbers.
+  package static let maximumFileBytes: Int64 = 1 << 44
+
   private let limits: CodecLimits
   private let clock: EXIFDateResolver
 
@@ -19,7 +23,7 @@ package struct MediaProbe: Sendable {
 
   /// Everything that findings depend on besides the files: after a change of this value a full scan probes every file
   /// again.
-  package var version: String { "16 \(clock.timeZone.identifier) \(limits.headerSegments)" }
+  package var version: String { "17 \(clock.timeZone.identifier) \(limits.headerSegments)" }
 
   /// The metadata of an open file, or of an original of a remote store: reads its head and, in some formats, its end.
   ///
@@ -29,6 +33,9 @@ package struct MediaProbe: Sendable {
   package func media(
     of file: any ByteSource, _ identity: FileIdentity, at path: [UInt8]
   ) throws(CodecError) -> ProbedMedia {
+    guard file.size <= Self.maximumFileBytes else {
+      throw .limitExceeded("the size of the file", limit: Int(Self.maximumFileBytes), found: Int(clamping: file.size))
+    }
     // A picture over a limit is still an asset: a request for it gets an error that names the limit.
     let header = try MediaHeader.read(from: file, limits: limits.headerOnly)
     var media = media(header, identity, path)
