@@ -115,7 +115,7 @@ struct AdjustmentTests {
 
   @Test("a tone curve has values between those of its points, however close to each other these are")
   func closePoints() throws {
-    let numbers: [Double] = [0, 5e-324, 1e-320, 1e-160, 1e-17, 0.5, 1 - 0x1p-53, 1]
+    let numbers: [Double] = [0, .leastNonzeroMagnitude, 0x1p-1063, 1e-160, 1e-17, 0.5, 1 - 0x1p-53, 1]
     for x in numbers where x > 0 && x < 1 {
       var heights: [(Double, Double, Double)] = []
       for y in numbers { heights += [(0, y, 1), (y, 0.5, 0.5), (1, 0.5, y), (y, y, 0)] }

@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [Int64.max, Int64.max - 16, 1 << 62, 1 << 44 + 1])
+  @Test(arguments: [Int64.max, Int64.max - 16, 1 << 62, 1 << 44 + 1] as [Int64])
   func `A file of an impossible length is not indexed, wherever its parts are`(_ size: Int64) throws {
     let probe = MediaProbe(limits: CodecLimits(), timeZone: try #require(TimeZone(identifier: "UTC")))
     // A box of 64 bits whose next one begins ten bytes before the end of the file.
