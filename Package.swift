@@ -285,7 +285,7 @@ let package = Package(
     tests(
       "LibraryFilesTests",
       [
-        "PhotoModel", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan", "LibraryFiles",
+        "PhotoModel", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan", "LibraryFiles", "ObjectStores",
         "LibraryFixtures", "PhotoFixtures", grdb, logging,
       ]),
     tests(

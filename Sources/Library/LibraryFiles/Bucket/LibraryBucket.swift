@@ -92,6 +92,15 @@ package struct LibraryBucket: Sendable {
     do throws(ObjectStoreError) { try store.waitToDelete(key) } catch { throw LibraryFilesError(error, at: path) }
   }
 
+  /// Removes an object that the store lists in the trash. Throws if it is not there, because the list is wrong then:
+  /// nothing else is deleted without a record.
+  func removeTrashed(_ key: ObjectKey) throws(LibraryFilesError) {
+    guard key.bytes.starts(with: trashFolder + [UInt8(ascii: "/")]) else {
+      throw LibraryFilesError(ObjectStoreError.malformed(.wrongList), at: trashFolder)
+    }
+    try remove(key.bytes)
+  }
+
   func key(_ path: [UInt8]) throws(LibraryFilesError) -> ObjectKey {
     guard let key = ObjectKey(path) else { throw .noSuchFile(path) }
     return key

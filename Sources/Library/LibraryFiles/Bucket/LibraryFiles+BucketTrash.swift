@@ -65,7 +65,7 @@ extension LibraryFiles {
           try catalogue.isInTrash(entry.key.bytes)
         }
         if isRecorded { continue }
-        try bucket.remove(entry.key.bytes)
+        try bucket.removeTrashed(entry.key)
         count += 1
       }
       position = page.next

@@ -105,8 +105,11 @@ package final class S3ObjectStore: ObjectStore {
     var address = bucket.address
     if address.path.isEmpty { address.path = "/" }
     address.query = S3Signer.query(parameters)
+    let start = Array(prefix.utf8)
     return origin.run(plan(.get, address), completion) { [bucket] _, document throws(ObjectStoreError) in
       guard let list = S3List(document) else { throw .malformed(.unreadableDocument) }
+      // Objects of the trash's list are deleted: one that holds others is the answer to another request.
+      guard list.entries.allSatisfy({ $0.key.starts(with: start) }) else { throw .malformed(.wrongList) }
       var page = ObjectPage(next: list.isTruncated ? list.token.map { ObjectPage.Position(text: $0) } : nil)
       for entry in list.entries {
         // Names that end in a slash are the folders that some programs make. They are empty.

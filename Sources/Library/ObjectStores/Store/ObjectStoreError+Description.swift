@@ -64,6 +64,8 @@ extension ObjectStoreError.AnswerProblem: CustomStringConvertible {
     case .wrongLength: "the store sent another number of bytes than it announced"
     case .noEntityTag: "the store sent no strong ETag"
     case .unreadableDocument: "the store's list or answer can't be read"
+    case .wrongList:
+      "the store's list is not the one that was asked for; check that no proxy or cache ignores the query of requests"
     case .wrongChecksum: "the bytes do not have the checksum that the store gave"
     }
   }
