@@ -69,7 +69,22 @@ import Testing
     #expect(page.next == nil)
   }
 
-  @Test(arguments: ["", "{}", "[{}]", "[{\"path\": 1}]", "<html>", "[{\"path\": \"a\", \"size\": 1}]"])
+  @Test(arguments: [
+    #""path": "q.jpg""#, #""path": "q.jpg", "size": 5"#, #""path": "q.jpg", "etag": "x""#,
+    #""path": "q.jpg", "size": null, "etag": "x""#, #""path": "q.jpg", "size": 5, "etag": null"#,
+    #""path": "q.jpg", "size": 5.5, "etag": "x""#, #""path": "q.jpg", "size": 1e30, "etag": "x""#,
+    #""path": "q.jpg", "size": 9223372036854775808, "etag": "x""#, #""path": "q.jpg", "size": "5", "etag": "x""#,
+    #""path": "q.jpg", "size": 5, "etag": 7"#, #""path": "q.jpg", "size": [5], "etag": {"a": "x"}"#,
+  ]) func `A row without a usable size or entity tag names its object, and the other rows are read`(
+    _ members: String
+  ) throws {
+    let text = #"[{"path": "a.jpg", "size": 1, "etag": "x"}, {\#(members)}, {"path": "z.jpg", "size": 2, "etag": "y"}]"#
+    let page = try Manifest.page(Array(text.utf8))
+    #expect(page.entries.map(\.key) == ["a.jpg", "z.jpg"])
+    #expect(page.unidentified == ["q.jpg"] && page.skipped == 1)
+  }
+
+  @Test(arguments: ["", "{}", "[{}]", "[{\"path\": 1}]", "<html>", "[{\"size\": 1, \"etag\": \"x\"}]"])
   func `What is no manifest is refused`(_ text: String) {
     #expect(throws: ObjectStoreError.malformed(.unreadableDocument)) { try Manifest.page(Array(text.utf8)) }
   }

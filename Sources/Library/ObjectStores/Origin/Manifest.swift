@@ -3,13 +3,23 @@ import FoundationEssentials
 /// The list of an HTTP origin: a JSON array of `{"path": "2024/a.jpg", "size": 12345, "etag": "\"…\""}`.
 package enum Manifest {
   private struct Row: Decodable {
+    private enum CodingKeys: CodingKey { case path, size, etag }
+
     let path: String
-    let size: Int64
-    let etag: String
+    /// `nil`: none, or not an integer of 64 bits. The row still says that there is an object.
+    let size: Int64?
+    let etag: String?
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: CodingKeys.self)
+      path = try container.decode(String.self, forKey: .path)
+      size = try? container.decode(Int64.self, forKey: .size)
+      etag = try? container.decode(String.self, forKey: .etag)
+    }
   }
 
-  /// The objects in the order of their keys. Rows that are not objects are skipped: a bad path, a negative size, a weak
-  /// entity tag, a path that came before.
+  /// The objects in the order of their keys. Rows that are not objects are skipped: a bad path, a size or an entity tag
+  /// that is missing or of no use, a path that came before.
   package static func page(_ bytes: [UInt8]) throws(ObjectStoreError) -> ObjectPage {
     let rows: [Row]
     do {
@@ -25,13 +35,13 @@ package enum Manifest {
         continue
       }
       guard !key.isHidden else { continue }
-      guard row.size >= 0, let tag = StoreResponseHead.strongTag(row.etag) else {
+      guard let size = row.size, size >= 0, let tag = row.etag.flatMap({ StoreResponseHead.strongTag($0) }) else {
         page.skipped += 1
         page.unidentified.append(key)
         continue
       }
       page.entries.append(
-        ObjectPage.Entry(key: key, identity: ObjectIdentity(size: row.size, version: .entityTag(tag))))
+        ObjectPage.Entry(key: key, identity: ObjectIdentity(size: size, version: .entityTag(tag))))
     }
     page.entries.sort { $0.key < $1.key }
     return page
