@@ -297,33 +297,6 @@ import Testing
     #expect(page.skipped == 3)
   }
 
-  private static func listDocument(_ keys: [String], token: String? = nil) -> String {
-    let entries = keys.map {
-      "<Contents><Key>\($0)</Key><ETag>&quot;x&quot;</ETag><Size>1</Size></Contents>"
-    }
-    let next = token.map { "<NextContinuationToken>\($0)</NextContinuationToken>" } ?? ""
-    return "<ListBucketResult><IsTruncated>\(token != nil)</IsTruncated>\(next)\(entries.joined())</ListBucketResult>"
-  }
-
-  @Test(arguments: [
-    ["a.jpg"], ["lib/.trash/1/a.jpg", "lib/b.jpg"], ["lib/.trash/2/a.jpg"], ["lib/.trash/1"], ["lib/.trash/10/a.jpg"],
-    ["Lib/.trash/1/a.jpg"],
-  ]) func `A list with objects of other folders is refused as a whole`(_ keys: [String]) throws {
-    let document = Self.listDocument(keys)
-    let server = ScriptedServer { _, _ in [.answer(200, [:], document)] }
-    defer { server.stop() }
-    let bucket = try StorePeer.bucket(endpoint: server.address, usesPathStyle: true, prefix: "lib")
-    #expect(throws: ObjectStoreError.malformed(.wrongList)) { try bucket.waitForPage(below: ".trash/1", from: nil) }
-  }
-
-  @Test func `A list with objects outside of the library's prefix is refused as a whole`() throws {
-    let document = Self.listDocument(["lib/a.jpg", "library/b.jpg"])
-    let server = ScriptedServer { _, _ in [.answer(200, [:], document)] }
-    defer { server.stop() }
-    let bucket = try StorePeer.bucket(endpoint: server.address, usesPathStyle: true, prefix: "lib")
-    #expect(throws: ObjectStoreError.malformed(.wrongList)) { try bucket.waitForPage(from: nil) }
-  }
-
   @Test func `A host that is not in the list is not asked`() throws {
     let server = ScriptedServer { request, _ in [Self.honest(request)] }
     defer { server.stop() }

@@ -8,6 +8,9 @@ package final class S3ObjectStore: ObjectStore {
   /// The largest object that one PutObject writes or one CopyObject copies: 5 GiB.
   package static let maximumPieceBytes: Int64 = 5 << 30
 
+  /// Pages without an object in a row. A store may have a few of them, for example of objects that it has deleted.
+  static let maximumEmptyPages = 100
+
   private let bucket: S3Bucket
   private let signer: S3Signer
   private let origin: RemoteOrigin
@@ -110,7 +113,7 @@ package final class S3ObjectStore: ObjectStore {
       guard let list = S3List(document) else { throw .malformed(.unreadableDocument) }
       // Objects of the trash's list are deleted: one that holds others is the answer to another request.
       guard list.entries.allSatisfy({ $0.key.starts(with: start) }) else { throw .malformed(.wrongList) }
-      var page = ObjectPage(next: list.isTruncated ? list.token.map { ObjectPage.Position(text: $0) } : nil)
+      var page = ObjectPage(next: try Self.position(after: list, from: position))
       for entry in list.entries {
         // Names that end in a slash are the folders that some programs make. They are empty.
         if entry.key.last == UInt8(ascii: "/"), entry.size == 0 { continue }
@@ -130,6 +133,21 @@ package final class S3ObjectStore: ObjectStore {
       }
       return page
     }
+  }
+
+  /// Where the next page begins; `nil` after the last one. Lists are in the order of names, so one whose pages do not
+  /// advance would never end.
+  private static func position(
+    after list: S3List, from position: ObjectPage.Position?
+  ) throws(ObjectStoreError) -> ObjectPage.Position? {
+    guard list.isTruncated, let token = list.token else { return nil }
+    guard let name = list.entries.last?.key else {
+      let emptyPages = (position?.emptyPages ?? 0) + 1
+      guard emptyPages <= Self.maximumEmptyPages else { throw .malformed(.wrongList) }
+      return ObjectPage.Position(text: token, lastName: position?.lastName, emptyPages: emptyPages)
+    }
+    if let former = position?.lastName, !former.lexicographicallyPrecedes(name) { throw .malformed(.wrongList) }
+    return ObjectPage.Position(text: token, lastName: name)
   }
 
   package func put(

@@ -72,5 +72,9 @@ package struct ObjectPage: Sendable, Hashable {
   /// A position in a list. Only the store that made it understands it.
   package struct Position: Sendable, Hashable {
     let text: [UInt8]
+    /// The last name of the store that was listed before the position, also if it is in no page.
+    var lastName: [UInt8]?
+    /// Pages without any name since then.
+    var emptyPages = 0
   }
 }

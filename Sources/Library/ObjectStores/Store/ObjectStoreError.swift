@@ -67,7 +67,7 @@ package enum ObjectStoreError: Error, Sendable, Hashable {
     case noEntityTag
     /// A list, a manifest or an answer with an error inside is not readable.
     case unreadableDocument
-    /// A list has objects that were not asked for, so the store ignores a parameter of the request.
+    /// A list has objects that were not asked for, or does not go on: the store ignores a parameter of the request.
     case wrongList
     /// The bytes do not have the checksum that the store gave.
     case wrongChecksum
