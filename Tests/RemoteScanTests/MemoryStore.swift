@@ -20,6 +20,7 @@ final class MemoryStore: ObjectStore {
     var duringList: (key: ObjectKey, body: @Sendable () -> Void)?
     /// Objects that lists have no entity tag of.
     var unidentified: Set<ObjectKey> = []
+    var listsTimes = true
   }
 
   private final class Done: ObjectOperation {
@@ -34,11 +35,13 @@ final class MemoryStore: ObjectStore {
   /// Ranges that were read.
   var reads: Int { state.withLock { $0.reads } }
 
-  func set(_ key: String, _ bytes: [UInt8]?, modified: Int64 = 1_600_000_000) {
+  /// - Parameter tag: its entity tag; `nil`: a new one.
+  func set(_ key: String, _ bytes: [UInt8]?, tag: String? = nil, modified: Int64 = 1_600_000_000) {
     guard let key = ObjectKey(key) else { preconditionFailure("\(key) is no key") }
     state.withLock { state in
       state.writes += 1
-      state.objects[key] = bytes.map { ($0, "\"\(state.writes)\"", modified) }
+      let tag = tag ?? "\"\(state.writes)\""
+      state.objects[key] = bytes.map { ($0, tag, modified) }
     }
   }
 
@@ -60,6 +63,8 @@ final class MemoryStore: ObjectStore {
     state.withLock { $0.refusals[key] = failure }
   }
   func fail(lists failure: ObjectStoreError?) { state.withLock { $0.listFailure = failure } }
+  /// Lists have no times from now on, as those of web servers.
+  func hideTimes() { state.withLock { $0.listsTimes = false } }
   func reverse() { state.withLock { $0.isReversed = true } }
   func beforeNextRead(of key: String? = nil, _ body: @escaping @Sendable () -> Void) {
     state.withLock { $0.beforeRead = (key.flatMap { ObjectKey($0) }, body) }
@@ -130,9 +135,9 @@ final class MemoryStore: ObjectStore {
       if let pause {
         objects = first.filter { $0.key < pause.key }.merging(later.filter { !($0.key < pause.key) }) { $1 }
       }
-      let unidentified = state.withLock { $0.unidentified }
+      let (unidentified, listsTimes) = state.withLock { ($0.unidentified, $0.listsTimes) }
       let entries = objects.filter { !unidentified.contains($0.key) }.map {
-        ObjectPage.Entry(key: $0.key, identity: identity($0.value), modified: $0.value.modified)
+        ObjectPage.Entry(key: $0.key, identity: identity($0.value), modified: listsTimes ? $0.value.modified : nil)
       }
       completion(
         .success(

@@ -332,6 +332,39 @@ import Testing
     #expect(try library.assets()["a.jpg"]?.contentVersion == before["a.jpg"]?.contentVersion)
   }
 
+  @Test func `Objects of one entity tag and size have content versions of their own on a web server`() throws {
+    let library = try Library()
+    library.store.hideTimes()
+    // What nginx sends for files of one time and size.
+    for name in ["a.jpg", "b.jpg", "x/a.jpg"] { library.store.set(name, Self.jpeg(32), tag: "\"1-494a\"") }
+    _ = try library.scan()
+    let before = try library.assets()
+    #expect(Set(before.values.map(\.contentVersion)).count == 3)
+    // Also if every object is read again, and none of them is another version then.
+    try library.catalogue.recordScan(probeVersion: "another")
+    #expect(try library.scan().probed == 3)
+    #expect(try library.assets() == before)
+  }
+
+  @Test func `An object that is moved on a web server stays the same asset, with another content version`() throws {
+    let library = try Library()
+    library.store.hideTimes()
+    library.store.set("a.jpg", Self.jpeg(32), tag: "\"1-494a\"")
+    library.store.set("b.jpg", Self.jpeg(40))
+    _ = try library.scan()
+    let before = try library.assets()
+    library.store.move("a.jpg", to: "z/c.jpg")
+    let progress = try library.scan()
+    #expect((progress.moved, progress.removed) == (1, 0))
+    let after = try library.assets()
+    #expect(after["z/c.jpg"]?.localIdentifier == before["a.jpg"]?.localIdentifier)
+    #expect(after["z/c.jpg"]?.contentVersion != before["a.jpg"]?.contentVersion)
+    #expect(after["b.jpg"] == before["b.jpg"])
+    library.store.move("z/c.jpg", to: "a.jpg")
+    #expect(try library.scan().moved == 1)
+    #expect(try library.assets()["a.jpg"]?.contentVersion == before["a.jpg"]?.contentVersion)
+  }
+
   @Test func `An object that the list has no entity tag of stays the same asset`() throws {
     let library = try Library()
     for (number, name) in ["a.jpg", "b.jpg"].enumerated() { library.store.set(name, Self.jpeg(32 + number)) }

@@ -344,7 +344,9 @@ struct RemoteMerge {
       guard let key = ObjectKey(file.path) else { continue }
       do throws(ObjectStoreError) {
         let head = try scanner.store.waitForHead(key, stop: stop)
-        let entry = ObjectPage.Entry(key: key, identity: head.identity, modified: head.modified)
+        // As the list has it, which may have no times.
+        let modified = file.identity.needsPath ? nil : head.modified
+        let entry = ObjectPage.Entry(key: key, identity: head.identity, modified: modified)
         objects.append(HeadReader.Object(entry: entry, known: file))
       } catch {
         if error.isRefusal {

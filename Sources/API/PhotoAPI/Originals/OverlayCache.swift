@@ -13,6 +13,8 @@ final class OverlayCache: Sendable {
   /// One content of a file. The ctime is part of it: a place may have been written into a file whose time was set back,
   /// and an overlay of its former content would not remove that place.
   struct Key: Sendable, Hashable {
+    /// See ``FileIdentity/needsPath``.
+    let path: [UInt8]
     let identity: FileIdentity
     let changed: Int64
   }

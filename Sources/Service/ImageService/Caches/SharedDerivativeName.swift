@@ -10,7 +10,8 @@ import PhotoModel
 /// entity tag of an object. The same properties decide whether a file is a copy of the one in the catalogue.
 struct SharedDerivativeName: Sendable {
   /// Formats whose files may have the same size and the same ends although the pictures differ, because their pixels may
-  /// be stored without compression. A file of these is not recognised without its middle; an entity tag includes that.
+  /// be stored without compression. A file of these is not recognised without its middle; the entity tag of a bucket
+  /// includes that.
   private static let uncompressedTypes = Set([SourceFormat.bmp, .tiff].map(\.uniformTypeIdentifier))
 
   /// `3f/6-…`: the first byte of a digest, so that objects spread over 256 prefixes, the epoch, and the rest.
@@ -28,8 +29,9 @@ struct SharedDerivativeName: Sendable {
     guard !rungs.isEmpty, asset.adjustments == nil, asset.beforeAdjustments == nil,
       !asset.contentVersion.rawValue.contains("@"), let fingerprint = asset.original.fingerprint
     else { return nil }
-    if !isRemote, Self.uncompressedTypes.contains(asset.uniformTypeIdentifier) { return nil }
     let identity = asset.original.identity
+    let includesMiddle = isRemote && !identity.needsPath
+    if !includesMiddle, Self.uncompressedTypes.contains(asset.uniformTypeIdentifier) { return nil }
     // Whole seconds: not all file systems keep more.
     let state = isRemote ? "object \(identity.inode)" : "file \(identity.modified / 1_000_000_000)"
     let kind = asset.mayHaveGainMap ? "|gain map" : ""

@@ -21,6 +21,7 @@ extension AssetWriter {
 
   /// What distinguishes two contents of a file.
   struct FileContent {
+    let path: [UInt8]
     let identity: FileIdentity
     /// The ctime of the last write in the same inode; 0: none. Size and time alone may be those of former contents.
     var rewritten: Int64 = 0
@@ -146,11 +147,10 @@ extension AssetWriter {
 
   /// Inserts an asset with this one file.
   mutating func insert(_ media: ProbedMedia, _ file: ProbedFile) throws -> Int64 {
+    let content = FileContent(path: file.path, identity: file.identity)
     try run(
       Self.insertSQL,
-      arguments(media, file) + [
-        Base64URL.randomIdentifier(), now, contentVersion(of: [FileContent(identity: file.identity)]), media.isRAW,
-      ])
+      arguments(media, file) + [Base64URL.randomIdentifier(), now, contentVersion(of: [content]), media.isRAW])
     let asset = db.lastInsertedRowID
     // Grouping a burst changes all of its pictures, so it is skipped if no asset may be joined.
     if joinable != .none { bursts.pictureChanged(asset, media, file.path) }

@@ -250,7 +250,7 @@ struct AssetWriter {
     let files = try Row.fetchAll(
       db.cachedStatement(
         sql: """
-          SELECT role, inode, size, modified, type, isLive, rewritten FROM file WHERE asset = ?
+          SELECT role, inode, size, modified, type, isLive, rewritten, path FROM file WHERE asset = ?
           ORDER BY isPrimary DESC, role, id
           """), arguments: [asset])
     var pixels: [FileContent] = []
@@ -264,6 +264,7 @@ struct AssetWriter {
       guard index == 0 || role == .alternatePhoto else { continue }
       pixels.append(
         FileContent(
+          path: [UInt8](file[7] as Data),
           identity: FileIdentity(inode: UInt64(bitPattern: file[1] as Int64), size: file[2], modified: file[3]),
           rewritten: file[6]))
     }
@@ -271,7 +272,8 @@ struct AssetWriter {
     try refreshAdjustedPicture(of: asset)
   }
 
-  /// HMAC-SHA256 over the identities of the files that hold the asset's pixels, truncated to 128 bits.
+  /// HMAC-SHA256 over the identities of the files that hold the asset's pixels, with their paths where those are
+  /// needed, truncated to 128 bits.
   func contentVersion(of files: [FileContent]) -> String {
     var pixels = pixels
     for file in files {
@@ -282,6 +284,10 @@ struct AssetWriter {
       )
       withUnsafeBytes(of: values) { pixels.update($0) }
       if file.rewritten != 0 { withUnsafeBytes(of: file.rewritten.littleEndian) { pixels.update($0) } }
+      if identity.needsPath {
+        withUnsafeBytes(of: UInt64(file.path.count).littleEndian) { pixels.update($0) }
+        pixels.update(file.path)
+      }
     }
     return Base64URL.encode(pixels.finalize().prefix(16))
   }
