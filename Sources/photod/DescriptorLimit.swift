@@ -58,8 +58,8 @@ enum DescriptorLimit {
     let renders = 4 * workers(settings.render.workers)
     // Channels and shared memory, of decoders and encoders.
     let decoders = 8 * workers(settings.decoders.workers)
-    // The events and the timer of each loop.
-    let loops = 4 * workers(settings.http.eventLoops)
+    // The epoll descriptor and the inbox of each loop.
+    let loops = 2 * workers(settings.http.eventLoops)
     // The file on its way and its folder; a staged upload has another one.
     let uploads = 3 * settings.uploads.limits.concurrent
     let archives = 2 * settings.archives.concurrent

@@ -209,6 +209,27 @@ extension MoviePosterTests {
     #expect(try shown(late, at: 31.5) == other)
   }
 
+  @Test("Motion JPEG that ends early is shown by the frames that it has")
+  func cutMotionJPEG() throws {
+    let fine = JPEGFile { $0.quality = 95 }
+    let scenes = [Scene(seed: 3, grain: 8), Scene(seed: 4, grain: 8), Scene(seed: 5, grain: 8), Scene(seed: 6, grain: 8)]
+    let pictures = scenes.map { fine.encoded($0.pixels(width: 320, height: 240)) }
+    func shown(_ bytes: [UInt8]) throws -> [UInt8] {
+      let header = try ImageHeader.read(from: MemoryByteSource(bytes), limits: CodecLimits())
+      let range = try #require(header.raw?.range)
+      return Array(bytes[Int(range.offset)..<Int(range.offset) + range.length])
+    }
+    var file = File(File.entry("jpeg", 320, 240), pictures.map { Frame($0) }) { ($0.width, $0.height) = (320, 240) }
+    let first = try #require(file.bytes.firstRange(of: pictures[0])).lowerBound
+    // The second of two chunks is behind the end of the file.
+    file.replacedTables["stco"] = Boxes.fullBox("stco", [2, first, 0x7FFF_FFFF].flatMap { Boxes.number($0, 4) })
+    #expect(try shown(file.bytes) == pictures[0])
+    file.replacedTables = [:]
+    file.framesPerFragment = 1
+    let third = try #require(file.bytes.firstRange(of: pictures[2])).lowerBound
+    #expect(try shown(Array(file.bytes[..<(third + 10)])) == pictures[0])
+  }
+
   @Test("the metadata names a video's codec, frame rate and dynamic range")
   func facts() throws {
     let ranges: [(Int, String?)] = [(1, nil), (16, "PQ"), (18, "HLG")]

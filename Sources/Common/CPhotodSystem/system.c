@@ -47,7 +47,7 @@ uint64_t photod_epoll_identifier(const struct epoll_event *event) { return event
 int photod_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
 void photod_eventfd_signal(int descriptor) {
-  // It fails only if the counter is full, which means that a signal is waiting.
+  // It fails only if the counter is full. Nothing reads it, and 2^64 signals take centuries.
   (void)eventfd_write(descriptor, 1);
 }
 

@@ -10,9 +10,9 @@ import HTTPCore
 ///
 ///     run: work that other threads have enqueued -> wait for events -> dispatch them -> again
 ///
-/// The thread is that of a serial queue of Dispatch, on which one long block runs. DispatchSources cost more: one for
-/// each connection two `epoll_ctl` calls and an `ioctl` an event, one for the epoll descriptor a hop between two threads
-/// for each request that a worker answers. Descriptors are registered level-triggered.
+/// The thread is that of a serial queue of Dispatch, on which one long block runs. Sources of Dispatch would cost more:
+/// with one source for each connection, two `epoll_ctl` calls and an `ioctl` for each event; with one for the epoll
+/// descriptor, a change of threads for each request that a worker answers. Descriptors are registered level-triggered.
 ///
 /// `@unchecked Sendable` because every mutable field is accessed on `queue` only, which each entry point asserts.
 final class EventLoop: @unchecked Sendable {
@@ -85,10 +85,10 @@ final class EventLoop: @unchecked Sendable {
   /// Starts the thread, which runs until ``stop()``. Call it once.
   func start() { queue.async { [self] in processUntilStopped() } }
 
-  /// Ends the thread after the work that is enqueued now.
+  /// Ends the thread after the work that is enqueued now. Work that is enqueued later never runs.
   func stop() { enqueue { [self] in isStopped = true } }
 
-  /// Runs `work` on the loop's queue, after the events that are being dispatched.
+  /// Runs `work` on the loop's queue, after the events that are being dispatched; also if called on that queue.
   func enqueue(_ work: @escaping @Sendable () -> Void) { inbox.append(work) }
 
   /// Runs `work` now if called on the loop's queue, otherwise later.
@@ -106,9 +106,10 @@ final class EventLoop: @unchecked Sendable {
   // MARK: The thread
 
   private func processUntilStopped() {
-    while !isStopped {
+    while true {
       for work in inbox.takeAll() { work() }
       endBatch()
+      if isStopped { return }
       let count = waitForEvents()
       updateClocks()
       for i in 0..<count { dispatch(events[i].events, to: photod_epoll_identifier(events + i)) }

@@ -28,6 +28,10 @@ package final class Server: Sendable {
     var socketFiles: [SocketFile] = []
   }
 
+  /// Each loop keeps a thread. Dispatch has 255 for all serial queues of one quality of service, and the work queues need
+  /// the others.
+  package static let maximumLoops = 128
+
   private let limits: ServerLimits
   private let handler: any HTTPHandler
   private let proxies: PeerSet
@@ -45,7 +49,7 @@ package final class Server: Sendable {
 
   /// - Parameters:
   ///   - proxies: peers that forward many clients. Their connections are not counted by address.
-  ///   - loopCount: number of event loops; more than one per core brings nothing.
+  ///   - loopCount: number of event loops, at most ``maximumLoops``; more than one per core brings nothing.
   ///   - accessLog: receives finished requests; `nil` disables the access log.
   package init(
     handler: any HTTPHandler, limits: ServerLimits, proxies: PeerSet, loopCount: Int, accessLog: AccessLog?,
@@ -58,13 +62,14 @@ package final class Server: Sendable {
     self.logger = logger
     requestBudget = ByteBudget(capacityBytes: limits.requestBufferBytes)
     responseBudget = ByteBudget(capacityBytes: limits.responseBufferBytes)
-    loops = (0..<max(1, loopCount)).map { EventLoop(index: $0, clock: clock, accessLog: accessLog) }
+    let count = min(max(1, loopCount), Self.maximumLoops)
+    loops = (0..<count).map { EventLoop(index: $0, clock: clock, accessLog: accessLog) }
     for loop in loops { loop.start() }
     // A write to a closed connection must return an error and not raise SIGPIPE.
     signal(SIGPIPE, SIG_IGN)
   }
 
-  /// Connections and listeners hold the server, so none is left.
+  /// Connections and listeners hold the server, so none is left, and neither is a responder, which holds its connection.
   deinit {
     for loop in loops { loop.stop() }
   }

@@ -47,12 +47,14 @@ struct Backup: AsyncParsableCommand {
   }
 
   /// Throws ``CommandFailure`` if a copy may not get this path. The library may be unknown here, so an existing file is
-  /// replaced only if its content shows that it is a former copy.
+  /// replaced only if it is empty, or its content shows that it is a former copy.
   private func check(_ path: String, _ settings: Settings, _ kind: String, _ isCopy: (String) -> Bool) throws {
     try settings.checkUnused(path)
     _ = try OutputFile(path, replacing: replace)
     var status = stat()
-    if lstat(path, &status) == 0 && !isCopy(path) {
+    guard lstat(path, &status) == 0 else { return }
+    let isEmptyFile = status.st_mode & S_IFMT == S_IFREG && status.st_size == 0
+    if !isEmptyFile && !isCopy(path) {
       throw CommandFailure(description: "\(path) is not \(kind), and nothing else is replaced; choose another file")
     }
   }

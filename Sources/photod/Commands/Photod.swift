@@ -22,7 +22,7 @@ enum Program {
   /// The number of the first argument that is not UTF-8. Swift would take it for another text, which may be the path of
   /// another file.
   private static var firstMalformedArgument: Int? {
-    for number in 0..<Int(CommandLine.argc) {
+    for number in 1..<max(1, Int(CommandLine.argc)) {
       guard let argument = CommandLine.unsafeArgv[number] else { continue }
       if String(validatingCString: argument) == nil { return number }
     }

@@ -41,7 +41,7 @@ struct FormatChoice: Sendable, Hashable {
     smaller = listed.prefix { $0 != first }.first { quality($0) >= best }
   }
 
-  /// The smaller format of a picture that a window without formats in its `Accept` prepares in the first one; `nil` if
-  /// it prepares another.
+  /// The smaller format, if the first one is that in which windows prepare pictures for clients that list no format;
+  /// otherwise `nil`.
   func preparedSmaller(hasAlpha: Bool) -> OutputFormat? { first == (hasAlpha ? .png : .jpeg) ? smaller : nil }
 }

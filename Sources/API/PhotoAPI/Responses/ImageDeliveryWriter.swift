@@ -76,8 +76,8 @@ final class ImageDeliveryWriter: Sendable {
     }
   }
 
-  /// Whether the head of this frame's part was sent with the previous frame, and has the type of the final frame, which
-  /// is another one.
+  /// In `multipart/x-mixed-replace`, the head of this frame's part was already sent after the previous frame, with the type
+  /// of the final frame. Whether this frame has another type.
   private func hasOtherTypeThanItsHead(_ frame: ImageFrame) -> Bool {
     form == .replace && hasStarted.load(ordering: .relaxed) && frame.format.mediaType != headers.mediaType
   }

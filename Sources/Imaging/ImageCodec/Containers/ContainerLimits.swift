@@ -41,11 +41,11 @@ enum ContainerLimits {
   static let durationBytes = 512 << 10
   static let fragmentReadBytes = 16 << 10
   static let boxReadBytes = 2 << 10
-  /// Number of key frames among which the first one that is not nearly black is chosen, and the time in seconds within
-  /// which they must be.
+  /// Number of key frames among which the first one that is not nearly black is chosen.
   static let posterFrames = 6
-  /// The same of Motion JPEG, whose frames are only compared by their lengths.
+  /// The same for Motion JPEG: more, because its frames are compared only by their lengths.
   static let posterJPEGs = 100
+  /// Seconds within which these frames must be.
   static let posterSeconds = 60.0
   /// Maximum number of runs of a movie's edits.
   static let edits = 256

@@ -3,8 +3,8 @@ import PhotoModel
 /// The shown part of an adjusted picture, with a margin for operations that read neighbours.
 ///
 /// The margin is made like the shown part, and cut off after the last operation. So a part of a picture, such as a tile,
-/// equals that part of the whole picture. The margin ends at the edges of the adjusted picture: the whole picture has
-/// none.
+/// has no edge of its own: unless the picture is warped, it equals that part of the whole. The margin ends at the edges of
+/// the adjusted picture: the whole picture has none.
 struct EditMargin: Sendable, Hashable {
   /// The shown part and its margin, in pixels of the adjusted picture.
   let region: PixelRegion

@@ -76,8 +76,8 @@ extension Homography {
     return line(0, Double(target.width)) + line(3, Double(target.height)) + line(6, 1)
   }
 
-  /// Whether the numbers of the matrix are exact enough for the points (0...1, v), which the map keeps near the unit
-  /// square. Many strong perspectives one after the other leave only rounding errors; such a row shows the middle.
+  /// Whether the numbers are exact enough for row `v`. The map of a picture keeps the row near the unit square; many
+  /// strong perspectives one after the other leave only rounding errors, and such a row has the colour of the middle.
   ///
   /// A map moves along a line in one direction as long as its divisor is positive, so the ends decide.
   private func isExact(_ v: Double) -> Bool {

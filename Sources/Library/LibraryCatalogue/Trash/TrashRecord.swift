@@ -1,5 +1,5 @@
-// An asset in the trash, or on its way into it or out of it, or a missing one, as the catalogue records it. Its former rows are saved and
-// restored column by column, by name, so a column that a later migration adds is saved too.
+// An asset in the trash, on its way into or out of it, or missing, as the catalogue records it. Its former rows are saved
+// and restored column by column, by name, so a column that a later migration adds is saved too.
 
 import Foundation
 import GRDB

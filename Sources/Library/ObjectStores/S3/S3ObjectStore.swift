@@ -9,7 +9,7 @@ package final class S3ObjectStore: ObjectStore {
   package static let maximumPieceBytes: Int64 = 5 << 30
 
   /// Pages without an object in a row. A store may have a few of them, for example of objects that it has deleted.
-  static let maximumEmptyPages = 100
+  static let maximumEmptyPages = 1000
 
   private let bucket: S3Bucket
   private let signer: S3Signer

@@ -96,7 +96,7 @@ package final class WorkQueue: Sendable {
   ///
   /// - Parameter afterCurrentWork: the caller's own work is nearly done. If the caller is a worker of any queue, and
   ///   this queue has one free, `work` runs on the caller's thread when that work has returned. Waking another thread
-  ///   takes as much CPU as opening a file.
+  ///   takes as much CPU as opening a file. The caller must not wait for `work`: it would wait for itself.
   package func submit(_ work: @escaping Work, afterCurrentWork: Bool = false) -> Bool {
     let admission = state.withLock { state -> Admission in
       if state.running < workers {

@@ -143,13 +143,18 @@ private struct Movie {
     }
     guard var fragments else { return [] }
     var frames: [MovieKeyFrame] = []
-    try fragments.forEachKeyFrame(&boxes) { frame in
-      if let wanted {
-        if frames.isEmpty || frame.tick <= wanted { frames = [frame] }
-        return frame.tick < wanted
+    do throws(CodecError) {
+      try fragments.forEachKeyFrame(&boxes) { frame in
+        if let wanted {
+          if frames.isEmpty || frame.tick <= wanted { frames = [frame] }
+          return frame.tick < wanted
+        }
+        if frames.isEmpty || frame.tick <= end { frames.append(frame) }
+        return frames.count < count && frame.tick < end
       }
-      if frames.isEmpty || frame.tick <= end { frames.append(frame) }
-      return frames.count < count && frame.tick < end
+    } catch {
+      // All but the first are only alternatives, and a recording that was interrupted has some of them.
+      if wanted != nil || frames.isEmpty { throw error }
     }
     return frames
   }

@@ -97,7 +97,14 @@ struct MovieSamples {
     var hidden: MovieKeyFrame?
     var index = max(0, try keyIndex(atOrBefore: start) ?? 0)
     while index < keyCount, frames.count < count {
-      let frame = try keyFrame(index)
+      let frame: MovieKeyFrame
+      do throws(CodecError) {
+        frame = try keyFrame(index)
+      } catch {
+        // All but the first are only alternatives, and a file that ends early has some of them.
+        if frames.isEmpty && hidden == nil { throw error }
+        break
+      }
       index += 1
       if frame.tick < start {
         hidden = frame

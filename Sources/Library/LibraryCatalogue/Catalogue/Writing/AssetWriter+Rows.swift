@@ -23,8 +23,13 @@ extension AssetWriter {
   struct FileContent {
     let path: [UInt8]
     let identity: FileIdentity
+    /// Its ctime; 0 for objects of remote stores.
+    let changed: Int64
     /// The ctime of the last write in the same inode; 0: none. Size and time alone may be those of former contents.
     var rewritten: Int64 = 0
+
+    /// See ``FileIdentity/needsPath``. A file in a folder has an inode of its own, whatever its time is.
+    var needsPath: Bool { identity.needsPath && changed == 0 }
   }
 
   func fileRow(at path: [UInt8]) throws -> FileRow? {
@@ -147,7 +152,7 @@ extension AssetWriter {
 
   /// Inserts an asset with this one file.
   mutating func insert(_ media: ProbedMedia, _ file: ProbedFile) throws -> Int64 {
-    let content = FileContent(path: file.path, identity: file.identity)
+    let content = FileContent(path: file.path, identity: file.identity, changed: file.changed)
     try run(
       Self.insertSQL,
       arguments(media, file) + [Base64URL.randomIdentifier(), now, contentVersion(of: [content]), media.isRAW])

@@ -250,7 +250,7 @@ struct AssetWriter {
     let files = try Row.fetchAll(
       db.cachedStatement(
         sql: """
-          SELECT role, inode, size, modified, type, isLive, rewritten, path FROM file WHERE asset = ?
+          SELECT role, inode, size, modified, type, isLive, rewritten, path, changed FROM file WHERE asset = ?
           ORDER BY isPrimary DESC, role, id
           """), arguments: [asset])
     var pixels: [FileContent] = []
@@ -266,7 +266,7 @@ struct AssetWriter {
         FileContent(
           path: [UInt8](file[7] as Data),
           identity: FileIdentity(inode: UInt64(bitPattern: file[1] as Int64), size: file[2], modified: file[3]),
-          rewritten: file[6]))
+          changed: file[8], rewritten: file[6]))
     }
     try run(Self.refreshSQL, [contentVersion(of: pixels), isRAW, isLive, asset, token, now])
     try refreshAdjustedPicture(of: asset)
@@ -284,7 +284,7 @@ struct AssetWriter {
       )
       withUnsafeBytes(of: values) { pixels.update($0) }
       if file.rewritten != 0 { withUnsafeBytes(of: file.rewritten.littleEndian) { pixels.update($0) } }
-      if identity.needsPath {
+      if file.needsPath {
         withUnsafeBytes(of: UInt64(file.path.count).littleEndian) { pixels.update($0) }
         pixels.update(file.path)
       }

@@ -15,7 +15,7 @@ package enum LibraryFilesError: Error, Sendable, Equatable {
   case diskMissing([UInt8])
   /// The file is reached through a link, and is also the file of another asset, at its own path.
   case linkedFile([UInt8])
-  /// Another file has the path of the asset's file since the last scan.
+  /// Since the last scan, another file has taken the path of the asset's file.
   case fileReplaced([UInt8])
   /// The upload or the named file is not a supported picture or video; the value is the reason.
   case notMedia(String)
