@@ -212,8 +212,7 @@ extension MoviePosterTests {
   @Test("Motion JPEG that ends early is shown by the frames that it has")
   func cutMotionJPEG() throws {
     let fine = JPEGFile { $0.quality = 95 }
-    let scenes = [Scene(seed: 3, grain: 8), Scene(seed: 4, grain: 8), Scene(seed: 5, grain: 8), Scene(seed: 6, grain: 8)]
-    let pictures = scenes.map { fine.encoded($0.pixels(width: 320, height: 240)) }
+    let pictures = [3, 4, 5, 6].map { fine.encoded(Scene(seed: $0, grain: 8).pixels(width: 320, height: 240)) }
     func shown(_ bytes: [UInt8]) throws -> [UInt8] {
       let header = try ImageHeader.read(from: MemoryByteSource(bytes), limits: CodecLimits())
       let range = try #require(header.raw?.range)
