@@ -264,7 +264,7 @@ struct WebTests {
   func descriptors() throws {
     let log = FileManager.default.temporaryDirectory.appending(path: "photod-\(UUID().uuidString).log").path
     defer { try? FileManager.default.removeItem(atPath: log) }
-    // Sixty: six for held files and the rest for 43 connections. And what these settings need besides.
+    // Sixty-two: six for held files and the rest for 44 connections. And what these settings need besides.
     let daemon = try Self.daemon(
       ["render.workers=1", "decoders.workers=1", "http.eventLoops=1"],
       launcher: "ulimit -n 300; exec \"$@\" 2>'\(log)'")
@@ -291,7 +291,7 @@ struct WebTests {
     #expect(try status(2, "GET /v1/assets/\(identifier)/image?targetSize=33x33") == 200)
     let picture = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 80, height: 48))
     #expect(try status(3, "POST /v1/assets?filename=new.jpg", picture) == 201)
-    #expect(try String(contentsOfFile: log, encoding: .utf8).contains("connections=43"))
+    #expect(try String(contentsOfFile: log, encoding: .utf8).contains("connections=44"))
   }
 
   @Test("a limit of descriptors without room for connections is refused at the start")
