@@ -33,7 +33,7 @@ struct EndedStreamTests {
     _ = try local.perform([#"{"type": "createAlbum", "title": "A"}"#])
     #expect(other.next()?.name == "change")
   }
-  @Test("the stream of a collection tells a limited caller that it was deleted, also after a new connection")
+  @Test("the stream of a collection reports its deletion to a limited caller, also after a new connection")
   func deletedCollections() throws {
     let daemon = try TestDaemon.ofCards(2)
     let assets = try ["0.jpg", "1.jpg"].map { try daemon.identifier($0) }

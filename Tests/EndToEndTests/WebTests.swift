@@ -297,19 +297,9 @@ struct WebTests {
   @Test("a limit of descriptors without room for connections is refused at the start")
   func tooFewDescriptors() throws {
     let folders = try TestDaemon.Folders()
-    let process = Process()
-    process.executableURL = URL(filePath: "/bin/sh")
-    process.arguments = [
-      "-c", "ulimit -n 100; exec \"$@\"", "sh", TestDaemon.binary, "serve", "--library", folders.library, "--data",
-      folders.data, "--listen", "127.0.0.1:0",
-    ]
-    process.environment = TestDaemon.environment
-    let error = Pipe()
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = error
-    try process.run()
-    let text = String(decoding: error.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    #expect(process.terminationStatus != 0 && text.contains("the limit of 100 open files is too low"), "\(text)")
+    let run = try TestDaemon.run(
+      ["serve", "--library", folders.library, "--data", folders.data, "--listen", "127.0.0.1:0"],
+      inShell: "ulimit -n 100; exec \"$@\"")
+    #expect(run.status != 0 && run.error.contains("the limit of 100 open files is too low"), "\(run.error)")
   }
 }

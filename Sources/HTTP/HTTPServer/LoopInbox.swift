@@ -7,7 +7,8 @@ import Synchronization
 
 /// Work that other threads hand to an event loop, in order. Any number of threads append; only the loop takes.
 ///
-/// Appending wakes the loop by one `write`, and only if it waits for events.
+/// Appending wakes the loop by one `write`, and only if it waits for events. The inbox has no limit of its own: each
+/// connection has a few steps in it at most, and `http.connections` limits connections.
 final class LoopInbox: Sendable {
   typealias Work = @Sendable () -> Void
 

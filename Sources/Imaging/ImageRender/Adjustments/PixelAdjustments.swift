@@ -154,7 +154,7 @@ struct EditGeometry {
 }
 
 extension AdjustmentOperation {
-  /// Whether it leaves a gray picture as it is.
+  /// Whether it has no effect on a gray picture.
   fileprivate var changesOnlyColors: Bool {
     switch self {
     case .tone(let tone, _): [.saturation, .vibrance, .warmth, .tint, .blackAndWhite].contains(tone)
