@@ -101,7 +101,7 @@ extension OriginalDownloads {
     for waiter in waiters { waiter.receiver.downloadProgressed(original) }
   }
 
-  private func ended(_ download: Download, _ result: Result<Void, OriginalDownloadError>) {
+  private func ended(_ download: Download, _ result: Result<Void, DownloadError>) {
     dispatchPrecondition(condition: .onQueue(queue))
     let number = state.withLock { state in
       state.jobs[download.name].flatMap { $0.download === download ? $0.number : nil }
@@ -125,7 +125,7 @@ extension OriginalDownloads {
     }
   }
 
-  private func finish(_ name: OriginalName, _ number: UInt64, _ result: Result<Void, OriginalDownloadError>) {
+  private func finish(_ name: OriginalName, _ number: UInt64, _ result: Result<Void, DownloadError>) {
     let job = state.withLock { state -> Job? in
       guard let job = state.jobs[name], job.number == number else {
         // All waiters left while the file got its name: it is complete, but not in the index.
@@ -142,7 +142,7 @@ extension OriginalDownloads {
       return job
     }
     guard let job else { return folder.remove(name) }
-    let opened: Result<any FileByteSource, OriginalDownloadError> = result.flatMap {
+    let opened: Result<any FileByteSource, DownloadError> = result.flatMap {
       if let file = folder.open(name, size: job.identity.size) {
         .success(file)
       } else {

@@ -42,7 +42,7 @@ package final class ImageManager: Sendable {
     package var priority = ImagePriority.normal
     /// The request's parameters as the client sent them.
     package var parameters: [String: String] = [:]
-    /// Whether the original may be fetched from its remote store. Otherwise the request gets what is local.
+    /// Whether the original may be downloaded from its remote store. Otherwise the request gets what is local.
     package var allowsNetwork = false
     /// Render from the original even if the frame is cached, and cache nothing.
     package var bypassesCaches = false
@@ -171,7 +171,7 @@ package final class ImageManager: Sendable {
   package func expire() {
     for task in requests.tasks(createdBefore: now() - deadline) {
       let isDownloading = pipeline.jobs.stage(task.key) == .downloading
-      _ = end(task, isDownloading ? .fetchFailed(.timedOut) : .deadlineExceeded, isExpired: true)
+      _ = end(task, isDownloading ? .downloadFailed(.timedOut) : .deadlineExceeded, isExpired: true)
     }
   }
 

@@ -14,7 +14,7 @@ import PhotoModel
 struct DataRoute: Sendable {
   let queries: QueryService
   let files: OriginalFiles
-  let fetches: OriginalFetches
+  let downloads: RouteDownloads
   let sender: OriginalSender
   /// Answers further requests for ranges.
   let responses: OriginalResponseCache
@@ -72,7 +72,7 @@ struct DataRoute: Sendable {
         of: version, at: index, after: documents, among: found.resources, isAdjusted: asset.hasAdjustments)
       // The disk of the library may be slow, and the lookup queue must not wait for it.
       try exchange.run(on: sender.files) { () throws(Problem) in
-        try fetches.run(
+        try downloads.run(
           resource.file, allowsNetwork: allowsNetwork, for: exchange.reply, on: sender.files
         ) { () throws(Problem) in
           try sendOriginal(

@@ -20,7 +20,7 @@ struct ImageRoute: Sendable {
   let presets: ImagePresets
   let raws: RAWOriginals
   let responseCache: ResponseCache
-  let fetches: OriginalFetches
+  let downloads: RouteDownloads
   let fullResolution: FullResolutionFiles
   let sender: OriginalSender
   /// Whether shared caches may store responses that need no credential.
@@ -30,7 +30,7 @@ struct ImageRoute: Sendable {
 
   var smallerEncodings: SmallerEncodings { SmallerEncodings(images: images, upgrades: upgrades) }
 
-  /// A request that is being answered. It starts again where files may be read, and after a file was fetched.
+  /// A request that is being answered. It starts again where files may be read, and after a file was downloaded.
   struct Attempt: Sendable {
     let identifier: LocalIdentifier
     let query: any PictureQuery
@@ -38,8 +38,8 @@ struct ImageRoute: Sendable {
     let caller: Caller
     /// Runs on the queue that waits for the disk.
     var mayWaitForDisk: Bool
-    /// A file that had to be read was fetched from the remote store.
-    var hasFetched = false
+    /// A file that had to be read was downloaded from the remote store.
+    var hasDownloaded = false
 
     var head: RequestHead { exchange.request.head }
     var reply: Reply { exchange.reply }
@@ -77,7 +77,7 @@ struct ImageRoute: Sendable {
       if try sendsNotModified(image, derivation, attempt) { return }
     }
     if let file { return try send(file, image, attempt) }
-    if mayBeFile && fetchesFile(image, attempt) { return fetch(image.wanted.asset.original, thenAnswer: attempt) }
+    if mayBeFile && fetchesFile(image, attempt) { return download(image.wanted.asset.original, thenAnswer: attempt) }
     // What stands in for an original in the cloud is not known before it is made: so this HEAD is answered as a GET.
     let mayBeStandIn = !attempt.query.allowsNetwork && queries.originals.isInCloud(image.wanted.asset.original)
     if attempt.head.method == .head && !mayBeStandIn { return sendHead(image, attempt.reply) }
@@ -111,10 +111,10 @@ struct ImageRoute: Sendable {
   }
 
   /// Downloads a file, then answers the request.
-  func fetch(_ file: OriginalFile, thenAnswer attempt: Attempt) {
+  func download(_ file: OriginalFile, thenAnswer attempt: Attempt) {
     var attempt = attempt
-    (attempt.mayWaitForDisk, attempt.hasFetched) = (true, true)
-    fetches.fetch(file, for: attempt.reply, then: sender.files) { [attempt] () throws(Problem) in
+    (attempt.mayWaitForDisk, attempt.hasDownloaded) = (true, true)
+    downloads.download(file, for: attempt.reply, then: sender.files) { [attempt] () throws(Problem) in
       try answer(attempt)
     }
   }
@@ -159,7 +159,7 @@ struct ImageRoute: Sendable {
 
   /// Whether the file is downloaded first: the response is probably the file itself, but only its bytes can tell.
   private func fetchesFile(_ image: NegotiatedImage, _ attempt: Attempt) -> Bool {
-    attempt.query.allowsNetwork && !attempt.hasFetched && attempt.head.method == .get
+    attempt.query.allowsNetwork && !attempt.hasDownloaded && attempt.head.method == .get
       && queries.originals.isInCloud(image.wanted.asset.original) && images.cachedFrame(image.wanted.key) == nil
   }
 

@@ -14,7 +14,7 @@ struct MetadataRoute: Sendable {
 
   let queries: QueryService
   let originals: OriginalStore
-  let fetches: OriginalFetches
+  let downloads: RouteDownloads
   /// Reads of the library. The disk may be slow, and the lookup queue must not wait for it.
   let reads: WorkQueue
   let limits: CodecLimits
@@ -29,7 +29,7 @@ struct MetadataRoute: Sendable {
     try exchange.run(on: queries.lookups) { () throws(Problem) in
       let asset = try queries.asset(identifier, principal)
       try exchange.run(on: reads) { () throws(Problem) in
-        try fetches.run(
+        try downloads.run(
           asset.original, allowsNetwork: allowsNetwork, for: exchange.reply, on: reads
         ) { () throws(Problem) in
           exchange.reply.send(try answer(asset, exchange.request, principal))

@@ -79,18 +79,18 @@ extension ImageManager {
   }
 
   /// Downloads an original that is in the cloud before a request needs it, after all originals that requests wait for.
-  /// Others make room before it until the fetch is cancelled, also after its end.
+  /// Others make room before it until the wait is cancelled, also after its end.
   ///
-  /// - Parameter ended: called once, later and on any queue, with whether the original is local, unless the fetch is
+  /// - Parameter ended: called once, later and on any queue, with whether the original is local, unless the wait is
   ///   cancelled before.
-  package func fetch(_ original: OriginalFile, ended: @escaping @Sendable (Bool) -> Void) -> PendingFetch {
-    guard let fetcher = pipeline.originals.fetcher else {
+  package func download(_ original: OriginalFile, ended: @escaping @Sendable (Bool) -> Void) -> RemoteWait {
+    guard let downloader = pipeline.originals.downloader else {
       preconditionFailure("an original of a local library is not in the cloud")
     }
-    let fetch = fetcher.fetch(original, isUrgent: false, arrived: { _ in }) { result in
+    let wait = downloader.download(original, isUrgent: false, arrived: { _ in }) { result in
       if case .success = result { ended(true) } else { ended(false) }
     }
-    return PendingFetch(cancel: fetch.cancel)
+    return RemoteWait(cancel: wait.cancel)
   }
 
   /// Cancels a preparation. Work that no other task waits for stops soon.

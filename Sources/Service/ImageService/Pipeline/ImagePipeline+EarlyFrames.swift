@@ -155,7 +155,7 @@ extension ImagePipeline {
       let output = pictures.shared.output(of: member)
       for warnings in image.warnings { renderer.log(warnings, of: pictures.shared.jobs[0].asset) }
       if case .frame(let job) = output {
-        job.hasFetched.store(true, ordering: .relaxed)
+        job.hasDownloaded.store(true, ordering: .relaxed)
         delivered.append(job)
       }
       pictureFinished(

@@ -127,7 +127,7 @@ package final class ImagePipeline: Sendable {
     // Work for several jobs, whose ticket is not the job's.
     if let pass = tilePasses.ticket(of: job) { hasten(pass, for: job) }
     if let turn = earlyRenders.render(of: job)?.turn { hasten(turn, for: job) }
-    if jobs.needsUrgentFetch(job) { fetchOriginal(of: job, isUrgent: true) }
+    if jobs.needsUrgentDownload(job) { downloadOriginal(of: job, isUrgent: true) }
     guard needsDegradedFrame, let original = jobs.original(of: job) else { return }
     // The waiting tasks get their final frame in any case: if the queue is full, they only miss a degraded frame.
     _ = quickLane.submit { [self] in _ = deliverDegradedFrame(job, original, stepBegan: now()) }

@@ -22,7 +22,7 @@ package final class ImageTask: Sendable {
   /// The request's parameters as the client sent them, for the list of active requests.
   package let parameters: [String: String]
   package let created: ContinuousClock.Instant
-  /// Whether the original may be fetched from its remote store.
+  /// Whether the original may be downloaded from its remote store.
   let allowsNetwork: Bool
   /// The key of the job that the task waits for.
   let key: JobKey

@@ -6,7 +6,7 @@
 //     originalOpened -> the job's original is open, other jobs may share it
 //     derivativesAwaited -> the job waits for its derivatives from the shared store
 //     originalIsInCloud -> tasks that may not use the network leave; the job waits for a download
-//     fetchEnded -> the job continues with what it has waited for
+//     waitEnded -> the job continues with what it has waited for
 //     renderBegan -> the job renders, together with jobs that wait for the same original
 //     jobEnded -> all tasks that waited for the job
 //
@@ -24,8 +24,8 @@ final class JobTable: Sendable {
     var ticket: RenderLane.Ticket?
     var original: OpenedOriginal?
     /// The download, or the read of the shared store, that the job waits for.
-    var fetch: PendingFetch?
-    var isFetchUrgent = false
+    var wait: RemoteWait?
+    var isDownloadUrgent = false
     var downloadProgress: Double?
     /// What is made of the original while it arrives.
     var early = EarlyProgress()
@@ -193,7 +193,7 @@ final class JobTable: Sendable {
     case stillNeeded(RenderLane.Ticket?, ImagePriority)
     /// It was the last task: the job's stop flag is raised, and the job is out of the table. It may still be in a
     /// queue.
-    case cancelled(RenderLane.Ticket?, PendingFetch?, isRendering: Bool)
+    case cancelled(RenderLane.Ticket?, RemoteWait?, isRendering: Bool)
     case notFound
   }
 
@@ -206,7 +206,7 @@ final class JobTable: Sendable {
       guard record.tasks.isEmpty else { return .stillNeeded(record.ticket, record.priority) }
       record.job.stop.raise()
       _ = state.remove(key)
-      return .cancelled(record.ticket, record.fetch, isRendering: record.stage == .rendering)
+      return .cancelled(record.ticket, record.wait, isRendering: record.stage == .rendering)
     }
   }
 

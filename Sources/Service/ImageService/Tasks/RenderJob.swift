@@ -19,8 +19,8 @@ final class RenderJob: Sendable {
   let stop = StopFlag()
   /// Total working time of earlier steps, in nanoseconds.
   private let workNanoseconds = Atomic<Int64>(0)
-  /// Whether the original was fetched from its remote store for this job.
-  let hasFetched = Atomic<Bool>(false)
+  /// Whether the original was downloaded from its remote store for this job.
+  let hasDownloaded = Atomic<Bool>(false)
 
   /// Whether the shared store was asked for the derivatives of the asset: once for each job.
   let hasAskedSharedStore = Atomic<Bool>(false)
