@@ -26,7 +26,7 @@ struct CloudOriginalTests {
     _ name: String, allowsNetwork: Bool, side: Int = 100, mode: DeliveryMode = .highQualityFormat,
     priority: ImagePriority = .normal, _ log: EventLog
   ) -> ImageTask {
-    var context = ImageManager.RequestContext(requestID: name, owner: "me")
+    var context = ImageManager.RequestContext(requestID: name, caller: "me")
     context.allowsNetwork = allowsNetwork
     context.priority = priority
     var request = ImageRequest(targetSize: .size(PixelSize(width: side, height: side)))

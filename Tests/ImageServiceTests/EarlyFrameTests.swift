@@ -55,10 +55,10 @@ struct EarlyFrameTests {
 
     /// Starts a request, and returns its task and its wait for the original.
     func request(
-      _ name: String = "a", owner: String = "me", side: Int = 400, mode: DeliveryMode = .highQualityFormat,
+      _ name: String = "a", caller: String = "me", side: Int = 400, mode: DeliveryMode = .highQualityFormat,
       format: OutputFormat = .jpeg, waits: Int = 1
     ) async throws -> (task: ImageTask, wait: CloudOriginals.Wait) {
-      var context = ImageManager.RequestContext(requestID: name, owner: owner)
+      var context = ImageManager.RequestContext(requestID: name, caller: caller)
       context.allowsNetwork = true
       let request = ImageRequest(
         targetSize: .size(PixelSize(width: side, height: side)), deliveryMode: mode, format: format)
@@ -196,15 +196,15 @@ struct EarlyFrameTests {
       }
     }
     let (_, wait) = try await fixture.request()
-    if !joinsLate { _ = try await fixture.request("b", owner: "other") }
+    if !joinsLate { _ = try await fixture.request("b", caller: "other") }
     fixture.source.arrive(Self.baseline.count, wait)
     await harness.untilQueued(4)
     if joinsLate {
-      _ = try await fixture.request("b", owner: "other")
+      _ = try await fixture.request("b", caller: "other")
     } else {
       // The only quick worker has ended the step that queued the turn.
       let local = harness.originals.add(Self.baseline, named: "other")
-      _ = harness.request(local, named: "c", owner: "me") { [log = fixture.log] _ in log.append("c") }
+      _ = harness.request(local, named: "c", caller: "me") { [log = fixture.log] _ in log.append("c") }
       #expect(await fixture.log.next() == "c")
     }
     harness.unblockRenderLane()

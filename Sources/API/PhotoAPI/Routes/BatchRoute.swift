@@ -55,7 +55,7 @@ struct BatchRoute: Sendable {
     let entries = zip(wanted, assets).enumerated().map { index, pair in
       entry(index, pair.0, pair.1, query, accept, principal)
     }
-    var context = ImageManager.RequestContext(requestID: reply.requestID, owner: principal.name)
+    var context = ImageManager.RequestContext(requestID: reply.requestID, caller: principal.name)
     context.priority = ImagePriority(request.head)
     context.parameters = query.parameters
     context.allowsNetwork = query.allowsNetwork

@@ -62,7 +62,7 @@ extension ImageRoute {
   private func context(_ attempt: Attempt) -> ImageManager.RequestContext {
     let (query, head, principal) = (attempt.query, attempt.head, attempt.principal)
     var context = ImageManager.RequestContext(
-      requestID: query.requestID ?? attempt.reply.requestID, owner: principal.name)
+      requestID: query.requestID ?? attempt.reply.requestID, caller: principal.name)
     context.parameters = query.parameters
     context.allowsNetwork = query.allowsNetwork
     context.priority = ImagePriority(head)

@@ -103,7 +103,7 @@ extension CachingManagerRegistry {
     let instanceID = manager.instanceID
     let managerKey = manager.key
     let isAutomatic = manager.state.isAutomatic(id)
-    return images.prepare(wanted, owner: manager.owner.name, withoutOriginal: withoutOriginal) {
+    return images.prepare(wanted, caller: manager.owner.name, withoutOriginal: withoutOriginal) {
       [self] _, outcome in
       queue.async { [self] in
         activePreparations -= 1

@@ -60,7 +60,7 @@ extension ImageManager {
   ///   - withoutOriginal: prepare only from disk or from a derivative; if neither is possible, do nothing.
   ///   - done: called once, on a worker, also after a cancellation.
   package func prepare(
-    _ wanted: ResolvedRequest, owner: String, priority: ImagePriority = .preheat, withoutOriginal: Bool,
+    _ wanted: ResolvedRequest, caller: String, priority: ImagePriority = .preheat, withoutOriginal: Bool,
     done: @escaping @Sendable (PreheatTask, PreheatTask.Outcome) -> Void
   ) -> PreheatTask {
     let preparation = PreheatTask()
@@ -73,7 +73,7 @@ extension ImageManager {
         return done(kept.cached.map { .prepared($0) } ?? .noRoom(CachedFrame.cost(of: kept)))
       }
       if withoutOriginal && !pipeline.quickFrames.canMake(wanted) { return done(.needsOriginal) }
-      begin(preparation, wanted, owner: owner, priority, done)
+      begin(preparation, wanted, caller: caller, priority, done)
     }
     return preparation
   }
@@ -103,10 +103,10 @@ extension ImageManager {
 
   /// Runs on a quick worker.
   private func begin(
-    _ preparation: PreheatTask, _ wanted: ResolvedRequest, owner: String, _ priority: ImagePriority,
+    _ preparation: PreheatTask, _ wanted: ResolvedRequest, caller: String, _ priority: ImagePriority,
     _ done: @escaping @Sendable (PreheatTask.Outcome) -> Void
   ) {
-    var context = RequestContext(requestID: "", owner: owner)
+    var context = RequestContext(requestID: "", caller: caller)
     context.priority = priority
     let task = ImageTask(context, wanted, created: now()) { task, delivery in
       switch delivery {

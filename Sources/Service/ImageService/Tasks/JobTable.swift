@@ -36,7 +36,7 @@ final class JobTable: Sendable {
 
     var priority: ImagePriority { tasks.lazy.map(\.priority).max() ?? .background }
     /// The callers that wait for the job.
-    var owners: Set<String> { Set(tasks.lazy.map(\.owner)) }
+    var callers: Set<String> { Set(tasks.lazy.map(\.caller)) }
 
     var wantedDegraded: WantedDegradedFrame {
       let waiting = tasks.lazy.filter(\.wantsDegraded)
@@ -83,13 +83,13 @@ final class JobTable: Sendable {
     ///
     /// - Parameter others: callers that the render delays, besides those that wait for the job.
     func siblings(of job: RenderJob, delaying others: Set<String>, where isCandidate: (Record) -> Bool) -> [Record] {
-      let delayed = others.union(record(of: job)?.owners ?? [])
+      let delayed = others.union(record(of: job)?.callers ?? [])
       var unwanted = 0
       return (byContent[job.key.rendition.contentVersion] ?? []).compactMap { key -> Record? in
         guard key != job.key, key.uncachedRequest == nil, let record = records[key], isCandidate(record) else {
           return nil
         }
-        if !delayed.isSubset(of: record.owners) {
+        if !delayed.isSubset(of: record.callers) {
           if unwanted == JobTable.maximumUnwantedSiblings { return nil }
           unwanted += 1
         }
@@ -178,7 +178,7 @@ final class JobTable: Sendable {
         state.records[key] = record
         return .existingJob(record.job, degraded: record.degraded, needsDegradedFrame: needsDegradedFrame)
       }
-      guard state.waiting.hasRoom(for: task.owner) else { return .queueFull }
+      guard state.waiting.hasRoom(for: task.caller) else { return .queueFull }
       let job = RenderJob(for: task)
       task.startedJob.store(true, ordering: .relaxed)
       state.records[key] = Record(job: job, tasks: [task])
@@ -216,7 +216,7 @@ final class JobTable: Sendable {
   }
 
   /// The callers that wait for a job; empty if the job has ended.
-  func owners(of job: RenderJob) -> Set<String> { state.withLock { $0.record(of: job)?.owners ?? [] } }
+  func callers(of job: RenderJob) -> Set<String> { state.withLock { $0.record(of: job)?.callers ?? [] } }
 
   /// A job's stage; `nil` if the job has ended.
   func stage(_ key: JobKey) -> JobStage? { stageAndProgress(key).stage }
