@@ -50,15 +50,15 @@ extension ImagePipeline {
       // The source reads as if the file ended where the bytes end, so an incomplete header is an error.
       guard let header = try? renderer.header(of: source) else { return early.headerIncomplete() }
       early.headerRead(header)
-      if case .any = jobs.wantedDegraded(job),
+      if case .any = jobs.degradedDemand(of: job),
         let frame = quickFrames.localFrame(of: job, head: { source }, stepBegan: stepBegan)
       {
         delivery.deliver(degraded: frame, job)
       }
       return beginEarlyRender(job, header, source)
     }
-    guard let plan = renderer.planner.degradedPlan(header, job.wantedDegraded),
-      jobs.wantedDegraded(job).includes(plan.outputSize), plan.peakBytes <= renderLane.capacityBytes
+    guard let plan = renderer.planner.degradedPlan(header, job.degradedRequest),
+      jobs.degradedDemand(of: job).includes(plan.outputSize), plan.peakBytes <= renderLane.capacityBytes
     else { return early.scansNotWanted() }
     let available = source.availableBytes
     guard (try? early.scans.advance(in: source)) != nil, early.scans.completeScans >= early.neededScans else {

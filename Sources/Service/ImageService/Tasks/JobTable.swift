@@ -38,7 +38,7 @@ final class JobTable: Sendable {
     /// The callers that wait for the job.
     var callers: Set<String> { Set(tasks.lazy.map(\.caller)) }
 
-    var wantedDegraded: WantedDegradedFrame {
+    var degradedDemand: DegradedFrameDemand {
       let waiting = tasks.lazy.filter(\.wantsDegraded)
       guard let degraded else { return waiting.isEmpty ? .nothing : .any }
       return waiting.contains(where: \.request.allowsSecondaryDegradedImage)
@@ -47,7 +47,7 @@ final class JobTable: Sendable {
   }
 
   /// Which degraded frame the tasks of a job want.
-  enum WantedDegradedFrame {
+  enum DegradedFrameDemand {
     case nothing
     /// The tasks have received no degraded frame yet.
     case any
@@ -286,7 +286,7 @@ final class JobTable: Sendable {
   /// The state with which a render begins.
   struct RenderStart {
     let original: OpenedOriginal
-    let wantedDegraded: WantedDegradedFrame
+    let degradedDemand: DegradedFrameDemand
   }
 
   /// Records that the job's render begins; `nil` if the job was cancelled.
@@ -294,7 +294,7 @@ final class JobTable: Sendable {
     state.withLock { state in
       guard let record = state.record(of: job), let original = record.original else { return nil }
       state.markRendering(job.key)
-      return RenderStart(original: original, wantedDegraded: record.wantedDegraded)
+      return RenderStart(original: original, degradedDemand: record.degradedDemand)
     }
   }
 

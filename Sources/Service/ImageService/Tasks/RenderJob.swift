@@ -35,7 +35,7 @@ final class RenderJob: Sendable {
   }
 
   /// The request of degraded frames.
-  var wantedDegraded: SizedRequest { wanted.forDegradedFrame(hasAlpha: asset.hasAlpha) }
+  var degradedRequest: SizedRequest { wanted.forDegradedFrame(hasAlpha: asset.hasAlpha) }
 
   /// Adds the working time of one step.
   func addWorkTime(_ duration: Duration) {
