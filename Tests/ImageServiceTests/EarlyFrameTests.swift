@@ -191,7 +191,7 @@ struct EarlyFrameTests {
     harness.blockRenderLane()
     for number in 0..<3 {
       harness.renderLane.submit(.normal, bytes: 1, for: "me") { [log = fixture.log, budget = harness.budget] _ in
-        // The render keeps its memory after its turn.
+        // The render keeps its memory after its slice.
         log.append("\(number) \(budget.bytesInUse > 1)")
       }
     }
@@ -202,7 +202,7 @@ struct EarlyFrameTests {
     if joinsLate {
       _ = try await fixture.request("b", caller: "other")
     } else {
-      // The only quick worker has ended the step that queued the turn.
+      // The only quick worker has ended the step that queued the slice.
       let local = harness.originals.add(Self.baseline, named: "other")
       _ = harness.request(local, named: "c", caller: "me") { [log = fixture.log] _ in log.append("c") }
       #expect(await fixture.log.next() == "c")

@@ -19,8 +19,8 @@ extension OriginalDownloads {
     startNext()
   }
 
-  /// What becomes of the job whose turn it is.
-  private enum Turn {
+  /// What becomes of the first job that waits.
+  private enum NextStep {
     /// It has its permit and its room, for which these originals have to go.
     case starts(OriginalName, Job, removed: [OriginalName])
     /// Nothing that may end would make room for it.
@@ -34,8 +34,8 @@ extension OriginalDownloads {
   func startNext() {
     dispatchPrecondition(condition: .onQueue(queue))
     resumeWindows()
-    while let turn = state.withLock({ state in next(&state) }) {
-      switch turn {
+    while let step = state.withLock({ state in next(&state) }) {
+      switch step {
       case .starts(let name, let job, let removed):
         for name in removed { folder.remove(name) }
         start(name, job)
@@ -67,7 +67,7 @@ extension OriginalDownloads {
 
   /// The first job that waits, once it has a permit. Others do not pass it while it waits for room: a large original would
   /// never get any.
-  private func next(_ state: inout State) -> Turn? {
+  private func next(_ state: inout State) -> NextStep? {
     let waiting = state.jobs.filter { $0.value.download == nil }
     let first = waiting.min {
       ($1.value.priority.rawValue, $0.value.number) < ($0.value.priority.rawValue, $1.value.number)

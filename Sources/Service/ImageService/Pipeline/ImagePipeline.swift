@@ -126,7 +126,7 @@ package final class ImagePipeline: Sendable {
     }
     // Work for several jobs, whose ticket is not the job's.
     if let pass = tilePasses.ticket(of: job) { hasten(pass, for: job) }
-    if let turn = earlyRenders.render(of: job)?.turn { hasten(turn, for: job) }
+    if let slice = earlyRenders.render(of: job)?.slice { hasten(slice, for: job) }
     if jobs.needsUrgentDownload(job) { downloadOriginal(of: job, isUrgent: true) }
     guard needsDegradedFrame, let original = jobs.original(of: job) else { return }
     // The waiting tasks get their final frame in any case: if the queue is full, they only miss a degraded frame.
