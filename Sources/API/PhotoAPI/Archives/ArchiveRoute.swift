@@ -15,7 +15,7 @@ struct ArchiveRoute: Sendable {
   let planner: ArchivePlanner
   let plans: ArchivePlans
   let memo = ChecksumCache()
-  let slots: Slots
+  let archivePermits: PermitPool
   /// Opens the files of new plans: of a large archive, for minutes. Fetches must not wait for that.
   let planning: WorkQueue
   /// Calls the bodies, and waits for the disk.
@@ -31,7 +31,7 @@ struct ArchiveRoute: Sendable {
     self.files = files
     self.maximumRanges = maximumRanges
     plans = ArchivePlans(planner.limits)
-    slots = Slots(capacity: planner.limits.concurrent)
+    archivePermits = PermitPool(capacity: planner.limits.concurrent)
   }
 
   /// Reads the body of a POST on the lookup queue: a long one takes time.
@@ -47,7 +47,7 @@ struct ArchiveRoute: Sendable {
     let listing: ArchiveListing
     /// Names the plan in ``ArchivePlans``.
     let key: String
-    let slot: Slots.Slot
+    let permit: PermitPool.Permit
     let exchange: RoutedRequest
   }
 
@@ -55,12 +55,12 @@ struct ArchiveRoute: Sendable {
   func send(_ wanted: ArchiveRequest, _ exchange: RoutedRequest) throws(Problem) {
     let principal = try exchange.principal
     try planner.files.checkScopes(includesLocation: wanted.includesLocation, principal)
-    guard let slot = slots.acquire() else { throw Problem.overloaded }
+    guard let permit = archivePermits.acquire() else { throw Problem.overloaded }
     let end = queries.deadline
     try exchange.run(on: queries.fetches) { () throws(Problem) in
       let (listing, key) = try planner.listing(
         wanted.source, wanted.resources, includesLocation: wanted.includesLocation, until: end, principal)
-      let listed = Listed(request: wanted, listing: listing, key: key, slot: slot, exchange: exchange)
+      let listed = Listed(request: wanted, listing: listing, key: key, permit: permit, exchange: exchange)
       guard let kept = plans.plan(key) else { return try plan(listed) }
       try start(kept, isKept: true, listed)
     }
@@ -140,7 +140,7 @@ struct ArchiveRoute: Sendable {
       range = Int64(parts[0].lowerBound)..<Int64(parts[0].upperBound)
       fields.append(("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)"))
     }
-    let body = ArchiveBody(plan, range, files: planner.files, memo: memo, plans: plans, slot: listed.slot)
+    let body = ArchiveBody(plan, range, files: planner.files, memo: memo, plans: plans, permit: listed.permit)
     do throws(BodySourceError) {
       try reply.send(ResponseHead(status, fields), body: body) { [files] in files.submit($0) }
     } catch {
