@@ -30,10 +30,10 @@ struct BatchRoute: Sendable {
   }
 
   /// On the lookup queue: looks up all assets at once, then writes all parts that are available immediately.
-  func answer(_ exchange: RoutedRequest) throws(Problem) {
-    let principal = try exchange.principal
-    try exchange.run(on: queries.lookups) { () throws(Problem) in
-      try answer(exchange.request, principal, exchange.reply)
+  func answer(_ routed: RoutedRequest) throws(Problem) {
+    let principal = try routed.principal
+    try routed.run(on: queries.lookups) { () throws(Problem) in
+      try answer(routed.request, principal, routed.reply)
     }
   }
 

@@ -34,30 +34,30 @@ struct ImageRoute: Sendable {
   struct Attempt: Sendable {
     let identifier: LocalIdentifier
     let query: any PictureQuery
-    let exchange: RoutedRequest
+    let routed: RoutedRequest
     let caller: Caller
     /// Runs on the queue that waits for the disk.
     var mayWaitForDisk: Bool
     /// A file that had to be read was downloaded from the remote store.
     var hasDownloaded = false
 
-    var head: RequestHead { exchange.request.head }
-    var reply: Reply { exchange.reply }
+    var head: RequestHead { routed.request.head }
+    var reply: Reply { routed.reply }
     var principal: Principal { caller.principal }
   }
 
   /// Rejects a malformed query at once; the rest runs on the lookup queue.
-  func answer(_ identifier: LocalIdentifier, _ exchange: RoutedRequest) throws(Problem) {
-    try answer(identifier, ImageQuery(exchange.target, presets: presets), exchange)
+  func answer(_ identifier: LocalIdentifier, _ routed: RoutedRequest) throws(Problem) {
+    try answer(identifier, ImageQuery(routed.target, presets: presets), routed)
   }
 
   /// Looks the asset up and responds on the lookup queue, or where the response may be a file, on the queue that waits
   /// for the disk.
-  func answer(_ identifier: LocalIdentifier, _ query: some PictureQuery, _ exchange: RoutedRequest) throws(Problem) {
+  func answer(_ identifier: LocalIdentifier, _ query: some PictureQuery, _ routed: RoutedRequest) throws(Problem) {
     let attempt = Attempt(
-      identifier: identifier, query: query, exchange: exchange, caller: try exchange.authorizedCaller,
+      identifier: identifier, query: query, routed: routed, caller: try routed.authorizedCaller,
       mayWaitForDisk: query.imageVersion == .original)
-    try exchange.run(on: attempt.mayWaitForDisk ? sender.files : queries.lookups) { () throws(Problem) in
+    try routed.run(on: attempt.mayWaitForDisk ? sender.files : queries.lookups) { () throws(Problem) in
       try answer(attempt)
     }
   }
@@ -107,7 +107,7 @@ struct ImageRoute: Sendable {
   private func answerWhereFilesAreRead(_ attempt: Attempt) throws(Problem) {
     var attempt = attempt
     attempt.mayWaitForDisk = true
-    try attempt.exchange.run(on: sender.files) { [attempt] () throws(Problem) in try answer(attempt) }
+    try attempt.routed.run(on: sender.files) { [attempt] () throws(Problem) in try answer(attempt) }
   }
 
   /// Downloads a file, then answers the request.

@@ -51,13 +51,13 @@ final class UploadReceiver: Sendable {
 
   init(
     _ route: UploadRoute, _ form: UploadForm, _ body: StreamedBody, _ digest: BodyDigest?, _ principal: Principal,
-    _ exchange: RoutedRequest
+    _ routed: RoutedRequest
   ) {
     self.route = route
     self.body = body
     self.principal = principal
-    head = exchange.request.head
-    reply = exchange.reply
+    head = routed.request.head
+    reply = routed.reply
     state = Mutex(State(form: form, digest: digest))
   }
 

@@ -59,15 +59,15 @@ final class UploadRoute: Sendable {
   /// Receives the files of a request.
   ///
   /// - Throws: 400, 413 or 415 if the head does not announce acceptable files; 503 if there are too many uploads.
-  func receive(_ body: StreamedBody, _ exchange: RoutedRequest) throws(Problem) {
-    let principal = try exchange.principal
-    let form = try UploadForm(exchange.request.head, exchange.target)
+  func receive(_ body: StreamedBody, _ routed: RoutedRequest) throws(Problem) {
+    let principal = try routed.principal
+    let form = try UploadForm(routed.request.head, routed.target)
     if case .single = form, let length = body.length, Int64(length) > limits.fileBytes {
       throw .fileTooLarge(limit: limits.fileBytes)
     }
-    let digest = try BodyDigest(exchange.request.head, isWhole: true)
+    let digest = try BodyDigest(routed.request.head, isWhole: true)
     try uploadBegins()
-    UploadReceiver(self, form, body, digest, principal, exchange).begin()
+    UploadReceiver(self, form, body, digest, principal, routed).begin()
   }
 
   /// Takes a place among the concurrent uploads, until ``uploadEnded()``. Throws 503 if no place is free.
