@@ -12,8 +12,8 @@ final class RenderJob: Sendable {
   /// The request of the final frame: always `highQualityFormat`, independent of the delivery modes of the tasks.
   let wanted: SizedRequest
   let created: ContinuousClock.Instant
-  /// The caller of the first task, in whose share of the queue the job waits. It is rendered in the turn of this caller,
-  /// or of another one that waits for it and comes earlier.
+  /// The caller of the first task, in whose share of the queue the job waits. It is rendered in the turn of this
+  /// caller, or of another one that waits for it and comes earlier.
   let caller: String
   /// Raised when the last task leaves.
   let stop = StopFlag()
