@@ -237,6 +237,7 @@ struct FetchTests {
     let tokens = library.catalogue.tokens
     for text in cursors.map({ tokens.text(of: $0) }) {
       #expect(tokens.cursor(of: text).map { tokens.text(of: $0) } == text)
+      for padding in ["=", "=="] { #expect(tokens.cursor(of: text + padding) == nil, "\(text)\(padding)") }
     }
     let nonsense = [
       "", "x", "AAAA", "W10", "W251bGxd", "=", "%", "\u{E9}", String(repeating: "W", count: 5000),

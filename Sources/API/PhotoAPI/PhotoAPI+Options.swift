@@ -10,7 +10,8 @@ extension PhotoAPI {
     package var maximumRanges: Int
     /// Let shared caches store images that are visible without a credential.
     package var allowsPublicCaching: Bool
-    /// Serve callers without a credential: see ``AccessPolicy/allowsAllOrigins(_:)``.
+    /// The setting `allowAnonymous`: until the first token is created, pages of every origin may read public resources
+    /// (``AccessPolicy/allowsAllOrigins(_:)``).
     package var allowsAnonymous: Bool
     /// Hide the names of people from callers without the scope `people`.
     package var namesNeedScope: Bool

@@ -74,6 +74,15 @@ package struct FolderNames {
     }
   }
 
+  /// Reads the names of a folder in directory order, without the ignored ones. A link counts as a file, also if it
+  /// leads to a folder.
+  package init(notFollowingLinksOf folder: LibraryFile) throws(SystemError) {
+    try self.init(of: folder) { name, isLink in
+      guard !isLink, let entry = try? folder.entry(name) else { return false }
+      return entry.kind == .other
+    }
+  }
+
   /// Sorts the names by the bytes of their paths, for `next`.
   package mutating func sort() {
     bytes.withUnsafeBytes { bytes in

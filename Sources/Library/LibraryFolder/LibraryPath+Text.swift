@@ -14,8 +14,8 @@ extension LibraryPath {
     }
     var rest = path[...]
     while let first = rest.first {
-      // The length of one scalar by its first byte; the decoder checks that the bytes are valid.
-      let length = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4
+      // The decoder checks that the bytes are valid.
+      let length = scalarLength(first)
       let bytes = rest.prefix(length)
       guard let scalar = String(validating: bytes, as: UTF8.self)?.unicodeScalars.first, bytes.count == length else {
         escape([first])

@@ -50,9 +50,12 @@ package enum LibraryPath {
     guard short.count < bytes.count else { return short }
     // Drop the last character if its bytes are incomplete.
     if let first = short.lastIndex(where: { $0 & 0xC0 != 0x80 }) {
-      let length = short[first] < 0x80 ? 1 : short[first] < 0xE0 ? 2 : short[first] < 0xF0 ? 3 : 4
+      let length = scalarLength(short[first])
       if short[first] >= 0xC0 && short.count - first < length { short.removeLast(short.count - first) }
     }
     return short
   }
+
+  /// The number of bytes of a Unicode scalar in UTF-8, by its first byte. Does not check that the byte is a first one.
+  static func scalarLength(_ first: UInt8) -> Int { first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4 }
 }

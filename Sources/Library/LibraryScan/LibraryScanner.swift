@@ -77,6 +77,7 @@ package struct LibraryScanner: Sendable {
     }
     let lock = try DataFolderLock.forScan(into: catalogue.dataFolder)
     defer { lock.unlock() }
+    defer { catalogue.releaseMemory() }
     do throws(AssetSourceError) {
       var outcome = try walk(root, options, onProgress)
       if options.returnsRechecks { return outcome }

@@ -286,8 +286,7 @@ package final class ArrivingOriginal: ArrivingSource {
     guard offset >= 0, offset < size else { return .end }
     let available = download.availableBytes
     guard offset < available else {
-      // EIO: the rest will not come.
-      if download.hasFailed { throw .readFailed(code: 5) }
+      if download.hasFailed { throw .missingBytes }
       return .notYet
     }
     let part = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(clamping: available - offset)))

@@ -84,6 +84,7 @@ package struct RemoteScanner: Sendable {
   ) throws(RemoteScanError) -> RemoteScanProgress {
     let lock = try library { () throws(LibraryError) in try DataFolderLock.forScan(into: catalogue.dataFolder) }
     defer { lock.unlock() }
+    defer { catalogue.releaseMemory() }
     try source { () throws(AssetSourceError) in try catalogue.updateLocalDays(zone: timeZone, stop: stop) }
     var merge = try RemoteMerge(self, stop)
     do throws(RemoteScanError) {

@@ -15,7 +15,7 @@ struct AccessPolicy: Sendable {
   let access: AccessRegistry
   let failedAttempts: FailedAttemptThrottle
   let proxies: PeerSet
-  /// Whether the daemon was started to serve callers without a credential.
+  /// The setting `allowAnonymous`: see ``allowsAllOrigins(_:)``.
   private let allowsAnonymous: Bool
   /// Whether the library hides the names of people from callers without the scope `people`.
   let namesNeedScope: Bool
@@ -23,7 +23,8 @@ struct AccessPolicy: Sendable {
   /// - Parameters:
   ///   - proxies: reverse proxies. Their forwarding headers are trusted, and no request gets the rights of the
   ///     local administrator any more.
-  ///   - allowsAnonymous: whether the daemon was started to serve callers without a credential.
+  ///   - allowsAnonymous: the setting `allowAnonymous`: until the first token is created, pages of every origin may
+  ///     read public resources.
   ///   - namesNeedScope: whether the library hides the names of people from callers without the scope `people`.
   init(
     proxies: PeerSet, origins: OriginRules, access: AccessRegistry, failedAttempts: FailedAttemptThrottle,
@@ -43,8 +44,8 @@ struct AccessPolicy: Sendable {
     peer.isLoopback && proxies.isEmpty && head.names.isDisjoint(with: Self.forwardedFields)
   }
 
-  /// Whether pages of every origin may read a resource as callers without a credential. Only if the daemon was started
-  /// for such callers: otherwise every page that a user visits could read the library of a daemon on loopback.
+  /// Whether pages of every origin may read a resource as callers without a credential. Only with the setting
+  /// `allowAnonymous`: otherwise every page that a user visits could read the library of a daemon on loopback.
   func allowsAllOrigins(_ route: Route?) -> Bool {
     allowsAnonymous && !access.requiresCredential && route?.group.allowsAllOrigins == true
   }

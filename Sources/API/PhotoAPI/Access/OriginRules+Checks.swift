@@ -1,4 +1,5 @@
 import HTTPCore
+import Primitives
 
 /// A host name or an origin that browsers never send, so that it would allow nothing.
 package struct UnmatchableNameError: Error, Sendable, CustomStringConvertible {
@@ -55,15 +56,11 @@ extension OriginRules {
 
   /// Browsers send names in ASCII (`xn--…`), without wildcards.
   private static func isHostCharacter(_ byte: UInt8) -> Bool {
-    isAlphanumeric(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
+    byte.isASCIILetterOrDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
   }
 
   private static func isScheme(_ text: Substring) -> Bool {
-    guard let first = text.utf8.first, isAlphanumeric(first), !HTTPGrammar.isDigit(first) else { return false }
-    return text.utf8.allSatisfy { isAlphanumeric($0) || "+-.".utf8.contains($0) }
-  }
-
-  private static func isAlphanumeric(_ byte: UInt8) -> Bool {
-    HTTPGrammar.isDigit(byte) || HTTPGrammar.lowercased(byte) &- UInt8(ascii: "a") < 26
+    guard let first = text.utf8.first, first.isASCIILetterOrDigit, !HTTPGrammar.isDigit(first) else { return false }
+    return text.utf8.allSatisfy { $0.isASCIILetterOrDigit || "+-.".utf8.contains($0) }
   }
 }

@@ -79,18 +79,19 @@ struct ChangeRoutes: Sendable {
         changeToken: queries.tokens.text(of: outcome.changeToken), created: outcome.created.mapValues(\.rawValue)))
   }
 
-  /// Executes a list of one entry. Its problem names no entry, and of the path what does not exist.
+  /// Executes a change list of one entry. A problem names the parameter of the path that does not exist, and no entry.
   func perform(_ change: ChangeRequest, _ principal: Principal) throws(Problem) {
     do throws(ChangeListError) {
       _ = try lists.perform([change], for: principal)
     } catch {
       var problem = problem(error)
       problem.index = nil
-      switch problem.kind {
-      case "asset-not-found": problem.parameter = "localIdentifier"
-      case "collection-not-found": problem.parameter = "collection"
-      default: problem.parameter = nil
-      }
+      problem.parameter =
+        switch error.reason {
+        case .noSuchAsset: "localIdentifier"
+        case .noSuchCollection: "collection"
+        default: nil
+        }
       throw problem
     }
     if change.editsPictures { picturesEdited() }

@@ -55,9 +55,10 @@ final class ResponseCache: Sendable {
     var entries: [Int: Entry] = [:]
     /// The same entries by their frame.
     var byFrame: [ObjectIdentifier: [Entry]] = [:]
-    /// All entries by slot. When all slots are in use, the one at `hand` is evicted next.
+    /// All entries by slot. When all slots are in use, they are evicted in turn.
     var slots: [Entry?] = []
     var freeSlots: [Int] = []
+    /// The slot that was evicted last.
     var hand = 0
 
     mutating func remove(_ entry: Entry) {
@@ -71,11 +72,11 @@ final class ResponseCache: Sendable {
       if byFrame[frame]?.isEmpty == true { byFrame[frame] = nil }
     }
 
-    /// A slot for a new entry. Evicts an old entry if no slot is free.
+    /// A slot for a new entry. Evicts an entry if no slot is free.
     mutating func takeSlot(of capacity: Int) -> Int {
       if freeSlots.isEmpty && slots.count >= capacity {
         hand = (hand + 1) % capacity
-        if let oldest = slots[hand] { remove(oldest) }
+        if let victim = slots[hand] { remove(victim) }
       }
       if let slot = freeSlots.popLast() { return slot }
       slots.append(nil)

@@ -74,10 +74,12 @@ struct ImageRoute: Sendable {
     let file = mayBeFile && current == nil ? fullResolution.file(for: image.wanted) : nil
     if image.isConditional {
       let derivation = current ?? (file == nil ? completeDerivation(image) : Derivation.file)
-      if try sendsNotModified(image, derivation, attempt) { return }
+      if try sendNotModifiedIfMatching(image, derivation, attempt) { return }
     }
     if let file { return try send(file, image, attempt) }
-    if mayBeFile && fetchesFile(image, attempt) { return download(image.wanted.asset.original, thenAnswer: attempt) }
+    if mayBeFile && shouldDownloadFile(image, attempt) {
+      return download(image.wanted.asset.original, thenAnswer: attempt)
+    }
     // What stands in for an original in the cloud is not known before it is made: so this HEAD is answered as a GET.
     let mayBeStandIn = !attempt.query.allowsNetwork && queries.originals.isInCloud(image.wanted.asset.original)
     if attempt.head.method == .head && !mayBeStandIn { return sendHead(image, attempt.reply) }
@@ -129,7 +131,7 @@ struct ImageRoute: Sendable {
   /// - Parameter derivation: that of the frame that the client has, or else of the one to send. `nil`: only a render
   ///   can tell, because the frame may be degraded or incomplete. ``ImageDeliveryWriter`` then sends 304 or 412.
   /// - Throws: 412.
-  private func sendsNotModified(
+  private func sendNotModifiedIfMatching(
     _ image: NegotiatedImage, _ derivation: Derivation?, _ attempt: Attempt
   ) throws(Problem) -> Bool {
     switch Preconditions.evaluate(attempt.head, image.headers.validators(derivation)) {
@@ -158,7 +160,7 @@ struct ImageRoute: Sendable {
   }
 
   /// Whether the file is downloaded first: the response is probably the file itself, but only its bytes can tell.
-  private func fetchesFile(_ image: NegotiatedImage, _ attempt: Attempt) -> Bool {
+  private func shouldDownloadFile(_ image: NegotiatedImage, _ attempt: Attempt) -> Bool {
     attempt.query.allowsNetwork && !attempt.hasDownloaded && attempt.head.method == .get
       && queries.originals.isInCloud(image.wanted.asset.original) && images.cachedFrame(image.wanted.key) == nil
   }

@@ -1,3 +1,7 @@
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// The result of one read.
 package enum ByteRead: Sendable, Equatable {
   /// This many bytes, at least one.
@@ -11,6 +15,9 @@ package enum ByteRead: Sendable, Equatable {
 /// Why bytes could not be read. The code is `errno`'s.
 package enum ByteSourceError: Error, Sendable, Equatable {
   case readFailed(code: Int32)
+
+  /// There are fewer bytes than the size says: the file was cut off, or the store did not send them.
+  package static let missingBytes = ByteSourceError.readFailed(code: EIO)
 }
 
 /// The bytes of an original, read by position. For one reader at a time.

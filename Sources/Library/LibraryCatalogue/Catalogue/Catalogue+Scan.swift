@@ -8,7 +8,7 @@ import PhotoModel
 package struct KnownFile: Sendable {
   /// The number of its row.
   package let id: Int64
-  /// The path below the root. A path that begins with a NUL is a placeholder: another file has taken the real path.
+  /// The path below the root; vacant (`VacantPath`) if another file has taken the real one.
   package let path: [UInt8]
   package let identity: FileIdentity
   /// Its ctime when it was read, in nanoseconds since 1970; 0: not known.
@@ -17,7 +17,7 @@ package struct KnownFile: Sendable {
   package let isUnreadable: Bool
 
   /// Whether the real path is known.
-  package var hasPath: Bool { path.first != 0 }
+  package var hasPath: Bool { !VacantPath.isVacant(path) }
 
   /// The path that another file has taken, if this one may get it back.
   package var formerPath: [UInt8]? { VacantPath.former(path) }

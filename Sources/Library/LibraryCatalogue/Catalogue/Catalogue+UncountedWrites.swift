@@ -34,4 +34,10 @@ extension Catalogue {
       try result.get()
     }
   }
+
+  /// Gives the writer's page cache back, after a scan that has filled it.
+  package func releaseMemory() {
+    // Without it, the memory stays with the connection; nothing else fails.
+    try? pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA shrink_memory") }
+  }
 }

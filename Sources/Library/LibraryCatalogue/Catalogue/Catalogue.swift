@@ -35,6 +35,10 @@ package final class Catalogue: Sendable {
   private let file: CatalogueFile
   private let lock: DataFolderLock
 
+  /// The maximum size of the writer's page cache. A scan inserts into many indexes, partly at random places: with
+  /// SQLite's default of 2 MiB, a scan of 80,000 files read 11 pages again for each file; now it reads 4.
+  private static let writerCacheKibibytes = 16 << 10
+
   /// Opens the catalogue in a data folder, creates both if they do not exist, and migrates the tables.
   ///
   /// - Parameters:
@@ -56,7 +60,9 @@ package final class Catalogue: Sendable {
       try db.execute(sql: "PRAGMA journal_size_limit = 67108864")
       // MEMORY on the writer: the statement journal of a statement with triggers is a few pages, but in a file it cost
       // twenty writes for each added asset. Readers keep files, because they may have to sort a million rows.
-      if !db.configuration.readonly { try db.execute(sql: "PRAGMA temp_store = MEMORY") }
+      if !db.configuration.readonly {
+        try db.execute(sql: "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -\(Self.writerCacheKibibytes)")
+      }
       if let traced {
         db.trace { if case .statement(let statement) = $0 { traced(statement.sql) } }
       }

@@ -18,11 +18,9 @@ struct CursorCipher: Sendable {
     return Base64URL.encode(ChaCha20Poly1305.seal(Array(bytes), key: key, nonce: nonce))
   }
 
-  /// `nil` if the text was not encrypted with this key.
+  /// `nil` if `seal` never returns this text.
   func open(_ text: String) -> Data? {
-    var base64 = text.replacing("-", with: "+").replacing("_", with: "/")
-    base64 += String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
-    guard let bytes = Data(base64Encoded: base64) else { return nil }
-    return ChaCha20Poly1305.open(Array(bytes), key: key).map { Data($0) }
+    guard let bytes = Base64URL.decode(text) else { return nil }
+    return ChaCha20Poly1305.open(bytes, key: key).map { Data($0) }
   }
 }

@@ -89,8 +89,7 @@ extension Catalogue {
           """, arguments: [identifier.rawValue]
       ).map { (row: $0[0] as Int64, path: try TrashRecord.bytes($0, at: 1)) }
     }
-    // A path that begins with NUL is a placeholder: the real path is unknown.
-    return files.filter { $0.path.first != 0 }
+    return files.filter { !VacantPath.isVacant($0.path) }
   }
 
   /// The assets in the trash, most recently deleted first, one page at a time.

@@ -84,8 +84,7 @@ package struct MetadataExport {
       let page = try catalogue.assets(fetch, FetchPageRequest(limit: Self.pageSize, cursor: cursor), for: .local)
       for asset in page.assets where !options.includesOnlyEdited || isEdited(asset) {
         let sidecar = XMPSidecar(asset, includesLocation: options.includesLocations)
-        // A file whose current path is not known has one that begins with NUL.
-        if sidecar.isEmpty || asset.original.path.first == 0 { continue }
+        if sidecar.isEmpty || VacantPath.isVacant(asset.original.path) { continue }
         write(sidecar, at: asset.original.path + Array(".xmp".utf8), &summary, report)
       }
       cursor = page.nextCursor

@@ -23,19 +23,14 @@ extension LibraryMerge {
     var folders: [(path: [UInt8], depth: Int, isRecent: Bool)] = [([], 0, false)]
     while let next = folders.popLast(), !options.stop.isRaised {
       guard !batch.skippedFolders.contains(next.path), let folder = try? root.open(next.path, isFolder: true),
-        var names = try? FolderNames(
-          of: folder,
-          isFolder: { name, isLink in
-            guard !isLink, let entry = try? folder.entry(name) else { return false }
-            return entry.kind == .other
-          })
+        var names = try? FolderNames(notFollowingLinksOf: folder)
       else { continue }
       let time = max(folder.changed, folder.identity.modified)
       let isRecent =
         next.isRecent || walk.listedFolders.hasChanged(next.path, folder) ?? false
         || time >= start - Self.timeTolerance
       while let entry = names.next() {
-        let path = next.path.isEmpty ? entry.name : next.path + [UInt8(ascii: "/")] + entry.name
+        let path = LibraryPath.join(next.path, entry.name)
         if entry.isFolder {
           if next.depth + 1 < LibraryWalk.maximumDepth { folders.append((path, next.depth + 1, isRecent)) }
           continue

@@ -4,6 +4,7 @@ import LibraryCatalogue
 import LibraryFolder
 import Logging
 import PhotoModel
+import Primitives
 
 #if canImport(Glibc)
   import Glibc
@@ -119,16 +120,7 @@ struct ScanBatch {
 
   /// Whether a path is a name with more after it, as `IMG_1.jpg~` or `IMG_1.jpg_original`.
   private static func isPath(_ path: [UInt8], extending name: [UInt8]) -> Bool {
-    path.count > name.count && path.starts(with: name) && !isLetterOrDigit(path[name.count])
-  }
-
-  private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "a")...UInt8(ascii: "z"):
-      true
-    default: false
-    }
+    path.count > name.count && path.starts(with: name) && !path[name.count].isASCIILetterOrDigit
   }
 
   private mutating func recordBrokenLink(leftBy file: KnownFile) {
@@ -230,7 +222,7 @@ struct ScanBatch {
   ///
   /// - Parameter path: its last known path.
   func isGone(_ file: KnownFile, _ path: [UInt8]) throws(AssetSourceError) -> Bool {
-    if path.first == 0 { return true }
+    if VacantPath.isVacant(path) { return true }
     if isInSkippedFolder(path) { return false }
     let now: FileIdentity
     do throws(SystemError) {

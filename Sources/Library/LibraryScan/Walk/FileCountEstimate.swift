@@ -39,20 +39,13 @@ final class FileCountEstimate: Sendable {
       if stop.isRaised { return nil }
       // A folder that can't be listed counts as empty.
       guard let folder = try? root.open(path, isFolder: true),
-        var names = try? FolderNames(
-          of: folder,
-          isFolder: { name, isLink in
-            guard !isLink, let entry = try? folder.entry(name) else { return false }
-            return entry.kind == .other
-          })
+        var names = try? FolderNames(notFollowingLinksOf: folder)
       else { continue }
       files += names.count
       while let (name, isFolder) = names.next() {
         guard isFolder else { continue }
         files -= 1
-        if depth + 1 < LibraryWalk.maximumDepth {
-          folders.append((path.isEmpty ? name : path + [UInt8(ascii: "/")] + name, depth + 1))
-        }
+        if depth + 1 < LibraryWalk.maximumDepth { folders.append((LibraryPath.join(path, name), depth + 1)) }
       }
     }
     return files

@@ -88,7 +88,7 @@ struct LibraryWalk {
         levels.removeLast()
         continue
       }
-      let path = level.path.isEmpty ? entry.name : level.path + [UInt8(ascii: "/")] + entry.name
+      let path = LibraryPath.join(level.path, entry.name)
       guard entry.isFolder else {
         if let item = item(at: path, entry.name, in: level.folder) { return item }
         continue
@@ -123,7 +123,7 @@ struct LibraryWalk {
       listedFolders.record(path, folder)
       var names = try FolderNames(of: folder) { [root, observer] name, isLink in
         // A link, or a file system that does not report entry types. Links are followed only within the library.
-        let whole = path.isEmpty ? name : path + [UInt8(ascii: "/")] + name
+        let whole = LibraryPath.join(path, name)
         let isFolder = (try? root.open(whole, isFolder: true)) != nil
         if isLink { observer?.didFind(link: whole, isFolder: isFolder) }
         return isFolder
@@ -175,10 +175,9 @@ extension LibraryWalk {
   /// nothing is there.
   private mutating func begin(_ target: ScanScope.Target) -> Item? {
     let path = target.path
-    let slash = path.lastIndex(of: UInt8(ascii: "/"))
-    if let item = openAncestors(Array(path[..<(slash ?? 0)])) { return item.flatMap(\.self) }
+    if let item = openAncestors(LibraryPath.folder(of: path)) { return item.flatMap(\.self) }
     guard let parent = ancestors.last?.folder else { return nil }
-    let name = Array(path[(slash.map { $0 + 1 } ?? 0)...])
+    let name = LibraryPath.name(of: path)
     switch target {
     case .file:
       let item = item(at: path, name, in: parent)
@@ -212,7 +211,7 @@ extension LibraryWalk {
       var next: [UInt8] = []
       if let last = ancestors.last {
         let rest = path[(last.path.isEmpty ? 0 : last.path.count + 1)...]
-        next = (last.path.isEmpty ? [] : last.path + [UInt8(ascii: "/")]) + rest.prefix { $0 != UInt8(ascii: "/") }
+        next = LibraryPath.join(last.path, Array(rest.prefix { $0 != UInt8(ascii: "/") }))
       }
       do throws(SystemError) {
         ancestors.append((next, try root.open(next, isFolder: true)))

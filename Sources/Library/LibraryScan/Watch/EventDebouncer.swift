@@ -41,9 +41,10 @@ struct EventDebouncer {
     static let awaited = PathHints(rawValue: 32)
   }
 
-  private struct RecentEvents {
-    var last: Int64
-    var count: Int
+  private struct ScanHistory {
+    /// When the path was last scanned.
+    var lastScan: Int64
+    var scanCount: Int
   }
 
   private struct DelayedPath {
@@ -59,7 +60,8 @@ struct EventDebouncer {
   private var delayed: [[UInt8]: DelayedPath] = [:]
   /// A lower bound of the times in `delayed`.
   private var delayedDue = Int64.max
-  private var recent: [[UInt8]: RecentEvents] = [:]
+  /// The recent scans of each path.
+  private var history: [[UInt8]: ScanHistory] = [:]
   /// When the next full scan is due.
   private var fullScanDue: Int64?
   /// Whether pending paths were dropped or events lost since the last full scan began.
@@ -79,8 +81,8 @@ struct EventDebouncer {
       delayed[path]?.hints.formUnion(hints)
       return
     }
-    if pending[path] == nil, let recent = recent[path], now - recent.last < Limits.historyLifetime {
-      postpone(path, hints, until: recent.last + Self.pause(after: recent.count), now)
+    if pending[path] == nil, let scans = history[path], now - scans.lastScan < Limits.historyLifetime {
+      postpone(path, hints, until: scans.lastScan + Self.pause(after: scans.scanCount), now)
       return
     }
     guard pending[path] != nil || hasRoom(now) else { return }
@@ -93,9 +95,9 @@ struct EventDebouncer {
   mutating func note(_ path: [UInt8], _ hints: PathHints, after pause: Int64, now: Int64) {
     if pending[path] != nil { return }
     // Stop after several rescans for the same reason; the next full scan checks the path.
-    let count = recent[path]?.count ?? 0
+    let count = history[path]?.scanCount ?? 0
     if hints.contains(.closed) && count > Limits.maximumAttempts { return }
-    postpone(path, hints, until: max(now + pause, (recent[path]?.last ?? now) + Self.pause(after: count)), now)
+    postpone(path, hints, until: max(now + pause, (history[path]?.lastScan ?? now) + Self.pause(after: count)), now)
   }
 
   /// Schedules a full scan and drops the pending paths, which it covers.
@@ -182,14 +184,14 @@ struct EventDebouncer {
   private mutating func clear() { (pending, delayed, delayedDue) = ([:], [:], .max) }
 
   private mutating func recordScans(_ paths: some Collection<[UInt8]>, _ now: Int64) {
-    if recent.count + paths.count > Limits.recent {
-      recent = recent.filter { now - $0.value.last < Limits.historyLifetime }
+    if history.count + paths.count > Limits.recent {
+      history = history.filter { now - $0.value.lastScan < Limits.historyLifetime }
       // So many paths are a burst of events, not files that are rewritten repeatedly.
-      if recent.count + paths.count > Limits.recent { recent = [:] }
+      if history.count + paths.count > Limits.recent { history = [:] }
     }
     for path in paths.prefix(Limits.recent) {
-      let known = recent[path].flatMap { now - $0.last < Limits.historyLifetime ? $0 : nil }
-      recent[path] = RecentEvents(last: now, count: (known?.count ?? 0) + 1)
+      let known = history[path].flatMap { now - $0.lastScan < Limits.historyLifetime ? $0 : nil }
+      history[path] = ScanHistory(lastScan: now, scanCount: (known?.scanCount ?? 0) + 1)
     }
   }
 

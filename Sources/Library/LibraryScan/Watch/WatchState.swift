@@ -71,8 +71,7 @@ struct WatchState {
   }
 
   mutating func willList(_ path: [UInt8], _ folder: LibraryFile, now: Int64) {
-    let slash = path.lastIndex(of: UInt8(ascii: "/"))
-    let above = Array(path[..<(slash ?? 0)])
+    let above = LibraryPath.folder(of: path)
     let parent = path.isEmpty ? nil : tree.node(at: above)
     if !path.isEmpty && parent == nil {
       if watchFailure != nil { return recordWatchFailure("its parent folder is not watched") }
@@ -85,7 +84,7 @@ struct WatchState {
     do throws(SystemError) {
       let watch = try events.watch(folder, isRoot: path.isEmpty)
       if path.isEmpty, let root = tree.root, tree.watch(of: root) != watch { forgetAll() }
-      events.unwatch(tree.put(Array(path[(slash.map { $0 + 1 } ?? 0)...]), in: parent, watch: watch, scan: scan))
+      events.unwatch(tree.put(LibraryPath.name(of: path), in: parent, watch: watch, scan: scan))
     } catch {
       recordWatchFailure("\(error)")
     }
@@ -132,7 +131,7 @@ struct WatchState {
     if FolderNames.isIgnored(event.name, isFolder: isFolder) { return }
     for node in nodes {
       guard let folder = tree.path(of: node) else { continue }
-      let path = folder.isEmpty ? event.name : folder + [UInt8(ascii: "/")] + event.name
+      let path = LibraryPath.join(folder, event.name)
       // The kernel does not report a link to a folder as a folder.
       handle(event, path, in: node, isFolder: isFolder || tree.child(of: node, event.name) != nil, now)
     }

@@ -16,8 +16,7 @@ package struct ObjectFile: Sendable {
     var offset: Int64 = 0
     while offset < source.size {
       let bytes = try source.bytes(at: offset, count: 1 << 20)
-      // EIO: the file was cut off.
-      guard !bytes.isEmpty else { throw .readFailed(code: 5) }
+      guard !bytes.isEmpty else { throw .missingBytes }
       sha256.update(bytes)
       md5.update(bytes)
       offset += Int64(bytes.count)

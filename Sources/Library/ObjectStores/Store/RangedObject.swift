@@ -57,7 +57,7 @@ package final class RangedObject: ByteSource {
     state.withLock { $0.pieces.map { ($0.offset, $0.bytes) } }
   }
 
-  /// Why the last read failed. It fails with EIO, whatever the reason: a later read may succeed.
+  /// Why the last read failed. It throws `missingBytes`, whatever the reason; a later read may succeed.
   package var failure: ObjectStoreError? { state.withLock { $0.failure } }
 
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(ByteSourceError) -> ByteRead {
@@ -78,7 +78,7 @@ package final class RangedObject: ByteSource {
         return nil
       }
     }
-    guard let count else { throw .readFailed(code: 5) }
+    guard let count else { throw .missingBytes }
     return .bytes(count)
   }
 

@@ -4,8 +4,11 @@
 
 import Foundation
 
-enum VacantPath {
+package enum VacantPath {
   private static let slash = UInt8(ascii: "/")
+
+  /// Whether a stored path is vacant: another file has taken the real one.
+  package static func isVacant(_ path: [UInt8]) -> Bool { path.first == 0 }
 
   /// The path of a row that lost a path and does not get it back.
   static func of(_ row: Int64) -> Data { Data([0]) + Data(String(row).utf8) }
@@ -17,7 +20,7 @@ enum VacantPath {
 
   /// The path that a row lost; `nil` if `path` is a real one, or names none.
   static func former(_ path: [UInt8]) -> [UInt8]? {
-    guard path.first == 0, let end = path.lastIndex(of: 0), end > 1 else { return nil }
+    guard isVacant(path), let end = path.lastIndex(of: 0), end > 1 else { return nil }
     return path[1..<end].map { $0 == 0 ? slash : $0 }
   }
 

@@ -69,7 +69,7 @@ struct AssetWriter {
   ///   several rows lost a path, those wait for it whose assets users have changed, or else the first that lost it: a
   ///   file that took the path only for a moment does not.
   mutating func clearPath(fromRow row: Int64, isRestorable: Bool = true) throws {
-    guard let path = try storedPath(ofRow: row), path.first != 0 || !isRestorable else { return }
+    guard let path = try storedPath(ofRow: row), !VacantPath.isVacant(path) || !isRestorable else { return }
     edits.note(sidecar: path)
     let keepsFormer = try isRestorable && replaceWaitingRows(of: path, with: row)
     let vacant = keepsFormer ? VacantPath.of(row, former: path) : VacantPath.of(row)
