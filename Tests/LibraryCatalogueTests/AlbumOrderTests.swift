@@ -37,4 +37,30 @@ struct AlbumOrderTests {
       try lists.perform([ChangeRequest(.moveAssets(album, [names[0]], index: 3))], for: .local)
     }
   }
+
+  @Test("members at scattered indexes are replaced, in any order of the indexes", arguments: [1, 2, 3] as [UInt64])
+  func replacedMembers(_ seed: UInt64) throws {
+    var dice = Dice(seed)
+    let library = try SyntheticLibrary((1...40).map { SyntheticAsset(Int64($0), &dice) })
+    let lists = try library.changeLists()
+    let names = library.assets.map { LocalIdentifier($0.identifier) }
+    _ = try library.makeAlbum("a", library.assets[..<30].map(\.row))
+    let album = ChangeTarget.existing(LocalIdentifier("album-a"))
+    var expected = names[..<30].map(\.rawValue)
+    var indexes: [Int] = []
+    while indexes.count < 10 {
+      let index = dice.below(30)
+      if !indexes.contains(index) { indexes.append(index) }
+    }
+    for (index, name) in zip(indexes, names[30...]) { expected[index] = name.rawValue }
+    let assets = names[30...].map { ChangeTarget.existing($0) }
+    _ = try lists.perform([ChangeRequest(.replaceAssets(album, Array(assets), indexes: indexes))], for: .local)
+    #expect(try ChangeModel(library).collections["album-a"]?.members == expected)
+    for outside in [-1, 30] {
+      #expect(throws: ChangeListError.self) {
+        try lists.perform(
+          [ChangeRequest(.replaceAssets(album, [.existing(names[0])], indexes: [outside]))], for: .local)
+      }
+    }
+  }
 }

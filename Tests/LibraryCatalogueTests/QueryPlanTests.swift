@@ -187,6 +187,21 @@ struct QueryPlanTests {
     }
   }
 
+  @Test("each asset's albums are compared with the albums that a search word names, not the other way round")
+  func searchedAlbums() throws {
+    var fetch = try Self.fetch(nil, nil, .album(row: 21))
+    fetch.search = AssetSearch(try SearchQuery("album"), for: .local)
+    let statements = try Self.traced.statements {
+      _ = try Self.traced.library.catalogue.assets(fetch, FetchPageRequest(limit: 5), for: .local)
+      _ = try Self.traced.library.catalogue.count(fetch, deadline: nil, for: .local)
+    }.filter { $0.contains("AS membership") }
+    #expect(!statements.isEmpty)
+    for sql in statements {
+      let steps = try Self.traced.plan(of: sql).filter { $0.contains(" membership ") }
+      #expect(steps.count == 1 && steps[0].hasSuffix("memberByAsset (asset=?)"), "\(steps)")
+    }
+  }
+
   @Test("counts and buckets of a scope are read from counters", arguments: Viewer.allCases)
   func counts(_ caller: Viewer) throws {
     let principal = principal(caller)

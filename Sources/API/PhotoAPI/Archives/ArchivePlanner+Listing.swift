@@ -5,25 +5,40 @@ import PhotoModel
 import Primitives
 
 extension ArchivePlanner {
-  /// The files of the assets that the principal sees, and a digest of them.
+  /// The assets of an archive, before their files are listed.
+  enum Members: Sendable {
+    case assets([Asset])
+    /// Row numbers of the catalogue, in order.
+    case rows([UInt32])
+  }
+
+  /// The assets that the principal sees.
   ///
   /// - Parameter end: the deadline of the fetch.
-  func listing(
-    _ source: Source, _ resources: Resources, includesLocation: Bool, until end: ContinuousClock.Instant,
-    _ principal: Principal
-  ) throws(Problem) -> (listing: ArchiveListing, key: String) {
-    var collector = Collector(
-      self, resources, includesLocation: includesLocation, until: end, principal)
+  func members(
+    of source: Source, until end: ContinuousClock.Instant, _ principal: Principal
+  ) throws(Problem) -> Members {
     switch source {
-    case .assets(let identifiers):
-      let assets = try assets(identifiers, principal)
-      try collector.add(assets)
-    case .collection(let identifier):
-      let rows = try rows(of: identifier, until: end, principal)
-      try collector.add(rows: rows[...])
+    case .assets(let identifiers): return .assets(try assets(identifiers, principal))
+    case .collection(let identifier): return .rows(try rows(of: identifier, until: end, principal))
     case .fetchResult(let id):
       let result = try queries.fetchResult(id, principal)
-      try collector.add(rows: result.rows(in: 0..<result.count))
+      return .rows(Array(result.rows(in: 0..<result.count)))
+    }
+  }
+
+  /// The files of assets, and a digest of them. O(assets), with a few catalogue reads for every 500.
+  ///
+  /// - Parameter isCancelled: the client has gone; then the listing is `nil`.
+  /// - Throws: 503 after ``ArchiveLimits/planTime``.
+  func listing(
+    _ members: Members, _ resources: Resources, includesLocation: Bool, isCancelled: () -> Bool,
+    _ principal: Principal
+  ) throws(Problem) -> (listing: ArchiveListing, key: String)? {
+    var collector = Collector(self, resources, includesLocation: includesLocation, principal)
+    switch members {
+    case .assets(let assets): try collector.add(assets)
+    case .rows(let rows): guard try collector.add(rows: rows, isCancelled: isCancelled) else { return nil }
     }
     return (collector.listing, collector.digest.entityTag)
   }
@@ -72,24 +87,23 @@ extension ArchivePlanner {
     private(set) var listing: ArchiveListing
     private(set) var digest = ArchiveDigest()
 
-    init(
-      _ planner: ArchivePlanner, _ resources: Resources, includesLocation: Bool, until end: ContinuousClock.Instant,
-      _ principal: Principal
-    ) {
+    init(_ planner: ArchivePlanner, _ resources: Resources, includesLocation: Bool, _ principal: Principal) {
       self.planner = planner
       self.resources = resources
-      self.end = end
+      end = .now + planner.limits.planTime
       self.principal = principal
       listing = ArchiveListing(reservation: ByteBudget.Reservation(of: planner.budget))
       digest.add(planner.files.form(includesLocation: includesLocation))
     }
 
-    mutating func add(rows: ArraySlice<UInt32>) throws(Problem) {
+    /// Returns false if it was cancelled.
+    mutating func add(rows: [UInt32], isCancelled: () -> Bool) throws(Problem) -> Bool {
       guard rows.count <= planner.limits.files else { throw Problem.archiveTooLarge(planner.limits) }
       let principal = principal
       var first = rows.startIndex
       while first < rows.endIndex {
-        if ContinuousClock.now >= end { throw Problem(AssetSourceError.queryTooExpensive) }
+        if isCancelled() { return false }
+        if ContinuousClock.now >= end { throw .archiveTooSlow }
         let next = min(rows.endIndex, first + Self.chunk)
         let part = rows[first..<next]
         let members = try planner.queries.run { library throws(AssetSourceError) in
@@ -98,6 +112,7 @@ extension ArchivePlanner {
         try add(members.compactMap { if case .asset(let asset) = $0 { asset } else { nil } })
         first = next
       }
+      return true
     }
 
     mutating func add(_ assets: [Asset]) throws(Problem) {

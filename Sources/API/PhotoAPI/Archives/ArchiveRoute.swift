@@ -51,18 +51,25 @@ struct ArchiveRoute: Sendable {
     let routed: RoutedRequest
   }
 
-  /// The listing is made on the queue for long fetches.
+  /// The assets are fetched on the queue for long fetches. The listing of their files is made where the bodies are
+  /// called: a hundred thousand files take seconds, for which other fetches must not wait.
   func send(_ wanted: ArchiveRequest, _ routed: RoutedRequest) throws(Problem) {
     let principal = try routed.principal
     try planner.files.checkScopes(includesLocation: wanted.includesLocation, principal)
     guard let permit = archivePermits.acquire() else { throw Problem.overloaded }
     let end = queries.deadline
     try routed.run(on: queries.fetches) { () throws(Problem) in
-      let (listing, key) = try planner.listing(
-        wanted.source, wanted.resources, includesLocation: wanted.includesLocation, until: end, principal)
-      let listed = Listed(request: wanted, listing: listing, key: key, permit: permit, routed: routed)
-      guard let kept = plans.plan(key) else { return try plan(listed) }
-      try start(kept, isKept: true, listed)
+      let members = try planner.members(of: wanted.source, until: end, principal)
+      try routed.run(on: files) { () throws(Problem) in
+        let isClosed = ClosedFlag(routed.reply)
+        let listing = try planner.listing(
+          members, wanted.resources, includesLocation: wanted.includesLocation, isCancelled: { isClosed.isSet },
+          principal)
+        guard let (listing, key) = listing else { return }
+        let listed = Listed(request: wanted, listing: listing, key: key, permit: permit, routed: routed)
+        guard let kept = plans.plan(key) else { return try plan(listed) }
+        try start(kept, isKept: true, listed)
+      }
     }
   }
 

@@ -18,11 +18,9 @@ extension Catalogue: CollectionSource {
   package func collections(
     _ fetch: CollectionFetch, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> CollectionPage {
-    try read(for: principal) { db, library in
-      try FetchDeadline.run(deadline, on: db) {
-        let list = try CollectionReader(db, fetch.query, principal, library).list()
-        return try fetch.page(of: list, deadline: deadline)
-      }
+    try read(for: principal, before: deadline) { db, library, deadline in
+      let list = try CollectionReader(db, fetch.query, principal, library).list()
+      return try fetch.page(of: list, deadline: deadline)
     }
   }
 

@@ -24,14 +24,12 @@ extension Catalogue {
   package func collectionFetchResult(
     _ fetch: CollectionFetch, atMost limit: Int, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> CollectionFetchResult {
-    try read(for: principal) { db, library in
-      try FetchDeadline.run(deadline, on: db) {
-        let members = try Self.members(of: fetch, atMost: limit, deadline, for: principal, library, db)
-        guard let members else { throw AssetSourceError.tooManyAssets(limit: limit) }
-        return CollectionFetchResult(
-          members, changeToken: try Self.visibleToken(db, library, principal), fetch: fetch,
-          needsLocationScope: fetch.listsMoments && principal.may(.location))
-      }
+    try read(for: principal, before: deadline) { db, library, deadline in
+      let members = try Self.members(of: fetch, atMost: limit, deadline, for: principal, library, db)
+      guard let members else { throw AssetSourceError.tooManyAssets(limit: limit) }
+      return CollectionFetchResult(
+        members, changeToken: try Self.visibleToken(db, library, principal), fetch: fetch,
+        needsLocationScope: fetch.listsMoments && principal.may(.location))
     }
   }
 
@@ -47,36 +45,34 @@ extension Catalogue {
     of result: CollectionFetchResult, mayReadAll: Bool, atMost limit: Int, deadline: ContinuousClock.Instant?,
     for principal: Principal
   ) throws(AssetSourceError) -> CollectionFetchResultDelta? {
-    try read(for: principal) { db, library in
-      try FetchDeadline.run(deadline, on: db) {
-        let changeToken = try Self.visibleToken(db, library, principal)
-        // Moments are recomputed after the assets have changed, and this creates no token.
-        if changeToken == result.changeToken, !result.fetch.listsMoments {
-          return CollectionFetchResultDelta(details: FetchResultChangeDetails(), after: result)
-        }
-        if !mayReadAll, result.fetch.needsFullScan || result.count > Self.shortCollectionListLimit { return nil }
-        let most = mayReadAll ? limit : min(limit, Self.shortCollectionListLimit)
-        var members: [CollectionFetchResult.Member]?
-        do {
-          members = try Self.members(of: result.fetch, atMost: most, deadline, for: principal, library, db)
-        } catch AssetSourceError.noSuchCollection {
-          members = []
-        } catch AssetSourceError.noSuchAsset {
-          members = []
-        }
-        guard let members else {
-          if mayReadAll || most == limit { throw AssetSourceError.tooManyAssets(limit: limit) }
-          return nil
-        }
-        if members == result.members {
-          result.advance(to: changeToken)
-          return CollectionFetchResultDelta(details: FetchResultChangeDetails(), after: result)
-        }
-        return CollectionFetchResultDelta(
-          details: FetchResultChangeDetails(from: result.members, to: members),
-          after: CollectionFetchResult(
-            members, changeToken: changeToken, fetch: result.fetch, needsLocationScope: result.needsLocationScope))
+    try read(for: principal, before: deadline) { db, library, deadline in
+      let changeToken = try Self.visibleToken(db, library, principal)
+      // Moments are recomputed after the assets have changed, and this creates no token.
+      if changeToken == result.changeToken, !result.fetch.listsMoments {
+        return CollectionFetchResultDelta(details: FetchResultChangeDetails(), after: result)
       }
+      if !mayReadAll, result.fetch.needsFullScan || result.count > Self.shortCollectionListLimit { return nil }
+      let most = mayReadAll ? limit : min(limit, Self.shortCollectionListLimit)
+      var members: [CollectionFetchResult.Member]?
+      do {
+        members = try Self.members(of: result.fetch, atMost: most, deadline, for: principal, library, db)
+      } catch AssetSourceError.noSuchCollection {
+        members = []
+      } catch AssetSourceError.noSuchAsset {
+        members = []
+      }
+      guard let members else {
+        if mayReadAll || most == limit { throw AssetSourceError.tooManyAssets(limit: limit) }
+        return nil
+      }
+      if members == result.members {
+        result.advance(to: changeToken)
+        return CollectionFetchResultDelta(details: FetchResultChangeDetails(), after: result)
+      }
+      return CollectionFetchResultDelta(
+        details: FetchResultChangeDetails(from: result.members, to: members),
+        after: CollectionFetchResult(
+          members, changeToken: changeToken, fetch: result.fetch, needsLocationScope: result.needsLocationScope))
     }
   }
 
@@ -86,13 +82,11 @@ extension Catalogue {
     named identifiers: [LocalIdentifier], _ query: CollectionQuery, deadline: ContinuousClock.Instant?,
     for principal: Principal
   ) throws(AssetSourceError) -> [AssetCollection?] {
-    try read(for: principal) { db, library in
-      try FetchDeadline.run(deadline, on: db) {
-        let reader = CollectionReader(db, query, principal, library)
-        return try identifiers.map { identifier in
-          if let deadline, ContinuousClock.now >= deadline { throw AssetSourceError.queryTooExpensive }
-          return try reader.collection(identifier)
-        }
+    try read(for: principal, before: deadline) { db, library, deadline in
+      let reader = CollectionReader(db, query, principal, library)
+      return try identifiers.map { identifier in
+        if let deadline, ContinuousClock.now >= deadline { throw AssetSourceError.queryTooExpensive }
+        return try reader.collection(identifier)
       }
     }
   }
@@ -103,11 +97,9 @@ extension Catalogue {
     _ fetch: CollectionFetch, among identifiers: [LocalIdentifier], deadline: ContinuousClock.Instant?,
     for principal: Principal
   ) throws(AssetSourceError) -> CollectionPage {
-    try read(for: principal) { db, library in
-      try FetchDeadline.run(deadline, on: db) {
-        let reader = CollectionReader(db, fetch.query, principal, library)
-        return try fetch.page(of: reader.list(of: identifiers), deadline: deadline)
-      }
+    try read(for: principal, before: deadline) { db, library, deadline in
+      let reader = CollectionReader(db, fetch.query, principal, library)
+      return try fetch.page(of: reader.list(of: identifiers), deadline: deadline)
     }
   }
 

@@ -33,10 +33,8 @@ extension Catalogue {
     of result: FetchResult, mayReadAll: Bool, atMost limit: Int, deadline: ContinuousClock.Instant?,
     for principal: Principal
   ) throws(AssetSourceError) -> FetchResultDelta? {
-    try read(for: principal) { db, library in
-      try FetchDeadline.run(deadline, on: db) {
-        try self.changes(of: result, mayReadAll: mayReadAll, atMost: limit, for: principal, library, db)
-      }
+    try read(for: principal, before: deadline) { db, library, _ in
+      try self.changes(of: result, mayReadAll: mayReadAll, atMost: limit, for: principal, library, db)
     }
   }
 

@@ -17,17 +17,30 @@ extension Catalogue {
   func read<Value>(
     for principal: Principal, _ body: (Database, LibraryID) throws -> Value
   ) throws(AssetSourceError) -> Value {
+    try read(for: principal, before: nil) { db, library, _ in try body(db, library) }
+  }
+
+  /// Like ``read(for:_:)``. Throws ``AssetSourceError/queryTooExpensive`` if the deadline passes first.
+  ///
+  /// The time in which a limited library is created is added to the deadline, which the body is called with.
+  func read<Value>(
+    for principal: Principal, before deadline: ContinuousClock.Instant?,
+    _ body: (Database, LibraryID, _ deadline: ContinuousClock.Instant?) throws -> Value
+  ) throws(AssetSourceError) -> Value {
+    var deadline = deadline
     // The library may be pruned between its creation and the read, but not several times in a row.
     for _ in 0..<4 {
       let read: (value: Value, library: LibraryID)? = try read { db in
         guard let library = try LibraryID(of: principal, db) else { return nil }
-        return (try body(db, library), library)
+        return (try FetchDeadline.run(deadline, on: db) { try body(db, library, deadline) }, library)
       }
       if let read {
         if !read.library.isWhole { limitedUsage.note(read.library) }
         return read.value
       }
+      let began = ContinuousClock.now
       try createLimitedLibrary(of: principal.visibility)
+      deadline = deadline.map { $0 + (.now - began) }
     }
     throw .catalogueFailed("a limited library was deleted repeatedly before it could be read")
   }

@@ -95,7 +95,8 @@ struct SearchAccess {
       if !term.albums.isEmpty {
         let list = term.albums.map(String.init).joined(separator: ", ")
         alternatives.append(
-          "EXISTS (SELECT 1 FROM member AS membership INDEXED BY memberByAsset WHERE membership.asset = \(asset) AND collection IN (\(list)))"
+          // With the plus sign, the asset's albums are looked up in the list, not each album of the list in the index.
+          "EXISTS (SELECT 1 FROM member AS membership INDEXED BY memberByAsset WHERE membership.asset = \(asset) AND +collection IN (\(list)))"
         )
       }
       conditions.append("(\(alternatives.joined(separator: " OR ")))")

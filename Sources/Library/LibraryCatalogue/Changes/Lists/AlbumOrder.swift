@@ -38,6 +38,28 @@ struct AlbumOrder {
     ).map { ($0[0], $0[1]) }
   }
 
+  /// The members at indexes of the album, in the order of the indexes. O(the largest index).
+  ///
+  /// - Parameter indexes: all less than `count()`.
+  func members(at indexes: [Int]) throws -> [(asset: Int64, position: Int64)] {
+    guard let first = indexes.min(), let last = indexes.max() else { return [] }
+    let rows = try Row.fetchCursor(
+      db.cachedStatement(
+        sql: "SELECT asset, position FROM member WHERE collection = ? ORDER BY position LIMIT ? OFFSET ?"),
+      arguments: [row, last - first + 1, first])
+    let wanted = Set(indexes)
+    var found: [Int: (asset: Int64, position: Int64)] = [:]
+    var index = first
+    while let row = try rows.next() {
+      if wanted.contains(index) { found[index] = (row[0], row[1]) }
+      index += 1
+    }
+    return try indexes.map { index in
+      guard let member = found[index] else { throw DatabaseError(message: "an album has fewer members than its count") }
+      return member
+    }
+  }
+
   /// The members from an index on; fewer at the end. O(index + count).
   func members(from index: Int, count: Int) throws -> [Int64] {
     try Int64.fetchAll(

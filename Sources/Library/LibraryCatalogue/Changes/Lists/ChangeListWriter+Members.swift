@@ -25,13 +25,11 @@ extension ChangeListWriter {
     guard Set(indexes).count == indexes.count, indexes.count == assets.count else {
       throw ChangeListError(.namedTwice("an index"), parameter: "indexes")
     }
-    // Resolve all indexes before the first replacement.
-    let replaced = try indexes.map { index in
-      guard index >= 0, let member = try album.member(at: index) else {
-        throw ChangeListError(.indexOutOfRange(most: max(0, count - 1)), parameter: "indexes")
-      }
-      return member
+    guard indexes.allSatisfy((0..<count).contains) else {
+      throw ChangeListError(.indexOutOfRange(most: max(0, count - 1)), parameter: "indexes")
     }
+    // Resolve all indexes before the first replacement.
+    let replaced = try album.members(at: indexes)
     let leaving = Set(replaced.map(\.asset))
     for (asset, name) in zip(assets, names) where !leaving.contains(asset) {
       if try album.contains(asset) { throw ChangeListError(.namedTwice(name.description), parameter: "assets") }
