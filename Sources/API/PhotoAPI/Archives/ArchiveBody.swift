@@ -135,7 +135,7 @@ final class ArchiveBody: BodySource {
     _ index: Int, _ opened: ServableOriginal, _ state: inout State
   ) throws(BodySourceError) -> ServableOriginal {
     let again = try open(index, acceptsTouched: true)
-    let isTouched = files.changeTime(of: again) != files.changeTime(of: opened)
+    let isTouched = files.changeTimeNanoseconds(of: again) != files.changeTimeNanoseconds(of: opened)
     guard isTouched, state.rereads < Self.maximumRereads else { throw .fileChanged }
     state.rereads += 1
     let start = plan.files.resource(index).range.lowerBound
@@ -161,7 +161,7 @@ final class ArchiveBody: BodySource {
   }
 
   private func isTouched(_ opened: ServableOriginal, _ index: Int) -> Bool {
-    files.changeTime(of: opened) != plan.files.changed(index)
+    files.changeTimeNanoseconds(of: opened) != plan.files.changeTimeNanoseconds(index)
   }
 
   private func read(
@@ -185,8 +185,8 @@ final class ArchiveBody: BodySource {
   private func memoKey(_ index: Int) -> ChecksumCache.Key {
     let resource = plan.files.resource(index)
     return ChecksumCache.Key(
-      identity: resource.file.identity, changed: plan.files.changed(index), slice: resource.slice,
-      includesLocation: plan.includesLocation)
+      identity: resource.file.identity, changeTimeNanoseconds: plan.files.changeTimeNanoseconds(index),
+      slice: resource.slice, includesLocation: plan.includesLocation)
   }
 
   /// The CRC of an entry: of the bytes just sent, from the memo, or by reading the file.

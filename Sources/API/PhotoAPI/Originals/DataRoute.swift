@@ -42,7 +42,7 @@ struct DataRoute: Sendable {
       asset: .library(queries.library.generation), rules: exchange.reply.rules.number)
     if let access,
       let ready = responses.representation(for: exchange.request.head, access: access, generation: current),
-      ready.original.source.isUntouched
+      ready.original.source.hasSameChangeTime
     {
       return try sendPrepared(ready, exchange)
     }

@@ -63,7 +63,8 @@ struct OriginalFiles: Sendable {
       }
     if includesLocation { return ServableOriginal(source: source, overlay: ByteOverlay()) }
     do throws(LocationRemovalError) {
-      let key = OverlayCache.Key(path: file.path, identity: file.identity, changed: source.changed)
+      let key = OverlayCache.Key(
+        path: file.path, identity: file.identity, changeTimeNanoseconds: source.changeTimeNanoseconds)
       let overlay = try overlays.overlay(of: key) { () throws(LocationRemovalError) in
         switch resource.type {
         case .sidecar: try LocationRemoval.overlay(ofXMP: source, removing: removes)

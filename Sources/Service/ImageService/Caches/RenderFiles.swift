@@ -245,8 +245,8 @@ package final class RenderFile: FileByteSource {
   package let descriptor: Int32
   package let size: Int64
   package var canReturnNotYet: Bool { false }
-  package var isUntouched: Bool { true }
-  package var changed: Int64 { 0 }
+  package var hasSameChangeTime: Bool { true }
+  package var changeTimeNanoseconds: Int64 { 0 }
 
   fileprivate init?(_ path: String) {
     let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
