@@ -72,8 +72,7 @@ package final class PhotoAPI: Sendable {
   package init(
     library: any LibraryFetcher, changeServices: ChangeServices, access: AccessRegistry, origins: OriginRules,
     results: FetchResultStore, originals: OriginalStore, images: ImageManager, previews: PreviewService,
-    renders: RenderFiles,
-    upgrades: EncodingUpgrades, caching managers: CachingManagerRegistry,
+    fullSizeRenders: FullSizeRenderStore, upgrades: EncodingUpgrades, caching managers: CachingManagerRegistry,
     lookups: WorkQueue, fetches: WorkQueue,
     batches: WorkQueue, frameResponses: FrameResponses,
     metrics: MetricsRegistry, scrapes: WorkQueue, files: LibraryFiles, uploads: WorkQueue,
@@ -116,9 +115,9 @@ package final class PhotoAPI: Sendable {
     self.originalResponses = originalResponses
     data = DataRoute(
       queries: queries, files: originalFiles, fetches: originalFetches, sender: sender, responses: originalResponses,
-      fullSizePhotos: FullSizePhotos(
-        images: images, originals: originalFiles, renders: renders, sender: sender, limits: options.codec,
-        logger: logger))
+      adjustedPhotos: AdjustedPhotoSender(
+        images: images, originals: originalFiles, fullSizeRenders: fullSizeRenders, sender: sender,
+        limits: options.codec, logger: logger))
     archive = ArchiveRoute(
       queries: queries,
       planner: ArchivePlanner(
@@ -130,7 +129,7 @@ package final class PhotoAPI: Sendable {
     image = ImageRoute(
       queries: queries, images: images, upgrades: upgrades, presets: options.presets, raws: raws,
       responseCache: frameResponses.cache, fetches: originalFetches,
-      fullResolution: FullResolutionFiles(files: originalFiles, limits: options.codec), sender: sender,
+      originalAsImage: OriginalAsImage(files: originalFiles, limits: options.codec), sender: sender,
       allowsPublicCaching: options.allowsPublicCaching, maximumRanges: options.maximumRanges, logger: logger)
     iiif = IIIFRoutes(
       queries: queries, image: image, limits: IIIFLimits(renderBytes: images.renderCapacityBytes),

@@ -18,7 +18,7 @@ struct DataRoute: Sendable {
   let sender: OriginalSender
   /// Answers further requests for ranges.
   let responses: OriginalResponseCache
-  let fullSizePhotos: FullSizePhotos
+  let adjustedPhotos: AdjustedPhotoSender
 
   /// Answers a prepared original at once; otherwise looks up the asset on the lookup queue and opens the file on
   /// the file queue.
@@ -55,7 +55,7 @@ struct DataRoute: Sendable {
       if let contentVersion, contentVersion != asset.contentVersion { throw .versionGone }
       let isRender = asset.adjustments != nil && choice.isRender(of: version)
       if isRender && index == 0 {
-        return try fullSizePhotos.send(
+        return try adjustedPhotos.send(
           asset, includesLocation: includesLocation, isDownload: isDownload, isVersioned: contentVersion != nil,
           allowsNetwork: allowsNetwork,
           exchange.request, principal, exchange.reply)

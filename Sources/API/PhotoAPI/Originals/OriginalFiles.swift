@@ -12,7 +12,8 @@ struct ServableOriginal: Sendable {
   let overlay: ByteOverlay
 }
 
-/// Opens the files of assets. Blocks on the file system.
+/// Opens the files of assets, whose own bytes are sent: as data, in archives, or as an image (``OriginalAsImage``).
+/// Blocks on the file system.
 struct OriginalFiles: Sendable {
   let originals: OriginalStore
   let overlays: OverlayCache
