@@ -146,7 +146,7 @@ struct AdjustedPhotoSender: Sendable {
       try? bytes(of: frame, answer)
     } completion: { [self] file in
       do throws(Problem) {
-        if let file { try send(file, answer) } else { try send(bytes(of: frame, answer), frame.bytesOwner, answer) }
+        if let file { try send(file, answer) } else { try send(bytes(of: frame, answer), frame.memoryOwner, answer) }
       } catch {
         answer.reply.send(error.response)
       }

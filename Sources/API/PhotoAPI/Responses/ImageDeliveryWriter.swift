@@ -67,12 +67,12 @@ final class ImageDeliveryWriter: Sendable {
     let head = writer.partHead(headers.part(frame, isFinal: false))
     switch (isFirst, form) {
     case (_, .single): break
-    case (true, .mixed): reply.write([writer.opening, head, frame.bytes, writer.delimiter], owner: frame.bytesOwner)
-    case (false, .mixed): reply.write([head, frame.bytes, writer.delimiter], owner: frame.bytesOwner)
+    case (true, .mixed): reply.write([writer.opening, head, frame.bytes, writer.delimiter], owner: frame.memoryOwner)
+    case (false, .mixed): reply.write([head, frame.bytes, writer.delimiter], owner: frame.memoryOwner)
     case (true, .replace):
-      reply.write([writer.opening, head, frame.bytes, writer.delimiter, nextReplacement], owner: frame.bytesOwner)
+      reply.write([writer.opening, head, frame.bytes, writer.delimiter, nextReplacement], owner: frame.memoryOwner)
     // The head of this part was sent with the previous frame.
-    case (false, .replace): reply.write([frame.bytes, writer.delimiter, nextReplacement], owner: frame.bytesOwner)
+    case (false, .replace): reply.write([frame.bytes, writer.delimiter, nextReplacement], owner: frame.memoryOwner)
     }
   }
 
@@ -89,10 +89,10 @@ final class ImageDeliveryWriter: Sendable {
     let isFirst = start()
     let head = writer.partHead(headers.part(frame, isFinal: true))
     switch (isFirst, form) {
-    case (true, _): reply.write([writer.opening, head, frame.bytes, writer.closing], owner: frame.bytesOwner)
+    case (true, _): reply.write([writer.opening, head, frame.bytes, writer.closing], owner: frame.memoryOwner)
     // The head of this part was sent with the previous frame.
-    case (false, .replace): reply.write([frame.bytes, writer.closing], owner: frame.bytesOwner)
-    case (false, _): reply.write([head, frame.bytes, writer.closing], owner: frame.bytesOwner)
+    case (false, .replace): reply.write([frame.bytes, writer.closing], owner: frame.memoryOwner)
+    case (false, _): reply.write([head, frame.bytes, writer.closing], owner: frame.memoryOwner)
     }
     reply.finish()
   }
@@ -109,7 +109,7 @@ final class ImageDeliveryWriter: Sendable {
       case .proceed: break
       }
     }
-    let whole = HTTPResponse(.ok, headers.single(frame), body: frame.bytes, owner: frame.bytesOwner)
+    let whole = HTTPResponse(.ok, headers.single(frame), body: frame.bytes, owner: frame.memoryOwner)
     guard whole.head["Accept-Ranges"] != nil else { return whole }
     return whole.applyingByteRanges(
       for: head, validators: headers.validators(frame.derivation), limit: maximumRanges, boundary: Boundary.make,
@@ -129,7 +129,7 @@ final class ImageDeliveryWriter: Sendable {
       // the connection would blank the last frame: so that frame is sent once more, even if its type is not that of
       // the head.
       let frame = replaced.withLock { $0.take() }
-      reply.write([frame?.bytes ?? [], writer.closing], owner: frame?.bytesOwner)
+      reply.write([frame?.bytes ?? [], writer.closing], owner: frame?.memoryOwner)
     }
     reply.finish()
   }
