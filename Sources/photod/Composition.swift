@@ -179,8 +179,8 @@ struct Composition: Sendable {
       upgrades: services.upgrades, caching: services.caching, lookups: queues.lookups, fetches: queues.fetches,
       batches: queues.batches, frameResponses: services.frameResponses, metrics: services.metrics,
       scrapes: queues.scrapes, files: files, uploads: queues.uploads, fileReads: queues.fileReads,
-      archivePlans: queues.archivePlans, requestScan: { scans.requestScan() }, picturesAdded: { background.start() },
-      picturesEdited: { background.picturesEdited() },
+      archivePlans: queues.archivePlans, requestScan: { scans.requestScan() }, onAssetsAdded: { background.start() },
+      onPicturesEdited: { background.picturesEdited() },
       options: PhotoAPI.Options(
         proxies: proxies, maximumRanges: settings.http.maximumRanges,
         allowsPublicCaching: settings.cache.allowsPublicCaching, allowsAnonymous: settings.allowAnonymous,

@@ -8,15 +8,15 @@ import Testing
 final class CloudOriginals: OriginalFetcher {
   final class Fetch: OriginalFetch {
     let isUrgent: Bool
-    let arrived: @Sendable (any ArrivingSource) -> Void
+    let onBytes: @Sendable (any ArrivingSource) -> Void
     let ended: @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
     private let wasCancelled = Atomic<Bool>(false)
     private let isOverdue = Atomic<Bool>(false)
 
     init(
-      _ isUrgent: Bool, _ arrived: @escaping @Sendable (any ArrivingSource) -> Void,
+      _ isUrgent: Bool, _ onBytes: @escaping @Sendable (any ArrivingSource) -> Void,
       _ ended: @escaping @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
-    ) { (self.isUrgent, self.arrived, self.ended) = (isUrgent, arrived, ended) }
+    ) { (self.isUrgent, self.onBytes, self.ended) = (isUrgent, onBytes, ended) }
 
     var isCancelled: Bool { wasCancelled.load(ordering: .relaxed) }
     func cancel() { wasCancelled.store(true, ordering: .relaxed) }
@@ -44,10 +44,10 @@ final class CloudOriginals: OriginalFetcher {
   func head(of original: OriginalFile) -> (any ByteSource)? { nil }
 
   func fetch(
-    _ original: OriginalFile, isUrgent: Bool, arrived: @escaping @Sendable (any ArrivingSource) -> Void,
+    _ original: OriginalFile, isUrgent: Bool, onBytes: @escaping @Sendable (any ArrivingSource) -> Void,
     ended: @escaping @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
   ) -> any OriginalFetch {
-    let fetch = Fetch(isUrgent, arrived, ended)
+    let fetch = Fetch(isUrgent, onBytes, ended)
     fetches.withLock { $0.append(fetch) }
     return fetch
   }
@@ -90,7 +90,7 @@ final class ArrivingBytes: ArrivingSource {
   /// Adds bytes to those that have arrived, and notifies a fetch.
   func arrive(_ count: Int, _ fetch: CloudOriginals.Fetch) {
     available.store(Int64(count), ordering: .releasing)
-    fetch.arrived(self)
+    fetch.onBytes(self)
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> ByteRead {

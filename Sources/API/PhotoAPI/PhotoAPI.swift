@@ -67,8 +67,8 @@ package final class PhotoAPI: Sendable {
   ///     most one step in it.
   ///   - archivePlans: queue that opens all files of an archive before it is sent.
   ///   - requestScan: starts a full scan of the library, or one more after the running one.
-  ///   - picturesAdded: called after a request that has added assets.
-  ///   - picturesEdited: called after a commit that may have edited pictures.
+  ///   - onAssetsAdded: called after a request that has added assets.
+  ///   - onPicturesEdited: called after a commit that may have edited pictures.
   package init(
     library: any LibraryFetcher, changeServices: ChangeServices, access: AccessRegistry, origins: OriginRules,
     results: FetchResultStore, originals: OriginalStore, images: ImageManager, previews: PreviewService,
@@ -77,7 +77,7 @@ package final class PhotoAPI: Sendable {
     batches: WorkQueue, frameResponses: FrameResponses,
     metrics: MetricsRegistry, scrapes: WorkQueue, files: LibraryFiles, uploads: WorkQueue,
     fileReads: WorkQueue, archivePlans: WorkQueue, requestScan: @escaping @Sendable () -> Void,
-    picturesAdded: @escaping @Sendable () -> Void, picturesEdited: @escaping @Sendable () -> Void, options: Options,
+    onAssetsAdded: @escaping @Sendable () -> Void, onPicturesEdited: @escaping @Sendable () -> Void, options: Options,
     logger: Logger
   ) {
     let accessPolicy = AccessPolicy(
@@ -99,7 +99,7 @@ package final class PhotoAPI: Sendable {
       access: access, accessPolicy: accessPolicy, queries: queries, presets: options.presets)
     assets = AssetRoutes(queries: queries)
     self.uploads = UploadRoute(
-      files: files, tokens: queries.tokens, limits: options.uploads, queue: uploads, picturesAdded: picturesAdded,
+      files: files, tokens: queries.tokens, limits: options.uploads, queue: uploads, onAssetsAdded: onAssetsAdded,
       logger: logger)
     let originalFetches = OriginalFetches(originals: originals, logger: logger)
     metadata = MetadataRoute(
@@ -146,7 +146,7 @@ package final class PhotoAPI: Sendable {
     fetchResultChanges = FetchResultChangeRoute(queries: queries)
     changes = ChangeRoutes(
       services: changeServices, fetchResultChanges: fetchResultChanges, queries: queries, accessPolicy: accessPolicy,
-      picturesAdded: picturesAdded, picturesEdited: picturesEdited, logger: logger)
+      onAssetsAdded: onAssetsAdded, onPicturesEdited: onPicturesEdited, logger: logger)
     adjustments = AdjustmentRoutes(queries: queries, changes: changes)
     keepOriginal = KeepOriginalRoutes(changes: changes)
     preview = PreviewRoute(queries: queries, previews: previews, reads: fileReads)

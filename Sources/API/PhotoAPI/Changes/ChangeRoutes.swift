@@ -15,20 +15,20 @@ struct ChangeRoutes: Sendable {
   private let fetchResultChanges: FetchResultChangeRoute
   private let queries: QueryService
   private let accessPolicy: AccessPolicy
-  private let picturesAdded: @Sendable () -> Void
-  private let picturesEdited: @Sendable () -> Void
+  private let onAssetsAdded: @Sendable () -> Void
+  private let onPicturesEdited: @Sendable () -> Void
   private let logger: Logger
 
   /// - Parameters:
-  ///   - picturesAdded: called after a commit that has added assets.
-  ///   - picturesEdited: called after a commit that may have edited pictures.
+  ///   - onAssetsAdded: called after a commit that has added assets.
+  ///   - onPicturesEdited: called after a commit that may have edited pictures.
   init(
     services: ChangeServices, fetchResultChanges: FetchResultChangeRoute, queries: QueryService,
-    accessPolicy: AccessPolicy, picturesAdded: @escaping @Sendable () -> Void,
-    picturesEdited: @escaping @Sendable () -> Void, logger: Logger
+    accessPolicy: AccessPolicy, onAssetsAdded: @escaping @Sendable () -> Void,
+    onPicturesEdited: @escaping @Sendable () -> Void, logger: Logger
   ) {
-    self.picturesAdded = picturesAdded
-    self.picturesEdited = picturesEdited
+    self.onAssetsAdded = onAssetsAdded
+    self.onPicturesEdited = onPicturesEdited
     catalogue = services.catalogue
     lists = services.lists
     streams = services.streams
@@ -68,8 +68,8 @@ struct ChangeRoutes: Sendable {
     } catch {
       throw problem(error)
     }
-    if body.requests.contains(where: \.addsPictures) { picturesAdded() }
-    if body.requests.contains(where: \.editsPictures) { picturesEdited() }
+    if body.requests.contains(where: \.addsPictures) { onAssetsAdded() }
+    if body.requests.contains(where: \.editsPictures) { onPicturesEdited() }
     struct Payload: Encodable {
       let changeToken: String
       let created: [String: String]
@@ -94,7 +94,7 @@ struct ChangeRoutes: Sendable {
         }
       throw problem
     }
-    if change.editsPictures { picturesEdited() }
+    if change.editsPictures { onPicturesEdited() }
   }
 
   /// Streams changes as they are made: those of the library since a token, or those of a fetch result.

@@ -16,7 +16,7 @@ struct OriginalFetches: Sendable {
     _ work: @escaping @Sendable () throws(Problem) -> Void
   ) {
     guard let fetcher = originals.fetcher else { return reply.send(Problem(ImageServiceError.inCloud).response) }
-    let fetch = fetcher.fetch(original, isUrgent: true, arrived: { _ in }) { [logger] result in
+    let fetch = fetcher.fetch(original, isUrgent: true, onBytes: { _ in }) { [logger] result in
       switch result {
       case .failure(let error):
         let error = ImageServiceError(error)

@@ -19,18 +19,18 @@ final class ImageDeliveryWriter: Sendable {
   private let maximumRanges: Int
   private let requestID: String
   private let reply: Reply
-  private let delivered: @Sendable (ImageFrame) -> Void
+  private let onFinalFrame: @Sendable (ImageFrame) -> Void
   private let logger: Logger
   private let writer = MultipartWriter(boundary: Boundary.make())
   private let hasStarted = Atomic<Bool>(false)
   /// The last degraded frame of an x-mixed-replace response: the content of its last part if the task fails.
   private let replaced = Mutex<ImageFrame?>(nil)
 
-  /// - Parameter delivered: called with the final frame before it is handed to the connection.
+  /// - Parameter onFinalFrame: called with the final frame before it is handed to the connection.
   init(
     form: DeliveryForm, headers: ImageHeaders, head: RequestHead, maximumRanges: Int, requestID: String, reply: Reply,
     logger: Logger,
-    delivered: @escaping @Sendable (ImageFrame) -> Void
+    onFinalFrame: @escaping @Sendable (ImageFrame) -> Void
   ) {
     self.form = form
     self.headers = headers
@@ -39,7 +39,7 @@ final class ImageDeliveryWriter: Sendable {
     self.requestID = requestID
     self.reply = reply
     self.logger = logger
-    self.delivered = delivered
+    self.onFinalFrame = onFinalFrame
   }
 
   func deliver(_ delivery: ImageDelivery) {
@@ -84,7 +84,7 @@ final class ImageDeliveryWriter: Sendable {
 
   private func final(_ frame: ImageFrame) {
     // Before sending, so that a client that has this response and repeats the request finds it cached.
-    delivered(frame)
+    onFinalFrame(frame)
     guard form != .single else { return reply.send(single(frame)) }
     let isFirst = start()
     let head = writer.partHead(headers.part(frame, isFinal: true))

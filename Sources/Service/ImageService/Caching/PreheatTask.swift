@@ -87,7 +87,7 @@ extension ImageManager {
     guard let fetcher = pipeline.originals.fetcher else {
       preconditionFailure("an original of a local library is not in the cloud")
     }
-    let fetch = fetcher.fetch(original, isUrgent: false, arrived: { _ in }) { result in
+    let fetch = fetcher.fetch(original, isUrgent: false, onBytes: { _ in }) { result in
       if case .success = result { ended(true) } else { ended(false) }
     }
     return PendingFetch(cancel: fetch.cancel)

@@ -32,7 +32,7 @@ extension ImagePipeline {
   func fetchOriginal(of job: RenderJob, isUrgent: Bool) {
     guard let fetcher = originals.fetcher else { return delivery.fail(job, .inCloud) }
     let fetch = fetcher.fetch(
-      job.asset.original, isUrgent: isUrgent, arrived: { [self] source in bytesArrived(source, job) }
+      job.asset.original, isUrgent: isUrgent, onBytes: { [self] source in bytesArrived(source, job) }
     ) { [self] result in originalFetched(result, job) }
     jobs.fetchBegan(job, PendingFetch(cancel: fetch.cancel, expire: fetch.expire), .downloading)?.cancel()
   }
