@@ -104,8 +104,10 @@ struct ChangeRoutes: Sendable {
     try exchange.run(on: queries.lookups) { () throws(Problem) in
       try stream(exchange.request, principal, exchange.reply) { [accessPolicy] in
         // The credential may have ended since the stream began.
-        guard case .caller(let now) = accessPolicy.authenticate(head, target, route, from: peer) else { return false }
-        return now.principal == principal
+        guard case .caller(let caller) = accessPolicy.authenticate(head, target, route, from: peer) else {
+          return false
+        }
+        return caller.principal == principal
       }
     }
   }
@@ -144,16 +146,16 @@ struct ChangeRoutes: Sendable {
     if let last {
       if let token = queries.tokens.changeToken(of: last), try isReached(token, filter, principal) { return token }
       // The collection of the filter must exist here, too.
-      _ = try isReached(try now(principal), filter, principal)
+      _ = try isReached(try currentToken(for: principal), filter, principal)
       return nil
     }
     let start: ChangeToken
-    if let since { start = try changeToken(since) } else { start = try now(principal) }
+    if let since { start = try changeToken(since) } else { start = try currentToken(for: principal) }
     guard try isReached(start, filter, principal) else { throw problem(.malformedToken, parameter: "since") }
     return start
   }
 
-  private func now(_ principal: Principal) throws(Problem) -> ChangeToken {
+  private func currentToken(for principal: Principal) throws(Problem) -> ChangeToken {
     do throws(AssetSourceError) {
       return try catalogue.changeToken(for: principal)
     } catch {
