@@ -5,12 +5,12 @@ extension OriginalFiles {
   /// The ctime of an open file of the library. 0 for a copy of a remote original: the store's identity is verified, and
   /// the ctime of the copy changes when it is evicted.
   func changeTimeNanoseconds(of original: ServableOriginal) -> Int64 {
-    originals.fetcher == nil ? original.source.changeTimeNanoseconds : 0
+    originals.downloader == nil ? original.source.changeTimeNanoseconds : 0
   }
 
   /// Whether an open file is certainly what it was when it was opened.
   func isUnchanged(_ original: ServableOriginal) -> Bool {
-    originals.fetcher == nil ? original.source.hasSameChangeTime : original.source.isUnchanged
+    originals.downloader == nil ? original.source.hasSameChangeTime : original.source.isUnchanged
   }
 }
 

@@ -25,7 +25,7 @@ struct OriginalAsImage: Sendable {
       && request.deliveryMode == .highQualityFormat
       && request.quality == nil
       && request.normalizedCropRect == nil && request.colorSpace == .preserve && !requestsRAW && !isAdjusted
-      && request.turn == .topLeft && request.tone == .color && asset.orientation == .topLeft && !asset.isAnimated
+      && request.rotation == .topLeft && request.tone == .color && asset.orientation == .topLeft && !asset.isAnimated
       && asset.uniformTypeIdentifier == SourceFormat(request.format).uniformTypeIdentifier
   }
 
