@@ -104,7 +104,7 @@ struct Composition: Sendable {
     let scans: ScanScheduler
     let images: ImageServices
     let frameResponses: FrameResponses
-    let renders: RenderFiles
+    let fullSizeRenders: FullSizeRenderStore
     let upgrades: EncodingUpgrades
     let caching: CachingManagerRegistry
     let results: FetchResultStore
@@ -156,8 +156,8 @@ struct Composition: Sendable {
     return Services(
       access: access, catalogue: catalogue, originals: content.originals, files: files, scans: scans, images: images,
       frameResponses: frameResponses,
-      renders: RenderFiles(
-        folder: dataFolder + "/renders", limits: settings.cache.renders, logger: Logger(label: "renders")),
+      fullSizeRenders: FullSizeRenderStore(
+        folder: dataFolder + "/renders", limits: settings.cache.fullSizeRenders, logger: Logger(label: "renders")),
       upgrades: upgrades, caching: caching, results: FetchResultStore(limits: settings.fetch.results),
       streams: streams,
       origins: OriginRules(
@@ -175,12 +175,12 @@ struct Composition: Sendable {
         lists: ChangeListExecutor(catalogue: catalogue, files: files, limits: settings.changes.lists),
         streams: services.streams, queue: queues.changes),
       access: services.access, origins: services.origins, results: services.results, originals: services.originals,
-      images: services.images.manager, previews: services.images.previews, renders: services.renders,
+      images: services.images.manager, previews: services.images.previews, fullSizeRenders: services.fullSizeRenders,
       upgrades: services.upgrades, caching: services.caching, lookups: queues.lookups, fetches: queues.fetches,
       batches: queues.batches, frameResponses: services.frameResponses, metrics: services.metrics,
       scrapes: queues.scrapes, files: files, uploads: queues.uploads, fileReads: queues.fileReads,
-      archivePlans: queues.archivePlans, requestScan: { scans.requestScan() }, picturesAdded: { background.start() },
-      picturesEdited: { background.picturesEdited() },
+      archivePlans: queues.archivePlans, requestScan: { scans.requestScan() }, onAssetsAdded: { background.start() },
+      onPicturesEdited: { background.picturesEdited() },
       options: PhotoAPI.Options(
         proxies: proxies, maximumRanges: settings.http.maximumRanges,
         allowsPublicCaching: settings.cache.allowsPublicCaching, allowsAnonymous: settings.allowAnonymous,
@@ -195,7 +195,7 @@ struct Composition: Sendable {
       background: services.images.background, results: services.results, streams: services.streams,
       access: services.access, caching: services.caching, history: settings.changes.history, files: services.files,
       formerPictures: FormerPictures(
-        catalogue: services.catalogue, frames: services.images.frames, renders: services.renders,
+        catalogue: services.catalogue, frames: services.images.frames, fullSizeRenders: services.fullSizeRenders,
         stop: services.stop, deadline: settings.render.limits.deadline),
       api: api, stop: services.stop)
   }

@@ -6,7 +6,7 @@ import PhotoModel
 struct FormerPictures: Sendable {
   let catalogue: Catalogue
   let frames: FrameStore
-  let renders: RenderFiles
+  let fullSizeRenders: FullSizeRenderStore
   let stop: StopFlag
   /// How long a request may take.
   let deadline: Duration
@@ -19,7 +19,9 @@ struct FormerPictures: Sendable {
       let former = try catalogue.formerContents(
         limit: Self.contentsPerStep, delay: max(Catalogue.formerContentDelay, deadline * 2))
       let contents = former.map(\.content)
-      guard !contents.isEmpty, frames.remove(contents: contents), renders.remove(contents: contents) else { return }
+      guard !contents.isEmpty, frames.remove(contents: contents), fullSizeRenders.remove(contents: contents) else {
+        return
+      }
       try catalogue.forget(former)
     }
   }

@@ -16,7 +16,7 @@ struct PreparedRangeTests {
   private final class File: PreparedFile {
     static let size = 1 << 20
     let descriptor: Int32
-    let isUntouchedValue = Atomic<Bool>(true)
+    let isSame = Atomic<Bool>(true)
 
     static let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 * 31 + $0 >> 8) }
 
@@ -29,7 +29,7 @@ struct PreparedRangeTests {
     }
     deinit { close(descriptor) }
 
-    var isUntouched: Bool { isUntouchedValue.load(ordering: .relaxed) }
+    var hasSameChangeTime: Bool { isSame.load(ordering: .relaxed) }
 
     func hasOverwrites(in range: Range<Int64>) -> Bool { range.contains(5) }
 
@@ -158,9 +158,9 @@ struct PreparedRangeTests {
     client.send(String(repeating: Self.request("1000-\(999 + length)"), count: 60))
     // The file changes while the end of a range is queued, between two events: a range that begins later has the handler's
     // answer.
-    while file.isUntouchedValue.load(ordering: .relaxed) {
+    while file.isSame.load(ordering: .relaxed) {
       server.onLoop {
-        if server.server.statistics.responseBufferBytes > 0 { file.isUntouchedValue.store(false, ordering: .relaxed) }
+        if server.server.statistics.responseBufferBytes > 0 { file.isSame.store(false, ordering: .relaxed) }
       }
     }
     var rest = try Self.readToEnd(client)[...]
@@ -181,7 +181,7 @@ struct PreparedRangeTests {
     let file = try File()
     var limits = ServerLimits()
     switch reason {
-    case "changed": file.isUntouchedValue.store(false, ordering: .relaxed)
+    case "changed": file.isSame.store(false, ordering: .relaxed)
     case "shorter": ftruncate(file.descriptor, 50)
     default: limits.responseBufferBytes = 4000
     }

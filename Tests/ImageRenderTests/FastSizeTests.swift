@@ -54,7 +54,7 @@ struct FastSizeTests {
     let wanted = sides.map { side, mode in
       header.sized(ImageRequest(targetSize: .size(PixelSize(width: side, height: side)), resizeMode: mode))
     }
-    let plan = try #require(RenderPlanner().sharedPlan(header, wanted).members.first { $0.request == 0 }).plan
+    let plan = try #require(RenderPlanner().sharedPlan(header, wanted).members.first { $0.requestIndex == 0 }).plan
     #expect(plan == RenderPlanner().plan(header, wanted[0]))
   }
 

@@ -104,7 +104,7 @@ struct RAWRenderTests {
       let plan = Self.planner.sharedPlan(
         header, requests.map { header.sized(request($0, $0, .aspectFit, .jpeg)) },
         extras: extras.map { header.sized(request($0, $0, .aspectFit, .jpeg)) })
-      return (plan.header.storedSize.width, plan.members.map(\.request))
+      return (plan.header.storedSize.width, plan.members.map(\.requestIndex))
     }
     #expect(widths([400, 500]) == (600, [0, 1]))
     #expect(widths([400, 100]) == (600, [0]))

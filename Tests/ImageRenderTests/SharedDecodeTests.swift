@@ -82,7 +82,7 @@ struct SharedDecodeTests {
         waits ? TrickleSource(MemoryByteSource(kind.file), headerBytes: 8192) : MemoryByteSource(kind.file)
       for (member, result) in try Self.together(plan, source) {
         let (image, own) = (try result.get(), plan.members[member].plan)
-        let request = Self.requests[left[plan.members[member].request]]
+        let request = Self.requests[left[plan.members[member].requestIndex]]
         #expect(image.bytes == (try Self.alone(own, kind.file)), "\(request), at \(own.eighths)/8")
         #expect(image.size == SizeRules(request, upright: header.uprightSize).output)
         #expect(image.decodedEighths == plan.eighths)
@@ -90,7 +90,7 @@ struct SharedDecodeTests {
         #expect(plan.eighths >= lone.eighths && lone.planes.isEmpty == own.planes.isEmpty)
       }
       shared += plan.members.count > 1 ? 1 : 0
-      left = left.enumerated().filter { i, _ in !plan.members.contains { $0.request == i } }.map(\.element)
+      left = left.enumerated().filter { i, _ in !plan.members.contains { $0.requestIndex == i } }.map(\.element)
     }
     #expect(shared > 0)
   }
@@ -172,9 +172,9 @@ struct SharedDecodeTests {
     let plan = RenderPlanner().sharedPlan(
       header, one.requests.map(header.sized), extras: one.extras.map(header.sized))
     if one.members.count == SharedPlan.maximumMembers {
-      #expect(plan.members.count == SharedPlan.maximumMembers && plan.members[0].request == 0)
+      #expect(plan.members.count == SharedPlan.maximumMembers && plan.members[0].requestIndex == 0)
     } else {
-      #expect(plan.members.map(\.request) == one.members)
+      #expect(plan.members.map(\.requestIndex) == one.members)
       #expect(plan.eighths == one.eighths)
     }
     #expect(plan.members.allSatisfy { $0.plan.eighths == plan.eighths })

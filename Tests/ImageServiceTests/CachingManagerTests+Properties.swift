@@ -96,7 +96,7 @@ extension CachingManagerTests {
   func property() async throws {
     var random = Sampling.generator("moves of windows")
     var limits = CachingLimits()
-    limits.rules.rememberedOutcomes = .infinity
+    limits.windowParameters.rememberedOutcomes = .infinity
     for _ in 0..<Sampling.count(20, thorough: 60) {
       let harness = CachingHarness(60, limits) { $0.cacheBytes = 64 << 20 }
       var model = Model(count: 60)

@@ -13,7 +13,7 @@ struct CachingManagerTests {
   /// Margins are never reduced.
   static let steady = {
     var limits = CachingLimits()
-    limits.rules.rememberedOutcomes = .infinity
+    limits.windowParameters.rememberedOutcomes = .infinity
     return limits
   }()
 

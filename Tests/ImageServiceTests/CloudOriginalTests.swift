@@ -48,9 +48,9 @@ struct CloudOriginalTests {
     _ = request("b", allowsNetwork: false, log)
     #expect(await log.next() == "b inCloud")
     _ = request("c", allowsNetwork: true, mode: .opportunistic, log)
-    wait.arrived(ArrivingBytes(Self.picture, available: (Self.picture.count + 1) / 2))
+    wait.onBytes(ArrivingBytes(Self.picture, available: (Self.picture.count + 1) / 2))
     #expect(await log.next() == "c 50%")
-    wait.arrived(ArrivingBytes(Self.picture, available: Self.picture.count / 2 + 10))
+    wait.onBytes(ArrivingBytes(Self.picture, available: Self.picture.count / 2 + 10))
     wait.ended(.success(try cloud.file(Self.picture)))
     let ends = [await log.next(), await log.next()]
     #expect(Set(ends) == ["a final network", "c final network"])

@@ -8,15 +8,15 @@ import Testing
 final class CloudOriginals: OriginalDownloader {
   final class Wait: OriginalWait {
     let isUrgent: Bool
-    let arrived: @Sendable (any ArrivingSource) -> Void
+    let onBytes: @Sendable (any ArrivingSource) -> Void
     let ended: @Sendable (Result<any FileByteSource, OriginalDownloadError>) -> Void
     private let wasCancelled = Atomic<Bool>(false)
     private let isOverdue = Atomic<Bool>(false)
 
     init(
-      _ isUrgent: Bool, _ arrived: @escaping @Sendable (any ArrivingSource) -> Void,
+      _ isUrgent: Bool, _ onBytes: @escaping @Sendable (any ArrivingSource) -> Void,
       _ ended: @escaping @Sendable (Result<any FileByteSource, OriginalDownloadError>) -> Void
-    ) { (self.isUrgent, self.arrived, self.ended) = (isUrgent, arrived, ended) }
+    ) { (self.isUrgent, self.onBytes, self.ended) = (isUrgent, onBytes, ended) }
 
     var isCancelled: Bool { wasCancelled.load(ordering: .relaxed) }
     func cancel() { wasCancelled.store(true, ordering: .relaxed) }
@@ -44,10 +44,10 @@ final class CloudOriginals: OriginalDownloader {
   func head(of original: OriginalFile) -> (any ByteSource)? { nil }
 
   func download(
-    _ original: OriginalFile, isUrgent: Bool, arrived: @escaping @Sendable (any ArrivingSource) -> Void,
+    _ original: OriginalFile, isUrgent: Bool, onBytes: @escaping @Sendable (any ArrivingSource) -> Void,
     ended: @escaping @Sendable (Result<any FileByteSource, OriginalDownloadError>) -> Void
   ) -> any OriginalWait {
-    let wait = Wait(isUrgent, arrived, ended)
+    let wait = Wait(isUrgent, onBytes, ended)
     waits.withLock { $0.append(wait) }
     return wait
   }
@@ -90,7 +90,7 @@ final class ArrivingBytes: ArrivingSource {
   /// Adds bytes to those that have arrived, and notifies a wait.
   func arrive(_ count: Int, _ wait: CloudOriginals.Wait) {
     available.store(Int64(count), ordering: .releasing)
-    wait.arrived(self)
+    wait.onBytes(self)
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> ByteRead {

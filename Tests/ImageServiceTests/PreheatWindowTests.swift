@@ -37,7 +37,7 @@ struct PreheatWindowTests {
     Case(testDescription: "an empty list", count: 0, moves: [(0, 0..<40)], range: 0..<0),
     Case(testDescription: "no margin", margin: 0, moves: [(0, 100..<140)], range: 100..<140),
     Case(
-      testDescription: "without a margin, nothing is prepared ahead in travel", margin: 0,
+      testDescription: "without a margin, nothing is prepared ahead while scrolling", margin: 0,
       moves: [(0, 100..<140)] + steps(3, of: 1, every: 16, from: 100), range: 103..<143, direction: 1),
     Case(
       testDescription: "scrolling at 60 a second: the margin, and ahead half a second more",
@@ -270,9 +270,9 @@ struct PreheatWindowTests {
 
   /// The plans of a slow scroll, a rest in which frames turned out to be unseen, a long rest and a fling.
   private static func plans(without disabled: Set<PreheatWindow.Rule>) -> [String] {
-    var rules = PreheatWindow.Rules()
-    rules.disabled = disabled
-    var window = PreheatWindow(rules)
+    var parameters = PreheatWindow.Parameters()
+    parameters.disabled = disabled
+    var window = PreheatWindow(parameters)
     var now = ContinuousClock.now
     var plans: [String] = []
     func note(_ window: PreheatWindow, after milliseconds: Int = 0) {

@@ -106,7 +106,7 @@ struct UploadTests {
       "a\n{name}",
     ])
   func badTemplates(_ text: String) {
-    #expect(throws: UploadTemplate.Malformed.self) { try UploadTemplate(text) }
+    #expect(throws: UploadTemplate.MalformedTemplate.self) { try UploadTemplate(text) }
   }
 
   @Test("an upload becomes an asset in the folder of its date, and a scan finds nothing new")

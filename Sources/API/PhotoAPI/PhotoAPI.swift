@@ -67,18 +67,17 @@ package final class PhotoAPI: Sendable {
   ///     most one step in it.
   ///   - archivePlans: queue that opens all files of an archive before it is sent.
   ///   - requestScan: starts a full scan of the library, or one more after the running one.
-  ///   - picturesAdded: called after a request that has added assets.
-  ///   - picturesEdited: called after a commit that may have edited pictures.
+  ///   - onAssetsAdded: called after a request that has added assets.
+  ///   - onPicturesEdited: called after a commit that may have edited pictures.
   package init(
     library: any LibraryFetcher, changeServices: ChangeServices, access: AccessRegistry, origins: OriginRules,
     results: FetchResultStore, originals: OriginalStore, images: ImageManager, previews: PreviewService,
-    renders: RenderFiles,
-    upgrades: EncodingUpgrades, caching managers: CachingManagerRegistry,
+    fullSizeRenders: FullSizeRenderStore, upgrades: EncodingUpgrades, caching managers: CachingManagerRegistry,
     lookups: WorkQueue, fetches: WorkQueue,
     batches: WorkQueue, frameResponses: FrameResponses,
     metrics: MetricsRegistry, scrapes: WorkQueue, files: LibraryFiles, uploads: WorkQueue,
     fileReads: WorkQueue, archivePlans: WorkQueue, requestScan: @escaping @Sendable () -> Void,
-    picturesAdded: @escaping @Sendable () -> Void, picturesEdited: @escaping @Sendable () -> Void, options: Options,
+    onAssetsAdded: @escaping @Sendable () -> Void, onPicturesEdited: @escaping @Sendable () -> Void, options: Options,
     logger: Logger
   ) {
     let accessPolicy = AccessPolicy(
@@ -100,7 +99,7 @@ package final class PhotoAPI: Sendable {
       access: access, accessPolicy: accessPolicy, queries: queries, presets: options.presets)
     assets = AssetRoutes(queries: queries)
     self.uploads = UploadRoute(
-      files: files, tokens: queries.tokens, limits: options.uploads, queue: uploads, picturesAdded: picturesAdded,
+      files: files, tokens: queries.tokens, limits: options.uploads, queue: uploads, onAssetsAdded: onAssetsAdded,
       logger: logger)
     let routeDownloads = RouteDownloads(originals: originals, logger: logger)
     metadata = MetadataRoute(
@@ -116,9 +115,9 @@ package final class PhotoAPI: Sendable {
     self.originalResponses = originalResponses
     data = DataRoute(
       queries: queries, files: originalFiles, downloads: routeDownloads, sender: sender, responses: originalResponses,
-      fullSizePhotos: FullSizePhotos(
-        images: images, originals: originalFiles, renders: renders, sender: sender, limits: options.codec,
-        logger: logger))
+      adjustedPhotos: AdjustedPhotoSender(
+        images: images, originals: originalFiles, fullSizeRenders: fullSizeRenders, sender: sender,
+        limits: options.codec, logger: logger))
     archive = ArchiveRoute(
       queries: queries,
       planner: ArchivePlanner(
@@ -130,7 +129,7 @@ package final class PhotoAPI: Sendable {
     image = ImageRoute(
       queries: queries, images: images, upgrades: upgrades, presets: options.presets, raws: raws,
       responseCache: frameResponses.cache, downloads: routeDownloads,
-      fullResolution: FullResolutionFiles(files: originalFiles, limits: options.codec), sender: sender,
+      originalAsImage: OriginalAsImage(files: originalFiles, limits: options.codec), sender: sender,
       allowsPublicCaching: options.allowsPublicCaching, maximumRanges: options.maximumRanges, logger: logger)
     iiif = IIIFRoutes(
       queries: queries, image: image, limits: IIIFLimits(renderBytes: images.renderCapacityBytes),
@@ -147,7 +146,7 @@ package final class PhotoAPI: Sendable {
     fetchResultChanges = FetchResultChangeRoute(queries: queries)
     changes = ChangeRoutes(
       services: changeServices, fetchResultChanges: fetchResultChanges, queries: queries, accessPolicy: accessPolicy,
-      picturesAdded: picturesAdded, picturesEdited: picturesEdited, logger: logger)
+      onAssetsAdded: onAssetsAdded, onPicturesEdited: onPicturesEdited, logger: logger)
     adjustments = AdjustmentRoutes(queries: queries, changes: changes)
     keepOriginal = KeepOriginalRoutes(changes: changes)
     preview = PreviewRoute(queries: queries, previews: previews, reads: fileReads)

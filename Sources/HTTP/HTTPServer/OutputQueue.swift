@@ -65,7 +65,7 @@ struct OutputQueue {
   /// Queues the last bytes of a range of a file, which must not be empty. The file is held until they are sent; if it has
   /// changed by then, they can't be sent any more.
   mutating func append(
-    _ end: [UInt8], ifUntouched file: any PreparedFile, reservedBy reservation: ByteBudget.Reservation?
+    _ end: [UInt8], ifUnchanged file: any PreparedFile, reservedBy reservation: ByteBudget.Reservation?
   ) {
     precondition(!end.isEmpty)
     pieces.append(Piece(content: .end(end, of: file), reservation: reservation))
@@ -150,7 +150,7 @@ struct OutputQueue {
       switch pieces.first?.content {
       case .file(let file, let range):
         Self.send(file, range.lowerBound + Int64(sentOfFirst)..<range.upperBound, to: descriptor)
-      case .end(let bytes, let file): Self.send(bytes, from: sentOfFirst, ifUntouched: file, to: descriptor)
+      case .end(let bytes, let file): Self.send(bytes, from: sentOfFirst, ifUnchanged: file, to: descriptor)
       case .memory, nil: sendArrays(to: descriptor)
       }
     if sent > 0 { consume(sent) }
@@ -166,9 +166,9 @@ struct OutputQueue {
   }
 
   private static func send(
-    _ end: [UInt8], from offset: Int, ifUntouched file: any PreparedFile, to descriptor: Int32
+    _ end: [UInt8], from offset: Int, ifUnchanged file: any PreparedFile, to descriptor: Int32
   ) -> Int {
-    guard file.isUntouched else {
+    guard file.hasSameChangeTime else {
       errno = EIO
       return -1
     }

@@ -6,7 +6,7 @@ import HTTPCore
 package protocol PreparedFile: SendableFile {
   /// Whether nothing about the file has changed since its response was prepared. Asks the file system, once its bytes
   /// were found in the page cache.
-  var isUntouched: Bool { get }
+  var hasSameChangeTime: Bool { get }
 
   /// Whether a range has bytes that must not be sent.
   func hasOverwrites(in range: Range<Int64>) -> Bool
@@ -82,7 +82,7 @@ package struct PreparedRange: Sendable {
     let count = range.count - uncopied.count
     guard photod_read_cached(file.descriptor, bytes.baseAddress, count, uncopied.upperBound) == count,
       // After the read: the bytes are those of the file that was prepared.
-      file.isUntouched
+      file.hasSameChangeTime
     else { return nil }
     file.overwrite(UnsafeMutableRawBufferPointer(rebasing: bytes[..<count]), at: uncopied.upperBound)
     return count

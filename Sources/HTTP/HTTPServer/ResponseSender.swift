@@ -182,7 +182,7 @@ struct ResponseSender {
     guard uncopied.isEmpty else {
       output.append(Array(head[..<headBytes]))
       output.append(range.file, uncopied)
-      output.append(Array(bytes), ifUntouched: range.file, reservedBy: reservation)
+      output.append(Array(bytes), ifUnchanged: range.file, reservedBy: reservation)
       return
     }
     let sent = output.sendNow(

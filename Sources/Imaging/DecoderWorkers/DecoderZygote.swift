@@ -7,7 +7,7 @@ final class DecoderZygote: Sendable {
   typealias Now = @Sendable () -> ContinuousClock.Instant
 
   /// When the program may be started next.
-  private struct Launch {
+  private struct RestartBackoff {
     /// Ends in a row, each soon after the start.
     var failures = 0
     var notBefore: ContinuousClock.Instant?
@@ -24,7 +24,7 @@ final class DecoderZygote: Sendable {
   private let logger: Logger
   private let now: Now
   /// Held while the program starts: other decodes of this codec wait for it.
-  private let launch = Mutex(Launch())
+  private let backoff = Mutex(RestartBackoff())
   private let current = Mutex<ZygoteConnection?>(nil)
 
   /// - Parameters:
@@ -47,9 +47,9 @@ final class DecoderZygote: Sendable {
   /// The running zygote, or a new one.
   func connection() throws(DecoderUnavailability) -> ZygoteConnection {
     if let running { return running }
-    let outcome = launch.withLock { launch -> Result<ZygoteConnection, DecoderUnavailability> in
+    let outcome = backoff.withLock { backoff -> Result<ZygoteConnection, DecoderUnavailability> in
       if let running { return .success(running) }
-      if let notBefore = launch.notBefore, now() < notBefore { return .failure(.restarting) }
+      if let notBefore = backoff.notBefore, now() < notBefore { return .failure(.restarting) }
       do throws(DecoderUnavailability) {
         let connection = try ZygoteConnection(program: path)
         let missing = required.subtracting(connection.sandbox)
@@ -58,7 +58,7 @@ final class DecoderZygote: Sendable {
         return .success(connection)
       } catch {
         // A program that is not there costs nothing to look for, and may be installed later.
-        if error != .notInstalled { pause(&launch) }
+        if error != .notInstalled { pause(&backoff) }
         return .failure(error)
       }
     }
@@ -73,9 +73,9 @@ final class DecoderZygote: Sendable {
       return true
     }
     guard isCurrent else { return }
-    launch.withLock { launch in
-      if now() - connection.started >= Self.stableInterval { launch = Launch() }
-      pause(&launch)
+    backoff.withLock { backoff in
+      if now() - connection.started >= Self.stableInterval { backoff = RestartBackoff() }
+      pause(&backoff)
     }
     logger.warning("decoder ended; it will be started again", metadata: ["codec": "\(codec.name)"])
   }
@@ -91,9 +91,9 @@ final class DecoderZygote: Sendable {
   }
 
   /// The first start comes at once, later ones after 0.1 s, 0.2 s and so on.
-  private func pause(_ launch: inout Launch) {
-    launch.failures += 1
-    let pause = launch.failures == 1 ? .zero : Duration.milliseconds(100 << min(launch.failures - 2, 16))
-    launch.notBefore = now() + min(pause, Self.maximumPause)
+  private func pause(_ backoff: inout RestartBackoff) {
+    backoff.failures += 1
+    let pause = backoff.failures == 1 ? .zero : Duration.milliseconds(100 << min(backoff.failures - 2, 16))
+    backoff.notBefore = now() + min(pause, Self.maximumPause)
   }
 }

@@ -41,7 +41,7 @@ final class WorkerChannel {
     var usage = DecoderUsage()
   }
 
-  private enum End {
+  private enum Termination {
     /// With the status of waitpid(2).
     case ended(Int32)
     case refused
@@ -69,7 +69,7 @@ final class WorkerChannel {
   private let child: DecoderChild
   /// Whether the zygote has confirmed the start of the worker.
   private var hasStarted = false
-  private var end: End?
+  private var end: Termination?
   private var usage = DecoderUsage()
   /// One message, and the bytes that follow it.
   private let buffer = UnsafeMutableRawBufferPointer.allocate(
@@ -137,7 +137,7 @@ final class WorkerChannel {
   }
 
   /// The meaning of an end without a last message.
-  private func error(of end: End?) -> DecoderError {
+  private func error(of end: Termination?) -> DecoderError {
     guard case .ended(let status) = end else { return .interrupted(codec) }
     switch photod_decoder_signal(status) {
     case 0: return .failed(codec, .protocolViolation)
@@ -227,7 +227,7 @@ final class WorkerChannel {
     return false
   }
 
-  private enum Received {
+  private enum ReceiveOutcome {
     case message(decoder_message, UnsafeRawBufferPointer)
     /// Nothing yet.
     case none
@@ -236,7 +236,7 @@ final class WorkerChannel {
     case closed
   }
 
-  private func nextMessage() -> Received {
+  private func nextMessage() -> ReceiveOutcome {
     let headBytes = MemoryLayout<decoder_message>.size
     var descriptor: Int32 = -1
     let count = photod_decoder_receive(progress.number, buffer.baseAddress, buffer.count, &descriptor)

@@ -11,7 +11,7 @@ package final class LibraryFile: FileByteSource {
   /// The identity of the file when it was opened.
   package let identity: FileIdentity
   /// Time of the last change of contents, name or mode (ctime): nanoseconds since 1970.
-  package let changed: Int64
+  package let changeTimeNanoseconds: Int64
   package let device: UInt64
   package let isRegularFile: Bool
 
@@ -28,7 +28,7 @@ package final class LibraryFile: FileByteSource {
     }
     self.descriptor = descriptor
     identity = FileIdentity(status)
-    changed = status.changed
+    changeTimeNanoseconds = status.changed
     device = status.device
     isRegularFile = status.is_regular_file
   }
@@ -40,10 +40,10 @@ package final class LibraryFile: FileByteSource {
     return photod_file_status_of(descriptor, &status) == 0 && FileIdentity(status) == identity
   }
 
-  package var isUntouched: Bool {
+  package var hasSameChangeTime: Bool {
     var status = photod_file_status()
     return photod_file_status_of(descriptor, &status) == 0 && FileIdentity(status) == identity
-      && status.changed == changed
+      && status.changed == changeTimeNanoseconds
   }
 
   /// Whether a process has the file open or mapped for writing. `nil` if the kernel can't say: the file belongs to
@@ -64,7 +64,7 @@ package final class LibraryFile: FileByteSource {
     }
     guard result == 0 else { throw SystemError(code: errno) }
     let kind: FolderEntry.Kind = status.is_regular_file ? .file : status.is_symbolic_link ? .link : .other
-    return FolderEntry(kind: kind, identity: FileIdentity(status), changed: status.changed)
+    return FolderEntry(kind: kind, identity: FileIdentity(status), changeTimeNanoseconds: status.changed)
   }
 
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(ByteSourceError) -> ByteRead {
@@ -86,7 +86,7 @@ package struct FolderEntry: Sendable, Hashable {
   package let kind: Kind
   package let identity: FileIdentity
   /// Time of the last change of contents, name or mode (ctime): nanoseconds since 1970.
-  package let changed: Int64
+  package let changeTimeNanoseconds: Int64
 }
 
 extension FileIdentity {

@@ -96,7 +96,7 @@ package final class OriginalDownloads: Sendable {
     var paused: Set<OriginalName> = []
     var isResumeScheduled = false
     /// Called after an original was found removed or damaged.
-    var lost: (@Sendable () -> Void)?
+    var onLost: (@Sendable () -> Void)?
 
     /// Returns false if the original was noted before, or too many are.
     mutating func noteUnmatched(_ name: OriginalName) -> Bool {
@@ -160,7 +160,7 @@ package final class OriginalDownloads: Sendable {
   }
 
   /// Sets what is called, on any thread, after an original was found removed or damaged.
-  func onLoss(_ lost: @escaping @Sendable () -> Void) { state.withLock { $0.lost = lost } }
+  func onLoss(_ onLost: @escaping @Sendable () -> Void) { state.withLock { $0.onLost = onLost } }
 
   // MARK: Local originals
 
@@ -185,12 +185,12 @@ package final class OriginalDownloads: Sendable {
     let file = folder.open(name, size: identity.size)
     if let file, !isDamaged(file, name, fingerprint) { return file }
     // Removed or damaged by someone else.
-    let lost = state.withLock { state in
+    let onLost = state.withLock { state in
       state.index.remove(name)
-      return state.lost
+      return state.onLost
     }
     if file != nil { folder.remove(name) }
-    lost?()
+    onLost?()
     return nil
   }
 

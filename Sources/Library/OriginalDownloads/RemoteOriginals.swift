@@ -29,7 +29,7 @@ package struct RemoteOriginals: OriginalDownloader {
   }
 
   package func download(
-    _ original: OriginalFile, isUrgent: Bool, arrived: @escaping @Sendable (any ArrivingSource) -> Void,
+    _ original: OriginalFile, isUrgent: Bool, onBytes: @escaping @Sendable (any ArrivingSource) -> Void,
     ended: @escaping @Sendable (Result<any FileByteSource, OriginalDownloadError>) -> Void
   ) -> any OriginalWait {
     guard let key = ObjectKey(original.path) else {
@@ -38,7 +38,7 @@ package struct RemoteOriginals: OriginalDownloader {
     }
     if !isUrgent { downloads.hold(key, original.identity) }
     let wait = RemoteOriginalWait(
-      downloads, held: isUrgent ? nil : (key, original.identity), arrived: arrived, ended: ended)
+      downloads, held: isUrgent ? nil : (key, original.identity), onBytes: onBytes, ended: ended)
     let ticket = downloads.join(
       key, original.identity, fingerprint: original.fingerprint, priority: isUrgent ? .request : .window, wait)
     wait.begin(ticket)
@@ -60,16 +60,16 @@ private final class RemoteOriginalWait: OriginalWait, OriginalWaiter {
   }
 
   private let downloads: OriginalDownloads
-  private let arrived: @Sendable (any ArrivingSource) -> Void
+  private let onBytes: @Sendable (any ArrivingSource) -> Void
   private let ended: @Sendable (Result<any FileByteSource, OriginalDownloadError>) -> Void
   private let state: Mutex<State>
 
   init(
     _ downloads: OriginalDownloads, held: (key: ObjectKey, identity: FileIdentity)?,
-    arrived: @escaping @Sendable (any ArrivingSource) -> Void,
+    onBytes: @escaping @Sendable (any ArrivingSource) -> Void,
     ended: @escaping @Sendable (Result<any FileByteSource, OriginalDownloadError>) -> Void
   ) {
-    (self.downloads, self.arrived, self.ended) = (downloads, arrived, ended)
+    (self.downloads, self.onBytes, self.ended) = (downloads, onBytes, ended)
     state = Mutex(State(held: held))
   }
 
@@ -88,7 +88,7 @@ private final class RemoteOriginalWait: OriginalWait, OriginalWaiter {
   }
 
   func downloadProgressed(_ original: ArrivingOriginal) {
-    if !state.withLock({ $0.isOver }) { arrived(original) }
+    if !state.withLock({ $0.isOver }) { onBytes(original) }
   }
 
   func downloadEnded(_ result: Result<any FileByteSource, DownloadError>) {

@@ -12,11 +12,11 @@ package struct ImageFrame: Sendable {
   /// The frame's entry in the memory cache, if it has one.
   package var cached: CachedFrame?
   /// Owns the memory of the bytes until the last byte has been sent.
-  package var bytesOwner: (any AnyObject & Sendable)?
+  package var memoryOwner: (any AnyObject & Sendable)?
 
   package init(
     bytes: [UInt8], format: OutputFormat, result: ImageResult, timings: StageTimings, derivation: Derivation,
-    cached: CachedFrame? = nil, bytesOwner: (any AnyObject & Sendable)? = nil
+    cached: CachedFrame? = nil, memoryOwner: (any AnyObject & Sendable)? = nil
   ) {
     self.bytes = bytes
     self.format = format
@@ -24,7 +24,7 @@ package struct ImageFrame: Sendable {
     self.timings = timings
     self.derivation = derivation
     self.cached = cached
-    self.bytesOwner = bytesOwner
+    self.memoryOwner = memoryOwner
   }
 
   /// A frame from the memory cache: no render work was done for it.
@@ -34,7 +34,7 @@ package struct ImageFrame: Sendable {
       result: ImageResult(
         requestID: requestID, isDegraded: frame.derivation.isSmallPreview, size: frame.size, source: .memory,
         isHDR: frame.isHDR),
-      timings: StageTimings(), derivation: frame.derivation, cached: frame, bytesOwner: frame.hold())
+      timings: StageTimings(), derivation: frame.derivation, cached: frame, memoryOwner: frame.hold())
   }
 
   /// The same frame with the cache's bytes instead of its own: the frame that was cached first wins.
@@ -43,7 +43,7 @@ package struct ImageFrame: Sendable {
     frame.bytes = cached.bytes
     frame.derivation = cached.derivation
     frame.cached = cached
-    frame.bytesOwner = cached.hold()
+    frame.memoryOwner = cached.hold()
     return frame
   }
 

@@ -24,11 +24,9 @@ package struct ResolvedRequest: Sendable, Hashable {
     }
     self.asset = asset
     let sized = SizedRequest(request, upright: asset.pixelSize, adjustments: asset.adjustments).encodedIfUnscaled
-    // Equal to a request for the standard range if there is no more to show: the two have one frame.
-    let hasMore =
-      (sized.mayKeepGainMap && asset.mayHaveGainMap)
-      || (sized.mayBeHDR && asset.mayBeHDR)
-    self.sized = hasMore ? sized : sized.inStandardRange
+    // If the asset has nothing beyond standard range, use the standard-range request, so that both share a frame.
+    let hasHighRange = (sized.mayKeepGainMap && asset.mayHaveGainMap) || (sized.mayBeHDR && asset.mayBeHDR)
+    self.sized = hasHighRange ? sized : sized.inStandardRange
     key = RenditionKey(asset.contentVersion, self.sized)
   }
 

@@ -7,7 +7,7 @@ struct CacheSettings: Sendable {
   var frameBytes = 128 << 20
   var pinnedBytes = 64 << 20
   var diskBytes = 8 << 30
-  var renders = RenderFiles.Limits()
+  var fullSizeRenders = FullSizeRenderStore.Limits()
   var buildsDerivativesInBackground = true
   /// Empty: derivatives are not shared.
   var derivatives = ""
@@ -51,7 +51,7 @@ extension Settings {
       """,
       advice: "Raise it for a large library: derivatives take about 180 KB for each photograph."),
     Setting(
-      "cache.renderBytes", .number(\.cache.renders.capacityBytes, 0...(1 << 50), .bytes),
+      "cache.renderBytes", .number(\.cache.fullSizeRenders.capacityBytes, 0...(1 << 50), .bytes),
       """
       Disk space for the full-size renders of adjusted pictures, which their downloads are sent from. It is the folder \
       `renders` in the data folder and may be deleted while photod is stopped. The least recently used ones are removed \

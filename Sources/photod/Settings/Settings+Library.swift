@@ -35,7 +35,7 @@ extension Settings {
       """,
       advice: "Set it to the folder structure that the library has already.",
       validate: { settings in
-        do throws(UploadTemplate.Malformed) {
+        do throws(UploadTemplate.MalformedTemplate) {
           settings.files.template = try UploadTemplate(settings.uploads.template)
         } catch {
           throw SettingsError(description: "upload.template: \(error.reason)")

@@ -27,7 +27,7 @@ final class ArchiveBody: BodySource {
   private let plan: ArchivePlan
   private let range: Range<Int64>
   private let files: OriginalFiles
-  private let memo: ChecksumCache
+  private let checksums: ChecksumCache
   private let plans: ArchivePlans
   /// Counts as a running archive while the body lives.
   private let permit: PermitPool.Permit
@@ -49,13 +49,13 @@ final class ArchiveBody: BodySource {
 
   /// - Parameter range: within the archive.
   init(
-    _ plan: ArchivePlan, _ range: Range<Int64>, files: OriginalFiles, memo: ChecksumCache, plans: ArchivePlans,
+    _ plan: ArchivePlan, _ range: Range<Int64>, files: OriginalFiles, checksums: ChecksumCache, plans: ArchivePlans,
     permit: PermitPool.Permit
   ) {
     self.plan = plan
     self.range = range
     self.files = files
-    self.memo = memo
+    self.checksums = checksums
     self.plans = plans
     self.permit = permit
     state = Mutex(State(position: range.lowerBound))
@@ -135,7 +135,7 @@ final class ArchiveBody: BodySource {
     _ index: Int, _ opened: ServableOriginal, _ state: inout State
   ) throws(BodySourceError) -> ServableOriginal {
     let again = try open(index, acceptsTouched: true)
-    let isTouched = files.changeTime(of: again) != files.changeTime(of: opened)
+    let isTouched = files.changeTimeNanoseconds(of: again) != files.changeTimeNanoseconds(of: opened)
     guard isTouched, state.rereads < Self.maximumRereads else { throw .fileChanged }
     state.rereads += 1
     let start = plan.files.resource(index).range.lowerBound
@@ -161,7 +161,7 @@ final class ArchiveBody: BodySource {
   }
 
   private func isTouched(_ opened: ServableOriginal, _ index: Int) -> Bool {
-    files.changeTime(of: opened) != plan.files.changed(index)
+    files.changeTimeNanoseconds(of: opened) != plan.files.changeTimeNanoseconds(index)
   }
 
   private func read(
@@ -182,22 +182,22 @@ final class ArchiveBody: BodySource {
 
   // MARK: Checksums
 
-  private func memoKey(_ index: Int) -> ChecksumCache.Key {
+  private func checksumKey(_ index: Int) -> ChecksumCache.Key {
     let resource = plan.files.resource(index)
     return ChecksumCache.Key(
-      identity: resource.file.identity, changed: plan.files.changed(index), slice: resource.slice,
-      includesLocation: plan.includesLocation)
+      identity: resource.file.identity, changeTimeNanoseconds: plan.files.changeTimeNanoseconds(index),
+      slice: resource.slice, includesLocation: plan.includesLocation)
   }
 
-  /// The CRC of an entry: of the bytes just sent, from the memo, or by reading the file.
+  /// The CRC of an entry: of the bytes just sent, from `checksums`, or by reading the file.
   private func checksum(_ index: Int, _ state: inout State) throws(BodySourceError) -> UInt32 {
     if isErrors(index) { return CRC32(plan.errors).value }
     let size = plan.layout.size(index)
-    let key = memoKey(index)
+    let key = checksumKey(index)
     if state.file?.index == index, state.hashed == size { return state.crc.value }
-    if let known = state.touchedChecksums[index] ?? memo.value(key) { return known }
+    if let known = state.touchedChecksums[index] ?? checksums.value(key) { return known }
     let crc = try checksum(of: open(index), plan.files.resource(index).range)
-    memo.keep(crc, key)
+    checksums.keep(crc, key)
     return crc
   }
 
@@ -220,8 +220,10 @@ final class ArchiveBody: BodySource {
   /// ctime of the plan.
   private func keepChecksum(_ index: Int, _ state: inout State) throws(BodySourceError) {
     let crc = state.crc.value
-    guard let opened = state.file?.opened, isTouched(opened, index) else { return memo.keep(crc, memoKey(index)) }
-    if let former = memo.value(memoKey(index)), former != crc { throw .fileChanged }
+    guard let opened = state.file?.opened, isTouched(opened, index) else {
+      return checksums.keep(crc, checksumKey(index))
+    }
+    if let former = checksums.value(checksumKey(index)), former != crc { throw .fileChanged }
     state.touchedChecksums[index] = crc
   }
 
@@ -232,7 +234,7 @@ final class ArchiveBody: BodySource {
     while position < range.upperBound, bytes.count < Self.recordBytes {
       guard case (.record(let index), let place) = plan.layout.part(at: position) else { break }
       let isKnown =
-        isErrors(index) || state.touchedChecksums[index] != nil || memo.value(memoKey(index)) != nil
+        isErrors(index) || state.touchedChecksums[index] != nil || checksums.value(checksumKey(index)) != nil
       if !isKnown, !bytes.isEmpty { break }
       let record = plan.layout.record(index, crc: try checksum(index, &state))
       let end = min(place.upperBound, range.upperBound)

@@ -12,7 +12,7 @@ struct ArchiveListing: Sendable {
     let length: Int
     let identity: FileIdentity
     let fingerprint: FileFingerprint?
-    let changed: Int64
+    let changeTimeNanoseconds: Int64
     let date: Timestamp
     /// Minutes east of UTC.
     let utcOffset: Int16
@@ -33,15 +33,15 @@ struct ArchiveListing: Sendable {
   /// - Parameters:
   ///   - date: the creation date of the asset.
   ///   - utcOffset: minutes east of UTC.
-  ///   - changed: see ``changed(_:)``.
-  mutating func append(_ resource: AssetResource, date: Timestamp, utcOffset: Int, changed: Int64 = 0) {
+  ///   - changeTimeNanoseconds: see ``changeTimeNanoseconds(_:)``.
+  mutating func append(_ resource: AssetResource, date: Timestamp, utcOffset: Int, changeTimeNanoseconds: Int64 = 0) {
     let file = resource.file
     paths += file.path
     items.append(
       Item(
         pathEnd: paths.count, type: resource.type, offset: resource.slice?.offset ?? 0,
         length: resource.slice?.length ?? -1, identity: file.identity, fingerprint: file.fingerprint,
-        changed: changed, date: date, utcOffset: Int16(clamping: utcOffset)))
+        changeTimeNanoseconds: changeTimeNanoseconds, date: date, utcOffset: Int16(clamping: utcOffset)))
   }
 
   func resource(_ index: Int) -> AssetResource {
@@ -53,8 +53,9 @@ struct ArchiveListing: Sendable {
       slice: item.length < 0 ? nil : ByteRange(offset: item.offset, length: item.length))
   }
 
-  /// The ctime of the file when the archive was planned: see ``OriginalFiles/changeTime(of:)``. 0: not known.
-  func changed(_ index: Int) -> Int64 { items[index].changed }
+  /// The ctime of the file when the archive was planned, from ``OriginalFiles/changeTimeNanoseconds(of:)``. 0: not
+  /// known.
+  func changeTimeNanoseconds(_ index: Int) -> Int64 { items[index].changeTimeNanoseconds }
 
   func date(_ index: Int) -> Timestamp { items[index].date }
 

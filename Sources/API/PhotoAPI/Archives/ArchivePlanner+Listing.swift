@@ -137,7 +137,7 @@ extension ArchivePlanner {
         let identity = resource.file.identity
         digest.add(
           "\(asset.localIdentifier) \(asset.contentVersion) \(asset.creationDate.milliseconds) \(asset.utcOffset ?? 0)")
-        digest.add("\(identity.inode) \(identity.size) \(identity.modified) \(resource.changed)")
+        digest.add("\(identity.inode) \(identity.size) \(identity.modified) \(resource.changeTimeNanoseconds)")
         if let slice = resource.slice { digest.add("slice \(slice.offset) \(slice.length)") }
         digest.add(resource.file.path)
       }

@@ -46,17 +46,17 @@ struct ArchivePlanner: Sendable {
       if isCancelled() { return nil }
       if ContinuousClock.now >= end { throw .archiveTooSlow }
       let resource = listing.resource(index)
-      let changed: Int64
+      let changeTime: Int64
       do throws(OriginalFiles.Failure) {
-        changed = files.changeTime(of: try files.open(resource, includesLocation: includesLocation))
+        changeTime = files.changeTimeNanoseconds(of: try files.open(resource, includesLocation: includesLocation))
       } catch {
         errors += "\(ZipNames.safe(resource.filename)): \(error.text)\n"
         digest.add("\(index) \(error)")
         continue
       }
       let date = listing.date(index)
-      sent.append(resource, date: date, utcOffset: listing.utcOffset(index), changed: changed)
-      digest.add("\(changed)")
+      sent.append(resource, date: date, utcOffset: listing.utcOffset(index), changeTimeNanoseconds: changeTime)
+      digest.add("\(changeTime)")
       entries.append(
         ZipLayout.Entry(
           name: names.unique(resource.filename), size: resource.size,
@@ -81,7 +81,7 @@ struct ArchivePlanner: Sendable {
       if ContinuousClock.now >= end { throw .archiveTooSlow }
       do throws(OriginalFiles.Failure) {
         let opened = try files.open(plan.files.resource(index), includesLocation: true)
-        guard files.changeTime(of: opened) == plan.files.changed(index) else { return false }
+        guard files.changeTimeNanoseconds(of: opened) == plan.files.changeTimeNanoseconds(index) else { return false }
       } catch {
         return false
       }

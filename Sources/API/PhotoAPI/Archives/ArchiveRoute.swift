@@ -14,7 +14,7 @@ struct ArchiveRoute: Sendable {
   let queries: QueryService
   let planner: ArchivePlanner
   let plans: ArchivePlans
-  let memo = ChecksumCache()
+  let checksums = ChecksumCache()
   let archivePermits: PermitPool
   /// Opens the files of new plans: of a large archive, for minutes. Fetches must not wait for that.
   let planning: WorkQueue
@@ -42,7 +42,7 @@ struct ArchiveRoute: Sendable {
   }
 
   /// A request whose assets are known.
-  private struct Listed: Sendable {
+  private struct ListedRequest: Sendable {
     let request: ArchiveRequest
     let listing: ArchiveListing
     /// Names the plan in ``ArchivePlans``.
@@ -66,7 +66,7 @@ struct ArchiveRoute: Sendable {
           members, wanted.resources, includesLocation: wanted.includesLocation, isCancelled: { isClosed.isSet },
           principal)
         guard let (listing, key) = listing else { return }
-        let listed = Listed(request: wanted, listing: listing, key: key, permit: permit, routed: routed)
+        let listed = ListedRequest(request: wanted, listing: listing, key: key, permit: permit, routed: routed)
         guard let kept = plans.plan(key) else { return try plan(listed) }
         try start(kept, isKept: true, listed)
       }
@@ -88,7 +88,7 @@ struct ArchiveRoute: Sendable {
   }
 
   /// Makes a plan, and sends the archive. Sends nothing if the client has gone. Throws 503 after the time limit.
-  private func plan(_ listed: Listed) throws(Problem) {
+  private func plan(_ listed: ListedRequest) throws(Problem) {
     try listed.routed.run(on: planning) { () throws(Problem) in
       let isClosed = ClosedFlag(listed.routed.reply)
       let made = try planner.plan(
@@ -102,7 +102,7 @@ struct ArchiveRoute: Sendable {
 
   /// Sends an archive, by a new plan if files have changed since a kept one was made. The first bytes are read by the
   /// sending thread, which must not keep other fetches or plans waiting.
-  private func start(_ plan: ArchivePlan, isKept: Bool, _ listed: Listed) throws(Problem) {
+  private func start(_ plan: ArchivePlan, isKept: Bool, _ listed: ListedRequest) throws(Problem) {
     try listed.routed.run(on: files) { () throws(Problem) in
       if isKept, !continues(plan, listed.routed.request.head) {
         let isClosed = ClosedFlag(listed.routed.reply)
@@ -112,7 +112,7 @@ struct ArchiveRoute: Sendable {
     }
   }
 
-  private func send(_ plan: ArchivePlan, isKept: Bool, _ listed: Listed) throws(Problem) {
+  private func send(_ plan: ArchivePlan, isKept: Bool, _ listed: ListedRequest) throws(Problem) {
     let (head, reply) = (listed.routed.request.head, listed.routed.reply)
     // Conditions and ranges are about what a GET selects (RFC 9110 §13.2.1, §14.2). A POST gets all of it, once.
     let isResumable = head.method != .post
@@ -147,7 +147,7 @@ struct ArchiveRoute: Sendable {
       range = Int64(parts[0].lowerBound)..<Int64(parts[0].upperBound)
       fields.append(("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)"))
     }
-    let body = ArchiveBody(plan, range, files: planner.files, memo: memo, plans: plans, permit: listed.permit)
+    let body = ArchiveBody(plan, range, files: planner.files, checksums: checksums, plans: plans, permit: listed.permit)
     do throws(BodySourceError) {
       try reply.send(ResponseHead(status, fields), body: body) { [files] in files.submit($0) }
     } catch {

@@ -10,8 +10,8 @@ final class ChecksumCache: Sendable {
 
   struct Key: Sendable, Hashable {
     let identity: FileIdentity
-    /// The ctime, as of ``ArchiveListing/changed(_:)``: a file may be written and get its old time back.
-    let changed: Int64
+    /// The ctime, as of ``ArchiveListing/changeTimeNanoseconds(_:)``: a file may be written and get its old time back.
+    let changeTimeNanoseconds: Int64
     let slice: ByteRange?
     let includesLocation: Bool
   }

@@ -15,20 +15,20 @@ struct ChangeRoutes: Sendable {
   private let fetchResultChanges: FetchResultChangeRoute
   private let queries: QueryService
   private let accessPolicy: AccessPolicy
-  private let picturesAdded: @Sendable () -> Void
-  private let picturesEdited: @Sendable () -> Void
+  private let onAssetsAdded: @Sendable () -> Void
+  private let onPicturesEdited: @Sendable () -> Void
   private let logger: Logger
 
   /// - Parameters:
-  ///   - picturesAdded: called after a commit that has added assets.
-  ///   - picturesEdited: called after a commit that may have edited pictures.
+  ///   - onAssetsAdded: called after a commit that has added assets.
+  ///   - onPicturesEdited: called after a commit that may have edited pictures.
   init(
     services: ChangeServices, fetchResultChanges: FetchResultChangeRoute, queries: QueryService,
-    accessPolicy: AccessPolicy, picturesAdded: @escaping @Sendable () -> Void,
-    picturesEdited: @escaping @Sendable () -> Void, logger: Logger
+    accessPolicy: AccessPolicy, onAssetsAdded: @escaping @Sendable () -> Void,
+    onPicturesEdited: @escaping @Sendable () -> Void, logger: Logger
   ) {
-    self.picturesAdded = picturesAdded
-    self.picturesEdited = picturesEdited
+    self.onAssetsAdded = onAssetsAdded
+    self.onPicturesEdited = onPicturesEdited
     catalogue = services.catalogue
     lists = services.lists
     streams = services.streams
@@ -68,8 +68,8 @@ struct ChangeRoutes: Sendable {
     } catch {
       throw problem(error)
     }
-    if body.requests.contains(where: \.addsPictures) { picturesAdded() }
-    if body.requests.contains(where: \.editsPictures) { picturesEdited() }
+    if body.requests.contains(where: \.addsPictures) { onAssetsAdded() }
+    if body.requests.contains(where: \.editsPictures) { onPicturesEdited() }
     struct Payload: Encodable {
       let changeToken: String
       let created: [String: String]
@@ -94,7 +94,7 @@ struct ChangeRoutes: Sendable {
         }
       throw problem
     }
-    if change.editsPictures { picturesEdited() }
+    if change.editsPictures { onPicturesEdited() }
   }
 
   /// Streams changes as they are made: those of the library since a token, or those of a fetch result.
@@ -104,8 +104,10 @@ struct ChangeRoutes: Sendable {
     try routed.run(on: queries.lookups) { () throws(Problem) in
       try stream(routed.request, principal, routed.reply) { [accessPolicy] in
         // The credential may have ended since the stream began.
-        guard case .caller(let now) = accessPolicy.authenticate(head, target, route, from: peer) else { return false }
-        return now.principal == principal
+        guard case .caller(let caller) = accessPolicy.authenticate(head, target, route, from: peer) else {
+          return false
+        }
+        return caller.principal == principal
       }
     }
   }
@@ -144,16 +146,16 @@ struct ChangeRoutes: Sendable {
     if let last {
       if let token = queries.tokens.changeToken(of: last), try isReached(token, filter, principal) { return token }
       // The collection of the filter must exist here, too.
-      _ = try isReached(try now(principal), filter, principal)
+      _ = try isReached(try currentToken(for: principal), filter, principal)
       return nil
     }
     let start: ChangeToken
-    if let since { start = try changeToken(since) } else { start = try now(principal) }
+    if let since { start = try changeToken(since) } else { start = try currentToken(for: principal) }
     guard try isReached(start, filter, principal) else { throw problem(.malformedToken, parameter: "since") }
     return start
   }
 
-  private func now(_ principal: Principal) throws(Problem) -> ChangeToken {
+  private func currentToken(for principal: Principal) throws(Problem) -> ChangeToken {
     do throws(AssetSourceError) {
       return try catalogue.changeToken(for: principal)
     } catch {

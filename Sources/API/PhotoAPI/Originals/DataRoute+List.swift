@@ -46,8 +46,8 @@ extension DataRoute {
     if found.asset.adjustments != nil {
       resources.append(
         EditedResource(
-          type: .fullSizePhoto, uniformTypeIdentifier: FullSizePhotos.uniformTypeIdentifier(of: found.asset),
-          filename: FullSizePhotos.filename(of: found.asset), size: nil))
+          type: .fullSizePhoto, uniformTypeIdentifier: AdjustedPhotoSender.uniformTypeIdentifier(of: found.asset),
+          filename: AdjustedPhotoSender.filename(of: found.asset), size: nil))
     }
     if let data {
       resources.append(

@@ -73,8 +73,8 @@ extension DataRoute {
     // The content version says when a primary file was written and got its old time back. That of another file need not
     // change with it, and of its times only the ctime does. The catalogue knows that of the last scan.
     if let original {
-      let changed = files.changeTime(of: original)
-      text += " \(changed != 0 ? changed : resource.changed)"
+      let changeTime = files.changeTimeNanoseconds(of: original)
+      text += " \(changeTime != 0 ? changeTime : resource.changeTimeNanoseconds)"
     }
     text += " " + files.form(includesLocation: includesLocation)
     return EntityTag.strong(over: Array(text.utf8))

@@ -18,7 +18,7 @@ struct DataRoute: Sendable {
   let sender: OriginalSender
   /// Answers further requests for ranges.
   let responses: OriginalResponseCache
-  let fullSizePhotos: FullSizePhotos
+  let adjustedPhotos: AdjustedPhotoSender
 
   /// Answers a prepared original at once; otherwise looks up the asset on the lookup queue and opens the file on
   /// the file queue.
@@ -42,7 +42,7 @@ struct DataRoute: Sendable {
       asset: .library(queries.library.generation), rules: routed.reply.rules.number)
     if let access,
       let ready = responses.representation(for: routed.request.head, access: access, generation: current),
-      ready.original.source.isUntouched
+      ready.original.source.hasSameChangeTime
     {
       return try sendPrepared(ready, routed)
     }
@@ -55,7 +55,7 @@ struct DataRoute: Sendable {
       if let contentVersion, contentVersion != asset.contentVersion { throw .versionGone }
       let isRender = asset.adjustments != nil && choice.isRender(of: version)
       if isRender && index == 0 {
-        return try fullSizePhotos.send(
+        return try adjustedPhotos.send(
           asset, includesLocation: includesLocation, isDownload: isDownload, isVersioned: contentVersion != nil,
           allowsNetwork: allowsNetwork,
           routed.request, principal, routed.reply)

@@ -35,7 +35,7 @@ final class OpenOriginals: Sendable {
     let key = Key(path: file.path, identity: file.identity)
     let known = state.withLock { $0.removeValue(forKey: key) }
     // Asks the file system, so no lock is held.
-    let source = if let known, known.source.isUntouched { known.source } else { try open() }
+    let source = if let known, known.source.hasSameChangeTime { known.source } else { try open() }
     // Closed after the lock is released.
     let dropped = state.withLock { state -> Entry? in
       let former = state.updateValue(Entry(source: source, lastUse: now), forKey: key)

@@ -12,7 +12,8 @@ struct ServableOriginal: Sendable {
   let overlay: ByteOverlay
 }
 
-/// Opens the files of assets. Blocks on the file system.
+/// Opens the files of assets, whose own bytes are sent: as data, in archives, or as an image (``OriginalAsImage``).
+/// Blocks on the file system.
 struct OriginalFiles: Sendable {
   let originals: OriginalStore
   let overlays: OverlayCache
@@ -63,7 +64,8 @@ struct OriginalFiles: Sendable {
       }
     if includesLocation { return ServableOriginal(source: source, overlay: ByteOverlay()) }
     do throws(LocationRemovalError) {
-      let key = OverlayCache.Key(path: file.path, identity: file.identity, changed: source.changed)
+      let key = OverlayCache.Key(
+        path: file.path, identity: file.identity, changeTimeNanoseconds: source.changeTimeNanoseconds)
       let overlay = try overlays.overlay(of: key) { () throws(LocationRemovalError) in
         switch resource.type {
         case .sidecar: try LocationRemoval.overlay(ofXMP: source, removing: removes)

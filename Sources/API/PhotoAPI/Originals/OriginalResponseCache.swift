@@ -68,7 +68,7 @@ final class OriginalResponseCache: Sendable {
     }
 
     var descriptor: Int32 { representation.original.source.descriptor }
-    var isUntouched: Bool { representation.original.source.isUntouched }
+    var hasSameChangeTime: Bool { representation.original.source.hasSameChangeTime }
 
     func hasOverwrites(in range: Range<Int64>) -> Bool { representation.original.overlay.changes(range) }
 

@@ -16,7 +16,7 @@ final class OverlayCache: Sendable {
     /// See ``FileIdentity/needsPath``.
     let path: [UInt8]
     let identity: FileIdentity
-    let changed: Int64
+    let changeTimeNanoseconds: Int64
   }
 
   private struct State {

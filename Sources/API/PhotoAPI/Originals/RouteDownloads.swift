@@ -16,7 +16,7 @@ struct RouteDownloads: Sendable {
     _ work: @escaping @Sendable () throws(Problem) -> Void
   ) {
     guard let downloader = originals.downloader else { return reply.send(Problem(ImageServiceError.inCloud).response) }
-    let wait = downloader.download(original, isUrgent: true, arrived: { _ in }) { [logger] result in
+    let wait = downloader.download(original, isUrgent: true, onBytes: { _ in }) { [logger] result in
       switch result {
       case .failure(let error):
         let error = ImageServiceError(error)

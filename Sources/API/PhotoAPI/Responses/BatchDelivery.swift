@@ -35,11 +35,11 @@ final class BatchDelivery: Sendable {
   private struct Part: Sendable {
     let head: [(name: String, value: String)]
     let body: [UInt8]
-    var bytesOwner: (any AnyObject & Sendable)?
+    var memoryOwner: (any AnyObject & Sendable)?
   }
 
   /// Owns the memory of one write.
-  private final class BytesOwners: Sendable {
+  private final class MemoryOwners: Sendable {
     let all: [any AnyObject & Sendable]
     init(_ all: [any AnyObject & Sendable]) { self.all = all }
   }
@@ -234,13 +234,13 @@ final class BatchDelivery: Sendable {
       }
       // The delimiter that ends a part is sent with it.
       pieces.append(isLast ? writer.closing : writer.delimiter)
-      let bytesOwners = BytesOwners(parts.compactMap(\.bytesOwner))
+      let memoryOwners = MemoryOwners(parts.compactMap(\.memoryOwner))
       guard !isLast else {
-        reply.write(pieces, owner: bytesOwners)
+        reply.write(pieces, owner: memoryOwners)
         images.batchEnded(context)
         return reply.finish()
       }
-      reply.write(pieces, owner: bytesOwners) { [self] in
+      reply.write(pieces, owner: memoryOwners) { [self] in
         state.withLock { $0.hasRoom = true }
         schedulePump()
       }
@@ -300,7 +300,7 @@ final class BatchDelivery: Sendable {
       return Part(head: frame.headers.batchNotModifiedPart(image.derivation, location: frame.location), body: [])
     }
     return Part(
-      head: frame.headers.batchPart(image, location: frame.location), body: image.bytes, bytesOwner: image.bytesOwner)
+      head: frame.headers.batchPart(image, location: frame.location), body: image.bytes, memoryOwner: image.memoryOwner)
   }
 
   private func part(_ problem: Problem, _ location: String) -> Part {

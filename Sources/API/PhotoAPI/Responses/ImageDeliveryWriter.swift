@@ -19,18 +19,18 @@ final class ImageDeliveryWriter: Sendable {
   private let maximumRanges: Int
   private let requestID: String
   private let reply: Reply
-  private let delivered: @Sendable (ImageFrame) -> Void
+  private let onFinalFrame: @Sendable (ImageFrame) -> Void
   private let logger: Logger
   private let writer = MultipartWriter(boundary: Boundary.make())
   private let hasStarted = Atomic<Bool>(false)
   /// The last degraded frame of an x-mixed-replace response: the content of its last part if the task fails.
   private let replaced = Mutex<ImageFrame?>(nil)
 
-  /// - Parameter delivered: called with the final frame before it is handed to the connection.
+  /// - Parameter onFinalFrame: called with the final frame before it is handed to the connection.
   init(
     form: DeliveryForm, headers: ImageHeaders, head: RequestHead, maximumRanges: Int, requestID: String, reply: Reply,
     logger: Logger,
-    delivered: @escaping @Sendable (ImageFrame) -> Void
+    onFinalFrame: @escaping @Sendable (ImageFrame) -> Void
   ) {
     self.form = form
     self.headers = headers
@@ -39,7 +39,7 @@ final class ImageDeliveryWriter: Sendable {
     self.requestID = requestID
     self.reply = reply
     self.logger = logger
-    self.delivered = delivered
+    self.onFinalFrame = onFinalFrame
   }
 
   func deliver(_ delivery: ImageDelivery) {
@@ -67,12 +67,12 @@ final class ImageDeliveryWriter: Sendable {
     let head = writer.partHead(headers.part(frame, isFinal: false))
     switch (isFirst, form) {
     case (_, .single): break
-    case (true, .mixed): reply.write([writer.opening, head, frame.bytes, writer.delimiter], owner: frame.bytesOwner)
-    case (false, .mixed): reply.write([head, frame.bytes, writer.delimiter], owner: frame.bytesOwner)
+    case (true, .mixed): reply.write([writer.opening, head, frame.bytes, writer.delimiter], owner: frame.memoryOwner)
+    case (false, .mixed): reply.write([head, frame.bytes, writer.delimiter], owner: frame.memoryOwner)
     case (true, .replace):
-      reply.write([writer.opening, head, frame.bytes, writer.delimiter, nextReplacement], owner: frame.bytesOwner)
+      reply.write([writer.opening, head, frame.bytes, writer.delimiter, nextReplacement], owner: frame.memoryOwner)
     // The head of this part was sent with the previous frame.
-    case (false, .replace): reply.write([frame.bytes, writer.delimiter, nextReplacement], owner: frame.bytesOwner)
+    case (false, .replace): reply.write([frame.bytes, writer.delimiter, nextReplacement], owner: frame.memoryOwner)
     }
   }
 
@@ -84,15 +84,15 @@ final class ImageDeliveryWriter: Sendable {
 
   private func final(_ frame: ImageFrame) {
     // Before sending, so that a client that has this response and repeats the request finds it cached.
-    delivered(frame)
+    onFinalFrame(frame)
     guard form != .single else { return reply.send(single(frame)) }
     let isFirst = start()
     let head = writer.partHead(headers.part(frame, isFinal: true))
     switch (isFirst, form) {
-    case (true, _): reply.write([writer.opening, head, frame.bytes, writer.closing], owner: frame.bytesOwner)
+    case (true, _): reply.write([writer.opening, head, frame.bytes, writer.closing], owner: frame.memoryOwner)
     // The head of this part was sent with the previous frame.
-    case (false, .replace): reply.write([frame.bytes, writer.closing], owner: frame.bytesOwner)
-    case (false, _): reply.write([head, frame.bytes, writer.closing], owner: frame.bytesOwner)
+    case (false, .replace): reply.write([frame.bytes, writer.closing], owner: frame.memoryOwner)
+    case (false, _): reply.write([head, frame.bytes, writer.closing], owner: frame.memoryOwner)
     }
     reply.finish()
   }
@@ -109,7 +109,7 @@ final class ImageDeliveryWriter: Sendable {
       case .proceed: break
       }
     }
-    let whole = HTTPResponse(.ok, headers.single(frame), body: frame.bytes, owner: frame.bytesOwner)
+    let whole = HTTPResponse(.ok, headers.single(frame), body: frame.bytes, owner: frame.memoryOwner)
     guard whole.head["Accept-Ranges"] != nil else { return whole }
     return whole.applyingByteRanges(
       for: head, validators: headers.validators(frame.derivation), limit: maximumRanges, boundary: Boundary.make,
@@ -129,7 +129,7 @@ final class ImageDeliveryWriter: Sendable {
       // the connection would blank the last frame: so that frame is sent once more, even if its type is not that of
       // the head.
       let frame = replaced.withLock { $0.take() }
-      reply.write([frame?.bytes ?? [], writer.closing], owner: frame?.bytesOwner)
+      reply.write([frame?.bytes ?? [], writer.closing], owner: frame?.memoryOwner)
     }
     reply.finish()
   }

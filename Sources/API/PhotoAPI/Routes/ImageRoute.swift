@@ -21,7 +21,7 @@ struct ImageRoute: Sendable {
   let raws: RAWOriginals
   let responseCache: ResponseCache
   let downloads: RouteDownloads
-  let fullResolution: FullResolutionFiles
+  let originalAsImage: OriginalAsImage
   let sender: OriginalSender
   /// Whether shared caches may store responses that need no credential.
   let allowsPublicCaching: Bool
@@ -71,7 +71,7 @@ struct ImageRoute: Sendable {
     if mayBeFile && !attempt.mayWaitForDisk { return try answerWhereFilesAreRead(attempt) }
     // A client that has a frame of this picture needs no file.
     let current = image.isConditional ? image.headers.currentDerivation(attempt.head) : nil
-    let file = mayBeFile && current == nil ? fullResolution.file(for: image.wanted) : nil
+    let file = mayBeFile && current == nil ? originalAsImage.file(for: image.wanted) : nil
     if image.isConditional {
       let derivation = current ?? (file == nil ? completeDerivation(image) : Derivation.file)
       if try sendNotModifiedIfMatching(image, derivation, attempt) { return }
@@ -103,7 +103,7 @@ struct ImageRoute: Sendable {
     // A request with its own identifier can be watched and cancelled, which a file can't. The issuer of a signed URL
     // grants a picture, not a file with its metadata.
     image.isFromCaches && attempt.query.requestID == nil && attempt.caller.credential != .signature
-      && FullResolutionFiles.mayServe(image.wanted)
+      && OriginalAsImage.mayServe(image.wanted)
   }
 
   private func answerWhereFilesAreRead(_ attempt: Attempt) throws(Problem) {
@@ -147,7 +147,7 @@ struct ImageRoute: Sendable {
   }
 
   private func send(
-    _ file: FullResolutionFiles.File, _ image: NegotiatedImage, _ attempt: Attempt
+    _ file: OriginalAsImage.File, _ image: NegotiatedImage, _ attempt: Attempt
   ) throws(Problem) {
     let size = file.opened.source.size
     if let upgrade = image.upgrade, attempt.head.method == .get {

@@ -17,7 +17,7 @@ struct SmallerEncodings: Sendable {
   ) -> ResolvedRequest? {
     // If the response would be the original file, only a losslessly transcoded JPEG may replace it.
     guard let format = formats.smaller, !mayLoseGainMap(first),
-      !FullResolutionFiles.mayServe(first) || first.request.format == .jpeg && format == .jxl
+      !OriginalAsImage.mayServe(first) || first.request.format == .jpeg && format == .jxl
     else { return nil }
     var request = request
     request.format = format
@@ -33,7 +33,7 @@ struct SmallerEncodings: Sendable {
   ) -> ImageHeaders? {
     guard first.isReplaced(for: tags), let frame = upgrades.frame(smaller.key),
       // Only a transcoded file with the same pixels may replace the original file.
-      !FullResolutionFiles.mayServe(first.wanted) || frame.derivation == .transcoded(.file)
+      !OriginalAsImage.mayServe(first.wanted) || frame.derivation == .transcoded(.file)
     else { return nil }
     images.preparedFrameIsReplaced(first.key)
     return first.upgraded(to: smaller)

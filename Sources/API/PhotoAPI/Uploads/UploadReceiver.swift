@@ -105,7 +105,7 @@ final class UploadReceiver: Sendable {
       guard let response else { return next() }
       // Before the response: the client may send its next upload as soon as it has the response.
       end()
-      if hasAdded.load(ordering: .relaxed) { route.picturesAdded() }
+      if hasAdded.load(ordering: .relaxed) { route.onAssetsAdded() }
       reply.send(response)
     }
     if !isAccepted { reply.send(Problem.overloaded.response) }

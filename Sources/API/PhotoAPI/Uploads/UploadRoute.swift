@@ -38,21 +38,21 @@ final class UploadRoute: Sendable {
   let queue: WorkQueue
   let logger: Logger
   /// Called after a request that has added assets.
-  let picturesAdded: @Sendable () -> Void
+  let onAssetsAdded: @Sendable () -> Void
   private let activeUploads = Atomic<Int>(0)
   private let heldFilePermits: PermitPool
 
   /// - Parameter queue: queue that writes files. It runs as many jobs at once as there may be concurrent uploads.
   init(
     files: LibraryFiles, tokens: TokenCodec, limits: UploadLimits, queue: WorkQueue,
-    picturesAdded: @escaping @Sendable () -> Void, logger: Logger
+    onAssetsAdded: @escaping @Sendable () -> Void, logger: Logger
   ) {
     self.files = files
     self.tokens = tokens
     self.limits = limits
     heldFilePermits = PermitPool(capacity: limits.heldFiles)
     self.queue = queue
-    self.picturesAdded = picturesAdded
+    self.onAssetsAdded = onAssetsAdded
     self.logger = logger
   }
 

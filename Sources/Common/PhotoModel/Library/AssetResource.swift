@@ -21,18 +21,18 @@ package struct AssetResource: Sendable, Hashable {
   /// The part of the file, such as the video in a motion photo; `nil`: all of it.
   package let slice: ByteRange?
   /// The ctime of the file when it was last read, in nanoseconds since 1970; 0: not known.
-  package let changed: Int64
+  package let changeTimeNanoseconds: Int64
 
   package init(
     type: AssetResourceType, isPrimary: Bool, uniformTypeIdentifier: String?, file: OriginalFile,
-    slice: ByteRange? = nil, changed: Int64 = 0
+    slice: ByteRange? = nil, changeTimeNanoseconds: Int64 = 0
   ) {
     self.type = type
     self.isPrimary = isPrimary
     self.uniformTypeIdentifier = uniformTypeIdentifier
     self.file = file
     self.slice = slice
-    self.changed = changed
+    self.changeTimeNanoseconds = changeTimeNanoseconds
   }
 
   /// The primary file of an asset.

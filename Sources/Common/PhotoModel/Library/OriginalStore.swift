@@ -57,12 +57,12 @@ package protocol OriginalDownloader: Sendable {
   /// - Parameters:
   ///   - isUrgent: a caller waits, so it comes before originals that are downloaded in advance. One that is
   ///     downloaded in advance is held until the wait is cancelled: others make room before it.
-  ///   - arrived: called each time more bytes have been received, on any queue; must return quickly. Nothing that was
+  ///   - onBytes: called each time more bytes have been received, on any queue; must return quickly. Nothing that was
   ///     made of these bytes may be kept or called final before `ended` has succeeded: only then are they verified.
   ///   - ended: called once, later and on any queue, unless the wait is cancelled before; must return quickly. The
   ///     source stays readable when the original is evicted.
   func download(
-    _ original: OriginalFile, isUrgent: Bool, arrived: @escaping @Sendable (any ArrivingSource) -> Void,
+    _ original: OriginalFile, isUrgent: Bool, onBytes: @escaping @Sendable (any ArrivingSource) -> Void,
     ended: @escaping @Sendable (Result<any FileByteSource, OriginalDownloadError>) -> Void
   ) -> any OriginalWait
 }

@@ -28,7 +28,8 @@ package protocol ByteSource: AnyObject, Sendable {
   /// Whether `read` may return `.notYet`.
   var canReturnNotYet: Bool { get }
 
-  /// Whether the file is unchanged since it was opened. Asks the file system; used after a render.
+  /// Whether the file is unchanged since it was opened: a file of a folder by inode, size and modification time. Asks the
+  /// file system; used after a render.
   var isUnchanged: Bool { get }
 
   /// Copies bytes at `offset` into the buffer: as many as are available at once, possibly fewer than fit.
@@ -65,10 +66,11 @@ package protocol FileByteSource: ByteSource {
 
   /// When contents, name or mode last changed before it was opened (ctime), in nanoseconds since 1970; 0: not known. A
   /// program can write a file and set its time back, but not this one.
-  var changed: Int64 { get }
+  var changeTimeNanoseconds: Int64 { get }
 
-  /// Whether nothing about the file changed since it was opened: contents, name, mode. Asks the file system.
-  var isUntouched: Bool { get }
+  /// Whether the file is unchanged and its ctime is too, so nothing about it changed since it was opened: contents, name,
+  /// mode. Stricter than `isUnchanged`. Asks the file system.
+  var hasSameChangeTime: Bool { get }
 }
 
 /// A part of a source as its own source, such as a preview inside a photograph.

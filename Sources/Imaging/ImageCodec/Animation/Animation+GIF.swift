@@ -36,7 +36,7 @@ extension Animation {
         guard !picture.frame.isEmpty else { throw .malformed("a picture without pixels", offset: position) }
         frames.append(
           Frame(
-            place: picture.frame, coded: .gif(picture.onItsOwnCanvas), milliseconds: control.milliseconds,
+            rect: picture.frame, coded: .gif(picture.onItsOwnCanvas), milliseconds: control.milliseconds,
             disposal: control.disposal, isBlended: true))
         control = GraphicControl()
         position = try skipSubBlocks(&reader, picture.data)

@@ -61,16 +61,16 @@ extension Animation {
 
   /// §11.3.6.2.
   private struct Control {
-    let place: PixelRect
+    let rect: PixelRect
     let milliseconds: Int
     let disposal: Disposal
     let isBlended: Bool
 
     init(_ bytes: ArraySlice<UInt8>, in canvas: PixelSize, at position: Int64) throws(CodecError) {
       func number(_ at: Int, _ count: Int = 4) -> Int { bytes.bigEndian(at: at, bytes: count) }
-      place = PixelRect(x: number(12), y: number(16), width: number(4), height: number(8))
-      guard place.width > 0, place.height > 0, place.x + place.width <= canvas.width,
-        place.y + place.height <= canvas.height
+      rect = PixelRect(x: number(12), y: number(16), width: number(4), height: number(8))
+      guard rect.width > 0, rect.height > 0, rect.x + rect.width <= canvas.width,
+        rect.y + rect.height <= canvas.height
       else { throw .malformed("a frame beyond its canvas", offset: position) }
       let denominator = number(22, 2)
       milliseconds = max(1, number(20, 2) * 1000 / (denominator == 0 ? 100 : denominator))
@@ -84,7 +84,7 @@ extension Animation {
 
     func frame(_ pixels: [ByteRange]) -> Frame {
       Frame(
-        place: place, coded: .png(pixels), milliseconds: milliseconds, disposal: disposal, isBlended: isBlended)
+        rect: rect, coded: .png(pixels), milliseconds: milliseconds, disposal: disposal, isBlended: isBlended)
     }
   }
 

@@ -35,8 +35,8 @@ extension Animation {
   ) throws(CodecError) -> Frame {
     let head = try reader.wholeBytes(at: data.offset, count: 16)
     func number(_ at: Int) -> Int { head.littleEndian(at: at, bytes: 3) }
-    let place = PixelRect(x: number(0) * 2, y: number(3) * 2, width: number(6) + 1, height: number(9) + 1)
-    try limits.check(place.size)
+    let rect = PixelRect(x: number(0) * 2, y: number(3) * 2, width: number(6) + 1, height: number(9) + 1)
+    try limits.check(rect.size)
     let flags = head.bigEndian(at: 15, bytes: 1)
     var alpha: ByteRange?
     var position = data.offset + 16
@@ -49,9 +49,9 @@ extension Animation {
       let isLossless = chunk.type == "VP8L"
       let picture = WebPPicture(
         picture: chunk.data, alpha: isLossless ? nil : alpha, isLossless: isLossless,
-        hasAlpha: isLossless || alpha != nil, canvas: place.size)
+        hasAlpha: isLossless || alpha != nil, canvas: rect.size)
       return Frame(
-        place: place, coded: .webP(picture), milliseconds: max(1, number(12)),
+        rect: rect, coded: .webP(picture), milliseconds: max(1, number(12)),
         disposal: flags & 1 != 0 ? .clear : .keep, isBlended: flags & 2 == 0)
     }
     throw .malformed("a frame of a WebP without a picture", offset: data.offset)

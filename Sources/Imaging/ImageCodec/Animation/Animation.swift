@@ -13,7 +13,7 @@ package struct Animation: Sendable, Hashable {
   }
 
   /// How the picture of a frame is coded: as a picture of its own.
-  package enum Coded: Sendable, Hashable {
+  package enum CodedFrame: Sendable, Hashable {
     case gif(GIFPicture)
     case webP(WebPPicture)
     /// Chunks of pixels, by their positions; with those before them they are a PNG.
@@ -21,9 +21,9 @@ package struct Animation: Sendable, Hashable {
   }
 
   package struct Frame: Sendable, Hashable {
-    /// The place on the canvas; it may reach beyond.
-    package let place: PixelRect
-    package let coded: Coded
+    /// The rectangle on the canvas; it may reach beyond.
+    package let rect: PixelRect
+    package let coded: CodedFrame
     /// 1...16,777,215.
     package let milliseconds: Int
     package let disposal: Disposal
@@ -41,7 +41,7 @@ package struct Animation: Sendable, Hashable {
 
   /// Pixels that are painted: each frame's own, and the canvas for each frame.
   package var paintedPixels: Int {
-    frames.count * canvas.pixelCount + frames.reduce(0) { $0 + $1.place.size.pixelCount }
+    frames.count * canvas.pixelCount + frames.reduce(0) { $0 + $1.rect.size.pixelCount }
   }
 
   /// Reads where the frames are. `nil` if the file is not of a format with frames, or has only one.
@@ -76,6 +76,6 @@ package struct Animation: Sendable, Hashable {
   package func pngFile(_ frame: Frame, in source: any ByteSource) throws(CodecError) -> [UInt8] {
     guard case .png(let ranges) = frame.coded else { throw .malformed("a frame that is no PNG", offset: nil) }
     var reader = HeaderReader(source: source)
-    return try Self.pngFile(head: pngHead, size: frame.place.size, ranges, &reader)
+    return try Self.pngFile(head: pngHead, size: frame.rect.size, ranges, &reader)
   }
 }

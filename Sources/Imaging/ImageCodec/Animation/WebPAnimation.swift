@@ -18,15 +18,15 @@ package struct WebPAnimation {
   /// Bytes of the frames so far.
   package var byteCount: Int { frames.count }
 
-  /// Adds a frame that replaces the pixels of its place.
+  /// Adds a frame that replaces the pixels of its rectangle.
   ///
   /// - Parameters:
   ///   - file: a WebP of one picture, as an encoder sent it.
-  ///   - place: at even columns and rows.
+  ///   - rect: at even columns and rows.
   ///   - milliseconds: at most 24 bits.
   /// - Throws: `encodingFailed` if the file is no such WebP.
   package mutating func add(
-    _ file: [UInt8], at place: PixelRect, milliseconds: Int, hasAlpha: Bool
+    _ file: [UInt8], at rect: PixelRect, milliseconds: Int, hasAlpha: Bool
   ) throws(CodecError) {
     guard file.count >= 20, file.starts(with: "RIFF".utf8), file[8..<12].elementsEqual("WEBP".utf8) else {
       throw .encodingFailed("the WebP encoder sent no WebP")
@@ -36,7 +36,7 @@ package struct WebPAnimation {
     self.hasAlpha = self.hasAlpha || hasAlpha
     // Not blended, and kept.
     frames += Array("ANMF".utf8) + Self.number(chunks.count + 16, 4)
-    for value in [place.x / 2, place.y / 2, place.width - 1, place.height - 1, milliseconds] {
+    for value in [rect.x / 2, rect.y / 2, rect.width - 1, rect.height - 1, milliseconds] {
       frames += Self.number(value, 3)
     }
     frames.append(2)

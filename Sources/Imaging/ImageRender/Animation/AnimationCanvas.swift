@@ -48,15 +48,15 @@ final class AnimationCanvas: RowDecoder {
     case .restore:
       if let saved { pixels.pointer.update(from: saved.pointer, count: size.pixelCount * 4) }
     case .clear:
-      let columns = (frame.place.x..<frame.place.x + frame.place.width).clamped(to: 0..<size.width)
-      for y in (frame.place.y..<frame.place.y + frame.place.height).clamped(to: 0..<size.height) {
+      let columns = (frame.rect.x..<frame.rect.x + frame.rect.width).clamped(to: 0..<size.width)
+      for y in (frame.rect.y..<frame.rect.y + frame.rect.height).clamped(to: 0..<size.height) {
         (pixels.pointer + (y * size.width + columns.lowerBound) * 4).update(repeating: 0, count: columns.count * 4)
       }
     }
   }
 }
 
-/// Takes the rows of a frame and puts them at its place.
+/// Takes the rows of a frame and paints them into its rectangle.
 private final class FramePainter: RowConsumer {
   private let frame: Animation.Frame
   private let layout: RowLayout
@@ -75,10 +75,10 @@ private final class FramePainter: RowConsumer {
   func space(forRow y: Int) -> UnsafeMutableRawPointer { UnsafeMutableRawPointer(row.pointer) }
 
   func rowArrived(_ y: Int) -> Bool {
-    let to = frame.place.y + y
+    let to = frame.rect.y + y
     guard 0..<canvas.height ~= to else { return to < canvas.height }
-    let columns = (frame.place.x..<frame.place.x + layout.width).clamped(to: 0..<canvas.width)
-    for x in columns { paint(pixel(x - frame.place.x), at: pixels.pointer + (to * canvas.width + x) * 4) }
+    let columns = (frame.rect.x..<frame.rect.x + layout.width).clamped(to: 0..<canvas.width)
+    for x in columns { paint(pixel(x - frame.rect.x), at: pixels.pointer + (to * canvas.width + x) * 4) }
     return true
   }
 

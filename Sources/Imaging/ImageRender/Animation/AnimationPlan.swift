@@ -36,7 +36,7 @@ package struct AnimationPlan: Sendable {
     let size = frame.outputSize
     let encoder = WorkerEncoding(
       .webp, size: size, channels: 4, quality: quality, profileBytes: header.profileBytes)
-    let largest = animation.frames.map(\.place.size.pixelCount).max() ?? 0
+    let largest = animation.frames.map(\.rect.size.pixelCount).max() ?? 0
     // A frame's decoder may be a worker, with its picture; the file of an APNG's frame is held.
     peakBytes =
       AnimationCanvas.byteCount(animation.canvas) + frame.peakBytes + size.pixelCount * 8 + encoder.peakBytes

@@ -101,7 +101,7 @@ package struct AnimationRenderer {
   }
 
   private func decoder(_ frame: Animation.Frame) throws(CodecError) -> any RowDecoder {
-    let size = frame.place.size
+    let size = frame.rect.size
     switch frame.coded {
     case .gif(let picture):
       return try GIFDecoder(picture, region: PixelRect(size), source: source, stop: stop)

@@ -11,7 +11,7 @@ extension RenderPlanner {
       case planesUnlessConverted
     }
 
-    let request: Int
+    let requestIndex: Int
     let region: PixelRegion
     let eighths: Int
     let pipelineKind: PipelineKind
@@ -67,8 +67,10 @@ extension RenderPlanner {
     let eighths = group.map(\.eighths).max() ?? 8
     let all = requests + extras
     return SharedPlan(
-      group.sorted { $0.request < $1.request }
-        .map { SharedPlan.Member(request: $0.request, plan: plan(header, all[$0.request], eighths: eighths)) })
+      group.sorted { $0.requestIndex < $1.requestIndex }.map {
+        SharedPlan.Member(
+          requestIndex: $0.requestIndex, plan: plan(header, all[$0.requestIndex], eighths: eighths))
+      })
   }
 
   /// Requests beyond this number are not considered.
@@ -82,6 +84,7 @@ extension RenderPlanner {
     {
       pipelineKind = header.mayConvert(to: wanted.request.colorSpace) ? .planesUnlessConverted : .planes
     }
-    return Candidate(request: index, region: geometry.region, eighths: geometry.eighths, pipelineKind: pipelineKind)
+    return Candidate(
+      requestIndex: index, region: geometry.region, eighths: geometry.eighths, pipelineKind: pipelineKind)
   }
 }

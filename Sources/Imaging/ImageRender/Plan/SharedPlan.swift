@@ -6,7 +6,7 @@ package struct SharedPlan: Sendable, Hashable {
   /// One picture of the group.
   package struct Member: Sendable, Hashable {
     /// Index of the request that this member fulfils.
-    package let request: Int
+    package let requestIndex: Int
     /// The member's own plan, at the scale of the shared decode.
     package let plan: RenderPlan
   }
@@ -19,7 +19,7 @@ package struct SharedPlan: Sendable, Hashable {
 
   /// A group of one.
   package init(_ plan: RenderPlan) {
-    self.init([Member(request: 0, plan: plan)])
+    self.init([Member(requestIndex: 0, plan: plan)])
   }
 
   init(_ members: [Member]) {

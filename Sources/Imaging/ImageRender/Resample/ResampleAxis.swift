@@ -148,20 +148,20 @@ package struct ResampleAxis: Sendable, Hashable {
 /// The weights of an axis as the kernels take them, each form computed when it is first needed and then kept, so that
 /// renders that share the axis share them too.
 private final class KernelWeights: Sendable {
-  struct Forms {
+  struct Cache {
     /// By the multiple that the number of taps is rounded up to.
     var fixedPoint: [Int: (weights: [Int16], taps: Int)] = [:]
     /// One entry, with key 0.
     var paired: [Int: (starts: [Int32], weights: [Int32], pairs: Int)] = [:]
   }
 
-  private let forms = Mutex(Forms())
+  private let cache = Mutex(Cache())
 
-  func get<Form>(_ form: any WritableKeyPath<Forms, [Int: Form]> & Sendable, _ key: Int, compute: () -> Form) -> Form {
-    if let known = forms.withLock({ $0[keyPath: form][key] }) { return known }
+  func get<Form>(_ form: any WritableKeyPath<Cache, [Int: Form]> & Sendable, _ key: Int, compute: () -> Form) -> Form {
+    if let known = cache.withLock({ $0[keyPath: form][key] }) { return known }
     // Outside the lock: two renders may compute the same form; the later one is kept.
     let computed = compute()
-    forms.withLock { $0[keyPath: form][key] = computed }
+    cache.withLock { $0[keyPath: form][key] = computed }
     return computed
   }
 }

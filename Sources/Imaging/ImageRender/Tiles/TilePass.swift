@@ -79,7 +79,7 @@ package struct TilePass: Sendable {
     let stored = orientation.apply(to: grid.size)
     let (columns, rows) = TileCuts.of(stored, orientation)
     return orientation.tile(
-      factor: 1, column: columns.cut(at: stored.width - 1).number, row: rows.cut(at: stored.height - 1).number)
+      factor: 1, column: columns.segment(at: stored.width - 1).number, row: rows.segment(at: stored.height - 1).number)
   }
 
   /// Decodes the picture and delivers each tile as soon as it is finished. Blocks while the source is read.

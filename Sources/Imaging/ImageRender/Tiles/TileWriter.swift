@@ -9,7 +9,7 @@ final class TileWriter: RowConsumer {
     let size: PixelSize
     let columns: TileCuts
     let rows: TileCuts
-    /// Row y at `(y - rows.cut(at: y).start) * size.width * channels`.
+    /// Row y at `(y - rows.segment(at: y).start) * size.width * channels`.
     let strip: RowBuffer<UInt8>
     /// Rows that have arrived.
     var rowCount = 0
@@ -57,7 +57,7 @@ final class TileWriter: RowConsumer {
 
   private func row(_ y: Int, of index: Int) -> UnsafeMutablePointer<UInt8> {
     let level = levels[index]
-    return level.strip.pointer + (y - level.rows.cut(at: y).start) * level.size.width * channels
+    return level.strip.pointer + (y - level.rows.segment(at: y).start) * level.size.width * channels
   }
 
   private func rowArrived(at index: Int) throws(CodecError) {
@@ -70,8 +70,8 @@ final class TileWriter: RowConsumer {
         into: row(levels[index + 1].rows.stored(pair.number), of: index + 1), levels[index + 1].columns)
       try rowArrived(at: index + 1)
     }
-    let cut = rows.cut(at: y)
-    if y == cut.start + cut.count - 1 { try encode(cut, index) }
+    let segment = rows.segment(at: y)
+    if y == segment.start + segment.count - 1 { try encode(segment, index) }
   }
 
   /// Means of 2x2 pixels.
@@ -95,11 +95,11 @@ final class TileWriter: RowConsumer {
   }
 
   /// Encodes the tiles of a complete strip.
-  private func encode(_ rows: TileCuts.Cut, _ index: Int) throws(CodecError) {
+  private func encode(_ rows: TileCuts.Segment, _ index: Int) throws(CodecError) {
     let level = levels[index]
     var x = 0
     while x < level.size.width && !isStopped {
-      let columns = level.columns.cut(at: x)
+      let columns = level.columns.segment(at: x)
       let stored = PixelSize(width: columns.count, height: rows.count)
       let size = turn.orientation.apply(to: stored)
       let tile = turn.orientation.tile(factor: level.factor, column: columns.number, row: rows.number)
@@ -141,7 +141,7 @@ final class TileWriter: RowConsumer {
 /// The rows or the columns of a stored picture, cut where the tiles of the upright picture begin.
 struct TileCuts {
   /// A part of a tile's size, or smaller at the end of the upright picture.
-  struct Cut {
+  struct Segment {
     /// In the upright picture, from its left or its top.
     let number: Int
     /// The first stored row or column.
@@ -166,10 +166,10 @@ struct TileCuts {
   /// Where a row or column of the upright picture is stored, and the other way round.
   func stored(_ number: Int) -> Int { isMirrored ? count - 1 - number : number }
 
-  func cut(at stored: Int) -> Cut {
+  func segment(at stored: Int) -> Segment {
     let number = self.stored(stored) / TileGrid.side
     let length = min(TileGrid.side, count - number * TileGrid.side)
-    return Cut(
+    return Segment(
       number: number, start: isMirrored ? count - number * TileGrid.side - length : number * TileGrid.side,
       count: length)
   }

@@ -51,7 +51,7 @@ package struct EXIFSummary: Sendable, Hashable {
   package static let maximumBytes = 65_536
 
   /// The result of reading a block.
-  package struct Parsed {
+  package struct ParseResult {
     package var summary: EXIFSummary
     /// The range of the thumbnail's bytes, from the TIFF header.
     package var thumbnail: Range<Int>?
@@ -61,14 +61,14 @@ package struct EXIFSummary: Sendable, Hashable {
   /// Reads a block. Never fails: damaged entries count as absent and cause a warning.
   ///
   /// - Parameter block: from its TIFF header.
-  package static func parse(_ block: ArraySlice<UInt8>) -> Parsed {
+  package static func parse(_ block: ArraySlice<UInt8>) -> ParseResult {
     var summary = EXIFSummary()
     summary.isEmpty = false
     let entries: EXIFEntries
     do throws(EXIFEntries.Damage) {
       entries = try EXIFEntries(block)
     } catch {
-      return Parsed(
+      return ParseResult(
         summary: summary, thumbnail: nil, warnings: CodecWarnings(library: "EXIF", count: 1, first: error.reason))
     }
     summary.orientation = entries.short(.first, 0x0112).flatMap { Orientation(rawValue: $0) } ?? .topLeft
@@ -83,6 +83,6 @@ package struct EXIFSummary: Sendable, Hashable {
     // A program that converted the pixels sets ColorSpace (1 is sRGB), and may have left the index unchanged.
     summary.isAdobeRGB =
       entries.text(.interoperability, 0x0001) == "R03" && entries.short(.exif, 0xA001) != 1
-    return Parsed(summary: summary, thumbnail: entries.block.thumbnail, warnings: entries.warnings)
+    return ParseResult(summary: summary, thumbnail: entries.block.thumbnail, warnings: entries.warnings)
   }
 }

@@ -12,7 +12,7 @@ package struct KnownFile: Sendable {
   package let path: [UInt8]
   package let identity: FileIdentity
   /// Its ctime when it was read, in nanoseconds since 1970; 0: not known.
-  package let changed: Int64
+  package let changeTimeNanoseconds: Int64
   /// Whether it belongs to an asset and could not be read when it was last tried.
   package let isUnreadable: Bool
 
@@ -31,7 +31,7 @@ package struct KnownFile: Sendable {
     id = row[0]
     path = try row.withUnsafeData(atIndex: 1) { $0.map { [UInt8]($0) } ?? [] }
     identity = FileIdentity(inode: UInt64(bitPattern: row[2] as Int64), size: row[3], modified: row[4])
-    changed = row[5]
+    changeTimeNanoseconds = row[5]
     isUnreadable = row[6]
   }
 }
@@ -41,12 +41,12 @@ package struct MovedFile: Sendable {
   package let file: KnownFile
   package var path: [UInt8]
   /// Its ctime now, which the rename has changed, in nanoseconds since 1970.
-  package var changed: Int64
+  package var changeTimeNanoseconds: Int64
 
-  package init(_ file: KnownFile, to path: [UInt8], changed: Int64) {
+  package init(_ file: KnownFile, to path: [UInt8], changeTimeNanoseconds: Int64) {
     self.file = file
     self.path = path
-    self.changed = changed
+    self.changeTimeNanoseconds = changeTimeNanoseconds
   }
 }
 
@@ -215,7 +215,7 @@ extension Catalogue {
           returned.append(move.path)
         } else {
           try writer.move(row: move.file.id, to: move.path)
-          try writer.run("UPDATE file SET changed = ? WHERE id = ?", [move.changed, move.file.id])
+          try writer.run("UPDATE file SET changed = ? WHERE id = ?", [move.changeTimeNanoseconds, move.file.id])
         }
       }
       try writer.finish()

@@ -54,8 +54,8 @@ package final class CollectionFetchResult: LeasedFetchResult {
     set { state.withLock { $0.successor = newValue } }
   }
 
-  package func reserve(in share: LeaseBudget.Share) throws(LeaseBudget.Full) {
-    try reservation.withLock { reservation throws(LeaseBudget.Full) in
+  package func reserve(in share: LeaseBudget.Share) throws(LeaseBudget.BudgetExceeded) {
+    try reservation.withLock { reservation throws(LeaseBudget.BudgetExceeded) in
       if reservation == nil { reservation = try share.reserve(count * Self.bytesPerCollection) }
     }
   }

@@ -42,7 +42,7 @@ package final class FetchResult: LeasedFetchResult {
   package var ownBytes: Int { fetch.bytes }
   package func isReadable(by principal: Principal) -> Bool { fetch.isReadable(by: principal) }
 
-  package func reserve(in share: LeaseBudget.Share) throws(LeaseBudget.Full) { try list.reserve(in: share) }
+  package func reserve(in share: LeaseBudget.Share) throws(LeaseBudget.BudgetExceeded) { try list.reserve(in: share) }
 
   /// The row numbers of a range, which must lie within the result.
   package func rows(in range: Range<Int>) -> ArraySlice<UInt32> { list.rows[range] }

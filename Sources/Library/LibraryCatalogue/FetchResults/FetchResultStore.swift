@@ -85,7 +85,7 @@ package struct FetchResultStore: Sendable {
   package func reserve(
     _ result: any LeasedFetchResult, owner: Principal
   ) throws(LeaseTable<any LeasedFetchResult>.Refusal) {
-    do throws(LeaseBudget.Full) {
+    do throws(LeaseBudget.BudgetExceeded) {
       try result.reserve(in: budget.share(of: owner))
     } catch {
       throw LeaseTable<any LeasedFetchResult>.Refusal(error)

@@ -5,7 +5,7 @@ import Synchronization
 /// The memory of leased objects: a limit for all owners together, and a half of it for each owner, so that no owner can
 /// take the room of all others. An owner's half does not depend on what others hold.
 package final class LeaseBudget: Sendable {
-  package enum Full: Error, Equatable {
+  package enum BudgetExceeded: Error, Equatable {
     /// The objects of all owners would take more bytes than this.
     case all(limitBytes: Int)
     /// The objects of one owner would.
@@ -27,7 +27,7 @@ package final class LeaseBudget: Sendable {
       max(0, min(all.capacityBytes - all.bytesInUse, own.capacityBytes - own.bytesInUse))
     }
 
-    func reserve(_ bytes: Int) throws(Full) -> Reservation {
+    func reserve(_ bytes: Int) throws(BudgetExceeded) -> Reservation {
       // First, so that the answer does not depend on what others hold.
       guard let ofOwner = own.tryReserve(bytes) else { throw .owner(limitBytes: own.capacityBytes) }
       guard let ofAll = all.tryReserve(bytes) else { throw .all(limitBytes: all.capacityBytes) }

@@ -14,8 +14,8 @@ package final class LeaseTable<Value: Sendable>: Sendable {
     /// The owner's objects would take more bytes than this.
     case tooLargeForOwner(limitBytes: Int)
 
-    init(_ full: LeaseBudget.Full) {
-      switch full {
+    init(_ error: LeaseBudget.BudgetExceeded) {
+      switch error {
       case .all(let limitBytes): self = .tooLarge(limitBytes: limitBytes)
       case .owner(let limitBytes): self = .tooLargeForOwner(limitBytes: limitBytes)
       }
@@ -65,7 +65,7 @@ package final class LeaseTable<Value: Sendable>: Sendable {
         return .failure(.tooMany(limit: limitPerOwner))
       }
       if entries.count >= limit { return .failure(.tooMany(limit: limit)) }
-      do throws(LeaseBudget.Full) {
+      do throws(LeaseBudget.BudgetExceeded) {
         let reservation = try share.reserve(bytes)
         let name = Base64URL.randomIdentifier()
         entries[name] = Entry(value: value, owner: owner.name, reservation: reservation, end: instant + lease)

@@ -14,7 +14,7 @@ package protocol LeasedFetchResult: AnyObject, Sendable {
   var successor: String? { get set }
 
   /// Reserves the list's memory once, until the list is freed.
-  func reserve(in share: LeaseBudget.Share) throws(LeaseBudget.Full)
+  func reserve(in share: LeaseBudget.Share) throws(LeaseBudget.BudgetExceeded)
 
   /// Whether both are the list of one fetch in the same state.
   func hasSameState(as other: any LeasedFetchResult) -> Bool

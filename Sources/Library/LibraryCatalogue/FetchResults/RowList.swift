@@ -19,8 +19,8 @@ final class RowList: Sendable {
   var bytes: Int { rows.count * Self.bytesPerRow }
 
   /// Reserves the list's bytes once for all results that share it.
-  func reserve(in share: LeaseBudget.Share) throws(LeaseBudget.Full) {
-    try reservation.withLock { reservation throws(LeaseBudget.Full) in
+  func reserve(in share: LeaseBudget.Share) throws(LeaseBudget.BudgetExceeded) {
+    try reservation.withLock { reservation throws(LeaseBudget.BudgetExceeded) in
       if reservation == nil { reservation = try share.reserve(bytes) }
     }
   }

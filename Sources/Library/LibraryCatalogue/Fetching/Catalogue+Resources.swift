@@ -55,11 +55,12 @@ extension Catalogue {
       guard let role = AssetResourceType(rawValue: row[5] ?? "") else { continue }
       let file = try file(row)
       resources.append(
-        AssetResource(type: role, isPrimary: row[6], uniformTypeIdentifier: row[7], file: file, changed: row[10]))
+        AssetResource(
+          type: role, isPrimary: row[6], uniformTypeIdentifier: row[7], file: file, changeTimeNanoseconds: row[10]))
       if let offset: Int64 = row[8], let length: Int = row[9], row[6] {
         video = AssetResource(
           type: .pairedVideo, isPrimary: false, uniformTypeIdentifier: "public.mpeg-4", file: file,
-          slice: ByteRange(offset: offset, length: length), changed: row[10])
+          slice: ByteRange(offset: offset, length: length), changeTimeNanoseconds: row[10])
       }
     }
     // A video of its own is better than the one in the picture.
@@ -93,7 +94,7 @@ extension Catalogue {
           AssetResource(
             type: type, isPrimary: false,
             uniformTypeIdentifier: type == .sidecar ? "public.xml" : "com.apple.property-list", file: try file(row),
-            changed: row[5]))
+            changeTimeNanoseconds: row[5]))
       }
     }
     return sidecars

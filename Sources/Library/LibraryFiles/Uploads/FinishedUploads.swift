@@ -17,8 +17,8 @@ final class FinishedUploads: Sendable {
     let date: Timestamp
   }
 
-  /// The last entries of a dictionary.
-  private struct Recent<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  /// A dictionary that keeps only its newest entries.
+  private struct BoundedDictionary<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private var values: [Key: Value] = [:]
     /// Oldest first.
     private var order: [Key] = []
@@ -34,8 +34,8 @@ final class FinishedUploads: Sendable {
   }
 
   private struct State: Sendable {
-    var outcomes = Recent<UploadIdentifier, Outcome>()
-    var uploaders = Recent<LocalIdentifier, Uploader>()
+    var outcomes = BoundedDictionary<UploadIdentifier, Outcome>()
+    var uploaders = BoundedDictionary<LocalIdentifier, Uploader>()
   }
 
   /// Maximum number of outcomes, and of uploaders; each takes about 200 bytes.

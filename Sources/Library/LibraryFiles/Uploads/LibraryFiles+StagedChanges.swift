@@ -192,7 +192,7 @@ extension LibraryFiles {
         // The identity at its final path, which scans compare with.
         let opened = try root.open(path)
         var file = ProbedFile(path: path, identity: opened.identity, finding: .media(plan.media))
-        file.changed = opened.changed
+        file.changeTimeNanoseconds = opened.changeTimeNanoseconds
         return file
       } catch {
         if error.code == ENOENT { throw .noSuchUpload(plan.upload.identifier) }

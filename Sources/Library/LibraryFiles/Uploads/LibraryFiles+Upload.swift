@@ -175,7 +175,7 @@ extension LibraryFiles {
     // The identity at its final path, which scans compare with.
     let opened = try inFileSystem { () throws(SystemError) in try root.open(path) }
     var file = ProbedFile(path: path, identity: opened.identity, finding: .media(media))
-    file.changed = opened.changed
+    file.changeTimeNanoseconds = opened.changeTimeNanoseconds
     let asset = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.addUpload(file, for: principal) }
     refreshMomentsLater()
     return asset

@@ -8,7 +8,7 @@ package struct UploadTemplate: Sendable, Hashable {
   static let standard = UploadTemplate(parts: [[.year], [.month], [.name]])
 
   /// Why a template is invalid, for display.
-  package struct Malformed: Error, Sendable, Hashable {
+  package struct MalformedTemplate: Error, Sendable, Hashable {
     package let reason: String
   }
 
@@ -22,7 +22,7 @@ package struct UploadTemplate: Sendable, Hashable {
 
   private init(parts: [[Part]]) { self.parts = parts }
 
-  package init(_ text: String) throws(Malformed) {
+  package init(_ text: String) throws(MalformedTemplate) {
     var components: [[Part]] = []
     for component in text.split(separator: "/", omittingEmptySubsequences: false) {
       var parts: [Part] = []
@@ -31,28 +31,30 @@ package struct UploadTemplate: Sendable, Hashable {
         let plain = rest.prefix { $0 != "{" && $0 != "}" }
         if !plain.isEmpty {
           guard UploadFilename.component("x\(plain)x") == "x\(plain)x" else {
-            throw Malformed(reason: "\(plain) can't be part of a file name")
+            throw MalformedTemplate(reason: "\(plain) can't be part of a file name")
           }
           parts.append(.text(String(plain)))
           rest = rest.dropFirst(plain.count)
           continue
         }
         guard let end = rest.firstIndex(of: "}"), let part = Self.part(rest[..<end].dropFirst()) else {
-          throw Malformed(reason: "invalid placeholder; use {year}, {month}, {day}, {camera}, {name}, {stem} or {ext}")
+          throw MalformedTemplate(
+            reason: "invalid placeholder; use {year}, {month}, {day}, {camera}, {name}, {stem} or {ext}")
         }
         parts.append(part)
         rest = rest[rest.index(after: end)...]
       }
       if case .text(let first) = parts.first, first.hasPrefix(".") || first.hasPrefix(" ") {
-        throw Malformed(reason: "a path component must not begin with a dot or a space: scans skip hidden folders")
+        throw MalformedTemplate(
+          reason: "a path component must not begin with a dot or a space: scans skip hidden folders")
       }
       if parts.isEmpty {
-        throw Malformed(reason: "use a relative path below the library root, without empty components")
+        throw MalformedTemplate(reason: "use a relative path below the library root, without empty components")
       }
       components.append(parts)
     }
     guard let last = components.last, last.contains(where: { $0 == .name || $0 == .stem }) else {
-      throw Malformed(reason: "the last path component must contain {name} or {stem}")
+      throw MalformedTemplate(reason: "the last path component must contain {name} or {stem}")
     }
     self.init(parts: components)
   }

@@ -25,7 +25,7 @@ extension LibraryMerge {
       guard !batch.skippedFolders.contains(next.path), let folder = try? root.open(next.path, isFolder: true),
         var names = try? FolderNames(notFollowingLinksOf: folder)
       else { continue }
-      let time = max(folder.changed, folder.identity.modified)
+      let time = max(folder.changeTimeNanoseconds, folder.identity.modified)
       let isRecent =
         next.isRecent || walk.listedFolders.hasChanged(next.path, folder) ?? false
         || time >= start - Self.timeTolerance

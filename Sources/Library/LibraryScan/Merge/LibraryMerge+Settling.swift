@@ -61,7 +61,7 @@ extension LibraryMerge {
         unsettled.recordDeferred(file.identity, known)
         continue
       }
-      if again.identity == file.identity && again.changed == file.changed {
+      if again.identity == file.identity && again.changeTimeNanoseconds == file.changeTimeNanoseconds {
         try batch.add(file, known: known)
         try batch.flushIfFull()
       } else {

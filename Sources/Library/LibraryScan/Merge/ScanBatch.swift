@@ -68,7 +68,7 @@ struct ScanBatch {
     if let known, known.identity == file.identity {
       if reprobesAll {
         waiting.append(file.path)
-      } else if known.changed != file.changed || writtenFiles.contains(file.path) {
+      } else if known.changeTimeNanoseconds != file.changeTimeNanoseconds || writtenFiles.contains(file.path) {
         touched.append(file.path)
       }
       return
@@ -84,9 +84,9 @@ struct ScanBatch {
         let earlier = moves[pending].path
         waiting.removeAll { $0 == earlier }
         moves[pending].path = file.path
-        moves[pending].changed = file.changed
+        moves[pending].changeTimeNanoseconds = file.changeTimeNanoseconds
       } else {
-        moves.append(MovedFile(candidate, to: file.path, changed: file.changed))
+        moves.append(MovedFile(candidate, to: file.path, changeTimeNanoseconds: file.changeTimeNanoseconds))
         if Self.isPath(candidate.path, extending: file.path) { exchangedPaths.insert(candidate.path) }
       }
       recordBrokenLink(leftBy: candidate)

@@ -30,7 +30,7 @@ struct UnsettledFiles {
   /// Defers a new or changed file if it has not settled, and returns whether it did. A time in the future beyond the
   /// settle time is a clock error and does not defer.
   mutating func deferIfUnsettled(_ file: WalkedFile, known: KnownFile?, now: Int64) -> Bool {
-    guard isUnsettled(file.identity.modified, now) || isUnsettled(file.changed, now) else { return false }
+    guard isUnsettled(file.identity.modified, now) || isUnsettled(file.changeTimeNanoseconds, now) else { return false }
     if waiting.count < limit {
       waiting.append((file, known))
     } else {
@@ -89,7 +89,7 @@ struct UnsettledFiles {
   }
 
   private func settledAt(of file: WalkedFile, now: Int64) -> Int64 {
-    [file.identity.modified, file.changed].filter { isUnsettled($0, now) }.reduce(now) {
+    [file.identity.modified, file.changeTimeNanoseconds].filter { isUnsettled($0, now) }.reduce(now) {
       max($0, $1 + settleNanoseconds)
     }
   }

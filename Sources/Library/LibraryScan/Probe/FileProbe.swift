@@ -47,7 +47,7 @@ package struct FileProbe: Sendable {
       }
       do throws(CodecError) {
         var file = ProbedFile(path: path, identity: identity, finding: .media(try media(of: opened, at: path)))
-        file.changed = opened.changed
+        file.changeTimeNanoseconds = opened.changeTimeNanoseconds
         return file
       } catch {
         let isRetryable = if case .readFailed = error { true } else { error == .outOfMemory }
@@ -55,7 +55,7 @@ package struct FileProbe: Sendable {
           path: path, identity: isRetryable ? .unknown : identity, finding: .unreadable(error.description))
         if !isRetryable {
           file.sidecarEdit = SidecarEdit.read(opened, at: path)
-          file.changed = opened.changed
+          file.changeTimeNanoseconds = opened.changeTimeNanoseconds
         }
         return file
       }

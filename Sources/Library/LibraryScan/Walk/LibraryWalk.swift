@@ -17,7 +17,7 @@ struct WalkedFile {
   let path: [UInt8]
   let identity: FileIdentity
   /// Time of the last change of contents, name or mode (ctime): nanoseconds since 1970.
-  let changed: Int64
+  let changeTimeNanoseconds: Int64
 }
 
 struct LibraryWalk {
@@ -145,13 +145,16 @@ struct LibraryWalk {
       return error.code == ENOENT ? nil : .unreadable(path: path, reason: error.description)
     }
     switch entry.kind {
-    case .file: return .file(WalkedFile(path: path, identity: entry.identity, changed: entry.changed))
+    case .file:
+      return .file(WalkedFile(path: path, identity: entry.identity, changeTimeNanoseconds: entry.changeTimeNanoseconds))
     case .link:
       do throws(SystemError) {
         let target = try root.open(path)
         // A link to a device, or to a folder that was removed meanwhile, is ignored.
         return target.isRegularFile
-          ? .file(WalkedFile(path: path, identity: target.identity, changed: target.changed)) : nil
+          ? .file(
+            WalkedFile(path: path, identity: target.identity, changeTimeNanoseconds: target.changeTimeNanoseconds))
+          : nil
       } catch {
         let reason = error.code == EXDEV ? "a symbolic link that leaves the library" : "a symbolic link: \(error)"
         return .unreadable(path: path, reason: reason)

@@ -24,5 +24,7 @@ struct ListedFolders {
     return time != Self.time(of: folder)
   }
 
-  private static func time(of folder: LibraryFile) -> Int64 { max(folder.changed, folder.identity.modified) }
+  private static func time(of folder: LibraryFile) -> Int64 {
+    max(folder.changeTimeNanoseconds, folder.identity.modified)
+  }
 }

@@ -104,7 +104,7 @@ package final class DerivativeBackgroundWork: BackgroundWork {
       do throws(ImageServiceError) {
         try renderer.render(plan, from: source, of: asset, isUrgent: false, stops: stops) { member, result in
           guard case .success(let image) = result, !image.isIncomplete, source.isUnchanged else { return }
-          store.store(image, as: rungs[plan.members[member].request], of: asset)
+          store.store(image, as: rungs[plan.members[member].requestIndex], of: asset)
         }
       } catch {
         logger.debug(

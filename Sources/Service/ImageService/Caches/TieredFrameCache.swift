@@ -19,10 +19,10 @@ struct TieredFrameCache: Sendable {
   /// Reserves memory for a frame while it is being sent, if nothing owns its bytes yet. `nil` if the budget has no
   /// memory left now.
   func reservingMemory(for frame: ImageFrame) -> ImageFrame? {
-    if frame.bytesOwner != nil { return frame }
+    if frame.memoryOwner != nil { return frame }
     guard let reservation = budget.tryReserve(frame.bytes.capacity) else { return nil }
     var frame = frame
-    frame.bytesOwner = reservation
+    frame.memoryOwner = reservation
     return frame
   }
 

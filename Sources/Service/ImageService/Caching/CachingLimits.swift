@@ -16,7 +16,7 @@ package struct CachingLimits: Sendable {
   /// The longest lease of a manager; by default, a client can choose up to a day.
   package var maximumLease = Duration.seconds(86_400)
   /// How windows follow the visible range.
-  package var rules = PreheatWindow.Rules()
+  package var windowParameters = PreheatWindow.Parameters()
 
   package init() {}
 }

@@ -135,7 +135,8 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
       return managers[key] == nil
     }
     if id == Self.defaultID, !key.isStandard, isMissing {
-      let state = CachingState(allowsHighQuality: true, maximumAssets: limits.assets, rules: limits.rules)
+      let state = CachingState(
+        allowsHighQuality: true, maximumAssets: limits.assets, parameters: limits.windowParameters)
       return CachingStatus(id: id, client: client, lease: min(limits.lease, limits.maximumLease), state)
     }
     if let own = try withManager(id, client, owner, { status(of: $0) }) { return own }
@@ -284,7 +285,7 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
       name: managerKey.id == Self.defaultID ? Self.randomID() : managerKey.id, owner: owner, lease: lease,
       end: now() + lease,
       state: CachingState(
-        allowsHighQuality: allowsHighQuality, maximumAssets: limits.assets, rules: limits.rules))
+        allowsHighQuality: allowsHighQuality, maximumAssets: limits.assets, parameters: limits.windowParameters))
     managers[managerKey] = manager
     roundRobin.append(manager)
     return manager

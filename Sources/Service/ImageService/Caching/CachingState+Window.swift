@@ -32,7 +32,7 @@ extension CachingState {
     over source: any PreheatSource, at now: ContinuousClock.Instant
   ) -> [Int] {
     var moved = Window(
-      source: source, options: options, allowsNetwork: allowsNetwork, tracker: PreheatWindow(rules))
+      source: source, options: options, allowsNetwork: allowsNetwork, tracker: PreheatWindow(parameters))
     if let old = window {
       // The record of seen and unseen frames describes the user, so it is kept when the list changes.
       moved.tracker = old.tracker

@@ -66,7 +66,7 @@ package struct CachingState {
   package private(set) var allowsHighQuality: Bool
   /// Maximum number of entries, if other managers leave the room.
   let maximumAssets: Int
-  let rules: PreheatWindow.Rules
+  let parameters: PreheatWindow.Parameters
   package internal(set) var counts = Counts()
   var entries: [EntryKey: Entry] = [:]
   var window: Window?
@@ -88,10 +88,10 @@ package struct CachingState {
   private var nextStarted = 0
 
   /// - Parameter maximumAssets: maximum number of entries: an asset counts once for each size.
-  package init(allowsHighQuality: Bool = true, maximumAssets: Int, rules: PreheatWindow.Rules = .init()) {
+  package init(allowsHighQuality: Bool = true, maximumAssets: Int, parameters: PreheatWindow.Parameters = .init()) {
     self.allowsHighQuality = allowsHighQuality
     self.maximumAssets = maximumAssets
-    self.rules = rules
+    self.parameters = parameters
   }
 
   package var entryCount: Int { entries.count }

@@ -87,7 +87,7 @@ extension ImageManager {
     guard let downloader = pipeline.originals.downloader else {
       preconditionFailure("an original of a local library is not in the cloud")
     }
-    let wait = downloader.download(original, isUrgent: false, arrived: { _ in }) { result in
+    let wait = downloader.download(original, isUrgent: false, onBytes: { _ in }) { result in
       if case .success = result { ended(true) } else { ended(false) }
     }
     return RemoteWait(cancel: wait.cancel)

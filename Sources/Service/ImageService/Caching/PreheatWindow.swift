@@ -1,9 +1,9 @@
 // The arithmetic of a preheat window: which positions of a list are worth preparing, in which order and in which
-// quality, given the visible range and its movement. A pure struct: it handles only numbers, no assets or frames, and
+// quality, given the visible range and its moves. A pure struct: it handles only numbers, no assets or frames, and
 // the time is passed in.
 //
 //     at rest       the visible range and the margin on both sides
-//     travelling    also, ahead, half a second of travel
+//     scrolling     also, ahead, half a second of scrolling
 //     in a fling    of the visible range, only positions that stay visible a moment longer, and only if they are cheap
 //
 // Prepared positions are kept over a larger range than new ones are prepared. A user who scrolls row by row rests
@@ -14,7 +14,7 @@
 // are prepared. The leading and the trailing side are counted separately. A rest that is longer than earlier rests is
 // an exception: then the whole margin is prepared.
 
-/// The visible range of a list, its movement, and the positions to prepare.
+/// The visible range of a list, its moves, and the positions to prepare.
 package struct PreheatWindow: Sendable {
   package enum Quality: String, Sendable, Hashable, CaseIterable {
     case high
@@ -24,7 +24,7 @@ package struct PreheatWindow: Sendable {
 
   /// A part of the plan that `scripts/bench windows` switches off to measure its effect.
   package enum Rule: String, Sendable, Hashable, CaseIterable {
-    /// Half a second of travel is prepared ahead, in addition to the margin.
+    /// Half a second of scrolling is prepared ahead, in addition to the margin.
     case lookahead
     /// In a fling, only cheap visible frames are prepared.
     case flingQuality
@@ -41,12 +41,12 @@ package struct PreheatWindow: Sendable {
   }
 
   /// Constants of the plan. The unit is in the name.
-  package struct Rules: Sendable, Hashable {
+  package struct Parameters: Sendable, Hashable {
     /// A fling moves so fast that the whole visible range passes in less than this.
     package var flingDwellSeconds = 0.25
     /// In a fling, a position that is visible for less than this could not be shown in time.
     package var minimumVisibleSeconds = 0.05
-    /// How much travel is prepared ahead, in addition to the margin.
+    /// How much scrolling is prepared ahead, in addition to the margin.
     package var lookaheadSeconds = 0.5
     /// The speed is computed from moves within this time.
     package var speedSampleSeconds = 0.15
@@ -54,7 +54,7 @@ package struct PreheatWindow: Sendable {
     package var maximumStepSeconds = 0.1
     /// Shortest assumed duration of one move: one frame of a display.
     package var minimumStepSeconds = 1.0 / 60
-    /// The pause that ends the travel.
+    /// The pause that ends the scrolling.
     package var settleSeconds = 0.25
     /// About how many frames beyond the visible range are remembered as seen or unseen.
     package var rememberedOutcomes = 16.0
@@ -64,15 +64,15 @@ package struct PreheatWindow: Sendable {
     /// A rest counts as long after this factor times the previous rest, limited to `longRestSeconds`.
     package var longRestFactor = 2.0
     package var longRestSeconds = 2.0...10.0
-    /// The rules that do not apply: none, except in measurements.
+    /// The rules that are switched off: none, except in measurements.
     package var disabled: Set<Rule> = []
 
     package init() {}
 
-    func apply(_ rule: Rule) -> Bool { !disabled.contains(rule) }
+    func isEnabled(_ rule: Rule) -> Bool { !disabled.contains(rule) }
   }
 
-  /// On which side of the visible range a position is, relative to the last movement.
+  /// On which side of the visible range a position is, relative to the last move.
   package enum Side: Sendable, Hashable {
     case ahead, behind
   }
@@ -89,17 +89,17 @@ package struct PreheatWindow: Sendable {
     package let quality: Quality
     /// 1: towards the end; -1: towards the beginning; 0: at rest.
     package let direction: Int
-    /// Direction of the last movement, also at rest.
+    /// Direction of the last move, also at rest.
     fileprivate let heading: Int
 
-    /// `nil` if the position is visible, or if there was no movement yet.
+    /// `nil` if the position is visible, or if there was no move yet.
     package func side(of position: Int) -> Side? {
       if heading == 0 || visible.contains(position) { return nil }
       let isForward = position >= visible.upperBound
       return isForward == (heading > 0) ? .ahead : .behind
     }
 
-    /// The prepared positions, most urgent first: visible positions, starting on the side that the movement reveals;
+    /// The prepared positions, most urgent first: visible positions, starting on the side that scrolling reveals;
     /// then by distance, at equal distances those ahead first. Linear.
     package var order: [Int] {
       let shown = visible.clamped(to: prepared)
@@ -121,7 +121,7 @@ package struct PreheatWindow: Sendable {
     let at: ContinuousClock.Instant
   }
 
-  package let rules: Rules
+  package let parameters: Parameters
   /// Number of positions in the list.
   package private(set) var count = 0
   package private(set) var visible = 0..<0
@@ -138,15 +138,15 @@ package struct PreheatWindow: Sendable {
   private var lastSpeed = 0.0
   /// The highest speed that the last move may have had: after a rest, the duration of the move is unknown.
   private var fastestSpeed = 0.0
-  private var settledAt: ContinuousClock.Instant?
-  /// Direction of the last movement: 1, -1, or 0 before any movement.
+  private var settlesAt: ContinuousClock.Instant?
+  /// Direction of the last move: 1, -1, or 0 before any move.
   private var heading = 0
-  /// The time of the last movement.
-  private var restsSince: ContinuousClock.Instant?
+  /// The time of the last move.
+  private var lastMove: ContinuousClock.Instant?
   /// Duration of the previous rest, in seconds.
   private var lastRest = 0.0
 
-  package init(_ rules: Rules = Rules()) { self.rules = rules }
+  package init(_ parameters: Parameters = Parameters()) { self.parameters = parameters }
 
   // MARK: Events
 
@@ -163,29 +163,29 @@ package struct PreheatWindow: Sendable {
     guard let previous, previous.position != sample.position else {
       samples = [sample]
       (lastSpeed, fastestSpeed) = (0, 0)
-      settledAt = nil
-      if previous == nil { restsSince = now }
+      settlesAt = nil
+      if previous == nil { lastMove = now }
       return
     }
-    if let restsSince, speed(at: now) == 0 { lastRest = Self.seconds(from: restsSince, to: now) }
-    restsSince = now
+    if let lastMove, speed(at: now) == 0 { lastRest = Self.seconds(from: lastMove, to: now) }
+    lastMove = now
     let step = sample.position - previous.position
     heading = step.signum()
-    // After a change of direction, earlier positions do not predict the movement.
+    // After a change of direction, earlier positions do not predict the next ones.
     if Double(step) * lastSpeed < 0 { samples = [previous] }
-    let span = rules.speedSampleSeconds
+    let span = parameters.speedSampleSeconds
     samples.removeAll { Self.seconds(from: $0.at, to: now) > span }
     if let first = samples.first {
-      let elapsed = max(rules.minimumStepSeconds, Self.seconds(from: first.at, to: now))
+      let elapsed = max(parameters.minimumStepSeconds, Self.seconds(from: first.at, to: now))
       lastSpeed = Double(sample.position - first.position) / elapsed
       fastestSpeed = lastSpeed
     } else {
       // After a rest, limit the assumed duration of the move.
-      lastSpeed = Double(step) / rules.maximumStepSeconds
-      fastestSpeed = Double(step) / rules.minimumStepSeconds
+      lastSpeed = Double(step) / parameters.maximumStepSeconds
+      fastestSpeed = Double(step) / parameters.minimumStepSeconds
     }
     samples.append(sample)
-    settledAt = now + .seconds(rules.settleSeconds)
+    settlesAt = now + .seconds(parameters.settleSeconds)
   }
 
   /// The list's length has changed, and the visible assets are now at `visible`.
@@ -197,25 +197,26 @@ package struct PreheatWindow: Sendable {
 
   /// A frame that was prepared outside the visible range has left the window.
   package mutating func frameLeft(_ side: Side, wasSeen: Bool) {
-    func learned(_ share: Double) -> Double { share + ((wasSeen ? 1 : 0) - share) / rules.rememberedOutcomes }
+    func learned(_ share: Double) -> Double { share + ((wasSeen ? 1 : 0) - share) / parameters.rememberedOutcomes }
     switch side {
-    case .ahead: if rules.apply(.learningAhead) { viewedShares.ahead = learned(viewedShares.ahead) }
-    case .behind: if rules.apply(.learningBehind) { viewedShares.behind = learned(likelyBehind) }
+    case .ahead: if parameters.isEnabled(.learningAhead) { viewedShares.ahead = learned(viewedShares.ahead) }
+    case .behind: if parameters.isEnabled(.learningBehind) { viewedShares.behind = learned(likelyBehind) }
     }
   }
 
   // MARK: Plan
 
-  /// Positions per second; 0 after the travel has settled.
+  /// Positions per second; 0 after the scrolling has settled.
   package func speed(at now: ContinuousClock.Instant) -> Double {
-    guard let settledAt, now < settledAt else { return 0 }
+    guard let settlesAt, now < settlesAt else { return 0 }
     return lastSpeed
   }
 
   /// When the plan will change without any move; `nil` for never.
   package func nextChange(after now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
-    if let settledAt, now < settledAt, lastSpeed != 0 { return settledAt }
-    return !rules.apply(.longRest) || likelyMargins == (margin, margin) || isLongRest(at: now) ? nil : longRestBegins
+    if let settlesAt, now < settlesAt, lastSpeed != 0 { return settlesAt }
+    guard parameters.isEnabled(.longRest), likelyMargins != (margin, margin), !isLongRest(at: now) else { return nil }
+    return longRestBegins
   }
 
   package func plan(at now: ContinuousClock.Instant) -> Plan {
@@ -224,27 +225,28 @@ package struct PreheatWindow: Sendable {
     func around(before: Int, after: Int) -> Range<Int> {
       max(0, visible.lowerBound - before)..<min(count, visible.upperBound + after)
     }
-    let farthest = margin * rules.maximumMarginFactor
+    let farthest = margin * parameters.maximumMarginFactor
     let kept = around(before: farthest, after: farthest)
-    if rules.apply(.flingQuality), abs(speed) * rules.flingDwellSeconds > Double(visible.count) {
+    if parameters.isEnabled(.flingQuality), abs(speed) * parameters.flingDwellSeconds > Double(visible.count) {
       let passed =
-        rules.apply(.flingPassed) ? min(visible.count, Int(abs(fastestSpeed) * rules.minimumVisibleSeconds)) : 0
+        parameters.isEnabled(.flingPassed)
+        ? min(visible.count, Int(abs(fastestSpeed) * parameters.minimumVisibleSeconds)) : 0
       let prepared =
         direction > 0
         ? visible.lowerBound + passed..<visible.upperBound : visible.lowerBound..<visible.upperBound - passed
       return Plan(
-        range: visible, prepared: prepared, kept: rules.apply(.keeping) ? kept : visible, visible: visible,
+        range: visible, prepared: prepared, kept: parameters.isEnabled(.keeping) ? kept : visible, visible: visible,
         quality: .reduced, direction: direction, heading: heading)
     }
     let margins = isLongRest(at: now) ? (ahead: margin, behind: margin) : likelyMargins
-    let lookahead = rules.apply(.lookahead) ? Int(abs(speed) * rules.lookaheadSeconds) : 0
+    let lookahead = parameters.isEnabled(.lookahead) ? Int(abs(speed) * parameters.lookaheadSeconds) : 0
     let ahead = min(margins.ahead + lookahead, farthest)
     let range =
       heading < 0
       ? around(before: ahead, after: margins.behind) : around(before: margins.behind, after: ahead)
     return Plan(
-      range: range, prepared: range, kept: rules.apply(.keeping) ? kept : range, visible: visible, quality: .high,
-      direction: direction, heading: heading)
+      range: range, prepared: range, kept: parameters.isEnabled(.keeping) ? kept : range, visible: visible,
+      quality: .high, direction: direction, heading: heading)
   }
 
   /// The part of the margin that is likely to be seen.
@@ -254,13 +256,13 @@ package struct PreheatWindow: Sendable {
   }
 
   private var longRestBegins: ContinuousClock.Instant? {
-    let seconds = min(
-      max(rules.longRestFactor * lastRest, rules.longRestSeconds.lowerBound), rules.longRestSeconds.upperBound)
-    return restsSince.map { $0 + .seconds(seconds) }
+    let limits = parameters.longRestSeconds
+    let seconds = min(max(parameters.longRestFactor * lastRest, limits.lowerBound), limits.upperBound)
+    return lastMove.map { $0 + .seconds(seconds) }
   }
 
   private func isLongRest(at now: ContinuousClock.Instant) -> Bool {
-    guard rules.apply(.longRest), speed(at: now) == 0, let longRestBegins else { return false }
+    guard parameters.isEnabled(.longRest), speed(at: now) == 0, let longRestBegins else { return false }
     return now >= longRestBegins
   }
 

@@ -42,15 +42,15 @@ struct DecodeSharing: Sendable {
     // Frames at a given time of a video are seldom requested twice.
     let rungs = job.wanted.request.posterTime == nil ? missingRungs(of: job.asset, header) : []
     let candidates = [job] + siblings.map(\.job)
-    let wished = renderer.planner.sharedPlan(
+    let fullPlan = renderer.planner.sharedPlan(
       header, candidates.map(\.wanted), extras: rungs.map { renderer.ladder.sizedRequest(for: $0, of: job.asset) })
-    guard wished.members.count > 1, let more = budget.tryReserve(max(0, wished.peakBytes - reservation.bytes)) else {
-      return unshared
-    }
+    guard fullPlan.members.count > 1,
+      let more = budget.tryReserve(max(0, fullPlan.peakBytes - reservation.bytes))
+    else { return unshared }
     // A sibling that another worker has just started is rendered there.
-    let kept = wished.keeping { member in
-      guard (1..<candidates.count).contains(member.request) else { return true }
-      return renderLane.withdraw(siblings[member.request - 1].ticket)
+    let kept = fullPlan.keeping { member in
+      guard (1..<candidates.count).contains(member.requestIndex) else { return true }
+      return renderLane.withdraw(siblings[member.requestIndex - 1].ticket)
     }
     let shared = SharedRender(plan: kept, jobs: candidates, rungs: rungs, reservations: [reservation, more])
     for sibling in shared.members.dropFirst() { jobs.sharedRenderBegan(sibling) }
@@ -92,12 +92,12 @@ struct DecodeSharing: Sendable {
       renderer.planner.needsDevelopment(header, renderer.ladder.sizedRequest(for: $0, of: job.asset))
         && !cache.store.hasDerivative($0, of: job.asset)
     }
-    let wished = renderer.planner.sharedPlan(
+    let fullPlan = renderer.planner.sharedPlan(
       developed, [job.wanted], extras: rungs.map { renderer.ladder.sizedRequest(for: $0, of: job.asset) })
-    guard wished.members.count > 1, let more = budget.tryReserve(max(0, wished.peakBytes - reservation.bytes)) else {
-      return unshared
-    }
-    return SharedRender(plan: wished, jobs: [job], rungs: rungs, reservations: [reservation, more])
+    guard fullPlan.members.count > 1,
+      let more = budget.tryReserve(max(0, fullPlan.peakBytes - reservation.bytes))
+    else { return unshared }
+    return SharedRender(plan: fullPlan, jobs: [job], rungs: rungs, reservations: [reservation, more])
   }
 
   private func missingRungs(of asset: Asset, _ header: ImageHeader) -> [DerivativeLadder.Rung] {
@@ -130,18 +130,18 @@ struct SharedRender: Sendable {
   }
 
   /// The jobs that are in the plan.
-  var members: [RenderJob] { plan.members.filter { $0.request < jobs.count }.map { jobs[$0.request] } }
+  var members: [RenderJob] { plan.members.filter { $0.requestIndex < jobs.count }.map { jobs[$0.requestIndex] } }
 
   /// One flag for each member of the plan. Derivatives are made as long as at least one job is still needed.
   var stops: [StopFlag] {
     let all = StopFlag(allOf: members.map(\.stop))
-    return plan.members.map { $0.request < jobs.count ? jobs[$0.request].stop : all }
+    return plan.members.map { $0.requestIndex < jobs.count ? jobs[$0.requestIndex].stop : all }
   }
 
   /// The output of a member of the plan.
   func output(of member: Int) -> Output {
-    let request = plan.members[member].request
-    return request < jobs.count ? .frame(jobs[request]) : .derivative(rungs[request - jobs.count])
+    let index = plan.members[member].requestIndex
+    return index < jobs.count ? .frame(jobs[index]) : .derivative(rungs[index - jobs.count])
   }
 
   /// The final frame of one of the jobs.

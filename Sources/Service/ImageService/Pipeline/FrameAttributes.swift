@@ -42,7 +42,7 @@ struct FrameAttributes: Sendable {
 
   /// A frame whose pixels already existed in coded form: no render work was done for it.
   func frame(
-    asItIs bytes: [UInt8], _ size: PixelSize, _ format: OutputFormat, encodeTime: Duration = .zero
+    unchanged bytes: [UInt8], _ size: PixelSize, _ format: OutputFormat, encodeTime: Duration = .zero
   ) -> ImageFrame {
     var timings = StageTimings()
     timings[.queue] = queueTime

@@ -69,7 +69,7 @@ struct FrameRenderer: Sendable {
       try workers.transcode(jpeg.transcoding, from: jpeg.source, stop: stop)
     }
     return attributes.frame(
-      asItIs: bytes, jpeg.transcoding.size, .jxl, encodeTime: ContinuousClock.now - began)
+      unchanged: bytes, jpeg.transcoding.size, .jxl, encodeTime: ContinuousClock.now - began)
   }
 
   /// Renders a frame that tasks don't need, such as a degraded one; `nil` if it can't be rendered.

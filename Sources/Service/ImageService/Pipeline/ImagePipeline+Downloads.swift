@@ -32,7 +32,7 @@ extension ImagePipeline {
   func downloadOriginal(of job: RenderJob, isUrgent: Bool) {
     guard let downloader = originals.downloader else { return delivery.fail(job, .inCloud) }
     let wait = downloader.download(
-      job.asset.original, isUrgent: isUrgent, arrived: { [self] source in bytesArrived(source, job) }
+      job.asset.original, isUrgent: isUrgent, onBytes: { [self] source in bytesArrived(source, job) }
     ) { [self] result in originalDownloaded(result, job) }
     jobs.waitBegan(job, RemoteWait(cancel: wait.cancel, expire: wait.expire), .downloading)?.cancel()
   }

@@ -79,7 +79,7 @@ extension ImagePipeline {
     var frame = frame
     if !job.bypassesCaches && !frame.result.isIncomplete { frame = cache.keep(frame, for: job.key.rendition) }
     // A frame in no cache keeps part of the render's reservation until it has been sent.
-    if frame.bytesOwner == nil { frame.bytesOwner = split(frame.bytes.capacity) }
+    if frame.memoryOwner == nil { frame.memoryOwner = split(frame.bytes.capacity) }
     delivery.finish(job, frame)
   }
 }

@@ -15,7 +15,7 @@ struct FinishedJPEG: Sendable {
   let derivation: Derivation
   let origin: ImageResult.Source
   /// Keeps the bytes of a cached frame.
-  var bytesOwner: (any AnyObject & Sendable)?
+  var memoryOwner: (any AnyObject & Sendable)?
 
   /// - Parameter frame: a JPEG from the caches.
   init(_ frame: ImageFrame) {
@@ -24,7 +24,7 @@ struct FinishedJPEG: Sendable {
       size: frame.result.size, file: ByteRange(offset: 0, length: frame.bytes.count))
     derivation = frame.derivation
     origin = frame.result.source
-    bytesOwner = frame.bytesOwner
+    memoryOwner = frame.memoryOwner
   }
 
   /// - Parameter original: a JPEG that is itself the requested picture, so that no render is needed.

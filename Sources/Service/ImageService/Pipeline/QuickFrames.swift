@@ -198,7 +198,7 @@ struct QuickFrames: Sendable {
       let source = MemoryByteSource(derivative.bytes)
       let header = try renderer.header(of: source)
       if isDegraded, DerivativeLadder.canServeUnchanged(header, for: wanted) {
-        return attributes.frame(asItIs: derivative.bytes, header.storedSize, wanted.request.format)
+        return attributes.frame(unchanged: derivative.bytes, header.storedSize, wanted.request.format)
       }
       let plan = renderer.planner.derivativePlan(header, wanted)
       guard plan.peakBytes + derivative.bytes.count <= maximumBytes else { return nil }

@@ -84,17 +84,18 @@ struct WindowSimulation {
 
   /// - Parameters:
   ///   - isWarm: whether every derivative is stored at the start.
-  ///   - rules: the rules of the window; `nil` without a window.
+  ///   - parameters: those of the window; `nil` without a window.
   init(
-    _ trace: ScrollTrace, isWarm: Bool, count: Int, margin: Int, rules: PreheatWindow.Rules?, costs: Costs = Costs()
+    _ trace: ScrollTrace, isWarm: Bool, count: Int, margin: Int, parameters: PreheatWindow.Parameters?,
+    costs: Costs = Costs()
   ) {
     self.trace = trace
     self.isWarm = isWarm
     self.margin = margin
     self.costs = costs
-    hasWindow = rules != nil
+    hasWindow = parameters != nil
     list = SimulatedList(count: count)
-    state = CachingState(maximumAssets: Self.maximumEntries, rules: rules ?? .init())
+    state = CachingState(maximumAssets: Self.maximumEntries, parameters: parameters ?? .init())
   }
 
   mutating func run() -> Outcome {

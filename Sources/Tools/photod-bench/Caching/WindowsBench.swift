@@ -47,9 +47,9 @@ struct WindowsBench: ParsableCommand {
       for trace in traces {
         row(table, start, trace, "all rules", .init())
         for rule in rule.isEmpty ? PreheatWindow.Rule.allCases : rule {
-          var rules = PreheatWindow.Rules()
-          rules.disabled = [rule]
-          row(table, start, trace, "without \(rule.rawValue)", rules)
+          var parameters = PreheatWindow.Parameters()
+          parameters.disabled = [rule]
+          row(table, start, trace, "without \(rule.rawValue)", parameters)
         }
         row(table, start, trace, "no window", nil)
       }
@@ -62,12 +62,13 @@ struct WindowsBench: ParsableCommand {
   }
 
   private func row(
-    _ table: Table, _ start: CachingBench.Start, _ trace: ScrollTrace, _ variant: String, _ rules: PreheatWindow.Rules?
+    _ table: Table, _ start: CachingBench.Start, _ trace: ScrollTrace, _ variant: String,
+    _ parameters: PreheatWindow.Parameters?
   ) {
     let costs = WindowSimulation.Costs(
       original: originalMilliseconds / 1000, derivative: derivativeMilliseconds / 1000)
     var simulation = WindowSimulation(
-      trace, isWarm: start == .warm, count: assets, margin: margin, rules: rules, costs: costs)
+      trace, isWarm: start == .warm, count: assets, margin: margin, parameters: parameters, costs: costs)
     let outcome = simulation.run()
     let limit =
       switch trace.measurement {

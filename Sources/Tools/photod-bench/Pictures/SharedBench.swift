@@ -67,7 +67,7 @@ struct SharedBench: ParsableCommand {
       let plan = RenderPlanner().sharedPlan(header, left.map(header.sized))
       try render(plan, source)
       scales.append("\(plan.eighths)/8" + (plan.members.count > 1 ? " of \(plan.members.count)" : ""))
-      left = left.enumerated().filter { i, _ in !plan.members.contains { $0.request == i } }.map(\.element)
+      left = left.enumerated().filter { i, _ in !plan.members.contains { $0.requestIndex == i } }.map(\.element)
     }
     return scales.joined(separator: " + ")
   }

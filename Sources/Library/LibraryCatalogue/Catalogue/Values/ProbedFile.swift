@@ -14,7 +14,7 @@ package struct ProbedFile: Sendable {
   package let identity: FileIdentity
   package let finding: Finding
   /// Time of the last change of contents, name or mode (ctime), in nanoseconds since 1970; 0: not known.
-  package var changed: Int64 = 0
+  package var changeTimeNanoseconds: Int64 = 0
   /// A writer has closed the file since the last scan.
   package var wasWritten = false
   /// The edit that another program left in this sidecar.

@@ -13,7 +13,7 @@ extension AssetWriter {
     let role: FileRole?
     let isPrimary: Bool
     let identity: FileIdentity
-    let changed: Int64
+    let changeTimeNanoseconds: Int64
     let fingerprint: FileFingerprint?
     /// The name of the burst in the file.
     let burst: String?
@@ -24,12 +24,12 @@ extension AssetWriter {
     let path: [UInt8]
     let identity: FileIdentity
     /// Its ctime; 0 for objects of remote stores.
-    let changed: Int64
+    let changeTimeNanoseconds: Int64
     /// The ctime of the last write in the same inode; 0: none. Size and time alone may be those of former contents.
     var rewritten: Int64 = 0
 
     /// See ``FileIdentity/needsPath``. A file in a folder has an inode of its own, whatever its time is.
-    var needsPath: Bool { identity.needsPath && changed == 0 }
+    var needsPath: Bool { identity.needsPath && changeTimeNanoseconds == 0 }
   }
 
   func fileRow(at path: [UInt8]) throws -> FileRow? {
@@ -42,7 +42,7 @@ extension AssetWriter {
       FileRow(
         id: row[0], asset: row[1], role: (row[2] as String?).flatMap(FileRole.init), isPrimary: row[3],
         identity: FileIdentity(inode: UInt64(bitPattern: row[4] as Int64), size: row[5], modified: row[6]),
-        changed: row[7],
+        changeTimeNanoseconds: row[7],
         fingerprint: (row[8] as Data?).flatMap { data in data.withUnsafeBytes { FileFingerprint($0) } },
         burst: row[9])
     }
@@ -54,8 +54,9 @@ extension AssetWriter {
   ) throws {
     let values: StatementArguments = [
       asset, role?.rawValue, isPrimary, Data(file.path), Int64(bitPattern: file.identity.inode), file.identity.size,
-      file.identity.modified, file.changed, media?.fingerprint?.data, media?.uniformTypeIdentifier, media?.embeddedDate,
-      media?.contentIdentifier, media?.burst, media?.mediaSubtypes.contains(.photoLive) ?? false,
+      file.identity.modified, file.changeTimeNanoseconds, media?.fingerprint?.data, media?.uniformTypeIdentifier,
+      media?.embeddedDate, media?.contentIdentifier, media?.burst,
+      media?.mediaSubtypes.contains(.photoLive) ?? false,
       media?.thumbnail?.offset, media?.thumbnail?.length, media?.video?.offset, media?.video?.length,
       try (media?.edit ?? file.sidecarEdit).map(ForeignEditWriter.json), unreadableReason,
     ]
@@ -152,7 +153,8 @@ extension AssetWriter {
 
   /// Inserts an asset with this one file.
   mutating func insert(_ media: ProbedMedia, _ file: ProbedFile) throws -> Int64 {
-    let content = FileContent(path: file.path, identity: file.identity, changed: file.changed)
+    let content = FileContent(
+      path: file.path, identity: file.identity, changeTimeNanoseconds: file.changeTimeNanoseconds)
     try run(
       Self.insertSQL,
       arguments(media, file) + [Base64URL.randomIdentifier(), now, contentVersion(of: [content]), media.isRAW])
@@ -190,13 +192,14 @@ extension AssetWriter.FileRow {
   /// Whether a file that seems to be the same may have other bytes: only its ctime differs, because its contents, its
   /// name, its mode or its links changed.
   func wasTouched(_ file: ProbedFile) -> Bool {
-    identity == file.identity && changed != 0 && file.changed != 0 && changed != file.changed
+    identity == file.identity && changeTimeNanoseconds != 0 && file.changeTimeNanoseconds != 0
+      && changeTimeNanoseconds != file.changeTimeNanoseconds
   }
 
   /// Whether it has other bytes in the same inode, or another size or time: then it may get its former ones back later,
   /// with other bytes.
   func isRewritten(_ file: ProbedFile, _ media: ProbedMedia) -> Bool {
-    guard identity.inode == file.identity.inode, file.changed != 0 else { return false }
+    guard identity.inode == file.identity.inode, file.changeTimeNanoseconds != 0 else { return false }
     if identity != file.identity { return true }
     if file.wasWritten && wasTouched(file) { return true }
     guard let fingerprint, let now = media.fingerprint else { return false }

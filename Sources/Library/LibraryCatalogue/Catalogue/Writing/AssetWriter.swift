@@ -156,7 +156,7 @@ struct AssetWriter {
       } else if isOtherFile {
         try touch(asset)
       }
-      if isRewritten { try run("UPDATE file SET rewritten = ? WHERE id = ?", [file.changed, row.id]) }
+      if isRewritten { try run("UPDATE file SET rewritten = ? WHERE id = ?", [file.changeTimeNanoseconds, row.id]) }
       try refresh(asset)
       edits.note(asset: asset)
       return
@@ -266,7 +266,7 @@ struct AssetWriter {
         FileContent(
           path: [UInt8](file[7] as Data),
           identity: FileIdentity(inode: UInt64(bitPattern: file[1] as Int64), size: file[2], modified: file[3]),
-          changed: file[8], rewritten: file[6]))
+          changeTimeNanoseconds: file[8], rewritten: file[6]))
     }
     try run(Self.refreshSQL, [contentVersion(of: pixels), isRAW, isLive, asset, token, now])
     try refreshAdjustedPicture(of: asset)

@@ -131,7 +131,7 @@ struct AlbumOrder {
 
   /// Makes room before the member at `index`: renumbers a growing window of members around it until the gaps are large
   /// enough.
-  private func renumber(around index: Int, for newcomers: Int64) throws {
+  private func renumber(around index: Int, for added: Int64) throws {
     var window = Self.initialWindow
     let name = try String.fetchOne(db, sql: "SELECT localIdentifier FROM collection WHERE id = ?", arguments: [row])
     while true {
@@ -152,16 +152,16 @@ struct AlbumOrder {
       ).map { Slot(position: $0[0], trash: $0[1]) }
       let places = (positions.map { Slot(position: $0) } + trashed).sorted { $0 < $1 }
       let count = Int64(places.count)
-      let needed = (count + newcomers + 1) * Self.minimumGap
+      let needed = (count + added + 1) * Self.minimumGap
       // Beyond the first and the last member there is unlimited room.
-      let lower = before ?? (after ?? positions.last ?? 0) - (count + newcomers + 1) * Self.gap
-      let upper = after ?? lower + (count + newcomers + 1) * Self.gap
+      let lower = before ?? (after ?? positions.last ?? 0) - (count + added + 1) * Self.gap
+      let upper = after ?? lower + (count + added + 1) * Self.gap
       if upper - lower >= needed {
-        let step = (upper - lower) / (count + newcomers + 1)
+        let step = (upper - lower) / (count + added + 1)
         // The new members get their room directly before the member at `index`.
         let next = Slot(position: positions[index - first])
         let targets = places.enumerated().map { offset, place in
-          lower + step * (Int64(offset) + 1 + (place < next ? 0 : newcomers))
+          lower + step * (Int64(offset) + 1 + (place < next ? 0 : added))
         }
         return try move(places, to: targets, name)
       }

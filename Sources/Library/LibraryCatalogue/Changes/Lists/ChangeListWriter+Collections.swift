@@ -79,7 +79,7 @@ extension ChangeListWriter {
   /// A folder with room for one more collection.
   private func folder(_ target: ChangeTarget?) throws -> Int64? {
     guard let folder = try folderRow(target) else { return nil }
-    try checkRoom(CollectionOrder(db: db, folder: folder), 1)
+    try checkCapacity(of: CollectionOrder(db: db, folder: folder), adding: 1)
     return folder
   }
 
@@ -90,8 +90,8 @@ extension ChangeListWriter {
     return folder.row
   }
 
-  func checkRoom(_ level: CollectionOrder, _ newcomers: Int) throws {
-    guard try level.count() + newcomers <= limits.members else {
+  func checkCapacity(of level: CollectionOrder, adding added: Int) throws {
+    guard try level.count() + added <= limits.members else {
       throw ChangeListError(.tooManyMembers(limit: limits.members), parameter: "parent")
     }
   }

@@ -13,7 +13,7 @@ extension ChangeListWriter {
     }
     if members.count == assets.count, try album.members(from: index, count: assets.count) == assets { return }
     for member in members { try album.remove(member) }
-    try check(album, assets.count)
+    try checkCapacity(of: album, adding: assets.count)
     try album.insert(assets, at: index)
   }
 
@@ -52,8 +52,8 @@ extension ChangeListWriter {
     for asset in assets { try statement.execute(arguments: [album.row, asset]) }
   }
 
-  func check(_ album: AlbumOrder, _ newcomers: Int) throws {
-    guard try album.count() + newcomers <= limits.members else {
+  func checkCapacity(of album: AlbumOrder, adding added: Int) throws {
+    guard try album.count() + added <= limits.members else {
       throw ChangeListError(.tooManyMembers(limit: limits.members), parameter: "assets")
     }
   }

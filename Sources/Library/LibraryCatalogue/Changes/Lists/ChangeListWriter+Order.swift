@@ -8,23 +8,23 @@ extension ChangeListWriter {
   func place(_ names: [ChangeTarget], in folder: Int64?, at index: Int) throws {
     if folder == nil, !targets.library.isWhole { throw ChangeListError(.outsideOfGrant, parameter: "parent") }
     let collections = try collections(names)
-    let newcomers = collections.filter { $0.parent != folder }
-    for newcomer in newcomers { try checkMayLeave(newcomer, "collections") }
+    let added = collections.filter { $0.parent != folder }
+    for collection in added { try checkMayLeave(collection, "collections") }
     let above = try path(of: folder)
-    for newcomer in newcomers where newcomer.type == .folder {
-      if above.contains(newcomer.row) { throw ChangeListError(.folderCycle, parameter: "collections") }
-      guard try above.count + height(of: newcomer.row) <= limits.folderDepth else {
+    for collection in added where collection.type == .folder {
+      if above.contains(collection.row) { throw ChangeListError(.folderCycle, parameter: "collections") }
+      guard try above.count + height(of: collection.row) <= limits.folderDepth else {
         throw ChangeListError(.foldersTooDeep(limit: limits.folderDepth), parameter: "collections")
       }
     }
     let level = CollectionOrder(db: db, folder: folder)
-    try checkRoom(level, newcomers.count)
+    try checkCapacity(of: level, adding: added.count)
     let rows = collections.map(\.row)
     let count = try level.count(without: rows)
     guard (0...count).contains(index) else {
       throw ChangeListError(.indexOutOfRange(most: count), parameter: "index")
     }
-    if newcomers.isEmpty, try level.rows(from: index, count: rows.count) == rows { return }
+    if added.isEmpty, try level.rows(from: index, count: rows.count) == rows { return }
     try level.place(rows, at: index, token: token)
     try run("UPDATE collection SET revision = ?1 WHERE id = ?2 AND revision <> ?1", [token, folder])
   }
@@ -34,7 +34,7 @@ extension ChangeListWriter {
     guard targets.library.isWhole else { throw ChangeListError(.outsideOfGrant, parameter: "parent") }
     let rows = try collections(names).filter { $0.parent == folder }.map(\.row)
     let level = CollectionOrder(db: db, folder: nil)
-    if folder != nil { try checkRoom(level, rows.count) }
+    if folder != nil { try checkCapacity(of: level, adding: rows.count) }
     let count = try level.count(without: rows)
     if try level.rows(from: count, count: rows.count) == rows { return }
     try level.place(rows, at: count, token: token)

@@ -51,15 +51,15 @@ struct ChangeListWriter {
       _ = try commitFileChange()
     case .restoreAsset(let identifier):
       let (row, _) = try commitFileChange()
-      try note(request, index, identifier, row.map { .asset($0) })
+      try recordCreated(request, index, identifier, row.map { .asset($0) })
     case .createAsset, .createAssetFromStagedUpload:
       let (row, identifier) = try commitFileChange()
-      try note(request, index, identifier, row.map { .asset($0) })
+      try recordCreated(request, index, identifier, row.map { .asset($0) })
     case .createAssetFromUpload(let identifier):
-      try note(request, index, identifier, .asset(try targets.newMember(identifier, "upload")))
+      try recordCreated(request, index, identifier, .asset(try targets.newMember(identifier, "upload")))
     case .createCollection(let collection):
       let identifier = try create(collection)
-      try note(request, index, identifier, .collection(identifier))
+      try recordCreated(request, index, identifier, .collection(identifier))
     case .updateCollection(let target, let update): try self.update(try collection(target, "collection"), update)
     case .deleteCollection(let target):
       let collection = try collection(target, "collection")
@@ -71,9 +71,9 @@ struct ChangeListWriter {
     case .addAssets(let target, let assets):
       let album = try album(target)
       let rows = try newMembers(assets)
-      let newcomers = try rows.filter { try !album.contains($0) }
-      try check(album, newcomers.count)
-      try album.append(newcomers)
+      let added = try rows.filter { try !album.contains($0) }
+      try checkCapacity(of: album, adding: added.count)
+      try album.append(added)
     case .removeAssets(let target, let assets):
       let album = try album(target)
       let rows = try rows(assets)
@@ -95,7 +95,7 @@ struct ChangeListWriter {
 
   // MARK: Names
 
-  private mutating func note(
+  private mutating func recordCreated(
     _ request: ChangeRequest, _ index: Int, _ identifier: LocalIdentifier, _ object: CreatedObject?
   ) throws {
     guard let name = request.placeholder else {

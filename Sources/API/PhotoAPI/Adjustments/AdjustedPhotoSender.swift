@@ -1,8 +1,9 @@
-// The data of an adjusted picture: a render at its full size, with the original's EXIF.
+// The data of an adjusted picture: a render at its full size, with the original's EXIF. The files are kept by
+// FullSizeRenderStore. The data of other pictures are the original's own bytes (OriginalFiles).
 //
-//     validators -> conditions                                              304, 412
-//     RenderFiles: the file exists                       -> OriginalSender  416
-//     ImageManager: render -> EXIF -> RenderFiles: write -> OriginalSender
+//     validators -> conditions                                                      304, 412
+//     FullSizeRenderStore: the file exists                       -> OriginalSender  416
+//     ImageManager: render -> EXIF -> FullSizeRenderStore: write -> OriginalSender
 //
 // The file is written before the first byte is sent, so all ranges of one entity tag fit together.
 
@@ -14,7 +15,7 @@ import Logging
 import MediaMetadata
 import PhotoModel
 
-struct FullSizePhotos: Sendable {
+struct AdjustedPhotoSender: Sendable {
   /// The quality of a JPEG: higher than for a picture on a screen, because this one may be edited again.
   private static let quality = 95
   /// The quality of a large JPEG, whose render at ``quality`` could need more memory than the budget of renders.
@@ -26,7 +27,7 @@ struct FullSizePhotos: Sendable {
 
   let images: ImageManager
   let originals: OriginalFiles
-  let renders: RenderFiles
+  let fullSizeRenders: FullSizeRenderStore
   let sender: OriginalSender
   let limits: CodecLimits
   let logger: Logger
@@ -60,7 +61,7 @@ struct FullSizePhotos: Sendable {
     let reply: Reply
 
     /// Equal for equal bytes.
-    var key: RenderFiles.Key { RenderFiles.Key(asset.contentVersion, validators.entityTag ?? "") }
+    var key: FullSizeRenderStore.Key { FullSizeRenderStore.Key(asset.contentVersion, validators.entityTag ?? "") }
   }
 
   /// Sends the picture, or ranges of it, when it is ready.
@@ -103,7 +104,7 @@ struct FullSizePhotos: Sendable {
     let answer = Answer(
       asset: asset, format: format, includesLocation: includesLocation, validators: validators, fields: fields,
       head: request.head, reply: reply)
-    if let file = renders.file(for: answer.key) { return try send(file, answer) }
+    if let file = fullSizeRenders.file(for: answer.key) { return try send(file, answer) }
     if request.method == .head {
       return reply.send(HTTPResponse(.ok, fields + [("Content-Type", format.mediaType)]))
     }
@@ -141,18 +142,18 @@ struct FullSizePhotos: Sendable {
 
   private func store(_ frame: ImageFrame, _ answer: Answer) {
     // An error shows when the bytes are made again for the response itself.
-    renders.make(answer.key) { [self] in
+    fullSizeRenders.make(answer.key) { [self] in
       try? bytes(of: frame, answer)
     } completion: { [self] file in
       do throws(Problem) {
-        if let file { try send(file, answer) } else { try send(bytes(of: frame, answer), frame.bytesOwner, answer) }
+        if let file { try send(file, answer) } else { try send(bytes(of: frame, answer), frame.memoryOwner, answer) }
       } catch {
         answer.reply.send(error.response)
       }
     }
   }
 
-  private func send(_ file: RenderFile, _ answer: Answer) throws(Problem) {
+  private func send(_ file: FullSizeRender, _ answer: Answer) throws(Problem) {
     try sender.send(
       ServableOriginal(source: file, overlay: ByteOverlay()), 0..<file.size, type: answer.format.mediaType,
       answer.fields,

@@ -1,5 +1,6 @@
 // Full-size renders of adjusted pictures as files: a response sends ranges of one, so it must exist as a whole before
-// the first byte is sent. They are made on request only.
+// the first byte is sent. They are made on request only, by PhotoAPI's AdjustedPhotoSender. Frames and derivatives
+// are in FrameStore.
 //
 //     file(for:)    an existing file, or nil
 //     make(_:)      writes a file once; concurrent calls for the same file wait for it
@@ -17,7 +18,7 @@ import Synchronization
   import Glibc
 #endif
 
-package final class RenderFiles: Sendable {
+package final class FullSizeRenderStore: Sendable {
   package struct Limits: Sendable, Hashable {
     /// Maximum bytes of all files together. 0: nothing is stored.
     package var capacityBytes = 2 << 30
@@ -99,13 +100,13 @@ package final class RenderFiles: Sendable {
   /// Whether files are stored.
   package var isEnabled: Bool { limits.capacityBytes > 0 }
 
-  package func file(for key: Key) -> RenderFile? { open(key.name) }
+  package func file(for key: Key) -> FullSizeRender? { open(key.name) }
 
   /// Calls `completion` with the file, which is written first if it does not exist; with `nil` if it can't be stored, or
   /// has no content. Blocks while it writes. For concurrent calls with one key it is written once; `completion` of the
   /// others is called by the call that writes.
   package func make(
-    _ key: Key, _ bytes: @Sendable () -> [UInt8]?, completion: @escaping @Sendable (RenderFile?) -> Void
+    _ key: Key, _ bytes: @Sendable () -> [UInt8]?, completion: @escaping @Sendable (FullSizeRender?) -> Void
   ) {
     let name = key.name
     let isFirst = state.withLock { state in
@@ -148,7 +149,7 @@ package final class RenderFiles: Sendable {
 
   private func path(_ name: String) -> String { folder + "/" + name }
 
-  private func open(_ name: String) -> RenderFile? {
+  private func open(_ name: String) -> FullSizeRender? {
     let isKnown = state.withLock { state in
       guard state.entries[name] != nil else { return false }
       state.uses += 1
@@ -156,7 +157,7 @@ package final class RenderFiles: Sendable {
       return true
     }
     guard isKnown else { return nil }
-    if let file = RenderFile(path(name)) { return file }
+    if let file = FullSizeRender(path(name)) { return file }
     // An operator may delete the folder's files at any time.
     forget(name)
     return nil
@@ -241,12 +242,12 @@ package final class RenderFiles: Sendable {
 }
 
 /// An open render. Its file is never changed, only removed.
-package final class RenderFile: FileByteSource {
+package final class FullSizeRender: FileByteSource {
   package let descriptor: Int32
   package let size: Int64
   package var canReturnNotYet: Bool { false }
-  package var isUntouched: Bool { true }
-  package var changed: Int64 { 0 }
+  package var hasSameChangeTime: Bool { true }
+  package var changeTimeNanoseconds: Int64 { 0 }
 
   fileprivate init?(_ path: String) {
     let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)

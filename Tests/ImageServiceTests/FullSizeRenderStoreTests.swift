@@ -6,29 +6,30 @@ import Synchronization
 import Testing
 
 @Suite("Files of full-size renders")
-struct RenderFilesTests {
+struct FullSizeRenderStoreTests {
   /// A folder that is removed with this object.
   private final class Folder {
     let path = FileManager.default.temporaryDirectory.appending(path: "photod-renders-\(UUID().uuidString)").path
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    func open(_ change: (inout RenderFiles.Limits) -> Void = { _ in }) -> RenderFiles {
-      var limits = RenderFiles.Limits()
+    func open(_ change: (inout FullSizeRenderStore.Limits) -> Void = { _ in }) -> FullSizeRenderStore {
+      var limits = FullSizeRenderStore.Limits()
       limits.minimumFreeBytes = 0
       change(&limits)
-      return RenderFiles(folder: path, limits: limits, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      return FullSizeRenderStore(
+        folder: path, limits: limits, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
     var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] }
   }
 
   /// Two keys have the same content if they begin with the same letter.
-  private static func name(_ key: String) -> RenderFiles.Key {
-    RenderFiles.Key(ContentVersion(String(key.prefix(1))), key)
+  private static func name(_ key: String) -> FullSizeRenderStore.Key {
+    FullSizeRenderStore.Key(ContentVersion(String(key.prefix(1))), key)
   }
 
-  private static func make(_ key: String, _ bytes: [UInt8]?, in files: RenderFiles) -> [UInt8]? {
+  private static func make(_ key: String, _ bytes: [UInt8]?, in files: FullSizeRenderStore) -> [UInt8]? {
     let result = Mutex<[UInt8]?>(nil)
     files.make(name(key)) {
       bytes
@@ -38,7 +39,7 @@ struct RenderFilesTests {
     return result.withLock { $0 }
   }
 
-  private static func stored(_ key: String, in files: RenderFiles) -> [UInt8]? {
+  private static func stored(_ key: String, in files: FullSizeRenderStore) -> [UInt8]? {
     files.file(for: name(key)).flatMap { try? $0.bytes(at: 0, count: Int($0.size)) }
   }
 

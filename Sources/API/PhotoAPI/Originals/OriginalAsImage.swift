@@ -1,5 +1,6 @@
 // Image requests whose answer is the original's own bytes: the picture at its full size in the format that it is stored
-// in. Sending the file costs no decode and loses no quality.
+// in. Sending the file costs no decode and loses no quality. Requests for the data of an asset do not come here: DataRoute
+// sends an original (OriginalFiles) or, for an adjusted picture, a render (AdjustedPhotoSender).
 
 import HTTPCore
 import ImageCodec
@@ -7,7 +8,7 @@ import ImageService
 import PhotoModel
 
 /// Decides whether the file of an asset is the answer to an image request.
-struct FullResolutionFiles: Sendable {
+struct OriginalAsImage: Sendable {
   let files: OriginalFiles
   let limits: CodecLimits
 
@@ -15,7 +16,7 @@ struct FullResolutionFiles: Sendable {
   /// any change of the picture, and the file has the requested format and is upright.
   static func mayServe(_ wanted: ResolvedRequest) -> Bool {
     let (request, asset) = (wanted.request, wanted.asset)
-    let isRawAsked = request.version == .original && asset.isRAW
+    let requestsRAW = request.version == .original && asset.isRAW
     let isAdjusted = request.version == .current && asset.hasAdjustments
     let hasFullSize = request.targetSize == .maximum || request.resizeMode == .none
     // The file has its gain map.
@@ -23,7 +24,7 @@ struct FullResolutionFiles: Sendable {
     return keepsRange && !request.format.needsWorker && hasFullSize
       && request.deliveryMode == .highQualityFormat
       && request.quality == nil
-      && request.normalizedCropRect == nil && request.colorSpace == .preserve && !isRawAsked && !isAdjusted
+      && request.normalizedCropRect == nil && request.colorSpace == .preserve && !requestsRAW && !isAdjusted
       && request.rotation == .topLeft && request.tone == .color && asset.orientation == .topLeft && !asset.isAnimated
       && asset.uniformTypeIdentifier == SourceFormat(request.format).uniformTypeIdentifier
   }
