@@ -1,4 +1,4 @@
-// What happens on the queue of the downloads: which one starts next, and how each one ends.
+// The work on the queue of the downloads: which one starts next, and how each one ends.
 
 import Dispatch
 import ObjectStores
@@ -19,7 +19,7 @@ extension OriginalDownloads {
     startNext()
   }
 
-  /// What becomes of the job whose turn it is.
+  /// The decision about the job whose turn it is.
   private enum Turn {
     /// It has its permit and its room, for which these originals have to go.
     case starts(OriginalName, Job, removed: [OriginalName])

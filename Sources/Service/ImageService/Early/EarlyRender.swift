@@ -17,7 +17,7 @@ import Primitives
 import Synchronization
 
 final class EarlyRender: Sendable {
-  /// A turn begins when so many more bytes have been received: a few milliseconds of work.
+  /// A turn begins when this many more bytes have been received: a few milliseconds of work.
   static let turnBytes: Int64 = 256 << 10
 
   /// A job and its complete, verified original.
@@ -78,7 +78,7 @@ final class EarlyRender: Sendable {
   /// Whether a job's frame is among the pictures.
   func makesFrame(of job: RenderJob) -> Bool { members.contains { $0 === job } }
 
-  /// Whether no job needs its frame any more.
+  /// Whether no job needs its frame any longer.
   var isAbandoned: Bool { members.allSatisfy(\.stop.isRaised) }
 
   private var members: [RenderJob] { shared([]).members }
