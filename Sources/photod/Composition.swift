@@ -246,7 +246,7 @@ struct Composition: Sendable {
         fileOptions: settings.files, remote: nil)
     case .remote(let location):
       var limits = settings.originals
-      limits.windowDownloads = settings.caching.fetches
+      limits.windowDownloads = settings.caching.windowDownloads
       let remote = try RemoteLibrary(
         location, dataFolder: dataFolder, limits: limits, headBytes: settings.remote.headBytes)
       var options = settings.files
@@ -260,7 +260,7 @@ struct Composition: Sendable {
   /// The originals to keep are pinned before any request can evict one.
   private func keptOriginals(_ downloads: OriginalDownloads, _ catalogue: Catalogue) -> KeptOriginals {
     var limits = settings.kept
-    limits.downloads = settings.caching.fetches
+    limits.downloads = settings.caching.windowDownloads
     let kept = KeptOriginals(
       downloads, diskBytes: settings.originals.diskBytes, limits: limits, logger: Logger(label: "originals")
     ) { try catalogue.keptOriginals(limitBytes: $0, limit: $1) }

@@ -41,7 +41,7 @@ struct ImageServices: Sendable {
       onIdle: release.schedule)
     disk = Self.diskStore(settings, dataFolder)
     self.shared = shared
-    frames = FrameStore(disk, shared: shared, isRemoteLibrary: originals.fetcher != nil)
+    frames = FrameStore(disk, shared: shared, isRemoteLibrary: originals.downloader != nil)
     let pipeline = ImagePipeline(
       originals: originals, memory: cache, store: frames, quickLane: quickLane, renderLane: renderLane, budget: budget,
       maximumWaitingJobs: settings.render.queueLength, maximumEarlyRenders: settings.render.earlyRenders,
@@ -59,7 +59,7 @@ struct ImageServices: Sendable {
             transforms: ColorTransforms(
               capacityBytes: min(Self.placeholderTransformBytes, settings.codec.colorTransformBytes))),
           maximumBytes: renderLane.capacityBytes, derivative: frames.derivative,
-          fetchDerivative: frames.waitForSharedDerivatives, logger: Logger(label: "placeholders")))
+          awaitDerivative: frames.waitForSharedDerivatives, logger: Logger(label: "placeholders")))
     ]
     if settings.cache.buildsDerivativesInBackground {
       works.append(

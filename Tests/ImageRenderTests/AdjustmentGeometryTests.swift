@@ -46,7 +46,7 @@ struct AdjustmentGeometryTests {
       var request = Self.whole
       request.targetSize = size
       let plain = try renderAdjusted(file, request, operations).pixels
-      request.turn = try #require(Orientation(rawValue: number))
+      request.rotation = try #require(Orientation(rawValue: number))
       let turned = try renderAdjusted(file, request, operations).pixels.stored(orientation: number)
       #expect(try #require(turned.meanDifference(from: plain)) < 0.5)
     }

@@ -107,21 +107,21 @@ struct AdjustmentRenderTests {
 
   struct Part: CustomTestStringConvertible {
     let operations: [AdjustmentOperation]
-    var turn = Orientation.topLeft
-    var testDescription: String { operations.map(\.type).joined(separator: ", ") + ", \(turn)" }
+    var rotation = Orientation.topLeft
+    var testDescription: String { operations.map(\.type).joined(separator: ", ") + ", \(rotation)" }
   }
 
   static let parts: [Part] = [
     Part(operations: [.tone(.sharpness, 1)]),
-    Part(operations: [.tone(.noiseReduction, 1)], turn: .rightTop),
+    Part(operations: [.tone(.noiseReduction, 1)], rotation: .rightTop),
     Part(
       operations: [
         .tone(.noiseReduction, 0.8), .vignette(amount: 0.5, radius: 0.2), .tone(.sharpness, 1), .tone(.sharpness, 0.5),
-      ], turn: .topRight),
+      ], rotation: .topRight),
     Part(
       operations: [
         .crop(UnitRect(x: 0.1, y: 0.1, width: 0.8, height: 0.8)), .rotate(quarterTurns: 1), .tone(.sharpness, 1),
-      ], turn: .leftBottom),
+      ], rotation: .leftBottom),
   ]
 
   @Test("a part equals that part of the whole picture, also where operations read beyond its edges", arguments: parts)
@@ -131,11 +131,11 @@ struct AdjustmentRenderTests {
     let adjusted = AdjustedGeometry(Adjustments(one.operations), of: original).size
     for scale in [1, 2] {
       let (width, height) = (adjusted.width / scale, adjusted.height / scale)
-      /// The picture before the turn, which is the last step.
+      /// The picture before the rotation, which is the last step.
       func picture(_ wanted: ImageRequest) throws -> Pixels {
         var wanted = wanted
-        wanted.turn = one.turn
-        return try renderAdjusted(file, wanted, one.operations).pixels.stored(orientation: one.turn.rawValue)
+        wanted.rotation = one.rotation
+        return try renderAdjusted(file, wanted, one.operations).pixels.stored(orientation: one.rotation.rawValue)
       }
       let whole = try picture(request(width, height))
       // In the middle, and at the left and lower edges.

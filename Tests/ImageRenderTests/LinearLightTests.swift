@@ -204,7 +204,7 @@ struct LinearLightTests {
     #expect(bits == 16)
     let worst = zip(found.samples, source.samples).map { abs(Int($0) - Int($1)) }.max() ?? 0
     #expect(worst <= (channels % 2 == 0 ? 1 : 0), "\(worst)")
-    request.turn = .rightTop
+    request.rotation = .rightTop
     let upright = try rendered(source.png(), request).pixels
     #expect(upright.width == source.height && upright.height == source.width)
     for (x, y) in [(0, 0), (10, 30), (35, 47)] {

@@ -51,9 +51,9 @@ struct AdmissionTests {
 
   /// Requests one of the assets and logs its deliveries.
   private static func request(
-    _ assets: [Asset], _ number: Int, by owner: String, _ harness: ImageManagerHarness, _ log: EventLog
+    _ assets: [Asset], _ number: Int, by caller: String, _ harness: ImageManagerHarness, _ log: EventLog
   ) {
-    _ = harness.request(assets[number], named: "\(number)", owner: owner) { log.append(name($0)) }
+    _ = harness.request(assets[number], named: "\(number)", caller: caller) { log.append(name($0)) }
   }
 
   @Test("a caller may fill the queue, but what it has beyond half of it takes no place from others")
@@ -62,7 +62,7 @@ struct AdmissionTests {
     let assets = (0..<10).map { harness.originals.add(Self.picture, named: "\($0)") }
     harness.blockRenderLane()
     let log = EventLog()
-    func request(_ number: Int, by owner: String) { Self.request(assets, number, by: owner, harness, log) }
+    func request(_ number: Int, by caller: String) { Self.request(assets, number, by: caller, harness, log) }
     for number in 0..<4 { request(number, by: "greedy") }
     request(4, by: "greedy")
     #expect(await log.lines(1) == ["queueFull"])
@@ -85,7 +85,7 @@ struct AdmissionTests {
     let assets = (0..<6).map { harness.originals.add(Self.picture, named: "\($0)") }
     harness.blockRenderLane()
     let log = EventLog()
-    func request(_ number: Int, by owner: String) { Self.request(assets, number, by: owner, harness, log) }
+    func request(_ number: Int, by caller: String) { Self.request(assets, number, by: caller, harness, log) }
     for number in 0..<5 { request(number, by: "greedy") }
     await harness.untilQueued(5)
     request(5, by: "other")
@@ -108,7 +108,7 @@ struct AdmissionTests {
     let assets = (0..<7).map { originals.add(Self.picture, named: "\($0)") }
     harness.blockRenderLane()
     let log = EventLog()
-    func request(_ number: Int, by owner: String) { Self.request(assets, number, by: owner, harness, log) }
+    func request(_ number: Int, by caller: String) { Self.request(assets, number, by: caller, harness, log) }
     for number in 0..<5 { request(number, by: "greedy") }
     await harness.untilQueued(5)
     gate.shut()
@@ -192,9 +192,9 @@ struct AdmissionTests {
     let asset = harness.originals.add(Self.picture)
     harness.blockRenderLane()
     let log = EventLog()
-    _ = harness.request(asset, named: "n", owner: "a") { log.append("a " + Self.name($0)) }
-    _ = harness.request(asset, named: "n", owner: "a") { log.append("again " + Self.name($0)) }
-    _ = harness.request(asset, named: "n", owner: "b") { log.append("b " + Self.name($0)) }
+    _ = harness.request(asset, named: "n", caller: "a") { log.append("a " + Self.name($0)) }
+    _ = harness.request(asset, named: "n", caller: "a") { log.append("again " + Self.name($0)) }
+    _ = harness.request(asset, named: "n", caller: "b") { log.append("b " + Self.name($0)) }
     #expect(await log.lines(1) == ["again requestIDInUse"])
     #expect(harness.manager.activeRequests(owner: "a").map(\.requestID) == ["n"])
     #expect(!harness.manager.cancelRequest("n", owner: "c"))

@@ -167,7 +167,7 @@ struct CachingStateTests {
       case .cancel(let id, let side): cancelled[id] = .some(side)
       case .checkMemory(let key, let side): checked[key] = side
       case .unpin: break
-      case .pin, .prepare, .fetch, .cancelFetch, .endHold: Issue.record("unexpected: \(effect)")
+      case .pin, .prepare, .download, .cancelDownload, .endHold: Issue.record("unexpected: \(effect)")
       }
     }
     // Visible frames teach the window nothing about its margin.

@@ -26,7 +26,7 @@ struct CloudOriginalTests {
     _ name: String, allowsNetwork: Bool, side: Int = 100, mode: DeliveryMode = .highQualityFormat,
     priority: ImagePriority = .normal, _ log: EventLog
   ) -> ImageTask {
-    var context = ImageManager.RequestContext(requestID: name, owner: "me")
+    var context = ImageManager.RequestContext(requestID: name, caller: "me")
     context.allowsNetwork = allowsNetwork
     context.priority = priority
     var request = ImageRequest(targetSize: .size(PixelSize(width: side, height: side)))
@@ -44,17 +44,17 @@ struct CloudOriginalTests {
   @Test func `Tasks with the network share a job that waits, and those without get an error at once`() async throws {
     let log = EventLog()
     _ = request("a", allowsNetwork: true, log)
-    let fetch = try #require(await cloud.fetches(1).first)
+    let wait = try #require(await cloud.waits(1).first)
     _ = request("b", allowsNetwork: false, log)
     #expect(await log.next() == "b inCloud")
     _ = request("c", allowsNetwork: true, mode: .opportunistic, log)
-    fetch.arrived(ArrivingBytes(Self.picture, available: (Self.picture.count + 1) / 2))
+    wait.arrived(ArrivingBytes(Self.picture, available: (Self.picture.count + 1) / 2))
     #expect(await log.next() == "c 50%")
-    fetch.arrived(ArrivingBytes(Self.picture, available: Self.picture.count / 2 + 10))
-    fetch.ended(.success(try cloud.file(Self.picture)))
+    wait.arrived(ArrivingBytes(Self.picture, available: Self.picture.count / 2 + 10))
+    wait.ended(.success(try cloud.file(Self.picture)))
     let ends = [await log.next(), await log.next()]
     #expect(Set(ends) == ["a final network", "c final network"])
-    #expect(await cloud.fetches(1).count == 1)
+    #expect(await cloud.waits(1).count == 1)
   }
 
   @Test func `Jobs that wait for a download leave the queue of renders to others, and have a limit of their own`()
@@ -62,42 +62,42 @@ struct CloudOriginalTests {
   {
     let log = EventLog()
     _ = request("a", allowsNetwork: true, log)
-    let fetch = try #require(await cloud.fetches(1).first)
+    let wait = try #require(await cloud.waits(1).first)
     #expect(harness.manager.waitingJobCount == 0)
     #expect(harness.manager.request("a", owner: "me")?.stage == .downloading)
     _ = request("b", allowsNetwork: true, side: 50, log)
     #expect(await log.next() == "b queueFull")
-    fetch.ended(.failure(.timedOut))
-    #expect(await log.next() == "a fetchFailed(PhotoModel.OriginalFetchError.timedOut)")
+    wait.ended(.failure(.timedOut))
+    #expect(await log.next() == "a downloadFailed(PhotoModel.OriginalDownloadError.timedOut)")
   }
 
-  @Test func `The fetch is cancelled with the last task, and repeated for a task with more urgency`() async throws {
+  @Test func `The download is cancelled with the last task, and repeated for a task with more urgency`() async throws {
     let log = EventLog()
     let first = request("a", allowsNetwork: true, priority: .preheat, log)
-    let slow = try #require(await cloud.fetches(1).first)
+    let slow = try #require(await cloud.waits(1).first)
     #expect(!slow.isUrgent)
     let second = request("b", allowsNetwork: true, log)
-    let fetches = await cloud.fetches(2)
-    #expect(fetches[1].isUrgent)
+    let waits = await cloud.waits(2)
+    #expect(waits[1].isUrgent)
     await eventually { slow.isCancelled }
     harness.manager.cancel(first)
     #expect(await log.next() == "a cancelled")
-    #expect(!fetches[1].isCancelled)
+    #expect(!waits[1].isCancelled)
     harness.manager.cancel(second)
     #expect(await log.next() == "b cancelled")
-    #expect(fetches[1].isCancelled)
-    // A late end of a cancelled fetch changes nothing.
-    fetches[1].ended(.failure(.timedOut))
+    #expect(waits[1].isCancelled)
+    // A late end of a cancelled download changes nothing.
+    waits[1].ended(.failure(.timedOut))
     #expect(harness.manager.activeRequests(owner: nil).isEmpty)
   }
 
-  @Test func `A request that waits for a download fails at its deadline as a fetch that took too long`() async throws {
+  @Test func `A request that waits for a download fails at its deadline as a download that timed out`() async throws {
     let log = EventLog()
     _ = request("a", allowsNetwork: true, log)
-    let fetch = try #require(await cloud.fetches(1).first)
+    let wait = try #require(await cloud.waits(1).first)
     harness.clock.advance(by: .seconds(61))
     harness.manager.expire()
-    #expect(await log.next() == "a fetchFailed(PhotoModel.OriginalFetchError.timedOut)")
-    #expect(fetch.hasExpired && !fetch.isCancelled)
+    #expect(await log.next() == "a downloadFailed(PhotoModel.OriginalDownloadError.timedOut)")
+    #expect(wait.hasExpired && !wait.isCancelled)
   }
 }

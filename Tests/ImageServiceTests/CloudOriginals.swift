@@ -5,17 +5,17 @@ import Synchronization
 import Testing
 
 /// Originals that are in the cloud until the test lets them arrive.
-final class CloudOriginals: OriginalFetcher {
-  final class Fetch: OriginalFetch {
+final class CloudOriginals: OriginalDownloader {
+  final class Wait: OriginalWait {
     let isUrgent: Bool
     let arrived: @Sendable (any ArrivingSource) -> Void
-    let ended: @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
+    let ended: @Sendable (Result<any FileByteSource, OriginalDownloadError>) -> Void
     private let wasCancelled = Atomic<Bool>(false)
     private let isOverdue = Atomic<Bool>(false)
 
     init(
       _ isUrgent: Bool, _ arrived: @escaping @Sendable (any ArrivingSource) -> Void,
-      _ ended: @escaping @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
+      _ ended: @escaping @Sendable (Result<any FileByteSource, OriginalDownloadError>) -> Void
     ) { (self.isUrgent, self.arrived, self.ended) = (isUrgent, arrived, ended) }
 
     var isCancelled: Bool { wasCancelled.load(ordering: .relaxed) }
@@ -26,7 +26,7 @@ final class CloudOriginals: OriginalFetcher {
 
   private let folder: LibraryFolder
   private let path: String
-  private let fetches = Mutex<[Fetch]>([])
+  private let waits = Mutex<[Wait]>([])
 
   init() throws {
     path = FileManager.default.temporaryDirectory.path + "/photod-cloud-\(UUID().uuidString)"
@@ -37,25 +37,25 @@ final class CloudOriginals: OriginalFetcher {
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
   var store: OriginalStore {
-    OriginalStore(fetcher: self) { original throws(OriginalStoreError) in throw .inCloud }
+    OriginalStore(downloader: self) { original throws(OriginalStoreError) in throw .inCloud }
   }
 
   func isLocal(_ original: OriginalFile) -> Bool { false }
   func head(of original: OriginalFile) -> (any ByteSource)? { nil }
 
-  func fetch(
+  func download(
     _ original: OriginalFile, isUrgent: Bool, arrived: @escaping @Sendable (any ArrivingSource) -> Void,
-    ended: @escaping @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
-  ) -> any OriginalFetch {
-    let fetch = Fetch(isUrgent, arrived, ended)
-    fetches.withLock { $0.append(fetch) }
-    return fetch
+    ended: @escaping @Sendable (Result<any FileByteSource, OriginalDownloadError>) -> Void
+  ) -> any OriginalWait {
+    let wait = Wait(isUrgent, arrived, ended)
+    waits.withLock { $0.append(wait) }
+    return wait
   }
 
-  /// Returns when as many fetches have begun.
-  func fetches(_ count: Int) async -> [Fetch] {
-    await eventually { fetches.withLock { $0.count >= count } }
-    return fetches.withLock { $0 }
+  /// Returns when as many waits have begun.
+  func waits(_ count: Int) async -> [Wait] {
+    await eventually { waits.withLock { $0.count >= count } }
+    return waits.withLock { $0 }
   }
 
   func file(_ bytes: [UInt8]) throws -> any FileByteSource {
@@ -87,10 +87,10 @@ final class ArrivingBytes: ArrivingSource {
   /// Other bytes have taken the place of those that arrived.
   func replace() { isReplaced.store(true, ordering: .releasing) }
 
-  /// Adds bytes to those that have arrived, and notifies a fetch.
-  func arrive(_ count: Int, _ fetch: CloudOriginals.Fetch) {
+  /// Adds bytes to those that have arrived, and notifies a wait.
+  func arrive(_ count: Int, _ wait: CloudOriginals.Wait) {
     available.store(Int64(count), ordering: .releasing)
-    fetch.arrived(self)
+    wait.arrived(self)
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> ByteRead {

@@ -53,12 +53,12 @@ struct EarlyFrameTests {
       source = ArrivingBytes(file)
     }
 
-    /// Starts a request, and returns its task and the fetch that it waits for.
+    /// Starts a request, and returns its task and its wait for the original.
     func request(
-      _ name: String = "a", owner: String = "me", side: Int = 400, mode: DeliveryMode = .highQualityFormat,
-      format: OutputFormat = .jpeg, fetches: Int = 1
-    ) async throws -> (task: ImageTask, fetch: CloudOriginals.Fetch) {
-      var context = ImageManager.RequestContext(requestID: name, owner: owner)
+      _ name: String = "a", caller: String = "me", side: Int = 400, mode: DeliveryMode = .highQualityFormat,
+      format: OutputFormat = .jpeg, waits: Int = 1
+    ) async throws -> (task: ImageTask, wait: CloudOriginals.Wait) {
+      var context = ImageManager.RequestContext(requestID: name, caller: caller)
       context.allowsNetwork = true
       let request = ImageRequest(
         targetSize: .size(PixelSize(width: side, height: side)), deliveryMode: mode, format: format)
@@ -70,12 +70,12 @@ struct EarlyFrameTests {
         case .failed(let error): log.append("\(name) \(error)")
         }
       }
-      return (task, try #require(await cloud.fetches(fetches).last))
+      return (task, try #require(await cloud.waits(waits).last))
     }
 
     /// Adds bytes to those that have arrived, and returns when a render has used them and waits without a worker.
-    func arrive(_ count: Int, _ fetch: CloudOriginals.Fetch) async {
-      source.arrive(count, fetch)
+    func arrive(_ count: Int, _ wait: CloudOriginals.Wait) async {
+      source.arrive(count, wait)
       await eventually { source.readBytes == count }
       await harness.untilIdle()
     }
@@ -87,14 +87,14 @@ struct EarlyFrameTests {
   {
     try #require(kind.file.count > 600_000)
     let fixture = try Fixture(kind.file)
-    let (_, fetch) = try await fixture.request(side: kind.side, format: kind.format)
-    await fixture.arrive(kind.file.count / 2, fetch)
+    let (_, wait) = try await fixture.request(side: kind.side, format: kind.format)
+    await fixture.arrive(kind.file.count / 2, wait)
     #expect(fixture.harness.budget.bytesInUse > 0)
     #expect(fixture.harness.manager.request("a", owner: "me")?.stage == .downloading)
-    await fixture.arrive(kind.file.count, fetch)
+    await fixture.arrive(kind.file.count, wait)
     // Nothing is verified yet.
     #expect(fixture.harness.manager.request("a", owner: "me")?.stage == .downloading)
-    fetch.ended(.success(try fixture.cloud.file(kind.file)))
+    wait.ended(.success(try fixture.cloud.file(kind.file)))
     #expect(await fixture.log.next() == "a final network")
     #expect(fixture.harness.metric(#"photod_image_early_renders_total{result="finished"}"#) == 1)
     let request = ImageRequest(
@@ -114,9 +114,9 @@ struct EarlyFrameTests {
 
   @Test func `Bytes that turn out to be wrong give no final frame, and their render leaves nothing`() async throws {
     let fixture = try Fixture(Self.baseline)
-    let (_, fetch) = try await fixture.request()
-    await fixture.arrive(Self.baseline.count, fetch)
-    fetch.ended(.failure(.changed))
+    let (_, wait) = try await fixture.request()
+    await fixture.arrive(Self.baseline.count, wait)
+    wait.ended(.failure(.changed))
     #expect(await fixture.log.next() == "a originalChanged")
     await eventually { fixture.harness.budget.bytesInUse == 0 }
     #expect(fixture.harness.metric(#"photod_image_early_renders_total{result="dropped"}"#) == 1)
@@ -126,9 +126,9 @@ struct EarlyFrameTests {
 
   @Test func `A complete file with another header than the one that arrived is rendered again`() async throws {
     let fixture = try Fixture(Self.baseline)
-    let (_, fetch) = try await fixture.request()
-    await fixture.arrive(Self.baseline.count, fetch)
-    fetch.ended(.success(try fixture.cloud.file(Self.progressive)))
+    let (_, wait) = try await fixture.request()
+    await fixture.arrive(Self.baseline.count, wait)
+    wait.ended(.success(try fixture.cloud.file(Self.progressive)))
     #expect(await fixture.log.next() == "a final network")
     #expect(fixture.harness.metric(#"photod_image_early_renders_total{result="dropped"}"#) == 1)
     await eventually { fixture.harness.budget.bytesInUse == 0 }
@@ -136,10 +136,10 @@ struct EarlyFrameTests {
 
   @Test func `A complete file with other bytes than those that arrived is rendered again`() async throws {
     let fixture = try Fixture(Self.baseline)
-    let (_, fetch) = try await fixture.request()
-    await fixture.arrive(Self.baseline.count, fetch)
+    let (_, wait) = try await fixture.request()
+    await fixture.arrive(Self.baseline.count, wait)
     fixture.source.replace()
-    fetch.ended(.success(try fixture.cloud.file(Self.baseline)))
+    wait.ended(.success(try fixture.cloud.file(Self.baseline)))
     #expect(await fixture.log.next() == "a final network")
     #expect(fixture.harness.metric(#"photod_image_early_renders_total{result="dropped"}"#) == 1)
     await eventually { fixture.harness.budget.bytesInUse == 0 }
@@ -148,36 +148,36 @@ struct EarlyFrameTests {
   @Test func `The render ends and frees its memory when the last task leaves`() async throws {
     let fixture = try Fixture(Self.baseline)
     let (first, _) = try await fixture.request()
-    let (second, fetch) = try await fixture.request("b")
-    await fixture.arrive(Self.baseline.count / 2, fetch)
+    let (second, wait) = try await fixture.request("b")
+    await fixture.arrive(Self.baseline.count / 2, wait)
     fixture.harness.manager.cancel(first)
     #expect(fixture.harness.budget.bytesInUse > 0)
     fixture.harness.manager.cancel(second)
     #expect(fixture.harness.budget.bytesInUse == 0)
-    #expect(fetch.isCancelled)
+    #expect(wait.isCancelled)
   }
 
   @Test func `A render that waits for bytes gives its memory to renders that need it`() async throws {
     let fixture = try Fixture(Self.baseline) { $0.memoryBytes = 16 << 20 }
-    let (_, fetch) = try await fixture.request()
-    await fixture.arrive(Self.baseline.count / 2, fetch)
+    let (_, wait) = try await fixture.request()
+    await fixture.arrive(Self.baseline.count / 2, wait)
     fixture.harness.renderLane.submit(.normal, bytes: 16 << 20) { [log = fixture.log] _ in log.append("local") }
     #expect(await fixture.log.next() == "local")
     #expect(fixture.harness.metric(#"photod_image_early_renders_total{result="dropped"}"#) == 1)
-    fetch.ended(.success(try fixture.cloud.file(Self.baseline)))
+    wait.ended(.success(try fixture.cloud.file(Self.baseline)))
     #expect(await fixture.log.next() == "a final network")
   }
 
   @Test func `Sizes that wait for one download share a decode`() async throws {
     let fixture = try Fixture(Self.baseline)
     let (_, first) = try await fixture.request("a", side: 400)
-    let (_, second) = try await fixture.request("b", side: 300, fetches: 2)
+    let (_, second) = try await fixture.request("b", side: 300, waits: 2)
     await fixture.arrive(Self.baseline.count, first)
     first.ended(.success(try fixture.cloud.file(Self.baseline)))
     let ends = await fixture.log.lines(2)
     #expect(Set(ends) == ["a final network", "b final network"])
     #expect(fixture.harness.metric(#"photod_image_early_renders_total{result="finished"}"#) == 1)
-    // The end of a fetch whose job is over changes nothing.
+    // The end of a download whose job is over changes nothing.
     second.ended(.success(try fixture.cloud.file(Self.baseline)))
     #expect(fixture.harness.manager.activeRequests(owner: nil).isEmpty)
   }
@@ -191,33 +191,33 @@ struct EarlyFrameTests {
     harness.blockRenderLane()
     for number in 0..<3 {
       harness.renderLane.submit(.normal, bytes: 1, for: "me") { [log = fixture.log, budget = harness.budget] _ in
-        // The render keeps its memory after its turn.
+        // The render keeps its memory after its slice.
         log.append("\(number) \(budget.bytesInUse > 1)")
       }
     }
-    let (_, fetch) = try await fixture.request()
-    if !joinsLate { _ = try await fixture.request("b", owner: "other") }
-    fixture.source.arrive(Self.baseline.count, fetch)
+    let (_, wait) = try await fixture.request()
+    if !joinsLate { _ = try await fixture.request("b", caller: "other") }
+    fixture.source.arrive(Self.baseline.count, wait)
     await harness.untilQueued(4)
     if joinsLate {
-      _ = try await fixture.request("b", owner: "other")
+      _ = try await fixture.request("b", caller: "other")
     } else {
-      // The only quick worker has ended the step that queued the turn.
+      // The only quick worker has ended the step that queued the slice.
       let local = harness.originals.add(Self.baseline, named: "other")
-      _ = harness.request(local, named: "c", owner: "me") { [log = fixture.log] _ in log.append("c") }
+      _ = harness.request(local, named: "c", caller: "me") { [log = fixture.log] _ in log.append("c") }
       #expect(await fixture.log.next() == "c")
     }
     harness.unblockRenderLane()
     #expect(await fixture.log.lines(3) == ["0 false", "1 true", "2 true"])
-    fetch.ended(.success(try fixture.cloud.file(Self.baseline)))
+    wait.ended(.success(try fixture.cloud.file(Self.baseline)))
     #expect(Set(await fixture.log.lines(2)) == ["a final network", "b final network"])
   }
 
   @Test func `Without places for early renders, nothing is read before the end`() async throws {
     let fixture = try Fixture(Self.baseline) { $0.earlyRenders = 0 }
-    let (_, fetch) = try await fixture.request()
-    fixture.source.arrive(Self.baseline.count, fetch)
-    fetch.ended(.success(try fixture.cloud.file(Self.baseline)))
+    let (_, wait) = try await fixture.request()
+    fixture.source.arrive(Self.baseline.count, wait)
+    wait.ended(.success(try fixture.cloud.file(Self.baseline)))
     #expect(await fixture.log.next() == "a final network")
     #expect(fixture.source.readBytes == 0)
   }
@@ -232,11 +232,11 @@ struct EarlyFrameTests {
       $0.hasSeparateDCScans = hasSeparateScans
     }.encoded(Self.scene)
     let fixture = try Fixture(file)
-    let (_, fetch) = try await fixture.request(side: 1000, mode: .opportunistic)
-    for arrived in stride(from: 50_000, through: file.count / 2, by: 50_000) { fixture.source.arrive(arrived, fetch) }
+    let (_, wait) = try await fixture.request(side: 1000, mode: .opportunistic)
+    for arrived in stride(from: 50_000, through: file.count / 2, by: 50_000) { fixture.source.arrive(arrived, wait) }
     #expect(await fixture.log.next() == "a degraded network true")
-    fixture.source.arrive(file.count, fetch)
-    fetch.ended(.success(try fixture.cloud.file(file)))
+    fixture.source.arrive(file.count, wait)
+    wait.ended(.success(try fixture.cloud.file(file)))
     #expect(await fixture.log.next() == "a final network")
   }
 
@@ -246,11 +246,11 @@ struct EarlyFrameTests {
       $0.exif = EXIFBlock { $0.thumbnail = DemoLibrary.thumbnail(of: Self.scene) }
     }.encoded(Self.scene)
     let fixture = try Fixture(file)
-    let (_, fetch) = try await fixture.request(mode: .opportunistic)
-    fixture.source.arrive(70_000, fetch)
+    let (_, wait) = try await fixture.request(mode: .opportunistic)
+    fixture.source.arrive(70_000, wait)
     #expect(await fixture.log.next() == "a degraded embedded true")
-    fixture.source.arrive(file.count, fetch)
-    fetch.ended(.success(try fixture.cloud.file(file)))
+    fixture.source.arrive(file.count, wait)
+    wait.ended(.success(try fixture.cloud.file(file)))
     #expect(await fixture.log.next() == "a final network")
   }
 }

@@ -63,11 +63,11 @@ final class ImageManagerHarness: Sendable {
 
   /// Starts a request under the ID `name`.
   func request(
-    _ asset: Asset, _ request: ImageRequest = ImageRequest(), named name: String = "r", owner: String = "me",
+    _ asset: Asset, _ request: ImageRequest = ImageRequest(), named name: String = "r", caller: String = "me",
     priority: ImagePriority = .normal, bypassesCaches: Bool = false,
     _ deliver: @escaping @Sendable (ImageDelivery) -> Void
   ) -> ImageTask {
-    var context = ImageManager.RequestContext(requestID: name, owner: owner)
+    var context = ImageManager.RequestContext(requestID: name, caller: caller)
     context.priority = priority
     context.bypassesCaches = bypassesCaches
     return manager.requestImage(ResolvedRequest(request, for: asset), context, deliver: deliver)

@@ -63,8 +63,8 @@ struct JobTests {
     harness.blockRenderLane()
     let log = EventLog()
     // All are decoded at the same scale.
-    func ask(_ side: Int, by owner: String) {
-      _ = harness.request(asset, Self.request(side), named: "\(side)", owner: owner) { _ in log.append("end") }
+    func ask(_ side: Int, by caller: String) {
+      _ = harness.request(asset, Self.request(side), named: "\(side)", caller: caller) { _ in log.append("end") }
     }
     for caller in callers { ask(500, by: caller) }
     await harness.untilQueued(1)
@@ -81,8 +81,8 @@ struct JobTests {
     let (asset, another) = (harness.originals.add(Self.photograph), harness.originals.add(Self.small, named: "b"))
     harness.blockRenderLane()
     let log = EventLog()
-    func ask(_ asset: Asset, _ side: Int, by owner: String) {
-      _ = harness.request(asset, Self.request(side), named: "\(side)", owner: owner) { _ in log.append(owner) }
+    func ask(_ asset: Asset, _ side: Int, by caller: String) {
+      _ = harness.request(asset, Self.request(side), named: "\(side)", caller: caller) { _ in log.append(caller) }
     }
     ask(asset, 500, by: "greedy")
     await harness.untilQueued(1)

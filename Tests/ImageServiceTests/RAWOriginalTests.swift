@@ -216,9 +216,9 @@ struct RAWOriginalTests {
     let pictures = (0..<5).map { harness.originals.add(Self.jpeg(60, 40), named: "\($0)") }
     harness.blockRenderLane()
     let log = EventLog()
-    func ask(_ asset: Asset, _ name: String, by owner: String, side: Int = 50) {
+    func ask(_ asset: Asset, _ name: String, by caller: String, side: Int = 50) {
       let request = ImageRequest(targetSize: .size(PixelSize(width: side, height: side)), format: .jpeg)
-      _ = harness.request(asset, request, named: name, owner: owner) { _ in log.append(name) }
+      _ = harness.request(asset, request, named: name, caller: caller) { _ in log.append(name) }
     }
     for (number, picture) in pictures.enumerated() { ask(picture, "\(number)", by: "greedy") }
     await harness.untilQueued(5)

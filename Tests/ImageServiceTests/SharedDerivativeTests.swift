@@ -46,7 +46,7 @@ private final class Bucket: SharedDerivativeStore {
 
   func read(
     _ name: String, take: @escaping @Sendable ([UInt8]) -> String?, ended: @escaping @Sendable () -> Void
-  ) -> PendingFetch? {
+  ) -> RemoteWait? {
     let read: @Sendable () -> Void = { [self] in
       if let bytes = objects[name], let defect = take(bytes) { state.withLock { $0.defects.append(defect) } }
       ended()
@@ -57,7 +57,7 @@ private final class Bucket: SharedDerivativeStore {
       if state.isHeld { state.held.append(read) } else { queue.async(execute: read) }
       return true
     }
-    return isAsked ? PendingFetch { [self] in state.withLock { $0.cancelled += 1 } } : nil
+    return isAsked ? RemoteWait { [self] in state.withLock { $0.cancelled += 1 } } : nil
   }
 
   func write(_ name: String, content: @escaping @Sendable () -> [UInt8]?) {

@@ -103,8 +103,8 @@ struct TileTests {
     let pictures = (0..<6).map { harness.originals.add(small, named: "\($0)") }
     harness.blockRenderLane()
     let log = EventLog()
-    func ask(_ asset: Asset, _ request: ImageRequest, _ name: String, by owner: String) {
-      _ = harness.request(asset, request, named: name, owner: owner) { _ in log.append(name) }
+    func ask(_ asset: Asset, _ request: ImageRequest, _ name: String, by caller: String) {
+      _ = harness.request(asset, request, named: name, caller: caller) { _ in log.append(name) }
     }
     for number in 0..<5 { ask(pictures[number], ImageRequest(), "\(number)", by: "greedy") }
     await harness.untilQueued(5)

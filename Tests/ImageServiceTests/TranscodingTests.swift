@@ -121,7 +121,7 @@ struct TranscodingTests {
       _ = try await frame(harness, asset, Self.request(.jpeg, quality: quality))
       let wanted = ResolvedRequest(Self.request(.jxl, quality: quality), for: asset)
       let outcome = await withCheckedContinuation { continuation in
-        _ = harness.manager.prepare(wanted, owner: "", priority: .background, withoutOriginal: false) {
+        _ = harness.manager.prepare(wanted, caller: "", priority: .background, withoutOriginal: false) {
           continuation.resume(returning: $1)
         }
       }
@@ -156,7 +156,7 @@ struct TranscodingTests {
     await harness.untilIdle()
     encoder.gate.shut()
     let wanted = ResolvedRequest(Self.request(.jxl, quality: 100), for: asset)
-    let preparation = harness.manager.prepare(wanted, owner: "", priority: .background, withoutOriginal: false) {
+    let preparation = harness.manager.prepare(wanted, caller: "", priority: .background, withoutOriginal: false) {
       _, _ in
     }
     await encoder.gate.waitUntilBlocked()

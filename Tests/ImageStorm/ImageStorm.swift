@@ -113,7 +113,7 @@ private final class Storm: Sendable {
   private func ask(_ asset: Asset, _ request: ImageRequest, _ name: String) -> String {
     let ended = DispatchSemaphore(value: 0)
     let frames = Mutex<(frames: [ImageFrame], end: String)>(([], ""))
-    let context = ImageManager.RequestContext(requestID: name, owner: "storm")
+    let context = ImageManager.RequestContext(requestID: name, caller: "storm")
     let task = manager.requestImage(ResolvedRequest(request, for: asset), context) { delivery in
       frames.withLock { state in
         switch delivery {

@@ -19,13 +19,13 @@ import Testing
       read.send(sent)
       read.end()
       let problem: ObjectStoreError.AnswerProblem = number == 0 ? .wrongChecksum : .wrongLength
-      #expect(throws: OriginalDownloadError.store(.malformed(problem))) { try waiter.wait() }
+      #expect(throws: DownloadError.store(.malformed(problem))) { try waiter.wait() }
       #expect(harness.names.isEmpty)
     }
   }
 
   /// Waits for an original whose entity tag is given, and serves each of its reads.
-  private static func fetch(
+  private static func download(
     _ key: ObjectKey, _ tag: String, _ fingerprint: FileFingerprint? = nil, reads: [[UInt8]], first: Int = 0,
     from harness: DownloadHarness
   ) throws -> [UInt8] {
@@ -53,15 +53,15 @@ import Testing
 
   @Test func `Bytes that differ from the MD5 in the entity tag are read once more`() throws {
     let harness = try DownloadHarness()
-    let read = try Self.fetch(
+    let read = try Self.download(
       "a.jpg", Self.md5Tag.uppercased(), reads: [Self.damaged(150_000), DownloadHarness.bytes], from: harness)
     #expect(read == DownloadHarness.bytes)
-    #expect(throws: OriginalDownloadError.store(.malformed(.wrongChecksum))) {
-      try Self.fetch(
+    #expect(throws: DownloadError.store(.malformed(.wrongChecksum))) {
+      try Self.download(
         "b.jpg", Self.md5Tag, reads: [Self.damaged(150_000), Self.damaged(150_001)], first: 2, from: harness)
     }
     #expect(
-      try Self.fetch("c.jpg", Self.md5Tag, reads: [DownloadHarness.bytes], first: 4, from: harness)
+      try Self.download("c.jpg", Self.md5Tag, reads: [DownloadHarness.bytes], first: 4, from: harness)
         == DownloadHarness.bytes)
     #expect(harness.names.count == 2)
   }
@@ -92,10 +92,10 @@ import Testing
     let harness = try DownloadHarness()
     let tag = "\"0123456789abcdef0123456789abcdef\""
     #expect(
-      try Self.fetch("a.jpg", tag, reads: [DownloadHarness.bytes, DownloadHarness.bytes], from: harness)
+      try Self.download("a.jpg", tag, reads: [DownloadHarness.bytes, DownloadHarness.bytes], from: harness)
         == DownloadHarness.bytes)
     #expect(
-      try Self.fetch("b.jpg", tag, reads: [DownloadHarness.bytes], first: 2, from: harness) == DownloadHarness.bytes)
+      try Self.download("b.jpg", tag, reads: [DownloadHarness.bytes], first: 2, from: harness) == DownloadHarness.bytes)
     #expect(harness.store.readCount == 3)
   }
 
@@ -103,14 +103,14 @@ import Testing
     let harness = try DownloadHarness()
     let right = Self.fingerprint()
     for (number, position) in [0, 299_999].enumerated() {
-      let read = try Self.fetch(
+      let read = try Self.download(
         number == 0 ? "a.jpg" : "b.jpg", "\"v1\"", right, reads: [Self.damaged(position), DownloadHarness.bytes],
         first: 2 * number, from: harness)
       #expect(read == DownloadHarness.bytes)
     }
     // The fingerprint itself may be of damaged bytes: what comes twice is what the store has.
     let other = [UInt8](repeating: 0, count: 16).withUnsafeBytes { FileFingerprint($0) }
-    let same = try Self.fetch(
+    let same = try Self.download(
       "c.jpg", "\"v1\"", other, reads: [DownloadHarness.bytes, DownloadHarness.bytes], first: 4, from: harness)
     #expect(same == DownloadHarness.bytes && harness.store.readCount == 6)
     #expect(harness.downloads.open("c.jpg", DownloadHarness.identity(300_000), fingerprint: other) != nil)
@@ -132,11 +132,11 @@ import Testing
     let identity = DownloadHarness.identity(300_000)
     let right = Self.fingerprint()
     for number in 0..<2 {
-      try harness.fetch("a", DownloadHarness.bytes, read: number)
+      try harness.download("a", DownloadHarness.bytes, read: number)
       #expect(harness.downloads.open("a", identity, fingerprint: right) != nil)
       let name = try #require(harness.names.first)
       try Data(Self.damaged(position)).write(to: URL(fileURLWithPath: "\(harness.path)/\(name)"))
-      // The second time it counts as what the store has, so that it is not fetched in a loop.
+      // The second time it counts as what the store has, so that it is not downloaded in a loop.
       #expect((harness.downloads.open("a", identity, fingerprint: right) == nil) == (number == 0))
       #expect(harness.names.count == number)
       #expect(harness.downloads.counts.originals == number)
@@ -145,10 +145,10 @@ import Testing
 
   @Test func `A damaged original is downloaded again`() throws {
     let harness = try DownloadHarness()
-    try harness.fetch("a", DownloadHarness.bytes, read: 0)
+    try harness.download("a", DownloadHarness.bytes, read: 0)
     let name = try #require(harness.names.first)
     try Data([1, 2]).write(to: URL(fileURLWithPath: "\(harness.path)/\(name)"))
     #expect(harness.downloads.open("a", DownloadHarness.identity(300_000)) == nil)
-    try harness.fetch("a", DownloadHarness.bytes, read: 1)
+    try harness.download("a", DownloadHarness.bytes, read: 1)
   }
 }

@@ -58,7 +58,7 @@ final class DownloadHarness: Sendable {
   }
 
   /// Downloads an original, as the read of this number.
-  func fetch(_ key: ObjectKey, _ bytes: [UInt8], read number: Int) throws {
+  func download(_ key: ObjectKey, _ bytes: [UInt8], read number: Int) throws {
     let waiter = TestWaiter()
     _ = join(key, bytes.count, waiter)
     let read = store.nextRead(number)
@@ -88,7 +88,7 @@ final class DownloadHarness: Sendable {
 final class TestWaiter: OriginalWaiter {
   private struct State {
     var available: [Int64] = []
-    var result: Result<any FileByteSource, OriginalDownloadError>?
+    var result: Result<any FileByteSource, DownloadError>?
     var ends = 0
   }
 
@@ -103,7 +103,7 @@ final class TestWaiter: OriginalWaiter {
     progressed.signal()
   }
 
-  func downloadEnded(_ result: Result<any FileByteSource, OriginalDownloadError>) {
+  func downloadEnded(_ result: Result<any FileByteSource, DownloadError>) {
     state.withLock { state in
       state.result = result
       state.ends += 1

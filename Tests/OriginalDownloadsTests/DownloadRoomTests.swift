@@ -9,33 +9,33 @@ import Testing
   @Test func `The originals used longest ago make room, but not the pinned ones`() throws {
     let harness = try DownloadHarness()
     for (number, key) in ["a", "b", "c"].enumerated() {
-      try harness.fetch(ObjectKey(stringLiteral: key), DownloadHarness.bytes, read: number)
+      try harness.download(ObjectKey(stringLiteral: key), DownloadHarness.bytes, read: number)
     }
     let identity = DownloadHarness.identity(300_000)
     harness.downloads.pin("a", identity)
     _ = harness.downloads.open("b", identity)
-    try harness.fetch("d", DownloadHarness.bytes, read: 3)
+    try harness.download("d", DownloadHarness.bytes, read: 3)
     #expect(["a", "b", "c", "d"].map { harness.downloads.isLocal($0, identity) } == [true, true, false, true])
     #expect(harness.names.count == 3)
     harness.downloads.pin("b", identity)
     harness.downloads.pin("d", identity)
     let waiter = TestWaiter()
     _ = harness.join("e", 300_000, waiter)
-    #expect(throws: OriginalDownloadError.noSpace) { try waiter.wait() }
+    #expect(throws: DownloadError.noSpace) { try waiter.wait() }
     let tooLarge = TestWaiter()
     _ = harness.join("f", 2_000_000, tooLarge)
-    #expect(throws: OriginalDownloadError.noSpace) { try tooLarge.wait() }
+    #expect(throws: DownloadError.noSpace) { try tooLarge.wait() }
     harness.downloads.unpin("a", identity)
-    try harness.fetch("e", DownloadHarness.bytes, read: 4)
+    try harness.download("e", DownloadHarness.bytes, read: 4)
     #expect(!harness.downloads.isLocal("a", identity))
   }
 
   @Test func `An evicted original stays readable for those that have it open`() throws {
     let harness = try DownloadHarness()
-    try harness.fetch("a", DownloadHarness.bytes, read: 0)
+    try harness.download("a", DownloadHarness.bytes, read: 0)
     let file = try #require(harness.downloads.open("a", DownloadHarness.identity(300_000)))
     for number in 1...3 {
-      try harness.fetch(ObjectKey(stringLiteral: "b\(number)"), DownloadHarness.bytes, read: number)
+      try harness.download(ObjectKey(stringLiteral: "b\(number)"), DownloadHarness.bytes, read: number)
     }
     #expect(harness.downloads.open("a", DownloadHarness.identity(300_000)) == nil)
     #expect(try file.bytes(at: 0, count: 300_000) == DownloadHarness.bytes)
@@ -81,13 +81,13 @@ import Testing
     for (number, waiter) in waiters.enumerated() {
       _ = harness.join(ObjectKey(stringLiteral: "\(number)"), 10, waiter)
     }
-    #expect(throws: OriginalDownloadError.tooManyDownloads) { try waiters[2].wait() }
+    #expect(throws: DownloadError.tooManyDownloads) { try waiters[2].wait() }
   }
 
   @Test func `A download that waits evicts nothing`() throws {
     let harness = try DownloadHarness { $0.downloads = 1 }
     for (number, key) in (["a", "b", "c"] as [ObjectKey]).enumerated() {
-      try harness.fetch(key, DownloadHarness.bytes, read: number)
+      try harness.download(key, DownloadHarness.bytes, read: number)
     }
     let running = TestWaiter()
     _ = harness.join("d", 300_000, running)

@@ -82,8 +82,8 @@ import Testing
     #expect(send(0) == "b")
     #expect(send(1) == "a")
     until { kept.counts == KeptOriginals.Counts(local: 2, missing: 0, leftOut: 3) }
-    try harness.fetch("c", Self.bytes, read: 2)
-    try harness.fetch("d", Self.bytes, read: 3)
+    try harness.download("c", Self.bytes, read: 2)
+    try harness.download("d", Self.bytes, read: 3)
     let identity = DownloadHarness.identity(300_000)
     func local() -> [ObjectKey] { ["a", "b", "c", "d"].filter { harness.downloads.isLocal($0, identity) } }
     #expect(local() == ["a", "b", "d"])
@@ -95,7 +95,7 @@ import Testing
     clock.advance(.seconds(1))
     until { kept.counts == KeptOriginals.Counts(local: 1, missing: 0, leftOut: 0) }
     #expect(list.reads == 2)
-    try harness.fetch("c", Self.bytes, read: 4)
+    try harness.download("c", Self.bytes, read: 4)
     #expect(local() == ["a", "c", "d"])
   }
 
@@ -103,7 +103,7 @@ import Testing
     arguments: [
       .unsupported, .accessDenied(.forbidden), .malformed(.wrongChecksum), .limitExceeded(.objectBytes),
     ] as [ObjectStoreError])
-  func `Originals that can't be fetched stop no other one, and are tried again`(_ error: ObjectStoreError) throws {
+  func `Originals that can't be downloaded stop no other one, and are tried again`(_ error: ObjectStoreError) throws {
     list.set(["a", "b", "c"], size: 300_000)
     kept.update()
     for (number, key) in (["a", "b"] as [ObjectKey]).enumerated() {
@@ -125,14 +125,14 @@ import Testing
   }
 
   @Test func `After the limit was lowered they stay, and others go`() throws {
-    try harness.fetch("a", Self.bytes, read: 0)
+    try harness.download("a", Self.bytes, read: 0)
     // As if it had been read long before the others.
     let name = try #require(harness.names.first)
     let old = timeval(tv_sec: 1_000_000_000, tv_usec: 0)
     let result = utimes("\(harness.path)/\(name)", [old, old])
     #expect(result == 0)
-    try harness.fetch("b", Self.bytes, read: 1)
-    try harness.fetch("c", Self.bytes, read: 2)
+    try harness.download("b", Self.bytes, read: 1)
+    try harness.download("c", Self.bytes, read: 2)
     let smaller = try DownloadHarness.open(harness.store, harness.path) { $0.diskBytes = 700_000 }
     list.set(["a"], size: 300_000)
     let later = KeptOriginals(

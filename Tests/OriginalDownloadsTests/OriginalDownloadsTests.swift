@@ -38,8 +38,8 @@ import Testing
 
   @Test func `An uploaded file becomes an original if there is room for it`() throws {
     let harness = try DownloadHarness()
-    try harness.fetch("old.jpg", DownloadHarness.bytes, read: 0)
-    try harness.fetch("a.jpg", DownloadHarness.bytes, read: 1)
+    try harness.download("old.jpg", DownloadHarness.bytes, read: 0)
+    try harness.download("a.jpg", DownloadHarness.bytes, read: 1)
     let identity = DownloadHarness.identity(300_000)
     let file = try #require(harness.downloads.open("a.jpg", identity))
     for key in ["b.jpg", "b.jpg", "c.jpg"] as [ObjectKey] { harness.downloads.adopt(file, key, identity) }
@@ -100,7 +100,7 @@ import Testing
       try withUnsafeMutableBytes(of: &byte) { try arriving.read(into: $0, at: 3) }
     }
     // A new one begins from the start.
-    try harness.fetch("a.jpg", DownloadHarness.bytes, read: 1)
+    try harness.download("a.jpg", DownloadHarness.bytes, read: 1)
     #expect(waiters.allSatisfy { $0.ends == 0 })
     #expect(harness.names.count == 1)
   }
@@ -145,9 +145,9 @@ import Testing
   @Test(
     arguments: [
       (.changed, .store(.changed)), (.timedOut, .store(.timedOut)), (.slowDown, .store(.slowDown)),
-    ] as [(ObjectStoreError, OriginalDownloadError)])
+    ] as [(ObjectStoreError, DownloadError)])
   func `A failed download fails for all who wait, and leaves no file`(
-    _ failure: ObjectStoreError, _ error: OriginalDownloadError
+    _ failure: ObjectStoreError, _ error: DownloadError
   ) throws {
     let harness = try DownloadHarness()
     let waiters = [TestWaiter(), TestWaiter()]
@@ -163,7 +163,7 @@ import Testing
 
   @Test(arguments: [ENOSPC, EDQUOT, EFBIG])
   func `A full disk of this machine is no room for the original, and no failure of the store`(_ code: Int32) {
-    #expect(OriginalFetchError(.system(SystemError(code: code))) == .noSpace)
+    #expect(OriginalDownloadError(.system(SystemError(code: code))) == .noSpace)
   }
 
   @Test func `A local folder that fails is no failure of the store`() throws {
@@ -171,8 +171,8 @@ import Testing
     try FileManager.default.removeItem(atPath: harness.path)
     let waiter = TestWaiter()
     _ = harness.join("a.jpg", 10, waiter)
-    let error = #expect(throws: OriginalDownloadError.self) { try waiter.wait() }
-    guard case .localStoreFailed? = error.map(OriginalFetchError.init) else {
+    let error = #expect(throws: DownloadError.self) { try waiter.wait() }
+    guard case .localStoreFailed? = error.map(OriginalDownloadError.init) else {
       Issue.record("\(String(describing: error))")
       return
     }
@@ -183,10 +183,10 @@ import Testing
     let waiter = TestWaiter()
     _ = harness.join("a.jpg", 10, TestWaiter())
     _ = harness.downloads.join("a.jpg", DownloadHarness.identity(10, "\"v0\""), priority: .request, waiter)
-    #expect(throws: OriginalDownloadError.store(.changed)) { try waiter.wait() }
+    #expect(throws: DownloadError.store(.changed)) { try waiter.wait() }
     let missing = TestWaiter()
     _ = harness.downloads.join("b.jpg", DownloadHarness.identity(10), priority: .request, missing)
-    #expect(throws: OriginalDownloadError.store(.notFound)) { try missing.wait() }
+    #expect(throws: DownloadError.store(.notFound)) { try missing.wait() }
     #expect(harness.store.readCount <= 1)
   }
 
@@ -205,8 +205,8 @@ import Testing
 
   @Test func `After a restart complete originals are here, and half ones are gone`() throws {
     let harness = try DownloadHarness()
-    try harness.fetch("a", DownloadHarness.bytes, read: 0)
-    try harness.fetch("b", DownloadHarness.bytes, read: 1)
+    try harness.download("a", DownloadHarness.bytes, read: 0)
+    try harness.download("b", DownloadHarness.bytes, read: 1)
     let half = TestWaiter()
     _ = harness.join("c", 300_000, half)
     let read = harness.store.nextRead(2)

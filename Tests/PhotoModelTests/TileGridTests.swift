@@ -34,7 +34,7 @@ struct TileGridTests {
     let grid = TileGrid(size)
     let request = grid.request(for: TileGrid.Tile(factor: 1, column: 1, row: 0))
     let changes: [(String, (inout ImageRequest) -> Void)] = [
-      ("quality", { $0.quality = 90 }), ("format", { $0.format = .png }), ("turn", { $0.turn = .rightTop }),
+      ("quality", { $0.quality = 90 }), ("format", { $0.format = .png }), ("rotation", { $0.rotation = .rightTop }),
       ("tone", { $0.tone = .gray }), ("colours", { $0.colorSpace = .srgb }), ("version", { $0.version = .original }),
       ("size", { $0.targetSize = .size(PixelSize(width: 100, height: 100)) }),
       ("place", { $0.normalizedCropRect = UnitRect(PixelRect(x: 500, y: 0, width: 512, height: 512), of: size) }),

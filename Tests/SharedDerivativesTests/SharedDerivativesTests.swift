@@ -132,7 +132,7 @@ struct SharedDerivativesTests {
     server.misbehave { [weak server] request in server.map { [.wait(gate), $0.usual(request)] } }
     let ended = DispatchSemaphore(value: 0)
     let takes = Mutex(0)
-    func read() -> PendingFetch? {
+    func read() -> RemoteWait? {
       harness.shared.read(
         "3f/2-a",
         take: { _ in

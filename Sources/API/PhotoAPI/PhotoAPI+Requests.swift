@@ -118,31 +118,31 @@ extension PhotoAPI: HTTPHandler {
   }
 
   /// Runs the endpoint's handler. For some signed URLs, it first checks that the issuer still has access.
-  private func start(_ endpoint: Endpoint, _ exchange: RoutedRequest, _ body: StreamedBody?) throws(Problem) {
+  private func start(_ endpoint: Endpoint, _ routed: RoutedRequest, _ body: StreamedBody?) throws(Problem) {
     precondition(body == nil || endpoint.streamsBody, "HeadCheck has rejected every other streamed body")
-    guard let condition = exchange.caller?.condition else { return try run(endpoint, exchange, body) }
+    guard let condition = routed.caller?.condition else { return try run(endpoint, routed, body) }
     // The issuer sees only some collections, and may have lost access to this one since signing.
-    try exchange.run(on: queries.lookups) { [self] () throws(Problem) in
+    try routed.run(on: queries.lookups) { [self] () throws(Problem) in
       let collection = try queries.run { library throws(AssetSourceError) in
         try library.collection(condition.collection, CollectionQuery(), for: condition.issuer)
       }
       guard collection != nil else { throw Problem(.revoked, .signature) }
-      try run(endpoint, exchange, body)
+      try run(endpoint, routed, body)
     }
   }
 
-  private func run(_ endpoint: Endpoint, _ exchange: RoutedRequest, _ body: StreamedBody?) throws(Problem) {
+  private func run(_ endpoint: Endpoint, _ routed: RoutedRequest, _ body: StreamedBody?) throws(Problem) {
     switch endpoint.handler {
-    case .immediate(let answer): exchange.reply.send(try answer(self, exchange))
+    case .immediate(let answer): routed.reply.send(try answer(self, routed))
     case .lookup(let answer):
-      try exchange.respond(on: queries.lookups) { [self] () throws(Problem) in try answer(self, exchange) }
+      try routed.respond(on: queries.lookups) { [self] () throws(Problem) in try answer(self, routed) }
     case .fetch(let answer):
       let end = queries.deadline
-      try exchange.respond(on: queries.fetches) { [self] () throws(Problem) in try answer(self, exchange, end) }
+      try routed.respond(on: queries.fetches) { [self] () throws(Problem) in try answer(self, routed, end) }
     case .change(let answer):
-      try exchange.respond(on: changeQueue) { [self] () throws(Problem) in try answer(self, exchange) }
-    case .custom(let answer): try answer(self, exchange)
-    case .upload(let receive): try receive(self, exchange, body)
+      try routed.respond(on: changeQueue) { [self] () throws(Problem) in try answer(self, routed) }
+    case .custom(let answer): try answer(self, routed)
+    case .upload(let receive): try receive(self, routed, body)
     }
   }
 

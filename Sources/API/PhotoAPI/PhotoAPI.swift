@@ -102,9 +102,9 @@ package final class PhotoAPI: Sendable {
     self.uploads = UploadRoute(
       files: files, tokens: queries.tokens, limits: options.uploads, queue: uploads, picturesAdded: picturesAdded,
       logger: logger)
-    let originalFetches = OriginalFetches(originals: originals, logger: logger)
+    let routeDownloads = RouteDownloads(originals: originals, logger: logger)
     metadata = MetadataRoute(
-      queries: queries, originals: originals, fetches: originalFetches, reads: fileReads, limits: options.codec,
+      queries: queries, originals: originals, downloads: routeDownloads, reads: fileReads, limits: options.codec,
       logger: logger)
     let openFiles = OpenOriginals()
     self.openFiles = openFiles
@@ -115,7 +115,7 @@ package final class PhotoAPI: Sendable {
     let originalResponses = OriginalResponseCache()
     self.originalResponses = originalResponses
     data = DataRoute(
-      queries: queries, files: originalFiles, fetches: originalFetches, sender: sender, responses: originalResponses,
+      queries: queries, files: originalFiles, downloads: routeDownloads, sender: sender, responses: originalResponses,
       fullSizePhotos: FullSizePhotos(
         images: images, originals: originalFiles, renders: renders, sender: sender, limits: options.codec,
         logger: logger))
@@ -129,7 +129,7 @@ package final class PhotoAPI: Sendable {
     let raws = RAWOriginals(queries: queries, originals: originals, limits: options.codec)
     image = ImageRoute(
       queries: queries, images: images, upgrades: upgrades, presets: options.presets, raws: raws,
-      responseCache: frameResponses.cache, fetches: originalFetches,
+      responseCache: frameResponses.cache, downloads: routeDownloads,
       fullResolution: FullResolutionFiles(files: originalFiles, limits: options.codec), sender: sender,
       allowsPublicCaching: options.allowsPublicCaching, maximumRanges: options.maximumRanges, logger: logger)
     iiif = IIIFRoutes(

@@ -39,7 +39,7 @@ final class Download: ObjectReceiver {
     /// Other bytes than those that could be read before have taken their place.
     var isReplaced = false
     var result: Result<Void, ObjectStoreError>?
-    var failure: OriginalDownloadError?
+    var failure: DownloadError?
     var operation: (any ObjectOperation)?
     var isCancelled = false
   }
@@ -55,7 +55,7 @@ final class Download: ObjectReceiver {
   private let queue: DispatchQueue
   private let mayReceive: @Sendable (Download, Int) -> Bool
   private let progressed: @Sendable (Download) -> Void
-  private let ended: @Sendable (Download, Result<Void, OriginalDownloadError>) -> Void
+  private let ended: @Sendable (Download, Result<Void, DownloadError>) -> Void
   private let state = Mutex(State())
   private let hash = Mutex(Digest(.sha256))
 
@@ -70,7 +70,7 @@ final class Download: ObjectReceiver {
     partial: PartialFile, pendingLimit: Int, queue: DispatchQueue,
     mayReceive: @escaping @Sendable (Download, Int) -> Bool,
     progressed: @escaping @Sendable (Download) -> Void,
-    ended: @escaping @Sendable (Download, Result<Void, OriginalDownloadError>) -> Void
+    ended: @escaping @Sendable (Download, Result<Void, DownloadError>) -> Void
   ) {
     (self.name, self.key, self.identity, self.partial) = (name, key, identity, partial)
     (self.fingerprint, self.checksTag) = (fingerprint, checksTag)

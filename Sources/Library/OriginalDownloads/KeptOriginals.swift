@@ -4,8 +4,8 @@
 //     download   the missing ones, newest photographs first, after all that requests and windows want
 //
 // The list is within a share of the store, so that requests always find room. An outage of the store or of the disk ends
-// the downloads for a while; local originals stay pinned. An original that can't be fetched, such as an object that the
-// store refuses, stops no other one: it is tried again after an hour, and what has failed comes after all others.
+// the downloads for a while; local originals stay pinned. An original that can't be downloaded, such as an object that
+// the store refuses, stops no other one: it is tried again after an hour, and what has failed comes after all others.
 
 import Dispatch
 import Logging
@@ -19,7 +19,7 @@ package final class KeptOriginals: ChangeObserver {
     package var percentOfDisk = 75
     /// Files in the list; each takes about 300 bytes of memory.
     package var files = 100_000
-    /// Downloads at a time; 0: what is to be kept is kept once a request has fetched it.
+    /// Downloads at a time; 0: what is to be kept is kept once a request has downloaded it.
     package var downloads = 2
 
     package init() {}
@@ -149,7 +149,7 @@ package final class KeptOriginals: ChangeObserver {
     }
     let absent = Set(missing)
     state.withLock { state in
-      // Others may have fetched them.
+      // Others may have downloaded them.
       state.refused.formIntersection(absent)
       let waiting = missing.filter {
         state.running[$0] == nil && !state.starting.contains($0) && !state.refused.contains($0)
@@ -189,21 +189,21 @@ package final class KeptOriginals: ChangeObserver {
   }
 
   private final class Waiter: OriginalWaiter {
-    private let ended: @Sendable (Waiter, Result<any FileByteSource, OriginalDownloadError>) -> Void
+    private let ended: @Sendable (Waiter, Result<any FileByteSource, DownloadError>) -> Void
     private let isOver = Atomic(false)
 
-    init(_ ended: @escaping @Sendable (Waiter, Result<any FileByteSource, OriginalDownloadError>) -> Void) {
+    init(_ ended: @escaping @Sendable (Waiter, Result<any FileByteSource, DownloadError>) -> Void) {
       self.ended = ended
     }
 
     var hasEnded: Bool { isOver.load(ordering: .acquiring) }
     func end() { isOver.store(true, ordering: .releasing) }
     func downloadProgressed(_ original: ArrivingOriginal) {}
-    func downloadEnded(_ result: Result<any FileByteSource, OriginalDownloadError>) { ended(self, result) }
+    func downloadEnded(_ result: Result<any FileByteSource, DownloadError>) { ended(self, result) }
   }
 
   private func ended(
-    _ original: Original, _ result: Result<any FileByteSource, OriginalDownloadError>, _ waiter: Waiter
+    _ original: Original, _ result: Result<any FileByteSource, DownloadError>, _ waiter: Waiter
   ) {
     let (isOutage, schedulesRetry) = state.withLock { state -> (Bool, Bool) in
       // With the lock held, so that its ticket is not noted after this.
@@ -240,7 +240,7 @@ package final class KeptOriginals: ChangeObserver {
   }
 }
 
-extension OriginalDownloadError {
+extension DownloadError {
   fileprivate enum Scope {
     /// The library has changed; the next scan finds it.
     case library

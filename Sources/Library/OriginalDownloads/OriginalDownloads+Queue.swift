@@ -19,8 +19,8 @@ extension OriginalDownloads {
     startNext()
   }
 
-  /// The decision about the job whose turn it is.
-  private enum Turn {
+  /// The decision about the first job that waits.
+  private enum NextStep {
     /// It has its permit and its room, for which these originals have to go.
     case starts(OriginalName, Job, removed: [OriginalName])
     /// Nothing that may end would make room for it.
@@ -34,8 +34,8 @@ extension OriginalDownloads {
   func startNext() {
     dispatchPrecondition(condition: .onQueue(queue))
     resumeWindows()
-    while let turn = state.withLock({ state in next(&state) }) {
-      switch turn {
+    while let step = state.withLock({ state in next(&state) }) {
+      switch step {
       case .starts(let name, let job, let removed):
         for name in removed { folder.remove(name) }
         start(name, job)
@@ -67,7 +67,7 @@ extension OriginalDownloads {
 
   /// The first job that waits, once it has a permit. Others do not pass it while it waits for room: a large original would
   /// never get any.
-  private func next(_ state: inout State) -> Turn? {
+  private func next(_ state: inout State) -> NextStep? {
     let waiting = state.jobs.filter { $0.value.download == nil }
     let first = waiting.min {
       ($1.value.priority.rawValue, $0.value.number) < ($0.value.priority.rawValue, $1.value.number)
@@ -101,7 +101,7 @@ extension OriginalDownloads {
     for waiter in waiters { waiter.receiver.downloadProgressed(original) }
   }
 
-  private func ended(_ download: Download, _ result: Result<Void, OriginalDownloadError>) {
+  private func ended(_ download: Download, _ result: Result<Void, DownloadError>) {
     dispatchPrecondition(condition: .onQueue(queue))
     let number = state.withLock { state in
       state.jobs[download.name].flatMap { $0.download === download ? $0.number : nil }
@@ -125,7 +125,7 @@ extension OriginalDownloads {
     }
   }
 
-  private func finish(_ name: OriginalName, _ number: UInt64, _ result: Result<Void, OriginalDownloadError>) {
+  private func finish(_ name: OriginalName, _ number: UInt64, _ result: Result<Void, DownloadError>) {
     let job = state.withLock { state -> Job? in
       guard let job = state.jobs[name], job.number == number else {
         // All waiters left while the file got its name: it is complete, but not in the index.
@@ -142,7 +142,7 @@ extension OriginalDownloads {
       return job
     }
     guard let job else { return folder.remove(name) }
-    let opened: Result<any FileByteSource, OriginalDownloadError> = result.flatMap {
+    let opened: Result<any FileByteSource, DownloadError> = result.flatMap {
       if let file = folder.open(name, size: job.identity.size) {
         .success(file)
       } else {

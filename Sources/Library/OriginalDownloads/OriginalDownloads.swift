@@ -21,7 +21,7 @@ package protocol OriginalWaiter: AnyObject, Sendable {
   /// More bytes have been received.
   func downloadProgressed(_ original: ArrivingOriginal)
   /// The last call. The file is complete, and stays readable when it is evicted.
-  func downloadEnded(_ result: Result<any FileByteSource, OriginalDownloadError>)
+  func downloadEnded(_ result: Result<any FileByteSource, DownloadError>)
 }
 
 package final class OriginalDownloads: Sendable {
@@ -241,7 +241,7 @@ package final class OriginalDownloads: Sendable {
     enum Step {
       case joined
       case isLocal
-      case failed(OriginalDownloadError)
+      case failed(DownloadError)
     }
     let (ticket, step) = state.withLock { state -> (Ticket, Step) in
       state.lastNumber += 1

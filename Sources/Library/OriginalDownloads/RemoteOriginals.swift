@@ -3,8 +3,8 @@ import PhotoModel
 import Synchronization
 
 /// The originals of a remote library, as the image service and the API see them: local ones are opened, the
-/// others are fetched.
-package struct RemoteOriginals: OriginalFetcher {
+/// others are downloaded.
+package struct RemoteOriginals: OriginalDownloader {
   private let downloads: OriginalDownloads
   private let heads: OriginalHeads
 
@@ -13,7 +13,7 @@ package struct RemoteOriginals: OriginalFetcher {
   }
 
   package var store: OriginalStore {
-    OriginalStore(fetcher: self) { [downloads] original throws(OriginalStoreError) in
+    OriginalStore(downloader: self) { [downloads] original throws(OriginalStoreError) in
       guard let key = ObjectKey(original.path) else { throw .notFound }
       guard let file = downloads.open(key, original.identity, fingerprint: original.fingerprint) else { throw .inCloud }
       return file
@@ -28,46 +28,46 @@ package struct RemoteOriginals: OriginalFetcher {
     ObjectKey(original.path).flatMap { heads.open($0, original.identity) }
   }
 
-  package func fetch(
+  package func download(
     _ original: OriginalFile, isUrgent: Bool, arrived: @escaping @Sendable (any ArrivingSource) -> Void,
-    ended: @escaping @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
-  ) -> any OriginalFetch {
+    ended: @escaping @Sendable (Result<any FileByteSource, OriginalDownloadError>) -> Void
+  ) -> any OriginalWait {
     guard let key = ObjectKey(original.path) else {
       // No row of a remote library has such a path.
       preconditionFailure("an original whose path is not a key was opened as in the cloud")
     }
     if !isUrgent { downloads.hold(key, original.identity) }
-    let fetch = RemoteFetch(
+    let wait = RemoteOriginalWait(
       downloads, held: isUrgent ? nil : (key, original.identity), arrived: arrived, ended: ended)
     let ticket = downloads.join(
-      key, original.identity, fingerprint: original.fingerprint, priority: isUrgent ? .request : .window, fetch)
-    fetch.begin(ticket)
+      key, original.identity, fingerprint: original.fingerprint, priority: isUrgent ? .request : .window, wait)
+    wait.begin(ticket)
     // Bytes that have already arrived for others.
     if let arriving = downloads.arriving(ticket), arriving.availableBytes > 0 {
-      fetch.downloadProgressed(arriving)
+      wait.downloadProgressed(arriving)
     }
-    return fetch
+    return wait
   }
 }
 
 /// One caller that waits for an original.
-private final class RemoteFetch: OriginalFetch, OriginalWaiter {
+private final class RemoteOriginalWait: OriginalWait, OriginalWaiter {
   private struct State {
     var ticket: OriginalDownloads.Ticket?
     var isOver = false
-    /// The original that is held until the fetch is cancelled.
+    /// The original that is held until the wait is cancelled.
     var held: (key: ObjectKey, identity: FileIdentity)?
   }
 
   private let downloads: OriginalDownloads
   private let arrived: @Sendable (any ArrivingSource) -> Void
-  private let ended: @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
+  private let ended: @Sendable (Result<any FileByteSource, OriginalDownloadError>) -> Void
   private let state: Mutex<State>
 
   init(
     _ downloads: OriginalDownloads, held: (key: ObjectKey, identity: FileIdentity)?,
     arrived: @escaping @Sendable (any ArrivingSource) -> Void,
-    ended: @escaping @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
+    ended: @escaping @Sendable (Result<any FileByteSource, OriginalDownloadError>) -> Void
   ) {
     (self.downloads, self.arrived, self.ended) = (downloads, arrived, ended)
     state = Mutex(State(held: held))
@@ -91,17 +91,17 @@ private final class RemoteFetch: OriginalFetch, OriginalWaiter {
     if !state.withLock({ $0.isOver }) { arrived(original) }
   }
 
-  func downloadEnded(_ result: Result<any FileByteSource, OriginalDownloadError>) {
+  func downloadEnded(_ result: Result<any FileByteSource, DownloadError>) {
     let isFirst = state.withLock { state in
       defer { state.isOver = true }
       return !state.isOver
     }
-    if isFirst { ended(result.mapError(OriginalFetchError.init)) }
+    if isFirst { ended(result.mapError(OriginalDownloadError.init)) }
   }
 }
 
-extension OriginalFetchError {
-  init(_ error: OriginalDownloadError) {
+extension OriginalDownloadError {
+  init(_ error: DownloadError) {
     switch error {
     case .noSpace: self = .noSpace
     case .tooManyDownloads: self = .queueFull

@@ -35,21 +35,21 @@ package final class ImageManager: Sendable {
 
   /// The sender of a request, and how the request is handled.
   package struct RequestContext: Sendable {
-    /// Unique among the owner's active requests.
+    /// Unique among the caller's active requests.
     package var requestID: String
-    /// The principal's name.
-    package var owner: String
+    /// The principal's name. The caller owns its requests: it sees and cancels them.
+    package var caller: String
     package var priority = ImagePriority.normal
     /// The request's parameters as the client sent them.
     package var parameters: [String: String] = [:]
-    /// Whether the original may be fetched from its remote store. Otherwise the request gets what is local.
+    /// Whether the original may be downloaded from its remote store. Otherwise the request gets what is local.
     package var allowsNetwork = false
     /// Render from the original even if the frame is cached, and cache nothing.
     package var bypassesCaches = false
 
-    package init(requestID: String, owner: String) {
+    package init(requestID: String, caller: String) {
       self.requestID = requestID
-      self.owner = owner
+      self.caller = caller
     }
   }
 
@@ -141,12 +141,12 @@ package final class ImageManager: Sendable {
   ///
   /// - Parameter cancel: cancels what is left of the batch. Called from any thread, without a lock held.
   package func batchBegan(_ context: RequestContext, cancel: @escaping @Sendable () -> Void) {
-    requests.insertBatch(owner: context.owner, requestID: context.requestID, cancel: cancel)
+    requests.insertBatch(owner: context.caller, requestID: context.requestID, cancel: cancel)
   }
 
   /// The batch has ended: its ID no longer cancels it.
   package func batchEnded(_ context: RequestContext) {
-    requests.removeBatch(owner: context.owner, requestID: context.requestID)
+    requests.removeBatch(owner: context.caller, requestID: context.requestID)
   }
 
   /// The active requests of an owner, oldest first; the requests of all owners if `owner` is `nil`.
@@ -172,7 +172,7 @@ package final class ImageManager: Sendable {
   package func expire() {
     for task in requests.tasks(createdBefore: now() - deadline) {
       let isDownloading = pipeline.jobs.stage(task.key) == .downloading
-      _ = end(task, isDownloading ? .fetchFailed(.timedOut) : .deadlineExceeded, isExpired: true)
+      _ = end(task, isDownloading ? .downloadFailed(.timedOut) : .deadlineExceeded, isExpired: true)
     }
   }
 

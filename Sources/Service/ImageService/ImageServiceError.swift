@@ -7,10 +7,10 @@ package enum ImageServiceError: Error, Sendable, Hashable {
   case originalMissing
   /// The file has changed since the catalogue read it; the next scan updates the catalogue.
   case originalChanged
-  /// The original is in a remote store, and the request does not allow fetching it.
+  /// The original is in a remote store, and the request does not allow downloading it.
   case inCloud
-  /// The original is in a remote store, and could not be fetched.
-  case fetchFailed(OriginalFetchError)
+  /// The original is in a remote store, and could not be downloaded.
+  case downloadFailed(OriginalDownloadError)
   /// The original is damaged, has no decoder, or exceeds a limit.
   case codec(CodecError)
   /// The render would need more memory than the budget of all renders together.
@@ -30,7 +30,7 @@ package enum ImageServiceError: Error, Sendable, Hashable {
   /// The text for the log.
   package var logText: String {
     switch self {
-    case .failed(let text), .fetchFailed(.failed(let text)), .fetchFailed(.localStoreFailed(let text)): text
+    case .failed(let text), .downloadFailed(.failed(let text)), .downloadFailed(.localStoreFailed(let text)): text
     default: "\(self)"
     }
   }
@@ -45,12 +45,12 @@ package enum ImageServiceError: Error, Sendable, Hashable {
     }
   }
 
-  package init(_ error: OriginalFetchError) {
+  package init(_ error: OriginalDownloadError) {
     switch error {
     case .notFound: self = .originalMissing
     case .changed: self = .originalChanged
     case .queueFull: self = .queueFull
-    case .noSpace, .localStoreFailed, .timedOut, .suspended, .failed: self = .fetchFailed(error)
+    case .noSpace, .localStoreFailed, .timedOut, .suspended, .failed: self = .downloadFailed(error)
     }
   }
 }

@@ -131,7 +131,7 @@ package final class SharedDerivatives: SharedDerivativeStore {
 
   package func read(
     _ name: String, take: @escaping @Sendable ([UInt8]) -> String?, ended: @escaping @Sendable () -> Void
-  ) -> PendingFetch? {
+  ) -> RemoteWait? {
     let now = now()
     let (number, isFirst) = state.withLock { state -> (UInt64?, Bool) in
       if state.isClosed { return (nil, false) }
@@ -154,7 +154,7 @@ package final class SharedDerivatives: SharedDerivativeStore {
     }
     guard let number else { return nil }
     if isFirst { begin(name, number) }
-    return PendingFetch { [weak self] in self?.leave(name, number) }
+    return RemoteWait { [weak self] in self?.leave(name, number) }
   }
 
   private func begin(_ name: String, _ number: UInt64) {

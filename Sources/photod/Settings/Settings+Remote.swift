@@ -80,7 +80,7 @@ extension Settings {
       "Maximum time for the download of one original, including all repetitions.",
       advice: "Raise it for long videos over slow networks."),
     Setting(
-      "remote.prefetchConnections", .number(\.caching.fetches, 0...1000),
+      "remote.prefetchConnections", .number(\.caching.windowDownloads, 0...1000),
       """
       Maximum number of originals of a remote library that are downloaded at the same time before they are requested: \
       for caching managers, and after those for keepOriginal. One place of originals.downloads stays free for requests. \

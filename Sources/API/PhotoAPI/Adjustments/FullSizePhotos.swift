@@ -107,7 +107,7 @@ struct FullSizePhotos: Sendable {
     if request.method == .head {
       return reply.send(HTTPResponse(.ok, fields + [("Content-Type", format.mediaType)]))
     }
-    var context = ImageManager.RequestContext(requestID: reply.requestID, owner: principal.name)
+    var context = ImageManager.RequestContext(requestID: reply.requestID, caller: principal.name)
     context.allowsNetwork = allowsNetwork
     render(wanted, answer, context)
   }

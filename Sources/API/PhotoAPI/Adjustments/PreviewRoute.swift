@@ -9,10 +9,10 @@ struct PreviewRoute: Sendable {
   /// Reads of the library: the first preview opens the original.
   let reads: WorkQueue
 
-  func answer(_ identifier: LocalIdentifier, _ exchange: RoutedRequest) throws(Problem) {
-    let principal = try exchange.principal
-    var client = try ClientName(exchange.request)
-    var body = try JSONObjectReader(exchange.request)
+  func answer(_ identifier: LocalIdentifier, _ routed: RoutedRequest) throws(Problem) {
+    let principal = try routed.principal
+    var client = try ClientName(routed.request)
+    var body = try JSONObjectReader(routed.request)
     let operations = try AdjustmentsJSON.operations(&body)
     let targetSize = try ImageQuery.targetSize(body.text("targetSize"))
     try client.read(&body)
@@ -23,14 +23,14 @@ struct PreviewRoute: Sendable {
     } catch {
       throw Problem(error)
     }
-    let (name, reply) = (client.name ?? "default", exchange.reply)
-    try exchange.run(on: queries.lookups) { () throws(Problem) in
+    let (name, reply) = (client.name ?? "default", routed.reply)
+    try routed.run(on: queries.lookups) { () throws(Problem) in
       let asset = try queries.asset(identifier, principal)
       if let problem = Problem(unrenderable: asset) { throw problem }
       guard asset.mediaType == .image else { throw .notAdjustable(asset.localIdentifier.rawValue) }
       let wanted = PreviewRequest(
         owner: principal.name, client: name, asset: asset, adjustments: adjustments, targetSize: targetSize)
-      try exchange.run(on: reads) { render(wanted, reply) }
+      try routed.run(on: reads) { render(wanted, reply) }
     }
   }
 

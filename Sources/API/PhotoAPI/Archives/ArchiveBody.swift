@@ -30,7 +30,7 @@ final class ArchiveBody: BodySource {
   private let memo: ChecksumCache
   private let plans: ArchivePlans
   /// Counts as a running archive while the body lives.
-  private let slot: Slots.Slot
+  private let permit: PermitPool.Permit
   /// Used by one call of ``next()`` at a time, which copies it: the lock is not held while files are read.
   private let state: Mutex<State>
   private let isCancelled = Atomic<Bool>(false)
@@ -50,14 +50,14 @@ final class ArchiveBody: BodySource {
   /// - Parameter range: within the archive.
   init(
     _ plan: ArchivePlan, _ range: Range<Int64>, files: OriginalFiles, memo: ChecksumCache, plans: ArchivePlans,
-    slot: Slots.Slot
+    permit: PermitPool.Permit
   ) {
     self.plan = plan
     self.range = range
     self.files = files
     self.memo = memo
     self.plans = plans
-    self.slot = slot
+    self.permit = permit
     state = Mutex(State(position: range.lowerBound))
   }
 

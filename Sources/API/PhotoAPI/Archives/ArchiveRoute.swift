@@ -15,7 +15,7 @@ struct ArchiveRoute: Sendable {
   let planner: ArchivePlanner
   let plans: ArchivePlans
   let memo = ChecksumCache()
-  let slots: Slots
+  let archivePermits: PermitPool
   /// Opens the files of new plans: of a large archive, for minutes. Fetches must not wait for that.
   let planning: WorkQueue
   /// Calls the bodies, and waits for the disk.
@@ -31,13 +31,13 @@ struct ArchiveRoute: Sendable {
     self.files = files
     self.maximumRanges = maximumRanges
     plans = ArchivePlans(planner.limits)
-    slots = Slots(capacity: planner.limits.concurrent)
+    archivePermits = PermitPool(capacity: planner.limits.concurrent)
   }
 
   /// Reads the body of a POST on the lookup queue: a long one takes time.
-  func sendRequestedByBody(_ exchange: RoutedRequest) throws(Problem) {
-    try exchange.run(on: queries.lookups) { () throws(Problem) in
-      try send(ArchiveRequest(bodyOf: exchange.request), exchange)
+  func sendRequestedByBody(_ routed: RoutedRequest) throws(Problem) {
+    try routed.run(on: queries.lookups) { () throws(Problem) in
+      try send(ArchiveRequest(bodyOf: routed.request), routed)
     }
   }
 
@@ -47,20 +47,20 @@ struct ArchiveRoute: Sendable {
     let listing: ArchiveListing
     /// Names the plan in ``ArchivePlans``.
     let key: String
-    let slot: Slots.Slot
-    let exchange: RoutedRequest
+    let permit: PermitPool.Permit
+    let routed: RoutedRequest
   }
 
   /// The listing is made on the queue for long fetches.
-  func send(_ wanted: ArchiveRequest, _ exchange: RoutedRequest) throws(Problem) {
-    let principal = try exchange.principal
+  func send(_ wanted: ArchiveRequest, _ routed: RoutedRequest) throws(Problem) {
+    let principal = try routed.principal
     try planner.files.checkScopes(includesLocation: wanted.includesLocation, principal)
-    guard let slot = slots.acquire() else { throw Problem.overloaded }
+    guard let permit = archivePermits.acquire() else { throw Problem.overloaded }
     let end = queries.deadline
-    try exchange.run(on: queries.fetches) { () throws(Problem) in
+    try routed.run(on: queries.fetches) { () throws(Problem) in
       let (listing, key) = try planner.listing(
         wanted.source, wanted.resources, includesLocation: wanted.includesLocation, until: end, principal)
-      let listed = Listed(request: wanted, listing: listing, key: key, slot: slot, exchange: exchange)
+      let listed = Listed(request: wanted, listing: listing, key: key, permit: permit, routed: routed)
       guard let kept = plans.plan(key) else { return try plan(listed) }
       try start(kept, isKept: true, listed)
     }
@@ -82,8 +82,8 @@ struct ArchiveRoute: Sendable {
 
   /// Makes a plan, and sends the archive. Sends nothing if the client has gone. Throws 503 after the time limit.
   private func plan(_ listed: Listed) throws(Problem) {
-    try listed.exchange.run(on: planning) { () throws(Problem) in
-      let isClosed = ClosedFlag(listed.exchange.reply)
+    try listed.routed.run(on: planning) { () throws(Problem) in
+      let isClosed = ClosedFlag(listed.routed.reply)
       let made = try planner.plan(
         listed.listing, key: listed.key, includesLocation: listed.request.includesLocation,
         isCancelled: { isClosed.isSet })
@@ -96,9 +96,9 @@ struct ArchiveRoute: Sendable {
   /// Sends an archive, by a new plan if files have changed since a kept one was made. The first bytes are read by the
   /// sending thread, which must not keep other fetches or plans waiting.
   private func start(_ plan: ArchivePlan, isKept: Bool, _ listed: Listed) throws(Problem) {
-    try listed.exchange.run(on: files) { () throws(Problem) in
-      if isKept, !continues(plan, listed.exchange.request.head) {
-        let isClosed = ClosedFlag(listed.exchange.reply)
+    try listed.routed.run(on: files) { () throws(Problem) in
+      if isKept, !continues(plan, listed.routed.request.head) {
+        let isClosed = ClosedFlag(listed.routed.reply)
         guard try planner.isCurrent(plan, isCancelled: { isClosed.isSet }) else { return try self.plan(listed) }
       }
       try send(plan, isKept: isKept, listed)
@@ -106,7 +106,7 @@ struct ArchiveRoute: Sendable {
   }
 
   private func send(_ plan: ArchivePlan, isKept: Bool, _ listed: Listed) throws(Problem) {
-    let (head, reply) = (listed.exchange.request.head, listed.exchange.reply)
+    let (head, reply) = (listed.routed.request.head, listed.routed.reply)
     // Conditions and ranges are about what a GET selects (RFC 9110 §13.2.1, §14.2). A POST gets all of it, once.
     let isResumable = head.method != .post
     let validators = Validators(entityTag: plan.entityTag, lastModified: nil)
@@ -140,7 +140,7 @@ struct ArchiveRoute: Sendable {
       range = Int64(parts[0].lowerBound)..<Int64(parts[0].upperBound)
       fields.append(("Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)"))
     }
-    let body = ArchiveBody(plan, range, files: planner.files, memo: memo, plans: plans, slot: listed.slot)
+    let body = ArchiveBody(plan, range, files: planner.files, memo: memo, plans: plans, permit: listed.permit)
     do throws(BodySourceError) {
       try reply.send(ResponseHead(status, fields), body: body) { [files] in files.submit($0) }
     } catch {

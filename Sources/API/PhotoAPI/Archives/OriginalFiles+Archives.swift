@@ -4,11 +4,11 @@ import PhotoModel
 extension OriginalFiles {
   /// The ctime of an open file of the library. 0 for a copy of a remote original: the store's identity is verified, and
   /// the ctime of the copy changes when it is evicted.
-  func changeTime(of original: ServableOriginal) -> Int64 { originals.fetcher == nil ? original.source.changed : 0 }
+  func changeTime(of original: ServableOriginal) -> Int64 { originals.downloader == nil ? original.source.changed : 0 }
 
   /// Whether an open file is certainly what it was when it was opened.
   func isUnchanged(_ original: ServableOriginal) -> Bool {
-    originals.fetcher == nil ? original.source.isUntouched : original.source.isUnchanged
+    originals.downloader == nil ? original.source.isUntouched : original.source.isUnchanged
   }
 }
 

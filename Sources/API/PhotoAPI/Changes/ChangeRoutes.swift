@@ -98,11 +98,11 @@ struct ChangeRoutes: Sendable {
   }
 
   /// Streams changes as they are made: those of the library since a token, or those of a fetch result.
-  func stream(_ exchange: RoutedRequest) throws(Problem) {
-    let principal = try exchange.principal
-    let (head, target, route, peer) = (exchange.request.head, exchange.target, exchange.route, exchange.peer)
-    try exchange.run(on: queries.lookups) { () throws(Problem) in
-      try stream(exchange.request, principal, exchange.reply) { [accessPolicy] in
+  func stream(_ routed: RoutedRequest) throws(Problem) {
+    let principal = try routed.principal
+    let (head, target, route, peer) = (routed.request.head, routed.target, routed.route, routed.peer)
+    try routed.run(on: queries.lookups) { () throws(Problem) in
+      try stream(routed.request, principal, routed.reply) { [accessPolicy] in
         // The credential may have ended since the stream began.
         guard case .caller(let now) = accessPolicy.authenticate(head, target, route, from: peer) else { return false }
         return now.principal == principal

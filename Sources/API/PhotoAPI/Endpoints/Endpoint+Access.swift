@@ -11,8 +11,8 @@ extension Endpoint {
         "The caller's authorization status, in PhotoKit's terms. Also available to callers that get 401 elsewhere.",
         credentials: [.none, .token, .session],
         responses: [.json(200, "The caller's authorization.", "Authorization")]),
-      handler: .immediate { api, exchange throws(Problem) in
-        try api.authorization.authorization(exchange.request, exchange.identity)
+      handler: .immediate { api, routed throws(Problem) in
+        try api.authorization.authorization(routed.request, routed.identity)
       }),
 
     Endpoint(
@@ -27,8 +27,8 @@ extension Endpoint {
           APIResponse(201, "Signed in.", .json(["Authorization"]), [.cacheControl, .setCookie])
         ],
         problems: [401]),
-      handler: .immediate { api, exchange throws(Problem) in
-        try api.authorization.signIn(exchange.request, from: exchange.peer)
+      handler: .immediate { api, routed throws(Problem) in
+        try api.authorization.signIn(routed.request, from: routed.peer)
       }),
 
     Endpoint(
@@ -38,8 +38,8 @@ extension Endpoint {
         responses: [
           APIResponse(204, "The session has ended, if there was one.", .none, [.cacheControl, .setCookie])
         ]),
-      handler: .immediate { api, exchange throws(Problem) in
-        try api.authorization.signOut(exchange.request, from: exchange.peer)
+      handler: .immediate { api, routed throws(Problem) in
+        try api.authorization.signOut(routed.request, from: routed.peer)
       }),
 
     Endpoint(
@@ -50,8 +50,8 @@ extension Endpoint {
         issuer may see.
         """,
         body: "SignedURL", responses: [.json(201, "The URL is signed.", "SignedURL")], problems: [404, 500]),
-      handler: .lookup { api, exchange throws(Problem) in
-        try api.authorization.sign(exchange.request, exchange.authorizedCaller)
+      handler: .lookup { api, routed throws(Problem) in
+        try api.authorization.sign(routed.request, routed.authorizedCaller)
       }),
   ]
 }

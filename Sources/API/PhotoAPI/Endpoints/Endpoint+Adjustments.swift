@@ -15,8 +15,8 @@ extension Endpoint {
           gets 404.
           """,
         responses: .validated("The adjustments.", .json(["Adjustments"])), problems: [404, 500]),
-      handler: .lookup { api, exchange throws(Problem) in
-        try api.adjustments.get(exchange.identifier("localIdentifier"), exchange.request, exchange.principal)
+      handler: .lookup { api, routed throws(Problem) in
+        try api.adjustments.get(routed.identifier("localIdentifier"), routed.request, routed.principal)
       }),
 
     Endpoint(
@@ -35,8 +35,8 @@ extension Endpoint {
             [.cacheControl, .entityTag]),
           APIResponse(412, component: "Problem"),
         ], problems: [404, 409, 422, 500, 507]),
-      handler: .change { api, exchange throws(Problem) in
-        try api.adjustments.put(exchange.identifier("localIdentifier"), exchange.request, exchange.principal)
+      handler: .change { api, routed throws(Problem) in
+        try api.adjustments.put(routed.identifier("localIdentifier"), routed.request, routed.principal)
       }),
 
     Endpoint(
@@ -52,8 +52,8 @@ extension Endpoint {
           APIResponse(204, "The asset has no adjustments.", .none, [.cacheControl]),
           APIResponse(412, component: "Problem"),
         ], problems: [404, 409, 500, 507]),
-      handler: .change { api, exchange throws(Problem) in
-        try api.adjustments.delete(exchange.identifier("localIdentifier"), exchange.request, exchange.principal)
+      handler: .change { api, routed throws(Problem) in
+        try api.adjustments.delete(routed.identifier("localIdentifier"), routed.request, routed.principal)
       }),
 
     Endpoint(
@@ -68,8 +68,8 @@ extension Endpoint {
         body: "Preview",
         responses: [APIResponse(200, "The preview.", .media(["image/jpeg"]), [.cacheControl, .imageResult])],
         problems: [404, 409, 415, 422, 500]),
-      handler: .custom { api, exchange throws(Problem) in
-        try api.preview.answer(exchange.identifier("localIdentifier"), exchange)
+      handler: .custom { api, routed throws(Problem) in
+        try api.preview.answer(routed.identifier("localIdentifier"), routed)
       }),
   ]
 }

@@ -35,8 +35,8 @@ extension Endpoint {
               [.entityTag, .cacheControl, .acceptRanges, .contentRange, .contentDisposition])
           ],
         problems: [404, 416, 500]),
-      handler: .custom { api, exchange throws(Problem) in
-        try api.archive.send(ArchiveRequest(queryOf: exchange.target), exchange)
+      handler: .custom { api, routed throws(Problem) in
+        try api.archive.send(ArchiveRequest(queryOf: routed.target), routed)
       }),
 
     Endpoint(
@@ -51,6 +51,6 @@ extension Endpoint {
         responses: [
           APIResponse(200, "The whole archive.", .media(["application/zip"]), [.cacheControl, .contentDisposition])
         ], problems: [404, 500]),
-      handler: .custom { api, exchange throws(Problem) in try api.archive.sendRequestedByBody(exchange) }),
+      handler: .custom { api, routed throws(Problem) in try api.archive.sendRequestedByBody(routed) }),
   ]
 }

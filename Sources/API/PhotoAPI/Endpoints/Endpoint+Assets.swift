@@ -10,7 +10,7 @@ extension Endpoint {
       APIOperation(
         "Lists the assets that match a predicate, sorted and in pages.", query: assetListQuery,
         responses: assetListResponses, problems: [500]),
-      handler: .custom { api, exchange throws(Problem) in try api.assets.list(in: nil, exchange) }),
+      handler: .custom { api, routed throws(Problem) in try api.assets.list(in: nil, routed) }),
 
     Endpoint(
       .post, "/v1/assets", "uploadAssets", needs: .scope([.add]), isReading: false,
@@ -46,16 +46,16 @@ extension Endpoint {
             "AddedAssets"),
         ],
         problems: [400, 404, 408, 409, 413, 415, 422, 500, 502, 504, 507], problemComponent: "UploadProblem"),
-      handler: .upload { api, exchange, body throws(Problem) in
+      handler: .upload { api, routed, body throws(Problem) in
         guard let body else { throw .missingUpload }
-        try api.uploads.receive(body, exchange)
+        try api.uploads.receive(body, routed)
       }),
 
     Endpoint(
       .get, "/v1/assets/{localIdentifier}", "getAsset", needs: .scope([.read]), signedAccess: .albumAsset,
       APIOperation("One asset.", responses: .validated("The asset.", .json(["Asset"])), problems: [404, 500]),
-      handler: .lookup { api, exchange throws(Problem) in
-        try api.assets.get(exchange.identifier("localIdentifier"), exchange.request, exchange.principal)
+      handler: .lookup { api, routed throws(Problem) in
+        try api.assets.get(routed.identifier("localIdentifier"), routed.request, routed.principal)
       }),
 
     Endpoint(
@@ -71,8 +71,8 @@ extension Endpoint {
           "The metadata.", .json(["Metadata"]),
           notModified: "The metadata matches If-None-Match. The file was not opened."),
         problems: [404, 415, 422, 500, 502, 504, 507]),
-      handler: .custom { api, exchange throws(Problem) in
-        try api.metadata.answer(exchange.identifier("localIdentifier"), exchange)
+      handler: .custom { api, routed throws(Problem) in
+        try api.metadata.answer(routed.identifier("localIdentifier"), routed)
       }),
 
     Endpoint(
@@ -84,8 +84,8 @@ extension Endpoint {
           """,
         query: [.number("limit", 1...1000, default: 100, "Assets per page."), .cursor],
         responses: .validated("A page.", .json(["TrashPage"])), problems: [500]),
-      handler: .lookup { api, exchange throws(Problem) in
-        try api.trash.list(exchange.request, exchange.principal)
+      handler: .lookup { api, routed throws(Problem) in
+        try api.trash.list(routed.request, routed.principal)
       }),
   ]
 

@@ -12,8 +12,8 @@ extension Endpoint {
         """,
         query: [ClientName.parameter],
         responses: [.json(200, "The caching managers, the default one first.", "CachingManagerList")]),
-      handler: .lookup { api, exchange throws(Problem) in
-        try api.caching.list(exchange.request, exchange.principal)
+      handler: .lookup { api, routed throws(Problem) in
+        try api.caching.list(routed.request, routed.principal)
       }),
 
     Endpoint(
@@ -21,8 +21,8 @@ extension Endpoint {
       APIOperation(
         "Creates a caching manager, which keeps frames ready until its lease ends. The body is optional.",
         body: "CachingManager", responses: [.created("Created.", "CachingManager")]),
-      handler: .lookup { api, exchange throws(Problem) in
-        try api.caching.create(exchange.request, exchange.principal)
+      handler: .lookup { api, routed throws(Problem) in
+        try api.caching.create(routed.request, routed.principal)
       }),
 
     Endpoint(
@@ -30,8 +30,8 @@ extension Endpoint {
       APIOperation(
         "The state of a caching manager. Renews its lease.", query: [ClientName.parameter],
         responses: [.json(200, "The caching manager.", "CachingManager")], problems: [404]),
-      handler: .lookup { api, exchange throws(Problem) in
-        try api.caching.get(exchange.route["cachingManager"], exchange.request, exchange.principal)
+      handler: .lookup { api, routed throws(Problem) in
+        try api.caching.get(routed.route["cachingManager"], routed.request, routed.principal)
       }),
 
     Endpoint(
@@ -40,8 +40,8 @@ extension Endpoint {
         "Changes the quality or the lease of a caching manager. Ready frames stay. Renews its lease.",
         query: [ClientName.parameter], body: "CachingManagerChange",
         responses: [.json(200, "The caching manager.", "CachingManager")], problems: [404]),
-      handler: .lookup { api, exchange throws(Problem) in
-        try api.caching.change(exchange.route["cachingManager"], exchange.request, exchange.principal)
+      handler: .lookup { api, routed throws(Problem) in
+        try api.caching.change(routed.route["cachingManager"], routed.request, routed.principal)
       }),
 
     Endpoint(
@@ -49,8 +49,8 @@ extension Endpoint {
       APIOperation(
         "Deletes the manager and releases all its frames. The default manager starts again empty.",
         query: [ClientName.parameter], responses: [APIResponse(204, "Deleted.")], problems: [404]),
-      handler: .lookup { api, exchange throws(Problem) in
-        try api.caching.delete(exchange.route["cachingManager"], exchange.request, exchange.principal)
+      handler: .lookup { api, routed throws(Problem) in
+        try api.caching.delete(routed.route["cachingManager"], routed.request, routed.principal)
       }),
 
     Endpoint(
@@ -64,8 +64,8 @@ extension Endpoint {
             "StartedCaching")
         ],
         problems: [404, 500]),
-      handler: .lookup { api, exchange throws(Problem) in
-        try api.caching.start(exchange.route["cachingManager"], exchange.request, exchange.principal)
+      handler: .lookup { api, routed throws(Problem) in
+        try api.caching.start(routed.route["cachingManager"], routed.request, routed.principal)
       }),
 
     Endpoint(
@@ -75,8 +75,8 @@ extension Endpoint {
         body: "CachedImages",
         responses: [.json(200, "The number of stopped assets, and the counts of the manager.", "StoppedCaching")],
         problems: [404, 500]),
-      handler: .lookup { api, exchange throws(Problem) in
-        try api.caching.stop(exchange.route["cachingManager"], exchange.request, exchange.principal)
+      handler: .lookup { api, routed throws(Problem) in
+        try api.caching.stop(routed.route["cachingManager"], routed.request, routed.principal)
       }),
 
     Endpoint(
@@ -86,8 +86,8 @@ extension Endpoint {
         "Stops all caching of the manager and ends its window. The body is optional.",
         query: [ClientName.parameter], body: "StoppedCachingAllImages",
         responses: [.json(200, "The caching manager.", "CachingManager")], problems: [404]),
-      handler: .lookup { api, exchange throws(Problem) in
-        try api.caching.stopAll(exchange.route["cachingManager"], exchange.request, exchange.principal)
+      handler: .lookup { api, routed throws(Problem) in
+        try api.caching.stopAll(routed.route["cachingManager"], routed.request, routed.principal)
       }),
 
     Endpoint(
@@ -96,8 +96,8 @@ extension Endpoint {
         "Sets the visible range of a list. The daemon decides which frames to prepare and which to release.",
         query: [ClientName.parameter], body: "Window",
         responses: [.json(200, "The current window.", "Window")], problems: [404, 500]),
-      handler: .custom { api, exchange throws(Problem) in
-        try api.caching.moveWindow(exchange.route["cachingManager"], exchange)
+      handler: .custom { api, routed throws(Problem) in
+        try api.caching.moveWindow(routed.route["cachingManager"], routed)
       }),
   ]
 }

@@ -23,8 +23,8 @@ extension Endpoint {
           APIResponse(410, "The token has expired: fetch again.", .problem, [.cacheControl])
         ],
         problems: [404, 500]),
-      handler: .lookup { api, exchange throws(Problem) in
-        try api.changes.history(exchange.request, exchange.principal)
+      handler: .lookup { api, routed throws(Problem) in
+        try api.changes.history(routed.request, routed.principal)
       }),
 
     // The entries refer to existing assets and collections, so the caller needs read access too.
@@ -35,8 +35,8 @@ extension Endpoint {
         description: "Needs the scopes read and write.", body: "ChangeList",
         responses: [.json(200, "The change is made and durable.", "ChangeOutcome")],
         problems: [400, 403, 404, 409, 412, 415, 422, 500, 502, 504, 507], problemComponent: "ChangeProblem"),
-      handler: .change { api, exchange throws(Problem) in
-        try api.changes.perform(exchange.request, exchange.principal)
+      handler: .change { api, routed throws(Problem) in
+        try api.changes.perform(routed.request, routed.principal)
       }),
 
     Endpoint(
@@ -66,8 +66,8 @@ extension Endpoint {
         isEndless: true,
         responses: [APIResponse(200, "The stream.", .media(["text/event-stream"]), [.cacheControl])],
         problems: [404, 500]),
-      handler: .custom { api, exchange throws(Problem) in
-        try api.changes.stream(exchange)
+      handler: .custom { api, routed throws(Problem) in
+        try api.changes.stream(routed)
       }),
   ]
 

@@ -11,15 +11,15 @@ extension Endpoint {
         one level in its own order.
         """,
         query: [parent] + collectionListQuery, responses: collectionListResponses, problems: [404, 500]),
-      handler: .custom { api, exchange throws(Problem) in try api.collections.list(in: nil, exchange) }),
+      handler: .custom { api, routed throws(Problem) in try api.collections.list(in: nil, routed) }),
 
     Endpoint(
       .get, "/v1/collections/{collection}", "getCollection", needs: .scope([.read]), signedAccess: .album,
       APIOperation(
         "One collection.", query: [.includeHiddenAssets, .includeAllBurstAssets],
         responses: .validated("The collection.", .json(["Collection"])), problems: [404, 500]),
-      handler: .custom { api, exchange throws(Problem) in
-        try api.collections.get(exchange.identifier("collection"), exchange)
+      handler: .custom { api, routed throws(Problem) in
+        try api.collections.get(routed.identifier("collection"), routed)
       }),
 
     Endpoint(
@@ -32,8 +32,8 @@ extension Endpoint {
         """,
         query: assetListQuery,
         responses: assetListResponses, problems: [404, 500]),
-      handler: .custom { api, exchange throws(Problem) in
-        try api.assets.list(in: exchange.identifier("collection"), exchange)
+      handler: .custom { api, routed throws(Problem) in
+        try api.assets.list(in: routed.identifier("collection"), routed)
       }),
 
     Endpoint(
@@ -41,8 +41,8 @@ extension Endpoint {
       APIOperation(
         "Lists the collections in a folder or collection list.", query: collectionListQuery,
         responses: collectionListResponses, problems: [404, 500]),
-      handler: .custom { api, exchange throws(Problem) in
-        try api.collections.list(in: exchange.identifier("collection"), exchange)
+      handler: .custom { api, routed throws(Problem) in
+        try api.collections.list(in: routed.identifier("collection"), routed)
       }),
 
     Endpoint(
@@ -54,8 +54,8 @@ extension Endpoint {
         """,
         responses: .validated(
           "The transient collections.", .json(["TransientCollectionList"]), [.contentEncoding])),
-      handler: .lookup { api, exchange throws(Problem) in
-        try api.transientCollections.list(exchange.request, exchange.principal)
+      handler: .lookup { api, routed throws(Problem) in
+        try api.transientCollections.list(routed.request, routed.principal)
       }),
 
     Endpoint(
@@ -66,8 +66,8 @@ extension Endpoint {
         transient list from collections, in the given order.
         """,
         body: "TransientCollection", responses: [.created("Created.", "TransientCollection")], problems: [404, 500]),
-      handler: .fetch { api, exchange, end throws(Problem) in
-        try api.transientCollections.create(exchange.request, until: end, exchange.principal)
+      handler: .fetch { api, routed, end throws(Problem) in
+        try api.transientCollections.create(routed.request, until: end, routed.principal)
       }),
 
     Endpoint(
@@ -76,9 +76,9 @@ extension Endpoint {
       APIOperation(
         "Deletes a transient collection or list. Its members stay in the library.",
         responses: [APIResponse(204, "Deleted.")], problems: [404]),
-      handler: .lookup { api, exchange throws(Problem) in
+      handler: .lookup { api, routed throws(Problem) in
         try api.transientCollections.delete(
-          exchange.route["transientCollection"], exchange.request, exchange.principal)
+          routed.route["transientCollection"], routed.request, routed.principal)
       }),
   ]
 

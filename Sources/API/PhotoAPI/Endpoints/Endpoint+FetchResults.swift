@@ -8,8 +8,8 @@ extension Endpoint {
       APIOperation(
         "The caller's fetch results; for an administrator, those of all callers. Renews no lease.",
         responses: .validated("The fetch results.", .json(["FetchResults"]))),
-      handler: .lookup { api, exchange throws(Problem) in
-        try api.fetchResults.list(exchange.request, exchange.principal)
+      handler: .lookup { api, routed throws(Problem) in
+        try api.fetchResults.list(routed.request, routed.principal)
       }),
 
     Endpoint(
@@ -20,8 +20,8 @@ extension Endpoint {
         while the library changes.
         """,
         body: "FetchResult", responses: [.created("Created.", "FetchResult")], problems: [404, 500]),
-      handler: .fetch { api, exchange, end throws(Problem) in
-        try api.fetchResults.create(exchange.request, until: end, exchange.principal)
+      handler: .fetch { api, routed, end throws(Problem) in
+        try api.fetchResults.create(routed.request, until: end, routed.principal)
       }),
 
     Endpoint(
@@ -29,15 +29,15 @@ extension Endpoint {
       APIOperation(
         "A fetch result. Renews its lease.", responses: .validated("The fetch result.", .json(["FetchResult"])),
         problems: [404]),
-      handler: .lookup { api, exchange throws(Problem) in
-        try api.fetchResults.get(exchange.route["fetchResult"], exchange.request, exchange.principal)
+      handler: .lookup { api, routed throws(Problem) in
+        try api.fetchResults.get(routed.route["fetchResult"], routed.request, routed.principal)
       }),
 
     Endpoint(
       .delete, "/v1/fetchResults/{fetchResult}", "deleteFetchResult", needs: .scope([.read, .admin]),
       APIOperation("Deletes a fetch result.", responses: [APIResponse(204, "Deleted.")], problems: [404]),
-      handler: .lookup { api, exchange throws(Problem) in
-        try api.fetchResults.delete(exchange.route["fetchResult"], exchange.request, exchange.principal)
+      handler: .lookup { api, routed throws(Problem) in
+        try api.fetchResults.delete(routed.route["fetchResult"], routed.request, routed.principal)
       }),
 
     Endpoint(
@@ -59,8 +59,8 @@ extension Endpoint {
           """,
           .json(["FetchResultRange", "FetchResultIndex"])),
         problems: [404, 500]),
-      handler: .lookup { api, exchange throws(Problem) in
-        try api.fetchResults.assets(exchange.route["fetchResult"], exchange.request, exchange.principal)
+      handler: .lookup { api, routed throws(Problem) in
+        try api.fetchResults.assets(routed.route["fetchResult"], routed.request, routed.principal)
       }),
 
     Endpoint(
@@ -81,8 +81,8 @@ extension Endpoint {
           """,
           .json(["FetchResultCollectionRange", "FetchResultIndex"])),
         problems: [404, 500]),
-      handler: .lookup { api, exchange throws(Problem) in
-        try api.fetchResults.collections(exchange.route["fetchResult"], exchange.request, exchange.principal)
+      handler: .lookup { api, routed throws(Problem) in
+        try api.fetchResults.collections(routed.route["fetchResult"], routed.request, routed.principal)
       }),
 
     Endpoint(
@@ -97,8 +97,8 @@ extension Endpoint {
           changes is the same handle; a repeated request in the same state returns the same new handle.
           """,
         responses: .validated("The changes.", .json(["FetchResultChanges"])), problems: [404, 500]),
-      handler: .custom { api, exchange throws(Problem) in
-        try api.fetchResultChanges.answer(exchange.route["fetchResult"], exchange)
+      handler: .custom { api, routed throws(Problem) in
+        try api.fetchResultChanges.answer(routed.route["fetchResult"], routed)
       }),
   ]
 }

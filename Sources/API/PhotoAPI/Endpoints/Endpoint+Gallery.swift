@@ -6,15 +6,15 @@ extension Endpoint {
       .get, "/", "getGallery", needs: .open,
       APIOperation(
         "The gallery page.", responses: .validated("The page.", .media(["text/html"]))),
-      handler: .immediate { _, exchange throws(Problem) in try GalleryRoute.page(exchange.request) }),
+      handler: .immediate { _, routed throws(Problem) in try GalleryRoute.page(routed.request) }),
 
     Endpoint(
       .get, "/gallery/{file}", "getGalleryFile", needs: .open,
       APIOperation(
         "A script, style sheet or icon of the gallery page.",
         responses: .validated("The file.", .media(["text/javascript", "text/css", "image/svg+xml"])), problems: [404]),
-      handler: .immediate { _, exchange throws(Problem) in
-        try GalleryRoute.file(exchange.route["file"], exchange.request)
+      handler: .immediate { _, routed throws(Problem) in
+        try GalleryRoute.file(routed.route["file"], routed.request)
       }),
   ]
 }

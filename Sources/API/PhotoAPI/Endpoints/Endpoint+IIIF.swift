@@ -12,7 +12,7 @@ extension Endpoint {
         responses: [
           APIResponse(303, "The path of info.json is in Location.", .none, [.location, .cacheControl])
         ], problems: [404, 415, 500]),
-      handler: .lookup { api, exchange throws(Problem) in try api.iiif.redirect(exchange) }),
+      handler: .lookup { api, routed throws(Problem) in try api.iiif.redirect(routed) }),
 
     Endpoint(
       .get, "/iiif/3/{localIdentifier}/info.json", "getIIIFImageInformation", needs: .scope([.read]),
@@ -22,7 +22,7 @@ extension Endpoint {
         responses: .validated(
           "The document; as JSON-LD if Accept names it.", .media(["application/json", "application/ld+json"])),
         problems: [404, 415, 500]),
-      handler: .lookup { api, exchange throws(Problem) in try api.iiif.info(exchange) }),
+      handler: .lookup { api, routed throws(Problem) in try api.iiif.info(routed) }),
 
     Endpoint(
       .get, "/iiif/3/{localIdentifier}/{region}/{size}/{rotation}/{file}", "getIIIFImage", needs: .scope([.read]),
@@ -50,7 +50,7 @@ extension Endpoint {
               ])
           ],
         problems: [404, 415, 416, 422, 500, 501, 502, 504, 507]),
-      handler: .custom { api, exchange throws(Problem) in try api.iiif.image(exchange) }),
+      handler: .custom { api, routed throws(Problem) in try api.iiif.image(routed) }),
 
     Endpoint(
       .get, "/iiif/presentation/3/{collection}/manifest", "getIIIFManifest", needs: .scope([.read]),
@@ -60,7 +60,7 @@ extension Endpoint {
         responses: .validated(
           "The manifest, or a page of it; as JSON-LD if Accept names it.",
           .media(["application/json", "application/ld+json"]), [.contentEncoding, .link]), problems: [404, 500]),
-      handler: .custom { api, exchange throws(Problem) in try api.presentation.manifest(exchange) }),
+      handler: .custom { api, routed throws(Problem) in try api.presentation.manifest(routed) }),
 
     Endpoint(
       .get, "/iiif/presentation/3/collection/{collection}", "getIIIFCollection", needs: .scope([.read]),
@@ -73,7 +73,7 @@ extension Endpoint {
         responses: .validated(
           "The collection, or a page of it; as JSON-LD if Accept names it.",
           .media(["application/json", "application/ld+json"]), [.contentEncoding, .link]), problems: [404, 500]),
-      handler: .custom { api, exchange throws(Problem) in try api.presentation.collection(exchange) }),
+      handler: .custom { api, routed throws(Problem) in try api.presentation.collection(routed) }),
   ]
 
   private static let pageQuery: [QueryParameter] = [

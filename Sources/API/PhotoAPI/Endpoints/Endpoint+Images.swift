@@ -9,8 +9,8 @@ extension Endpoint {
       APIOperation(
         "An asset's image, upright, at the requested size.", query: imageQuery,
         responses: imageResponses, problems: [404, 406, 409, 415, 416, 422, 500, 502, 504, 507]),
-      handler: .custom { api, exchange throws(Problem) in
-        try api.image.answer(exchange.identifier("localIdentifier"), exchange)
+      handler: .custom { api, routed throws(Problem) in
+        try api.image.answer(routed.identifier("localIdentifier"), routed)
       }),
 
     Endpoint(
@@ -29,7 +29,7 @@ extension Endpoint {
             .media(["multipart/mixed"]), [.cacheControl, .imageResult])
         ],
         problems: [406, 500]),
-      handler: .custom { api, exchange throws(Problem) in try api.batch.answer(exchange) }),
+      handler: .custom { api, routed throws(Problem) in try api.batch.answer(routed) }),
 
     // An administrator sees the requests of all owners.
     Endpoint(
@@ -40,8 +40,8 @@ extension Endpoint {
         all callers.
         """,
         responses: [.json(200, "The requests.", "RequestList")]),
-      handler: .immediate { api, exchange throws(Problem) in
-        try api.requests.list(exchange.request, exchange.principal)
+      handler: .immediate { api, routed throws(Problem) in
+        try api.requests.list(routed.request, routed.principal)
       }),
 
     Endpoint(
@@ -49,8 +49,8 @@ extension Endpoint {
       APIOperation(
         "One image request: active, or ended within the last minute.",
         responses: [.json(200, "The request.", "Request")], problems: [404]),
-      handler: .immediate { api, exchange throws(Problem) in
-        try api.requests.get(exchange.route["requestID"], exchange.request, exchange.principal)
+      handler: .immediate { api, routed throws(Problem) in
+        try api.requests.get(routed.route["requestID"], routed.request, routed.principal)
       }),
 
     Endpoint(
@@ -61,8 +61,8 @@ extension Endpoint {
         frame becomes such a part. Work that no other request needs stops.
         """,
         responses: [APIResponse(204, "The request was cancelled.", .none, [.cacheControl])], problems: [404]),
-      handler: .immediate { api, exchange throws(Problem) in
-        try api.requests.cancel(exchange.route["requestID"], exchange.request, exchange.principal)
+      handler: .immediate { api, routed throws(Problem) in
+        try api.requests.cancel(routed.route["requestID"], routed.request, routed.principal)
       }),
   ]
 

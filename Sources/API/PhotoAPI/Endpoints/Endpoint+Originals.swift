@@ -16,8 +16,8 @@ extension Endpoint {
         query: [
           .word("version", ImageVersion.self, default: .current, "The version of the asset.")
         ] + dataQuery, responses: dataResponses, problems: [404, 415, 416, 422, 500, 502, 504, 507]),
-      handler: .custom { api, exchange throws(Problem) in
-        try api.data.send(.version, of: exchange.identifier("localIdentifier"), exchange)
+      handler: .custom { api, routed throws(Problem) in
+        try api.data.send(.version, of: routed.identifier("localIdentifier"), routed)
       }),
 
     Endpoint(
@@ -26,8 +26,8 @@ extension Endpoint {
       APIOperation(
         "Lists the files of an asset, the primary one first.",
         responses: .validated("The files.", .json(["ResourceList"])), problems: [404, 500]),
-      handler: .lookup { api, exchange throws(Problem) in
-        try api.data.list(exchange.identifier("localIdentifier"), exchange.request, exchange.principal)
+      handler: .lookup { api, routed throws(Problem) in
+        try api.data.list(routed.identifier("localIdentifier"), routed.request, routed.principal)
       }),
 
     Endpoint(
@@ -40,8 +40,8 @@ extension Endpoint {
           .number(
             "index", ResourceChoice.indexes, default: 0, "Which of the files of the type, in the order of the list.")
         ] + dataQuery, responses: dataResponses, problems: [404, 415, 416, 422, 500, 502, 504, 507]),
-      handler: .custom { api, exchange throws(Problem) in
-        try api.data.send(.resource(exchange.route["type"]), of: exchange.identifier("localIdentifier"), exchange)
+      handler: .custom { api, routed throws(Problem) in
+        try api.data.send(.resource(routed.route["type"]), of: routed.identifier("localIdentifier"), routed)
       }),
 
     Endpoint(
@@ -54,8 +54,8 @@ extension Endpoint {
           """,
         body: "KeepOriginal", responses: [APIResponse(204, "The asset has this value.", .none, [.cacheControl])],
         problems: [404, 409, 500, 507]),
-      handler: .change { api, exchange throws(Problem) in
-        try api.keepOriginal.put(asset: exchange.identifier("localIdentifier"), exchange.request, exchange.principal)
+      handler: .change { api, routed throws(Problem) in
+        try api.keepOriginal.put(asset: routed.identifier("localIdentifier"), routed.request, routed.principal)
       }),
 
     Endpoint(
@@ -68,8 +68,8 @@ extension Endpoint {
           """,
         body: "KeepOriginal", responses: [APIResponse(204, "The collection has this value.", .none, [.cacheControl])],
         problems: [404, 409, 422, 500, 507]),
-      handler: .change { api, exchange throws(Problem) in
-        try api.keepOriginal.put(collection: exchange.identifier("collection"), exchange.request, exchange.principal)
+      handler: .change { api, routed throws(Problem) in
+        try api.keepOriginal.put(collection: routed.identifier("collection"), routed.request, routed.principal)
       }),
   ]
 

@@ -7,15 +7,15 @@ extension Endpoint {
     Endpoint(
       .get, "/healthz", "getHealth", needs: .open,
       APIOperation("Liveness: the process responds.", responses: [APIResponse(200, component: "Health")]),
-      handler: .immediate { api, exchange throws(Problem) in try api.health.health(exchange.request) }),
+      handler: .immediate { api, routed throws(Problem) in try api.health.health(routed.request) }),
 
     Endpoint(
       .get, "/readyz", "getReadiness", needs: .open,
       APIOperation(
         "Readiness: whether requests can be served, and the progress of the first scan.",
         responses: [APIResponse(200, component: "Readiness"), APIResponse(503, component: "Readiness")]),
-      handler: .lookup { api, exchange throws(Problem) in
-        try api.health.readiness(exchange.request, exchange.caller?.principal)
+      handler: .lookup { api, routed throws(Problem) in
+        try api.health.readiness(routed.request, routed.caller?.principal)
       }),
 
     // `MetricsRoute` decides who may read them: the rule depends on more than a scope if no token was ever made.
@@ -28,8 +28,8 @@ extension Endpoint {
           requests from this machine that no proxy forwarded.
           """,
         responses: [APIResponse(200, "The metrics.", .media([MetricsRegistry.mediaType]), [.cacheControl])]),
-      handler: .custom { api, exchange throws(Problem) in
-        try api.metrics.answer(exchange.request, exchange.principal, exchange.reply)
+      handler: .custom { api, routed throws(Problem) in
+        try api.metrics.answer(routed.request, routed.principal, routed.reply)
       }),
 
     Endpoint(
@@ -42,12 +42,12 @@ extension Endpoint {
           """,
         body: "RequestedScan",
         responses: [APIResponse(202, "The scan runs, or waits for the running one.")]),
-      handler: .immediate { api, exchange throws(Problem) in try api.health.scan(exchange.request, api.requestScan) }),
+      handler: .immediate { api, routed throws(Problem) in try api.health.scan(routed.request, api.requestScan) }),
 
     Endpoint(
       .get, "/openapi.json", "getOpenAPI", needs: .authenticated,
       APIOperation(
         "This document.", responses: .validated("The document.", .media([JSONBody.mediaType]))),
-      handler: .immediate { api, exchange throws(Problem) in try api.health.openAPI(exchange.request) }),
+      handler: .immediate { api, routed throws(Problem) in try api.health.openAPI(routed.request) }),
   ]
 }

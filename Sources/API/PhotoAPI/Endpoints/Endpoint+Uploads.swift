@@ -23,7 +23,7 @@ extension Endpoint {
             [.cacheControl, .location, .uploadOffset, .uploadComplete, .uploadLength, .uploadLimit])
         ],
         problems: [400, 408, 409, 413, 500, 507], problemComponent: "StagedUploadProblem"),
-      handler: .upload { api, exchange, body throws(Problem) in try api.uploads.create(body, exchange) }),
+      handler: .upload { api, routed, body throws(Problem) in try api.uploads.create(body, routed) }),
 
     Endpoint(
       .get, "/v1/uploads/{upload}", "getUpload", needs: .scope([.add, .admin]),
@@ -34,7 +34,7 @@ extension Endpoint {
           changes nothing, nor does HEAD from an administrator or from a page that may not upload.
           """,
         responses: [progress("The offset to continue at.")], problems: [404, 500]),
-      handler: .custom { api, exchange throws(Problem) in try api.uploads.progress(exchange) }),
+      handler: .custom { api, routed throws(Problem) in try api.uploads.progress(routed) }),
 
     Endpoint(
       .patch, "/v1/uploads/{upload}", "appendToUpload", needs: .scope([.add]), isReading: false,
@@ -51,14 +51,14 @@ extension Endpoint {
           progress("The bytes are stored and synced."), APIResponse(415, component: "PartTypeUnsupported"),
         ],
         problems: [400, 404, 408, 409, 413, 500, 507], problemComponent: "StagedUploadProblem"),
-      handler: .upload { api, exchange, body throws(Problem) in try api.uploads.append(body, exchange) }),
+      handler: .upload { api, routed, body throws(Problem) in try api.uploads.append(body, routed) }),
 
     Endpoint(
       .delete, "/v1/uploads/{upload}", "deleteUpload", needs: .scope([.add, .admin]), isReading: false,
       APIOperation(
         "Deletes a staged upload with its bytes. An administrator may delete those of all callers.",
         responses: [APIResponse(204, "Deleted.", .none, [.cacheControl])], problems: [404, 409, 500]),
-      handler: .custom { api, exchange throws(Problem) in try api.uploads.delete(exchange) }),
+      handler: .custom { api, routed throws(Problem) in try api.uploads.delete(routed) }),
   ]
 
   private static func progress(_ description: String) -> APIResponse {

@@ -17,7 +17,7 @@ struct IIIFImageQuery: PictureQuery {
   private let identifier: LocalIdentifier
   private let region: IIIFRegion
   private let size: IIIFSize
-  private let turn: Orientation
+  private let rotation: Orientation
   private let quality: Quality
   private let formatName: String
   private let format: OutputFormat
@@ -33,7 +33,7 @@ struct IIIFImageQuery: PictureQuery {
     self.limits = limits
     region = try IIIFRegion(path.region)
     size = try IIIFSize(path.size)
-    turn = try Self.turn(path.rotation)
+    rotation = try Self.rotation(path.rotation)
     (quality, formatName, format) = try Self.file(path.file)
     var query = try QueryReader(target)
     version = query.text("v").map(ContentVersion.init)
@@ -69,7 +69,7 @@ struct IIIFImageQuery: PictureQuery {
       request.targetSize != .maximum
       && TileGrid(asset.pixelSize).tile(of: SizedRequest(request, upright: asset.pixelSize)) != nil
     if !isTile { request.dynamicRange = .preserve }
-    request.turn = turn
+    request.rotation = rotation
     switch quality {
     case .default, .color: break
     case .gray: request.tone = .gray
@@ -88,23 +88,25 @@ struct IIIFImageQuery: PictureQuery {
     let largest = try IIIFSize("max").size(of: rect.size, limits)
     let sizeText = size == largest ? "max" : "\(size.width),\(size.height)"
     let qualityText = quality == .color ? Quality.default.rawValue : quality.rawValue
-    let path = "/iiif/3/\(identifier)/\(regionText)/\(sizeText)/\(Self.text(of: turn))/\(qualityText).\(formatName)"
+    let path = "/iiif/3/\(identifier)/\(regionText)/\(sizeText)/\(Self.text(of: rotation))/\(qualityText).\(formatName)"
     return "<\(path)>; rel=\"canonical\", <http://iiif.io/api/image/3/level2.json>; rel=\"profile\""
   }
 
   // MARK: Rotation
 
-  /// The turns that need no new pixels, by the text of the rotation: mirrored first, then turned clockwise.
-  private static let turns: [(text: String, turn: Orientation)] = {
-    let turns: [(String, Orientation)] = [
+  /// The rotations that need no new pixels, by their text: mirrored first, then rotated clockwise.
+  private static let rotations: [(text: String, rotation: Orientation)] = {
+    let rotations: [(String, Orientation)] = [
       ("0", .topLeft), ("90", .rightTop), ("180", .bottomRight), ("270", .leftBottom),
     ]
-    return turns + turns.map { ("!" + $0.0, Orientation.topRight.followed(by: $0.1)) }
+    return rotations + rotations.map { ("!" + $0.0, Orientation.topRight.followed(by: $0.1)) }
   }()
 
-  private static func text(of turn: Orientation) -> String { turns.first { $0.turn == turn }?.text ?? "0" }
+  private static func text(of rotation: Orientation) -> String {
+    rotations.first { $0.rotation == rotation }?.text ?? "0"
+  }
 
-  private static func turn(_ text: String) throws(Problem) -> Orientation {
+  private static func rotation(_ text: String) throws(Problem) -> Orientation {
     let isMirrored = text.hasPrefix("!")
     guard let degrees = IIIFNumber.decimal(text.dropFirst(isMirrored ? 1 : 0)), degrees <= 360 else {
       throw .invalidParameter(
@@ -112,12 +114,12 @@ struct IIIFImageQuery: PictureQuery {
     }
     let whole = degrees == 360 ? "0" : "\(Int(degrees))"
     let name = (isMirrored ? "!" : "") + whole
-    guard degrees == degrees.rounded(), let turn = turns.first(where: { $0.text == name })?.turn else {
+    guard degrees == degrees.rounded(), let rotation = rotations.first(where: { $0.text == name })?.rotation else {
       throw Problem(
         501, "rotation-not-supported", "The rotation is not supported",
         detail: "This service rotates by 0, 90, 180 and 270 degrees.", parameter: "rotation")
     }
-    return turn
+    return rotation
   }
 
   // MARK: Quality and format

@@ -12,10 +12,10 @@ struct IIIFRoutes: Sendable {
   let accessPolicy: AccessPolicy
 
   /// `/iiif/3/{id}`: redirects to info.json (§2.2).
-  func redirect(_ exchange: RoutedRequest) throws(Problem) -> HTTPResponse {
-    try QueryReader(exchange.target).finish()
-    let asset = try renderableAsset(exchange)
-    let query = exchange.target.query.map { "?\($0)" } ?? ""
+  func redirect(_ routed: RoutedRequest) throws(Problem) -> HTTPResponse {
+    try QueryReader(routed.target).finish()
+    let asset = try renderableAsset(routed)
+    let query = routed.target.query.map { "?\($0)" } ?? ""
     return HTTPResponse(
       303,
       [
@@ -25,20 +25,20 @@ struct IIIFRoutes: Sendable {
   }
 
   /// `/iiif/3/{id}/info.json`.
-  func info(_ exchange: RoutedRequest) throws(Problem) -> HTTPResponse {
-    try QueryReader(exchange.target).finish()
-    let asset = try renderableAsset(exchange)
+  func info(_ routed: RoutedRequest) throws(Problem) -> HTTPResponse {
+    try QueryReader(routed.target).finish()
+    let asset = try renderableAsset(routed)
     let info = IIIFInfo(
-      id: base(exchange) + "/iiif/3/\(asset.localIdentifier)", size: asset.pixelSize,
+      id: base(routed) + "/iiif/3/\(asset.localIdentifier)", size: asset.pixelSize,
       encoders: image.upgrades.formats, limits)
-    return LinkedDataResponse(info, context: IIIFInfo.context).response(to: exchange.request.head)
+    return LinkedDataResponse(info, context: IIIFInfo.context).response(to: routed.request.head)
   }
 
   /// `/iiif/3/{id}/{region}/{size}/{rotation}/{file}`.
-  func image(_ exchange: RoutedRequest) throws(Problem) {
-    let identifier = exchange.identifier("localIdentifier")
-    let query = try Self.query(exchange.route, identifier, exchange.target, limits)
-    try image.answer(identifier, query, exchange)
+  func image(_ routed: RoutedRequest) throws(Problem) {
+    let identifier = routed.identifier("localIdentifier")
+    let query = try Self.query(routed.route, identifier, routed.target, limits)
+    try image.answer(identifier, query, routed)
   }
 
   /// Parses an image request; throws 400 or 501.
@@ -50,15 +50,15 @@ struct IIIFRoutes: Sendable {
       path: (route["region"], route["size"], route["rotation"], route["file"]), target, limits: limits)
   }
 
-  private func renderableAsset(_ exchange: RoutedRequest) throws(Problem) -> Asset {
-    let asset = try queries.asset(exchange.identifier("localIdentifier"), exchange.principal)
+  private func renderableAsset(_ routed: RoutedRequest) throws(Problem) -> Asset {
+    let asset = try queries.asset(routed.identifier("localIdentifier"), routed.principal)
     if let problem = Problem(unrenderable: asset) { throw problem }
     return asset
   }
 
   /// Scheme and authority, as the client sees them.
-  private func base(_ exchange: RoutedRequest) -> String {
-    accessPolicy.base(exchange.request.head, exchange.target, from: exchange.peer)
+  private func base(_ routed: RoutedRequest) -> String {
+    accessPolicy.base(routed.request.head, routed.target, from: routed.peer)
   }
 }
 

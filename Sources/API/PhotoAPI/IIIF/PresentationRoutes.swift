@@ -33,60 +33,60 @@ struct PresentationRoutes: Sendable {
 
   /// `/iiif/presentation/3/{collection}/manifest`: on the lookup queue, or on the fetch queue if the collection is so
   /// large that the list may read every asset.
-  func manifest(_ exchange: RoutedRequest) throws(Problem) {
-    let (identifier, principal) = (exchange.identifier("collection"), try exchange.principal)
-    let page = try Page(exchange.target, queries.tokens)
+  func manifest(_ routed: RoutedRequest) throws(Problem) {
+    let (identifier, principal) = (routed.identifier("collection"), try routed.principal)
+    let page = try Page(routed.target, queries.tokens)
     let end = queries.deadline
-    try exchange.run(on: queries.lookups) { () throws(Problem) in
+    try routed.run(on: queries.lookups) { () throws(Problem) in
       var fetch = AssetFetch()
       fetch.isLimited = principal.visibility != .everything
       fetch.scope = try queries.scope(of: identifier, principal)
       let scoped = fetch
       guard scoped.needsFullScan else {
-        return exchange.reply.send(try manifest(identifier, scoped, page, until: end, exchange, principal))
+        return routed.reply.send(try manifest(identifier, scoped, page, until: end, routed, principal))
       }
-      try exchange.respond(on: queries.fetches) { () throws(Problem) in
-        try manifest(identifier, scoped, page, until: end, exchange, principal)
+      try routed.respond(on: queries.fetches) { () throws(Problem) in
+        try manifest(identifier, scoped, page, until: end, routed, principal)
       }
     }
   }
 
   private func manifest(
     _ identifier: LocalIdentifier, _ fetch: AssetFetch, _ page: Page, until end: ContinuousClock.Instant,
-    _ exchange: RoutedRequest, _ principal: Principal
+    _ routed: RoutedRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
     let collection = try collection(identifier, principal)
     let assets = try queries.run { library throws(AssetSourceError) in
       try library.assets(
         fetch, FetchPageRequest(limit: page.limit, cursor: page.cursor, deadline: end), for: principal)
     }
-    let document = PresentationDocument(base: base(exchange), limits: limits)
+    let document = PresentationDocument(base: base(routed), limits: limits)
     // Sound, and formats without a decoder, have no picture to paint on a canvas.
     let canvases = assets.assets.filter { Problem(unrenderable: $0) == nil && $0.isRenderable }
       .map { document.canvas($0, in: identifier) }
     return response(
-      document.manifest(collection, canvases), next: assets.nextCursor, page, exchange.request)
+      document.manifest(collection, canvases), next: assets.nextCursor, page, routed.request)
   }
 
   // MARK: Collections
 
   /// `/iiif/presentation/3/collection/{collection}`: a folder or a list of moments; `top` is the top level.
-  func collection(_ exchange: RoutedRequest) throws(Problem) {
-    let (name, principal) = (exchange.route["collection"], try exchange.principal)
-    let page = try Page(exchange.target, queries.tokens)
+  func collection(_ routed: RoutedRequest) throws(Problem) {
+    let (name, principal) = (routed.route["collection"], try routed.principal)
+    let page = try Page(routed.target, queries.tokens)
     let isTop = name == PresentationDocument.top
     let end = queries.deadline
     let query = CollectionQuery(
       parent: isTop ? .topLevel : LocalIdentifier(name), limit: page.limit, cursor: page.cursor)
     let fetch = CollectionFetch(query, predicate: nil, sort: nil)
-    try exchange.respond(on: fetch.needsFullScan ? queries.fetches : queries.lookups) { () throws(Problem) in
+    try routed.respond(on: fetch.needsFullScan ? queries.fetches : queries.lookups) { () throws(Problem) in
       let folder = try isTop ? nil : collection(LocalIdentifier(name), principal)
       let found = try queries.run { library throws(AssetSourceError) in
         try library.collections(fetch, deadline: end, for: principal)
       }
-      let document = PresentationDocument(base: base(exchange), limits: limits)
+      let document = PresentationDocument(base: base(routed), limits: limits)
       return response(
-        document.collection(folder, found.collections), next: found.nextCursor, page, exchange.request)
+        document.collection(folder, found.collections), next: found.nextCursor, page, routed.request)
     }
   }
 
@@ -111,7 +111,7 @@ struct PresentationRoutes: Sendable {
     ).response(to: request.head)
   }
 
-  private func base(_ exchange: RoutedRequest) -> String {
-    accessPolicy.base(exchange.request.head, exchange.target, from: exchange.peer)
+  private func base(_ routed: RoutedRequest) -> String {
+    accessPolicy.base(routed.request.head, routed.target, from: routed.peer)
   }
 }

@@ -14,7 +14,7 @@ import PhotoModel
 struct DataRoute: Sendable {
   let queries: QueryService
   let files: OriginalFiles
-  let fetches: OriginalFetches
+  let downloads: RouteDownloads
   let sender: OriginalSender
   /// Answers further requests for ranges.
   let responses: OriginalResponseCache
@@ -22,10 +22,10 @@ struct DataRoute: Sendable {
 
   /// Answers a prepared original at once; otherwise looks up the asset on the lookup queue and opens the file on
   /// the file queue.
-  func send(_ choice: ResourceChoice, of identifier: LocalIdentifier, _ exchange: RoutedRequest) throws(Problem) {
-    let caller = try exchange.authorizedCaller
+  func send(_ choice: ResourceChoice, of identifier: LocalIdentifier, _ routed: RoutedRequest) throws(Problem) {
+    let caller = try routed.authorizedCaller
     let principal = caller.principal
-    var query = try QueryReader(exchange.target)
+    var query = try QueryReader(routed.target)
     let version =
       if case .version = choice { try query.word("version", default: ImageVersion.current) } else {
         ImageVersion.current
@@ -39,17 +39,17 @@ struct DataRoute: Sendable {
     try files.checkScopes(includesLocation: includesLocation, principal)
     let access = caller.credential == .signature ? nil : caller.accessClass
     let current = ResponseCache.Generation(
-      asset: .library(queries.library.generation), rules: exchange.reply.rules.number)
+      asset: .library(queries.library.generation), rules: routed.reply.rules.number)
     if let access,
-      let ready = responses.representation(for: exchange.request.head, access: access, generation: current),
+      let ready = responses.representation(for: routed.request.head, access: access, generation: current),
       ready.original.source.isUntouched
     {
-      return try sendPrepared(ready, exchange)
+      return try sendPrepared(ready, routed)
     }
-    try exchange.run(on: queries.lookups) { () throws(Problem) in
+    try routed.run(on: queries.lookups) { () throws(Problem) in
       // Read before the asset is looked up: a later change of the library then makes what is prepared invalid.
       let generation = ResponseCache.Generation(
-        asset: .library(queries.library.generation), rules: exchange.reply.rules.number)
+        asset: .library(queries.library.generation), rules: routed.reply.rules.number)
       let found = try files(of: identifier, includesSidecars: choice.mayBeSidecar, principal)
       let asset = found.asset
       if let contentVersion, contentVersion != asset.contentVersion { throw .versionGone }
@@ -58,32 +58,32 @@ struct DataRoute: Sendable {
         return try fullSizePhotos.send(
           asset, includesLocation: includesLocation, isDownload: isDownload, isVersioned: contentVersion != nil,
           allowsNetwork: allowsNetwork,
-          exchange.request, principal, exchange.reply)
+          routed.request, principal, routed.reply)
       }
       var documents = 0
       if asset.hasAdjustments, choice.names(.adjustmentData), let data = try adjustmentData(of: found, principal) {
         if index == 0 {
           return try sendAdjustmentData(
-            data.bytes, type: data.type, isDownload: isDownload, exchange.request.head, exchange.reply)
+            data.bytes, type: data.type, isDownload: isDownload, routed.request.head, routed.reply)
         }
         documents = 1
       }
       let resource = try choice.file(
         of: version, at: index, after: documents, among: found.resources, isAdjusted: asset.hasAdjustments)
       // The disk of the library may be slow, and the lookup queue must not wait for it.
-      try exchange.run(on: sender.files) { () throws(Problem) in
-        try fetches.run(
-          resource.file, allowsNetwork: allowsNetwork, for: exchange.reply, on: sender.files
+      try routed.run(on: sender.files) { () throws(Problem) in
+        try downloads.run(
+          resource.file, allowsNetwork: allowsNetwork, for: routed.reply, on: sender.files
         ) { () throws(Problem) in
           try sendOriginal(
             resource, of: asset, includesLocation: includesLocation, isDownload: isDownload,
             // A sidecar, or the video of a live photo, can change while the pixels stay the same.
-            isVersioned: contentVersion != nil && resource.hasPixels, exchange.request.head, exchange.reply
+            isVersioned: contentVersion != nil && resource.hasPixels, routed.request.head, routed.reply
           ) { representation in
             // The access class does not include the scope for places, and a signed URL expires.
             guard !includesLocation, let access, sender.maximumRanges > 0 else { return }
             responses.store(
-              representation, commonFields: exchange.reply.commonFields, for: exchange.request.head, access: access,
+              representation, commonFields: routed.reply.commonFields, for: routed.request.head, access: access,
               generation: generation)
           }
         }
@@ -93,14 +93,14 @@ struct DataRoute: Sendable {
 
   /// Sends an original that an earlier request has opened: from the page cache at once, else on the queue that waits for
   /// the disk.
-  private func sendPrepared(_ cached: OriginalResponseCache.Representation, _ exchange: RoutedRequest) throws(Problem) {
+  private func sendPrepared(_ cached: OriginalResponseCache.Representation, _ routed: RoutedRequest) throws(Problem) {
     @Sendable func send() throws(Problem) {
       try sender.send(
-        cached.original, cached.slice, type: cached.type, cached.fields, cached.validators, exchange.request.head,
-        exchange.reply)
+        cached.original, cached.slice, type: cached.type, cached.fields, cached.validators, routed.request.head,
+        routed.reply)
     }
-    if cached.isCached(for: exchange.request.head) { return try send() }
-    try exchange.run(on: sender.files) { () throws(Problem) in try send() }
+    if cached.isCached(for: routed.request.head) { return try send() }
+    try routed.run(on: sender.files) { () throws(Problem) in try send() }
   }
 
   /// The asset and its files. Throws 404.

@@ -24,7 +24,7 @@ struct FullResolutionFiles: Sendable {
       && request.deliveryMode == .highQualityFormat
       && request.quality == nil
       && request.normalizedCropRect == nil && request.colorSpace == .preserve && !isRawAsked && !isAdjusted
-      && request.turn == .topLeft && request.tone == .color && asset.orientation == .topLeft && !asset.isAnimated
+      && request.rotation == .topLeft && request.tone == .color && asset.orientation == .topLeft && !asset.isAnimated
       && asset.uniformTypeIdentifier == SourceFormat(request.format).uniformTypeIdentifier
   }
 

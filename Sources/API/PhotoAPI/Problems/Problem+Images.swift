@@ -57,7 +57,7 @@ extension Problem {
         404, "image-is-in-cloud", "The original is in the cloud",
         detail: "The original is in a remote store, and nothing on this machine can be sent instead. To download it, "
           + "request the image or its data with networkAccessAllowed=true.", fields: ["Image-Result": "in-cloud=?1"])
-    case .fetchFailed(let error): self.init(error)
+    case .downloadFailed(let error): self.init(error)
     case .codec(let error): self.init(error)
     case .overBudget(let needed, let budget):
       self.init(
@@ -87,7 +87,7 @@ extension Problem {
     }
   }
 
-  private init(_ error: OriginalFetchError) {
+  private init(_ error: OriginalDownloadError) {
     switch error {
     case .notFound, .changed, .queueFull: self.init(ImageServiceError(error))
     case .noSpace:

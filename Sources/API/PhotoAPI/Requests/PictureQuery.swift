@@ -11,7 +11,7 @@ protocol PictureQuery: Sendable {
   var parameters: [String: String] { get }
   /// The requested version of an adjusted asset.
   var imageVersion: ImageVersion { get }
-  /// Whether the original may be fetched from its remote store.
+  /// Whether the original may be downloaded from its remote store.
   var allowsNetwork: Bool { get }
   /// Whether the format follows `Accept`.
   var hasAutomaticFormat: Bool { get }

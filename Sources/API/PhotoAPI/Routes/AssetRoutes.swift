@@ -9,23 +9,23 @@ struct AssetRoutes: Sendable {
 
   /// Lists assets of the library, or of a collection: on the lookup queue, or on the fetch queue if the query may read
   /// every asset.
-  func list(in collection: LocalIdentifier?, _ exchange: RoutedRequest) throws(Problem) {
-    let principal = try exchange.principal
-    let query = try AssetListQuery(exchange.target, queries.tokens, until: queries.deadline, for: principal)
+  func list(in collection: LocalIdentifier?, _ routed: RoutedRequest) throws(Problem) {
+    let principal = try routed.principal
+    let query = try AssetListQuery(routed.target, queries.tokens, until: queries.deadline, for: principal)
     guard let collection else {
       let queue = query.needsFullScan ? queries.fetches : queries.lookups
-      return try exchange.respond(on: queue) { () throws(Problem) in try list(query, exchange.request, principal) }
+      return try routed.respond(on: queue) { () throws(Problem) in try list(query, routed.request, principal) }
     }
     // Whether this may read every asset is known only after the collection has been looked up.
-    try exchange.run(on: queries.lookups) { () throws(Problem) in
+    try routed.run(on: queries.lookups) { () throws(Problem) in
       var query = query
       query.fetch.scope = try queries.scope(of: collection, principal)
       guard query.needsFullScan else {
-        return exchange.reply.send(try list(query, exchange.request, principal))
+        return routed.reply.send(try list(query, routed.request, principal))
       }
       let scoped = query
-      try exchange.respond(on: queries.fetches) { () throws(Problem) in
-        try list(scoped, exchange.request, principal)
+      try routed.respond(on: queries.fetches) { () throws(Problem) in
+        try list(scoped, routed.request, principal)
       }
     }
   }

@@ -30,10 +30,10 @@ struct BatchRoute: Sendable {
   }
 
   /// On the lookup queue: looks up all assets at once, then writes all parts that are available immediately.
-  func answer(_ exchange: RoutedRequest) throws(Problem) {
-    let principal = try exchange.principal
-    try exchange.run(on: queries.lookups) { () throws(Problem) in
-      try answer(exchange.request, principal, exchange.reply)
+  func answer(_ routed: RoutedRequest) throws(Problem) {
+    let principal = try routed.principal
+    try routed.run(on: queries.lookups) { () throws(Problem) in
+      try answer(routed.request, principal, routed.reply)
     }
   }
 
@@ -55,7 +55,7 @@ struct BatchRoute: Sendable {
     let entries = zip(wanted, assets).enumerated().map { index, pair in
       entry(index, pair.0, pair.1, query, accept, principal)
     }
-    var context = ImageManager.RequestContext(requestID: reply.requestID, owner: principal.name)
+    var context = ImageManager.RequestContext(requestID: reply.requestID, caller: principal.name)
     context.priority = ImagePriority(request.head)
     context.parameters = query.parameters
     context.allowsNetwork = query.allowsNetwork

@@ -36,12 +36,12 @@ extension CachingRoutes {
   }
 
   /// Moves a window. Its asset list is known already, or must be fetched, which may read every asset.
-  func moveWindow(_ id: String, _ exchange: RoutedRequest) throws(Problem) {
-    let principal = try exchange.principal
-    try exchange.run(on: queries.lookups) { () throws(Problem) in
-      let window = try self.window(id, exchange.request, principal)
-      guard window.needsFullScan else { return exchange.reply.send(try move(window, principal)) }
-      try exchange.respond(on: queries.fetches) { () throws(Problem) in try move(window, principal) }
+  func moveWindow(_ id: String, _ routed: RoutedRequest) throws(Problem) {
+    let principal = try routed.principal
+    try routed.run(on: queries.lookups) { () throws(Problem) in
+      let window = try self.window(id, routed.request, principal)
+      guard window.needsFullScan else { return routed.reply.send(try move(window, principal)) }
+      try routed.respond(on: queries.fetches) { () throws(Problem) in try move(window, principal) }
     }
   }
 

@@ -11,17 +11,17 @@ struct CollectionRoutes: Sendable {
 
   /// Lists the collections of a type, or those in a folder or collection list: on the lookup queue, or on the fetch
   /// queue if the query may read every asset.
-  func list(in parent: LocalIdentifier?, _ exchange: RoutedRequest) throws(Problem) {
-    let principal = try exchange.principal
-    let query = try CollectionListQuery(exchange.target, queries.tokens, in: parent, for: principal)
+  func list(in parent: LocalIdentifier?, _ routed: RoutedRequest) throws(Problem) {
+    let principal = try routed.principal
+    let query = try CollectionListQuery(routed.target, queries.tokens, in: parent, for: principal)
     let end = queries.deadline
     let queue = query.fetch.needsFullScan ? queries.fetches : queries.lookups
     let transient = parent.flatMap { queries.transientCollection($0, principal) }
     if transient != nil, query.fetch.query.containing != nil {
       throw QueryReader.invalid("containing", "can't be used with a transient list")
     }
-    try exchange.respond(on: queue) { () throws(Problem) in
-      try list(query, of: transient, until: end, exchange.request, principal)
+    try routed.respond(on: queue) { () throws(Problem) in
+      try list(query, of: transient, until: end, routed.request, principal)
     }
   }
 
@@ -69,14 +69,14 @@ struct CollectionRoutes: Sendable {
   }
 
   /// One collection: on the lookup queue, or on the fetch queue if it is a long transient one, which must be counted.
-  func get(_ identifier: LocalIdentifier, _ exchange: RoutedRequest) throws(Problem) {
-    let principal = try exchange.principal
-    let request = exchange.request
-    let wanted = try Self.query(exchange.target)
+  func get(_ identifier: LocalIdentifier, _ routed: RoutedRequest) throws(Problem) {
+    let principal = try routed.principal
+    let request = routed.request
+    let wanted = try Self.query(routed.target)
     let end = queries.deadline
     let transient = queries.transientCollection(identifier, principal)
     let isLong = transient?.fetch(wanted).needsFullScan ?? false
-    try exchange.respond(on: isLong ? queries.fetches : queries.lookups) { () throws(Problem) in
+    try routed.respond(on: isLong ? queries.fetches : queries.lookups) { () throws(Problem) in
       let found: AssetCollection?
       if let transient {
         let count = try queries.assetCount(of: transient, wanted, until: end, principal)

@@ -12,14 +12,14 @@ struct FetchResultChangeRoute: Sendable {
 
   /// Responds with the changes of a fetch result and a new handle for the list after them: on the lookup queue, or on
   /// the fetch queue if a long list must be read again. The given handle does not change.
-  func answer(_ id: String, _ exchange: RoutedRequest) throws(Problem) {
-    let principal = try exchange.principal
+  func answer(_ id: String, _ routed: RoutedRequest) throws(Problem) {
+    let principal = try routed.principal
     let end = queries.deadline
-    try exchange.run(on: queries.lookups) { () throws(Problem) in
-      let answer = try self.answer(id, exchange.request, mayReadAll: false, until: end, principal)
-      if let answer { return exchange.reply.send(answer) }
-      try exchange.respond(on: queries.fetches) { () throws(Problem) in
-        guard let answer = try self.answer(id, exchange.request, mayReadAll: true, until: end, principal) else {
+    try routed.run(on: queries.lookups) { () throws(Problem) in
+      let answer = try self.answer(id, routed.request, mayReadAll: false, until: end, principal)
+      if let answer { return routed.reply.send(answer) }
+      try routed.respond(on: queries.fetches) { () throws(Problem) in
+        guard let answer = try self.answer(id, routed.request, mayReadAll: true, until: end, principal) else {
           preconditionFailure("with mayReadAll, the list is always read")
         }
         return answer

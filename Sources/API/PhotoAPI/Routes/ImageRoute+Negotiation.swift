@@ -8,7 +8,7 @@ import PhotoModel
 extension ImageRoute {
   private static let conditions = HeaderNames(.ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince)
 
-  /// The asset as the requested version shows it. `nil`: its file is fetched from the remote store, and then the
+  /// The asset as the requested version shows it. `nil`: its file is downloaded from the remote store, and then the
   /// request is answered.
   func shownAsset(_ attempt: Attempt) throws(Problem) -> Asset? {
     let query = attempt.query
@@ -20,10 +20,10 @@ extension ImageRoute {
     do throws(Problem) {
       asset = try raws.asset(found, query.imageVersion, attempt.principal)
     } catch {
-      guard error.isInCloud, query.allowsNetwork, !attempt.hasFetched,
+      guard error.isInCloud, query.allowsNetwork, !attempt.hasDownloaded,
         let file = try raws.file(of: found, attempt.principal)
       else { throw error }
-      fetch(file, thenAnswer: attempt)
+      download(file, thenAnswer: attempt)
       return nil
     }
     if let problem = Problem(unrenderable: asset) { throw problem }
@@ -62,7 +62,7 @@ extension ImageRoute {
   private func context(_ attempt: Attempt) -> ImageManager.RequestContext {
     let (query, head, principal) = (attempt.query, attempt.head, attempt.principal)
     var context = ImageManager.RequestContext(
-      requestID: query.requestID ?? attempt.reply.requestID, owner: principal.name)
+      requestID: query.requestID ?? attempt.reply.requestID, caller: principal.name)
     context.parameters = query.parameters
     context.allowsNetwork = query.allowsNetwork
     context.priority = ImagePriority(head)

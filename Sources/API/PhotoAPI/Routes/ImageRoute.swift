@@ -20,7 +20,7 @@ struct ImageRoute: Sendable {
   let presets: ImagePresets
   let raws: RAWOriginals
   let responseCache: ResponseCache
-  let fetches: OriginalFetches
+  let downloads: RouteDownloads
   let fullResolution: FullResolutionFiles
   let sender: OriginalSender
   /// Whether shared caches may store responses that need no credential.
@@ -30,34 +30,34 @@ struct ImageRoute: Sendable {
 
   var smallerEncodings: SmallerEncodings { SmallerEncodings(images: images, upgrades: upgrades) }
 
-  /// A request that is being answered. It starts again where files may be read, and after a file was fetched.
+  /// A request that is being answered. It starts again where files may be read, and after a file was downloaded.
   struct Attempt: Sendable {
     let identifier: LocalIdentifier
     let query: any PictureQuery
-    let exchange: RoutedRequest
+    let routed: RoutedRequest
     let caller: Caller
     /// Runs on the queue that waits for the disk.
     var mayWaitForDisk: Bool
-    /// A file that had to be read was fetched from the remote store.
-    var hasFetched = false
+    /// A file that had to be read was downloaded from the remote store.
+    var hasDownloaded = false
 
-    var head: RequestHead { exchange.request.head }
-    var reply: Reply { exchange.reply }
+    var head: RequestHead { routed.request.head }
+    var reply: Reply { routed.reply }
     var principal: Principal { caller.principal }
   }
 
   /// Rejects a malformed query at once; the rest runs on the lookup queue.
-  func answer(_ identifier: LocalIdentifier, _ exchange: RoutedRequest) throws(Problem) {
-    try answer(identifier, ImageQuery(exchange.target, presets: presets), exchange)
+  func answer(_ identifier: LocalIdentifier, _ routed: RoutedRequest) throws(Problem) {
+    try answer(identifier, ImageQuery(routed.target, presets: presets), routed)
   }
 
   /// Looks the asset up and responds on the lookup queue, or where the response may be a file, on the queue that waits
   /// for the disk.
-  func answer(_ identifier: LocalIdentifier, _ query: some PictureQuery, _ exchange: RoutedRequest) throws(Problem) {
+  func answer(_ identifier: LocalIdentifier, _ query: some PictureQuery, _ routed: RoutedRequest) throws(Problem) {
     let attempt = Attempt(
-      identifier: identifier, query: query, exchange: exchange, caller: try exchange.authorizedCaller,
+      identifier: identifier, query: query, routed: routed, caller: try routed.authorizedCaller,
       mayWaitForDisk: query.imageVersion == .original)
-    try exchange.run(on: attempt.mayWaitForDisk ? sender.files : queries.lookups) { () throws(Problem) in
+    try routed.run(on: attempt.mayWaitForDisk ? sender.files : queries.lookups) { () throws(Problem) in
       try answer(attempt)
     }
   }
@@ -78,7 +78,7 @@ struct ImageRoute: Sendable {
     }
     if let file { return try send(file, image, attempt) }
     if mayBeFile && shouldDownloadFile(image, attempt) {
-      return fetch(image.wanted.asset.original, thenAnswer: attempt)
+      return download(image.wanted.asset.original, thenAnswer: attempt)
     }
     // For an original in the cloud, only a render can tell which stand-in is sent, so HEAD takes the path of GET.
     let mayBeStandIn = !attempt.query.allowsNetwork && queries.originals.isInCloud(image.wanted.asset.original)
@@ -109,14 +109,14 @@ struct ImageRoute: Sendable {
   private func answerWhereFilesAreRead(_ attempt: Attempt) throws(Problem) {
     var attempt = attempt
     attempt.mayWaitForDisk = true
-    try attempt.exchange.run(on: sender.files) { [attempt] () throws(Problem) in try answer(attempt) }
+    try attempt.routed.run(on: sender.files) { [attempt] () throws(Problem) in try answer(attempt) }
   }
 
   /// Downloads a file, then answers the request.
-  func fetch(_ file: OriginalFile, thenAnswer attempt: Attempt) {
+  func download(_ file: OriginalFile, thenAnswer attempt: Attempt) {
     var attempt = attempt
-    (attempt.mayWaitForDisk, attempt.hasFetched) = (true, true)
-    fetches.fetch(file, for: attempt.reply, then: sender.files) { [attempt] () throws(Problem) in
+    (attempt.mayWaitForDisk, attempt.hasDownloaded) = (true, true)
+    downloads.download(file, for: attempt.reply, then: sender.files) { [attempt] () throws(Problem) in
       try answer(attempt)
     }
   }
@@ -161,7 +161,7 @@ struct ImageRoute: Sendable {
 
   /// Whether the file is downloaded first: the response is probably the file itself, but only its bytes can tell.
   private func shouldDownloadFile(_ image: NegotiatedImage, _ attempt: Attempt) -> Bool {
-    attempt.query.allowsNetwork && !attempt.hasFetched && attempt.head.method == .get
+    attempt.query.allowsNetwork && !attempt.hasDownloaded && attempt.head.method == .get
       && queries.originals.isInCloud(image.wanted.asset.original) && images.cachedFrame(image.wanted.key) == nil
   }
 

@@ -14,25 +14,25 @@ struct MetadataRoute: Sendable {
 
   let queries: QueryService
   let originals: OriginalStore
-  let fetches: OriginalFetches
+  let downloads: RouteDownloads
   /// Reads of the library. The disk may be slow, and the lookup queue must not wait for it.
   let reads: WorkQueue
   let limits: CodecLimits
   let logger: Logger
 
   /// Reads the catalogue on the lookup queue, and the file on the queue of reads.
-  func answer(_ identifier: LocalIdentifier, _ exchange: RoutedRequest) throws(Problem) {
-    let principal = try exchange.principal
-    var query = try QueryReader(exchange.target)
+  func answer(_ identifier: LocalIdentifier, _ routed: RoutedRequest) throws(Problem) {
+    let principal = try routed.principal
+    var query = try QueryReader(routed.target)
     let allowsNetwork = try query.flag("networkAccessAllowed")
     try query.finish()
-    try exchange.run(on: queries.lookups) { () throws(Problem) in
+    try routed.run(on: queries.lookups) { () throws(Problem) in
       let asset = try queries.asset(identifier, principal)
-      try exchange.run(on: reads) { () throws(Problem) in
-        try fetches.run(
-          asset.original, allowsNetwork: allowsNetwork, for: exchange.reply, on: reads
+      try routed.run(on: reads) { () throws(Problem) in
+        try downloads.run(
+          asset.original, allowsNetwork: allowsNetwork, for: routed.reply, on: reads
         ) { () throws(Problem) in
-          exchange.reply.send(try answer(asset, exchange.request, principal))
+          routed.reply.send(try answer(asset, routed.request, principal))
         }
       }
     }

@@ -23,10 +23,10 @@ final class UploadReceiver: Sendable {
     /// `nil`: the sender announced none.
     var digest: BodyDigest?
     /// The parts of a form with a digest: nothing is stored before the whole body matches it.
-    var heldParts: [(part: ReceivedPart, place: Slots.Slot?)] = []
-    /// The file that is being received, and its place if its form has a digest.
+    var heldParts: [(part: ReceivedPart, permit: PermitPool.Permit?)] = []
+    /// The file that is being received, and its permit if its form has a digest.
     var file: IncomingFile?
-    var place: Slots.Slot?
+    var heldFilePermit: PermitPool.Permit?
     var name: String?
     /// A part with an empty filename and no bytes so far: browsers send it when no file was selected.
     var isEmptyPart = false
@@ -51,13 +51,13 @@ final class UploadReceiver: Sendable {
 
   init(
     _ route: UploadRoute, _ form: UploadForm, _ body: StreamedBody, _ digest: BodyDigest?, _ principal: Principal,
-    _ exchange: RoutedRequest
+    _ routed: RoutedRequest
   ) {
     self.route = route
     self.body = body
     self.principal = principal
-    head = exchange.request.head
-    reply = exchange.reply
+    head = routed.request.head
+    reply = routed.reply
     state = Mutex(State(form: form, digest: digest))
   }
 
@@ -97,7 +97,7 @@ final class UploadReceiver: Sendable {
         } catch {
           // Discards the unfinished file, and those that are not stored.
           state.file = nil
-          state.place = nil
+          state.heldFilePermit = nil
           state.heldParts = []
           return state.results.response(to: error)
         }
@@ -176,7 +176,7 @@ final class UploadReceiver: Sendable {
 
   private func beginPart(_ part: MultipartPart, _ state: inout State) throws(Problem) {
     state.file = nil
-    state.place = nil
+    state.heldFilePermit = nil
     state.partProblem = nil
     state.isEmptyPart = false
     state.fieldBytes = 0
@@ -192,7 +192,7 @@ final class UploadReceiver: Sendable {
       state.partProblem = .tooManyFiles(limit: limit)
       return
     }
-    if state.digest != nil { state.place = try route.holdFile() }
+    if state.digest != nil { state.heldFilePermit = try route.holdFile() }
     try beginFile(named: name, length: nil, &state)
   }
 
@@ -207,7 +207,7 @@ final class UploadReceiver: Sendable {
   }
 
   private func endPart(_ state: inout State) {
-    let (received, place) = (state.file.take(), state.place.take())
+    let (received, permit) = (state.file.take(), state.heldFilePermit.take())
     if state.isEmptyPart { return }
     let part: ReceivedPart
     if let problem = state.partProblem.take() {
@@ -220,7 +220,7 @@ final class UploadReceiver: Sendable {
     if state.digest == nil {
       store(part, &state)
     } else {
-      state.heldParts.append((part, received == nil ? nil : place))
+      state.heldParts.append((part, received == nil ? nil : permit))
     }
   }
 

@@ -17,10 +17,10 @@ extension UploadRoute {
   static let jsonBytes = 4096
 
   /// Creates a staged upload.
-  func create(_ body: StreamedBody?, _ exchange: RoutedRequest) throws(Problem) {
-    let principal = try exchange.principal
-    let head = exchange.request.head
-    let name = try UploadForm.filename(head, exchange.target)
+  func create(_ body: StreamedBody?, _ routed: RoutedRequest) throws(Problem) {
+    let principal = try routed.principal
+    let head = routed.request.head
+    let name = try UploadForm.filename(head, routed.target)
     let fields = try UploadFields(head)
     if let offset = fields.offset, offset != 0 { throw QueryReader.invalid("Upload-Offset", "must be 0 or absent") }
     let announced = Self.announcedBytes(body)
@@ -33,17 +33,17 @@ extension UploadRoute {
     if max(length ?? 0, announced ?? 0) > limits.fileBytes { throw .fileTooLarge(limit: limits.fileBytes) }
     try uploadBegins()
     let receiver = StagedUploadReceiver(
-      self, body, isNew: true, isEnd: fields.isEnd, digest: digest, exchange.reply)
+      self, body, isNew: true, isEnd: fields.isEnd, digest: digest, routed.reply)
     receiver.begin { [files] () throws(LibraryFilesError) in
       try files.stage(named: name, length: length, for: principal)
     }
   }
 
   /// Continues a staged upload.
-  func append(_ body: StreamedBody?, _ exchange: RoutedRequest) throws(Problem) {
-    let principal = try exchange.principal
-    let head = exchange.request.head
-    try QueryReader(exchange.target).finish()
+  func append(_ body: StreamedBody?, _ routed: RoutedRequest) throws(Problem) {
+    let principal = try routed.principal
+    let head = routed.request.head
+    try QueryReader(routed.target).finish()
     let type = head.value(of: .contentType)?.split(separator: ";").first.map(String.init)?.lowercased()
     guard type == UploadFields.partialType else {
       throw Problem(
@@ -56,14 +56,14 @@ extension UploadRoute {
       throw QueryReader.invalid("Upload-Offset", "is missing; HEAD gives the offset to continue at")
     }
     let digest = try BodyDigest(head, isWhole: false)
-    let identifier = try Self.identifier(exchange)
+    let identifier = try Self.identifier(routed)
     let announced = Self.announcedBytes(body)
     guard (announced ?? 0) <= limits.fileBytes - offset, (fields.length ?? 0) <= limits.fileBytes else {
       throw .fileTooLarge(limit: limits.fileBytes)
     }
     try uploadBegins()
     let receiver = StagedUploadReceiver(
-      self, body, isNew: false, isEnd: fields.isEnd, digest: digest, exchange.reply)
+      self, body, isNew: false, isEnd: fields.isEnd, digest: digest, routed.reply)
     receiver.begin { [files] () throws(LibraryFilesError) in
       try files.append(
         to: identifier, at: offset, bytes: announced, length: fields.length, isEnd: fields.isEnd, for: principal)
@@ -72,12 +72,12 @@ extension UploadRoute {
 
   /// The state of a staged upload. HEAD ends a request that still appends to it, from callers who may continue it:
   /// its owner, from no page or from a page that may upload. GET only reads, because any page can send one.
-  func progress(_ exchange: RoutedRequest) throws(Problem) {
-    let principal = try exchange.principal
-    try QueryReader(exchange.target).finish()
-    let identifier = try Self.identifier(exchange)
-    let endsAppend = exchange.request.method == .head && exchange.reach == .everything
-    try exchange.respond(on: queue) { [self] () throws(Problem) in
+  func progress(_ routed: RoutedRequest) throws(Problem) {
+    let principal = try routed.principal
+    try QueryReader(routed.target).finish()
+    let identifier = try Self.identifier(routed)
+    let endsAppend = routed.request.method == .head && routed.reach == .everything
+    try routed.respond(on: queue) { [self] () throws(Problem) in
       let progress = try mappingErrors { () throws(LibraryFilesError) in
         try files.progress(of: identifier, for: principal, endsAppend: endsAppend)
       }
@@ -86,11 +86,11 @@ extension UploadRoute {
   }
 
   /// Deletes a staged upload.
-  func delete(_ exchange: RoutedRequest) throws(Problem) {
-    let principal = try exchange.principal
-    try QueryReader(exchange.target).finish()
-    let identifier = try Self.identifier(exchange)
-    try exchange.respond(on: queue) { [self] () throws(Problem) in
+  func delete(_ routed: RoutedRequest) throws(Problem) {
+    let principal = try routed.principal
+    try QueryReader(routed.target).finish()
+    let identifier = try Self.identifier(routed)
+    try routed.respond(on: queue) { [self] () throws(Problem) in
       try mappingErrors { () throws(LibraryFilesError) in try files.deleteStaged(identifier, for: principal) }
       return HTTPResponse(204, [("Cache-Control", "no-store")])
     }
@@ -134,8 +134,8 @@ extension UploadRoute {
     return body.length.map(Int64.init)
   }
 
-  private static func identifier(_ exchange: RoutedRequest) throws(Problem) -> UploadIdentifier {
-    guard let identifier = UploadIdentifier(exchange.route["upload"]) else { throw .uploadNotFound }
+  private static func identifier(_ routed: RoutedRequest) throws(Problem) -> UploadIdentifier {
+    guard let identifier = UploadIdentifier(routed.route["upload"]) else { throw .uploadNotFound }
     return identifier
   }
 }

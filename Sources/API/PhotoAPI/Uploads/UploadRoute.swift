@@ -40,7 +40,7 @@ final class UploadRoute: Sendable {
   /// Called after a request that has added assets.
   let picturesAdded: @Sendable () -> Void
   private let activeUploads = Atomic<Int>(0)
-  private let heldFiles: Slots
+  private let heldFilePermits: PermitPool
 
   /// - Parameter queue: queue that writes files. It runs as many jobs at once as there may be concurrent uploads.
   init(
@@ -50,7 +50,7 @@ final class UploadRoute: Sendable {
     self.files = files
     self.tokens = tokens
     self.limits = limits
-    heldFiles = Slots(capacity: limits.heldFiles)
+    heldFilePermits = PermitPool(capacity: limits.heldFiles)
     self.queue = queue
     self.picturesAdded = picturesAdded
     self.logger = logger
@@ -59,15 +59,15 @@ final class UploadRoute: Sendable {
   /// Receives the files of a request.
   ///
   /// - Throws: 400, 413 or 415 if the head does not announce acceptable files; 503 if there are too many uploads.
-  func receive(_ body: StreamedBody, _ exchange: RoutedRequest) throws(Problem) {
-    let principal = try exchange.principal
-    let form = try UploadForm(exchange.request.head, exchange.target)
+  func receive(_ body: StreamedBody, _ routed: RoutedRequest) throws(Problem) {
+    let principal = try routed.principal
+    let form = try UploadForm(routed.request.head, routed.target)
     if case .single = form, let length = body.length, Int64(length) > limits.fileBytes {
       throw .fileTooLarge(limit: limits.fileBytes)
     }
-    let digest = try BodyDigest(exchange.request.head, isWhole: true)
+    let digest = try BodyDigest(routed.request.head, isWhole: true)
     try uploadBegins()
-    UploadReceiver(self, form, body, digest, principal, exchange).begin()
+    UploadReceiver(self, form, body, digest, principal, routed).begin()
   }
 
   /// Takes a place among the concurrent uploads, until ``uploadEnded()``. Throws 503 if no place is free.
@@ -83,9 +83,9 @@ final class UploadRoute: Sendable {
 
   func uploadEnded() { activeUploads.subtract(1, ordering: .relaxed) }
 
-  /// Takes a place for a file that stays open until its form has arrived. Throws 503 if no place is free.
-  func holdFile() throws(Problem) -> Slots.Slot {
-    if let slot = heldFiles.acquire() { return slot }
+  /// A permit for a file that stays open until its form has arrived. Throws 503 if none is free.
+  func holdFile() throws(Problem) -> PermitPool.Permit {
+    if let permit = heldFilePermits.acquire() { return permit }
     throw Problem(
       503, "overloaded", "Too many files of forms at once",
       detail: "Forms with a checksum keep at most \(limits.heldFiles) files open. Retry after a moment.",

@@ -1,5 +1,5 @@
 // Opens originals: turns a file name from the catalogue into bytes. `LibraryFolder` provides the store over the
-// library's folder, `OriginalDownloads` the one over a remote library, whose originals have to be fetched first.
+// library's folder, `OriginalDownloads` the one over a remote library, whose originals have to be downloaded first.
 
 /// Why an original could not be opened.
 package enum OriginalStoreError: Error, Sendable, Equatable {
@@ -7,7 +7,7 @@ package enum OriginalStoreError: Error, Sendable, Equatable {
   case notFound
   /// The path exists, but it is neither the file that the catalogue knows nor a copy of it: it was replaced or edited.
   case changed
-  /// The original is in a remote store, and not on this machine. ``OriginalFetcher`` downloads it.
+  /// The original is in a remote store, and not on this machine. ``OriginalDownloader`` downloads it.
   case inCloud
   case failed(SystemError)
 }
@@ -25,14 +25,14 @@ extension OriginalStoreError: CustomStringConvertible {
 
 package struct OriginalStore: Sendable {
   /// Makes originals local; `nil` if all of them are.
-  package let fetcher: (any OriginalFetcher)?
+  package let downloader: (any OriginalDownloader)?
   private let opening: @Sendable (OriginalFile) throws(OriginalStoreError) -> any ByteSource
 
   package init(
-    fetcher: (any OriginalFetcher)? = nil,
+    downloader: (any OriginalDownloader)? = nil,
     _ opening: @escaping @Sendable (OriginalFile) throws(OriginalStoreError) -> any ByteSource
   ) {
-    self.fetcher = fetcher
+    self.downloader = downloader
     self.opening = opening
   }
 
@@ -40,11 +40,11 @@ package struct OriginalStore: Sendable {
   package func open(_ original: OriginalFile) throws(OriginalStoreError) -> any ByteSource { try opening(original) }
 
   /// Whether an original is in a remote store and not on this machine. Takes a lock for a moment; reads no file.
-  package func isInCloud(_ original: OriginalFile) -> Bool { fetcher.map { !$0.isLocal(original) } ?? false }
+  package func isInCloud(_ original: OriginalFile) -> Bool { downloader.map { !$0.isLocal(original) } ?? false }
 }
 
 /// Downloads originals of a remote library. Nothing here waits for the network.
-package protocol OriginalFetcher: Sendable {
+package protocol OriginalDownloader: Sendable {
   /// Whether an original is on this machine, by an index in memory.
   func isLocal(_ original: OriginalFile) -> Bool
 
@@ -55,21 +55,21 @@ package protocol OriginalFetcher: Sendable {
   /// Starts to download an original, or joins a download that others wait for.
   ///
   /// - Parameters:
-  ///   - isUrgent: a caller waits, so it comes before originals that are fetched in advance. One that is fetched in
-  ///     advance is held until the fetch is cancelled: others make room before it.
+  ///   - isUrgent: a caller waits, so it comes before originals that are downloaded in advance. One that is
+  ///     downloaded in advance is held until the wait is cancelled: others make room before it.
   ///   - arrived: called each time more bytes have been received, on any queue; must return quickly. Nothing that was
   ///     made of these bytes may be kept or called final before `ended` has succeeded: only then are they verified.
-  ///   - ended: called once, later and on any queue, unless the fetch is cancelled before; must return quickly. The
+  ///   - ended: called once, later and on any queue, unless the wait is cancelled before; must return quickly. The
   ///     source stays readable when the original is evicted.
-  func fetch(
+  func download(
     _ original: OriginalFile, isUrgent: Bool, arrived: @escaping @Sendable (any ArrivingSource) -> Void,
-    ended: @escaping @Sendable (Result<any FileByteSource, OriginalFetchError>) -> Void
-  ) -> any OriginalFetch
+    ended: @escaping @Sendable (Result<any FileByteSource, OriginalDownloadError>) -> Void
+  ) -> any OriginalWait
 }
 
 /// One caller that waits for an original.
-package protocol OriginalFetch: Sendable {
-  /// Stops waiting, or holding what was fetched in advance. The download ends if no other caller waits for it.
+package protocol OriginalWait: Sendable {
+  /// Stops waiting, or holding what was downloaded in advance. The download ends if no other caller waits for it.
   func cancel()
 
   /// Stops waiting, because the caller's time is over. A download of which bytes have arrived goes on without a caller, so
@@ -77,8 +77,8 @@ package protocol OriginalFetch: Sendable {
   func expire()
 }
 
-/// Why an original could not be fetched. No case holds a credential or text of the store.
-package enum OriginalFetchError: Error, Sendable, Hashable {
+/// Why an original could not be downloaded. No case holds a credential or text of the store.
+package enum OriginalDownloadError: Error, Sendable, Hashable {
   /// The store has no such object.
   case notFound
   /// The object is not the one that the catalogue knows.

@@ -123,8 +123,8 @@ package struct ImageRequest: Sendable, Hashable {
   /// Whether the size is one of the original's scales 1/8, 1/4, 1/2 and 1, for a client that prefers less work to the
   /// exact size.
   package var hasFastSize: Bool { targetSize != .maximum && resizeMode == .fast }
-  /// Turns and mirrors the finished picture, after the size rules.
-  package var turn = Orientation.topLeft
+  /// Rotates and mirrors the finished picture, after the size rules.
+  package var rotation = Orientation.topLeft
   /// `gray` and `bitonal` need the colour space `srgb`.
   package var tone = Tone.color
   /// Clients ask for `preserve` unless they say otherwise; pictures that the daemon makes for itself need no gain map.

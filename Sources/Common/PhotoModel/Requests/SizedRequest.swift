@@ -8,7 +8,7 @@ package struct SizedRequest: Sendable, Hashable {
   package let adjustments: Adjustments?
 
   /// The size of the finished picture: the output of the size rules, turned.
-  package var outputSize: PixelSize { request.turn.apply(to: sizes.output) }
+  package var outputSize: PixelSize { request.rotation.apply(to: sizes.output) }
 
   /// - Parameter upright: the size of the upright, adjusted picture, before any crop of the request.
   package init(_ request: ImageRequest, upright: PixelSize, adjustments: Adjustments? = nil) {

@@ -56,9 +56,9 @@ package struct TileGrid: Sendable, Hashable {
   /// The tile that a request shows; `nil` if it shows anything else, or in another way than ``request(for:)``.
   package func tile(of wanted: SizedRequest) -> Tile? {
     let (request, sizes) = (wanted.request, wanted.sizes)
-    guard request.format == .jpeg, request.quality == nil, request.colorSpace == .preserve, request.turn == .topLeft,
-      request.tone == .color, request.dynamicRange == .standard, request.resampling == .encoded,
-      request.version == .current, wanted.upright == size,
+    guard request.format == .jpeg, request.quality == nil, request.colorSpace == .preserve,
+      request.rotation == .topLeft, request.tone == .color, request.dynamicRange == .standard,
+      request.resampling == .encoded, request.version == .current, wanted.upright == size,
       wanted.adjustments == nil
     else { return nil }
     for factor in factors where sizes.crop.x % (Self.side * factor) == 0 && sizes.crop.y % (Self.side * factor) == 0 {

@@ -15,7 +15,7 @@ package struct ImageMetrics: Sendable {
   package enum Failure: String, Sendable, CaseIterable {
     case originalMissing = "original-missing"
     case originalChanged = "original-changed"
-    case fetchFailed = "original-fetch-failed"
+    case downloadFailed = "original-fetch-failed"
     case originalUnreadable = "original-unreadable"
     case formatUnsupported = "format-unsupported"
     case imageUnreadable = "image-unreadable"

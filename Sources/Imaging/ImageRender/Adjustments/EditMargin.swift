@@ -17,16 +17,16 @@ struct EditMargin: Sendable, Hashable {
   ///   - reach: how many output pixels the operations read in each direction, one after the other.
   ///   - sizes: the size rules, applied to the adjusted picture.
   ///   - adjusted: the size of the adjusted picture.
-  ///   - turn: how the adjusted picture is turned and mirrored at last.
-  init(_ reach: Int, around sizes: SizeRules, of adjusted: PixelSize, turnedBy turn: Orientation) {
+  ///   - rotation: how the adjusted picture is turned and mirrored at last.
+  init(_ reach: Int, around sizes: SizeRules, of adjusted: PixelSize, turnedBy rotation: Orientation) {
     let (part, output) = (sizes.region, sizes.output)
     let columns = Span(reach, start: part.x, length: part.width, of: adjusted.width, pixels: output.width)
     let rows = Span(reach, start: part.y, length: part.height, of: adjusted.height, pixels: output.height)
     region = PixelRegion(x: columns.start, y: rows.start, width: columns.length, height: rows.length)
-    let (across, down) = turn.swapsSides ? (rows, columns) : (columns, rows)
+    let (across, down) = rotation.swapsSides ? (rows, columns) : (columns, rows)
     size = PixelSize(width: across.count, height: down.count)
     shown = PixelRect(
-      x: turn.mirrorsX ? across.after : across.before, y: turn.mirrorsY ? down.after : down.before,
+      x: rotation.mirrorsX ? across.after : across.before, y: rotation.mirrorsY ? down.after : down.before,
       width: across.pixels, height: down.pixels)
   }
 

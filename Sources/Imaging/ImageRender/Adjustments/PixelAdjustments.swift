@@ -55,27 +55,27 @@ struct EditGeometry {
 
   /// - Parameters:
   ///   - sizes: the size rules, applied to the adjusted picture.
-  ///   - turn: how the adjusted picture is turned and mirrored at last.
+  ///   - rotation: how the adjusted picture is turned and mirrored at last.
   ///   - original: the size of the upright original.
   ///   - isGray: whether the original is gray. It stays gray, and so does a picture in colour that stands in for it.
   init(
-    _ adjustments: Adjustments, _ sizes: SizeRules, turnedBy turn: Orientation, _ adjusted: AdjustedGeometry,
+    _ adjustments: Adjustments, _ sizes: SizeRules, turnedBy rotation: Orientation, _ adjusted: AdjustedGeometry,
     of original: PixelSize, isGray: Bool
   ) {
     func side(of part: PixelRegion) -> Double {
-      Double(max(original.width, original.height)) / (turn.swapsSides ? part.height : part.width)
+      Double(max(original.width, original.height)) / (rotation.swapsSides ? part.height : part.width)
     }
-    let sigma = ToneProgram.sigma(side: side(of: sizes.region), width: turn.apply(to: sizes.output).width)
+    let sigma = ToneProgram.sigma(side: side(of: sizes.region), width: rotation.apply(to: sizes.output).width)
     let reach = NeighbourRadius.reach(of: adjustments.operations, sigma)
     // From here on, the output has its margin.
-    let margin = EditMargin(reach, around: sizes, of: adjusted.size, turnedBy: turn)
+    let margin = EditMargin(reach, around: sizes, of: adjusted.size, turnedBy: rotation)
     let (shown, output) = (margin.region, margin.size)
     // From the unit square of the output to that of the adjusted picture.
     let shownMap = Homography(
       ontoX: shown.x / Double(adjusted.size.width), y: shown.y / Double(adjusted.size.height),
       width: shown.width / Double(adjusted.size.width), height: shown.height / Double(adjusted.size.height)
-    ).after(Homography(turn))
-    orientation = adjusted.orientation.followed(by: turn)
+    ).after(Homography(rotation))
+    orientation = adjusted.orientation.followed(by: rotation)
     let tones = adjustments.operations.enumerated().compactMap { index, operation -> PixelAdjustments.Tone? in
       if isGray && operation.changesOnlyColors { return nil }
       switch operation {

@@ -121,7 +121,7 @@ package struct DerivativeLadder: Sendable, Hashable {
     let isWhole = sizes.crop == PixelRect(wanted.upright) && sizes.outputRect == PixelRect(sizes.scaled)
     let keepsColors =
       wanted.request.colorSpace == .preserve || (derivative.embeddedProfile == nil && derivative.calibration == nil)
-    let isPlain = wanted.request.turn == .topLeft && wanted.request.tone == .color
+    let isPlain = wanted.request.rotation == .topLeft && wanted.request.tone == .color
     return isWhole && isPlain && keepsColors && derivative.gainMap == nil
       && derivative.format.rawValue == wanted.request.format.rawValue
       && derivative.storedSize.width <= sizes.output.width && derivative.storedSize.height <= sizes.output.height

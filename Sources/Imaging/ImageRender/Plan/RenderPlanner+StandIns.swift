@@ -89,7 +89,7 @@ extension RenderPlanner {
   ///   - wanted: the request, sized for the full picture.
   package func derivativePlan(_ derivative: ImageHeader, _ wanted: SizedRequest) -> RenderPlan {
     let geometry = RenderGeometry(
-      region: wanted.sizes.region, output: wanted.sizes.output, orientation: wanted.request.turn, eighths: 8,
+      region: wanted.sizes.region, output: wanted.sizes.output, orientation: wanted.request.rotation, eighths: 8,
       quality: wanted.request.quality ?? JPEGEncoder.defaultQuality)
     return standInPlan(
       derivative, content: nil, for: geometry, of: wanted.upright, wanted.request, finalCoding: .tuned)

@@ -61,7 +61,7 @@ package struct RenderPlanner: Sendable {
     var geometry = RenderGeometry(
       region: header.orientation.stored(sizes.region, ofUpright: upright),
       output: header.orientation.apply(to: sizes.output),
-      orientation: header.orientation.followed(by: wanted.request.turn),
+      orientation: header.orientation.followed(by: wanted.request.rotation),
       eighths: eighths ?? fastEighths ?? Self.eighths(sizes, scalesDecodes: scalesDecodes),
       quality: wanted.request.quality ?? JPEGEncoder.defaultQuality, isLinear: isLinear)
     if geometry.eighths == fastEighths { geometry.alignToDecodedPixels() }
@@ -87,7 +87,7 @@ package struct RenderPlanner: Sendable {
   ) -> RenderGeometry {
     let adjusted = AdjustedGeometry(adjustments, of: upright)
     let edited = EditGeometry(
-      adjustments, wanted.sizes(of: adjusted.size), turnedBy: wanted.request.turn, adjusted, of: upright,
+      adjustments, wanted.sizes(of: adjusted.size), turnedBy: wanted.request.rotation, adjusted, of: upright,
       isGray: header.colorChannels == 1)
     let orientation = edited.orientation.after(header.orientation)
     let (region, output) = (edited.region, edited.orientation.apply(to: edited.upright))

@@ -17,7 +17,7 @@ extension FrameStore {
   ///
   /// - Parameter ended: called once, later and on any queue, whether or not there are derivatives now.
   /// - Returns: `nil` if the shared store is not asked. Then `ended` is not called.
-  func readShared(of asset: Asset, ended: @escaping @Sendable () -> Void) -> PendingFetch? {
+  func readShared(of asset: Asset, ended: @escaping @Sendable () -> Void) -> RemoteWait? {
     guard let shared, let name = sharedName(of: asset) else { return nil }
     return shared.read(name.text, take: { take($0, name, asset) }, ended: ended)
   }

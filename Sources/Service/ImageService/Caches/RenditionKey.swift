@@ -16,7 +16,7 @@ package struct RenditionKey: Sendable, Hashable {
   private var format: OutputFormat
   private let quality: Int?
   private let colorSpace: ColorSpace
-  private let turn: Orientation
+  private let rotation: Orientation
   private let tone: Tone
   private let isAnimated: Bool
   private let dynamicRange: DynamicRange
@@ -30,7 +30,7 @@ package struct RenditionKey: Sendable, Hashable {
     format = wanted.request.format
     quality = wanted.request.format.isLossy ? wanted.request.quality ?? JPEGEncoder.defaultQuality : nil
     colorSpace = wanted.request.colorSpace
-    turn = wanted.request.turn
+    rotation = wanted.request.rotation
     tone = wanted.request.tone
     isAnimated = wanted.request.isAnimated
     dynamicRange = wanted.request.dynamicRange
@@ -51,7 +51,7 @@ package struct RenditionKey: Sendable, Hashable {
     return "\(RenderPlanner.epoch)|\(contentVersion)|\(text(sizes.crop))|\(sizes.scaled.width)x\(sizes.scaled.height)"
       + "|\(text(sizes.outputRect))|\(format.rawValue)|\(quality.map(String.init) ?? "")|\(colorSpace.rawValue)"
       + (hasFastSize ? "|fast" : "")
-      + (turn == .topLeft && tone == .color ? "" : "|\(turn.rawValue)|\(tone.rawValue)")
+      + (rotation == .topLeft && tone == .color ? "" : "|\(rotation.rawValue)|\(tone.rawValue)")
       + (isAnimated ? "|animated" : "") + (dynamicRange == .preserve ? "|gain map" : "")
       + (dynamicRange == .high ? "|high" : "")
       + (resampling == .linear ? "|linear" : "") + (bitDepth == 8 ? "" : "|\(bitDepth) bit")

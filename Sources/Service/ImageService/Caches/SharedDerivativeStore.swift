@@ -15,7 +15,7 @@ package protocol SharedDerivativeStore: Sendable {
   ///   is called.
   func read(
     _ name: String, take: @escaping @Sendable ([UInt8]) -> String?, ended: @escaping @Sendable () -> Void
-  ) -> PendingFetch?
+  ) -> RemoteWait?
 
   /// Writes an object in the background, unless it is known to be there. It is dropped and counted if too many wait.
   ///

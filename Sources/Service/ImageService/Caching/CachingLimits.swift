@@ -10,7 +10,7 @@ package struct CachingLimits: Sendable {
   /// Maximum number of entries of all managers together, as ``CallerShares`` counts them; each takes about a kilobyte.
   package var totalAssets = 16_384
   /// Maximum number of originals that windows of all managers download at the same time; 0: windows download nothing.
-  package var fetches = 2
+  package var windowDownloads = 2
   /// How long an unused manager is kept, unless a client chose another lease.
   package var lease = Duration.seconds(300)
   /// The longest lease of a manager; by default, a client can choose up to a day.

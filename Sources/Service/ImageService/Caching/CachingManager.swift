@@ -19,9 +19,9 @@ final class CachingManager {
   /// The preparations that have not ended and were not cancelled.
   var preparations: [CachingState.PreparationID: PreheatTask] = [:]
   /// The downloads that have not ended and were not cancelled.
-  var fetches: [CachingState.FetchID: PendingFetch] = [:]
+  var downloads: [CachingState.DownloadID: RemoteWait] = [:]
   /// The downloads that have ended and whose originals are held.
-  var holds: [CachingState.FetchID: PendingFetch] = [:]
+  var holds: [CachingState.DownloadID: RemoteWait] = [:]
   /// The formats in which frames of the window are encoded once more.
   var upgradeFormats = UpgradeFormats()
   /// When the window's next timer fires.

@@ -60,17 +60,17 @@ extension CachingManagerRegistry {
       let hasBegun = update(manager) { $0.startNext() }
       passed = hasBegun ? 0 : passed + 1
     }
-    startNextFetches()
+    startNextDownloads()
   }
 
   /// Starts the next downloads, one manager after the other. They have places of their own: a slow store does not keep
   /// local pictures from being prepared.
-  private func startNextFetches() {
+  private func startNextDownloads() {
     var passed = 0
-    while activeFetches < limits.fetches, passed < roundRobin.count {
+    while activeDownloads < limits.windowDownloads, passed < roundRobin.count {
       let manager = roundRobin.removeFirst()
       roundRobin.append(manager)
-      let hasBegun = update(manager) { $0.startNextFetch() }
+      let hasBegun = update(manager) { $0.startNextDownload() }
       passed = hasBegun ? 0 : passed + 1
     }
   }
@@ -86,11 +86,11 @@ extension CachingManagerRegistry {
     case .cancel(let id, let side):
       guard let preparation = manager.preparations.removeValue(forKey: id), images.cancel(preparation) else { return }
       manager.state.renderStopped(side)
-    case .fetch(let id, let original): fetch(id, original, of: manager)
-    case .cancelFetch(let id):
-      guard let fetch = manager.fetches.removeValue(forKey: id) else { return }
-      activeFetches -= 1
-      fetch.cancel()
+    case .download(let id, let original): download(id, original, of: manager)
+    case .cancelDownload(let id):
+      guard let wait = manager.downloads.removeValue(forKey: id) else { return }
+      activeDownloads -= 1
+      wait.cancel()
     case .endHold(let id): manager.holds.removeValue(forKey: id)?.cancel()
     case .checkMemory(let key, let side): manager.state.frameLeft(side, wasSeen: images.isInMemory(key))
     }
@@ -103,7 +103,7 @@ extension CachingManagerRegistry {
     let instanceID = manager.instanceID
     let managerKey = manager.key
     let isAutomatic = manager.state.isAutomatic(id)
-    return images.prepare(wanted, owner: manager.owner.name, withoutOriginal: withoutOriginal) {
+    return images.prepare(wanted, caller: manager.owner.name, withoutOriginal: withoutOriginal) {
       [self] _, outcome in
       queue.async { [self] in
         activePreparations -= 1
@@ -118,17 +118,17 @@ extension CachingManagerRegistry {
     }
   }
 
-  private func fetch(_ id: CachingState.FetchID, _ original: OriginalFile, of manager: CachingManager) {
-    activeFetches += 1
+  private func download(_ id: CachingState.DownloadID, _ original: OriginalFile, of manager: CachingManager) {
+    activeDownloads += 1
     let (instanceID, managerKey) = (manager.instanceID, manager.key)
-    manager.fetches[id] = images.fetch(original) { [self] isLocal in
+    manager.downloads[id] = images.download(original) { [self] isLocal in
       queue.async { [self] in
         guard let manager = managers[managerKey], manager.instanceID == instanceID,
-          let fetch = manager.fetches.removeValue(forKey: id)
+          let wait = manager.downloads.removeValue(forKey: id)
         else { return }
-        activeFetches -= 1
-        manager.holds[id] = fetch
-        update(manager) { $0.fetchEnded(id, isLocal: isLocal) }
+        activeDownloads -= 1
+        manager.holds[id] = wait
+        update(manager) { $0.downloadEnded(id, isLocal: isLocal) }
         startNextPreparations()
       }
     }

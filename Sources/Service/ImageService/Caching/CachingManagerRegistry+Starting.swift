@@ -32,7 +32,7 @@ extension CachingManagerRegistry {
             continue
           }
           let isStarted = state.start(
-            asset, options, allowsNetwork: allowsNetwork && limits.fetches > 0, maximumEntries: maximumEntries)
+            asset, options, allowsNetwork: allowsNetwork && limits.windowDownloads > 0, maximumEntries: maximumEntries)
           if isStarted { started.started += 1 } else { started.leftOut.append(identifier) }
         }
       }

@@ -46,7 +46,7 @@ extension CachingManagerRegistry {
       return update(manager) {
         $0.windowMoved(
           to: move.visible, margin: move.margin, move.options,
-          allowsNetwork: move.allowsNetwork && limits.fetches > 0, over: source, at: now)
+          allowsNetwork: move.allowsNetwork && limits.windowDownloads > 0, over: source, at: now)
       }
     }
     guard let missing else { return nil }

@@ -66,7 +66,7 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
   var roundRobin: [CachingManager] = []
   private var nextInstanceID: UInt64 = 0
   var activePreparations = 0
-  var activeFetches = 0
+  var activeDownloads = 0
   /// The entries of all managers, by owner.
   var entryShares: CallerShares
   var isRefreshScheduled = false

@@ -6,7 +6,7 @@ extension CachingState {
     case preparing(PreparationID)
     case ready(CachedFrame, wasPrepared: Bool)
     case awaitingOriginal
-    case fetching(FetchID)
+    case downloading(DownloadID)
     case leftOut(Reason)
 
     enum Reason: Equatable {
@@ -34,9 +34,9 @@ extension CachingState {
     /// Its original may be downloaded.
     var allowsNetwork = false
     /// Its original was downloaded for it, which is done only once.
-    var hasFetched = false
+    var hasDownloaded = false
     /// The download of its original, which stays on this machine as long as the entry wants it.
-    var held: FetchID?
+    var held: DownloadID?
     var isUsed = false
 
     /// The key of the frame.

@@ -5,7 +5,7 @@
 //     waiting -> preparing -> ready                    its key is pinned from `preparing` on, until the entry leaves
 //        ^           +------> left out: needs the original, no room, or it can't be made
 //        |           |              |
-//        |           +------> awaiting its original, which is in the cloud -> fetching it, once
+//        |           +------> awaiting its original, which is in the cloud -> downloading it, once
 //        +--------------------------+----------------------------------------------+
 //
 // An entry is wanted because it was started, because the window contains it, or both; it leaves when neither is true.
@@ -28,7 +28,7 @@ package struct CachingState {
   }
 
   /// Identifies a download of this state. Never reused.
-  package struct FetchID: Sendable, Hashable {
+  package struct DownloadID: Sendable, Hashable {
     let number: UInt64
   }
 
@@ -40,11 +40,11 @@ package struct CachingState {
     case prepare(PreparationID, ResolvedRequest, withoutOriginal: Bool)
     /// Cancel a preparation. If that stops a render, report it with ``renderStopped(_:)``.
     case cancel(PreparationID, PreheatWindow.Side?)
-    /// Download an original, then report with ``fetchEnded(_:isLocal:)``.
-    case fetch(FetchID, OriginalFile)
-    case cancelFetch(FetchID)
+    /// Download an original, then report with ``downloadEnded(_:isLocal:)``.
+    case download(DownloadID, OriginalFile)
+    case cancelDownload(DownloadID)
     /// The original of a download that has ended is no longer needed here.
-    case endHold(FetchID)
+    case endHold(DownloadID)
     /// Report with ``frameLeft(_:wasSeen:)`` whether a frame is in memory. It was not prepared, so a client must have
     /// requested it.
     case checkMemory(RenditionKey, PreheatWindow.Side)
@@ -73,10 +73,10 @@ package struct CachingState {
   /// The entries that are being prepared.
   var preparing: [PreparationID: EntryKey] = [:]
   /// The entries whose originals are being downloaded.
-  var fetching: [FetchID: EntryKey] = [:]
+  var downloading: [DownloadID: EntryKey] = [:]
   /// All entries that await their originals; some may no longer do so.
   var awaitingOriginals: Set<EntryKey> = []
-  var lastFetch: UInt64 = 0
+  var lastDownload: UInt64 = 0
   var lastPreparation: UInt64 = 0
   /// Waiting entries in reverse order: the last element is next. Some may no longer be waiting.
   var waitingOrder: [EntryKey] = []
@@ -125,7 +125,7 @@ package struct CachingState {
       if !entry.isInWindow { entry.rank = rank }
       if case .leftOut = entry.state {
         entry.state = .waiting
-        entry.hasFetched = false
+        entry.hasDownloaded = false
       }
     }
     needsSort = true
@@ -205,7 +205,7 @@ package struct CachingState {
       entry.wanted = wanted
       entry.state = entry.isOnlyKept && !entry.isStarted ? .leftOut(.needsOriginal) : .waiting
       entry.isUsed = false
-      entry.hasFetched = false
+      entry.hasDownloaded = false
       entry.held = nil
     }
   }
@@ -232,9 +232,9 @@ package struct CachingState {
     case .waiting, .awaitingOriginal, .leftOut(.needsOriginal):
       if let side { effects.append(.checkMemory(entry.key, side)) }
     case .leftOut: break
-    case .fetching(let id):
-      fetching[id] = nil
-      effects.append(.cancelFetch(id))
+    case .downloading(let id):
+      downloading[id] = nil
+      effects.append(.cancelDownload(id))
       if let side { effects.append(.checkMemory(entry.key, side)) }
     case .preparing(let id):
       preparing[id] = nil

@@ -48,7 +48,7 @@ extension CachingStatus {
     self.init(id: id, client: client, lease: lease, allowsHighQuality: state.allowsHighQuality)
     for entry in state.entries.values {
       switch entry.state {
-      case .waiting, .preparing, .awaitingOriginal, .fetching: pending += 1
+      case .waiting, .preparing, .awaitingOriginal, .downloading: pending += 1
       case .ready(let frame, _):
         ready += 1
         bytes += frame.cost
@@ -69,7 +69,7 @@ extension CachingState {
   package var pendingCount: Int {
     entries.values.count { entry in
       switch entry.state {
-      case .waiting, .preparing, .awaitingOriginal, .fetching: true
+      case .waiting, .preparing, .awaitingOriginal, .downloading: true
       case .ready, .leftOut: false
       }
     }
@@ -83,7 +83,7 @@ extension CachingState {
         let entry = entries[EntryKey(asset: asset.localIdentifier, options: window.options)], entry.isInWindow
       else { continue }
       switch entry.state {
-      case .waiting, .preparing, .awaitingOriginal, .fetching: status.pending += 1
+      case .waiting, .preparing, .awaitingOriginal, .downloading: status.pending += 1
       case .ready: status.ready += 1
       case .leftOut: break
       }

@@ -60,7 +60,7 @@ extension ImageManager {
   ///   - withoutOriginal: prepare only from disk or from a derivative; if neither is possible, do nothing.
   ///   - done: called once, on a worker, also after a cancellation.
   package func prepare(
-    _ wanted: ResolvedRequest, owner: String, priority: ImagePriority = .preheat, withoutOriginal: Bool,
+    _ wanted: ResolvedRequest, caller: String, priority: ImagePriority = .preheat, withoutOriginal: Bool,
     done: @escaping @Sendable (PreheatTask, PreheatTask.Outcome) -> Void
   ) -> PreheatTask {
     let preparation = PreheatTask()
@@ -73,24 +73,24 @@ extension ImageManager {
         return done(kept.cached.map { .prepared($0) } ?? .noRoom(CachedFrame.cost(of: kept)))
       }
       if withoutOriginal && !pipeline.quickFrames.canMake(wanted) { return done(.needsOriginal) }
-      begin(preparation, wanted, owner: owner, priority, done)
+      begin(preparation, wanted, caller: caller, priority, done)
     }
     return preparation
   }
 
   /// Downloads an original that is in the cloud before a request needs it, after all originals that requests wait for.
-  /// Others make room before it until the fetch is cancelled, also after its end.
+  /// Others make room before it until the wait is cancelled, also after its end.
   ///
-  /// - Parameter ended: called once, later and on any queue, with whether the original is local, unless the fetch is
+  /// - Parameter ended: called once, later and on any queue, with whether the original is local, unless the wait is
   ///   cancelled before.
-  package func fetch(_ original: OriginalFile, ended: @escaping @Sendable (Bool) -> Void) -> PendingFetch {
-    guard let fetcher = pipeline.originals.fetcher else {
+  package func download(_ original: OriginalFile, ended: @escaping @Sendable (Bool) -> Void) -> RemoteWait {
+    guard let downloader = pipeline.originals.downloader else {
       preconditionFailure("an original of a local library is not in the cloud")
     }
-    let fetch = fetcher.fetch(original, isUrgent: false, arrived: { _ in }) { result in
+    let wait = downloader.download(original, isUrgent: false, arrived: { _ in }) { result in
       if case .success = result { ended(true) } else { ended(false) }
     }
-    return PendingFetch(cancel: fetch.cancel)
+    return RemoteWait(cancel: wait.cancel)
   }
 
   /// Cancels a preparation. Work that no other task waits for stops soon.
@@ -103,10 +103,10 @@ extension ImageManager {
 
   /// Runs on a quick worker.
   private func begin(
-    _ preparation: PreheatTask, _ wanted: ResolvedRequest, owner: String, _ priority: ImagePriority,
+    _ preparation: PreheatTask, _ wanted: ResolvedRequest, caller: String, _ priority: ImagePriority,
     _ done: @escaping @Sendable (PreheatTask.Outcome) -> Void
   ) {
-    var context = RequestContext(requestID: "", owner: owner)
+    var context = RequestContext(requestID: "", caller: caller)
     context.priority = priority
     let task = ImageTask(context, wanted, created: now()) { task, delivery in
       switch delivery {

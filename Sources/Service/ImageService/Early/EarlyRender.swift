@@ -1,5 +1,5 @@
-// A render of final frames that begins while its original arrives. It runs in turns on render workers. A turn ends when
-// the decoder has used the bytes that have been received, and gives the worker back:
+// A render of final frames that begins while its original arrives. It runs in slices on render workers. A slice ends
+// when the decoder has used the bytes that have been received, and gives the worker back:
 //
 //     queued -> running -> suspended -> (enough more bytes) -> queued -> ...
 //                       -> decoded   -> (the download is verified) -> finished
@@ -17,8 +17,8 @@ import Primitives
 import Synchronization
 
 final class EarlyRender: Sendable {
-  /// A turn begins when this many more bytes have been received: a few milliseconds of work.
-  static let turnBytes: Int64 = 256 << 10
+  /// A slice begins when this many more bytes have been received: a few milliseconds of work.
+  static let sliceBytes: Int64 = 256 << 10
 
   /// A job and its complete, verified original.
   typealias VerifiedJob = (job: RenderJob, original: OpenedOriginal)
@@ -27,8 +27,8 @@ final class EarlyRender: Sendable {
   enum CallerAction {
     /// Nothing: another event follows.
     case wait
-    /// Queue a turn.
-    case turn
+    /// Queue a slice.
+    case queueSlice
     case finished(Pictures)
     /// Render these jobs without it.
     case dropped([VerifiedJob])
@@ -48,15 +48,15 @@ final class EarlyRender: Sendable {
     }
 
     var phase = Phase.queued
-    /// The last turn that was queued.
-    var turn: RenderLane.Ticket?
-    /// Bytes that had been received when the last turn began.
+    /// The last slice that was queued.
+    var slice: RenderLane.Ticket?
+    /// Bytes that had been received when the last slice began.
     var seenBytes: Int64 = 0
-    /// The memory of the render, held from the first turn to the end.
+    /// The memory of the render, held from the first slice to the end.
     var memory: ByteBudget.Reservation?
     var images: [(member: Int, image: RenderedImage)] = []
     var verified: [VerifiedJob] = []
-    /// The render ends with the running turn.
+    /// The render ends with the running slice.
     var isDropped = false
   }
 
@@ -66,7 +66,7 @@ final class EarlyRender: Sendable {
   let rungs: [DerivativeLadder.Rung]
   let source: any ArrivingSource
   private let state = Mutex(State())
-  /// Made in the first turn. Held during a turn; turns follow each other.
+  /// Made in the first slice. Held during a slice; slices follow each other.
   private let renderer = Mutex<SharedRenderer?>(nil)
 
   init(
@@ -87,18 +87,18 @@ final class EarlyRender: Sendable {
     SharedRender(plan: plan, jobs: jobs, rungs: rungs, reservations: reservations)
   }
 
-  /// The turn that is queued, or the last one that was.
-  var turn: RenderLane.Ticket? { state.withLock { $0.turn } }
+  /// The slice that is queued, or the last one that was.
+  var slice: RenderLane.Ticket? { state.withLock { $0.slice } }
 
   // MARK: Events
 
-  func turnQueued(as ticket: RenderLane.Ticket) { state.withLock { $0.turn = ticket } }
+  func sliceQueued(as ticket: RenderLane.Ticket) { state.withLock { $0.slice = ticket } }
 
   func bytesArrived() -> CallerAction {
     state.withLock { state in
       guard state.phase == .suspended, hasEnough(state) else { return .wait }
       state.phase = .queued
-      return .turn
+      return .queueSlice
     }
   }
 
@@ -109,15 +109,15 @@ final class EarlyRender: Sendable {
       state.verified.append(verified)
       guard state.phase == .suspended else { return state.phase == .decoded ? nil : .wait }
       state.phase = .queued
-      return .turn
+      return .queueSlice
     }
     return next ?? end()
   }
 
   /// Returns false if the render was dropped in the queue.
   ///
-  /// - Parameter memory: that of the turn; the first turn's is kept.
-  func turnBegan(_ memory: ByteBudget.Reservation) -> Bool {
+  /// - Parameter memory: that of the slice; the first slice's is kept.
+  func sliceBegan(_ memory: ByteBudget.Reservation) -> Bool {
     state.withLock { state in
       guard state.phase == .queued else { return false }
       state.phase = .running
@@ -127,8 +127,8 @@ final class EarlyRender: Sendable {
     }
   }
 
-  /// Decodes the bytes that have been received, and ends the turn.
-  func runTurn(_ frameRenderer: FrameRenderer) -> CallerAction {
+  /// Decodes the bytes that have been received, and ends the slice.
+  func runSlice(_ frameRenderer: FrameRenderer) -> CallerAction {
     if state.withLock({ $0.isDropped }) { return end() }
     let stops = shared([]).stops
     let outcome = Result { [plan, source] () throws(CodecError) in
@@ -144,15 +144,15 @@ final class EarlyRender: Sendable {
       }
     }
     let next = state.withLock { state -> CallerAction? in
-      guard !state.isDropped, case .success(let turn) = outcome else { return nil }
-      state.images += turn.images
-      if turn.isDecoded {
+      guard !state.isDropped, case .success(let slice) = outcome else { return nil }
+      state.images += slice.images
+      if slice.isDecoded {
         state.phase = .decoded
         return state.verified.isEmpty ? .wait : nil
       }
       if hasEnough(state) {
         state.phase = .queued
-        return .turn
+        return .queueSlice
       }
       // A decoder that has had all bytes needs no more.
       guard state.verified.isEmpty, state.seenBytes < source.size else { return nil }
@@ -162,7 +162,7 @@ final class EarlyRender: Sendable {
     return next ?? end()
   }
 
-  /// Drops the render: now, or with the next end of a turn if one runs or has jobs to return.
+  /// Drops the render: now, or with the next end of a slice if one runs or has jobs to return.
   func drop() {
     let endsNow = state.withLock { state in
       state.isDropped = true
@@ -184,7 +184,7 @@ final class EarlyRender: Sendable {
 
   private func hasEnough(_ state: borrowing State) -> Bool {
     let available = source.availableBytes
-    return available - state.seenBytes >= Self.turnBytes || (available == source.size && state.seenBytes < available)
+    return available - state.seenBytes >= Self.sliceBytes || (available == source.size && state.seenBytes < available)
   }
 
   /// Gives the renderer and its memory back.

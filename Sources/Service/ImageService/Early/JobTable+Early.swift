@@ -24,8 +24,8 @@ extension JobTable {
   }
 
   /// Which degraded frame the tasks of a job want now.
-  func wantedDegraded(_ job: RenderJob) -> WantedDegradedFrame {
-    state.withLock { $0.record(of: job)?.wantedDegraded ?? .nothing }
+  func degradedDemand(of job: RenderJob) -> DegradedFrameDemand {
+    state.withLock { $0.record(of: job)?.degradedDemand ?? .nothing }
   }
 
   /// Records that a degraded frame of an original that arrives is in the render lane's queue. Returns false if the job

@@ -19,7 +19,7 @@ struct FrameAttributes: Sendable {
   ) {
     asset = job.asset
     self.isDegraded = isDegraded || derivation.isSmallPreview
-    self.source = source == .original && job.hasFetched.load(ordering: .relaxed) ? .network : source
+    self.source = source == .original && job.hasDownloaded.load(ordering: .relaxed) ? .network : source
     self.derivation = derivation
     queueTime = job.queueTime(before: stepBegan)
   }

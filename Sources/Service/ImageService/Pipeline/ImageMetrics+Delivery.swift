@@ -40,7 +40,7 @@ extension ImageMetrics.Failure {
     switch error {
     case .originalMissing: self = .originalMissing
     case .originalChanged: self = .originalChanged
-    case .fetchFailed: self = .fetchFailed
+    case .downloadFailed: self = .downloadFailed
     case .overBudget: self = .imageTooLarge
     case .queueFull, .outOfDescriptors: self = .overloaded
     // A request that allows no network may find nothing that is local.

@@ -14,7 +14,7 @@ extension ImagePipeline {
     _ job: RenderJob, _ original: OpenedOriginal, preview: EmbeddedThumbnail?
   ) throws(ImageServiceError) {
     if let plan = renderer.planner.developmentPlan(original.header, job.wanted) {
-      let shown = renderer.planner.plan(original.header, job.wantedDegraded)
+      let shown = renderer.planner.plan(original.header, job.degradedRequest)
       let plans = RenderPlans(job, original.header, final: plan, degraded: shown, preview: preview)
       if plans.peakBytes <= renderCapacityBytes { return queueDevelopment(job, plans, original) }
     }

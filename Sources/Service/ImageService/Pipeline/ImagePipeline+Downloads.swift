@@ -2,8 +2,8 @@
 //
 //     waitForOriginal -> tasks that may not use the network get a frame from a derivative or thumbnail, or fail with `inCloud`
 //                     -> the others get a degraded frame, if they want one and there is one
-//                     -> OriginalFetcher.fetch: one download for all who wait -> quick lane: plan, or what has begun in
-//                        ImagePipeline+EarlyFrames ends
+//                     -> OriginalDownloader.download: one download for all who wait -> quick lane: plan, or what has
+//                        begun in ImagePipeline+EarlyFrames ends
 //
 // The download ends when the last task leaves, unless that one has reached its deadline: then it goes on, so that the next
 // request gets further.
@@ -23,18 +23,18 @@ extension ImagePipeline {
     case .ended: return
     case .queueFull: throw .queueFull
     case .download(let isUrgent):
-      fetchOriginal(of: job, isUrgent: isUrgent)
+      downloadOriginal(of: job, isUrgent: isUrgent)
       if let local { delivery.deliver(degraded: local, job) }
     }
   }
 
   /// Starts the download that a job waits for, or starts it again with more urgency.
-  func fetchOriginal(of job: RenderJob, isUrgent: Bool) {
-    guard let fetcher = originals.fetcher else { return delivery.fail(job, .inCloud) }
-    let fetch = fetcher.fetch(
+  func downloadOriginal(of job: RenderJob, isUrgent: Bool) {
+    guard let downloader = originals.downloader else { return delivery.fail(job, .inCloud) }
+    let wait = downloader.download(
       job.asset.original, isUrgent: isUrgent, arrived: { [self] source in bytesArrived(source, job) }
-    ) { [self] result in originalFetched(result, job) }
-    jobs.fetchBegan(job, PendingFetch(cancel: fetch.cancel, expire: fetch.expire), .downloading)?.cancel()
+    ) { [self] result in originalDownloaded(result, job) }
+    jobs.waitBegan(job, RemoteWait(cancel: wait.cancel, expire: wait.expire), .downloading)?.cancel()
   }
 
   /// Ends a task that may not use the network, whose job waits for a download.
@@ -53,17 +53,17 @@ extension ImagePipeline {
 
   private func localFrame(of job: RenderJob, stepBegan: ContinuousClock.Instant) -> ImageFrame? {
     quickFrames.localFrame(
-      of: job, head: { originals.fetcher?.head(of: job.asset.original) }, stepBegan: stepBegan)
+      of: job, head: { originals.downloader?.head(of: job.asset.original) }, stepBegan: stepBegan)
   }
 
-  private func originalFetched(_ result: Result<any FileByteSource, OriginalFetchError>, _ job: RenderJob) {
-    guard jobs.fetchEnded(job, .downloading) else { return }
+  private func originalDownloaded(_ result: Result<any FileByteSource, OriginalDownloadError>, _ job: RenderJob) {
+    guard jobs.waitEnded(job, .downloading) else { return }
     switch result {
     case .failure(let error):
       earlyRenders.drop(of: job)
       delivery.fail(job, ImageServiceError(error))
     case .success(let source):
-      job.hasFetched.store(true, ordering: .relaxed)
+      job.hasDownloaded.store(true, ordering: .relaxed)
       let isAccepted = quickLane.submit { [self] in
         runStep(job) { () throws(ImageServiceError) in
           let began = now()

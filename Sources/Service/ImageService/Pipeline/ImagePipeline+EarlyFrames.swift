@@ -5,8 +5,8 @@
 //         an embedded thumbnail -> degraded frame, if there is none yet
 //         a progressive JPEG, when its scans with the DC coefficients have been received -> degraded frame, on
 //             photod.render
-//         a JPEG: an EarlyRender begins -> its turns, on photod.render
-//     continueEarlyRender, when the download is verified: the last turn -> final frames
+//         a JPEG: an EarlyRender begins -> its slices, on photod.render
+//     continueEarlyRender, when the download is verified: the last slice -> final frames
 //
 // Degraded frames of bytes that turn out to be wrong are followed by an error, or by the final frame if the right bytes
 // took their place. A final frame is made only of bytes that have been verified, so an EarlyRender keeps its pictures
@@ -50,15 +50,15 @@ extension ImagePipeline {
       // The source reads as if the file ended where the bytes end, so an incomplete header is an error.
       guard let header = try? renderer.header(of: source) else { return early.headerIncomplete() }
       early.headerRead(header)
-      if case .any = jobs.wantedDegraded(job),
+      if case .any = jobs.degradedDemand(of: job),
         let frame = quickFrames.localFrame(of: job, head: { source }, stepBegan: stepBegan)
       {
         delivery.deliver(degraded: frame, job)
       }
       return beginEarlyRender(job, header, source)
     }
-    guard let plan = renderer.planner.degradedPlan(header, job.wantedDegraded),
-      jobs.wantedDegraded(job).includes(plan.outputSize), plan.peakBytes <= renderLane.capacityBytes
+    guard let plan = renderer.planner.degradedPlan(header, job.degradedRequest),
+      jobs.degradedDemand(of: job).includes(plan.outputSize), plan.peakBytes <= renderLane.capacityBytes
     else { return early.scansNotWanted() }
     let available = source.availableBytes
     guard (try? early.scans.advance(in: source)) != nil, early.scans.completeScans >= early.neededScans else {
@@ -92,7 +92,7 @@ extension ImagePipeline {
         of: job, with: siblings, header, maximumBytes: earlyRenders.availableBytes)
     else { return }
     let render = EarlyRender(plan, members, rungs, source: source)
-    if earlyRenders.insert(render) { queueTurn(render, bytes: plan.peakBytes) }
+    if earlyRenders.insert(render) { queueSlice(render, bytes: plan.peakBytes) }
   }
 
   /// Whether a render of the beginning gives the same picture as one of the complete file, at about the same cost.
@@ -109,13 +109,13 @@ extension ImagePipeline {
     return pass?.grid.tile(of: job.wanted) == nil
   }
 
-  private func queueTurn(_ render: EarlyRender, bytes: Int) {
+  private func queueSlice(_ render: EarlyRender, bytes: Int) {
     let priority = render.jobs.compactMap { jobs.ticketAndPriority(of: $0)?.priority }.max() ?? .normal
     let ticket = renderLane.makeTicket()
-    render.turnQueued(as: ticket)
+    render.sliceQueued(as: ticket)
     renderLane.submit(priority, bytes: bytes, for: render.jobs.first?.caller ?? "", as: ticket) { [self] memory in
-      guard render.turnBegan(memory) else { return }
-      let next = render.runTurn(renderer)
+      guard render.sliceBegan(memory) else { return }
+      let next = render.runSlice(renderer)
       if case .wait = next { earlyRenders.suspended() }
       proceed(render, next)
     }
@@ -125,7 +125,7 @@ extension ImagePipeline {
   private func proceed(_ render: EarlyRender, _ next: EarlyRender.CallerAction) {
     switch next {
     case .wait: break
-    case .turn: queueTurn(render, bytes: 0)
+    case .queueSlice: queueSlice(render, bytes: 0)
     case .dropped(let jobs):
       earlyRenders.drop(render)
       for (job, original) in jobs { renderComplete(job, original) }
@@ -155,7 +155,7 @@ extension ImagePipeline {
       let output = pictures.shared.output(of: member)
       for warnings in image.warnings { renderer.log(warnings, of: pictures.shared.jobs[0].asset) }
       if case .frame(let job) = output {
-        job.hasFetched.store(true, ordering: .relaxed)
+        job.hasDownloaded.store(true, ordering: .relaxed)
         delivered.append(job)
       }
       pictureFinished(

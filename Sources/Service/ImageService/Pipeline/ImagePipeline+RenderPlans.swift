@@ -15,7 +15,7 @@ extension ImagePipeline {
     init(_ job: RenderJob, _ header: ImageHeader, preview: EmbeddedThumbnail?, _ planner: RenderPlanner) {
       self.init(
         job, header, final: planner.plan(header, job.wanted),
-        degraded: planner.degradedPlan(header, job.wantedDegraded), preview: preview)
+        degraded: planner.degradedPlan(header, job.degradedRequest), preview: preview)
     }
 
     init(
@@ -25,7 +25,7 @@ extension ImagePipeline {
       self.degraded = degraded
       self.preview = preview
       peakBytes = max(
-        final.peakBytes, degraded?.peakBytes ?? 0, preview?.peakBytes(for: job.wantedDegraded, of: header) ?? 0)
+        final.peakBytes, degraded?.peakBytes ?? 0, preview?.peakBytes(for: job.degradedRequest, of: header) ?? 0)
     }
   }
 }

@@ -35,14 +35,14 @@ extension ImagePipeline {
   func degradedFrame(
     _ job: RenderJob, _ plans: RenderPlans, _ renderStart: JobTable.RenderStart, stepBegan: ContinuousClock.Instant
   ) throws(ImageServiceError) -> ImageFrame? {
-    let wanted = renderStart.wantedDegraded
-    if case .nothing = wanted { return nil }
+    let demand = renderStart.degradedDemand
+    if case .nothing = demand { return nil }
     if let preview = plans.preview {
       let attributes = FrameAttributes(job, .embedded, isDegraded: true, stepBegan: stepBegan)
-      let frame = renderer.frame(preview, for: job.wantedDegraded, renderStart.original, attributes, stop: job.stop)
-      if let frame, wanted.includes(frame.result.size) { return frame }
+      let frame = renderer.frame(preview, for: job.degradedRequest, renderStart.original, attributes, stop: job.stop)
+      if let frame, demand.includes(frame.result.size) { return frame }
     }
-    guard let plan = plans.degraded, wanted.includes(plan.outputSize) else { return nil }
+    guard let plan = plans.degraded, demand.includes(plan.outputSize) else { return nil }
     let source = renderStart.original.source
     let isStandIn = plan.header.raw == nil && plan.header.storedSize != renderStart.original.header.storedSize
     guard isStandIn else {

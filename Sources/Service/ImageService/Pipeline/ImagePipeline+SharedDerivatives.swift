@@ -20,14 +20,14 @@ extension ImagePipeline {
     job.hasAskedSharedStore.store(true, ordering: .relaxed)
     guard jobs.derivativesAwaited(job) else { return false }
     let read = cache.store.readShared(of: job.asset) { [self] in
-      guard jobs.fetchEnded(job, .awaitingDerivatives) else { return }
+      guard jobs.waitEnded(job, .awaitingDerivatives) else { return }
       let isAccepted = quickLane.submit { [self] in runFirstStep(of: job) }
       if !isAccepted { delivery.fail(job, .queueFull) }
     }
     // Not asked: the job continues, unless it was cancelled meanwhile.
-    guard let read else { return !jobs.fetchEnded(job, .awaitingDerivatives) }
+    guard let read else { return !jobs.waitEnded(job, .awaitingDerivatives) }
     job.addWorkTime(stepBegan.duration(to: now()))
-    jobs.fetchBegan(job, read, .awaitingDerivatives)?.cancel()
+    jobs.waitBegan(job, read, .awaitingDerivatives)?.cancel()
     return true
   }
 }

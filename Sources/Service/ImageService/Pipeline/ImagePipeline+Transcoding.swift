@@ -120,7 +120,7 @@ extension SizedRequest {
     let whole = SizeRules(ImageRequest(), upright: upright)
     return request.format == .jxl && request.dynamicRange != .high && request.quality == nil && sizes == whole
       && request.colorSpace == .preserve
-      && request.turn == .topLeft && request.tone == .color && adjustments == nil && request.posterTime == nil
+      && request.rotation == .topLeft && request.tone == .color && adjustments == nil && request.posterTime == nil
       && asset.orientation == .topLeft && asset.uniformTypeIdentifier == SourceFormat.jpeg.uniformTypeIdentifier
   }
 }

@@ -122,12 +122,12 @@ package final class ImagePipeline: Sendable {
   private func taskJoined(_ job: RenderJob, _ task: ImageTask, needsDegradedFrame: Bool) {
     if case (let ticket?, let priority)? = jobs.ticketAndPriority(of: job) {
       renderLane.setPriority(priority, of: ticket)
-      renderLane.share(ticket, with: task.owner)
+      renderLane.share(ticket, with: task.caller)
     }
     // Work for several jobs, whose ticket is not the job's.
     if let pass = tilePasses.ticket(of: job) { hasten(pass, for: job) }
-    if let turn = earlyRenders.render(of: job)?.turn { hasten(turn, for: job) }
-    if jobs.needsUrgentFetch(job) { fetchOriginal(of: job, isUrgent: true) }
+    if let slice = earlyRenders.render(of: job)?.slice { hasten(slice, for: job) }
+    if jobs.needsUrgentDownload(job) { downloadOriginal(of: job, isUrgent: true) }
     guard needsDegradedFrame, let original = jobs.original(of: job) else { return }
     // The waiting tasks get their final frame in any case: if the queue is full, they only miss a degraded frame.
     _ = quickLane.submit { [self] in _ = deliverDegradedFrame(job, original, stepBegan: now()) }
@@ -266,7 +266,7 @@ package final class ImagePipeline: Sendable {
   /// Lets waiting work come in the earliest turn of all callers that wait for its job. Call it for each new ticket, after
   /// `submit`: `taskJoined` does it only for tasks that join later.
   func shareTurn(_ ticket: RenderLane.Ticket, of job: RenderJob) {
-    for owner in jobs.owners(of: job) { renderLane.share(ticket, with: owner) }
+    for caller in jobs.callers(of: job) { renderLane.share(ticket, with: caller) }
   }
 
   /// Makes work that several jobs wait for at least as urgent as one of them, and lets it come in the turn of a caller

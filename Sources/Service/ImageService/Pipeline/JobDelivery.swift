@@ -42,9 +42,9 @@ struct JobDelivery: Sendable {
     case .stillNeeded(let ticket, let priority):
       if let ticket { renderLane.setPriority(priority, of: ticket) }
       return false
-    case .cancelled(let ticket, let fetch, let isRendering):
+    case .cancelled(let ticket, let wait, let isRendering):
       if let ticket { renderLane.withdraw(ticket) }
-      if isExpired { fetch?.expire() } else { fetch?.cancel() }
+      if isExpired { wait?.expire() } else { wait?.cancel() }
       earlyRenders.dropAbandoned()
       return isRendering
     case .notFound: return false

@@ -114,11 +114,11 @@ struct QuickFrames: Sendable {
     }
     let (header, source) = (original.header, original.source)
     guard
-      let thumbnail = EmbeddedThumbnail.best(for: job.wantedDegraded, of: header, in: source, limits: renderer.limits)
+      let thumbnail = EmbeddedThumbnail.best(for: job.degradedRequest, of: header, in: source, limits: renderer.limits)
     else { return .unavailable }
-    guard thumbnail.peakBytes(for: job.wantedDegraded, of: header) == 0 else { return .needsReservation(thumbnail) }
+    guard thumbnail.peakBytes(for: job.degradedRequest, of: header) == 0 else { return .needsReservation(thumbnail) }
     let attributes = FrameAttributes(job, .embedded, isDegraded: true, stepBegan: stepBegan)
-    return renderer.frame(thumbnail, for: job.wantedDegraded, original, attributes, stop: job.stop)
+    return renderer.frame(thumbnail, for: job.degradedRequest, original, attributes, stop: job.stop)
       .flatMap(cache.reservingMemory).map(DegradedFrameResult.frame) ?? .unavailable
   }
 
@@ -137,7 +137,7 @@ struct QuickFrames: Sendable {
   func sufficientThumbnail(
     of job: RenderJob, _ original: OpenedOriginal, stepBegan: ContinuousClock.Instant
   ) -> ImageFrame? {
-    let wanted = job.wantedDegraded
+    let wanted = job.degradedRequest
     guard let range = original.header.embeddedThumbnail,
       let thumbnail = EmbeddedThumbnail(
         at: range, in: original.source, of: original.header, limits: renderer.limits),
@@ -163,7 +163,7 @@ struct QuickFrames: Sendable {
     guard let source = head() else { return nil }
     do throws(ImageServiceError) {
       let original = OpenedOriginal(source: source, header: try renderer.header(of: source))
-      let wanted = job.wantedDegraded
+      let wanted = job.degradedRequest
       guard
         let thumbnail = EmbeddedThumbnail.best(for: wanted, of: original.header, in: source, limits: renderer.limits),
         thumbnail.peakBytes(for: wanted, of: original.header) == 0
@@ -193,7 +193,7 @@ struct QuickFrames: Sendable {
     let attributes = FrameAttributes(
       job, .derivative, derivation: .derivative(side: rung.side, eighths: derivative.eighths),
       isDegraded: isDegraded, stepBegan: stepBegan)
-    let wanted = isDegraded ? job.wantedDegraded : job.wanted
+    let wanted = isDegraded ? job.degradedRequest : job.wanted
     do throws(ImageServiceError) {
       let source = MemoryByteSource(derivative.bytes)
       let header = try renderer.header(of: source)

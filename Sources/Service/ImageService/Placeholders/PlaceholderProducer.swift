@@ -54,7 +54,7 @@ package final class PlaceholderProducer: Sendable {
   private let renderer: PlaceholderRenderer
   private let maximumBytes: Int
   private let derivative: @Sendable (Asset) -> (any ByteSource)?
-  private let fetchDerivative: @Sendable (Asset) -> Void
+  private let awaitDerivative: @Sendable (Asset) -> Void
   private let now: @Sendable () -> ContinuousClock.Instant
   private let logger: Logger
   private let state = Mutex(State())
@@ -62,13 +62,13 @@ package final class PlaceholderProducer: Sendable {
   /// - Parameters:
   ///   - maximumBytes: maximum memory of one step; a picture that needs more gets no placeholder.
   ///   - derivative: an existing small picture of the asset's content, upright or with its own EXIF orientation.
-  ///   - fetchDerivative: called before `derivative`, on the caller of ``next()``, if the asset has no embedded thumbnail;
-  ///     may wait for a network.
+  ///   - awaitDerivative: called before `derivative`, on the caller of ``next()``, if the asset has no embedded
+  ///     thumbnail; may wait for a network.
   ///   - now: the clock for the batches.
   package init(
     placeholders: any PlaceholderStore, originals: OriginalStore, renderer: PlaceholderRenderer, maximumBytes: Int,
     derivative: @escaping @Sendable (Asset) -> (any ByteSource)? = { _ in nil },
-    fetchDerivative: @escaping @Sendable (Asset) -> Void = { _ in },
+    awaitDerivative: @escaping @Sendable (Asset) -> Void = { _ in },
     now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, logger: Logger
   ) {
     self.placeholders = placeholders
@@ -76,7 +76,7 @@ package final class PlaceholderProducer: Sendable {
     self.renderer = renderer
     self.maximumBytes = maximumBytes
     self.derivative = derivative
-    self.fetchDerivative = fetchDerivative
+    self.awaitDerivative = awaitDerivative
     self.now = now
     self.logger = logger
   }
@@ -97,7 +97,7 @@ package final class PlaceholderProducer: Sendable {
   /// One caller at a time, as for `run`.
   package func next() throws(AssetSourceError) -> Step? {
     while let asset = try nextAsset() {
-      if asset.original.embeddedThumbnail == nil { fetchDerivative(asset) }
+      if asset.original.embeddedThumbnail == nil { awaitDerivative(asset) }
       if let step = try step(for: asset, from: .embedded) { return step }
     }
     try flush()
@@ -198,7 +198,7 @@ package final class PlaceholderProducer: Sendable {
 
   /// The original, or the parts of it that are local.
   private func openForThumbnail(_ asset: Asset) -> (any ByteSource)? {
-    originals.isInCloud(asset.original) ? originals.fetcher?.head(of: asset.original) : open(asset)
+    originals.isInCloud(asset.original) ? originals.downloader?.head(of: asset.original) : open(asset)
   }
 
   /// `nil` if the original can't be opened now.

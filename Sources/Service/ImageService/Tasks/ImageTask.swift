@@ -13,16 +13,16 @@ package enum ImageDelivery: Sendable {
 
 /// One caller that waits for a picture.
 package final class ImageTask: Sendable {
-  /// Unique among the owner's active tasks.
+  /// Unique among the caller's active tasks.
   package let requestID: String
   /// The name of the principal that made the request.
-  package let owner: String
+  package let caller: String
   package let wanted: ResolvedRequest
   package let priority: ImagePriority
   /// The request's parameters as the client sent them, for the list of active requests.
   package let parameters: [String: String]
   package let created: ContinuousClock.Instant
-  /// Whether the original may be fetched from its remote store.
+  /// Whether the original may be downloaded from its remote store.
   let allowsNetwork: Bool
   /// The key of the job that the task waits for.
   let key: JobKey
@@ -57,13 +57,13 @@ package final class ImageTask: Sendable {
     deliver: @escaping @Sendable (ImageTask, ImageDelivery) -> Void
   ) {
     requestID = context.requestID
-    owner = context.owner
+    caller = context.caller
     self.wanted = wanted
     priority = context.priority
     parameters = context.parameters
     key = JobKey(
       rendition: wanted.key,
-      uncachedRequest: context.bypassesCaches ? "\(context.owner)/\(context.requestID)" : nil)
+      uncachedRequest: context.bypassesCaches ? "\(context.caller)/\(context.requestID)" : nil)
     self.created = created
     allowsNetwork = context.allowsNetwork
     mailbox = Mutex(Mailbox(receiver: deliver))

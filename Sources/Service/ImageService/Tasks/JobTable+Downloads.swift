@@ -41,7 +41,7 @@ extension JobTable {
       guard state.remoteCount < maximumWaiting else { return CloudDecision(leaving: leaving, next: .queueFull) }
       state.setStage(.downloading, of: job.key)
       let isUrgent = state.records[job.key]?.priority.isInteractive ?? false
-      state.records[job.key]?.isFetchUrgent = isUrgent
+      state.records[job.key]?.isDownloadUrgent = isUrgent
       return CloudDecision(leaving: leaving, next: .download(isUrgent: isUrgent))
     }
   }
@@ -56,26 +56,26 @@ extension JobTable {
     }
   }
 
-  /// Records what the job waits for. Returns a fetch to cancel: the job's earlier one, or this one if the job no longer
+  /// Records what the job waits for. Returns a wait to cancel: the job's earlier one, or this one if the job no longer
   /// waits.
   ///
   /// - Parameter stage: the stage in which it waits.
-  func fetchBegan(_ job: RenderJob, _ fetch: PendingFetch, _ stage: JobStage) -> PendingFetch? {
+  func waitBegan(_ job: RenderJob, _ wait: RemoteWait, _ stage: JobStage) -> RemoteWait? {
     state.withLock { state in
-      guard let record = state.record(of: job), record.stage == stage else { return fetch }
-      state.records[job.key]?.fetch = fetch
-      return record.fetch
+      guard let record = state.record(of: job), record.stage == stage else { return wait }
+      state.records[job.key]?.wait = wait
+      return record.wait
     }
   }
 
   /// Whether the job waits for a download that is less urgent than its tasks. It is then recorded as urgent; the caller
   /// starts it again.
-  func needsUrgentFetch(_ job: RenderJob) -> Bool {
+  func needsUrgentDownload(_ job: RenderJob) -> Bool {
     state.withLock { state in
-      guard let record = state.record(of: job), record.stage == .downloading, !record.isFetchUrgent,
+      guard let record = state.record(of: job), record.stage == .downloading, !record.isDownloadUrgent,
         record.priority.isInteractive
       else { return false }
-      state.records[job.key]?.isFetchUrgent = true
+      state.records[job.key]?.isDownloadUrgent = true
       return true
     }
   }
@@ -90,14 +90,14 @@ extension JobTable {
   }
 
   /// Records that the download or the read has ended. Returns false if the job no longer waited for it.
-  func fetchEnded(_ job: RenderJob, _ stage: JobStage) -> Bool {
-    let (isWaiting, fetch) = state.withLock { state -> (Bool, PendingFetch?) in
+  func waitEnded(_ job: RenderJob, _ stage: JobStage) -> Bool {
+    let (isWaiting, wait) = state.withLock { state -> (Bool, RemoteWait?) in
       guard let record = state.record(of: job), record.stage == stage else { return (false, nil) }
       state.setStage(.opening, of: job.key)
       state.records[job.key]?.downloadProgress = nil
-      return (true, state.records[job.key]?.fetch.take())
+      return (true, state.records[job.key]?.wait.take())
     }
-    // Releasing a fetch may run code of its own, so the lock is free by now.
-    return withExtendedLifetime(fetch) { isWaiting }
+    // Releasing a wait may run code of its own, so the lock is free by now.
+    return withExtendedLifetime(wait) { isWaiting }
   }
 }

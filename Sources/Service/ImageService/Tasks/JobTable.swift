@@ -6,7 +6,7 @@
 //     originalOpened -> the job's original is open, other jobs may share it
 //     derivativesAwaited -> the job waits for its derivatives from the shared store
 //     originalIsInCloud -> tasks that may not use the network leave; the job waits for a download
-//     fetchEnded -> the job continues with what it has waited for
+//     waitEnded -> the job continues with what it has waited for
 //     renderBegan -> the job renders, together with jobs that wait for the same original
 //     jobEnded -> all tasks that waited for the job
 //
@@ -24,8 +24,8 @@ final class JobTable: Sendable {
     var ticket: RenderLane.Ticket?
     var original: OpenedOriginal?
     /// The download, or the read of the shared store, that the job waits for.
-    var fetch: PendingFetch?
-    var isFetchUrgent = false
+    var wait: RemoteWait?
+    var isDownloadUrgent = false
     var downloadProgress: Double?
     /// The progress of the early frames, which are made while the original arrives.
     var early = EarlyProgress()
@@ -36,9 +36,9 @@ final class JobTable: Sendable {
 
     var priority: ImagePriority { tasks.lazy.map(\.priority).max() ?? .background }
     /// The callers that wait for the job.
-    var owners: Set<String> { Set(tasks.lazy.map(\.owner)) }
+    var callers: Set<String> { Set(tasks.lazy.map(\.caller)) }
 
-    var wantedDegraded: WantedDegradedFrame {
+    var degradedDemand: DegradedFrameDemand {
       let waiting = tasks.lazy.filter(\.wantsDegraded)
       guard let degraded else { return waiting.isEmpty ? .nothing : .any }
       return waiting.contains(where: \.request.allowsSecondaryDegradedImage)
@@ -47,7 +47,7 @@ final class JobTable: Sendable {
   }
 
   /// Which degraded frame the tasks of a job want.
-  enum WantedDegradedFrame {
+  enum DegradedFrameDemand {
     case nothing
     /// The tasks have received no degraded frame yet.
     case any
@@ -83,13 +83,13 @@ final class JobTable: Sendable {
     ///
     /// - Parameter others: further callers that the render delays, besides those that wait for the job.
     func siblings(of job: RenderJob, delaying others: Set<String>, where isCandidate: (Record) -> Bool) -> [Record] {
-      let delayed = others.union(record(of: job)?.owners ?? [])
+      let delayed = others.union(record(of: job)?.callers ?? [])
       var unwanted = 0
       return (byContent[job.key.rendition.contentVersion] ?? []).compactMap { key -> Record? in
         guard key != job.key, key.uncachedRequest == nil, let record = records[key], isCandidate(record) else {
           return nil
         }
-        if !delayed.isSubset(of: record.owners) {
+        if !delayed.isSubset(of: record.callers) {
           if unwanted == JobTable.maximumUnwantedSiblings { return nil }
           unwanted += 1
         }
@@ -178,7 +178,7 @@ final class JobTable: Sendable {
         state.records[key] = record
         return .existingJob(record.job, degraded: record.degraded, needsDegradedFrame: needsDegradedFrame)
       }
-      guard state.waiting.hasRoom(for: task.owner) else { return .queueFull }
+      guard state.waiting.hasRoom(for: task.caller) else { return .queueFull }
       let job = RenderJob(for: task)
       task.startedJob.store(true, ordering: .relaxed)
       state.records[key] = Record(job: job, tasks: [task])
@@ -193,7 +193,7 @@ final class JobTable: Sendable {
     case stillNeeded(RenderLane.Ticket?, ImagePriority)
     /// It was the last task: the job's stop flag is raised, and the job is out of the table. It may still be in a
     /// queue.
-    case cancelled(RenderLane.Ticket?, PendingFetch?, isRendering: Bool)
+    case cancelled(RenderLane.Ticket?, RemoteWait?, isRendering: Bool)
     case notFound
   }
 
@@ -206,7 +206,7 @@ final class JobTable: Sendable {
       guard record.tasks.isEmpty else { return .stillNeeded(record.ticket, record.priority) }
       record.job.stop.raise()
       _ = state.remove(key)
-      return .cancelled(record.ticket, record.fetch, isRendering: record.stage == .rendering)
+      return .cancelled(record.ticket, record.wait, isRendering: record.stage == .rendering)
     }
   }
 
@@ -216,7 +216,7 @@ final class JobTable: Sendable {
   }
 
   /// The callers that wait for a job; empty if the job has ended.
-  func owners(of job: RenderJob) -> Set<String> { state.withLock { $0.record(of: job)?.owners ?? [] } }
+  func callers(of job: RenderJob) -> Set<String> { state.withLock { $0.record(of: job)?.callers ?? [] } }
 
   /// A job's stage; `nil` if the job has ended.
   func stage(_ key: JobKey) -> JobStage? { stageAndProgress(key).stage }
@@ -286,7 +286,7 @@ final class JobTable: Sendable {
   /// The state with which a render begins.
   struct RenderStart {
     let original: OpenedOriginal
-    let wantedDegraded: WantedDegradedFrame
+    let degradedDemand: DegradedFrameDemand
   }
 
   /// Records that the job's render begins; `nil` if the job was cancelled.
@@ -294,7 +294,7 @@ final class JobTable: Sendable {
     state.withLock { state in
       guard let record = state.record(of: job), let original = record.original else { return nil }
       state.markRendering(job.key)
-      return RenderStart(original: original, wantedDegraded: record.wantedDegraded)
+      return RenderStart(original: original, degradedDemand: record.degradedDemand)
     }
   }
 

@@ -12,15 +12,15 @@ final class RenderJob: Sendable {
   /// The request of the final frame: always `highQualityFormat`, independent of the delivery modes of the tasks.
   let wanted: SizedRequest
   let created: ContinuousClock.Instant
-  /// In whose share of the queue it waits: the owner of its first task. It is rendered in the turn of this caller, or
-  /// of another one that waits for it and comes earlier.
+  /// The caller of the first task, in whose share of the queue the job waits. It is rendered in the turn of this
+  /// caller, or of another one that waits for it and comes earlier.
   let caller: String
   /// Raised when the last task leaves.
   let stop = StopFlag()
   /// Total working time of earlier steps, in nanoseconds.
   private let workNanoseconds = Atomic<Int64>(0)
-  /// Whether the original was fetched from its remote store for this job.
-  let hasFetched = Atomic<Bool>(false)
+  /// Whether the original was downloaded from its remote store for this job.
+  let hasDownloaded = Atomic<Bool>(false)
 
   /// Whether the shared store was asked for the derivatives of the asset: once for each job.
   let hasAskedSharedStore = Atomic<Bool>(false)
@@ -31,11 +31,11 @@ final class RenderJob: Sendable {
     asset = task.wanted.asset
     wanted = task.wanted.sized.forFinalFrame
     created = task.created
-    caller = task.owner
+    caller = task.caller
   }
 
   /// The request of degraded frames.
-  var wantedDegraded: SizedRequest { wanted.forDegradedFrame(hasAlpha: asset.hasAlpha) }
+  var degradedRequest: SizedRequest { wanted.forDegradedFrame(hasAlpha: asset.hasAlpha) }
 
   /// Adds the working time of one step.
   func addWorkTime(_ duration: Duration) {
@@ -55,7 +55,7 @@ final class RenderJob: Sendable {
 /// Tasks with equal keys wait for the same job.
 struct JobKey: Sendable, Hashable {
   let rendition: RenditionKey
-  /// Set for a request that bypasses the caches, to measure rendering: its owner and ID, so that no other task shares
+  /// Set for a request that bypasses the caches, to measure rendering: its caller and ID, so that no other task shares
   /// the job.
   let uncachedRequest: String?
 }

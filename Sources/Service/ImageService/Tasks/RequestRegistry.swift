@@ -1,6 +1,6 @@
-// The active requests by owner, and for one minute the outcome of requests that have ended. Used by `GET /v1/requests`,
-// and for facts that a multipart response can't carry about itself. This file only records: it starts and cancels
-// nothing.
+// The active requests by their owner, who is their caller, and for one minute the outcome of requests that have ended.
+// Used by `GET /v1/requests`, and for facts that a multipart response can't carry about itself. This file only records:
+// it starts and cancels nothing.
 
 import DequeModule
 import PhotoModel
@@ -72,7 +72,7 @@ final class RequestRegistry: Sendable {
   /// Registers a task. Returns false if its owner already has an active task or batch with that ID.
   func insert(_ task: ImageTask) -> Bool {
     state.withLock { state in
-      let key = RequestKey(owner: task.owner, requestID: task.requestID)
+      let key = RequestKey(owner: task.caller, requestID: task.requestID)
       guard state.active[key] == nil, state.batches[key] == nil else { return false }
       state.ended[key] = nil
       state.active[key] = Entry(task: task)
@@ -104,7 +104,7 @@ final class RequestRegistry: Sendable {
 
   /// Records a delivery to a task.
   func record(_ delivery: ImageDelivery, to task: ImageTask, at now: ContinuousClock.Instant) {
-    let key = RequestKey(owner: task.owner, requestID: task.requestID)
+    let key = RequestKey(owner: task.caller, requestID: task.requestID)
     state.withLock { state in
       guard state.active[key]?.task === task else { return }
       switch delivery {
@@ -151,7 +151,7 @@ final class RequestRegistry: Sendable {
   /// The active requests of an owner, oldest first; of all owners if `owner` is `nil`.
   func all(owner: String?, at now: ContinuousClock.Instant) -> [(RequestState, JobKey)] {
     state.withLock { state in
-      state.active.values.filter { owner == nil || $0.task.owner == owner }
+      state.active.values.filter { owner == nil || $0.task.caller == owner }
         .sorted { $0.task.created < $1.task.created }
         .map { (describe($0, .active, now), $0.task.key) }
     }

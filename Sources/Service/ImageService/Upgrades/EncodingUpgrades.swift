@@ -184,7 +184,7 @@ package final class EncodingUpgrades: Sendable {
   private func next() {
     guard let upgrade = takeNext() else { return }
     let began = ContinuousClock.now
-    _ = images.prepare(upgrade.wanted, owner: "", priority: .background, withoutOriginal: false) {
+    _ = images.prepare(upgrade.wanted, caller: "", priority: .background, withoutOriginal: false) {
       [self] _, outcome in
       let elapsed = ContinuousClock.now - began
       ended(upgrade, outcome, elapsed)

@@ -190,7 +190,7 @@ struct WindowSimulation {
           preparations.append((id, SimulatedList.position(of: wanted.asset), withoutOriginal))
         case .cancel(let id, let side): cancel(id, side)
         // The simulated library is on this machine.
-        case .fetch, .cancelFetch, .endHold: break
+        case .download, .cancelDownload, .endHold: break
         case .checkMemory(let key, let side): state.frameLeft(side, wasSeen: cache.frame(for: key) != nil)
         }
       }

@@ -8,7 +8,7 @@ extension CachingState {
   mutating func originalIsInCloud(_ entryKey: EntryKey) {
     guard let entry = entries[entryKey] else { return }
     // It was downloaded, and has made room for another one since.
-    if entry.hasFetched { return leaveOut(entryKey, .failed) }
+    if entry.hasDownloaded { return leaveOut(entryKey, .failed) }
     leaveOut(entryKey, .inCloud)
     guard entry.allowsNetwork else { return }
     updateEntry(entryKey) { $0.state = .awaitingOriginal }
@@ -16,7 +16,7 @@ extension CachingState {
   }
 
   /// Starts to download the original of the most urgent entry that awaits its own. Returns false if none does.
-  package mutating func startNextFetch() -> Bool {
+  package mutating func startNextDownload() -> Bool {
     guard !awaitingOriginals.isEmpty else { return false }
     awaitingOriginals = awaitingOriginals.filter { entryKey in
       if case .awaitingOriginal? = entries[entryKey]?.state { true } else { false }
@@ -26,22 +26,22 @@ extension CachingState {
       .min { (entries[$0]?.rank ?? 0) < (entries[$1]?.rank ?? 0) }
     guard let next, let entry = entries[next] else { return false }
     awaitingOriginals.remove(next)
-    lastFetch += 1
-    let id = FetchID(number: lastFetch)
-    fetching[id] = next
-    updateEntry(next) { $0.state = .fetching(id) }
-    effects.append(.fetch(id, entry.wanted.asset.original))
+    lastDownload += 1
+    let id = DownloadID(number: lastDownload)
+    downloading[id] = next
+    updateEntry(next) { $0.state = .downloading(id) }
+    effects.append(.download(id, entry.wanted.asset.original))
     return true
   }
 
   /// A download has ended. Without effect if it was cancelled before.
   ///
   /// - Parameter isLocal: the original is on this machine now.
-  package mutating func fetchEnded(_ id: FetchID, isLocal: Bool) {
-    guard let entryKey = fetching.removeValue(forKey: id) else { return }
+  package mutating func downloadEnded(_ id: DownloadID, isLocal: Bool) {
+    guard let entryKey = downloading.removeValue(forKey: id) else { return }
     if !isLocal { effects.append(.endHold(id)) }
     updateEntry(entryKey) { entry in
-      entry.hasFetched = true
+      entry.hasDownloaded = true
       entry.held = isLocal ? id : nil
       entry.state = isLocal ? .waiting : .leftOut(.failed)
     }

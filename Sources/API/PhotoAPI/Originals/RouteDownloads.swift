@@ -4,19 +4,19 @@ import ImageService
 import Logging
 import PhotoModel
 
-/// Fetches originals of a remote library for routes that need the file itself. No queue waits meanwhile.
-struct OriginalFetches: Sendable {
+/// Downloads originals of a remote library for routes that need the file itself. No queue waits meanwhile.
+struct RouteDownloads: Sendable {
   let originals: OriginalStore
   let logger: Logger
 
   /// Downloads an original, then runs work on a queue; a problem that it throws is the response. If the client
   /// disconnects, the download no longer runs for it.
-  func fetch(
+  func download(
     _ original: OriginalFile, for reply: Reply, then queue: WorkQueue,
     _ work: @escaping @Sendable () throws(Problem) -> Void
   ) {
-    guard let fetcher = originals.fetcher else { return reply.send(Problem(ImageServiceError.inCloud).response) }
-    let fetch = fetcher.fetch(original, isUrgent: true, arrived: { _ in }) { [logger] result in
+    guard let downloader = originals.downloader else { return reply.send(Problem(ImageServiceError.inCloud).response) }
+    let wait = downloader.download(original, isUrgent: true, arrived: { _ in }) { [logger] result in
       switch result {
       case .failure(let error):
         let error = ImageServiceError(error)
@@ -29,13 +29,13 @@ struct OriginalFetches: Sendable {
             try work()
           } catch {
             // Evicted again before the work has opened it: the downloads under way need more room than there is.
-            reply.send((error.isInCloud ? Problem(ImageServiceError.fetchFailed(.noSpace)) : error).response)
+            reply.send((error.isInCloud ? Problem(ImageServiceError.downloadFailed(.noSpace)) : error).response)
           }
         }
         if !isAccepted { reply.send(Problem.overloaded.response) }
       }
     }
-    reply.onClose { fetch.cancel() }
+    reply.onClose { wait.cancel() }
   }
 
   /// Runs work that opens an original. If that is in the cloud, and the request may use the network, it is downloaded,
@@ -48,7 +48,7 @@ struct OriginalFetches: Sendable {
       try work()
     } catch {
       guard error.isInCloud, allowsNetwork else { throw error }
-      fetch(original, for: reply, then: queue, work)
+      download(original, for: reply, then: queue, work)
     }
   }
 }

@@ -1,5 +1,6 @@
-/// What a job waits for without a worker: the download of its original, or its derivatives from the shared store.
-package struct PendingFetch: Sendable {
+/// A wait for a remote store, which takes no worker: for the download of an original, or for derivatives from the
+/// shared store.
+package struct RemoteWait: Sendable {
   /// Stops waiting. The work ends if nothing else waits for it.
   package let cancel: @Sendable () -> Void
 

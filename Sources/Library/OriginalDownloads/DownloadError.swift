@@ -2,7 +2,7 @@ import ObjectStores
 import PhotoModel
 
 /// Why an original did not become local.
-package enum OriginalDownloadError: Error, Sendable, Hashable {
+package enum DownloadError: Error, Sendable, Hashable {
   case store(ObjectStoreError)
   /// It is larger than the store, or pinned originals leave no room for it.
   case noSpace
