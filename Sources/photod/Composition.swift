@@ -64,7 +64,7 @@ struct Composition: Sendable {
       reloader: reloader(of: scans, services.origins, load),
       heartbeat: Heartbeat(
         catalogue: services.catalogue,
-        parts: Self.livingParts(
+        parts: Self.watchdogParts(
           server, ["lookup": services.queues.lookups, "fetch": services.queues.fetches])),
       stop: services.stop)
   }
@@ -85,7 +85,7 @@ struct Composition: Sendable {
     return sockets
   }
 
-  /// Refuses addresses at which everybody would have access.
+  /// Refuses to listen beyond loopback while no credential is required, unless `allowAnonymous` is set.
   private func requireCredentials(_ access: AccessRegistry, at addresses: [ListenAddress]) throws {
     if let open = addresses.first(where: { !$0.isLoopback }), !settings.allowAnonymous, !access.requiresCredential {
       throw CommandFailure(
@@ -95,7 +95,7 @@ struct Composition: Sendable {
     }
   }
 
-  /// What the API and the daemon share.
+  /// Services that the API and the daemon share.
   private struct Services {
     let access: AccessRegistry
     let catalogue: Catalogue
@@ -117,7 +117,7 @@ struct Composition: Sendable {
 
   private func services(_ access: AccessRegistry) throws -> Services {
     let shared = try SharedDerivatives(settings, logger: Logger(label: "derivatives"))
-    // Before any socket is opened, and while this process is small.
+    // Start the decoder zygotes first: before any socket is open, and while this process is small.
     let decoders = Decoders(settings)
     let catalogue = try Catalogue(dataFolder: dataFolder, renderableTypes: decoders.start())
     let content = try content(catalogue)
@@ -200,10 +200,10 @@ struct Composition: Sendable {
       api: api, stop: services.stop)
   }
 
-  /// What must answer for the daemon to be alive: the event loops, and the queues whose work has a deadline and reads
-  /// only the catalogue. Queues that read or write the library are left out: a slow or missing disk of the library must
-  /// not restart the daemon, which would then find no library at all.
-  private static func livingParts(_ server: Server, _ queues: KeyValuePairs<String, WorkQueue>) -> [Liveness.Part] {
+  /// The parts that the watchdog checks: the event loops, and the queues whose work has a deadline and reads only the
+  /// catalogue. Queues that read or write the library are left out: a slow or missing disk of the library must not
+  /// restart the daemon, which would then find no library at all.
+  private static func watchdogParts(_ server: Server, _ queues: KeyValuePairs<String, WorkQueue>) -> [Liveness.Part] {
     (0..<server.loopCount).map { index in Liveness.Part("loop.\(index)") { server.probe(loop: index, $0) } }
       + queues.map { name, queue in Liveness.Part(name) { queue.probe($0) } }
   }
@@ -220,7 +220,7 @@ struct Composition: Sendable {
     }
   }
 
-  /// What depends on where the library is.
+  /// The parts that differ between a local and a remote library.
   private struct Content {
     let originals: OriginalStore
     let scanner: AnyLibraryScanner

@@ -41,7 +41,7 @@ struct Daemon: Sendable {
   /// Serves until SIGTERM or SIGINT, then drains.
   func run() async throws {
     // Before READY is announced: an early signal must not run the default action.
-    let endings = await endingSignals()
+    let terminationSignals = await endingSignals()
     await signals.onSignal(SIGHUP) { [reloader] in reloader.reload() }
     let bound: [ListenAddress]
     do {
@@ -56,7 +56,8 @@ struct Daemon: Sendable {
     }
     for address in bound {
       logger.info("listening", metadata: ["url": "\(address.url)", "library": "\(library)"])
-      // Not with print, which would report a full disk at the end. The log has the address too.
+      // write(2), not print: print buffers the line, and if it could not be written, the command would fail when the
+      // daemon ends. The log has the address too.
       var line = "photod serves \(library) at \(address.url)\n"
       line.withUTF8 { _ = write(STDOUT_FILENO, $0.baseAddress, $0.count) }
     }
@@ -64,8 +65,8 @@ struct Daemon: Sendable {
     heartbeat.start()
     maintenance.start()
     scans.start()
-    let name = await endings.first { _ in true } ?? SIGTERM
-    logger.info("draining", metadata: ["signal": "\(name)"])
+    let signal = await terminationSignals.first { _ in true } ?? SIGTERM
+    logger.info("draining", metadata: ["signal": "\(signal)"])
     heartbeat.stop()
     Systemd.notify("STOPPING=1\nSTATUS=finishing the requests in progress")
     stop.raise()

@@ -11,17 +11,17 @@ import PhotoAPI
 enum DescriptorLimit {
   /// The soft limit is raised to this, if the system allows it.
   private static let standard = 65_536
-  /// Of four connections: their sockets, and a file that one of them sends. Most connections wait, or send what is in
-  /// memory. A file that finds no descriptor gets 503.
+  /// The descriptors of four connections: their sockets, and a file that one of them sends. Most connections wait, or
+  /// send what is in memory. A file that finds no descriptor gets 503.
   private static let perFourConnections = 5
   /// A file of a form with a digest. One with a temporary name has its folder open too.
   private static let perHeldFile = 2
-  /// The part of the room that held files may take is one in so many.
+  /// Held files may take one part in this many of the room.
   private static let heldFilesShare = 8
   /// With fewer connections the daemon does not start.
   private static let minimumConnections = 8
-  /// What does not depend on settings: standard streams, databases and their journals, locks, watches, decoder
-  /// programs, folders of a scan, and files that stay open for the next range.
+  /// The descriptors that do not depend on settings: standard streams, databases and their journals, locks, watches,
+  /// decoder programs, folders of a scan, and files that stay open for the next range.
   private static let fixed = 160
 
   /// Raises the soft limit, and lowers the numbers of connections and of held files to what it has room for.

@@ -2,7 +2,8 @@ import ImageService
 import LibraryCatalogue
 import PhotoModel
 
-/// Removes from the disk what was made of photographs that were deleted or edited.
+/// Removes frames, derivatives and full-size renders whose content no asset has, because the asset was deleted or
+/// edited.
 struct FormerPictures: Sendable {
   let catalogue: Catalogue
   let frames: FrameStore

@@ -84,7 +84,7 @@ struct Maintenance: Sendable {
     }
   }
 
-  /// Removes frames and derivatives of contents that no asset has any more.
+  /// Removes frames, derivatives and full-size renders of contents that no asset has.
   private func removeFormerPictures() {
     do {
       try formerPictures.remove()

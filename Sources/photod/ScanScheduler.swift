@@ -131,8 +131,8 @@ final class ScanScheduler: Sendable {
     let hasNews = progress.probed + progress.moved + progress.removed + progress.unreadable > 0
     if hasNews || startsBackground { background.start() }
     var metadata: Logger.Metadata = [
-      "files": "\(progress.files)", "read": "\(progress.probed)", "moved": "\(progress.moved)",
-      "gone": "\(progress.removed)", "notIndexed": "\(progress.unreadable)",
+      "files": "\(progress.files)", "probed": "\(progress.probed)", "moved": "\(progress.moved)",
+      "removed": "\(progress.removed)", "notIndexed": "\(progress.unreadable)",
     ]
     if progress.refused > 0 { metadata["refused"] = "\(progress.refused)" }
     logger.log(level: hasNews ? .info : .debug, what, metadata: metadata)

@@ -60,7 +60,7 @@ struct EncodeTests {
     #expect(isEqual)
   }
 
-  @Test("two parts stay apart")
+  @Test("an encoding of two parts is returned as two byte arrays")
   func parts() throws {
     let parts = try encode(Self.request(.twoParts))
     #expect(parts.count == 2 && parts[1].count == 4)

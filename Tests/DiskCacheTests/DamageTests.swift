@@ -35,7 +35,7 @@ struct DamageTests {
     #expect(!cache.exists(path), "\(name) was left")
     #expect(store.statistics.frames.entries == 0)
     #expect(store.entry(for: Self.key, .frame) == nil)
-    #expect(store.statistics.corrupt == before.corrupt + 1, "\(name) was met again")
+    #expect(store.statistics.corrupt == before.corrupt + 1, "\(name) was counted twice")
   }
 
   @Test("a stored entry comes back with the same bytes and info")
@@ -57,13 +57,13 @@ struct DamageTests {
   }
 
   @Test("an entry with any single byte changed is not served")
-  func turned() throws {
+  func anyChangedByteIsRefused() throws {
     for position in whole.indices {
       for bits in [UInt8(1), 0x80, 0xFF] {
         var bytes = whole
         bytes[position] ^= bits
         try cache.put(bytes, path)
-        expectRefused("byte \(position) turned by \(bits)")
+        expectRefused("byte \(position) changed by \(bits)")
       }
     }
     // The undamaged file is still served after that.
@@ -72,7 +72,7 @@ struct DamageTests {
   }
 
   @Test("an entry of another key, kind or epoch is not served")
-  func anothers() throws {
+  func otherKeysAreNotServed() throws {
     store.store([1], info: [], for: Sample.key(2), .frame)
     store.store(Self.bytes, info: [], for: Self.key, .derivative)
     store.waitUntilIdle()

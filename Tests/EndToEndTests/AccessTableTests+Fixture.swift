@@ -57,7 +57,7 @@ extension AccessTableTests {
       credentials[.session] = try signIn()
     }
 
-    /// A token with scopes that can't be chosen any more.
+    /// A token with scopes that can no longer be chosen.
     private func oldToken(_ name: String, scopes: String) throws -> String {
       let secret = try daemon.token(["create", "--name", name, "--scope", "read,write"])
       try daemon.script("access.sqlite", "UPDATE token SET scopes = '\(scopes)' WHERE name = '\(name)';")

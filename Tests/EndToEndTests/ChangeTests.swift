@@ -144,7 +144,7 @@ struct ChangeTests {
     #expect(try daemon.get("/v1/changes?since=\(start)")["ETag"] != daemon.get("/v1/trash")["ETag"])
   }
 
-  @Test("a client that is too far behind is told to reload, and gets later changes")
+  @Test("a client that is too far behind gets a reload event, and later changes")
   func reloading() throws {
     let daemon = try TestDaemon.ofCards(settings: "PHOTOD_CHANGES_STREAM_LAG_OBJECTS=3")
     let a = try daemon.identifier("0.jpg")
@@ -160,7 +160,7 @@ struct ChangeTests {
     #expect(stream.next()?.name == "change")
   }
 
-  @Test("a browser that reconnects to another catalogue is told to reload, and gets later changes")
+  @Test("a browser that reconnects to another catalogue gets a reload event, and later changes")
   func foreignEvent() throws {
     let (daemon, other) = (try TestDaemon.ofCards(1), try TestDaemon.ofCards(1))
     for last in ["nonsense", try #require(try EventStream(other).begin())] {

@@ -225,7 +225,7 @@ struct CommandLineTests {
     let places: [(pipe: String, options: [String])] = [(copy, []), (copy + ".access", ["--include-tokens"])]
     for (pipe, options) in places {
       try #require(mkfifo(pipe, 0o600) == 0)
-      // Beside a writer, a restore that opens the pipe fails with another reason, instead of waiting for ever.
+      // Beside a writer, a restore that opens the pipe fails with another reason, instead of waiting forever.
       let writer = open(pipe, O_RDWR | O_CLOEXEC)
       defer { close(writer) }
       let common = ["--library", folders.library, "--data", folders.data]

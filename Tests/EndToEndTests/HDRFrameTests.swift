@@ -2,8 +2,8 @@ import Foundation
 import PhotoFixtures
 import Testing
 
-/// AVIF and JPEG XL of high dynamic range over HTTP, by the real encoder programs. What is in a file is asked of another
-/// daemon, whose decoders are other libraries than the encoders.
+/// AVIF and JPEG XL of high dynamic range over HTTP, by the real encoder programs. A second daemon, whose decoders are
+/// other libraries than the encoders, reads the files back.
 @Suite("Frames of high dynamic range, over real sockets", .blocking)
 struct HDRFrameTests {
   private static let ramp = DeepPixels(width: 321, height: 240, channels: 3) { x, y, c in

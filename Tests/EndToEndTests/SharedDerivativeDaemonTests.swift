@@ -157,7 +157,7 @@ struct SharedDerivativeDaemonTests {
       fixture.folders(),
       ["--set", "cache.derivativeReadMilliseconds=100", "--set", "cache.backgroundDerivatives=false"])
     try fixture.expectGrid(daemon)
-    try daemon.until("the store is not asked any more") {
+    try daemon.until("the store is no longer asked") {
       try daemon.metric("photod_shared_derivatives_suspended") == 1
     }
     let failed = try daemon.shared("failed")

@@ -61,7 +61,7 @@ struct GrammarTests {
   }
 
   @Test(
-    "valid and invalid hosts",
+    "a host is accepted exactly if RFC 3986, or RFC 6874 for zones, allows it",
     arguments: [
       ("a", true), ("a.b:80", true), ("", true), ("a:", true), ("[::1]", true), ("[::1]:8080", true),
       ("127.0.0.1:1", true),

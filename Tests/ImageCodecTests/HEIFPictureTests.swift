@@ -99,7 +99,8 @@ struct HEIFPictureTests {
     ("without a denominator", [20, 0, 10, 1, 0, 1, 0, 1], PixelRect(x: 0, y: 0, width: 60, height: 40)),
   ]
 
-  @Test("a crop is within the picture or ignored", arguments: cropCases)
+  @Test(
+    "a clean aperture beyond the edge is moved into the picture, and an invalid one is ignored", arguments: cropCases)
   func cropPlaces(_ name: String, _ numbers: [Int], _ crop: PixelRect) throws {
     #expect(try picture([single([File.clap(numbers)])]).crop == crop)
   }

@@ -110,7 +110,7 @@ struct TIFFTests {
     }
   }
 
-  @Test("indexes get their colours", arguments: [1, 2, 4, 8], [255, 257])
+  @Test("palette pictures of 1 to 8 bits decode to their colour map", arguments: [1, 2, 4, 8], [255, 257])
   func palette(_ bits: Int, _ scale: Int) throws {
     let count = 1 << bits
     // Some writers use only eight bits of a colour.

@@ -88,7 +88,7 @@ struct TranscodingTests {
     #expect(harness.manager.cachedFrame(wanted.key)?.derivation == .transcoded(.original))
   }
 
-  @Test("other pictures are encoded")
+  @Test("another size, quality or codec, a measurement, and a picture with alpha are encoded, not transcoded")
   func others() async throws {
     let encoder = Encoder()
     let harness = Self.harness(encoder)

@@ -89,7 +89,7 @@ struct JSONTextTests {
     }
   }
 
-  @Test("nested containers, and an object that is continued")
+  @Test("nested containers and a reopened object are encoded")
   func nested() throws {
     #expect(try text(Nested()) == reference(Nested()))
     #expect(try text(["x": [Nested(), Nested()]]) == reference(["x": [Nested(), Nested()]]))
@@ -121,7 +121,9 @@ struct JSONTextTests {
   @Test("of equal keys, the last one is written")
   func twice() throws { #expect(try text([Twice()]) == #"[{"a":2,"b":3}]"#) }
 
-  @Test("values alone", arguments: [("true", Value.bool(true)), ("null", .null), (#""/""#, .string("/"))])
+  @Test(
+    "a top-level scalar is encoded",
+    arguments: [("true", Value.bool(true)), ("null", .null), (#""/""#, .string("/"))])
   func alone(_ expected: String, _ value: Value) throws {
     #expect(try text(value) == expected)
   }

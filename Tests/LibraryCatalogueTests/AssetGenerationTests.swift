@@ -71,7 +71,7 @@ struct AssetGenerationTests {
     #expect(before.allSatisfy { !catalogue.isCurrent($0.generation) })
   }
 
-  @Test("placeholders leave them current")
+  @Test("storing a placeholder leaves asset generations current")
   func placeholders() throws {
     let before = try generations()
     try catalogue.store(
@@ -82,7 +82,7 @@ struct AssetGenerationTests {
     #expect(before.allSatisfy { catalogue.isCurrent($0.generation) })
   }
 
-  @Test("records of staged uploads, of the trash and of scans leave them current")
+  @Test("records of staged uploads, of the trash and of scans leave asset generations current")
   func records() throws {
     let before = try generations()
     let number = catalogue.generation

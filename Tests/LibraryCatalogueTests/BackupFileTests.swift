@@ -225,7 +225,7 @@ struct BackupFileTests {
     let library = try TemporaryLibrary()
     let copy = library.root + "/copy.sqlite"
     try #require(mkfifo(copy, 0o600) == 0)
-    // Beside a writer, a restore that opens the pipe fails with another reason, instead of waiting for ever.
+    // Beside a writer, a restore that opens the pipe fails with another reason, instead of waiting forever.
     let writer = open(copy, O_RDWR | O_CLOEXEC)
     defer { close(writer) }
     #expect(throws: LibraryError.notACatalogue(path: copy, "it is not a regular file")) {

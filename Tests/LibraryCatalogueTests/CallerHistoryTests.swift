@@ -147,7 +147,7 @@ struct CallerHistoryTests {
             now: now)
           #expect(assets == now.assets && collections == Set(now.collections.keys), "state \(number), \(limit)")
           guard number % 3 == 0 else { continue }
-          // A collection that the caller does not see any more has lost all of its assets.
+          // A collection that the caller no longer sees has lost all of its assets.
           for name in Set(before.collections.keys).union(now.collections.keys) {
             let contents = now.collections[name] ?? []
             var assets = before.collections[name] ?? []

@@ -150,7 +150,7 @@ struct LocalDayTests {
     try library.catalogue.updateLocalDays(zone: vienna)
     #expect(try filed() == assets)
     #expect(try library.token() == before, "it is no change of an asset")
-    // The first day has none any more.
+    // The first day no longer has any.
     let first = try library.queue.read { db in
       try Int.fetchAll(db, sql: "SELECT day FROM dayCount WHERE value > 0 ORDER BY day LIMIT 1")
     }

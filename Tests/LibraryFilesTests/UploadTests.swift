@@ -224,7 +224,7 @@ struct UploadTests {
     func databaseDidChange(with event: DatabaseEvent) {}
     func databaseDidRollback(_ db: Database) {}
     func databaseDidCommit(_ db: Database) {
-      // The observer sees this commit too; then there is no row any more.
+      // The observer sees this commit too; then the row is gone.
       if db.changesCount > 0 { try? db.execute(sql: "DELETE FROM libraryAsset") }
     }
   }

@@ -233,7 +233,7 @@ struct RepairTests {
     #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT min(assets) FROM counter") } == 7)
   }
 
-  @Test("a repair refuses to remove most assets because their file rows are lost, unless told to")
+  @Test("a repair refuses to remove most assets because their file rows are lost, unless --accept-removals is given")
   func lostFiles() throws {
     let library = try DamagedLibrary()
     for name in 0..<40 { try library.folder.put(smallJPEG + [UInt8(name)], "more/\(name).jpg") }

@@ -71,7 +71,7 @@ final class StubStore: ObjectStore {
 
   /// Waits for the next read, in order.
   func nextRead(_ index: Int) -> Read {
-    // A test that waited for ever would stop all others.
+    // A test that waited forever would stop all others.
     precondition(begun.wait(timeout: .now() + 60) == .success, "no read begins")
     return reads.withLock { $0[index] }
   }

@@ -94,7 +94,7 @@ class Daemon:
             time.sleep(0.2)
 
     def rest(self):
-        """Waits until nothing is done any more."""
+        """Waits until nothing is being done."""
         last = -1
         while (now := self.cpu()) - last > 0.01:
             last = now

@@ -74,7 +74,7 @@ def check_progress(daemon, bucket, proxy):
 
 
 def check_pieces(daemon, bucket):
-    """An object that was written in pieces has an entity tag that is no MD5."""
+    """An object that was written in pieces has an entity tag that is not an MD5."""
     content = photograph(work / "pieces.jpg", 41, padding=11_000_000)
     bucket.client.upload_file(str(work / "pieces.jpg"), BUCKET, f"{PREFIX}/pieces.jpg",
                               Config=TransferConfig(multipart_threshold=5 << 20, multipart_chunksize=5 << 20))

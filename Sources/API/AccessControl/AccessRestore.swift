@@ -16,7 +16,7 @@ package struct AccessRestore {
 
   package init(dataFolder: String) { self.dataFolder = dataFolder }
 
-  /// Throws if a file is no intact copy that this version of photod can use.
+  /// Throws if a file is not an intact copy that this version of photod can use.
   package static func check(_ path: String) throws(AccessError) {
     do {
       try opened(path).close()

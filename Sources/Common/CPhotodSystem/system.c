@@ -183,7 +183,7 @@ int photod_free_space(int descriptor, photod_space_status *status) {
 }
 
 void photod_configure_malloc(void) {
-  // malloc_trim(3) does not return the end of any arena but the first: another one would keep up to 64 MB for ever.
+  // malloc_trim(3) does not return the end of any arena but the first: another one would keep up to 64 MB forever.
   mallopt(M_ARENA_MAX, 1);
   // The largest threshold that glibc accepts. Larger blocks go back to the kernel as soon as they are freed; smaller
   // ones stay for the next render, until photod_release_memory.

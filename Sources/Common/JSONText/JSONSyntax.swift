@@ -18,7 +18,7 @@ package struct JSONSyntaxError: Error, Sendable, Equatable, CustomStringConverti
   }
 
   package let reason: Reason
-  /// Of a repeated member: its name after those of the objects around it, such as `http.bodyBytes`. Otherwise empty.
+  /// The name of a repeated member, after those of the objects around it, such as `http.bodyBytes`. Otherwise empty.
   package let path: String
   /// From 1; a column is a Unicode scalar.
   package let line: Int
@@ -60,7 +60,7 @@ private struct JSONSyntaxChecker {
   private struct Container {
     let isObject: Bool
     var names: Set<String> = []
-    /// Of the last member.
+    /// The name of the last member.
     var name = ""
   }
 
@@ -233,7 +233,7 @@ private struct JSONSyntaxChecker {
 
   /// Reads an escape of the form `\u00E9`.
   ///
-  /// - Parameter start: of the escape that is reported if it is none.
+  /// - Parameter start: the position of the escape that an error reports.
   private mutating func codeUnit(from start: Int) throws(JSONSyntaxError) -> UInt16 {
     guard text.count - position >= 6 else { throw failure(.invalidEscape, at: start) }
     let digits = text[position + 2..<position + 6]

@@ -42,7 +42,8 @@ package enum Base64URL {
     return bits < 6 && held & (1 << UInt32(bits) - 1) == 0 ? bytes : nil
   }
 
-  /// 128 random bits as 22 letters. The first is no hyphen, which commands would take for the beginning of an option.
+  /// 128 random bits as 22 letters. The first is not a hyphen, which commands would take for the beginning of an
+  /// option.
   package static func randomIdentifier() -> String {
     var generator = SystemRandomNumberGenerator()
     while true {

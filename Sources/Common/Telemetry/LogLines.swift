@@ -32,7 +32,7 @@ package struct LogLines: Sendable {
     }
   }
 
-  /// What all lines of one kind have after their time, in the bytes of each form.
+  /// The part that all lines of one kind have after their time, in the bytes of each form.
   package struct Event: Sendable {
     fileprivate let logfmt: [UInt8]
     fileprivate let json: [UInt8]

@@ -15,7 +15,7 @@ package enum Stage: Int, Sendable, CaseIterable {
     }
   }
 
-  /// What browsers show beside the duration. Without characters that a quoted string would have to escape.
+  /// The text that browsers show beside the duration. It has no characters that a quoted string would have to escape.
   package var summary: StaticString {
     switch self {
     case .queue: "wait for a render worker"

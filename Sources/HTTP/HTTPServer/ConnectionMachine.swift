@@ -86,7 +86,7 @@ struct ConnectionMachine {
     /// Send an interim response to find out whether a client that stopped sending is still connected: a closed socket
     /// replies with a reset.
     case probe
-    /// The same between two pieces of a response: send the first digit of the next chunk's size.
+    /// Find out the same between two pieces of a response: send the first digit of the next chunk's size.
     case probeInBody
     /// Shut down the sending side, and read and discard further input.
     case linger

@@ -62,8 +62,8 @@ struct OutputQueue {
     byteCount += range.count
   }
 
-  /// Queues the last bytes of a range of a file, which must not be empty. The file is held until they are sent; if it has
-  /// changed by then, they can't be sent any more.
+  /// Queues the last bytes of a range of a file, which must not be empty. The file is held until they are sent; if it
+  /// has changed by then, they can no longer be sent.
   mutating func append(
     _ end: [UInt8], ifUnchanged file: any PreparedFile, reservedBy reservation: ByteBudget.Reservation?
   ) {
@@ -160,7 +160,7 @@ struct OutputQueue {
   private static func send(_ file: any SendableFile, _ range: Range<Int64>, to descriptor: Int32) -> Int {
     let sent = photod_send_file(descriptor, file.descriptor, range.lowerBound, Int64(range.count))
     guard sent == 0 else { return Int(sent) }
-    // The file is shorter than it was, so its bytes can't be sent any more.
+    // The file is shorter than it was, so its bytes can no longer be sent.
     errno = EIO
     return -1
   }

@@ -35,7 +35,7 @@ package struct PreparedRange: Sendable {
 
   /// Status line and fields, without `Content-Range` and `Content-Length`.
   private let head: [UInt8]
-  /// Of the representation.
+  /// The requested bytes of the representation.
   private let range: Range<Int>
   private let size: Int
   /// The position of the representation in the file.

@@ -9,7 +9,7 @@ package final class PreparedResponse: Sendable {
   /// response is sent.
   package let head: [UInt8]
   package let body: [UInt8]
-  /// What is sent between the head and `body`, and after it: the rest of a chunked body, with its framing.
+  /// The bytes that are sent between the head and `body`, and after it: the rest of a chunked body, with its framing.
   let opening: [UInt8]
   let closing: [UInt8]
   /// The framing of the body. A chunked response is not for HTTP/1.0.

@@ -173,7 +173,7 @@ typedef struct {
   int first, count, width, height;
 } warped;
 
-// The same from samples that need not be in the picture.
+// Interpolates a pixel like spline, from samples that need not be in the picture.
 ALWAYS_INLINE pixel spline_at_edge(const warped *picture, int left, int top, int channels, const float *across,
                                    const float *down) {
   int columns[4];
@@ -188,7 +188,8 @@ ALWAYS_INLINE pixel spline_at_edge(const warped *picture, int left, int top, int
   return sum;
 }
 
-// The same of a picture with alpha: colours count as much as they are opaque, so transparent ones have no part in it.
+// Interpolates a pixel of a picture with alpha: colours count as much as they are opaque, so transparent ones have no
+// part in it.
 ALWAYS_INLINE pixel spline_with_alpha(const warped *picture, int left, int top, int channels, const float *across,
                                       const float *down) {
   const int alpha = channels - 1;

@@ -37,7 +37,7 @@ final class DecodeSession {
     receive(tiles: .max, rows) ?? .complete
   }
 
-  /// Receives the first `tiles` tiles of the request, if it has so many, and then returns `nil`. An earlier end has a
+  /// Receives the first `tiles` tiles of the request, if it has that many, and then returns `nil`. An earlier end has a
   /// verdict.
   func receive(tiles: Int, _ rows: (RowBand, RawSpan) -> RowDemand) -> WorkerOutcome? {
     channel.receive(while: { tile < tiles }) { message, bytes in

@@ -65,7 +65,7 @@ package final class DecoderFailures: Sendable {
   /// A first stall is counted, and not remembered: the time for which a worker is silent is not the file's fault while
   /// the machine swaps or its processes are stopped.
   ///
-  /// - Parameter file: `nil` if the payload is no file; then it is counted, and not remembered.
+  /// - Parameter file: `nil` if the payload is not a file; then it is counted, and not remembered.
   /// - Returns: whether the file is the cause.
   func record(_ failure: DecoderFailure, _ codec: DecoderCodec, _ file: DecodedFile?) -> Bool {
     let (isNew, isOfFile) = state.withLock { state -> (Bool, Bool) in

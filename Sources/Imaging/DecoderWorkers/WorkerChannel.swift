@@ -34,7 +34,7 @@ final class WorkerChannel {
   struct Result {
     /// `nil`: the session was complete.
     var error: DecoderError?
-    /// Whether the worker has certainly ended, so that its slots don't change any more.
+    /// Whether the worker has certainly ended, so that its slots no longer change.
     var hasEnded: Bool
     /// Whether the zygote has ended, or does not answer.
     var lostZygote: Bool

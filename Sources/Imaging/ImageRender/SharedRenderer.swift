@@ -15,7 +15,7 @@ package final class SharedRenderer {
   private let pipeline: any RenderPipeline
   private let colors: [OutputColor]
   private let stops: [StopFlag]
-  /// What gain maps are rendered from; `nil` if the caller provides the decoder.
+  /// The original from which gain maps are rendered; `nil` if the caller provides the decoder.
   private let original: (source: any ByteSource, workers: (any CodedPictureDecoder)?, limits: CodecLimits)?
   /// Members whose encoder could not be made and whose failure is not yet delivered.
   private var setupFailures: [(member: Int, error: CodecError)] = []

@@ -217,7 +217,7 @@ static int encode(decoder_job *job) {
   info.num_extra_channels = has_alpha;
   info.alpha_bits = has_alpha ? info.bits_per_sample : 0;
   info.uses_original_profile = JXL_FALSE;
-  // What the light of a sample of 1 is in the codestream: no more than the picture has keeps its numbers small.
+  // The light of a sample of 1 in the codestream: no more than the picture has keeps its numbers small.
   if (is_deep) info.intensity_target = (float)parameters.peak_luminance;
   const bool has_colors = JxlEncoderSetBasicInfo(encoder, &info) == JXL_ENC_SUCCESS &&
                           (is_deep ? set_high_range(encoder, &parameters) : set_colors(encoder, job, is_gray));

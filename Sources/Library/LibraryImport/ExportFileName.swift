@@ -1,7 +1,7 @@
 import Foundation
 import ImageCodec
 
-/// What the names of files in an export tell.
+/// Reads the names of files in an export.
 enum ExportFileName {
   private static let videoExtensions: Set<String> = [".mp4", ".mov", ".mp", ".mv", ".m4v"]
   /// Formats of pictures and videos that photod does not read.

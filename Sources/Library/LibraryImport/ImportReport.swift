@@ -4,7 +4,7 @@ import LibraryFolder
 
 /// The progress and the result of one import. For one thread at a time.
 package final class ImportReport {
-  /// What happened to a part of an export.
+  /// The result for a part of an export.
   package enum Notice: Sendable, Hashable {
     /// A picture or video could not be imported.
     case failed(path: [UInt8], reason: String)
@@ -40,7 +40,7 @@ package final class ImportReport {
   /// Pictures and videos whose format photod does not read.
   package private(set) var unsupported = 0
   package private(set) var skipped = 0
-  /// Of the skipped ones: pictures and videos that were deleted in photod.
+  /// The skipped ones that were deleted in photod.
   package private(set) var deleted = 0
   /// Imported files without a date.
   package private(set) var undated = 0

@@ -45,7 +45,8 @@ struct ImportedAlbums {
     return identifier
   }
 
-  /// Leaves out an album that does not exist any more. Returns false if it is left out already, or is none of this import.
+  /// Leaves out an album that no longer exists. Returns false if it is left out already, or does not belong to this
+  /// import.
   mutating func forget(_ identifier: LocalIdentifier) -> Bool {
     guard let key = imported.first(where: { $0.value == identifier })?.key else { return false }
     return deleted.insert(key).inserted

@@ -1,4 +1,4 @@
-// What a source finds in an export, and the importer adds to the library.
+// The items that a source finds in an export, and that the importer adds to the library.
 
 import LibraryFiles
 import PhotoModel

@@ -12,7 +12,7 @@ struct JSONFields {
     self.prefix = prefix
   }
 
-  /// Parses an object; `nil` if the bytes are no JSON object.
+  /// Parses an object; `nil` if the bytes are not a JSON object.
   init?(parsing bytes: some Sequence<UInt8>) {
     guard case .object(let members)? = try? JSONDecoder().decode(JSONValue.self, from: Data(bytes)) else { return nil }
     self.init(members)

@@ -126,7 +126,7 @@ package final class LibraryImporter {
 
   // MARK: One item
 
-  /// What became of a file.
+  /// The result for a file.
   private enum FileResult {
     /// It is a part of this asset now.
     case asset(LocalIdentifier)

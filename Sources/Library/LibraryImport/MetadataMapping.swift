@@ -43,8 +43,8 @@ extension ImportedMetadata {
   /// About ten metres.
   private static let sameDegrees = 1e-4
 
-  /// What must change for an asset to have these properties too; `nil`: nothing. The change only adds, because the file
-  /// may join an asset that a user has described.
+  /// The change after which an asset has these properties too; `nil`: none. The change only adds, because the file may
+  /// join an asset that a user has described.
   ///
   /// - Parameter zone: the library's.
   func update(of known: KnownProperties, in zone: TimeZone) -> AssetUpdate? {

@@ -53,7 +53,7 @@ struct ScanOutcome: Sendable {
   var renamed: [(path: [UInt8], after: Int64)] = []
   /// Files that appeared where the walk had already been: paths to scan again at once.
   var appeared: [[UInt8]] = []
-  /// Of a full scan: the rechecks of files that were held back because they may still be written.
+  /// The rechecks after a full scan, of files that were held back because they may still be written.
   var heldBack: [(path: [UInt8], after: Int64)] = []
   /// More files were held back than are remembered: a full scan is due after this many nanoseconds.
   var fullScanDelay: Int64?

@@ -17,7 +17,7 @@ struct UnconfirmedDifferences {
     case path([UInt8])
   }
 
-  /// What is at a path.
+  /// Whether a path has a file, and which one.
   private enum Presence {
     case absent
     /// `nil`: it can't be examined.

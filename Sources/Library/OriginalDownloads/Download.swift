@@ -6,8 +6,8 @@
 //
 // At the end the bytes are compared with the SHA-256 that the store gave. If it gave none, they are compared with what
 // is only probably theirs: an entity tag that looks like an MD5, and the fingerprint in the catalogue. If one of these
-// differs, the object is read once more. Bytes that come twice are the store's: the tag is no MD5, as that of an object
-// encrypted with a key of its own, or the fingerprint was taken from damaged bytes.
+// differs, the object is read once more. Bytes that come twice are the store's: the tag is not an MD5, like that of an
+// object encrypted with a key of its own, or the fingerprint was taken from damaged bytes.
 
 import Cryptography
 import Dispatch
@@ -27,7 +27,7 @@ final class Download: ObjectReceiver {
     var writtenBytes: Int64 = 0
     /// The bytes that may be read: also while they are written once more.
     var availableBytes: Int64 = 0
-    /// What is read, and from where.
+    /// The object that is read, and its store.
     var source: (object: ObjectIdentity, store: any ObjectStore)?
     var sha256: [UInt8]?
     /// The entity tag, if it looks like an MD5.
@@ -46,7 +46,7 @@ final class Download: ObjectReceiver {
 
   let name: OriginalName
   let key: ObjectKey
-  /// What the catalogue knows of the object.
+  /// The object's identity in the catalogue.
   let identity: FileIdentity
   let partial: PartialFile
   private let fingerprint: FileFingerprint?
@@ -63,7 +63,7 @@ final class Download: ObjectReceiver {
   ///   - fingerprint: that of the catalogue; `nil` if it is not known.
   ///   - checksTag: whether entity tags may be MD5s.
   ///   - queue: serial; the last two functions are called on it.
-  ///   - mayReceive: whether so many bytes may be taken now. If not, ``continueReading()`` is called later.
+  ///   - mayReceive: whether this many bytes may be taken now. If not, ``continueReading()`` is called later.
   ///   - ended: called once, after the last byte is written and the checksum is right.
   init(
     _ name: OriginalName, _ key: ObjectKey, _ identity: FileIdentity, fingerprint: FileFingerprint?, checksTag: Bool,
@@ -80,7 +80,7 @@ final class Download: ObjectReceiver {
 
   /// Bytes from the start of the original that are written.
   var availableBytes: Int64 { state.withLock { $0.availableBytes } }
-  /// Whether its entity tag looks like an MD5 and is none, as the same bytes came twice.
+  /// Whether its entity tag looks like an MD5 but is not one: the same bytes came twice.
   var hasOtherTag: Bool { state.withLock { $0.hasOtherTag } }
   /// Whether its bytes were taken although they differ from the tag or from the fingerprint, as they came twice.
   var isUnmatched: Bool { state.withLock { $0.isUnmatched } }

@@ -1,4 +1,4 @@
-// What happens on the queue of the downloads: which one starts next, and how each one ends.
+// The work on the queue of the downloads: which one starts next, and how each one ends.
 
 import Dispatch
 import ObjectStores
@@ -19,7 +19,7 @@ extension OriginalDownloads {
     startNext()
   }
 
-  /// What becomes of the first job that waits.
+  /// The decision about the first job that waits.
   private enum NextStep {
     /// It has its permit and its room, for which these originals have to go.
     case starts(OriginalName, Job, removed: [OriginalName])

@@ -87,10 +87,10 @@ package final class OriginalDownloads: Sendable {
     var lastNumber: UInt64 = 0
     var ended = EndedCounts()
     var throttle: WindowThrottle
-    /// Whether entity tags may be MD5s: not in a store where one that looked like it was none.
+    /// False once an entity tag that looked like an MD5 did not match its object: this store's tags are not MD5s.
     var checksTags = true
-    /// Originals whose bytes were found to differ from the fingerprint in the catalogue: once in a run they count as
-    /// damaged and are downloaded again; if the same bytes come, they are the store's.
+    /// Originals whose bytes differ from the fingerprint in the catalogue. Each is downloaded again once per run; if
+    /// the same bytes arrive, they are accepted as the store's.
     private(set) var unmatched: Set<OriginalName> = []
     /// Downloads for windows that take no bytes for now.
     var paused: Set<OriginalName> = []
@@ -111,7 +111,7 @@ package final class OriginalDownloads: Sendable {
     package let reservedBytes: Int64
     package let running: Int
     package let waiting: Int
-    /// Of the running ones, those that take no bytes for now: others come first, or the limit of windows is reached.
+    /// The running ones that take no bytes for now: others come first, or the limit of windows is reached.
     package let paused: Int
     /// Since the start: downloads by how they ended, and the bytes of complete ones.
     package let ended: EndedCounts
@@ -276,8 +276,8 @@ package final class OriginalDownloads: Sendable {
     state.withLock { $0.jobs[ticket.name]?.download.map(ArrivingOriginal.init) }
   }
 
-  /// Stops waiting: the waiter is not called any more, except by a call that is already under way. The download ends if
-  /// no other caller waits for it.
+  /// Stops waiting: the waiter is no longer called, except by a call that is already under way. The download ends if no
+  /// other caller waits for it.
   ///
   /// - Parameter continuing: let a download of which bytes have arrived go on without a caller, like one for a window,
   ///   until it ends or a request needs its place.

@@ -13,7 +13,7 @@ import PhotoModel
 import Synchronization
 
 package final class OriginalHeads: Sendable {
-  /// Of all parts of one object. Further parts are left out.
+  /// Maximum size of all parts of one object together. Further parts are left out.
   static let maximumBytes = 128 << 10
   private static let magic = Array("photod-head-1\n".utf8)
 

@@ -5,7 +5,7 @@ import DequeModule
 struct OriginalIndex: Sendable {
   private struct Entry {
     let size: Int64
-    /// Of the last use: the newest of this entry's places in `order`.
+    /// The stamp of the last use: the newest of this entry's stamps in `order`.
     var stamp: UInt64
   }
 

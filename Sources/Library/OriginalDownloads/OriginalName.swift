@@ -17,7 +17,7 @@ struct OriginalName: Sendable, Hashable {
     text = hash.finalize().prefix(16).hexadecimal
   }
 
-  /// `nil` if the names of a folder and of a file in it are no such name.
+  /// `nil` if the names of a folder and of a file in it are not such a name.
   init?(folder: [UInt8], file: [UInt8]) {
     let name = folder + file
     let isHexadecimal = name.allSatisfy {

@@ -34,7 +34,7 @@ package struct RemoteOriginals: OriginalDownloader {
   ) -> any OriginalWait {
     guard let key = ObjectKey(original.path) else {
       // No row of a remote library has such a path.
-      preconditionFailure("an original whose path is no key was opened as in the cloud")
+      preconditionFailure("an original whose path is not a key was opened as in the cloud")
     }
     if !isUrgent { downloads.hold(key, original.identity) }
     let wait = RemoteOriginalWait(
@@ -42,7 +42,7 @@ package struct RemoteOriginals: OriginalDownloader {
     let ticket = downloads.join(
       key, original.identity, fingerprint: original.fingerprint, priority: isUrgent ? .request : .window, wait)
     wait.begin(ticket)
-    // What has arrived for others already.
+    // Bytes that have already arrived for others.
     if let arriving = downloads.arriving(ticket), arriving.availableBytes > 0 {
       wait.downloadProgressed(arriving)
     }

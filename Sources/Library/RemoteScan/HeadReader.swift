@@ -13,7 +13,7 @@ struct HeadReader {
     /// The row at its path; `nil` for a new object.
     let known: KnownFile?
 
-    /// The identity that its row gets. It stays the same if at most the object's time is another one: that is no new
+    /// The identity that its row gets. It stays the same if at most the object's time is another one: that is not a new
     /// version.
     var identity: FileIdentity {
       if let known, known.identity.isIdentity(of: entry.identity, entry.key) { return known.identity }

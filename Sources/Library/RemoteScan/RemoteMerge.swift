@@ -10,7 +10,7 @@ import PhotoModel
 struct RemoteMerge {
   /// Refused objects that the log names; the others are only counted.
   private static let namedRefusals = 20
-  /// If the store refuses so many objects before any other was ever read, the key may read none.
+  /// If the store refuses this many objects before any other was ever read, the key may read none.
   private static let maximumFirstRefusals = 1000
 
   private struct Finding {

@@ -126,7 +126,7 @@ package struct RemoteScanner: Sendable {
 package struct RemoteScanProgress: Sendable, Hashable {
   /// Objects in the store's list.
   package var objects = 0
-  /// Names that are no objects, left out by the store.
+  /// Names that are not objects, left out by the store.
   package var skipped = 0
   /// Objects whose heads were read.
   package var probed = 0
@@ -135,7 +135,7 @@ package struct RemoteScanProgress: Sendable, Hashable {
   package var refused = 0
   package var moved = 0
   package var removed = 0
-  /// What the heads cost.
+  /// Bytes of the heads that were read, and the number of range requests.
   package var bytes: Int64 = 0
   package var ranges = 0
 }

@@ -37,7 +37,7 @@ extension DiskStore {
     }
   }
 
-  /// What an entry is about. All entries of a subject can be removed at once: their keys begin with the same 64 bits.
+  /// The subject of an entry. All entries of a subject can be removed at once: their keys begin with the same 64 bits.
   package struct Subject: Sendable, Hashable {
     let number: UInt64
 

@@ -103,7 +103,8 @@ package final class ImageManager: Sendable {
     cachedFrame(wanted.key)?.derivation ?? uncachedDerivation(of: wanted)
   }
 
-  /// The same; `nil` if the frame may be degraded or incomplete, as far as is known without a render.
+  /// Like ``expectedDerivation(of:)``, but `nil` if the frame may be degraded or incomplete, as far as is known without
+  /// a render.
   package func completeDerivation(of wanted: ResolvedRequest) -> Derivation? {
     if let cached = cachedFrame(wanted.key) { return cached.derivation.isSmallPreview ? nil : cached.derivation }
     let expected = uncachedDerivation(of: wanted)

@@ -34,7 +34,7 @@ package final class SharedDerivatives: SharedDerivativeStore {
     package init() {}
   }
 
-  /// What happened since the start.
+  /// Counters since the start.
   package struct Counts: Sendable, Hashable {
     /// Objects that were read.
     package internal(set) var hits = 0

@@ -53,7 +53,7 @@ package struct ZipNames: Sendable {
     return devices
   }()
 
-  /// The name and its suffix with the dot; a long suffix is none.
+  /// The stem and the suffix with its dot; a suffix of more than 16 bytes counts as part of the stem.
   private static func split(_ name: String) -> (stem: String, suffix: String) {
     guard let dot = name.lastIndex(of: "."), dot != name.startIndex, name[dot...].utf8.count <= 16 else {
       return (name, "")

@@ -1,6 +1,6 @@
 // libFuzzer's entry for a decoder program: the same codec and the same job.c as in a worker, without the zygote and its
-// sandbox. scripts/fuzz compiles it with one program's main.c, in which `main` has another name; it is no target of the
-// package.
+// sandbox. scripts/fuzz compiles it with one program's main.c, in which `main` has another name; it is not a target of
+// the package.
 //
 // An input is a short description of the request, then its parameter bytes, the alpha chunk of WebP, and each tile after
 // its length. The requests are valid, because the daemon makes them; all bytes of the payload are the fuzzer's. Checked:
@@ -244,7 +244,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
   current = &job;
   next_tile = next_row = 0;
   if (!has_hooks) has_hooks = __sanitizer_install_malloc_and_free_hooks(allocated, freed);
-  // What the first picture leaves may be tables that later ones use.
+  // The first picture may leave tables that later ones use.
   is_keeping = is_warm;
   const int reason = codec->decode(&job);
   free_kept();

@@ -13,7 +13,7 @@ package struct CodedMovieFile: Sendable {
     }
   }
 
-  /// What says where the fragments of a movie are.
+  /// The boxes that say where the fragments of a movie are.
   package enum FragmentIndex: Sendable {
     /// One `sidx` before all fragments, or one before each; `mfra` after them.
     case ofAll, ofEach, atEnd

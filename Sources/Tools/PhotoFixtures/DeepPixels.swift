@@ -36,8 +36,8 @@ package struct DeepPixels: Sendable, Equatable {
       + PNGChunks.chunk("IDAT", PNGChunks.stored(rows)) + PNGChunks.chunk("IEND", [])
   }
 
-  /// The samples of a PNG by libpng, and the file's bits a channel; `nil` if it is none. Samples of 8 bits are repeated
-  /// in the lower byte.
+  /// The samples of a PNG by libpng, and the file's bits a channel; `nil` if it is not a PNG. Samples of 8 bits are
+  /// repeated in the lower byte.
   package static func decoded(_ file: [UInt8]) -> (pixels: DeepPixels, bits: Int)? {
     var (width, height, channels, bits) = (UInt32(0), UInt32(0), Int32(0), Int32(0))
     guard let memory = fixture_decode_samples(file, file.count, &width, &height, &channels, &bits) else { return nil }

@@ -14,7 +14,7 @@ package struct JPEGFacts: Sendable, Equatable {
   /// The number of libjpeg's warnings.
   package let warningCount: Int
 
-  /// Decodes a complete file. `nil` if libjpeg refuses the file, its components are no colours, or it has more pixels
+  /// Decodes a complete file. `nil` if libjpeg refuses the file, its components are not colours, or it has more pixels
   /// than `maximumPixels`.
   package init?(_ file: [UInt8], maximumPixels: Int = 1 << 20) {
     var facts = fixture_jpeg_facts()

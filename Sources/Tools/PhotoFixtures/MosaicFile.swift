@@ -39,7 +39,7 @@ package struct MosaicFile: Sendable {
     return pixels
   }
 
-  /// What the camera sees of white.
+  /// The camera's values for white.
   private static let neutral = [0.5, 1, 0.7]
   /// From CIE XYZ to linear sRGB, in ten-thousandths (IEC 61966-2-1).
   private static let colorMatrix = [32_405, -15_371, -4985, -9693, 18_760, 416, 556, -2040, 10_573]

@@ -27,7 +27,7 @@ package struct MovieFile: Sendable {
   package var trackCreated = 0
   /// QuickTime's metadata, by key.
   package var keys: [(key: String, text: String)] = []
-  /// QuickTime's metadata that is no text, by key, with the number of its type.
+  /// QuickTime's metadata that is not text, by key, with the number of its type.
   package var numbers: [(key: String, type: Int, bytes: [UInt8])] = []
   /// QuickTime's user data, by type.
   package var userData: [(type: String, text: String)] = []

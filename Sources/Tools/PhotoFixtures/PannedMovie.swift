@@ -3,10 +3,10 @@
 /// No encoder is needed. The key frame holds the samples themselves (I_PCM, §7.3.5); every other frame moves the whole
 /// key frame by one vector. Players show the top left part of each frame; the movement brings the rest into it.
 package struct PannedMovie: Sendable {
-  /// What the picture has at its right and bottom beyond the movie's size.
+  /// The margin that the picture has at its right and bottom beyond the movie's size.
   private static let border = (x: 160, y: 112)
   private static let framesPerSecond = 25
-  /// Of frames after a key frame; their order is a number of 12 bits.
+  /// The number of frames after a key frame; their order is a number of 12 bits.
   private static let framesPerKeyFrame = 100
 
   private let picture: Pixels
@@ -122,7 +122,7 @@ package struct PannedMovie: Sendable {
     return unit(0x65, bits.terminated)
   }
 
-  /// A slice that moves the key frame and is no reference for other frames.
+  /// A slice that moves the key frame and is not a reference for other frames.
   private func movedFrame(order: Int, by vector: (x: Int, y: Int)) -> [UInt8] {
     var bits = AVCBits()
     for value in [0, 5, 0] { bits.appendUnsigned(value) }

@@ -28,7 +28,7 @@ package final class TemporaryFileSystem {
 
   package func unmount() { umount2(path, Int32(MNT_DETACH)) }
 
-  /// Mounting needs rights that test users seldom have; a kernel may refuse it to root too.
+  /// Mounting needs rights that test users rarely have; a kernel may refuse it to root too.
   package static let canMount: Bool = {
     var template = Array((FileManager.default.temporaryDirectory.path + "/photod-mount-XXXXXX").utf8CString)
     guard let path = mkdtemp(&template).map({ String(cString: $0) }) else { return false }

@@ -69,7 +69,7 @@ enum ContainerTarget {
     precondition(plan.peakBytes > 0 && plan.outputSize.width > 0)
   }
 
-  /// What is shown of a RAW file: previews in the file, and plans whatever size the file states.
+  /// The pictures that are shown of a RAW file: previews in the file, and plans whatever size the file states.
   private static func check(_ raw: RAWPicture, of header: ImageHeader, _ bytes: [UInt8]) {
     for preview in [raw] + raw.smaller.compactMap(\.raw) {
       let range = preview.range

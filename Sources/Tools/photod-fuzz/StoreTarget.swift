@@ -1,7 +1,7 @@
 import ObjectStores
 
-/// What a remote store answers: a list or an error of a bucket, or the manifest of a web server. A list must be sorted,
-/// with keys that can be the path of a file, and the same the second time.
+/// The answers of a remote store: a list or an error of a bucket, or the manifest of a web server. A list must be
+/// sorted, with keys that can be the path of a file, and the same the second time.
 enum StoreTarget {
   static func check(_ bytes: [UInt8]) {
     bucket(bytes)

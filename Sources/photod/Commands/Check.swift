@@ -13,7 +13,7 @@ struct Check: AsyncParsableCommand {
       Prints one line for each difference, with its kind and path, and a summary. Changes nothing; safe while a daemon \
       runs. In a path, \\xHH is a byte that is not printable text, and two backslashes stand for one.
 
-      Then names what photod found in places of the disk cache and moved aside, which is no difference.
+      Then names what photod found in places of the disk cache and moved aside, which is not a difference.
 
       With --repair, and if there are differences: copies the catalogue, corrects everything in it that follows from \
       other rows, scans the library, and checks again. Originals are never changed. No daemon may run meanwhile.

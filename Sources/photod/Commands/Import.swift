@@ -48,7 +48,7 @@ struct Import: AsyncParsableCommand {
 
   func run() async throws {
     let composition = try Composition(try common.settings())
-    // What would be imported into a library without a catalogue is compared with an empty one.
+    // For a library without a catalogue, the export is compared with an empty one.
     let scratch = try await dryRun && !composition.hasCatalogue ? ScratchFolder() : nil
     defer { scratch?.remove() }
     let progress = ImportProgress(isTerminal: isatty(STDERR_FILENO) == 1)

@@ -20,7 +20,7 @@ struct OutputFile {
     var status = stat()
     // A path that can't be used fails when it is written.
     guard lstat(path, &status) == 0 else { return }
-    // What a link leads to, if it leads anywhere.
+    // The target of a link, if it exists.
     _ = stat(path, &status)
     switch status.st_mode & S_IFMT {
     case S_IFDIR: throw CommandFailure(description: "\(path) is a folder; give the name of a file")

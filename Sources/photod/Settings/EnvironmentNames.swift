@@ -15,7 +15,7 @@ enum EnvironmentNames {
   ]
   private static let foreignPrefixes = ["PHOTOD_PORT_", "PHOTOD_SERVICE_", "PHOTOD_TEST_", "PHOTOD_BENCH_"]
 
-  /// Refuses a variable that looks like a setting and is none: a misspelt name would otherwise have no effect. Also
+  /// Refuses a variable that looks like a setting but is not one: a misspelt name would otherwise have no effect. Also
   /// refuses a value that is not UTF-8, which Swift would take for another text.
   static func check(_ environment: [String: String]) throws(SettingsError) {
     let known = Set(Settings.table.map(\.environmentVariable)).union([settingsFile])

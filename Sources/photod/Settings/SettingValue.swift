@@ -115,7 +115,7 @@ extension Setting.Field {
     }
   }
 
-  /// What values of this type are, for the reference page.
+  /// The name of this type for the reference page.
   var kindName: String {
     switch self {
     case .flag: "true or false"
@@ -126,7 +126,7 @@ extension Setting.Field {
     }
   }
 
-  /// The same in the settings file.
+  /// The name of this type for the settings file.
   var fileTypeName: String {
     if case .table = self { "an object of strings" } else { typeName }
   }

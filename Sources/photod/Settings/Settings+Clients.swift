@@ -93,9 +93,9 @@ extension Settings {
     Setting(
       "caching.totalAssets", .number(\.caching.totalAssets, 1...10_000_000),
       """
-      Maximum number of frames that all caching managers together prepare and keep at a time. While several callers \
-      have some, each can add frames up to half of this, as long as there is room beside the halves of the others. Each \
-      frame takes about 1 KB in addition to its pinned bytes.
+      Maximum number of frames that all caching managers together prepare and keep at a time. A sole caller may use all \
+      of it; while several callers use it, each can grow only to half. Each frame takes about 1 KB in addition to its \
+      pinned bytes.
       """,
       advice: "Raise it together with caching.managers or caching.assetsPerManager."),
     Setting(

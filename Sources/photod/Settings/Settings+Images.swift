@@ -108,8 +108,8 @@ extension Settings {
       "render.queueLength", .number(\.render.queueLength, 0...1_000_000),
       """
       Maximum number of renders that may wait for a worker; several requests for the same picture are one render. One \
-      more gets 503 with Retry-After. While several callers wait, one caller gets half of it. Four times as many \
-      lookups in the catalogue may wait, but at least 64.
+      more gets 503 with Retry-After. A sole caller may use all of it; while several callers wait, each can grow only \
+      to half. Four times as many lookups in the catalogue may wait, but at least 64.
       """,
       advice: "Lower it if clients give up before their picture is ready."),
     Setting(

@@ -38,7 +38,7 @@ struct SettingsFile: Sendable {
   /// By the keys of the settings, without comments.
   let values: [String: FileValue]
 
-  /// Throws if the file can't be read, is not a JSON object, or has a key that is no setting or is there twice.
+  /// Throws if the file can't be read, is not a JSON object, or has a key that is not a setting or is there twice.
   init(path: String) throws(SettingsError) {
     guard let data = FileManager.default.contents(atPath: path) else {
       throw SettingsError(description: "the settings file \(path) can't be read")

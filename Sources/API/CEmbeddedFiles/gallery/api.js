@@ -28,7 +28,7 @@ export async function json(path, options) {
 export const post = (path, body) => json(path, { method: "POST", body })
 export const change = (...changes) => post("/v1/changes", { changes })
 
-/// With so many as a list of changes may have.
+/// Calls `send` with parts of at most as many entries as a change list may have.
 export async function inParts(all, send) {
   for (let first = 0; first < all.length;) await send(all.slice(first, first += 1000))
 }

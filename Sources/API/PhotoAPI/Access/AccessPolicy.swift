@@ -21,8 +21,8 @@ struct AccessPolicy: Sendable {
   let namesNeedScope: Bool
 
   /// - Parameters:
-  ///   - proxies: reverse proxies. Their forwarding headers are trusted, and no request gets the rights of the
-  ///     local administrator any more.
+  ///   - proxies: reverse proxies. Their forwarding headers are trusted, and no request gets the rights of the local
+  ///     administrator.
   ///   - allowsAnonymous: the setting `allowAnonymous`: until the first token is created, pages of every origin may
   ///     read public resources.
   ///   - namesNeedScope: whether the library hides the names of people from callers without the scope `people`.

@@ -1,9 +1,9 @@
 import HTTPCore
 
-/// What pages of other origins may do (Fetch §3.2; Resource Timing §4.5.1). By default nothing. Origins in
+/// The rights of pages of other origins (Fetch §3.2; Resource Timing §4.5.1). By default they have none. Origins in
 /// `corsOrigins` may read; origins in `corsWriteOrigins` may do everything.
 struct CORSPolicy: Sendable {
-  /// What a request may do because of the page that sent it. Independent of the caller's scopes.
+  /// The rights of a request that follow from the page that sent it. Independent of the caller's scopes.
   enum Reach: Sendable, Hashable {
     /// A page of an unlisted origin. Safe methods get a response, but the browser does not let the page read it.
     case none
@@ -67,7 +67,7 @@ struct CORSPolicy: Sendable {
   /// Whether responses depend on the `Origin` field.
   var isConfigured: Bool { !readers.isEmpty || !writers.isEmpty }
 
-  /// What pages of an origin may do, if the origin is not the daemon's own.
+  /// The rights of pages of an origin, if it is not the daemon's own.
   func reach(of origin: String) -> Reach {
     let origin = origin.lowercased()
     if writers.contains(origin) { return .everything }

@@ -27,7 +27,8 @@ final class FailedAttemptThrottle: Sendable {
     let wait = backoff.withLock { $0.failed(client, at: now) }
     if wait == 0 {
       logger.notice(
-        "refused", metadata: ["peer": "\(client.text)", "credential": "\(credential)", "reason": "\(reason)"])
+        "authentication failed",
+        metadata: ["peer": "\(client.text)", "credential": "\(credential)", "reason": "\(reason)"])
     }
     return wait
   }

@@ -10,7 +10,7 @@ struct HeadCheck: Sendable {
   let route: Route?
   /// The rules of the decision.
   let rules: OriginRules.Version
-  /// What the request may do because of the page that sent it, or why it is rejected.
+  /// The rights of the request that follow from the page that sent it, or the reason why it is rejected.
   let reach: Result<CORSPolicy.Reach, Problem>
 
   init(_ head: RequestHead, from peer: Peer, _ policy: AccessPolicy) {

@@ -47,7 +47,7 @@ package struct SignedTarget: Sendable {
     } else {
       let reader = Principal(name: "signed", scopes: [.read], visibility: .collections([LocalIdentifier(collection)]))
       let query = try AssetListQuery(target, tokens, until: .now, for: reader)
-      if query.page.cursor == .invalid { throw QueryReader.invalid("cursor", "is no cursor of a page") }
+      if query.page.cursor == .invalid { throw QueryReader.invalid("cursor", "is not a cursor of a page") }
       includesHidden = query.fetch.includesHidden
     }
     if includesHidden {

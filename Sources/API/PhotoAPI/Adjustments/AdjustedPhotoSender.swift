@@ -46,7 +46,7 @@ struct AdjustedPhotoSender: Sendable {
   }
 
   private func quality(of asset: Asset) -> Int {
-    // The multiple of a size that a file states may be no number.
+    // Divided, because multiplying a pixel count that a file states could overflow.
     asset.pixelSize.pixelCount > images.renderCapacityBytes / Self.renderBytes ? Self.largeQuality : Self.quality
   }
 

@@ -18,7 +18,7 @@ struct ArchiveListing: Sendable {
     let utcOffset: Int16
   }
 
-  /// The memory of the listing and of its plan. Released when neither exists any more.
+  /// The memory of the listing and of its plan. Released when neither exists any longer.
   let reservation: ByteBudget.Reservation
   private var paths: [UInt8] = []
   private var items: [Item] = []

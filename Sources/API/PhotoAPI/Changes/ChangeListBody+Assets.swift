@@ -53,7 +53,7 @@ extension ChangeListBody.EntryReader {
     return !types.isEmpty
   }
 
-  /// A text, or null; the empty text is none.
+  /// A text, or null; the empty text counts as null.
   private mutating func description(
     _ name: String, _ limit: Int, mayHaveLines: Bool = false
   ) throws(Problem) -> String?? {

@@ -106,7 +106,8 @@ struct ChangeListBody: Sendable {
       return ChangeRequest(action, ifMatch: ifMatch, placeholder: placeholder)
     }
 
-    /// The revision that the object must have. Text that is not a token of this library is no object's revision.
+    /// The revision that the object must have. Text that is not a token of this library is not the revision of any
+    /// object.
     private mutating func revision() throws(Problem) -> ChangeToken? {
       try entry.text("ifMatch").map { tokens.changeToken(of: $0) ?? .never }
     }

@@ -46,7 +46,7 @@ package final class Endpoint: Sendable {
   }
 }
 
-/// What a caller needs to use an endpoint.
+/// The right that a caller needs to use an endpoint.
 package enum Requirement: Sendable, Hashable {
   /// Nothing: also open without a credential.
   case open

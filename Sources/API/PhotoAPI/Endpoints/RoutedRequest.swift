@@ -11,7 +11,7 @@ struct RoutedRequest: Sendable {
   let target: RequestTarget
   let route: Route
   let peer: Peer
-  /// What the request may do because of the page that sent it.
+  /// The rights of the request that follow from the page that sent it.
   let reach: CORSPolicy.Reach
   let identity: AuthenticationResult
   /// The authorized caller. `nil`: the endpoint is open, and the request has no valid credential.

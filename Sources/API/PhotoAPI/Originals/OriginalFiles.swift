@@ -18,7 +18,7 @@ struct OriginalFiles: Sendable {
   let originals: OriginalStore
   let overlays: OverlayCache
   let openFiles: OpenOriginals
-  /// What is removed from files unless their places are included.
+  /// The facts that are removed from files unless their places are included.
   let removes: PrivateFacts
   let logger: Logger
 

@@ -10,7 +10,7 @@ extension Problem {
     detail: "You have no active request with that requestID, and none that ended within the last minute.",
     parameter: "requestID")
 
-  /// For a request that can't be cancelled any more.
+  /// For a request that can no longer be cancelled.
   static let requestEnded = Problem(
     404, "request-not-found", "No such request",
     detail: "The request has ended. For a minute after that, GET /v1/requests/{requestID} reports its result.",

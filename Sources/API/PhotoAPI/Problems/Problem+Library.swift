@@ -3,8 +3,8 @@ import LibraryCatalogue
 import PhotoModel
 import PhotoPredicate
 
-// Problems of the library: things that do not exist for the caller, and errors of the catalogue and of library files.
-// What does not exist is named by the parameter that usually has its identifier, and by `naming` elsewhere.
+// Problems of the library: things that do not exist for the caller, and errors of the catalogue and of library files. A
+// problem names a missing object by the parameter that usually has its identifier, and by `naming` elsewhere.
 
 extension Problem {
   static let assetNotFound = Problem(

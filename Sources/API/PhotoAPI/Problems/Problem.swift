@@ -21,7 +21,7 @@ package struct Problem: Error, Sendable, Hashable {
   /// The last part of the type's path: `asset-not-found` for `/problems/asset-not-found`. Stable.
   package var kind: String
   package var title: String
-  /// What is wrong and what to do, in a sentence or two.
+  /// The cause and the remedy, in a sentence or two.
   package var detail: String
   /// The request parameter at fault: of the query, of the path, or a member of the body.
   package var parameter: String?

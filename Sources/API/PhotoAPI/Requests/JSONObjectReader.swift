@@ -113,7 +113,7 @@ struct JSONObjectReader {
     return value ?? .string(text)
   }
 
-  /// Whether a member has the value of a preset. A whole number of seconds is no integer there.
+  /// Whether a member has the value of a preset. A whole number of seconds is not an integer there.
   private static func isEqual(_ member: JSONValue, _ preset: JSONValue) -> Bool {
     if case .integer(let whole) = member, case .number(let number) = preset { return Double(whole) == number }
     return member == preset

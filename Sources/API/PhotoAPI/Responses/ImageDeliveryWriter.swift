@@ -24,7 +24,7 @@ final class ImageDeliveryWriter: Sendable {
   private let writer = MultipartWriter(boundary: Boundary.make())
   private let hasStarted = Atomic<Bool>(false)
   /// The last degraded frame of an x-mixed-replace response: the content of its last part if the task fails.
-  private let replaced = Mutex<ImageFrame?>(nil)
+  private let lastDegraded = Mutex<ImageFrame?>(nil)
 
   /// - Parameter onFinalFrame: called with the final frame before it is handed to the connection.
   init(
@@ -51,7 +51,7 @@ final class ImageDeliveryWriter: Sendable {
     }
   }
 
-  /// Only programs can read a part that is no picture.
+  /// Progress is sent in multipart/mixed only: browsers expect every part of x-mixed-replace to be an image.
   private func progress(_ share: Double) {
     guard form == .mixed else { return }
     let isFirst = start()
@@ -62,7 +62,7 @@ final class ImageDeliveryWriter: Sendable {
 
   private func degraded(_ frame: ImageFrame) {
     guard form != .single, !hasOtherTypeThanItsHead(frame) else { return }
-    if form == .replace { replaced.withLock { $0 = frame } }
+    if form == .replace { lastDegraded.withLock { $0 = frame } }
     let isFirst = start()
     let head = writer.partHead(headers.part(frame, isFinal: false))
     switch (isFirst, form) {
@@ -128,7 +128,7 @@ final class ImageDeliveryWriter: Sendable {
       // The browser has the head of a part that can't come. An empty picture could show as a broken one, and closing
       // the connection would blank the last frame: so that frame is sent once more, even if its type is not that of
       // the head.
-      let frame = replaced.withLock { $0.take() }
+      let frame = lastDegraded.withLock { $0.take() }
       reply.write([frame?.bytes ?? [], writer.closing], owner: frame?.memoryOwner)
     }
     reply.finish()

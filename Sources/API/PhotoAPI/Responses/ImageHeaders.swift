@@ -59,7 +59,7 @@ struct ImageHeaders: Sendable {
     return "\(field), format=\(format.rawValue)" + (isUpgraded ? ", upgraded=?1" : "")
   }
 
-  /// The same for a part of a response with several parts.
+  /// The value of `Image-Result` for a part of a response with several parts.
   private func partField(_ frame: ImageFrame) -> String {
     frame.result.fieldValue + (frame.derivation.isTranscoded ? ", transcoded=?1" : "")
   }

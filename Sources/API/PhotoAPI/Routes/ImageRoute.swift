@@ -80,7 +80,7 @@ struct ImageRoute: Sendable {
     if mayBeFile && shouldDownloadFile(image, attempt) {
       return download(image.wanted.asset.original, thenAnswer: attempt)
     }
-    // What stands in for an original in the cloud is not known before it is made: so this HEAD is answered as a GET.
+    // For an original in the cloud, only a render can tell which stand-in is sent, so HEAD takes the path of GET.
     let mayBeStandIn = !attempt.query.allowsNetwork && queries.originals.isInCloud(image.wanted.asset.original)
     if attempt.head.method == .head && !mayBeStandIn { return sendHead(image, attempt.reply) }
     requestFrames(image, attempt, generation)
@@ -177,8 +177,9 @@ struct ImageRoute: Sendable {
 
   /// Starts the image task whose frames are the response.
   private func requestFrames(_ image: NegotiatedImage, _ attempt: Attempt, _ generation: ResponseCache.Generation) {
-    // A prepared response hides later requests, so the first one of a frame that may be replaced has none. The response
-    // cache does not notice a new placeholder.
+    // Requests that the response cache answers never reach this route. So the response to the first request for a frame
+    // that may be upgraded is not stored: the second request starts the upgrade. The response cache does not notice a
+    // new placeholder either.
     let isUpgrading = image.upgrade.map { smallerEncodings.isUpgrading(image.wanted, to: $0) } ?? true
     let isSettled = !image.awaitsSaliency && isUpgrading
     let isFinalFrame = image.form == .single ? image.isFromCaches : !image.context.bypassesCaches

@@ -1,7 +1,7 @@
 import ImageService
 import PhotoModel
 
-/// What an image request and its `Accept` have come to for an asset: the picture, and the form of the response.
+/// The outcome of content negotiation for an asset: the picture to send, and the form of the response.
 struct NegotiatedImage: Sendable {
   let request: ImageRequest
   let form: DeliveryForm

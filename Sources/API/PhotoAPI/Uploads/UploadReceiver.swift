@@ -12,7 +12,7 @@ import Synchronization
 /// One upload request. Its steps run one after the other, so the lock is never contended; the compiler needs it for
 /// `Sendable`.
 final class UploadReceiver: Sendable {
-  /// A file of a form that has arrived, or the reason why it becomes no asset.
+  /// A file of a form that has arrived, or the reason why it does not become an asset.
   private enum ReceivedPart: Sendable {
     case file(IncomingFile, name: String?)
     case refused(Problem, name: String?)
@@ -30,9 +30,9 @@ final class UploadReceiver: Sendable {
     var name: String?
     /// A part with an empty filename and no bytes so far: browsers send it when no file was selected.
     var isEmptyPart = false
-    /// Why the file that is being received becomes no asset. Its bytes are discarded.
+    /// Why the file that is being received does not become an asset. Its bytes are discarded.
     var partProblem: Problem?
-    /// Discarded bytes: of the current part, if it is a form field, and of all files that became no assets.
+    /// Discarded bytes: of the current part, if it is a form field, and of all files that did not become assets.
     var fieldBytes: Int64 = 0
     var refusedBytes: Int64 = 0
     var results: [UploadResult] = []
@@ -161,7 +161,7 @@ final class UploadReceiver: Sendable {
     do throws(MultipartError) { return try body() } catch { throw Problem(error) }
   }
 
-  /// What fails here, such as a full disk, fails the later files too, so it ends the form. The file has its result,
+  /// An error here, such as a full disk, would also fail the later files, so it ends the form. The file has its result,
   /// unless none of the form has one, because nothing of it is stored.
   private func endingForm(
     _ state: inout State, _ store: (inout State) throws(Problem) -> Void

@@ -7,13 +7,13 @@
 #endif
 
 package struct ForeignEdit: Sendable, Hashable, Codable {
-  /// What an edit shows of the stored picture, before its orientation is applied.
+  /// The part of the stored picture that an edit shows, before its orientation is applied.
   package enum Frame: Sendable, Hashable, Codable {
     /// The frame's top left and bottom right corners in the unit square, (0, 0) top left, and the angle of its sides in
     /// degrees: the clockwise turn from the picture's top edge to the frame's. Camera Raw.
     case corners(left: Double, top: Double, right: Double, bottom: Double, degrees: Double)
     /// An affine map of pixels (a, b, c, d, x, y), as in CGAffineTransform, and then a rectangle (x, y, width, height)
-    /// of the mapped picture. The origin is at the bottom left; `nil` is no map, and the whole picture. Core Image.
+    /// of the mapped picture. The origin is at the bottom left; `nil`: no map, or the whole picture. Core Image.
     case mappedPixels(affine: [Double]?, rect: [Double]?)
   }
 
@@ -203,7 +203,7 @@ extension ForeignEdit {
     return []
   }
 
-  /// What the catalogue stores can always be rendered: the operations, if they are valid.
+  /// The operations, if they are valid: what the catalogue stores can always be rendered.
   private static func valid(_ operations: [AdjustmentOperation]) -> Adjustments? {
     do throws(AdjustmentError) {
       return try Adjustments(JSONValue(Adjustments(operations)))

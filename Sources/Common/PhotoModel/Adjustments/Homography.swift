@@ -59,7 +59,7 @@ package struct Homography: Sendable, Hashable {
     return matrix.map { $0 * scale }
   }
 
-  /// Of the largest number of a matrix. The numbers of a product then still fit into a `Float`.
+  /// The range for the largest number of a matrix. The numbers of a product then still fit into a `Float`.
   private static let ordinaryMagnitudes: ClosedRange<Double> = 0x1p-32...0x1p32
 
   /// The corners of the unit square: top left, top right, bottom right, bottom left.

@@ -7,7 +7,7 @@ package struct Location: Sendable, Hashable {
   /// Metres below and above the sea that a real altitude does not exceed.
   package static let altitudes = -1_000_000.0...1_000_000.0
 
-  /// - Parameter altitude: ignored if it is no number or outside of ``altitudes``.
+  /// - Parameter altitude: ignored if it is not a number or is outside of ``altitudes``.
   package init(latitude: Double, longitude: Double, altitude: Double? = nil) {
     self.latitude = latitude
     self.longitude = longitude

@@ -5,7 +5,7 @@ package struct PictureRegion: Sendable, Hashable {
   package var kind: Kind
   /// In the upright picture. A side may be 0: the region is then a line or a point.
   package var rect: UnitRect
-  /// Of the person or the animal.
+  /// The name of the person or the animal.
   package var name: String?
 
   package init(_ kind: Kind, _ rect: UnitRect, name: String? = nil) {

@@ -36,7 +36,7 @@ package enum ColorSpace: String, Sendable, Hashable, CaseIterable {
   case srgb
 }
 
-/// What happens to light that is brighter than white: that of a gain map, or of a picture coded in PQ or HLG.
+/// The handling of light that is brighter than white: that of a gain map, or of a picture coded in PQ or HLG.
 package enum DynamicRange: String, Sendable, Hashable, CaseIterable {
   /// A JPEG keeps the gain map of its original, if the picture has one.
   case preserve
@@ -132,7 +132,7 @@ package struct ImageRequest: Sendable, Hashable {
   package var resampling = Resampling.encoded
   /// 8, or 16 for a PNG of an original with more than 8 bits a channel; others have 8.
   package var bitDepth = 8
-  /// Of an animation: all frames, as an animated WebP; `format` is `webp` then.
+  /// Whether all frames of an animation are requested, as an animated WebP; `format` is `webp` then.
   package var isAnimated = false
 
   package init(

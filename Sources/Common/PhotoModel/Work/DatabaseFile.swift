@@ -6,7 +6,7 @@
 #endif
 
 package enum DatabaseFile {
-  /// What SQLite appends to the name of a database for its logs.
+  /// The suffixes that SQLite appends to the name of a database for its logs.
   package static let logSuffixes = ["-journal", "-wal", "-shm"]
 
   /// Creates a data folder and its missing parents, accessible only by this user. If this fails, `errno` has the reason.
@@ -80,7 +80,7 @@ package enum DatabaseFile {
     } + ["use.lock", "open.lock", "scan.lock", "files.lock"]
 }
 
-/// What identifies a file by any path.
+/// The identity of a file, whichever path leads to it.
 package struct FileNumber: Sendable, Equatable {
   private let device: UInt64
   private let inode: UInt64

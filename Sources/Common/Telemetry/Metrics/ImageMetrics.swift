@@ -86,7 +86,7 @@ package struct ImageMetrics: Sendable {
   }
 
   package func taskFailed(_ reason: Failure) { failures[reason]?.increment() }
-  /// Counts a task that was cancelled because its result is not needed any more.
+  /// Counts a task that was cancelled because its result is no longer needed.
   package func taskCancelled() { cancelled.increment() }
   package func jobBegan() { jobs.increment() }
   package func taskCoalesced() { coalesced.increment() }

@@ -43,7 +43,7 @@ package protocol SendableFile: AnyObject, Sendable {
 
 /// The rest of a body can't be sent.
 package enum BodySourceError: Error, Sendable, Hashable {
-  /// A file is not the one any more that the head of the response describes.
+  /// The file is no longer the one that the response head describes.
   case fileChanged
   /// A read failed, with the code of `errno`.
   case readFailed(code: Int32)

@@ -108,7 +108,7 @@ typedef struct {
   // last, as tile 0.
   uint32_t alternatives;
   uint32_t reserved;
-  // What the child may allocate, in bytes.
+  // The limit of the child's allocations, in bytes.
   uint64_t price_bytes;
   decoder_plane planes[DECODER_MAX_PLANES];
 } decoder_request;

@@ -36,7 +36,7 @@ package struct Animation: Sendable, Hashable {
   package let frames: [Frame]
   /// How often it is shown; 0 is without end.
   package let plays: Int
-  /// Of an APNG: the chunks before the pixels that each frame's PNG needs.
+  /// The chunks before the pixels that the PNG of each frame needs, of an APNG.
   package var pngHead: [UInt8] = []
 
   /// Pixels that are painted: each frame's own, and the canvas for each frame.
@@ -74,7 +74,7 @@ package struct Animation: Sendable, Hashable {
 
   /// The PNG of a frame of an APNG, as a file of its own.
   package func pngFile(_ frame: Frame, in source: any ByteSource) throws(CodecError) -> [UInt8] {
-    guard case .png(let ranges) = frame.coded else { throw .malformed("a frame that is no PNG", offset: nil) }
+    guard case .png(let ranges) = frame.coded else { throw .malformed("a frame that is not a PNG", offset: nil) }
     var reader = HeaderReader(source: source)
     return try Self.pngFile(head: pngHead, size: frame.rect.size, ranges, &reader)
   }

@@ -24,7 +24,7 @@ package struct WebPAnimation {
   ///   - file: a WebP of one picture, as an encoder sent it.
   ///   - rect: at even columns and rows.
   ///   - milliseconds: at most 24 bits.
-  /// - Throws: `encodingFailed` if the file is no such WebP.
+  /// - Throws: `encodingFailed` if the file is not such a WebP.
   package mutating func add(
     _ file: [UInt8], at rect: PixelRect, milliseconds: Int, hasAlpha: Bool
   ) throws(CodecError) {

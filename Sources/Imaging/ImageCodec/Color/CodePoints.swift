@@ -24,8 +24,8 @@ package struct CodePoints: Sendable, Hashable {
     [1, 9, 11, 12].contains(primaries) && [1, 4, 5, 6, 7, 8, 11, 12, 13, 14, 15, 16, 18].contains(transfer)
   }
 
-  /// The same as ``calibration``, also for sRGB. The curves of video count as sRGB's: its pictures are made to look
-  /// right on the same displays.
+  /// Like ``calibration``, but never `nil`: also for sRGB. The curves of video count as sRGB's: its pictures are made
+  /// to look right on the same displays.
   var colors: ColorCalibration {
     let primaries: ColorCalibration.Primaries =
       switch self.primaries {

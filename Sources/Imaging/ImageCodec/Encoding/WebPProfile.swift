@@ -5,7 +5,7 @@ package enum WebPProfile {
   /// - Parameters:
   ///   - file: as an encoder sent it: one picture, with or without the extended header.
   ///   - size: of the picture.
-  /// - Throws: `encodingFailed` if the file is no such WebP.
+  /// - Throws: `encodingFailed` if the file is not such a WebP.
   package static func insert(
     _ profile: [UInt8], into file: [UInt8], size: PixelSize, hasAlpha: Bool
   ) throws(CodecError) -> [UInt8] {

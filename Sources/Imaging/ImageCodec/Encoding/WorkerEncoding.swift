@@ -3,7 +3,7 @@ import PhotoModel
 /// The light of a picture of high dynamic range in cd/m²: of each pixel, that of its brightest colour channel counts
 /// (CTA-861.3 annex A).
 package struct ContentLight: Sendable, Hashable {
-  /// Of the brightest pixel, 1...10,000.
+  /// The light of the brightest pixel, 1...10,000.
   package var maximum: Int
   /// The mean of all pixels, 1...10,000.
   package var average: Int
@@ -23,7 +23,7 @@ package struct WorkerEncoding: Sendable, Hashable {
   package let channels: Int
   /// Whether the rows have samples of 16 bits in native byte order, in BT.2020 with the curve PQ; else of 8 bits.
   package let isHDR: Bool
-  /// Of a picture of high dynamic range; `nil` until its rows are known.
+  /// The light of a picture of high dynamic range; `nil` until its rows are known.
   package var contentLight: ContentLight?
   /// 1...100, the same for every format.
   package let quality: Int
@@ -169,7 +169,7 @@ package struct WorkerEncoding: Sendable, Hashable {
     }
   }
 
-  /// What codecs may add to a side: a block.
+  /// The samples that codecs may add to a side: a block.
   private static let padding = 64
 
   private func paddedPixels(rows: Int) -> Int { (size.width + Self.padding) * (rows + Self.padding) }

@@ -74,7 +74,7 @@ package struct GainMap: Sendable, Hashable {
 }
 
 extension ImageHeader {
-  /// Finds the picture's gain map. A damaged one is none.
+  /// Finds the picture's gain map. A damaged one is ignored.
   ///
   /// - Throws: `readFailed`.
   mutating func findGainMap(in source: any ByteSource, limits: CodecLimits) throws(CodecError) {

@@ -59,7 +59,7 @@ package final class JPEGEncoder: RowEncoder {
 
   /// The expected length of a file, and its limit.
   ///
-  /// The expected length is that of a photograph at quality 82, which is seldom exceeded. The limit is 1.5 times the
+  /// The expected length is that of a photograph at quality 82, which is rarely exceeded. The limit is 1.5 times the
   /// length for noise of black and white pixels, the longest that was found, in bits for each sample.
   private static func fileBytes(
     _ size: PixelSize, channels: Int, quality: Int, profileBytes: Int

@@ -1,7 +1,7 @@
 import MediaMetadata
 import PhotoModel
 
-/// What the marker segments of a JPEG say, taken one after the other up to its first scan.
+/// The facts in the marker segments of a JPEG, read one after the other up to its first scan.
 struct JPEGHeaderFields {
   private(set) var exifBlock: ArraySlice<UInt8>?
   private(set) var xmpPacket: ArraySlice<UInt8>?

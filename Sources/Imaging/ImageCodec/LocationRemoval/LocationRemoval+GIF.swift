@@ -58,8 +58,8 @@ extension LocationRemoval {
     let parts = try subBlocks(start, range, &context)
     let end = min((parts.last?.upperBound ?? start) + 1, range.upperBound)
     if name == gifXMP {
-      // The packet is no sequence of sub-blocks. The last "sub-block" ends inside or after its trailer, whose last two
-      // bytes are zeros. Only an intact trailer is found from every position, also after the packet has changed.
+      // The packet is not a sequence of sub-blocks. The last "sub-block" ends inside or after its trailer, whose last
+      // two bytes are zeros. Only an intact trailer is found from every position, also after the packet has changed.
       let next = try context.head(of: end..<range.upperBound, count: 1).first == 0 ? end + 1 : end
       let packet = start..<max(start, next - Int64(gifTrailer.count))
       if try context.head(of: packet.upperBound..<next, count: gifTrailer.count).elementsEqual(gifTrailer) {

@@ -1,5 +1,5 @@
-// The items of HEIF and AVIF (ISO/IEC 14496-12 §8.11), and of any other file of boxes that has them: Exif and XMP of all
-// pictures, thumbnails that are JPEGs, and everything else that is no picture.
+// The items of HEIF and AVIF (ISO/IEC 14496-12 §8.11), and of any other file of boxes that has them: Exif and XMP of
+// all pictures, thumbnails that are JPEGs, and everything else that is not a picture.
 
 import MediaMetadata
 import PhotoModel
@@ -58,8 +58,8 @@ extension LocationRemoval {
     }
   }
 
-  /// ISO/IEC 23008-12 §A.2.1: the distance from these four bytes to the TIFF header, then the block. A block that is no
-  /// EXIF becomes zeros.
+  /// ISO/IEC 23008-12 §A.2.1: the distance from these four bytes to the TIFF header, then the block. A block that is
+  /// not EXIF becomes zeros.
   private static func exifItem(
     _ parts: [Range<Int64>], _ context: inout LocationRemovalContext
   ) throws(LocationRemovalError) {

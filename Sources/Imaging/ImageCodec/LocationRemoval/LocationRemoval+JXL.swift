@@ -18,7 +18,7 @@ extension LocationRemoval {
     }
   }
 
-  /// §9.5: the distance from the first four bytes to the TIFF header, then the block. A block that is no EXIF becomes
+  /// §9.5: the distance from the first four bytes to the TIFF header, then the block. A block that is not EXIF becomes
   /// zeros.
   static func exifBox(_ box: PlacedBox, _ context: inout LocationRemovalContext) throws(LocationRemovalError) {
     let head = try context.head(of: box.content, count: 4)

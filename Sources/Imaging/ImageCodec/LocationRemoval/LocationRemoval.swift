@@ -23,7 +23,8 @@ package enum LocationRemoval {
     return overlay
   }
 
-  /// The patches that remove every place, or name, from an XMP sidecar. A file that is no readable XMP becomes white space.
+  /// The patches that remove every place, or name, from an XMP sidecar. A file that is not readable XMP becomes white
+  /// space.
   package static func overlay(
     ofXMP source: any ByteSource, removing facts: PrivateFacts = .places,
     limits: LocationRemovalLimits = LocationRemovalLimits()
@@ -35,7 +36,7 @@ package enum LocationRemoval {
 
   /// No patches, for Apple's adjustment data (`.aae`), which describe how a picture was edited.
   ///
-  /// - Throws: `unsupported` for a file that is no property list in XML, or holds metadata.
+  /// - Throws: `unsupported` for a file that is not a property list in XML, or holds metadata.
   package static func overlay(
     ofAdjustments source: any ByteSource, limits: LocationRemovalLimits = LocationRemovalLimits()
   ) throws(LocationRemovalError) -> ByteOverlay {

@@ -7,7 +7,7 @@ struct LocationRemovalContext {
   /// For walks that have a reader of their own, such as those over boxes and directories.
   var reader: HeaderReader
   let limits: LocationRemovalLimits
-  /// What is removed.
+  /// The facts to remove.
   let facts: PrivateFacts
   let fileSize: Int64
   private var patches: [ByteOverlay.Patch] = []

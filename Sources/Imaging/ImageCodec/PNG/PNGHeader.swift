@@ -67,7 +67,7 @@ enum PNGHeader {
     var hasAlpha: Bool { colorType >= 4 }
   }
 
-  /// What the chunks between IHDR and the first IDAT say.
+  /// The facts in the chunks between IHDR and the first IDAT.
   private struct Chunks {
     private(set) var exifBlock: ArraySlice<UInt8>?
     private(set) var xmpPacket: ArraySlice<UInt8>?

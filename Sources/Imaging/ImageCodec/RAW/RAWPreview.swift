@@ -13,7 +13,7 @@ package struct RAWPreview: Sendable, Hashable {
   var describesColors: Bool { header.embeddedProfile != nil || !header.metadata.isEmpty }
 
   /// Whether the preview has the aspect ratio of a picture. The preview of many cameras lacks a few rows or columns at
-  /// the borders, so a fiftieth is no difference; thumbnails with black bars differ by an eighth.
+  /// the borders, so a difference of a fiftieth does not count; thumbnails with black bars differ by an eighth.
   ///
   /// - Parameter picture: the size of the developed RAW picture as stored.
   package func hasAspect(of picture: PixelSize) -> Bool {

@@ -10,9 +10,9 @@ package struct SensorPicture: Sendable, Hashable {
 
   package var file: ByteRange { ByteRange(offset: 0, length: fileBytes) }
 
-  /// What LibRaw allocates besides the file, an upper estimate: the samples of the sensor, four samples of 16 bits for
-  /// each developed pixel, the developed picture, and rows for the interpolation. Measured with LibRaw 0.20.2, and
-  /// rounded up because sensors have more rows and columns than the picture.
+  /// An upper estimate of the bytes that LibRaw allocates besides the file: the samples of the sensor, four samples of
+  /// 16 bits for each developed pixel, the developed picture, and rows for the interpolation. Measured with LibRaw
+  /// 0.20.2, and rounded up because sensors have more rows and columns than the picture.
   ///
   /// - Parameter eighths: the scale; all below 8 are developed at half the size.
   package func workingBytes(eighths: Int) -> Int {

@@ -23,7 +23,7 @@ package final class TIFFDecoder: RowDecoder {
   /// The pixels of a row of tiles in the region.
   private struct Band {
     let tileRow: Int
-    /// Of the picture.
+    /// Rows of the picture.
     let rows: Range<Int>
     var pixels: [UInt8]
     /// The next column of tiles to decode, and the next row of it.

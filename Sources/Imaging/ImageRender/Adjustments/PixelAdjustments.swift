@@ -23,7 +23,7 @@ struct PixelAdjustments: Sendable, Hashable {
   /// The longer side of the unadjusted picture, in widths of the output with its margin. The radii of blurs are
   /// proportional to it.
   let side: Double
-  /// What is cut off after the tones.
+  /// The margin that is cut off after the tones.
   let margin: EditMargin
 
   /// The size of the output made of an intermediate picture, which a stand-in may have made smaller than planned.

@@ -45,7 +45,7 @@ final class WarpResampler {
       let end = Double(output.width - 1)
       let (one, other) = (c[3] / c[5], (c[2] * end + c[3]) / (c[4] * end + c[5]))
       func row(_ at: Double, _ reach: Int) -> Int {
-        // Clamped before the conversion, which traps for numbers that are no row. `max(-2, .nan)` is -2.
+        // Clamped before the conversion, which traps for numbers that are not a row. `max(-2, .nan)` is -2.
         let near = min(Double(input.height), max(-2, at - 0.5))
         return min(max(Int(near.rounded(.down)) + reach, 0), input.height - 1)
       }

@@ -7,8 +7,8 @@ import PhotoModel
 /// How the gain map of a frame is made: after the picture, with the same renderer, if the frame keeps it; before the
 /// picture if the frame has its gains.
 package struct GainMapPlan: Sendable, Hashable {
-  /// Of the map's JPEG, whatever the picture's quality: errors in the map are multiplied by its gains. Above 90, colours
-  /// keep their full resolution.
+  /// JPEG quality of the map, whatever the picture's quality is: errors in the map are multiplied by its gains. Above
+  /// 90, colours keep their full resolution.
   static let quality = 91
 
   let map: GainMap

@@ -9,7 +9,7 @@ import PhotoModel
 /// Takes rows of 16 bits in the colours of the picture, and has a worker encode them in BT.2020 with the curve PQ.
 final class HDREncoder: RowEncoder {
   private let size: PixelSize
-  /// Of arriving rows: gray or RGB, with or without alpha.
+  /// The channels of arriving rows: gray or RGB, with or without alpha.
   private let channels: Int
   private let light: HDRLight
   private let worker: WorkerEncoder

@@ -11,7 +11,7 @@ import PhotoModel
 
 /// The light of a picture's samples.
 struct HDRLight: Sendable {
-  /// What light of 1 is, after the curve.
+  /// The meaning of light 1 after the curve.
   enum Scale: Sendable, Hashable {
     /// The white of a picture of standard range.
     case white

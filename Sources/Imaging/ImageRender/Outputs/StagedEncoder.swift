@@ -80,7 +80,7 @@ final class StagedEncoder: RowEncoder {
     isOver = true
   }
 
-  /// What both threads use.
+  /// The state that both threads use.
   ///
   /// `@unchecked Sendable`, because `free` and `filled` hand over each block with its count, and `ended` hands over the
   /// encoder and the result.

@@ -3,9 +3,9 @@ import PhotoModel
 /// The choice of the scale at which a picture is decoded, in eighths of its sides: 1, 2, 4 or 8, which libjpeg's DCT
 /// has SIMD code for. Decoders of other formats that can scale have the same scales.
 package enum DecodeScale {
-  /// What the decoded pixels are for.
+  /// The purpose of the decoded pixels.
   package enum Purpose: Sendable {
-    /// A kernel that makes one pixel of so many, in each direction: the smallest scale that leaves it enough pixels.
+    /// A kernel that makes one pixel of this many, in each direction: the smallest scale that leaves it enough pixels.
     case resampling(reduction: Double)
     /// A picture of this size without resampling, of an upright picture of another: a scale that gives it.
     case exactSize(PixelSize, of: PixelSize)

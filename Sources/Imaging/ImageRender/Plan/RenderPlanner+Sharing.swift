@@ -21,7 +21,7 @@ extension RenderPlanner {
   /// (``DecodeCost``), at most ``SharedPlan/maximumMembers``. The decode uses the largest DCT scale that a member
   /// needs. Members are in the order of their requests.
   ///
-  /// A small crop seldom shares a decode with the whole picture: without sharing it costs a third of a decode, and uses
+  /// A small crop rarely shares a decode with the whole picture: without sharing it costs a third of a decode, and uses
   /// rows.
   ///
   /// - Parameters:

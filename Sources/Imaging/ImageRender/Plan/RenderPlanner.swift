@@ -47,7 +47,8 @@ package struct RenderPlanner: Sendable {
     return geometry
   }
 
-  /// The same, for a RAW file in pixels of the developed picture, and for a video in those of its display.
+  /// The geometry of the whole picture: for a RAW file in pixels of the developed picture, for a video in those of its
+  /// display.
   private func wholeGeometry(_ header: ImageHeader, _ wanted: SizedRequest, eighths: Int?) -> RenderGeometry {
     let upright = header.requestedSize
     if let adjustments = wanted.adjustments {
@@ -75,12 +76,12 @@ package struct RenderPlanner: Sendable {
     return DecodeScale.eighths(for: .exactSize(sizes.scaled, of: header.uprightSize))
   }
 
-  /// Inks have no light of their own.
+  /// Whether the picture is resampled in linear light. CMYK is resampled as stored: inks have no linear-light form.
   private static func isLinear(_ header: ImageHeader, _ wanted: SizedRequest) -> Bool {
     wanted.request.resampling == .linear && header.colorChannels != 4
   }
 
-  /// The same for an adjusted picture.
+  /// The geometry of an adjusted picture, in the same pixels.
   private func wholeGeometry(
     _ header: ImageHeader, _ wanted: SizedRequest, _ adjustments: Adjustments, of upright: PixelSize, eighths: Int?
   ) -> RenderGeometry {
@@ -136,8 +137,8 @@ package struct RenderPlanner: Sendable {
   }
 
   /// Whether the previews of a RAW file have fewer pixels than the request, or another aspect ratio. Cameras cut a few
-  /// rows and columns off their largest preview, so a fiftieth is no difference (``RAWPreview/hasAspect(of:)``). False
-  /// for other files.
+  /// rows and columns off their largest preview, so a difference of a fiftieth does not count
+  /// (``RAWPreview/hasAspect(of:)``). False for other files.
   package func previewsLackPixels(_ header: ImageHeader, _ wanted: SizedRequest) -> Bool {
     guard header.raw != nil else { return false }
     let (found, asked) = (finishedSize(header, wanted), wanted.outputSize)
@@ -242,7 +243,7 @@ package struct RenderPlanner: Sendable {
     eighths(reduction: sizes.reduction, scalesDecodes)
   }
 
-  /// The same by the number of the picture's pixels for each output pixel.
+  /// The scale for a reduction: the number of the picture's pixels for each output pixel, in each direction.
   static func eighths(reduction: Double, _ scalesDecodes: Bool) -> Int {
     scalesDecodes ? DecodeScale.eighths(for: .resampling(reduction: reduction)) ?? 8 : 8
   }
@@ -260,7 +261,7 @@ extension ImageHeader {
   /// The request, sized for this picture.
   package func sized(_ request: ImageRequest) -> SizedRequest { SizedRequest(request, upright: requestedSize) }
 
-  /// The same for this picture with adjustments.
+  /// The request, sized for this picture with adjustments.
   package func sized(_ request: ImageRequest, _ adjustments: Adjustments?) -> SizedRequest {
     guard let adjustments else { return sized(request) }
     let adjusted = AdjustedGeometry(adjustments, of: requestedSize)

@@ -2,8 +2,9 @@ import PhotoModel
 
 /// Fits a tile at the right or lower edge to the part of the picture that it shows.
 ///
-/// Each pixel of a reduced scale is a square of source pixels. Where a side of the picture is no multiple of that, the
-/// last squares reach beyond the edge; but a viewer stretches the tile over what it requested, which ends at the edge.
+/// Each pixel of a reduced scale is a square of source pixels. Where a side of the picture is not a multiple of that,
+/// the last squares reach beyond the edge; but a viewer stretches the tile over what it requested, which ends at the
+/// edge.
 struct EdgeFit {
   private let size: PixelSize
   private let horizontal: ResampleAxis

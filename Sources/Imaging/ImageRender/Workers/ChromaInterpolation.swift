@@ -1,8 +1,8 @@
 import CPhotodKernels
 
 /// Rows of chroma at full size, from planes in which two columns of pixels share a sample. Samples lie between their
-/// pixels, as in JPEG files and as libheif and libavif assume; which of the places of ITU-T H.273 §8.7 an encoder
-/// meant is seldom stated.
+/// pixels, as in JPEG files and as libheif and libavif assume; which of the places of ITU-T H.273 §8.7 an encoder meant
+/// is rarely stated.
 final class ChromaInterpolation {
   /// The factor of the values.
   static let weight = 16

@@ -38,7 +38,7 @@ final class WorkerEncoder: RowEncoder {
     pixels = RowBuffer(count: size.pixelCount * encoding.pixelBytes, zero: 0)
   }
 
-  /// Of a picture of high dynamic range: set before it is finished.
+  /// The light of a picture of high dynamic range: set before it is finished.
   var contentLight: ContentLight? {
     get { encoding.contentLight }
     set { encoding.contentLight = newValue }

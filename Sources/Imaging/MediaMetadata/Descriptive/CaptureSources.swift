@@ -12,7 +12,7 @@ import PhotoModel
 package struct CaptureSources: Sendable, Hashable {
   package var xmpDate: EXIFDate?
   package var iptcDate: EXIFDate?
-  /// Of XMP.
+  /// From XMP.
   package var location: Location?
 
   package init() {}

@@ -9,7 +9,7 @@
 import PhotoModel
 
 package struct RegionSources: Sendable, Hashable {
-  /// Of XMP, in the coordinates that ``appliedTo`` decides.
+  /// From XMP, in the coordinates that ``appliedTo`` decides.
   var xmp: [XMPRegion] = []
   /// The size of the picture that the regions were made for; `nil` if not stated.
   var appliedTo: PixelSize?

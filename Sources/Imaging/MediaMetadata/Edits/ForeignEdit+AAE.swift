@@ -19,7 +19,7 @@ extension ForeignEdit {
   private static let photos = "com.apple.photo"
 
   /// - Parameter file: a whole sidecar; at most ``maximumSidecarBytes`` are read.
-  /// - Returns: `nil` for a file that is no property list with an adjustment's format and data.
+  /// - Returns: `nil` for a file that is not a property list with an adjustment's format and data.
   package init?(aae file: [UInt8]) {
     guard file.count <= Self.maximumSidecarBytes, PropertyListShape.isFlat(file),
       let list = try? PropertyListDecoder().decode(Sidecar.self, from: Data(file)),
@@ -124,8 +124,8 @@ private enum PropertyListShape {
     file.indices.contains { file[$0...].starts(with: tag) }
   }
 
-  /// The trailer of 32 bytes gives the size of an offset, and the number and the table of objects (CFBinaryPList.c). Only
-  /// one object may be a container: its members can then be no containers.
+  /// The trailer of 32 bytes gives the size of an offset, and the number and the table of objects (CFBinaryPList.c).
+  /// Only one object may be a container, so its members can't be containers.
   private static func isFlatBinary(_ file: [UInt8]) -> Bool {
     guard file.count >= 40 else { return false }
     let trailer = file.count - 32

@@ -5,7 +5,7 @@
 extension DirectoryLocations {
   /// The bytes by which a format is recognised.
   private static var signatureBytes: Int { 18 }
-  /// Values of at most so many numbers are in the note itself.
+  /// Values of at most this many numbers are in the note itself.
   private static var maximumSmallValue: Int { 24 }
   private static var maximumNoteEntries: Int { 1024 }
 

@@ -11,7 +11,7 @@ extension DirectoryLocations {
 
   /// Reports the JPEGs that a maker note contains or refers to.
   ///
-  /// - Throws: `unsupported` if the note has another format, or if a preview is no JPEG: what it holds is not known.
+  /// - Throws: `unsupported` if the note has another format, or if a preview is not a JPEG: what it holds is not known.
   mutating func takeOlympusNote(_ entry: Entry) throws(LocationRemovalError) {
     guard let note = entry.value else { return }
     let head = try content(note.lowerBound..<min(note.upperBound, note.lowerBound + 16))

@@ -41,7 +41,7 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
 
   var bytes: Bytes
   var isBigEndian: Bool
-  /// What is removed.
+  /// The facts to remove.
   let facts: PrivateFacts
   package var found = LocationBlocks.Directories()
   /// Ranges that must not change.

@@ -38,7 +38,7 @@ package enum XMPCoordinates {
 }
 
 extension Location {
-  /// Of a packet's properties; `nil` unless both angles are valid.
+  /// Reads the location from a packet's properties; `nil` unless both angles are valid.
   init?(xmp properties: [String: MetadataValue]) {
     func text(_ name: String) -> String? {
       guard let text = properties["exif:" + name]?.firstText else { return nil }

@@ -11,7 +11,7 @@ package struct XMPDate: Sendable, Hashable {
   package private(set) var date: EXIFDate
   package private(set) var precision = Precision.day
 
-  /// `nil` for a year or a month, and for text that is no date.
+  /// `nil` for a year or a month, and for text that is not a date.
   package init?(_ text: String) {
     var reader = DigitReader(text)
     guard let year = reader.number(4, in: 1...9999), reader.skip("-"), let month = reader.number(2, in: 1...12),

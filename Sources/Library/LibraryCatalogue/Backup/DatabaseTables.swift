@@ -4,8 +4,8 @@ import Foundation
 import GRDBSQLite
 
 package enum DatabaseTables {
-  /// The names of the tables of a database, without what its logs add to them; empty if the file is no database or can't
-  /// be read.
+  /// The names of the tables of a database, without what its logs add to them; empty if the file is not a database or
+  /// can't be read.
   package static func names(at path: String) -> Set<String> {
     var connection: OpaquePointer?
     defer { sqlite3_close(connection) }

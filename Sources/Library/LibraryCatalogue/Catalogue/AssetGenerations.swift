@@ -3,7 +3,7 @@
 //
 //     commit -> CommitCounter -> the history since the last commit -> the groups of its assets
 //
-// An asset that is inserted is no change: nothing can have been cached for it.
+// An asset that is inserted does not count as a change: nothing can have been cached for it.
 
 import GRDB
 import PhotoModel
@@ -11,7 +11,7 @@ import Synchronization
 
 final class AssetGenerations: Sendable {
   private static let groupCount = 4096
-  /// Of a commit that changes more assets, every asset counts as changed.
+  /// If a commit changes more assets, every asset counts as changed.
   private static let maximumAssets = 256
 
   private final class Group: Sendable {

@@ -12,7 +12,7 @@ import Foundation
 import GRDB
 import PhotoModel
 
-/// What became of files that had lost their paths.
+/// The result of restoring the paths of files that had lost them.
 package struct RestoredPaths: Sendable {
   /// An asset of which only what users made of it is left, in another one.
   package struct JoinedAsset: Sendable {

@@ -203,8 +203,8 @@ package final class Catalogue: Sendable {
     }
   }
 
-  /// Throws if the catalogue can't be relied on any more, as far as is known: its file was moved, deleted or replaced, or
-  /// a read met a damaged page. One system call.
+  /// Throws if the catalogue can no longer be relied on, as far as is known: its file was moved, deleted or replaced,
+  /// or a read met a damaged page. One system call.
   package func checkFile() throws(AssetSourceError) {
     do { try file.check() } catch { throw Self.translated(error) }
   }

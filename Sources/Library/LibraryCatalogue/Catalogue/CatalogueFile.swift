@@ -29,8 +29,8 @@ final class CatalogueFile: TransactionObserver, Sendable {
     self.number = number
   }
 
-  /// Throws a fault that stays until the process has opened another file: the file is not at its path any more, or a
-  /// read met a damaged page. One system call.
+  /// Throws a fault that stays until the process has opened another file: the file is no longer at its path, or a read
+  /// met a damaged page. One system call.
   func check() throws {
     try checkPath()
     if hasDamagedPages.load(ordering: .relaxed) {
@@ -38,7 +38,7 @@ final class CatalogueFile: TransactionObserver, Sendable {
     }
   }
 
-  /// Remembers a damaged page. A damaged search index is none: only searches fail.
+  /// Remembers a damaged page. A damaged page of the search index does not count: only searches fail.
   func note(_ error: any Error) {
     guard let error = error as? DatabaseError else { return }
     let isDamaged = error.resultCode == .SQLITE_CORRUPT || error.resultCode == .SQLITE_NOTADB

@@ -3,7 +3,7 @@
 
 /// A statement that corrects rows.
 struct CatalogueCorrection {
-  /// What it corrects, for display; `nil`: it corrects nothing itself.
+  /// The subject of the correction, for display; `nil`: the statement corrects nothing itself.
   let subject: String?
   let sql: String
 
@@ -199,7 +199,8 @@ struct CatalogueCorrection {
       """
   }
 
-  /// Makes the rows of a table those of a query. A counter of zero may have a row or none, which is no difference.
+  /// Makes the rows of a table those of a query. A counter of zero may have a row or none, which does not count as a
+  /// difference.
   private static func table(
     _ subject: String, _ table: String, _ columns: [String], _ query: String
   ) -> [CatalogueCorrection] {

@@ -20,7 +20,7 @@ import PhotoModel
 #endif
 
 package struct CatalogueRepair {
-  /// What a repair did.
+  /// The result of a repair.
   package struct Summary: Sendable, Hashable {
     /// The copy that was made before.
     package var copy: String

@@ -132,7 +132,7 @@ package struct FetchResultStore: Sendable {
     transientCollections.expire()
   }
 
-  /// Ends what callers keep that can't use it any more. Call it periodically.
+  /// Ends the leases of callers that can no longer use them. Call it periodically.
   ///
   /// - Parameter isAdmitted: whether a caller, by the name of its principal, can still send requests.
   package func endAll(unlessAdmitted isAdmitted: (String) -> Bool) {

@@ -18,7 +18,7 @@ package final class LeaseBudget: Sendable {
     let ofOwner: ByteBudget.Reservation
   }
 
-  /// What one owner may reserve. Lock-free.
+  /// The part of the budget that one owner may reserve. Lock-free.
   package struct Share: Sendable {
     let all: ByteBudget
     let own: ByteBudget
@@ -53,7 +53,7 @@ package final class LeaseBudget: Sendable {
     owners.withLock { owners in
       if let own = owners[owner.name]?.budget { return Share(all: all, own: own) }
       let own = ByteBudget(capacityBytes: bytesPerOwner)
-      // Owners who hold nothing any more.
+      // Owners who no longer hold anything.
       owners = owners.filter { $0.value.budget != nil }
       owners[owner.name] = OwnerBudget(budget: own)
       return Share(all: all, own: own)

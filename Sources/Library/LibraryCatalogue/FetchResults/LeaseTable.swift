@@ -119,7 +119,7 @@ package final class LeaseTable<Value: Sendable>: Sendable {
     entries.withLock { Self.expire(&$0, instant) }
   }
 
-  /// Ends the leases of the owners that can't use them any more.
+  /// Ends the leases of the owners that can no longer use them.
   ///
   /// - Parameter isAdmitted: whether a caller of this name can still send requests.
   func endAll(unlessAdmitted isAdmitted: (String) -> Bool) {

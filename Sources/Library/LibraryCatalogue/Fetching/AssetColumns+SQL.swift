@@ -7,7 +7,7 @@ extension SQLColumns {
   static let asset = asset { "asset." + $0 }
   /// The same for the members of an album, whose index holds the member row's copy of the date.
   static let member = asset { ($0 == "creationDate" ? "member." : "asset.") + $0 }
-  /// The same for the rows of a library, which hold copies of some columns.
+  /// The expression for the rows of a library, which hold copies of some columns.
   static let libraryAsset = {
     let packed = GridColumns.expressions(in: "libraryAsset")
     return asset { column in

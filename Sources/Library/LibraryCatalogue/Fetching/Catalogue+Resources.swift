@@ -1,4 +1,4 @@
-// The files of assets. A sidecar belongs to no asset in the catalogue: a scan records it like any file that is no
+// The files of assets. A sidecar belongs to no asset in the catalogue: a scan records it like any file that is not a
 // picture, and its name says which files it describes.
 
 import Foundation

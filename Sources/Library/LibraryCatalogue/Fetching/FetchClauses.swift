@@ -180,7 +180,7 @@ extension AssetScope {
     }
   }
 
-  /// The order that is no property of an asset, in SQL.
+  /// The order that is not a property of an asset, in SQL.
   fileprivate var order: String? {
     switch self {
     case .album: "member.position"

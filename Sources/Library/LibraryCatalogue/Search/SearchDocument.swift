@@ -49,7 +49,7 @@ struct SearchDocument {
   init(_ row: Row, from first: Int, albums: [Int64]) throws {
     let path = try row.withUnsafeData(atIndex: first + 11) { $0.map { String(decoding: $0, as: UTF8.self) } ?? "" }
     bytes.reserveCapacity(path.utf8.count + 64)
-    // A path that begins with a NUL is none.
+    // A path that begins with a NUL is vacant (`VacantPath`).
     if !path.utf8.starts(with: [0]) { SearchText.append(path, to: &bytes) }
     let name: String = row[first]
     if !Self.ends(path.utf8, withName: name.utf8) { append(.name, name) }

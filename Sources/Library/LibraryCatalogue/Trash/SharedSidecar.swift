@@ -13,7 +13,7 @@ package struct SharedSidecar: Sendable {
   /// The sidecar as a file of the other asset's record.
   package let file: TrashRecord.File
 
-  /// A value of the asset that is no column, followed by a number: the path of a sidecar.
+  /// A value of the asset that is not a column, followed by a number: the path of a sidecar.
   private static let markName = "sharedSidecar"
 
   /// SQL condition on a row of `trashValue`.
@@ -28,7 +28,7 @@ extension Catalogue {
 }
 
 extension SharedSidecar {
-  /// Of several sidecars with the same path, the one that was deleted last.
+  /// The sidecars of a record; if several have the same path, the one that was deleted last.
   static func find(for record: TrashRecord, _ db: Database) throws -> [SharedSidecar] {
     let rows = try Row.fetchAll(
       db.cachedStatement(

@@ -48,8 +48,8 @@ extension TrashRecord {
         """, arguments: [id, asset])
   }
 
-  /// A value of the asset that is no column: its type has a decoder, but its file has no picture, as a RAW file without a
-  /// preview. `hasDecoder` alone does not say which of both is missing.
+  /// A value of the asset that is not a column: its type has a decoder, but its file has no picture, as a RAW file
+  /// without a preview. `hasDecoder` alone does not say which of both is missing.
   private static let lackOfPicture = "lacksPicture"
 
   private static func saveLackOfPicture(of asset: Int64, in id: Int64, _ db: Database) throws {
@@ -112,7 +112,7 @@ extension TrashRecord {
     return try Self.find(id, db) ?? self
   }
 
-  /// A value of file 0 that is no column: it was not the primary file when its asset was deleted.
+  /// A value of file 0 that is not a column: it was not the primary file when its asset was deleted.
   private static let promotionMark = "isPromoted"
 
   func isPromoted(_ db: Database) throws -> Bool {

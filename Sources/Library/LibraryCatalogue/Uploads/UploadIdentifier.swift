@@ -12,7 +12,7 @@ package struct UploadIdentifier: Sendable, Hashable, CustomStringConvertible {
   /// A new, random one.
   package init() { rawValue = Self.prefix + Base64URL.randomIdentifier() }
 
-  /// `nil`: the text has another form, so it is no staged upload's identifier. The text is safe as a file name.
+  /// `nil`: the text has another form, so it is not the identifier of a staged upload. The text is safe as a file name.
   package init?(_ text: String) {
     guard text.hasPrefix(Self.prefix),
       Base64URL.decode(String(text.dropFirst(Self.prefix.count)))?.count == Self.byteCount

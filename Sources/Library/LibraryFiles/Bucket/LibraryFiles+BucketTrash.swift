@@ -1,4 +1,4 @@
-// What the trash of a bucket needs beyond the steps of a folder: a move is a copy and a deletion, so a kill leaves two
+// The steps of the trash of a bucket that a folder does not need: a move is a copy and a deletion, so a kill leaves two
 // objects, and a moved object has a new time, which is part of its identity in the catalogue.
 
 import ImageCodec

@@ -19,7 +19,7 @@ import PhotoModel
 #endif
 
 extension LibraryFiles {
-  /// Makes an asset of a received file, which is checked and is no known content.
+  /// Makes an asset of a received file, which is checked and whose content is new.
   func add(
     _ file: LibraryFile, _ media: ProbedMedia, at wanted: [UInt8], in bucket: LibraryBucket, for principal: Principal
   ) throws(LibraryFilesError) -> UploadedAsset {

@@ -6,7 +6,7 @@ import PhotoModel
   import Glibc
 #endif
 
-/// What became of a sidecar.
+/// The outcome of adding a sidecar.
 package enum AddedSidecar: Sendable, Hashable {
   case added
   /// The same bytes were there before.

@@ -53,7 +53,7 @@ extension LibraryFiles {
     guard let original, let entry = folderEntry(at: file.path) else { return }
     if entry.kind == .other { throw .fileReplaced(file.path) }
     let opened = try? root.open(file.path)
-    // A link that leads nowhere is no other file.
+    // A link that leads nowhere is not another file.
     if entry.kind == .link && opened == nil { return }
     let identity = opened?.identity ?? entry.identity
     if identity.inode == original.identity.inode { return }

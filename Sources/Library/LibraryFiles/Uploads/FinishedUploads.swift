@@ -2,8 +2,9 @@ import LibraryCatalogue
 import PhotoModel
 import Synchronization
 
-/// What uploads became, for a while and only in memory. A client that did not get the response for a staged upload can
-/// repeat its request. A limited caller does not see the assets that it makes, and can name them in a change list.
+/// The outcomes of finished uploads, for a while and only in memory. A client that did not get the response for a
+/// staged upload can repeat its request. A limited caller does not see the assets that it makes, and can name them in a
+/// change list.
 final class FinishedUploads: Sendable {
   struct Outcome: Sendable, Hashable {
     let owner: String

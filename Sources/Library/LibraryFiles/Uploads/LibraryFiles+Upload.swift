@@ -191,7 +191,7 @@ extension LibraryFiles {
       return try inFileSystem { () throws(SystemError) in try root.open(path).identity } == known.identity
     } catch {
       logger.error(
-        "uploaded file kept: whether it has an asset is not known",
+        "uploaded file kept; catalogue state unknown",
         metadata: ["path": "\(LibraryPath.display(path))", "error": "\(error)"])
       return true
     }

@@ -7,7 +7,7 @@ extension ImportedDate {
   private static let minute: Int64 = 60_000
   private static let day: Int64 = 86_400_000
 
-  /// A date of XMP. A date without a time is noon. `nil` for a year or a month, and for what is no date.
+  /// A date of XMP. A date without a time is noon. `nil` for a year or a month, and for text that is not a date.
   ///
   /// - Parameter zone: the zone of a time without an offset.
   init?(xmp text: String, in zone: TimeZone) {

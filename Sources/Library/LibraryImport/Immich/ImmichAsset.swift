@@ -2,7 +2,7 @@ import Foundation
 import PhotoModel
 import Primitives
 
-/// What Immich's API states about an asset (`AssetResponseDto`).
+/// The facts that Immich's API gives about an asset (`AssetResponseDto`).
 struct ImmichAsset {
   var identifier: String
   /// On the server; its last components are also the path in a copy of Immich's folder.

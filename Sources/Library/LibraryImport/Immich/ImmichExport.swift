@@ -78,7 +78,7 @@ package struct ImmichExport: ImportSource {
     try reportUnused(Set(assetFiles + albumFiles + tagFiles), run.used, report)
   }
 
-  /// What is needed to find the file of an asset.
+  /// The facts that are needed to find the file of an asset.
   private struct AssetFile {
     let identifier: String
     let originalPath: String
@@ -91,7 +91,7 @@ package struct ImmichExport: ImportSource {
     }
   }
 
-  /// What one run of an import knows of the documents.
+  /// The state of one run of an import: the contents of the documents.
   private struct Run {
     var albums = ImmichAlbums()
     /// By their identifiers.

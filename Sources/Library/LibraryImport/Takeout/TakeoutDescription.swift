@@ -1,6 +1,6 @@
 import PhotoModel
 
-/// What a JSON file of a Google Takeout states about a picture.
+/// The facts that a JSON file of a Google Takeout gives about a picture.
 struct TakeoutDescription {
   var title: String?
   var metadata = ImportedMetadata()

@@ -31,7 +31,7 @@ struct TakeoutSidecars {
   /// Shorter names are never cut. The limit is 46 UTF-16 units; some exports count other units.
   private static let shortestCut = 40
   private var names: [Key: String] = [:]
-  /// The same in lower case; the first of several.
+  /// The values of `names` by keys in lower case; the first of several.
   private var foldedNames: [Key: String] = [:]
   /// The counters of the JSON files of each base.
   private var counters: [String: [Int?]] = [:]

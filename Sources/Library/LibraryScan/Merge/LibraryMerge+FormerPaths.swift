@@ -14,7 +14,7 @@ extension LibraryMerge {
   mutating func restoreFormerPaths(_ outcome: inout ScanOutcome) throws(AssetSourceError) {
     guard !missing.isEmpty else { return }
     let displaced = try scanner.catalogue.filesWithoutPath()
-    // What has such a path now is not known.
+    // Which file has such a path now is not known.
     let unknown = Set(
       displaced.filter { file in file.formerPath.map { batch.isInSkippedFolder($0) } ?? false }.map(\.id))
     let count = missing.count

@@ -1,7 +1,7 @@
-// Finds missing files that were moved while the walk ran, to a folder that it had already passed. Events tell this only
-// where every folder is watched. So before a full scan removes anything, it lists the folders once more, and examines
-// the files of those that changed since it listed them, and of the folders in them: one of those may have been moved
-// there as a whole. If nothing is missing, this costs only the times of the folders.
+// Finds missing files that moved during the walk to a folder that it had already passed. Inotify reports this only if
+// every folder is watched, so a full scan checks it before it removes anything: it lists all folders again and examines
+// the files in folders that changed since the walk listed them, including their subfolders, because a whole folder may
+// have moved. If nothing is missing, this costs only the times of the folders.
 //
 // A folder has changed if its time is another one: this compares two times of one clock, also on a file server whose
 // clock is wrong. Where a file system rounds times, a change may leave the time as it was; then the folder counts as

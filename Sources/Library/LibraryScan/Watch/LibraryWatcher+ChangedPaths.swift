@@ -64,7 +64,7 @@ extension LibraryWatcher {
         state.debouncer.note(path, (paths[path] ?? []).union(.file), after: pause, now: now)
       }
       for (path, pause) in outcome.renamed {
-        // Not closed: it is no file that seems to be written to, and is not given up.
+        // Not closed: it is not a file that seems to be written to, and is not given up.
         let hints = (paths[path] ?? []).subtracting(.closed).union([.file, .arrived, .awaited])
         state.debouncer.note(path, hints, after: pause, now: now)
       }

@@ -18,7 +18,7 @@ package struct CircuitBreaker: Sendable, Hashable {
   private enum State: Sendable, Hashable {
     case closed(failures: Int)
     case open(until: Duration, pause: Duration)
-    /// `since`: a trial that never reports would keep the breaker here for ever.
+    /// `since`: a trial that never reports would keep the breaker here forever.
     case halfOpen(since: Duration, pause: Duration)
   }
 

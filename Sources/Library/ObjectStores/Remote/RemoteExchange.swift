@@ -12,7 +12,7 @@
 final class RemoteExchange: ObjectOperation, TransferHandler, @unchecked Sendable {
   private static let maximumErrorBytes = 65_536
 
-  /// What is known of the current attempt.
+  /// The state of the current attempt.
   private struct Attempt {
     var head = StoreResponseHead()
     /// The body of an answer that is an error.

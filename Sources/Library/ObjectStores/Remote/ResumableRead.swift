@@ -1,4 +1,4 @@
-// What a response to a read must say, for HTTP origins and buckets: RFC 9110 §13.1.1 (If-Match), §14.4 (Content-Range).
+// Checks of the responses to reads, for HTTP origins and buckets: RFC 9110 §13.1.1 (If-Match), §14.4 (Content-Range).
 
 /// A read of an object in one or more requests: makes the fields of each, and checks each response.
 struct ResumableRead: Sendable {

@@ -19,7 +19,7 @@ package struct S3Credentials: Sendable, CustomStringConvertible, CustomDebugStri
 
   let accessKeyID: String
   let secretAccessKey: String
-  /// Of temporary credentials.
+  /// The session token of temporary credentials.
   let sessionToken: String?
 
   package init(accessKeyID: String, secretAccessKey: String, sessionToken: String? = nil) {

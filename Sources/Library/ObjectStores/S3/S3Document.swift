@@ -92,7 +92,7 @@ package struct S3List {
   package private(set) var isTruncated = false
   package private(set) var token: [UInt8]?
 
-  /// `nil` if the document is no list.
+  /// `nil` if the document is not a list.
   package init?(_ document: [UInt8]) {
     var list: [Entry] = []
     var entry = Entry()

@@ -267,7 +267,7 @@ package final class S3ObjectStore: ObjectStore {
       }, timeout: timeout)
   }
 
-  /// The SHA-256 of the whole object. One of the parts of a large upload ends in a number of parts, and is no use.
+  /// The SHA-256 of the whole object. One of the parts of a large upload ends in a number of parts, and can't be used.
   private static func checksum(_ head: StoreResponseHead) -> [UInt8]? {
     guard head["x-amz-checksum-type"] != "COMPOSITE" else { return nil }
     return head["x-amz-checksum-sha256"].flatMap(ReprDigest.sha256(base64:))

@@ -12,7 +12,7 @@ extension FileIdentity {
       self.init(inode: inode, size: entry.identity.size, modified: modified)
     case .entityTag(let tag):
       let digest = Digest.sha256(tag.utf8).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-      // With 0 it could be the identity of no file. Times beyond the year 2262 are no times.
+      // The inode is not 0, which is that of `FileIdentity.unknown`. A time beyond the year 2262 counts as none.
       let (modified, overflows) = (entry.modified ?? 0).multipliedReportingOverflow(by: 1_000_000_000)
       self.init(inode: max(1, digest), size: entry.identity.size, modified: overflows ? 0 : modified)
     }

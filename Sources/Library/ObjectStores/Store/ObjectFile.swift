@@ -1,7 +1,7 @@
 import Cryptography
 import PhotoModel
 
-/// A file that becomes an object, or is compared with one. It is complete, and nothing writes to it any more.
+/// A file that becomes an object, or is compared with one. It is complete, and nothing writes to it any longer.
 package struct ObjectFile: Sendable {
   package let source: any ByteSource
   package let sha256: [UInt8]

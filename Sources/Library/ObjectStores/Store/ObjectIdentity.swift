@@ -22,7 +22,7 @@ package struct ObjectIdentity: Sendable, Hashable {
   }
 }
 
-/// What a store says of an object.
+/// A store's description of an object.
 package struct ObjectDescription: Sendable, Hashable {
   package var identity: ObjectIdentity
   /// Seconds since 1970; `nil` where the store does not say.
@@ -53,7 +53,7 @@ package struct ObjectPage: Sendable, Hashable {
   }
 
   package var entries: [Entry]
-  /// Names of the store that are no ``ObjectKey``, or have no size or no strong entity tag, and are left out.
+  /// Names of the store that are not an ``ObjectKey``, or have no size or no strong entity tag, and are left out.
   package var skipped: Int
   /// Those of them that are an ``ObjectKey``: their objects are there, in a state that is not known.
   package var unidentified: [ObjectKey]

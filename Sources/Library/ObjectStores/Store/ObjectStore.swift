@@ -113,7 +113,7 @@ extension ObjectStore {
         let size = found.identity.size
         guard size <= maximumBytes else { return completion(.failure(.limitExceeded(.objectBytes))) }
         guard size > 0 else { return completion(.success([])) }
-        // Not cancelled any more: the object is small.
+        // No longer cancelled: the object is small.
         _ = bytes(key, ObjectRange(offset: 0, length: size), of: found.identity, completion)
       }
     }
@@ -124,8 +124,8 @@ extension ObjectStore {
   ) -> any ObjectOperation {
     copy(key, of: identity, to: newKey) { result in
       if case .failure = result { return completion(result) }
-      // Not cancelled any more: the copy is there. It is looked at before the original is deleted: a store may answer
-      // 200 before it copies, and end the answer early if it fails.
+      // No longer cancelled: the copy is there. It is looked at before the original is deleted: a store may answer 200
+      // before it copies, and end the answer early if it fails.
       _ = head(newKey) { found in
         switch found {
         case .success(let copy) where copy.identity.size == identity.size: _ = delete(key, completion)

@@ -120,7 +120,7 @@ package struct SQLCondition: Sendable, Hashable {
     case .string(let text): bind(.text(comparison.folding.folded(text)))
     case .date(let date): bind(.integer(date.milliseconds))
     case .name: preconditionFailure("a name belongs to an enumeration")
-    case .strings: preconditionFailure("a list is no literal")
+    case .strings: preconditionFailure("a list is not a literal")
     }
   }
 

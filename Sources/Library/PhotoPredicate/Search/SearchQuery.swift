@@ -73,7 +73,7 @@ package enum SearchError: Error, Sendable, Hashable {
 }
 
 extension SearchError: CustomStringConvertible {
-  /// What to change; follows the parameter's name.
+  /// The change to make; follows the parameter's name.
   package var description: String {
     switch self {
     case .tooLong(let limit): "must be at most \(limit) bytes of UTF-8"

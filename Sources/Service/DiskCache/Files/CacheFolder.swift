@@ -14,9 +14,9 @@
   import Glibc
 #endif
 
-/// What became of the file in an entry's place.
+/// The outcome of removing the file at an entry's path.
 enum EntryRemoval: Sendable {
-  /// Nothing is there any more.
+  /// Nothing is there now.
   case removed
   /// It was not the store's, and has another name now.
   case displaced
@@ -198,7 +198,7 @@ struct CacheFolder: Sendable {
     rmdir(path(group.folderName))
   }
 
-  /// Gives another name to what is in the place of one of an entry's folders and is no folder: a file, or a link to
+  /// Gives another name to what is in the place of one of an entry's folders and is not a folder: a file, or a link to
   /// nothing. Returns false if it can't be moved.
   private func clearPlaces(ofFoldersOf name: EntryName) -> Bool {
     for place in [path(name.group.folderName), path(name.group, name.key.prefix)] {

@@ -1,15 +1,16 @@
-/// Counts what callers have of something that they share, such as places for jobs that wait for a render, and decides
-/// how much each may have.
+/// Shares a capacity fairly among callers, such as the places for jobs that wait for a render: counts what each caller
+/// holds, and decides how much it may hold.
 ///
-/// A caller that is alone may have all. While others have some too, it may add only up to its share, half of all, and
-/// what it has beyond that share takes no place from them. So all have at most one and a half times `maximum`.
+/// A sole caller may use the whole capacity. While several callers use it, each can grow only to its share, which is
+/// half; what a caller already holds beyond its share is not counted against the others. So at most one and a half
+/// times `maximum` is in use.
 struct CallerShares {
   let maximum: Int
   private let share: Int
   private(set) var count = 0
-  /// The numbers of the callers that have any.
+  /// What each caller holds; no entry for a caller that holds nothing.
   private var counts: [String: Int] = [:]
-  /// What is within the shares of the callers.
+  /// The sum over all callers of what they hold within their shares.
   private var countWithinShares = 0
 
   init(maximum: Int) {

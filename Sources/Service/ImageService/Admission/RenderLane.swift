@@ -97,7 +97,7 @@ package final class RenderLane: Sendable {
 
   /// - Parameters:
   ///   - workers: how many renders run at once.
-  ///   - budget: memory for all renders together. No other queue may have precedence for it.
+  ///   - budget: memory for all renders together. No other user of the budget may be served before this lane.
   ///   - onIdle: called on a worker when no work is running or waiting.
   package init(
     label: String, workers: Int, budget: ByteBudget, onIdle: (@Sendable () -> Void)? = nil
@@ -190,7 +190,7 @@ package final class RenderLane: Sendable {
     admit()
   }
 
-  /// The same, if the work has a lower priority.
+  /// Raises the priority of waiting work; never lowers it.
   package func raisePriority(to priority: ImagePriority, of ticket: Ticket) {
     let isLower = state.withLock { state in state.entries[ticket.number].map { $0.priority < priority } ?? false }
     if isLower { setPriority(priority, of: ticket) }
@@ -244,7 +244,7 @@ package final class RenderLane: Sendable {
       guard entry.priority.isInteractive || state.runningBackground < backgroundWorkers else { return nil }
       var found = budget.tryReserve(entry.bytes).map { (first, entry, $0) }
       if found == nil {
-        // Background work waits until they give it back themselves.
+        // For background work, holders are not asked: it waits until they release the memory.
         if entry.priority > .background {
           onMemoryShortage = Array(state.onMemoryShortage.values)
           state.onMemoryShortage = [:]

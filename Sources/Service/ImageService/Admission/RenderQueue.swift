@@ -28,10 +28,10 @@ struct RenderQueue {
     /// Each caller's work, the next one first. Never empty.
     var work: [String: Deque<Position>] = [:]
 
-    /// How much work would start before some that is at a position, if nothing else came. Linear in the callers, and in
-    /// the work of its caller.
+    /// The number of entries that would start before an entry at `position` if no more arrived. Linear in the callers,
+    /// and in the work of the entry's caller.
     ///
-    /// - Parameter former: the caller that has this work now, if the position is one that it could get.
+    /// - Parameter former: the caller in whose queue the entry is now, if `position` is one that it could move to.
     func count(before position: Position, movedFrom former: String? = nil) -> Int {
       let own = work[position.caller]?.count { $0.precedes(position) } ?? 0
       let turn = turns.firstIndex(of: position.caller) ?? turns.count
@@ -45,7 +45,7 @@ struct RenderQueue {
     }
   }
 
-  /// The last one goes first.
+  /// Indexed by level; the highest level starts first.
   private var levels = Array(repeating: Level(), count: Self.level(of: .low) + 1)
 
   private static func level(of priority: ImagePriority) -> Int {
@@ -53,7 +53,7 @@ struct RenderQueue {
   }
 
   /// The next work to start. It stays the next one until it starts or leaves, or until work arrives that is in a higher
-  /// level, or goes before it in the line of its caller.
+  /// level, or goes before it in its caller's queue.
   var first: Position? {
     for level in levels.reversed() {
       guard let caller = level.turns.first, let position = level.work[caller]?.first else { continue }

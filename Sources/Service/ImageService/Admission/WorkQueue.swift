@@ -21,7 +21,7 @@ package final class WorkQueue: Sendable {
   /// A worker, of whichever queue it belongs to.
   private struct Worker {
     let thread: DispatchQueue
-    /// What it does after its current work.
+    /// The work that follows its current work.
     let continuation = Continuation()
 
     init(label: String, qos: DispatchQoS) {

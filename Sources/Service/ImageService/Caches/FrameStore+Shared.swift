@@ -69,7 +69,7 @@ extension FrameStore {
     }
   }
 
-  /// The object of an asset; `nil` if a size is not in the disk cache any more.
+  /// The object of an asset; `nil` if a size is no longer in the disk cache.
   private func content(_ name: SharedDerivativeName, _ asset: Asset) -> [UInt8]? {
     let entries = name.entries.compactMap { rung, key in entry(rung, of: asset).map { (key, $0) } }
     guard entries.count == name.entries.count else { return nil }

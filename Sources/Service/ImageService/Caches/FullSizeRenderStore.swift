@@ -228,7 +228,7 @@ package final class FullSizeRenderStore: Sendable {
         String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
       if name.hasPrefix(".") { continue }
-      // What a killed process left unfinished, or an earlier version made.
+      // A file that a killed process left unfinished, or that an earlier version made.
       if name.hasSuffix(Self.temporarySuffix) || name.utf8.count != Key.length {
         unlink(path(name))
         continue

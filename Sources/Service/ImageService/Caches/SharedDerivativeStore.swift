@@ -19,7 +19,7 @@ package protocol SharedDerivativeStore: Sendable {
 
   /// Writes an object in the background, unless it is known to be there. It is dropped and counted if too many wait.
   ///
-  /// - Parameter content: called later, on a queue of the store; `nil` if there is nothing to write any more.
+  /// - Parameter content: called later, on a queue of the store; `nil` if there is no longer anything to write.
   func write(_ name: String, content: @escaping @Sendable () -> [UInt8]?)
 
   /// Whether an object is there; `nil` if the store can't say now. Waits for the store: for background work only.

@@ -43,7 +43,7 @@ package struct CachingState {
     /// Download an original, then report with ``downloadEnded(_:isLocal:)``.
     case download(DownloadID, OriginalFile)
     case cancelDownload(DownloadID)
-    /// The original of a download that has ended is not needed here any more.
+    /// The original of a download that has ended is no longer needed here.
     case endHold(DownloadID)
     /// Report with ``frameLeft(_:wasSeen:)`` whether a frame is in memory. It was not prepared, so a client must have
     /// requested it.
@@ -74,11 +74,11 @@ package struct CachingState {
   var preparing: [PreparationID: EntryKey] = [:]
   /// The entries whose originals are being downloaded.
   var downloading: [DownloadID: EntryKey] = [:]
-  /// All entries that await their originals; some may not any longer.
+  /// All entries that await their originals; some may no longer do so.
   var awaitingOriginals: Set<EntryKey> = []
   var lastDownload: UInt64 = 0
   var lastPreparation: UInt64 = 0
-  /// Waiting entries in reverse order: the last element is next. Some may not be waiting any longer.
+  /// Waiting entries in reverse order: the last element is next. Some may no longer be waiting.
   var waitingOrder: [EntryKey] = []
   var needsSort = false
   var startedCount = 0

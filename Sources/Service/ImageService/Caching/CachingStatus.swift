@@ -22,7 +22,7 @@ package struct CachingStatus: Sendable, Hashable {
   /// request.
   package internal(set) var used = 0
   package internal(set) var wasted = 0
-  /// Renders that were stopped because the frame was not wanted any longer. Not included in `prepared`.
+  /// Renders that were stopped because the frame was no longer wanted. Not included in `prepared`.
   package internal(set) var cancelled = 0
   package internal(set) var window: WindowStatus?
 

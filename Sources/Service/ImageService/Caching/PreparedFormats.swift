@@ -4,7 +4,7 @@ import PhotoModel
 /// responses.
 package struct PreparedFormats: Sendable, Hashable {
   package var opaque: OutputFormat
-  /// Of pictures with alpha.
+  /// The format of pictures with alpha.
   package var alpha: OutputFormat
 
   /// By default the formats for a client that lists none.

@@ -78,7 +78,7 @@ final class EarlyRender: Sendable {
   /// Whether a job's frame is among the pictures.
   func makesFrame(of job: RenderJob) -> Bool { members.contains { $0 === job } }
 
-  /// Whether no job needs its frame any more.
+  /// Whether no job needs its frame any longer.
   var isAbandoned: Bool { members.allSatisfy(\.stop.isRaised) }
 
   private var members: [RenderJob] { shared([]).members }

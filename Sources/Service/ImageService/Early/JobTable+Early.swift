@@ -29,7 +29,7 @@ extension JobTable {
   }
 
   /// Records that a degraded frame of an original that arrives is in the render lane's queue. Returns false if the job
-  /// does not wait for its download any more.
+  /// no longer waits for its download.
   func earlyFrameQueued(_ job: RenderJob, _ ticket: RenderLane.Ticket) -> Bool {
     state.withLock { state in
       guard state.record(of: job)?.stage == .downloading else { return false }

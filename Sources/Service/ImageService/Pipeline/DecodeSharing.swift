@@ -39,7 +39,7 @@ struct DecodeSharing: Sendable {
       renderer.planner.finalThumbnailPlan(header, $0.job.wanted) == nil && !$0.job.wanted.request.isAnimated
         && !renderer.planner.needsDevelopment(header, $0.job.wanted)
     }
-    // Frames at a given time of a video are seldom requested twice.
+    // Frames at a given time of a video are rarely requested twice.
     let rungs = job.wanted.request.posterTime == nil ? missingRungs(of: job.asset, header) : []
     let candidates = [job] + siblings.map(\.job)
     let fullPlan = renderer.planner.sharedPlan(

@@ -35,7 +35,7 @@ package final class PreviewService: Sendable {
     init(_ request: PreviewRequest) { (owner, client) = (request.owner, request.client) }
   }
 
-  /// What previews must know of the picture itself.
+  /// Facts about the picture itself that previews need.
   private struct SourceFacts {
     /// Upright, without adjustments.
     let size: PixelSize

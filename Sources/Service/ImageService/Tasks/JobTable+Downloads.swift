@@ -13,11 +13,11 @@ extension JobTable {
     }
   }
 
-  /// What follows from an original that is in the cloud.
+  /// The consequences of an original that is in the cloud.
   struct CloudDecision {
     /// Tasks that may not use the network. They are out of the job.
     let leaving: [ImageTask]
-    /// What the job does now: it waits for a download, or it has ended because no task is left, or too many wait.
+    /// The next step of the job: it waits for a download, or it has ended because no task is left, or too many wait.
     let next: Next
 
     enum Next {
@@ -56,8 +56,8 @@ extension JobTable {
     }
   }
 
-  /// Records what the job waits for. Returns a wait to cancel: the job's earlier one, or this one if the job does not
-  /// wait any more.
+  /// Records what the job waits for. Returns a wait to cancel: the job's earlier one, or this one if the job no longer
+  /// waits.
   ///
   /// - Parameter stage: the stage in which it waits.
   func waitBegan(_ job: RenderJob, _ wait: RemoteWait, _ stage: JobStage) -> RemoteWait? {
@@ -89,7 +89,7 @@ extension JobTable {
     }
   }
 
-  /// Records that the download or the read has ended. Returns false if the job did not wait for it any more.
+  /// Records that the download or the read has ended. Returns false if the job no longer waited for it.
   func waitEnded(_ job: RenderJob, _ stage: JobStage) -> Bool {
     let (isWaiting, wait) = state.withLock { state -> (Bool, RemoteWait?) in
       guard let record = state.record(of: job), record.stage == stage else { return (false, nil) }

@@ -27,7 +27,7 @@ final class JobTable: Sendable {
     var wait: RemoteWait?
     var isDownloadUrgent = false
     var downloadProgress: Double?
-    /// What is made of the original while it arrives.
+    /// The progress of the early frames, which are made while the original arrives.
     var early = EarlyProgress()
     /// Whether the search for a degraded frame has started; it is done once for each job.
     var hasStartedDegradedFrame = false
@@ -78,10 +78,10 @@ final class JobTable: Sendable {
       return record
     }
 
-    /// Other jobs of a job's content that may share its render, oldest first: all that each caller waits for too that
-    /// the render delays, and a few others.
+    /// Other jobs for the same content that may share this job's render, oldest first: every job that all delayed
+    /// callers wait for, and at most ``maximumUnwantedSiblings`` others.
     ///
-    /// - Parameter others: callers that the render delays, besides those that wait for the job.
+    /// - Parameter others: further callers that the render delays, besides those that wait for the job.
     func siblings(of job: RenderJob, delaying others: Set<String>, where isCandidate: (Record) -> Bool) -> [Record] {
       let delayed = others.union(record(of: job)?.callers ?? [])
       var unwanted = 0
@@ -136,9 +136,9 @@ final class JobTable: Sendable {
     }
   }
 
-  /// Maximum number of siblings in a render that some caller does not wait for whom the render delays: one that waits
-  /// for its own job, or for a turn. Each must be resampled and encoded, so a caller that waits for many large sizes
-  /// would delay another one by several renders.
+  /// Maximum number of siblings in a render that at least one delayed caller does not wait for. A delayed caller waits
+  /// for the rendered job, or for a turn in the lane. Each sibling is resampled and encoded, so without this limit one
+  /// caller's many large sizes would delay another caller by several renders.
   static let maximumUnwantedSiblings = 2
 
   /// Maximum number of jobs that wait for a render, and of jobs that wait for a remote store, counted separately.

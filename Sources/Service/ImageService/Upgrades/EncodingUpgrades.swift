@@ -81,9 +81,9 @@ package final class EncodingUpgrades: Sendable {
 
   package var statistics: Statistics { state.withLock { $0.statistics } }
 
-  /// Calls `observer` with each frame that a smaller one replaces, or whose upgrade has failed and may be requested again:
-  /// prepared responses must not answer for it any more. On a worker and without a lock held. Called once, before the first
-  /// request.
+  /// Calls `observer` with each frame that a smaller one replaces, or whose upgrade has failed and may be requested
+  /// again: prepared responses must no longer answer for it. On a worker and without a lock held. Called once, before
+  /// the first request.
   package func observe(_ observer: @escaping @Sendable (CachedFrame) -> Void) {
     state.withLock { $0.observer = observer }
   }
@@ -141,7 +141,7 @@ package final class EncodingUpgrades: Sendable {
 
   // MARK: The formats of clients
 
-  /// Remembers the smaller format that an owner's client has listed; for windows, whose requests seldom list formats.
+  /// Remembers the smaller format that an owner's client has listed; for windows, whose requests rarely list formats.
   ///
   /// - Parameter hasAlpha: whether the client listed it for a picture with alpha.
   package func clientListed(_ format: OutputFormat, hasAlpha: Bool, owner: String) {

@@ -158,7 +158,7 @@ struct CachingBench: ParsableCommand {
 
   static func percent(_ share: Double?) -> String { share.map { "\(($0 * 100).text(1))%" } ?? "–" }
 
-  /// What one run of a trace against a new daemon showed.
+  /// The result of one run of a trace against a new daemon.
   struct Measurement {
     let outcome: ScrollClient.Outcome
     /// Prepared and cancelled frames; cancelled work was work as well.

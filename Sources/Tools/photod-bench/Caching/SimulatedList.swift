@@ -33,7 +33,7 @@ struct SimulatedList: PreheatSource {
       original: OriginalFile(path: [1], identity: FileIdentity(inode: UInt64(position), size: 1, modified: 1)))
   }
 
-  /// What a render of any asset gives.
+  /// The result of a render of any asset.
   static var frame: ImageFrame {
     ImageFrame(
       bytes: [0], format: .jpeg,

@@ -20,7 +20,7 @@ struct WindowSimulation {
     var waits: [Double] = []
     /// Frames that the window prepared, or began and gave up.
     var prepared = 0
-    /// Of those, the ones that were never shown.
+    /// Those that were never shown.
     var wasted = 0
     var cpu = 0.0
     /// CPU seconds of frames that were never shown.

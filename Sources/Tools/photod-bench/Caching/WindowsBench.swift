@@ -1,4 +1,4 @@
-// What each rule of preheat windows gains, in a simulation: the same traces with all rules, without each one in turn,
+// The gain of each rule of preheat windows, in a simulation: the same traces with all rules, without each one in turn,
 // and without a window.
 
 import ArgumentParser

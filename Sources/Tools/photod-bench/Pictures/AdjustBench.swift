@@ -1,6 +1,6 @@
-// What each adjustment costs beside the plain render of the same picture at the same size, and beside libvips doing the
-// same; and how quickly previews follow a slider. CPU of this thread, and of one thread of libvips; the previews go over
-// HTTP.
+// The cost of each adjustment beside the plain render of the same picture at the same size, and beside libvips doing
+// the same; and how quickly previews follow a slider. CPU of this thread, and of one thread of libvips; the previews go
+// over HTTP.
 
 import ArgumentParser
 import Foundation
@@ -134,7 +134,7 @@ struct AdjustBench: ParsableCommand {
   }
 }
 
-/// What libvips needs for the adjustments that it has.
+/// The times of libvips for the adjustments that it has.
 private struct VipsAdjustments {
   let version: String
   private var found: [String: Double] = [:]

@@ -89,7 +89,7 @@ struct LadderBench: ParsableCommand {
 
   private func numbers(_ list: String) throws -> [Int] {
     try list.split(separator: ",").map {
-      guard let number = Int($0) else { throw ValidationError("\($0) is no number") }
+      guard let number = Int($0) else { throw ValidationError("\($0) is not a number") }
       return number
     }
   }

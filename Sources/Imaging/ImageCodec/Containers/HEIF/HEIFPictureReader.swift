@@ -71,8 +71,8 @@ struct HEIFPictureReader {
       calibration: colors.points.calibration)
   }
 
-  /// A thumbnail that can stand in for the picture; a damaged one is none. Its own transformations count, and must lead
-  /// to the same upright picture.
+  /// A thumbnail that can stand in for the picture; a damaged one is ignored. Its own transformations count, and must
+  /// lead to the same upright picture.
   private mutating func thumbnail(_ item: Int, of picture: HEIFPicture) -> HEIFPicture? {
     do throws(CodecError) {
       let color = try tiles(of: item)
@@ -89,7 +89,7 @@ struct HEIFPictureReader {
     }
   }
 
-  /// The gain map: the second input of a tone map, or an auxiliary picture of Apple's. A damaged one is none.
+  /// The gain map: the second input of a tone map, or an auxiliary picture of Apple's. A damaged one is ignored.
   private mutating func gainMap(of picture: HEIFPicture) -> HEIFGainMap? {
     do throws(CodecError) {
       let toneMap = tables.toneMapItems

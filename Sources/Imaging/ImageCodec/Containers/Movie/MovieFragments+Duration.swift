@@ -5,7 +5,7 @@
 import PhotoModel
 
 extension MovieFragments {
-  /// What has been measured, in seconds of the track.
+  /// The time that has been measured so far, in seconds of the track.
   private struct Span {
     var start: Double?
     var end = 0.0

@@ -43,7 +43,7 @@ enum MovieHeader {
     return header
   }
 
-  /// What the boxes in `moov` say.
+  /// The facts in the boxes of `moov`.
   private struct Contents {
     private(set) var created = 0
     private(set) var seconds = 0.0

@@ -143,7 +143,8 @@ struct TIFFFile {
     }
   }
 
-  /// The first rationals of an entry, at most `limit`; empty for an entry of another type, or if one of them is none.
+  /// The first rationals of an entry, at most `limit`; empty for an entry of another type, or if one of them has the
+  /// denominator 0.
   func rationals(of entry: Entry?, atMost limit: Int, _ reader: inout HeaderReader) throws(CodecError) -> [Double] {
     guard let entry, entry.type == 5, let value = entry.value else { return [] }
     let count = min(entry.count, limit)

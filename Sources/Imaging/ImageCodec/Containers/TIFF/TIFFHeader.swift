@@ -87,7 +87,7 @@ enum TIFFHeader {
     return (first, try children(of: first, in: file, &reader))
   }
 
-  /// The page that is shown of a file that is no RAW file: the first that is neither a smaller version of another
+  /// The page that is shown of a file that is not a RAW file: the first that is neither a smaller version of another
   /// picture nor a mask; `nil` if there is none.
   static func page(
     _ first: TIFFFile.Directory, _ children: [TIFFFile.Directory], of file: TIFFFile, _ reader: inout HeaderReader

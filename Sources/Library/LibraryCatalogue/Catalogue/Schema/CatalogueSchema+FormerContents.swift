@@ -1,5 +1,5 @@
-// Contents that no asset has any more, because their asset was deleted or edited: what was made of them is still on the
-// disk. See `Catalogue.formerContents`.
+// Contents that no asset has, because their asset was deleted or edited: what was made of them is still on the disk.
+// See `Catalogue.formerContents`.
 
 import PhotoModel
 

@@ -7,7 +7,7 @@
 //     +Moments          moments of each library
 //     +Changes          the history of changes, and the token of each library
 //     +Trash            assets in the trash, and the contents of purged files
-//     +FormerContents   contents that no asset has any more
+//     +FormerContents   contents that no asset has
 //     +Search           the words of assets, their index, and the queue of what must be indexed again
 //     +Uploads          staged uploads
 //

@@ -22,7 +22,7 @@ package enum SidecarPaths {
     return names.map { ($0.stem + Array($0.suffix.utf8), $0.type) }
   }
 
-  /// What kind of sidecar a path names; `nil` for other files.
+  /// The kind of sidecar that a path names; `nil` for other files.
   static func type(of path: [UInt8]) -> AssetResourceType? {
     extensions.first {
       path.count > $0.suffix.utf8.count && path.suffix($0.suffix.utf8.count).elementsEqual($0.suffix.utf8)

@@ -17,7 +17,7 @@ package struct StoredAdjustments: Sendable, Hashable {
     }
   }
 
-  /// Who made them.
+  /// Where the adjustments come from.
   package enum Origin: String, Sendable {
     case user
     /// They follow the edit that another program left in a file.
@@ -56,7 +56,7 @@ package struct AdjustedAsset: Sendable {
 package struct ImportedEdit: Sendable, Hashable {
   package let formatIdentifier: String
   package let formatVersion: String
-  /// What of it is rendered, or would be without a user's adjustments.
+  /// The operations that are rendered, or would be without a user's adjustments.
   package let operations: Adjustments
   /// The names of the parts that are not rendered.
   package let unrendered: [String]

@@ -18,7 +18,7 @@ struct AssetPairing {
   private static let maximumPairedVideoSeconds = 5.0
   /// The maximum difference between the dates of files that were taken together.
   private static let toleranceMilliseconds: Int64 = 1000
-  /// The same for a video, which names a moment, and a picture, which may name only local clock time.
+  /// The maximum difference for a video, which names a moment, and a picture, which may name only local clock time.
   private static let videoToleranceMilliseconds: Int64 = 5000
   private static let quarterHourMilliseconds: Int64 = 900_000
   private static let maximumOffsetMilliseconds: Int64 = 14 * 3_600_000
@@ -30,7 +30,7 @@ struct AssetPairing {
     let role: FileRole
   }
 
-  /// What decides which files were made together.
+  /// The facts that decide which files were made together.
   fileprivate struct Facts {
     let path: [UInt8]
     let creationDate: Int64?

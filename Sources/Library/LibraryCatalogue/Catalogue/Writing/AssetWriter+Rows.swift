@@ -19,7 +19,7 @@ extension AssetWriter {
     let burst: String?
   }
 
-  /// What distinguishes two contents of a file.
+  /// The facts that distinguish two contents of a file.
   struct FileContent {
     let path: [UInt8]
     let identity: FileIdentity

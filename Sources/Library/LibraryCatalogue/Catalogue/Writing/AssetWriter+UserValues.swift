@@ -1,7 +1,7 @@
 import GRDB
 import PhotoModel
 
-/// What users made of one asset, added to another one.
+/// Adds what users made of one asset to another one.
 extension AssetWriter {
   /// Adds what users made of an asset to another one, which keeps its own values where both have one.
   func addUserValues(of other: Int64, to asset: Int64) throws {

@@ -72,7 +72,7 @@ struct ForeignEditWriter {
     try exist(db) ? imported(ofAny: asset, db) : nil
   }
 
-  /// The same, if it is known that some file has an edit.
+  /// Like ``imported(of:_:)``, for a catalogue in which some file is known to have an edit.
   fileprivate static func imported(ofAny asset: Int64, _ db: Database) throws -> ImportedEdit? {
     let picture = try Row.fetchOne(
       db.cachedStatement(

@@ -3,7 +3,7 @@ import PhotoModel
 
 /// The change list entries that describe an asset: titles, captions, keywords, ratings and picks of bursts.
 extension ChangeListWriter {
-  /// What an update may do that only adds: see ``AssetUpdate/onlyAdds``.
+  /// The part of an update that only adds: see ``AssetUpdate/onlyAdds``.
   func additions(of update: AssetUpdate, to asset: Int64) throws -> AssetUpdate {
     let row = try Row.fetchOne(
       db.cachedStatement(

@@ -17,7 +17,7 @@ extension ChangeListWriter {
     try album.insert(assets, at: index)
   }
 
-  /// Replaces the members at these indexes. A member that replaces itself is no change.
+  /// Replaces the members at these indexes. A member that replaces itself does not count as a change.
   func replace(
     _ album: AlbumOrder, _ assets: [Int64], _ names: [ChangeTarget], _ indexes: [Int]
   ) throws {

@@ -126,7 +126,7 @@ package struct NewCollection: Sendable, Hashable {
   package var title: String
   /// The parent folder; `nil` for the top level.
   package var parent: ChangeTarget?
-  /// Of an album of an import: its name in the export, by which the next import finds it. See
+  /// The name in the export of an imported album, by which the next import finds it. See
   /// ``Catalogue/importedAlbums()``.
   package var importKey: String?
 
@@ -145,7 +145,7 @@ package struct CollectionUpdate: Sendable, Hashable {
   /// `.some(nil)` moves the collection to the top level.
   package var parent: ChangeTarget??
   package var keepsOriginals: Bool?
-  /// Of an album that an import adds to: see ``NewCollection/importKey``.
+  /// For an album that an import adds to: see ``NewCollection/importKey``.
   package var importKey: String?
 
   package init(
