@@ -108,11 +108,24 @@ struct MetricsTests {
     #expect(try daemon.get("/metrics", method: "HEAD").body.isEmpty)
   }
 
-  @Test("HTTP.md lists every metric and no others")
-  func documentation() throws {
+  @Test("the series are the same without a disk cache, whose values are 0 then, and without a watch")
+  func sameSeries() throws {
+    let daemon = try Self.daemon(["--set", "cache.diskBytes=0", "--set", "watch.enabled=false"])
+    let metrics = try Exposition(try daemon.get("/metrics"))
+    #expect(try metrics.order == Exposition(try Self.shared.get("/metrics")).order)
+    let ofDiskCache = metrics.samples.filter { $0.key.hasPrefix("photod_disk_cache_") }
+    #expect(!ofDiskCache.isEmpty && ofDiskCache.values.allSatisfy { $0 == 0 }, "\(ofDiskCache)")
+  }
+
+  private static func guide(_ name: String) throws -> String {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
-    let page = try String(contentsOf: root.appending(path: "Sources/photod/photod.docc/HTTP.md"), encoding: .utf8)
+    return try String(contentsOf: root.appending(path: "Sources/photod/photod.docc/\(name).md"), encoding: .utf8)
+  }
+
+  @Test("HTTP.md lists every metric and no others")
+  func documentation() throws {
+    let page = try Self.guide("HTTP")
     let rows = page.split(separator: "\n").filter { $0.hasPrefix("| `photod_") || $0.hasPrefix("| `process_") }
     let told = rows.flatMap { row in
       row.split(separator: "|")[0].matches(of: #/`(\w+)(?:\{[\w, ]*\})?`/#).map { String($0.1) }
