@@ -134,6 +134,17 @@ struct MetricsTests {
     #expect(Set(told) == Set(names) && told.count == names.count)
   }
 
+  @Test("HTTP.md and the pages linked in its table name every value of a label")
+  func labels() throws {
+    let pages = try ["HTTP", "Decoders", "SharedDerivatives"].map { try Self.guide($0) }.joined(separator: "\n")
+    let named = Set(pages.matches(of: #/`([a-z0-9_-]+)`/#).map { String($0.output.1) })
+    for series in try Exposition(try Self.shared.get("/metrics")).order {
+      for label in series.matches(of: #/(\w+)="([^"]*)"/#) where !["le", "version"].contains(String(label.output.1)) {
+        #expect(named.contains(String(label.output.2)), "\(series)")
+      }
+    }
+  }
+
   @Test("metrics are for local callers and administrators only, also if anonymous callers are allowed")
   func access() throws {
     let refused = try Self.shared.get("/metrics", ["X-Forwarded-For: 10.0.0.1"])
