@@ -131,6 +131,19 @@ struct EndpointTableTests {
     .deletingLastPathComponent()
   private static let folder = root.appending(path: "Sources/photod/photod.docc")
 
+  @Test("the OpenAPI document and Access.md list the resources that need no credentials, and no others")
+  func openResources() throws {
+    let groups = EndpointGroup.all.filter { group in group.endpoints.contains { $0.requirement == .open } }
+    let paths = groups.map(\.path.text).sorted()
+    let info = try #require(try Self.shared.get("/openapi.json").json["info"] as? Object)
+    let description = try #require(info["description"] as? String)
+    let list = try #require(description.firstMatch(of: #/need no credentials: ([^.]+)\./#)).output.1
+    #expect(list.components(separatedBy: ", ").sorted() == paths)
+    let guide = try String(contentsOf: Self.folder.appending(path: "Access.md"), encoding: .utf8)
+    let exceptions = try #require(guide.firstMatch(of: #/Exceptions are ([^.]+)\./#)).output.1
+    #expect(exceptions.matches(of: #/`(\/[^`]*)`/#).map { String($0.output.1) }.sorted() == paths)
+  }
+
   @Test("HTTP.md lists the endpoints that need a writing origin, and no others")
   func writingOrigins() throws {
     let text = try String(contentsOf: Self.folder.appending(path: "HTTP.md"), encoding: .utf8)
