@@ -72,7 +72,7 @@ struct ImageServices: Sendable {
     MetricsSetup.register(
       budget, capacityBytes: memory, quickLane, shareBytes: ImagePipeline.quickWorkerBytes, renderLane, manager,
       maximumWaitingJobs: settings.render.queueLength, in: metrics)
-    if let disk { MetricsSetup.register(disk, in: metrics) }
+    MetricsSetup.register(disk, in: metrics)
     MetricsSetup.register(shared, in: metrics)
   }
 

@@ -119,17 +119,19 @@ enum MetricsSetup {
       read: { Double(maximumWaitingJobs) })
   }
 
-  static func register(_ disk: DiskStore, in registry: MetricsRegistry) {
+  /// - Parameter disk: `nil` without a disk cache; all values are 0 then.
+  static func register(_ disk: DiskStore?, in registry: MetricsRegistry) {
+    let statistics: @Sendable () -> DiskStoreStatistics = { disk?.statistics ?? DiskStoreStatistics() }
     registry.gauge(
       "photod_disk_cache_capacity_bytes", "Maximum bytes of the disk cache (cache.diskBytes).",
-      read: { Double(disk.capacityBytes) })
+      read: { Double(disk?.capacityBytes ?? 0) })
     for (kind, content) in [("frame", \DiskStoreStatistics.frames), ("derivative", \DiskStoreStatistics.derivatives)] {
       registry.gauge(
         "photod_disk_cache_bytes", "Bytes in the disk cache, by kind of entry.", ["kind": kind],
-        read: { Double(disk.statistics[keyPath: content].bytes) })
+        read: { Double(statistics()[keyPath: content].bytes) })
       registry.gauge(
         "photod_disk_cache_entries", "Entries in the disk cache, by kind.", ["kind": kind],
-        read: { Double(disk.statistics[keyPath: content].entries) })
+        read: { Double(statistics()[keyPath: content].entries) })
     }
     let counts: [(event: String, count: any KeyPath<DiskStoreStatistics, Int> & Sendable)] = [
       ("hit", \.hits), ("miss", \.misses), ("stored", \.stored), ("evicted", \.evicted), ("outdated", \.outdated),
@@ -138,12 +140,12 @@ enum MetricsSetup {
     for (event, count) in counts {
       registry.counter(
         "photod_disk_cache_events_total", "Lookups and stores of the disk cache, by result.", ["event": event],
-        read: { Double(disk.statistics[keyPath: count]) })
+        read: { Double(statistics()[keyPath: count]) })
     }
     registry.gauge(
       "photod_disk_cache_unavailable",
       "1 while the disk cache can't be used: full, read-only, broken, or used by another process.",
-      read: { disk.statistics.isOff || disk.statistics.isSuspended ? 1 : 0 })
+      read: { statistics().isOff || statistics().isSuspended ? 1 : 0 })
   }
 
   /// - Parameter shared: `nil` if derivatives are not shared; all values are 0 then.

@@ -323,6 +323,13 @@ struct ChangeTests {
       #expect(answer.json["parameter"] as? String == parameter, "\(entry) \(answer.json)")
       #expect(answer.json["index"] as? Int == 1, "\(entry)")
     }
+    // These are in other years in UTC.
+    for date in ["9999-12-31T23:30:00-01:00", "0000-01-01T00:30:00+01:00"] {
+      let entry = "{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"creationDate\": \"\(date)\"}"
+      let answer = try daemon.post("/v1/changes", "{\"changes\": [\(entry)]}")
+      #expect(answer.status == 400 && answer.json["parameter"] as? String == "creationDate", "\(date)")
+      #expect((answer.json["detail"] as? String)?.contains("0000 to 9999 in UTC") == true, "\(answer.json)")
+    }
     for (body, type, status) in [
       ("[]", "application/json", 400), ("{\"changes\": {}}", "application/json", 400),
       ("{\"changes\": [], \"more\": 1}", "application/json", 400), ("{\"changes\": []}", "text/plain", 415),

@@ -131,14 +131,35 @@ struct EndpointTableTests {
     .deletingLastPathComponent()
   private static let folder = root.appending(path: "Sources/photod/photod.docc")
 
-  @Test("HTTP.md lists the endpoints that need a writing origin, and no others")
-  func writingOrigins() throws {
+  @Test("the OpenAPI document and Access.md list the resources that need no credentials, and no others")
+  func openResources() throws {
+    let groups = EndpointGroup.all.filter { group in group.endpoints.contains { $0.requirement == .open } }
+    let paths = groups.map(\.path.text).sorted()
+    let info = try #require(try Self.shared.get("/openapi.json").json["info"] as? Object)
+    let description = try #require(info["description"] as? String)
+    let list = try #require(description.firstMatch(of: #/need no credentials: ([^.]+)\./#)).output.1
+    #expect(list.components(separatedBy: ", ").sorted() == paths)
+    let guide = try String(contentsOf: Self.folder.appending(path: "Access.md"), encoding: .utf8)
+    let exceptions = try #require(guide.firstMatch(of: #/Exceptions are ([^.]+)\./#)).output.1
+    #expect(exceptions.matches(of: #/`(\/[^`]*)`/#).map { String($0.output.1) }.sorted() == paths)
+  }
+
+  @Test("HTTP.md lists the endpoints that need a writing origin, those that a reading one may send, and no others")
+  func otherOrigins() throws {
     let text = try String(contentsOf: Self.folder.appending(path: "HTTP.md"), encoding: .utf8)
     let section = try #require(text.components(separatedBy: "### Pages of other origins\n").last)
-    let row = section.split(separator: "\n").first { $0.hasSuffix("| 403 | yes |") }
-    let documented = try #require(row).matches(of: #/`([A-Z]+ [^`]+)`/#).map { String($0.output.1) }
-    let writing = Endpoint.all.filter { !$0.isReading }.map { "\($0.method.name) \($0.path.text)" }
-    #expect(documented.sorted() == writing.sorted())
+    let rows = section.split(separator: "\n")
+    func documented(_ row: Substring?) throws -> [String] {
+      try #require(row).matches(of: #/`([A-Z]+ [^`]+)`/#).map { String($0.output.1) }.sorted()
+    }
+    func names(_ endpoints: [Endpoint]) -> [String] {
+      endpoints.map { "\($0.method.name) \($0.path.text)" }.sorted()
+    }
+    let writing = Endpoint.all.filter { !$0.isReading }
+    #expect(try documented(rows.first(where: { $0.hasSuffix("| 403 | yes |") })) == names(writing))
+    // Another row describes DELETE, whose response depends on the object's creator.
+    let reading = Endpoint.all.filter { $0.isReading && [.post, .put, .patch].contains($0.method) }
+    #expect(try documented(rows.first(where: { $0.hasPrefix("| POST, PUT and PATCH ") })) == names(reading))
   }
 
   @Test("every endpoint that the guides and the README name exists")

@@ -108,17 +108,41 @@ struct MetricsTests {
     #expect(try daemon.get("/metrics", method: "HEAD").body.isEmpty)
   }
 
-  @Test("HTTP.md lists every metric and no others")
-  func documentation() throws {
+  @Test("the series are the same without a disk cache, whose values are 0 then, and without a watch")
+  func sameSeries() throws {
+    let daemon = try Self.daemon(["--set", "cache.diskBytes=0", "--set", "watch.enabled=false"])
+    let metrics = try Exposition(try daemon.get("/metrics"))
+    #expect(try metrics.order == Exposition(try Self.shared.get("/metrics")).order)
+    let ofDiskCache = metrics.samples.filter { $0.key.hasPrefix("photod_disk_cache_") }
+    #expect(!ofDiskCache.isEmpty && ofDiskCache.values.allSatisfy { $0 == 0 }, "\(ofDiskCache)")
+  }
+
+  private static func guide(_ name: String) throws -> String {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
-    let page = try String(contentsOf: root.appending(path: "Sources/photod/photod.docc/HTTP.md"), encoding: .utf8)
+    return try String(contentsOf: root.appending(path: "Sources/photod/photod.docc/\(name).md"), encoding: .utf8)
+  }
+
+  @Test("HTTP.md lists every metric and no others")
+  func documentation() throws {
+    let page = try Self.guide("HTTP")
     let rows = page.split(separator: "\n").filter { $0.hasPrefix("| `photod_") || $0.hasPrefix("| `process_") }
     let told = rows.flatMap { row in
       row.split(separator: "|")[0].matches(of: #/`(\w+)(?:\{[\w, ]*\})?`/#).map { String($0.1) }
     }
     let names = try Exposition(try Self.shared.get("/metrics")).names
     #expect(Set(told) == Set(names) && told.count == names.count)
+  }
+
+  @Test("HTTP.md and the pages linked in its table name every value of a label")
+  func labels() throws {
+    let pages = try ["HTTP", "Decoders", "SharedDerivatives"].map { try Self.guide($0) }.joined(separator: "\n")
+    let named = Set(pages.matches(of: #/`([a-z0-9_-]+)`/#).map { String($0.output.1) })
+    for series in try Exposition(try Self.shared.get("/metrics")).order {
+      for label in series.matches(of: #/(\w+)="([^"]*)"/#) where !["le", "version"].contains(String(label.output.1)) {
+        #expect(named.contains(String(label.output.2)), "\(series)")
+      }
+    }
   }
 
   @Test("metrics are for local callers and administrators only, also if anonymous callers are allowed")

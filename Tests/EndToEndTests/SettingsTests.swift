@@ -239,7 +239,7 @@ struct SettingsTests {
   func unknownVariable() throws {
     for (wrong, hint) in [
       ("PHOTOD_LOGLEVEL", "; did you mean PHOTOD_LOG_LEVEL?"), ("PHOTOD_CONFGI", "; did you mean PHOTOD_CONFIG?"),
-      ("PHOTOD_ENTIRELY_DIFFERENT_NAME", ""),
+      ("PHOTOD_ENTIRELY_DIFFERENT_NAME", ""), ("PHOTOD_PORTRAIT_OF_A_STRANGER", ""),
     ] {
       for command in ["settings", "serve", "scan"] {
         let run = try TestDaemon.run([command], environment: [wrong: "1"], isBare: true)
@@ -249,7 +249,10 @@ struct SettingsTests {
         #expect(hint.isEmpty == !run.error.contains("did you mean"))
       }
     }
-    let foreign = ["PHOTOD_SERVICE_HOST": "10.0.0.1", "PHOTOD_PORT_8080_TCP": "x", "photod_x": "1", "PHOTOD": "1"]
+    let foreign = [
+      "PHOTOD_SERVICE_HOST": "10.0.0.1", "PHOTOD_PORT": "tcp://10.0.0.1:8080", "PHOTOD_PORT_8080_TCP": "x",
+      "PHOTOD_TEST_X": "1", "PHOTOD_BENCH_X": "1", "photod_x": "1", "PHOTOD": "1",
+    ]
     #expect(try TestDaemon.run(["settings"], environment: foreign, isBare: true).status == 0)
   }
 

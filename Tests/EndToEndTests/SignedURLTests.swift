@@ -153,6 +153,10 @@ struct SignedURLTests {
     #expect(try daemon.get(first).status == 200)
     _ = try daemon.token(["rotate-key"])
     try daemon.until("the first key is gone") { try daemon.get(first).status == 403 }
+    // The URL itself would be valid for days.
+    let refused = try daemon.get(first)
+    #expect(refused.json["type"] as? String == "/problems/signed-url-expired")
+    #expect((refused.json["detail"] as? String)?.contains("its key is no longer valid") == true)
     #expect(try daemon.get(second).status == 200)
   }
 

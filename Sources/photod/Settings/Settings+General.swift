@@ -103,8 +103,8 @@ extension Settings {
       """
       Origins whose pages may read, written as browsers send them: https://photos.example, with the port if it is not \
       the scheme's default. Reading means GET, HEAD and the requests that change nothing in the library: fetch \
-      results, image batches, transient collections and caching managers. Pages load pictures with fetch, or with an \
-      img element that has the attribute crossorigin.
+      results, image batches, archives, previews of adjustments, transient collections and caching managers. Pages \
+      load pictures with fetch, or with an img element that has the attribute crossorigin.
       """,
       advice: "Add the origin of each other site whose pages show photographs.", isReloadable: true,
       validate: Settings.checkCORSOrigins),

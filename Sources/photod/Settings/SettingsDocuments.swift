@@ -64,7 +64,8 @@ enum SettingsDocuments {
       are written without units. In the environment and on the command line, the items of a list are separated by
       commas. An unknown setting in the file or on the command line, an unknown variable whose name begins with `PHOTOD_`,
       and a value that is not valid are errors: photod names the setting, and the nearest one that exists, and does not
-      start. Variables that Kubernetes sets for a service named photod (`PHOTOD_SERVICE_*`, `PHOTOD_PORT*`) are ignored.
+      start. Variables that Kubernetes sets for a service named photod (`PHOTOD_PORT`, `PHOTOD_PORT_*`,
+      `PHOTOD_SERVICE_*`), and those of tests and benchmarks of photod (such as `PHOTOD_TEST_*`), are ignored.
 
       photod reads the settings when it starts, and again on SIGHUP. A SIGHUP applies changes of the settings that are
       marked as reloadable, logs each of them, and logs the others, which need a restart. If the settings are not valid,

@@ -16,7 +16,8 @@ extension ChangeListBody.EntryReader {
         let date = try RFC3339.dateTime(text)
         (update.creationDate, update.utcOffset) = (Timestamp(milliseconds: date.milliseconds), date.offsetMinutes)
       } catch {
-        throw QueryReader.invalid("creationDate", "must be a date such as 2024-05-01T12:30:00Z")
+        throw QueryReader.invalid(
+          "creationDate", "must be a date such as 2024-05-01T12:30:00Z, in the years 0000 to 9999 in UTC")
       }
     }
     if entry.has("location") {

@@ -33,14 +33,19 @@ enum OpenAPIDocument {
       unsafe method from a page of another origin (origins in corsOrigins may use methods that change nothing in the \
       library, origins in corsWriteOrigins all methods); 405 with Allow to an unsupported method. A malformed or \
       oversized message gets 400, 408, 413, 414, 417, 431, 501 or 505, and the connection closes. A body with a \
-      Content-Encoding other than identity gets 415 with Accept-Encoding: identity. Once a token was made, every \
-      resource except /healthz, /readyz, /v1/authorization and /v1/session also responds with 401 and \
+      Content-Encoding other than identity gets 415 with Accept-Encoding: identity. These resources need no \
+      credentials: \(openPaths.joined(separator: ", ")). Once a token was made, all others also respond with 401 and \
       WWW-Authenticate: Bearer if the credential is missing or invalid, 403 with insufficient_scope if the token \
       lacks a scope, 403 if a signed URL was changed, and 429 after too many failed attempts. JSON of one kilobyte or \
       more is compressed with gzip if the client accepts it; the compressed form has its own entity tag.
       """),
     "license": ["name": "Apache-2.0", "identifier": "Apache-2.0"],
   ]
+
+  /// The paths of the resources that are open without a credential.
+  private static var openPaths: [String] {
+    EndpointGroup.all.filter { group in group.endpoints.allSatisfy { $0.requirement == .open } }.map(\.path.text)
+  }
 
   private static var paths: JSONValue {
     var paths: [String: JSONValue] = [:]

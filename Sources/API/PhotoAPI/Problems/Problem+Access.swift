@@ -33,7 +33,7 @@ extension Problem {
     if credential == .signature {
       let detail =
         switch refusal {
-        case .expired: "The signed URL has expired. Ask its issuer for a new one."
+        case .expired: "The signed URL has expired, or its key is no longer valid. Ask its issuer for a new one."
         case .revoked, .unknown, .missingReadScope: "The issuer of this URL no longer has access to this resource."
         case .malformed, .invalidSignature, .wrongResource:
           "The URL was changed after signing, or was signed for another resource."

@@ -72,7 +72,7 @@ extension Problem {
         409, "not-of-a-burst", "Not part of a burst",
         detail: "The asset \(name.prefix(64)) is not part of a burst; only pictures of a burst can be picked.")
     case .dayOutOfRange:
-      return invalidParameter("At the offset of the asset, the date must be in the years 0000 to 9999.")
+      return invalidParameter("The day of the asset must be in the years 0000 to 9999.")
     case .namedTwice(let name):
       return invalidParameter("The album or folder would contain \(name.prefix(64)) twice.")
     case .indexOutOfRange(let most):
