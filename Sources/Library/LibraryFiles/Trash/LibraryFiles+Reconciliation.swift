@@ -1,7 +1,7 @@
 // Compares the trash with its records after the catalogue was restored from a backup. Files that were deleted since are
 // in the trash without a record, and their assets are in the library. Files that were restored since are in the
 // library, and their assets are in the trash. A scan would lose what users said of both, so this comes first. It moves
-// no file.
+// no file. Files that have other paths since are left to the scan: their assets become missing ones.
 
 import Foundation
 import LibraryCatalogue
@@ -54,10 +54,18 @@ extension LibraryFiles {
     }
   }
 
-  /// Restores an asset whose files are back in the library.
+  /// Restores an asset whose files are back in the library. If they are neither in the trash nor at their paths, the
+  /// asset is missing: the scan finds its file at another path, or it was removed for good.
   private func restoreIfBack(_ record: TrashRecord) throws(LibraryFilesError) -> Bool {
     for file in record.files where try exists(file.trashPath) { return false }
-    guard let primary = record.files.first, try isAtItsPath(primary, of: record) else { return false }
+    guard let primary = record.files.first else { return false }
+    guard try isAtItsPath(primary, of: record) else {
+      // Without a trash folder, the library was copied without it, and the folder may follow.
+      guard try exists(LibraryPath.folder(of: LibraryPath.folder(of: primary.trashPath))) else { return false }
+      let now = Int64(Date().timeIntervalSince1970 * 1000)
+      try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.recordMissing(record, now: now) }
+      return false
+    }
     for file in record.files {
       if try isAtItsPath(file, of: record) {
         try recordCopy(file, of: record)
