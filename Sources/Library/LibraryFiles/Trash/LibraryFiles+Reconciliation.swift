@@ -134,8 +134,17 @@ extension LibraryFiles {
     let sidecars = try inCatalogue { catalogue throws(AssetSourceError) in
       try catalogue.ownSidecars(of: owner, besides: [])
     }
+    let recognised = Set(found.values)
+    var others = trashPaths.filter { path in !recognised.contains(path) }
     for (index, sidecar) in sidecars.enumerated() {
-      guard let trashPath = found[sidecar.row] else { continue }
+      var place = found[sidecar.row]
+      if place == nil {
+        // A sidecar belongs to the asset by its name, with any content.
+        let name = LibraryPath.name(of: sidecar.path)
+        let other = others.firstIndex { path in LibraryPath.name(of: path) == name }
+        if let other { place = others.remove(at: other) }
+      }
+      guard let trashPath = place else { continue }
       rows.append(sidecar.row)
       trashed.append(
         TrashRecord.File(
@@ -159,14 +168,39 @@ extension LibraryFiles {
   }
 
   /// The row of the missing file that was moved to a path in the trash; `nil` if there is none, or more than one.
+  /// Another file may have its path since.
   private func missingFile(like trashPath: [UInt8]) throws(LibraryFilesError) -> Int64? {
+    let name = LibraryPath.name(of: trashPath)
     let folder = try? root.open(LibraryPath.folder(of: trashPath), isFolder: true)
-    guard let identity = try? folder?.entry(LibraryPath.name(of: trashPath)).identity else { return nil }
-    let known = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.knownFiles(like: identity) }
+    guard let identity = try? folder?.entry(name).identity else { return nil }
+    let fingerprint = readFingerprint(at: trashPath)
+    var known = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.knownFiles(like: identity) }
+    if known.isEmpty, let fingerprint {
+      // The library may have been copied with its trash.
+      known = try inCatalogue { catalogue throws(AssetSourceError) in
+        try catalogue.knownFiles(like: identity, with: fingerprint)
+      }
+      known.removeAll { LibraryPath.name(of: $0.path) != name }
+    }
     var missing: [Int64] = []
     for file in known where file.hasPath {
-      if try !exists(file.path) { missing.append(file.id) }
+      if try !hasFile(at: file.path, with: fingerprint) { missing.append(file.id) }
     }
     return missing.count == 1 ? missing[0] : nil
+  }
+
+  /// Whether the file at a path has this fingerprint. One that can't be read counts, too.
+  private func hasFile(
+    at path: [UInt8], with fingerprint: FileFingerprint?
+  ) throws(LibraryFilesError) -> Bool {
+    guard try exists(path) else { return false }
+    guard let fingerprint, let found = readFingerprint(at: path) else { return true }
+    return found == fingerprint
+  }
+
+  /// The fingerprint of a file; `nil` if it can't be read.
+  private func readFingerprint(at path: [UInt8]) -> FileFingerprint? {
+    guard let file = try? root.open(path), file.isRegularFile else { return nil }
+    return try? FileFingerprint(of: file)
   }
 }
