@@ -188,6 +188,7 @@ extension Catalogue {
           ])
       }
     } catch {
+      self.file.note(error)
       throw Self.translated(error)
     }
   }
