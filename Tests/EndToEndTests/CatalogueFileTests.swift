@@ -46,18 +46,19 @@ struct CatalogueFileTests {
       try folders.catalogue { try Int.fetchOne($0, sql: "SELECT count(*) FROM collection WHERE title = 'A'") } == 2)
   }
 
-  @Test("a daemon that has read a damaged page is not ready")
-  func damaged() throws {
+  @Test("a daemon that has met a damaged page, in a read or in a change, is not ready", arguments: [true, false])
+  func damaged(_ isRead: Bool) throws {
     let folders = try TestDaemon.Folders()
     do {
       let daemon = try daemon(folders)
       #expect(try daemon.post("/v1/changes", Self.creation).status == 200)
       #expect(daemon.terminate() == 0)
     }
+    let table = isRead ? "member" : "changedObject"
     let (album, page, bytes) = try folders.catalogue { db in
       (
         try String.fetchOne(db, sql: "SELECT localIdentifier FROM collection WHERE title = 'A'"),
-        try Int.fetchOne(db, sql: "SELECT rootpage FROM sqlite_schema WHERE name = 'member'"),
+        try Int.fetchOne(db, sql: "SELECT rootpage FROM sqlite_schema WHERE name = ?", arguments: [table]),
         try Int.fetchOne(db, sql: "PRAGMA page_size")
       )
     }
@@ -67,8 +68,12 @@ struct CatalogueFileTests {
     #expect(
       pwrite(file, [UInt8](repeating: 0, count: length), length, off_t((try #require(page) - 1) * length)) == length)
     let daemon = try TestDaemon(serving: folders)
-    #expect(try reason(daemon) == nil)
-    #expect(try daemon.get("/v1/collections/\(try #require(album))/assets").status == 500)
+    if isRead {
+      #expect(try reason(daemon) == nil)
+      #expect(try daemon.get("/v1/collections/\(try #require(album))/assets").status == 500)
+    } else {
+      #expect(try daemon.post("/v1/changes", Self.creation).status == 500)
+    }
     #expect(try reason(daemon) == "the catalogue is damaged")
   }
 }

@@ -104,6 +104,114 @@ struct RestoredTrashTests {
     #expect(try catalogue.hasUncheckedTrash() == false)
   }
 
+  /// Copies all files of the library, as `cp -a` does. The former ones stay beside it, so that no copy gets the inode
+  /// of one of them.
+  private func copyLibrary() throws {
+    let former = library.root + ".former"
+    try #require(rename(library.root, former) == 0)
+    for name in library.allFiles(in: former) {
+      var status = stat()
+      try #require(stat(former + "/" + name, &status) == 0)
+      try library.put([UInt8](try Data(contentsOf: URL(filePath: former + "/" + name))), name)
+      var times = [status.st_atim, status.st_mtim]
+      try #require(utimensat(AT_FDCWD, library.root + "/" + name, &times, 0) == 0)
+    }
+  }
+
+  @Test(
+    "an asset that was deleted since is in the trash, also if its path has another file or the library was copied",
+    arguments: [false, true], [false, true])
+  func deletedAndReplaced(_ isReplaced: Bool, _ isCopied: Bool) throws {
+    let sidecar = "<x:xmpmeta xmlns:x=\"adobe:ns:meta/\"></x:xmpmeta>"
+    try library.put(Array(sidecar.utf8), "2024/a.jpg.xmp")
+    let favourite: LocalIdentifier
+    do {
+      let (catalogue, identifier) = try described()
+      favourite = identifier
+      try catalogue.backUp(to: copy)
+      try library.files(catalogue).perform([.delete(identifier)])
+    }
+    if isReplaced { try library.put(smallPNG, "2024/a.jpg") }
+    _ = try CatalogueRestore(dataFolder: library.data).restore(from: copy)
+    if isCopied { try copyLibrary() }
+    let catalogue = try library.catalogue()
+    let files = try library.files(catalogue)
+    try files.recover()
+    #expect(try trashed(catalogue) == [favourite])
+    #expect(try library.scan(catalogue).removed == 0)
+    #expect(try catalogue.asset(favourite, for: .local) == nil)
+    let other = try catalogue.everything()["2024/a.jpg"]
+    #expect((other != nil) == isReplaced)
+    #expect(other?.isFavorite != true)
+    #expect(try differences(catalogue) == [])
+    try files.perform([.restore(favourite)])
+    let restored = try #require(try catalogue.asset(favourite, for: .local))
+    let path = isReplaced ? "2024/a-2.jpg" : "2024/a.jpg"
+    #expect(restored.isFavorite && restored.original.displayPath == path)
+    #expect(try members(catalogue) == 1)
+    #expect(!library.allFiles.contains { $0.hasPrefix(".photod-trash/") })
+    try library.scan(catalogue)
+    #expect(try differences(catalogue) == [])
+  }
+
+  /// Where the file of a restored asset is, when the catalogue is restored.
+  enum Place: CaseIterable { case otherName, otherFolder, otherFolderAndReplaced }
+
+  @Test(
+    "an asset that was restored from the trash since keeps what users said of it, wherever its file is",
+    arguments: Place.allCases)
+  func restoredElsewhere(_ place: Place) throws {
+    let favourite: LocalIdentifier
+    do {
+      let (catalogue, identifier) = try described()
+      favourite = identifier
+      let files = try library.files(catalogue)
+      try files.perform([.delete(identifier)])
+      try catalogue.backUp(to: copy)
+      if place == .otherName { try library.put(smallPNG, "2024/a.jpg") }
+      try files.perform([.restore(identifier)])
+    }
+    if place != .otherName {
+      try library.put(smallJPEG, "2025/d.jpg")
+      #expect(rename(library.root + "/2024/a.jpg", library.root + "/2025/e.jpg") == 0)
+    }
+    if place == .otherFolderAndReplaced { try library.put(smallPNG, "2024/a.jpg") }
+    _ = try CatalogueRestore(dataFolder: library.data).restore(from: copy)
+    let catalogue = try library.catalogue()
+    let files = try library.files(catalogue)
+    try files.recover()
+    #expect(try trashed(catalogue) == [])
+    try library.scan(catalogue)
+    let restored = try #require(try catalogue.asset(favourite, for: .local))
+    let path = place == .otherName ? "2024/a-2.jpg" : "2025/e.jpg"
+    #expect(restored.isFavorite && restored.original.displayPath == path)
+    #expect(try members(catalogue) == 1)
+    #expect(try TrashTests.rows(catalogue, "trash").isEmpty)
+    #expect(try differences(catalogue) == [])
+  }
+
+  @Test("a trash that the library was copied without is kept, until it follows")
+  func trashFollows() throws {
+    let favourite: LocalIdentifier
+    do {
+      let (catalogue, identifier) = try described()
+      favourite = identifier
+      try library.files(catalogue).perform([.delete(identifier)])
+      try catalogue.backUp(to: copy)
+    }
+    let trash = library.root + "/.photod-trash"
+    #expect(rename(trash, library.data + "/../trash") == 0)
+    _ = try CatalogueRestore(dataFolder: library.data).restore(from: copy)
+    let catalogue = try library.catalogue()
+    let files = try library.files(catalogue)
+    try files.recover()
+    try library.scan(catalogue)
+    #expect(try trashed(catalogue) == [favourite])
+    #expect(rename(library.data + "/../trash", trash) == 0)
+    try files.perform([.restore(favourite)])
+    #expect(try catalogue.asset(favourite, for: .local)?.isFavorite == true)
+  }
+
   @Test("a file in the trash that is no file of the library stays, and the check names it; so does a missing file")
   func unknownFiles() throws {
     let (catalogue, identifier) = try described()

@@ -200,26 +200,6 @@ struct StagedUploadTests {
     try files.staged([4])
   }
 
-  @Test("an upload that receives nothing for its time is removed, and so is a file without a record")
-  func expiry() throws {
-    let library = try TemporaryLibrary()
-    let catalogue = try library.catalogue()
-    let files = try library.files(catalogue)
-    let old = try files.staged([1], isEnd: false)
-    let day: Int64 = 86_400_000
-    let now = LibraryFiles.now.milliseconds
-    #expect(try files.removeExpiredUploads(now: Timestamp(milliseconds: now + day - 60_000)) == 0)
-    let active = try files.stage(named: nil, length: nil, for: .local)
-    try active.write([2])
-    let orphan = UploadIdentifier()
-    try library.put([3], ".photod-staged/\(orphan)")
-    #expect(try files.removeExpiredUploads(now: Timestamp(milliseconds: now + day + 60_000)) == 1)
-    #expect(library.allFiles == [".photod-staged/\(active.upload.identifier)"])
-    #expect(throws: LibraryFilesError.noSuchUpload(old)) { try files.progress(of: old, for: .local) }
-    try active.write([4])
-    #expect(try files.finish(active, isEnd: true).offset == 2)
-  }
-
   @Test("an upload is its owner's alone, except that an administrator may look at it and end it")
   func ownership() throws {
     let library = try TemporaryLibrary()

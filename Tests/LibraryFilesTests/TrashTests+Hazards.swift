@@ -286,4 +286,24 @@ extension TrashTests {
     #expect(try [429, 436, 443, 450].map { try purged(atDay: $0) } == [0, 0, 0, 0])
     #expect(try purged(atDay: 457) == 1)
   }
+
+  @Test("a clock that was ahead does not lengthen the time in the trash, once it is right again")
+  func clockAhead() throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallJPEG, "a.jpg")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let files = try library.files(catalogue)
+    try files.perform([.delete(try #require(try catalogue.everything()["a.jpg"]).localIdentifier)])
+    let start = Int64(Date().timeIntervalSince1970 * 1000)
+    let day: Int64 = 86_400_000
+    func purged(atDay number: Int64) throws -> Int {
+      try files.purge(now: Timestamp(milliseconds: start + number * day))
+    }
+    #expect(try [0, 3650, 1].map { try purged(atDay: $0) } == [0, 0, 0])
+    let trashed = try #require(try files.trashed(after: nil, limit: 9, for: .local).assets.first)
+    #expect(trashed.deletedDate == Timestamp(milliseconds: start + day))
+    #expect(try [8, 15, 22, 29].map { try purged(atDay: $0) } == [0, 0, 0, 0])
+    #expect(try purged(atDay: 32) == 1)
+  }
 }

@@ -118,6 +118,15 @@ extension Catalogue {
       [Int64(bitPattern: identity.inode), identity.size, identity.modified, lastID])
   }
 
+  /// The known files of which a file may be a copy: same size, time and fingerprint.
+  package func knownFiles(
+    like identity: FileIdentity, with fingerprint: FileFingerprint
+  ) throws(AssetSourceError) -> [KnownFile] {
+    let alike = try knownFiles(
+      "fingerprint = ? AND size = ? LIMIT \(Self.maximumCandidates)", [fingerprint.data, identity.size])
+    return alike.filter { file in file.identity.isOfSameTime(as: identity) }
+  }
+
   /// The files of those rows that still exist.
   package func knownFiles(_ ids: [Int64]) throws(AssetSourceError) -> [KnownFile] {
     try read { db in

@@ -20,18 +20,23 @@ extension Catalogue {
 
   /// Like ``writeMaintenance(isLarge:_:)``, with the errors of the body.
   func writeUncounted(isLarge: Bool = false, _ body: (Database) throws -> Void) throws {
-    try pool.writeWithoutTransaction { db in
-      if isLarge { try db.execute(sql: "PRAGMA temp_store = FILE") }
-      let result = Result {
-        try commits.withoutCounting {
-          try db.inTransaction(.immediate) {
-            try body(db)
-            return .commit
+    do {
+      try pool.writeWithoutTransaction { db in
+        if isLarge { try db.execute(sql: "PRAGMA temp_store = FILE") }
+        let result = Result {
+          try commits.withoutCounting {
+            try db.inTransaction(.immediate) {
+              try body(db)
+              return .commit
+            }
           }
         }
+        if isLarge { try db.execute(sql: "PRAGMA temp_store = MEMORY") }
+        try result.get()
       }
-      if isLarge { try db.execute(sql: "PRAGMA temp_store = MEMORY") }
-      try result.get()
+    } catch {
+      file.note(error)
+      throw error
     }
   }
 

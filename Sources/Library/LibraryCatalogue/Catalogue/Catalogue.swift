@@ -32,7 +32,7 @@ package final class Catalogue: Sendable {
   let limitedUsage = LimitedLibraryUsage()
   let statements = RecentStatements()
   private let dataVersion: DataVersionMonitor
-  private let file: CatalogueFile
+  let file: CatalogueFile
   private let lock: DataFolderLock
 
   /// The maximum size of the writer's page cache. A scan inserts into many indexes, partly at random places: with
@@ -204,7 +204,7 @@ package final class Catalogue: Sendable {
   }
 
   /// Throws if the catalogue can no longer be relied on, as far as is known: its file was moved, deleted or replaced,
-  /// or a read met a damaged page. One system call.
+  /// or a damaged page was met. One system call.
   package func checkFile() throws(AssetSourceError) {
     do { try file.check() } catch { throw Self.translated(error) }
   }

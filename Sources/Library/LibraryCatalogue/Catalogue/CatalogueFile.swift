@@ -29,12 +29,12 @@ final class CatalogueFile: TransactionObserver, Sendable {
     self.number = number
   }
 
-  /// Throws a fault that stays until the process has opened another file: the file is no longer at its path, or a read
-  /// met a damaged page. One system call.
+  /// Throws a fault that stays until the process has opened another file: the file is no longer at its path, or a
+  /// damaged page was met. One system call.
   func check() throws {
     try checkPath()
     if hasDamagedPages.load(ordering: .relaxed) {
-      throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "a read met a damaged page")
+      throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "a damaged page was met")
     }
   }
 

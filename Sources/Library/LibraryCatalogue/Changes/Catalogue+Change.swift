@@ -15,6 +15,7 @@ extension Catalogue {
     do {
       token = try pool.write { db in try Self.change(db, body) }
     } catch {
+      file.note(error)
       throw Self.translated(error)
     }
     feed.changed(to: token)

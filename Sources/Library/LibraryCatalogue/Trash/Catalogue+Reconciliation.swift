@@ -30,6 +30,26 @@ extension Catalogue {
     }
   }
 
+  /// Records that the files of an asset in the trash have left it unseen. It comes back with its primary file, as other
+  /// missing assets do: see ``MissingAssets``.
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  package func recordMissing(_ record: TrashRecord, now: Int64) throws(AssetSourceError) {
+    try writeMaintenance { db in
+      for file in record.files {
+        if file.number == 0 {
+          try record.updatePaths(TrashRecord.File(number: 0, path: file.path, trashPath: []), db)
+        } else {
+          try record.delete(file, db)
+        }
+      }
+      // Another file at its path is another photograph, and not the same one that a program has just saved.
+      try db.execute(
+        sql: "UPDATE trash SET state = ?, deletedDate = ? WHERE id = ?",
+        arguments: [TrashRecord.State.missing.rawValue, now - MissingAssets.savingTime - 1, record.id])
+    }
+  }
+
   /// The asset that a file belongs to, by the row of the file.
   package func asset(ofFile row: Int64) throws(AssetSourceError) -> LocalIdentifier? {
     try read { db in

@@ -6,12 +6,14 @@ import GRDB
 import PhotoModel
 
 extension Catalogue {
-  /// Counts at most `limit` milliseconds of the time since the last call toward the time in the trash: a clock that jumped,
-  /// as on a machine that starts without one, must not end it. The rest is added to the dates of deletion, up to now.
+  /// Counts at most `limit` milliseconds of the time since the last call toward the time in the trash: a clock that
+  /// jumped, as on a machine that starts without one, must not end it. The rest is added to the dates of deletion, up
+  /// to now. If the clock was set back, dates in the future become now.
   ///
   /// - Parameter now: milliseconds since 1970.
   package func countTrashTime(until now: Int64, atMost limit: Int64) throws(AssetSourceError) {
     try writeMaintenance { db in
+      try db.execute(sql: "UPDATE trash SET deletedDate = ?1 WHERE deletedDate > ?1", arguments: [now])
       let last = try Int64.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'trashTime'") ?? now
       if now - last > limit {
         try db.execute(
@@ -186,6 +188,7 @@ extension Catalogue {
           ])
       }
     } catch {
+      self.file.note(error)
       throw Self.translated(error)
     }
   }

@@ -1,7 +1,7 @@
 // Compares the trash with its records after the catalogue was restored from a backup. Files that were deleted since are
 // in the trash without a record, and their assets are in the library. Files that were restored since are in the
 // library, and their assets are in the trash. A scan would lose what users said of both, so this comes first. It moves
-// no file.
+// no file. Files that have other paths since are left to the scan: their assets become missing ones.
 
 import Foundation
 import LibraryCatalogue
@@ -54,10 +54,18 @@ extension LibraryFiles {
     }
   }
 
-  /// Restores an asset whose files are back in the library.
+  /// Restores an asset whose files are back in the library. If they are neither in the trash nor at their paths, the
+  /// asset is missing: the scan finds its file at another path, or it was removed for good.
   private func restoreIfBack(_ record: TrashRecord) throws(LibraryFilesError) -> Bool {
     for file in record.files where try exists(file.trashPath) { return false }
-    guard let primary = record.files.first, try isAtItsPath(primary, of: record) else { return false }
+    guard let primary = record.files.first else { return false }
+    guard try isAtItsPath(primary, of: record) else {
+      // Without a trash folder, the library was copied without it, and the folder may follow.
+      guard try exists(LibraryPath.folder(of: LibraryPath.folder(of: primary.trashPath))) else { return false }
+      let now = Int64(Date().timeIntervalSince1970 * 1000)
+      try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.recordMissing(record, now: now) }
+      return false
+    }
     for file in record.files {
       if try isAtItsPath(file, of: record) {
         try recordCopy(file, of: record)
@@ -126,8 +134,17 @@ extension LibraryFiles {
     let sidecars = try inCatalogue { catalogue throws(AssetSourceError) in
       try catalogue.ownSidecars(of: owner, besides: [])
     }
+    let recognised = Set(found.values)
+    var others = trashPaths.filter { path in !recognised.contains(path) }
     for (index, sidecar) in sidecars.enumerated() {
-      guard let trashPath = found[sidecar.row] else { continue }
+      var place = found[sidecar.row]
+      if place == nil {
+        // A sidecar belongs to the asset by its name, with any content.
+        let name = LibraryPath.name(of: sidecar.path)
+        let other = others.firstIndex { path in LibraryPath.name(of: path) == name }
+        if let other { place = others.remove(at: other) }
+      }
+      guard let trashPath = place else { continue }
       rows.append(sidecar.row)
       trashed.append(
         TrashRecord.File(
@@ -151,14 +168,39 @@ extension LibraryFiles {
   }
 
   /// The row of the missing file that was moved to a path in the trash; `nil` if there is none, or more than one.
+  /// Another file may have its path since.
   private func missingFile(like trashPath: [UInt8]) throws(LibraryFilesError) -> Int64? {
+    let name = LibraryPath.name(of: trashPath)
     let folder = try? root.open(LibraryPath.folder(of: trashPath), isFolder: true)
-    guard let identity = try? folder?.entry(LibraryPath.name(of: trashPath)).identity else { return nil }
-    let known = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.knownFiles(like: identity) }
+    guard let identity = try? folder?.entry(name).identity else { return nil }
+    let fingerprint = readFingerprint(at: trashPath)
+    var known = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.knownFiles(like: identity) }
+    if known.isEmpty, let fingerprint {
+      // The library may have been copied with its trash.
+      known = try inCatalogue { catalogue throws(AssetSourceError) in
+        try catalogue.knownFiles(like: identity, with: fingerprint)
+      }
+      known.removeAll { LibraryPath.name(of: $0.path) != name }
+    }
     var missing: [Int64] = []
     for file in known where file.hasPath {
-      if try !exists(file.path) { missing.append(file.id) }
+      if try !hasFile(at: file.path, with: fingerprint) { missing.append(file.id) }
     }
     return missing.count == 1 ? missing[0] : nil
+  }
+
+  /// Whether the file at a path has this fingerprint. One that can't be read counts, too.
+  private func hasFile(
+    at path: [UInt8], with fingerprint: FileFingerprint?
+  ) throws(LibraryFilesError) -> Bool {
+    guard try exists(path) else { return false }
+    guard let fingerprint, let found = readFingerprint(at: path) else { return true }
+    return found == fingerprint
+  }
+
+  /// The fingerprint of a file; `nil` if it can't be read.
+  private func readFingerprint(at path: [UInt8]) -> FileFingerprint? {
+    guard let file = try? root.open(path), file.isRegularFile else { return nil }
+    return try? FileFingerprint(of: file)
   }
 }

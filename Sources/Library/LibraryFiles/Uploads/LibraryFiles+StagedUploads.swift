@@ -6,7 +6,7 @@
 //     delete     the record goes, then the file
 //
 // The offset is the size of the file, so a process that is killed loses no byte that it has written. A client gets an
-// offset only after the file was synced. A file without a record is removed at start and with the expired ones.
+// offset only after the file was synced. A file without a record is removed when it expires, as uploads do.
 
 import Foundation
 import LibraryCatalogue
@@ -156,7 +156,7 @@ extension LibraryFiles {
     try deleteStaged([try stagedUpload(identifier, for: principal, isAdministered: true)])
   }
 
-  /// Removes staged uploads that have received nothing for `stagedSeconds`, and files without a record.
+  /// Removes staged uploads that have received nothing for `stagedSeconds`, and such files without a record.
   ///
   /// - Returns: the number of removed staged uploads.
   @discardableResult
@@ -175,7 +175,7 @@ extension LibraryFiles {
       return staged.isAppending(to: upload.identifier) || (modified ?? 0) / 1_000_000 >= limit.milliseconds
     }
     try deleteStaged(expired)
-    removeUnrecordedFiles()
+    removeUnrecordedFiles(unchangedSince: limit)
     if !expired.isEmpty { logger.info("expired staged uploads removed", metadata: ["uploads": "\(expired.count)"]) }
     return expired.count
   }
@@ -228,8 +228,9 @@ extension LibraryFiles {
     }
   }
 
-  /// Removes files that have no record: a process ended while it made or removed them.
-  func removeUnrecordedFiles() {
+  /// Removes files that have no record: a process ended while it made or removed them. The record may also be in the
+  /// catalogue of another data folder, so a file stays as long as an upload that receives nothing.
+  private func removeUnrecordedFiles(unchangedSince limit: Timestamp) {
     do {
       let folder: LibraryFile
       do throws(SystemError) {
@@ -241,7 +242,11 @@ extension LibraryFiles {
       var names = try FolderNames(of: folder) { _, _ in false }
       while let (name, isFolder) = names.next() {
         guard !isFolder, let identifier = UploadIdentifier(String(decoding: name, as: UTF8.self)) else { continue }
-        if try !staged.contains(identifier) && catalogue.stagedUpload(identifier) == nil { try folder.remove(name) }
+        if staged.contains(identifier) { continue }
+        if try catalogue.stagedUpload(identifier) != nil { continue }
+        // A client may have set the modification time. Another process may have removed the file.
+        guard let changed = (try? folder.entry(name))?.changed else { continue }
+        if changed / 1_000_000 < limit.milliseconds { try folder.remove(name) }
       }
     } catch {
       logger.warning("removing unrecorded uploads failed", metadata: ["error": "\(error)"])

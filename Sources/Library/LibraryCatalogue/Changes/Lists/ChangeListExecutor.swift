@@ -132,6 +132,8 @@ package struct ChangeListExecutor: Sendable {
     } catch let error as ChangeListError {
       throw error
     } catch {
+      // The transaction gets the translated error.
+      catalogue.file.note(error)
       throw ChangeListError(.source(Catalogue.translated(error)))
     }
   }

@@ -1,0 +1,50 @@
+import LibraryFixtures
+import PhotoModel
+import Testing
+
+@testable import LibraryCatalogue
+@testable import LibraryFiles
+
+/// When the files of uploads are removed that receive nothing.
+extension StagedUploadTests {
+  @Test("an upload that receives nothing for its time is removed, and so is a file without a record")
+  func expiry() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    let files = try library.files(catalogue)
+    let old = try files.staged([1], isEnd: false)
+    let day: Int64 = 86_400_000
+    let now = LibraryFiles.now.milliseconds
+    #expect(try files.removeExpiredUploads(now: Timestamp(milliseconds: now + day - 60_000)) == 0)
+    let active = try files.stage(named: nil, length: nil, for: .local)
+    try active.write([2])
+    let orphan = UploadIdentifier()
+    try library.put([3], ".photod-staged/\(orphan)")
+    #expect(try files.removeExpiredUploads(now: Timestamp(milliseconds: now + day + 60_000)) == 1)
+    #expect(library.allFiles == [".photod-staged/\(active.upload.identifier)"])
+    #expect(throws: LibraryFilesError.noSuchUpload(old)) { try files.progress(of: old, for: .local) }
+    try active.write([4])
+    #expect(try files.finish(active, isEnd: true).offset == 2)
+  }
+
+  @Test(
+    "a start with another data folder removes no upload of the library before its time", arguments: [false, true],
+    [false, true])
+  func otherDataFolder(_ isComplete: Bool, _ isDated: Bool) throws {
+    let library = try TemporaryLibrary()
+    let files = try library.files(try library.catalogue())
+    let append = try files.stage(named: nil, length: nil, for: .local)
+    let identifier = append.upload.identifier
+    try append.write([1, 2])
+    if isDated { try append.setModificationDate(Timestamp(milliseconds: 0)) }
+    let progress = try files.finish(append, isEnd: isComplete)
+    let others = try library.files(try Catalogue(dataFolder: library.data + "/other"))
+    try others.recover()
+    #expect(try files.progress(of: identifier, for: .local) == progress)
+    let end = LibraryFiles.now.milliseconds + Int64(others.stagedSeconds) * 1000
+    try others.removeExpiredUploads(now: Timestamp(milliseconds: end - 60_000))
+    #expect(try files.progress(of: identifier, for: .local) == progress)
+    try others.removeExpiredUploads(now: Timestamp(milliseconds: end + 60_000))
+    #expect(library.allFiles.isEmpty)
+  }
+}
