@@ -46,6 +46,23 @@ struct CatalogueFileTests {
       try folders.catalogue { try Int.fetchOne($0, sql: "SELECT count(*) FROM collection WHERE title = 'A'") } == 2)
   }
 
+  @Test("a daemon logs that it creates a catalogue, and refuses an empty one")
+  func empty() throws {
+    let folders = try TestDaemon.Folders()
+    let log = folders.base + "/log"
+    for isNew in [true, false] {
+      let daemon = try TestDaemon(serving: folders, launcher: "exec \"$@\" 2>'\(log)'")
+      #expect(daemon.terminate() == 0)
+      let lines = String(decoding: FileManager.default.contents(atPath: log) ?? Data(), as: UTF8.self)
+      #expect(lines.contains("created a catalogue") == isNew, "\(lines)")
+    }
+    for suffix in ["-wal", "-shm"] { unlink(folders.data + "/catalogue.sqlite" + suffix) }
+    try Data().write(to: URL(filePath: folders.data + "/catalogue.sqlite"))
+    let serve = ["serve", "--library", folders.library, "--data", folders.data, "--listen", "127.0.0.1:0"]
+    let refused = try TestDaemon.run(serve)
+    #expect(refused.status == 1 && refused.error.contains("catalogue.sqlite is damaged"), "\(refused.error)")
+  }
+
   @Test("a daemon that has read a damaged page is not ready")
   func damaged() throws {
     let folders = try TestDaemon.Folders()

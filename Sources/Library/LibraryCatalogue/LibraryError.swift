@@ -15,6 +15,8 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
   case catalogueTooNew(path: String)
   /// The catalogue was written by a photod before its first release.
   case catalogueUnreleased(path: String)
+  /// The catalogue's file is empty, or its tables were in a log that is lost.
+  case catalogueWithoutTables(path: String)
   case catalogueFailed(String)
   /// The disk that holds the catalogue, or the catalogue file itself, failed. The transaction that failed stored
   /// nothing.
@@ -66,6 +68,9 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
     case .catalogueUnreleased(let path):
       "the catalogue \(path) was written by a photod before 0.1.0 and can't be migrated; move it away, or choose "
         + "another folder with --data"
+    case .catalogueWithoutTables(let path):
+      "the catalogue \(path) is damaged: it has no tables; restore a backup with photod restore, or delete it to begin "
+        + "a new catalogue"
     case .catalogueFailed(let reason): "the catalogue failed: \(reason)"
     case .storageFailed(let folder, let fault, let detail): "the data folder \(folder): \(fault) (\(detail))"
     case .tooMuchMissing(let missing, let known, let limit):
