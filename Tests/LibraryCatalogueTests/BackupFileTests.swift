@@ -220,6 +220,35 @@ struct BackupFileTests {
     #expect(try revision(library) > last)
   }
 
+  @Test("a backup does not replace that of another catalogue, such as of one that was lost and begun again")
+  func backupOfAnotherCatalogue() throws {
+    let library = try TemporaryLibrary()
+    let copy = library.data + "/../copy.sqlite"
+    do {
+      try fill(library, 0..<3)
+      let catalogue = try library.catalogue()
+      try library.scan(catalogue)
+      try catalogue.backUp(to: copy)
+    }
+    let former = try contents(copy)
+    #expect(rename(library.data, library.data + "-lost") == 0)
+    do {
+      let catalogue = try library.catalogue()
+      try library.scan(catalogue)
+      #expect(throws: LibraryError.copyOfAnotherCatalogue(path: copy)) {
+        try catalogue.backUp(to: copy, replacing: true)
+      }
+      #expect(try contents(copy) == former)
+      #expect(try files(of: copy) == ["copy.sqlite"])
+      try catalogue.backUp(to: library.data + "/second.sqlite", replacing: true)
+    }
+    _ = try CatalogueRestore(dataFolder: library.data).restore(from: copy)
+    // A restored catalogue is the one that was copied.
+    try library.catalogue().backUp(to: copy, replacing: true)
+    #expect(try contents(copy) != former)
+    #expect(try assets(copy) == 3)
+  }
+
   @Test(
     "a catalogue without tables is refused and stays as it is, until it is restored", arguments: ["empty", "log lost"])
   func withoutTables(_ what: String) throws {

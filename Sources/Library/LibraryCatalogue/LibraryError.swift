@@ -46,6 +46,8 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
   case copyFailed(path: String, String)
   /// The copy's destination already exists.
   case copyExists(path: String)
+  /// The copy's destination is the copy of another catalogue.
+  case copyOfAnotherCatalogue(path: String)
   /// Another process writes a copy to this path.
   case copyUnderWay(path: String)
   /// The copy's destination is a file that photod uses in its data folder.
@@ -93,6 +95,8 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
     case .restoreUnderWay(let path): "the data folder \(path) is being restored; wait until that ends"
     case .copyFailed(let path, let reason): "the copy \(path) can't be written: \(reason)"
     case .copyExists(let path): "\(path) already exists; choose another file, or pass --replace"
+    case .copyOfAnotherCatalogue(let path):
+      "\(path) is a backup of another catalogue, such as of one that was lost; restore it, or choose another file"
     case .copyUnderWay(let path): "another backup to \(path) is in progress; wait until it ends"
     case .copyWouldReplaceFileInUse(let path): "photod itself uses \(path); choose another file"
     case .beyondRepair(let path, let reason):
