@@ -76,6 +76,7 @@ struct Daemon: Sendable {
     }
     await scans.finish()
     await images.close()
+    maintenance.finish()
     logger.info("stopped")
   }
 

@@ -46,6 +46,21 @@ struct CatalogueFileTests {
       try folders.catalogue { try Int.fetchOne($0, sql: "SELECT count(*) FROM collection WHERE title = 'A'") } == 2)
   }
 
+  @Test("after a daemon has stopped, the catalogue's file is whole without its log")
+  func stopped() throws {
+    let folders = try TestDaemon.Folders()
+    do {
+      let daemon = try daemon(folders)
+      #expect(try daemon.post("/v1/changes", Self.creation).status == 200)
+      #expect(daemon.terminate() == 0)
+    }
+    let copy = folders.base + "/copy.sqlite"
+    try FileManager.default.copyItem(atPath: folders.data + "/catalogue.sqlite", toPath: copy)
+    let queue = try DatabaseQueue(path: copy)
+    defer { try? queue.close() }
+    #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM collection WHERE title = 'A'") } == 1)
+  }
+
   @Test("a daemon logs that it creates a catalogue, and refuses an empty one")
   func empty() throws {
     let folders = try TestDaemon.Folders()

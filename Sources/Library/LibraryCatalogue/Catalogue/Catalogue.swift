@@ -176,6 +176,12 @@ package final class Catalogue: Sendable {
     }
   }
 
+  /// Moves what SQLite's log has into the catalogue's file, which is then a whole catalogue without the log. Does not
+  /// wait for other processes, whose reads may keep a part of it in the log.
+  package func checkpoint() throws(AssetSourceError) {
+    do { try pool.writeWithoutTransaction { _ = try $0.checkpoint(.passive) } } catch { throw Self.translated(error) }
+  }
+
   /// Checks whether another process has changed the catalogue, as `photod scan` does while a daemon runs. Call it
   /// periodically. It waits for this process's writer queue, and reads a few bytes of the memory that SQLite shares
   /// between processes.
