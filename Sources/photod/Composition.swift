@@ -119,7 +119,16 @@ struct Composition: Sendable {
     let shared = try SharedDerivatives(settings, logger: Logger(label: "derivatives"))
     // Start the decoder zygotes first: before any socket is open, and while this process is small.
     let decoders = Decoders(settings)
+    let isNew = !hasCatalogue
     let catalogue = try Catalogue(dataFolder: dataFolder, renderableTypes: decoders.start())
+    if isNew {
+      Logger(label: "photod").notice(
+        "created a catalogue",
+        metadata: [
+          "folder": "\(dataFolder)",
+          "remedy": "if the library had one, stop photod, and restore a backup or start with the former data folder",
+        ])
+    }
     let content = try content(catalogue)
     let queues = DaemonQueues(settings)
     // One prepared response per 8 KiB of frame cache, so that responses take a small part of the memory of the frames.

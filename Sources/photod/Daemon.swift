@@ -77,6 +77,7 @@ struct Daemon: Sendable {
     }
     await scans.finish()
     await images.close()
+    maintenance.finish()
     logger.info("stopped")
   }
 

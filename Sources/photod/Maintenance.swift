@@ -50,6 +50,15 @@ struct Maintenance: Sendable {
     }
   }
 
+  /// Leaves a catalogue that is whole without SQLite's log, for copies of it. Call it last.
+  func finish() {
+    do throws(AssetSourceError) {
+      try catalogue.checkpoint()
+    } catch {
+      logger.warning("the catalogue's log could not be emptied", metadata: ["error": "\(error)"])
+    }
+  }
+
   /// Once a second: picks up changes by other processes (`photod scan` changes the catalogue, `photod token` the
   /// tokens), sends stream heartbeats, ends expired requests and leases and those of callers whose token has ended,
   /// closes idle originals, and opens the disk cache that another daemon has released.

@@ -143,6 +143,24 @@ struct TokenTests {
     #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
   }
 
+  @Test("an empty file of tokens is refused: a new one would let callers in without a token")
+  func emptyFile() throws {
+    let access = try TemporaryAccess()
+    let folder = access.folder + "/other"
+    let path = folder + "/access.sqlite"
+    _ = try AccessDatabase(dataFolder: folder)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["access.sqlite"])
+    try Data().write(to: URL(filePath: path))
+    #expect {
+      _ = try AccessDatabase(dataFolder: folder)
+    } throws: {
+      if case AccessError.withoutTables(path)? = $0 as? AccessError { true } else { false }
+    }
+    #expect(FileManager.default.contents(atPath: path)?.isEmpty == true)
+    try FileManager.default.removeItem(atPath: path)
+    #expect(try AccessDatabase(dataFolder: folder).tokens().isEmpty)
+  }
+
   @Test("the number of active tokens is limited, and so is the number of inactive tokens kept")
   func bounded() throws {
     var limits = AccessLimits()

@@ -46,6 +46,38 @@ struct CatalogueFileTests {
       try folders.catalogue { try Int.fetchOne($0, sql: "SELECT count(*) FROM collection WHERE title = 'A'") } == 2)
   }
 
+  @Test("after a daemon has stopped, the catalogue's file is whole without its log")
+  func stopped() throws {
+    let folders = try TestDaemon.Folders()
+    do {
+      let daemon = try daemon(folders)
+      #expect(try daemon.post("/v1/changes", Self.creation).status == 200)
+      #expect(daemon.terminate() == 0)
+    }
+    let copy = folders.base + "/copy.sqlite"
+    try FileManager.default.copyItem(atPath: folders.data + "/catalogue.sqlite", toPath: copy)
+    let queue = try DatabaseQueue(path: copy)
+    defer { try? queue.close() }
+    #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM collection WHERE title = 'A'") } == 1)
+  }
+
+  @Test("a daemon logs that it creates a catalogue, and refuses an empty one")
+  func empty() throws {
+    let folders = try TestDaemon.Folders()
+    let log = folders.base + "/log"
+    for isNew in [true, false] {
+      let daemon = try TestDaemon(serving: folders, launcher: "exec \"$@\" 2>'\(log)'")
+      #expect(daemon.terminate() == 0)
+      let lines = String(decoding: FileManager.default.contents(atPath: log) ?? Data(), as: UTF8.self)
+      #expect(lines.contains("created a catalogue") == isNew, "\(lines)")
+    }
+    for suffix in ["-wal", "-shm"] { unlink(folders.data + "/catalogue.sqlite" + suffix) }
+    try Data().write(to: URL(filePath: folders.data + "/catalogue.sqlite"))
+    let serve = ["serve", "--library", folders.library, "--data", folders.data, "--listen", "127.0.0.1:0"]
+    let refused = try TestDaemon.run(serve)
+    #expect(refused.status == 1 && refused.error.contains("catalogue.sqlite is damaged"), "\(refused.error)")
+  }
+
   @Test("a daemon that has met a damaged page, in a read or in a change, is not ready", arguments: [true, false])
   func damaged(_ isRead: Bool) throws {
     let folders = try TestDaemon.Folders()

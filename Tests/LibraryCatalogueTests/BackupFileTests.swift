@@ -220,6 +220,74 @@ struct BackupFileTests {
     #expect(try revision(library) > last)
   }
 
+  @Test("a backup does not replace that of another catalogue, such as of one that was lost and begun again")
+  func backupOfAnotherCatalogue() throws {
+    let library = try TemporaryLibrary()
+    let copy = library.data + "/../copy.sqlite"
+    do {
+      try fill(library, 0..<3)
+      let catalogue = try library.catalogue()
+      try library.scan(catalogue)
+      try catalogue.backUp(to: copy)
+    }
+    let former = try contents(copy)
+    #expect(rename(library.data, library.data + "-lost") == 0)
+    do {
+      let catalogue = try library.catalogue()
+      try library.scan(catalogue)
+      #expect(throws: LibraryError.copyOfAnotherCatalogue(path: copy)) {
+        try catalogue.backUp(to: copy, replacing: true)
+      }
+      #expect(try contents(copy) == former)
+      #expect(try files(of: copy) == ["copy.sqlite"])
+      try catalogue.backUp(to: library.data + "/second.sqlite", replacing: true)
+    }
+    _ = try CatalogueRestore(dataFolder: library.data).restore(from: copy)
+    // A restored catalogue is the one that was copied.
+    try library.catalogue().backUp(to: copy, replacing: true)
+    #expect(try contents(copy) != former)
+    #expect(try assets(copy) == 3)
+  }
+
+  @Test(
+    "a catalogue without tables is refused and stays as it is, until it is restored", arguments: ["empty", "log lost"])
+  func withoutTables(_ what: String) throws {
+    let library = try TemporaryLibrary()
+    let (copy, present) = (library.data + "/copy.sqlite", library.data + "/catalogue.sqlite")
+    do {
+      try fill(library, 0..<3)
+      let catalogue = try library.catalogue()
+      try library.scan(catalogue)
+      try catalogue.backUp(to: copy)
+    }
+    for suffix in ["", "-wal", "-shm"] { unlink(present + suffix) }
+    if what == "empty" {
+      for suffix in ["", "-wal"] { try Data(suffix.utf8).write(to: URL(filePath: present + suffix)) }
+    } else {
+      try DatabasePool(path: present).close()
+    }
+    let before = try files(of: present).map { try contents(library.data + "/" + $0) }
+    #expect(throws: LibraryError.catalogueWithoutTables(path: present)) { try library.catalogue() }
+    #expect(throws: LibraryError.catalogueWithoutTables(path: present)) { try Catalogue(reading: library.data) }
+    #expect(try files(of: present).map { try contents(library.data + "/" + $0) } == before)
+    _ = try CatalogueRestore(dataFolder: library.data).restore(from: copy)
+    #expect(try assets(present) == 3)
+  }
+
+  @Test("a new catalogue gets its name once it has its tables; what a killed process left is overwritten")
+  func unfinishedCatalogue() throws {
+    let library = try TemporaryLibrary()
+    let present = library.data + "/catalogue.sqlite"
+    try FileManager.default.createDirectory(atPath: library.data, withIntermediateDirectories: true)
+    for suffix in [".partial", ".partial-journal", ".partial-lock", "-wal"] {
+      try Data("of a killed process".utf8).write(to: URL(filePath: present + suffix))
+    }
+    try fill(library, 0..<3)
+    do { try library.scan(library.catalogue()) }
+    #expect(try files(of: present).allSatisfy { !$0.contains("partial") })
+    #expect(try assets(present) == 3)
+  }
+
   @Test("a restore refuses a pipe and does not wait for its writer")
   func restoredPipe() throws {
     let library = try TemporaryLibrary()

@@ -212,6 +212,20 @@ struct RestoredTrashTests {
     #expect(try catalogue.asset(favourite, for: .local)?.isFavorite == true)
   }
 
+  @Test("the check names each file in the trash that has no record, at any depth, and follows no link")
+  func strayFiles() throws {
+    let (catalogue, identifier) = try described()
+    try library.files(catalogue).perform([.delete(identifier)])
+    let stray = ["a/sub/deep/z.png", "a/sub/y.png", "a/w.png", "x.png"].map { ".photod-trash/" + $0 }
+    for path in stray { try library.put(smallPNG, path) }
+    try #require(symlink("../..", library.root + "/.photod-trash/a/link") == 0)
+    let all = stray + [".photod-trash/a/link"]
+    #expect(try differences(catalogue).sorted() == all.map { "trash-file-without-record " + $0 }.sorted())
+    let files = try library.files(catalogue)
+    try files.recover()
+    #expect(library.allFiles.isSuperset(of: stray), "photod removes none of them")
+  }
+
   @Test("a file in the trash that is no file of the library stays, and the check names it; so does a missing file")
   func unknownFiles() throws {
     let (catalogue, identifier) = try described()

@@ -30,6 +30,12 @@ package final class AccessDatabase: Sendable {
         let error = SystemError(code: errno)
         throw AccessError.unusable(path: dataFolder, reason: error.description)
       }
+      try DatabaseFile.create(path) { unfinished in
+        try AccessDatabase.makePrivate(unfinished)
+        let queue = try DatabaseQueue(path: unfinished)
+        try AccessSchema.migrator.migrate(queue)
+        try queue.close()
+      }
       try Self.makePrivate(path)
       DatabaseFile.inheritOwner(path)
       var configuration = Configuration()
@@ -40,6 +46,9 @@ package final class AccessDatabase: Sendable {
         try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON")
       }
       queue = try DatabaseQueue(path: path, configuration: configuration)
+      if try queue.read({ try AccessSchema.migrator.appliedIdentifiers($0) }).isEmpty {
+        throw AccessError.withoutTables(path: path)
+      }
       if try queue.read({ try AccessSchema.migrator.hasBeenSuperseded($0) }) { throw AccessError.tooNew(path: path) }
       try AccessSchema.migrator.migrate(queue)
       try queue.write { db in

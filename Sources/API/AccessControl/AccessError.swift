@@ -6,6 +6,8 @@ package enum AccessError: Error, Sendable, CustomStringConvertible {
   case unusable(path: String, reason: String)
   /// A newer version of photod created the file.
   case tooNew(path: String)
+  /// `access.sqlite` is empty. To take it for a new one would open the library to callers without a token.
+  case withoutTables(path: String)
   /// The copy to write exists already.
   case copyExists(path: String)
   /// Another process writes a copy to this path.
@@ -27,6 +29,9 @@ package enum AccessError: Error, Sendable, CustomStringConvertible {
     switch self {
     case .unusable(let path, let reason): "\(path) can't be used: \(reason)"
     case .tooNew(let path): "\(path) was created by a newer version of photod; run that version"
+    case .withoutTables(let path):
+      "\(path) is damaged: it has no tables; restore a backup with photod restore --include-tokens, or delete it to "
+        + "begin without tokens"
     case .copyExists(let path): "\(path) already exists; choose another file, or pass --replace"
     case .copyUnderWay(let path): "another backup to \(path) is in progress; wait until it ends"
     case .copyWouldReplaceFileInUse(let path): "photod itself uses \(path); choose another file"

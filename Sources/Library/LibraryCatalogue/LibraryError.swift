@@ -15,6 +15,8 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
   case catalogueTooNew(path: String)
   /// The catalogue was written by a photod before its first release.
   case catalogueUnreleased(path: String)
+  /// The catalogue's file is empty, or its tables were in a log that is lost.
+  case catalogueWithoutTables(path: String)
   case catalogueFailed(String)
   /// The disk that holds the catalogue, or the catalogue file itself, failed. The transaction that failed stored
   /// nothing.
@@ -44,6 +46,8 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
   case copyFailed(path: String, String)
   /// The copy's destination already exists.
   case copyExists(path: String)
+  /// The copy's destination is the copy of another catalogue.
+  case copyOfAnotherCatalogue(path: String)
   /// Another process writes a copy to this path.
   case copyUnderWay(path: String)
   /// The copy's destination is a file that photod uses in its data folder.
@@ -66,6 +70,9 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
     case .catalogueUnreleased(let path):
       "the catalogue \(path) was written by a photod before 0.1.0 and can't be migrated; move it away, or choose "
         + "another folder with --data"
+    case .catalogueWithoutTables(let path):
+      "the catalogue \(path) is damaged: it has no tables; restore a backup with photod restore, or delete it to begin "
+        + "a new catalogue"
     case .catalogueFailed(let reason): "the catalogue failed: \(reason)"
     case .storageFailed(let folder, let fault, let detail): "the data folder \(folder): \(fault) (\(detail))"
     case .tooMuchMissing(let missing, let known, let limit):
@@ -88,6 +95,8 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
     case .restoreUnderWay(let path): "the data folder \(path) is being restored; wait until that ends"
     case .copyFailed(let path, let reason): "the copy \(path) can't be written: \(reason)"
     case .copyExists(let path): "\(path) already exists; choose another file, or pass --replace"
+    case .copyOfAnotherCatalogue(let path):
+      "\(path) is a backup of another catalogue, such as of one that was lost; restore it, or choose another file"
     case .copyUnderWay(let path): "another backup to \(path) is in progress; wait until it ends"
     case .copyWouldReplaceFileInUse(let path): "photod itself uses \(path); choose another file"
     case .beyondRepair(let path, let reason):

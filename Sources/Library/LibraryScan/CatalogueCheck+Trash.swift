@@ -9,16 +9,8 @@ import PhotoModel
 extension CatalogueCheck {
   func compareTrash(_ root: LibraryFolder, _ report: (CheckDifference) -> Void) throws {
     let disks = try MountCheck(catalogue: catalogue, root: root, environment: environment)
-    let walk = TrashWalk(root: root)
     for top in Set(disks.recorded.map(\.path) + [[]]) {
-      let (paths, failure) = files(below: top, walk)
-      if let failure {
-        report(.unreadableFolder(path: LibraryPath.join(top, TrashWalk.name), reason: failure.description))
-      }
-      for path in paths {
-        let isKnown = try catalogue.isInTrash(path)
-        if !isKnown && isPresent(path, root) { report(.trashFileWithoutRecord(path: path)) }
-      }
+      try reportUnknown(below: LibraryPath.join(top, TrashWalk.name), root, report)
     }
     var last: Int64 = 0
     while true {
@@ -29,14 +21,24 @@ extension CatalogueCheck {
     }
   }
 
-  /// The paths of the files in the trash of one file system.
-  private func files(below top: [UInt8], _ walk: TrashWalk) -> (paths: [[UInt8]], failure: SystemError?) {
-    var paths: [[UInt8]] = []
-    do throws(SystemError) {
-      for folder in try walk.folders(below: top) { paths += try walk.files(in: folder) }
-      return (paths, nil)
-    } catch {
-      return (paths, error)
+  /// Reports the files of one trash that are in no record, also those beside the folders of assets and in folders inside
+  /// them: photod ignores these.
+  private func reportUnknown(below trash: [UInt8], _ root: LibraryFolder, _ report: (CheckDifference) -> Void) throws {
+    let walk = TrashWalk(root: root)
+    var folders = [trash]
+    while let folder = folders.popLast() {
+      let contents: (files: [[UInt8]], folders: [[UInt8]])
+      do throws(SystemError) {
+        contents = try walk.contents(of: folder)
+      } catch {
+        report(.unreadableFolder(path: folder, reason: error.description))
+        continue
+      }
+      folders += contents.folders
+      for path in contents.files {
+        let isKnown = try catalogue.isInTrash(path)
+        if !isKnown && isPresent(path, root) { report(.trashFileWithoutRecord(path: path)) }
+      }
     }
   }
 

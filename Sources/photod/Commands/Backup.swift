@@ -19,7 +19,7 @@ struct Backup: AsyncParsableCommand {
   @Argument(help: "The file to write.")
   var file: String
 
-  @Flag(help: "Replace a former backup. Other files are never replaced.")
+  @Flag(help: "Replace a former backup of the same catalogue. Other files are never replaced.")
   var replace = false
 
   @Flag(help: "Also copy the tokens and the keys of signed URLs, into FILE.access.")

@@ -23,6 +23,36 @@ package enum DatabaseFile {
     }
   }
 
+  /// Creates a database in one step: it gets its name once it is complete and synced. A database without tables is
+  /// therefore a damaged one. Does nothing if the name is taken, also by another process meanwhile.
+  ///
+  /// - Parameter write: writes the database to a path at which no file is, and closes it.
+  package static func create(_ path: String, write: (_ unfinished: String) throws -> Void) throws {
+    if isTaken(path) { return }
+    let destination = try CopyDestination(path, waits: true)
+    defer { destination.release() }
+    if isTaken(path) { return }
+    let unfinished = destination.unfinished
+    unlink(unfinished)
+    do {
+      try removeLogs(of: unfinished)
+      try write(unfinished)
+      inheritOwner(unfinished)
+      // Those of a database that is lost.
+      try removeLogs(of: path)
+      try DurableFile.rename(unfinished, to: path)
+    } catch {
+      unlink(unfinished)
+      throw error
+    }
+  }
+
+  /// Whether a path has a file, also one that is a link to nowhere. Opening it reports why a path can't be followed.
+  private static func isTaken(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 || errno != ENOENT
+  }
+
   /// Whether a write-ahead log is beside a database that has none by its header, so that it belongs to another one.
   /// SQLite would apply it nevertheless.
   package static func hasForeignLog(_ path: String) -> Bool {
@@ -103,10 +133,12 @@ package struct CopyDestination: Sendable {
   private let lock: Int32
 
   /// Throws ``SystemError`` with EWOULDBLOCK while another copy to this path is written.
-  package init(_ path: String) throws(SystemError) {
+  ///
+  /// - Parameter waits: wait until the other copy is complete, instead.
+  package init(_ path: String, waits: Bool = false) throws(SystemError) {
     unfinished = path + ".partial"
     lockPath = path + ".partial-lock"
-    lock = try Self.locked(lockPath)
+    lock = try Self.locked(lockPath, waits ? LOCK_EX : LOCK_EX | LOCK_NB)
   }
 
   /// Lets others write to the destination. Call it once.
@@ -117,11 +149,13 @@ package struct CopyDestination: Sendable {
     close(lock)
   }
 
-  private static func locked(_ path: String) throws(SystemError) -> Int32 {
+  private static func locked(_ path: String, _ operation: Int32) throws(SystemError) -> Int32 {
     while true {
       let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
       guard descriptor >= 0 else { throw SystemError(code: errno) }
-      if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+      // A killed process leaves it to the others.
+      DatabaseFile.inheritOwner(path)
+      if flock(descriptor, operation) != 0 {
         let code = errno
         close(descriptor)
         if code == EINTR { continue }

@@ -1,3 +1,5 @@
+import Foundation
+import GRDB
 import PhotoModel
 
 #if canImport(Glibc)
@@ -9,7 +11,8 @@ extension Catalogue {
   /// albums, adjustments, tokens, the key of content versions. Concurrent readers and writers are not disturbed; the
   /// copy is a snapshot of one moment. It gets its name once it is complete, checked and synced.
   ///
-  /// - Parameter replaces: an existing file is replaced.
+  /// - Parameter replaces: an existing file is replaced, unless it is the copy of another catalogue, which may be the
+  ///   only one of a catalogue that was lost.
   package func backUp(to path: String, replacing replaces: Bool = false) throws(LibraryError) {
     if DatabaseFile.isInUse(path, in: dataFolder) { throw .copyWouldReplaceFileInUse(path: path) }
     if !replaces && access(path, F_OK) == 0 { throw .copyExists(path: path) }
@@ -21,6 +24,7 @@ extension Catalogue {
     }
     defer { destination.release() }
     do {
+      if replaces { try checkReplaced(path) }
       try CatalogueCopy.make(of: pool, at: destination.unfinished)
       if !replaces && access(path, F_OK) == 0 { throw LibraryError.copyExists(path: path) }
       // Logs of a file that was there before.
@@ -30,5 +34,12 @@ extension Catalogue {
       unlink(destination.unfinished)
       throw error as? LibraryError ?? .copyFailed(path: path, CatalogueCopy.reason(error))
     }
+  }
+
+  /// Throws if a file is the copy of another catalogue.
+  private func checkReplaced(_ path: String) throws {
+    guard let former = DatabaseTables.contentKey(at: path) else { return }
+    let own = try pool.read { try CatalogueCopy.contentKey($0) } ?? Data()
+    if [UInt8](own) != former { throw LibraryError.copyOfAnotherCatalogue(path: path) }
   }
 }

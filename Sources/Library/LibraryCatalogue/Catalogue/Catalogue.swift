@@ -54,6 +54,7 @@ package final class Catalogue: Sendable {
     lock = try DataFolderLock.forUse(of: dataFolder)
     let opening = try DataFolderLock.forOpening(of: dataFolder)
     defer { opening.unlock() }
+    try Self.createIfMissing(in: dataFolder)
     if let rejection = CatalogueSchema.rejection(at: path) { throw rejection }
     var configuration = Self.configuration(statements)
     configuration.prepareDatabase { db in
@@ -175,6 +176,12 @@ package final class Catalogue: Sendable {
     }
   }
 
+  /// Moves what SQLite's log has into the catalogue's file, which is then a whole catalogue without the log. Does not
+  /// wait for other processes, whose reads may keep a part of it in the log.
+  package func checkpoint() throws(AssetSourceError) {
+    do { try pool.writeWithoutTransaction { _ = try $0.checkpoint(.passive) } } catch { throw Self.translated(error) }
+  }
+
   /// Checks whether another process has changed the catalogue, as `photod scan` does while a daemon runs. Call it
   /// periodically. It waits for this process's writer queue, and reads a few bytes of the memory that SQLite shares
   /// between processes.
@@ -214,6 +221,27 @@ package final class Catalogue: Sendable {
     // SQLite has no text for an error that it learned from the system, such as that of a full disk.
     let text = "\(error)".replacing(": not an error", with: "")
     return StorageFault(error).map { .storageFailed($0, text) } ?? .catalogueFailed(text)
+  }
+
+  /// Creates a catalogue with its tables if there is none.
+  private static func createIfMissing(in dataFolder: String) throws(LibraryError) {
+    do {
+      try DatabaseFile.create(Self.path(in: dataFolder)) { unfinished in
+        Self.makePrivate(unfinished)
+        var configuration = Self.configuration()
+        configuration.prepareDatabase { db in
+          // The file is synced before it gets its name, and an incomplete one is never used.
+          try db.execute(sql: "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF")
+        }
+        let queue = try DatabaseQueue(path: unfinished, configuration: configuration)
+        try CatalogueSchema.migrator.migrate(queue)
+        try queue.close()
+      }
+    } catch let error as SystemError {
+      throw .unusable(dataFolder, error)
+    } catch {
+      throw LibraryError(Self.translated(error), dataFolder: dataFolder)
+    }
   }
 
   /// Migrates the tables. A catalogue with data is copied first, so that the user can go back to the photod version

@@ -20,31 +20,33 @@ package struct TrashWalk {
   /// The paths of the assets' folders in the trash below the top of a file system, in no particular order; none if
   /// there is no trash.
   package func folders(below top: [UInt8]) throws(SystemError) -> [[UInt8]] {
-    try entries(of: LibraryPath.join(top, Self.name)) { $0 }
+    try contents(of: LibraryPath.join(top, Self.name)).folders
   }
 
   /// The paths of the files in the folder of an asset; none if the folder was removed meanwhile.
   package func files(in folder: [UInt8]) throws(SystemError) -> [[UInt8]] {
-    try entries(of: folder) { !$0 }.sorted { $0.lexicographicallyPrecedes($1) }
+    try contents(of: folder).files.sorted { $0.lexicographicallyPrecedes($1) }
   }
 
-  private func entries(
-    of path: [UInt8], where isIncluded: (_ isFolder: Bool) -> Bool
-  ) throws(SystemError) -> [[UInt8]] {
+  /// The paths of the files and of the folders in a folder of the trash, in no particular order; none if there is no
+  /// such folder. A link counts as a file, because what it leads to is not in the trash.
+  package func contents(of path: [UInt8]) throws(SystemError) -> (files: [[UInt8]], folders: [[UInt8]]) {
     let folder: LibraryFile
     do throws(SystemError) {
       folder = try root.open(path, isFolder: true)
     } catch {
-      if error.code == ENOENT || error.code == ENOTDIR { return [] }
+      if error.code == ENOENT || error.code == ENOTDIR { return ([], []) }
       throw error
     }
-    var names = try FolderNames(of: folder) { [root] name, _ in
-      (try? root.open(LibraryPath.join(path, name), isFolder: true)) != nil
+    var names = try FolderNames(of: folder) { [root] name, isLink in
+      !isLink && (try? root.open(LibraryPath.join(path, name), isFolder: true)) != nil
     }
-    var paths: [[UInt8]] = []
+    var files: [[UInt8]] = []
+    var folders: [[UInt8]] = []
     while let entry = names.next() {
-      if isIncluded(entry.isFolder) { paths.append(LibraryPath.join(path, entry.name)) }
+      let entryPath = LibraryPath.join(path, entry.name)
+      if entry.isFolder { folders.append(entryPath) } else { files.append(entryPath) }
     }
-    return paths
+    return (files, folders)
   }
 }

@@ -31,6 +31,11 @@ extension CatalogueSchema {
   ///
   /// - Returns: `nil` also if it can't be read; opening it reports the reason.
   static func rejection(at path: String) -> LibraryError? {
+    var status = stat()
+    // SQLite would delete the log of an empty file.
+    if stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_size == 0 {
+      return .catalogueWithoutTables(path: path)
+    }
     var connection: OpaquePointer?
     defer { sqlite3_close(connection) }
     guard sqlite3_open_v2(uri(path), &connection, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nil) == SQLITE_OK else {
@@ -40,7 +45,10 @@ extension CatalogueSchema {
     var statement: OpaquePointer?
     defer { sqlite3_finalize(statement) }
     let sql = "SELECT identifier FROM grdb_migrations"
-    guard sqlite3_prepare_v2(connection, sql, -1, &statement, nil) == SQLITE_OK else { return nil }
+    guard sqlite3_prepare_v2(connection, sql, -1, &statement, nil) == SQLITE_OK else {
+      // The file is a database, and this table is not in it.
+      return sqlite3_errcode(connection) == SQLITE_ERROR ? .catalogueWithoutTables(path: path) : nil
+    }
     var applied: Set<String> = []
     while sqlite3_step(statement) == SQLITE_ROW {
       if let identifier = sqlite3_column_text(statement, 0) { applied.insert(String(cString: identifier)) }
