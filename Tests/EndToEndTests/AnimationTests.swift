@@ -282,6 +282,18 @@ struct AnimationTests {
     }
   }
 
+  @Test("a damaged later frame refuses the animation; the first frame is shown before and after that request")
+  func damagedLaterFrame() throws {
+    let source = try TestDaemon { try $0.put(Self.gif, "a.gif") }
+    let whole = try image(source, "a.gif", "animated=true").body
+    let daemon = try TestDaemon { try $0.put(Array(whole.dropLast(20)), "a.webp") }
+    for (query, status) in [
+      ("targetSize=20x20", 200), ("animated=true&targetSize=32x32", 422), ("targetSize=40x40", 200),
+    ] {
+      #expect(try image(daemon, "a.webp", query).status == status, "\(query)")
+    }
+  }
+
   @Test("animations that end early are refused or show the frames before their end")
   func damaged() throws {
     let daemon = try TestDaemon { files in
