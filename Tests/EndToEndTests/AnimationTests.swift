@@ -167,9 +167,10 @@ struct AnimationTests {
     let daemon = try TestDaemon { files in
       try files.put(Self.gif, "a.gif")
       try files.put(Self.png, "b.png")
+      try files.put(Self.gif.replacing(Array("NETSCAPE2.0".utf8), with: Array("ANIMEXTS1.0".utf8)), "d.gif")
     }
     var first: [UInt8] = []
-    for name in ["a.gif", "b.png"] {
+    for name in ["a.gif", "b.png", "d.gif"] {
       let whole = try image(daemon, name, "animated=true&quality=95")
       #expect(whole.status == 200 && whole["Content-Type"] == "image/webp", "\(name)")
       try expect(whole.body, shows: Self.shown, name)
