@@ -87,6 +87,29 @@ enum CodedPictures {
     PLQCHUEnGN8C+Q==
     """)
 
+  /// MPEG-4, 176 x 144, 4:2:0: the configuration, and a frame whose luma is 126.
+  static let mpeg4Configuration = bytes("AAABsAEAAAG1iRMAAAEAAAABIADEjYgAfQWEEhRDAAABskxhdmM1OS4zNy4xMDA=")
+  static let mpeg4Frame = bytes(
+    """
+    AAABswAQBwAAAbYQx+Ntv422/jbb+Ntv422/jbb+Ntv422/jbb+Ntv422/jbb+Ntv422/jbb+Ntv422/jbb+Ntv422/jbb+Ntv422/jbb+Ntv4\
+    22/jbb+Ntv422/jbb+Ntv422/jbb9/AACh+jbb+Ntv422/jbb+Ntv422/jbb+Ntv422/jbb+Ntv422/jbb+Ntv422/jbb+Ntv422/jbb+Ntv42\
+    2/jbb+Ntv422/jbb+Ntv422/jbb+Ntv422/jbb+Ntv422/cAAML6Ntv422/jbb+Ntv422/jbb+Ntv422/jbb+Ntv422/jbb+Ntv422/jbb+Ntv\
+    422/jbb+Ntv422/jbb+Ntv422/jbb+Ntv422/jbb+Ntv422/jbb+Ntv422/jbb9w==
+    """)
+
+  /// H.263 (§5.1, §5.3), 176 x 144: an intra picture whose luma is 96. Each of its blocks has only its mean.
+  static let h263Frame: [UInt8] = {
+    let header = "00000000000000001000000000000010000010000001111100"
+    let macroblock = "10011" + String(repeating: "01100000", count: 4) + String(repeating: "11111111", count: 2)
+    let text = header + String(repeating: macroblock, count: 99)
+    let bits = text.utf8.map { $0 & 1 }
+    return stride(from: 0, to: bits.count, by: 8).map { start in
+      var byte: UInt8 = 0
+      for i in start..<start + 8 { byte = byte << 1 | (i < bits.count ? bits[i] : 0) }
+      return byte
+    }
+  }()
+
   private static func frame(_ text: String) -> [UInt8] {
     let unit = bytes(text)
     return withUnsafeBytes(of: UInt32(unit.count).bigEndian) { Array($0) } + unit

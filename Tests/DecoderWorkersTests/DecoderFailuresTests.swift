@@ -10,6 +10,11 @@ struct DecoderFailuresTests {
     DecodedFile(identity: FileIdentity(inode: inode, size: 10, modified: modified), epoch: epoch)
   }
 
+  /// A request for data at these positions of a file.
+  private static func request(_ action: String, at offsets: Int64...) -> DecodeRequest {
+    TestDecoders.request(action, payload: offsets.map { ByteRange(offset: $0, length: 1) })
+  }
+
   @Test("a file that failed is not decoded again until it changes, or a newer renderer tries it")
   func remembered() {
     let pool = TestDecoders.pool()
@@ -20,6 +25,19 @@ struct DecoderFailuresTests {
     #expect(pool.error(TestDecoders.request("rows"), file: Self.file(1, modified: 2)) == nil)
     #expect(pool.error(TestDecoders.request("rows"), file: Self.file(1, epoch: 2)) == nil)
     #expect(pool.error(TestDecoders.request("rows"), file: Self.file(2)) == nil)
+  }
+
+  @Test("a frame that failed says nothing about the other frames of its file")
+  func frames() {
+    let pool = TestDecoders.pool()
+    let file = Self.file(1)
+    #expect(pool.error(Self.request("malformed", at: 20), file: file) == .failed(.test, .malformed))
+    #expect(pool.error(Self.request("rows", at: 20), file: file) == .failed(.test, .malformed), "it is remembered")
+    #expect(pool.error(Self.request("rows", at: 10), file: file) == nil, "the frame before it")
+    #expect(pool.error(Self.request("rows", at: 30), file: file) == nil, "the frame after it")
+    // A choice of frames, and its first frame.
+    #expect(pool.error(Self.request("malformed", at: 10, 20), file: file) == .failed(.test, .malformed))
+    #expect(pool.error(Self.request("rows", at: 10), file: file) == nil, "the first of a choice")
   }
 
   @Test("a failing file is logged once, with its codec and reason")
@@ -37,7 +55,9 @@ struct DecoderFailuresTests {
     for inode in 1...20 as ClosedRange<UInt64> {
       #expect(pool.error(TestDecoders.request("malformed"), file: Self.file(inode)) == .failed(.test, .malformed))
     }
-    let remembered = (1...20 as ClosedRange<UInt64>).filter { pool.failures.failure(of: Self.file($0)) != nil }
+    let remembered = (1...20 as ClosedRange<UInt64>).filter {
+      pool.failures.failure(of: DecodedPicture(TestDecoders.request("malformed"), of: Self.file($0))) != nil
+    }
     #expect(remembered.count <= 4 && remembered.contains(20), "\(remembered)")
     #expect(pool.failures.count(.test, .malformed) == 20)
   }
@@ -47,7 +67,7 @@ struct DecoderFailuresTests {
     let pool = TestDecoders.pool()
     let request = TestDecoders.request("input", payload: [ByteRange(offset: 0, length: 100)])
     #expect(pool.error(request, of: .bytes([1]), file: Self.file(1)) == .inputChanged)
-    #expect(pool.failures.failure(of: Self.file(1)) == nil)
+    #expect(pool.failures.failure(of: DecodedPicture(request, of: Self.file(1))) == nil)
   }
 }
 

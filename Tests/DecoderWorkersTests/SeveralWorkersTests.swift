@@ -135,7 +135,8 @@ struct SeveralWorkersTests {
     let pool = TestDecoders.pool([.test, Self.missing])
     let file = DecodedFile(identity: FileIdentity(inode: 1, size: 1, modified: 1), epoch: 1)
     #expect(decode("unsupported", fallback: "rows", pool, file: file) == nil)
-    #expect(pool.failures.count(.test, .unsupported) == 0 && pool.failures.failure(of: file) == nil)
+    let picture = DecodedPicture(TestDecoders.request("unsupported"), of: file)
+    #expect(pool.failures.count(.test, .unsupported) == 0 && pool.failures.failure(of: picture) == nil)
     #expect(decode("rows", of: Self.missing, fallback: "rows", pool) == nil)
     #expect(decode("rows", of: Self.missing, fallback: "malformed", pool) == .failed(.test, .malformed))
   }

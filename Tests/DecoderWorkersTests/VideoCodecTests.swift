@@ -48,6 +48,24 @@ struct VideoCodecTests {
     #expect(isEqual)
   }
 
+  static let smallFrames: [(codec: String, configuration: [UInt8], frame: [UInt8], luma: UInt8)] = [
+    ("mp4v", CodedPictures.mpeg4Configuration, CodedPictures.mpeg4Frame, 126),
+    ("s263", [], CodedPictures.h263Frame, 96),
+  ]
+
+  @Test(
+    "frames of MPEG-4 and H.263 are decoded at the small sizes of old phones",
+    .enabled(if: TestDecoders.isBuilt(.avcodec)), arguments: smallFrames.indices)
+  func small(_ i: Int) throws {
+    let (codec, configuration, frame, luma) = Self.smallFrames[i]
+    let request = DecodeRequest.video(
+      codec: codec, configuration: configuration, size: PixelSize(width: 176, height: 144), chroma: .half, bitDepth: 8,
+      frames: [DecodeRequest.Tile(picture: [ByteRange(offset: 0, length: frame.count)])])
+    let planes = try TestDecoders.pool([.avcodec]).rows(request, of: .bytes(frame)).tiles[0]
+    let isEqual = planes[0] == [UInt8](repeating: luma, count: 176 * 144)
+    #expect(isEqual, "\(codec)")
+  }
+
   /// The frames are black, the first tile and the second tile: each list names the frame whose rows must come.
   @Test(
     "of alternatives the first that is not nearly black is sent, else the last",

@@ -167,9 +167,10 @@ struct AnimationTests {
     let daemon = try TestDaemon { files in
       try files.put(Self.gif, "a.gif")
       try files.put(Self.png, "b.png")
+      try files.put(Self.gif.replacing(Array("NETSCAPE2.0".utf8), with: Array("ANIMEXTS1.0".utf8)), "d.gif")
     }
     var first: [UInt8] = []
-    for name in ["a.gif", "b.png"] {
+    for name in ["a.gif", "b.png", "d.gif"] {
       let whole = try image(daemon, name, "animated=true&quality=95")
       #expect(whole.status == 200 && whole["Content-Type"] == "image/webp", "\(name)")
       try expect(whole.body, shows: Self.shown, name)
@@ -279,6 +280,18 @@ struct AnimationTests {
         #expect(detail.contains("Raise \(setting.prefix { $0 != "=" }) "), "\(detail)")
         #expect(try image(daemon, name, "targetSize=20x20").status == 200)
       }
+    }
+  }
+
+  @Test("a damaged later frame refuses the animation; the first frame is shown before and after that request")
+  func damagedLaterFrame() throws {
+    let source = try TestDaemon { try $0.put(Self.gif, "a.gif") }
+    let whole = try image(source, "a.gif", "animated=true").body
+    let daemon = try TestDaemon { try $0.put(Array(whole.dropLast(20)), "a.webp") }
+    for (query, status) in [
+      ("targetSize=20x20", 200), ("animated=true&targetSize=32x32", 422), ("targetSize=40x40", 200),
+    ] {
+      #expect(try image(daemon, "a.webp", query).status == status, "\(query)")
     }
   }
 

@@ -7,14 +7,17 @@ import Testing
 struct MotionPhotoTests {
   private static let place = "+47.5000+011.2500/"
   private static let movie = MovieFile { $0.userData = [("©xyz", place)] }.bytes
-  private static let picture: [UInt8] = {
+  private static let picture = livePicture(videoDistance: movie.count)
+
+  /// - Parameter videoDistance: what XMP states as the number of bytes from the video to the end of the file.
+  private static func livePicture(videoDistance: Int) -> [UInt8] {
     let packet = """
       <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">\
       <rdf:Description rdf:about="" xmlns:GCamera="http://ns.google.com/photos/1.0/camera/" GCamera:MicroVideo="1" \
-      GCamera:MicroVideoOffset="\(movie.count)"/></rdf:RDF></x:xmpmeta>
+      GCamera:MicroVideoOffset="\(videoDistance)"/></rdf:RDF></x:xmpmeta>
       """
     return JPEGFile { $0.segments = [.xmp(packet)] }.encoded(Pixels.orientationCard(width: 64, height: 48))
-  }()
+  }
 
   private static let shared: TestDaemon = {
     do {
@@ -82,6 +85,24 @@ struct MotionPhotoTests {
     let isPart = removed.body == Array(data.suffix(Self.movie.count))
     #expect(isPart)
     #expect(try Self.shared.get(target + "?includeLocation=true")["ETag"] != removed["ETag"])
+  }
+
+  @Test("a video in Samsung's trailer ends before the trailer does, although XMP counts up to the end of the file")
+  func samsung() throws {
+    func little(_ value: Int) -> [UInt8] { Boxes.number(value, 4).reversed() }
+    let kind: [UInt8] = [0, 0, 0x30, 0x0A]
+    let block = kind + little(16) + Array("MotionPhoto_Data".utf8) + Self.movie
+    var directory = Array("SEFH".utf8) + little(106) + little(1)
+    directory += kind + little(block.count) + little(block.count)
+    let trailer = block + directory + little(directory.count) + Array("SEFT".utf8)
+    let picture = Self.livePicture(videoDistance: Self.movie.count + directory.count + 8)
+    let daemon = try TestDaemon { try $0.put(picture + trailer, "a.jpg") }
+    let asset = "/v1/assets/\(try daemon.identifier("a.jpg"))"
+    let video = try daemon.get(asset + "/resources/pairedVideo/data")
+    #expect(video.status == 200 && video.body.count == Self.movie.count)
+    let data = try daemon.get(asset + "/data")
+    #expect(data.status == 200 && data.body.count == picture.count + trailer.count)
+    #expect(!Self.contains(Self.place, video.body) && !Self.contains(Self.place, data.body))
   }
 
   @Test("an archive of all resources has the video as an entry of its own")

@@ -84,6 +84,14 @@ struct MotionVideoTests {
         jpeg(directory([("Primary", 0, 0), ("MotionPhoto", length + 5, 0)]), make: "SAMSUNG")
           + samsung([("MotionPhoto_Data", movie), ("B", [2, 3])]), -1
       ),
+      (
+        "Samsung's trailer and an offset of its video from the end of the file",
+        jpeg(microVideo("\(length + 32)"), make: "samsung") + samsung([("MotionPhoto_Data", movie)]), 32
+      ),
+      (
+        "Samsung's trailer and such an offset, without a maker",
+        jpeg(microVideo("\(length + 44)")) + samsung([("A", [1]), ("MotionPhoto_Data", movie)]), 44
+      ),
       ("a HEIF with a directory", heif(directory([("Primary", 0, 8), video]), box("mpvd", movie)), 0),
       (
         "a HEIF with the box only",

@@ -23,6 +23,42 @@ extension MoviePosterTests {
     #expect(try header(cut).displaySize == nil)
   }
 
+  /// Boxes of a frame of 40 x 24, with the size of its track.
+  static let shapes: [(name: String, boxes: [UInt8], track: (Int, Int), shown: PixelSize)] = [
+    ("wide pixels", pasp(4, 3), (40, 24), PixelSize(width: 53, height: 24)),
+    ("narrow pixels", pasp(3, 4), (40, 24), PixelSize(width: 30, height: 24)),
+    ("square pixels", pasp(7, 7), (40, 24), PixelSize(width: 40, height: 24)),
+    ("wide pixels that the track counts", pasp(4, 3), (53, 24), PixelSize(width: 53, height: 24)),
+    ("wide pixels of a track without a size", pasp(2, 1), (0, 0), PixelSize(width: 80, height: 24)),
+    ("a crop", crop, (40, 24), PixelSize(width: 32, height: 20)),
+    ("a crop of wide pixels", pasp(3, 2) + crop, (40, 24), PixelSize(width: 48, height: 20)),
+    ("a crop of wide pixels that the track counts", crop + pasp(3, 2), (48, 20), PixelSize(width: 48, height: 20)),
+    ("pixels without a height", pasp(4, 0), (40, 24), PixelSize(width: 40, height: 24)),
+    ("pixels without a width", pasp(0, 3), (40, 24), PixelSize(width: 40, height: 24)),
+    ("pixels as wide as can be", pasp(0xFFFF_FFFF, 1), (40, 24), PixelSize(width: 40, height: 24)),
+    ("pixels as high as can be", pasp(1, 0xFFFF_FFFF), (40, 24), PixelSize(width: 40, height: 24)),
+    ("a shape that ends early", Boxes.box("pasp", [0, 0, 0, 4]), (40, 24), PixelSize(width: 40, height: 24)),
+  ]
+  private static let crop = CodedHEIFFile.clap([32, 1, 20, 1, 0, 1, 0, 1])
+
+  private static func pasp(_ width: Int, _ height: Int) -> [UInt8] {
+    Boxes.box("pasp", Boxes.number(width, 4), Boxes.number(height, 4))
+  }
+
+  @Test(
+    "pixels become square, and crops count, also if the track has only the size of its frames",
+    arguments: shapes.indices)
+  func shape(_ i: Int) throws {
+    let (name, boxes, track, shown) = Self.shapes[i]
+    let parameters = CodedMovieSamples.avcParameters
+    let entry = File.entry(
+      "avc1", 40, 24, File.avcC(parameters.sequence, parameters.picture), CodedMovieSamples.colors, boxes)
+    let file = File(entry, [Frame([1])]) { ($0.width, $0.height) = track }
+    #expect(try header(file).requestedSize == shown, "\(name)")
+    let media = try MediaHeader.read(from: MemoryByteSource(file.bytes), limits: CodecLimits())
+    #expect(media.storedSize == shown, "\(name)")
+  }
+
   @Test("sizes, samples and colours of AVC come from its parameter set", arguments: 0..<4)
   func parameterSets(_ kind: Int) throws {
     // A frame of 1920 x 1080, progressive or interlaced, with or without a description of its samples.

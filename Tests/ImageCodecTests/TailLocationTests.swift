@@ -41,6 +41,13 @@ struct TailLocationTests {
     return data + directory + little(directory.count, 4) + Array("SEFT".utf8)
   }
 
+  /// A motion photo of Samsung's: XMP counts from the movie in the last block to the end of the file.
+  private static func samsungMotionPhoto(_ attribute: String) -> [UInt8] {
+    let trailer = samsung([("Image_UTC_Data", bytes(kept)), ("MCC_Data", bytes(secret)), ("MotionPhoto_Data", movie)])
+    // The directory of three blocks, its length, the signature.
+    return container(movie.count + 12 + 3 * 12 + 8, attribute) + trailer
+  }
+
   static let files: [(name: String, bytes: [UInt8], kept: Int)] = [
     ("a movie", plain + movie, 1),
     ("a movie after padding", plain + [UInt8](repeating: 0, count: 16) + movie, 1),
@@ -58,6 +65,8 @@ struct TailLocationTests {
         ]), 2
     ),
     ("Samsung's trailer after a movie", plain + movie + samsung([("Image_UTC_Data", bytes(kept))]), 2),
+    ("Samsung's trailer with a movie that XMP names", samsungMotionPhoto("GCamera:MicroVideoOffset"), 2),
+    ("Samsung's trailer with a movie in Google's container", samsungMotionPhoto("Item:Length"), 2),
     ("data without metadata", plain + bytes("a note: \(kept)"), 1),
     (
       "an indexed picture, then a movie",

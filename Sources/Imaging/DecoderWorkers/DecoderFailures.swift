@@ -2,7 +2,7 @@ import Logging
 import PhotoModel
 import Synchronization
 
-/// Identifies a file in ``DecoderFailures``. A changed file has another value, and so has a file after an update of the
+/// Identifies a file of ``DecodedPicture``s. A changed file has another value, and so has a file after an update of the
 /// renderer.
 package struct DecodedFile: Sendable, Hashable {
   package let identity: FileIdentity
@@ -15,8 +15,24 @@ package struct DecodedFile: Sendable, Hashable {
   }
 }
 
-/// Remembers which files can't be decoded, so that they are not tried again whenever they scroll into view. Counts
-/// failures, and logs each file once.
+/// Identifies a coded picture in ``DecoderFailures``. A file may have many: frames of a video or an animation, tiles.
+/// One that is damaged says nothing about the others.
+package struct DecodedPicture: Sendable, Hashable {
+  let file: DecodedFile
+  /// Where the data of the first tile begins, and where that of the last one ends. A choice of frames differs from its
+  /// first one by the end.
+  private let first: ByteRange?
+  private let last: ByteRange?
+
+  package init(_ request: DecodeRequest, of file: DecodedFile) {
+    self.file = file
+    first = request.tiles.first?.picture.first
+    last = request.tiles.last?.picture.last
+  }
+}
+
+/// Remembers which pictures can't be decoded, so that they are not tried again whenever they scroll into view. Counts
+/// failures, and logs each picture once.
 package final class DecoderFailures: Sendable {
   /// A counter of the metric.
   package struct Kind: Sendable, Hashable {
@@ -30,29 +46,29 @@ package final class DecoderFailures: Sendable {
   }
 
   private struct State {
-    var entries: [DecodedFile: Entry] = [:]
+    var entries: [DecodedPicture: Entry] = [:]
     var uses: UInt64 = 0
     var counts: [Kind: Int] = [:]
-    /// Files whose decode has stalled once, at most `limit`.
-    var stalled: Set<DecodedFile> = []
+    /// Pictures whose decode has stalled once, at most `limit`.
+    var stalled: Set<DecodedPicture> = []
   }
 
   private let limit: Int
   private let logger: Logger
   private let state = Mutex(State())
 
-  /// - Parameter limit: how many files are remembered. The least recently used half is forgotten beyond that.
+  /// - Parameter limit: how many pictures are remembered. The least recently used half is forgotten beyond that.
   package init(limit: Int, logger: Logger) {
     self.limit = limit
     self.logger = logger
   }
 
-  /// Why this file failed, if that is remembered.
-  package func failure(of file: DecodedFile) -> DecoderFailure? {
+  /// Why this picture failed, if that is remembered.
+  package func failure(of picture: DecodedPicture) -> DecoderFailure? {
     state.withLock { state in
       state.uses += 1
-      guard let failure = state.entries[file]?.failure else { return nil }
-      state.entries[file]?.lastUse = state.uses
+      guard let failure = state.entries[picture]?.failure else { return nil }
+      state.entries[picture]?.lastUse = state.uses
       return failure
     }
   }
@@ -62,35 +78,35 @@ package final class DecoderFailures: Sendable {
     state.withLock { $0.counts[Kind(codec: codec, reason: reason)] ?? 0 }
   }
 
-  /// A first stall is counted, and not remembered: the time for which a worker is silent is not the file's fault while
-  /// the machine swaps or its processes are stopped.
+  /// A first stall is counted, and not remembered: the time for which a worker is silent is not the picture's fault
+  /// while the machine swaps or its processes are stopped.
   ///
-  /// - Parameter file: `nil` if the payload is not a file; then it is counted, and not remembered.
-  /// - Returns: whether the file is the cause.
-  func record(_ failure: DecoderFailure, _ codec: DecoderCodec, _ file: DecodedFile?) -> Bool {
-    let (isNew, isOfFile) = state.withLock { state -> (Bool, Bool) in
+  /// - Parameter picture: `nil` if the payload is not a file; then it is counted, and not remembered.
+  /// - Returns: whether the picture is the cause.
+  func record(_ failure: DecoderFailure, _ codec: DecoderCodec, _ picture: DecodedPicture?) -> Bool {
+    let (isNew, isOfPicture) = state.withLock { state -> (Bool, Bool) in
       state.counts[Kind(codec: codec, reason: failure), default: 0] += 1
-      guard let file, limit > 0 else { return (file == nil, failure != .stalled) }
-      if failure == .stalled, state.stalled.remove(file) == nil {
+      guard let picture, limit > 0 else { return (picture == nil, failure != .stalled) }
+      if failure == .stalled, state.stalled.remove(picture) == nil {
         if state.stalled.count >= limit { state.stalled = [] }
-        state.stalled.insert(file)
+        state.stalled.insert(picture)
         return (true, false)
       }
       state.uses += 1
-      let isNew = state.entries.updateValue(Entry(failure: failure, lastUse: state.uses), forKey: file) == nil
+      let isNew = state.entries.updateValue(Entry(failure: failure, lastUse: state.uses), forKey: picture) == nil
       if state.entries.count > limit { Self.forget(&state.entries, keeping: limit / 2) }
       return (isNew, true)
     }
-    guard isNew else { return isOfFile }
+    guard isNew else { return isOfPicture }
     logger.notice(
       "picture not decoded",
       metadata: [
-        "codec": "\(codec.name)", "reason": "\(failure.rawValue)", "inode": "\(file?.identity.inode ?? 0)",
+        "codec": "\(codec.name)", "reason": "\(failure.rawValue)", "inode": "\(picture?.file.identity.inode ?? 0)",
       ])
-    return isOfFile
+    return isOfPicture
   }
 
-  private static func forget(_ entries: inout [DecodedFile: Entry], keeping count: Int) {
+  private static func forget(_ entries: inout [DecodedPicture: Entry], keeping count: Int) {
     let uses = entries.values.map(\.lastUse).sorted(by: >)
     // Uses are unique, so this keeps exactly `count`; at least the newest.
     let oldest = uses[max(0, count - 1)]

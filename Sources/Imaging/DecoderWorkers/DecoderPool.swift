@@ -28,7 +28,7 @@ package final class DecoderPool: Sendable {
     /// How long a worker may send nothing, or four times its CPU seconds if that is longer. Time for which this process
     /// was stopped does not count.
     package var stall = Duration.seconds(60)
-    /// Maximum number of undecodable files that the pool remembers, with the reason.
+    /// Maximum number of undecodable pictures that the pool remembers, with the reason.
     package var rememberedFailures = 4096
 
     package init(workers: Int) { self.workers = max(1, workers) }
@@ -107,7 +107,8 @@ package final class DecoderPool: Sendable {
   ///
   /// - Parameters:
   ///   - payload: the file, or the bytes, that the request's ranges are of.
-  ///   - file: remembers a failure, and fails at once if one is remembered; `nil` for bytes that are not a file.
+  ///   - file: remembers a failure of this picture of the file, and fails at once if one is remembered; `nil` for bytes
+  ///     that are not a file.
   ///   - fallback: a request for another codec, which is decoded if the first codec can't be used here or does not
   ///     support the picture.
   ///   - workers: how many may decode the picture, if it has several tiles and they are idle.
@@ -119,7 +120,8 @@ package final class DecoderPool: Sendable {
     workers: Int = 1, cancellation: DecodeCancellation = DecodeCancellation(),
     rows: (RowBand, RawSpan) -> RowDemand
   ) throws(DecoderError) {
-    if let file, let failure = failures.failure(of: file) { throw .failed(request.codec, failure) }
+    let picture = file.map { DecodedPicture(request, of: $0) }
+    if let picture, let failure = failures.failure(of: picture) { throw .failed(request.codec, failure) }
     var hasRows = false
     do throws(DecoderError) {
       try decode(request, of: payload, workers: workers, cancellation) { band, bytes in
@@ -131,7 +133,7 @@ package final class DecoderPool: Sendable {
         return try decode(
           fallback, of: payload, file: file, workers: workers, cancellation: cancellation, rows: rows)
       }
-      if case .failed(_, let failure) = error, !failures.record(failure, request.codec, file) {
+      if case .failed(_, let failure) = error, !failures.record(failure, request.codec, picture) {
         throw .interrupted(request.codec)
       }
       throw error

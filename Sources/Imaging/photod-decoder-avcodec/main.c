@@ -13,6 +13,9 @@
 
 #include "decoder_worker.h"
 
+// The smallest limit of pixels: a frame of this size is within the fixed part of a worker's price.
+static const int64_t least_pixels = 1 << 17;
+
 static void describe(char *text, size_t capacity) {
   const unsigned version = avcodec_version();
   snprintf(
@@ -152,7 +155,9 @@ static int decode(decoder_job *job) {
   AVCodecContext *const context = open_context(id, job->parameters + 4, request->parameter_bytes - 4);
   if (!context) return decoder_allocation_failed ? DECODER_REASON_MEMORY : DECODER_REASON_UNSUPPORTED;
   // Larger frames than the request's are refused before their memory is allocated. Frames are coded in whole blocks.
-  context->max_pixels = ((int64_t)request->width + 128) * ((int64_t)request->height + 128);
+  // The limit applies to working rows of MPEG-4 and H.263 too, which are longer than small frames.
+  const int64_t pixels = ((int64_t)request->width + 128) * ((int64_t)request->height + 128);
+  context->max_pixels = pixels > least_pixels ? pixels : least_pixels;
   bool sent = false;
   for (uint32_t tile = 0; tile < request->tile_count && !(request->alternatives && sent); tile++) {
     const int reason = decode_tile(job, context, tile, &sent);

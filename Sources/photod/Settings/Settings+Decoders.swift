@@ -81,8 +81,8 @@ extension Settings {
     Setting(
       "decoders.rememberedFailures", .number(\.decoders.limits.rememberedFailures, 0...1_000_000),
       """
-      Maximum number of files whose decoding failed that photod remembers, with the reason, so that it does not try \
-      them again whenever they scroll into view. A changed file is tried again.
+      Maximum number of pictures and frames whose decoding failed that photod remembers, with the reason, so that it \
+      does not try them again whenever they scroll into view. A changed file is tried again.
       """,
       advice: "Raise it if a library has many damaged files."),
   ]

@@ -22,7 +22,7 @@ extension Animation {
       switch block.first {
       case 0x21:
         if block.count >= 8, block.bigEndian(at: 1, bytes: 1) == 0xF9 { control = GraphicControl(block) }
-        if block.count >= 18, block.dropFirst(3).prefix(11).elementsEqual("NETSCAPE2.0".utf8) {
+        if block.count >= 18, GIFHeader.isRepetition(block) {
           // The number of repetitions after the first time; 0 is without end.
           let repeats = block.littleEndian(at: 16, bytes: 2)
           plays = repeats == 0 ? 0 : min(repeats + 1, 65_535)

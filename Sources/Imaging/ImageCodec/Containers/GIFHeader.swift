@@ -7,7 +7,7 @@ enum GIFHeader {
   /// XMP specification part 3 §1.1.2: the application's identifier and code.
   private static let xmp = Array("XMP DataXMP".utf8)
   /// The application extensions that repeat an animation: Netscape's and the one that some programs write instead.
-  private static let repeats = [Array("NETSCAPE2.0".utf8), Array("ANIMEXTS1.0".utf8)]
+  private static let repetitions = [Array("NETSCAPE2.0".utf8), Array("ANIMEXTS1.0".utf8)]
   /// Length of the trailer after the packet, which lets readers of sub-blocks find the end from any position.
   private static let trailerBytes = 257
 
@@ -40,13 +40,19 @@ enum GIFHeader {
         let end = position - 1 - Int64(trailerBytes)
         if end > packet { try header.parse(xmp: packet..<end, &reader) }
         continue
-      case 0xFF where block.count >= 14 && Self.repeats.contains(Array(block.dropFirst(3).prefix(11))):
+      case 0xFF where isRepetition(block):
         header.facts.isAnimated = true
       default: break
       }
       position = try skipSubBlocks(&reader, position + 2, limit: start)
     }
     return header
+  }
+
+  /// Whether a block is the application extension that says how often an animation repeats.
+  static func isRepetition(_ block: ArraySlice<UInt8>) -> Bool {
+    block.count >= 14 && block.bigEndian(at: 1, bytes: 1) == 0xFF
+      && repetitions.contains(Array(block.dropFirst(3).prefix(11)))
   }
 
   /// §15: skips sub-blocks, each a length and as many bytes, until a length of 0. Returns the position of the next

@@ -17,20 +17,22 @@ package enum MotionVideo {
   /// Reads nothing unless the header says that the picture is live, or that Samsung made it.
   package static func range(in source: any ByteSource, _ header: MediaHeader) throws(CodecError) -> ByteRange? {
     guard header.format.mediaType == .image else { return nil }
+    let isLive = header.facts.subtypes.contains(.photoLive)
+    let isSamsungs = header.exif.make?.lowercased().hasPrefix("samsung") == true
+    guard isLive || isSamsungs else { return nil }
     var reader = HeaderReader(source: source)
     reader.windowBytes = 64
-    if header.facts.subtypes.contains(.photoLive) {
-      for block in header.blocks where block.kind == .xmp {
-        let packet = try Self.bytes(of: block.range, source)
-        for position in MotionPhotoXMP(packet[...]).positions where position.distance <= source.size {
-          let start = source.size - Int64(position.distance)
-          if let range = try video(at: start, length: Int64(position.length), &reader) { return range }
-        }
+    // Samsung's XMP counts up to the end of the file, so its length includes the end of the trailer.
+    if let range = try trailer(source, &reader) { return range }
+    guard isLive else { return nil }
+    for block in header.blocks where block.kind == .xmp {
+      let packet = try Self.bytes(of: block.range, source)
+      for position in MotionPhotoXMP(packet[...]).positions where position.distance <= source.size {
+        let start = source.size - Int64(position.distance)
+        if let range = try video(at: start, length: Int64(position.length), &reader) { return range }
       }
-      if header.format != .jpeg, let range = try box(&reader) { return range }
     }
-    if header.exif.make?.lowercased().hasPrefix("samsung") == true { return try trailer(source, &reader) }
-    return nil
+    return header.format == .jpeg ? nil : try box(&reader)
   }
 
   private static func bytes(of range: ByteRange, _ source: any ByteSource) throws(CodecError) -> [UInt8] {

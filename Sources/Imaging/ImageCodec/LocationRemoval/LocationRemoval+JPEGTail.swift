@@ -39,7 +39,10 @@ extension LocationRemoval {
       if end < file.upperBound { try trailing(end..<file.upperBound, &context) }
       return
     }
-    if let start = try startOfMovie(tail, &context) {
+    if let movie = try startOfMovie(tail, &context) {
+      // The movie may be in a block of Samsung's trailer, after other blocks.
+      let trailer = try samsungStart(of: tail.firstScan..<file.upperBound, &context) ?? movie
+      let start = min(movie, trailer)
       // Other pictures may precede the movie.
       if let end = try endOfPicture(from: tail.firstScan, before: start, &context), end < start {
         try trailing(end..<start, &context)

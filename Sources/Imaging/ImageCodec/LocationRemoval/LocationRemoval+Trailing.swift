@@ -89,6 +89,14 @@ extension LocationRemoval {
     return end.elementsEqual(Array("SEFT".utf8)) ? range.upperBound : nil
   }
 
+  /// The start of Samsung's trailer, if a range ends with one.
+  static func samsungStart(
+    of range: Range<Int64>, _ context: inout LocationRemovalContext
+  ) throws(LocationRemovalError) -> Int64? {
+    guard let end = try samsungEnd(of: range, &context) else { return nil }
+    return try samsungBlocks(of: range.lowerBound..<end, &context).start
+  }
+
   /// The names of blocks of Samsung's trailer without places: how the picture was taken and is shown.
   private static let harmlessSamsungBlocks: Set<String> = [
     "Image_UTC_Data", "MotionPhoto_Data", "MotionPhoto_Version", "MotionPhoto_AutoPlay", "SoundShot_Meta_Info",

@@ -68,7 +68,7 @@ package protocol CodedPictureDecoder: Sendable {
   ///
   /// - Parameters:
   ///   - source: the file that the request's ranges are of.
-  ///   - isOptional: the caller can do without the picture, so a failure says nothing about the file.
+  ///   - isOptional: the caller can do without the picture, so its failure is not remembered.
   ///   - stop: ends the worker when it is raised.
   ///   - rows: gets all bands, tile after tile and from top to bottom, with their bytes, which are valid during the
   ///     call. Returns false to end the decode, which then succeeds.

@@ -6,7 +6,7 @@ import PhotoModel
 package struct PlaceholderRenderer: Sendable {
   /// Increased whenever the code can make placeholders from more pictures than before, or a recorded failure may have
   /// been a temporary one.
-  private static let epoch = 4
+  private static let epoch = 5
   private static let side = ThumbHash.maximumSide
 
   private let limits: CodecLimits

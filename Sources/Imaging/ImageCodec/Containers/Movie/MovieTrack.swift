@@ -5,7 +5,7 @@ struct MovieTrack {
   private(set) var isEnabled = false
   /// Whether the track is visual: `vide` or `pict`.
   private(set) var isVisual = false
-  /// Size in pixels, before the matrix is applied.
+  /// Size in square pixels, before the matrix is applied.
   private(set) var size = PixelSize(width: 0, height: 0)
   private(set) var orientation = Orientation.topLeft
   /// Seconds since 1904; 0 if not stated.
@@ -103,16 +103,51 @@ struct MovieTrack {
       switch box.type {
       case "stsd":
         sampleDescription = box
-        guard size.width == 0 || size.height == 0 else { break }
-        // §12.1.3: the first entry's size and type, then 24 bytes to its width.
-        var fields = try boxes.fields(of: box, atMost: 44)
-        _ = try fields.take(40)
-        let width = try fields.number(2)
-        size = PixelSize(width: width, height: try fields.number(2))
+        try readSize(&boxes, box)
       case "stts": framesPerSecond = try frameRate(boxes.fields(of: box, atMost: 8 + 8 * ContainerLimits.frameRuns))
       default: break
       }
     }
+  }
+
+  /// §12.1.3: the size of the first entry's frames, cut by `clap`, with the shape of their pixels (`pasp`). It counts
+  /// if the track states no size, or only the size of the coded frames, as some programs write it.
+  private mutating func readSize(_ boxes: inout BoxReader, _ description: Box) throws(CodecError) {
+    let isStated = size.width > 0 && size.height > 0
+    // The version, and the number of entries.
+    var position = description.content.lowerBound + 8
+    guard let entry = try boxes.next(&position, before: description.content.upperBound),
+      entry.content.count >= MovieSampleEntry.fieldBytes
+    else {
+      if isStated { return }
+      throw .malformed("a track that does not describe its samples", offset: description.content.lowerBound)
+    }
+    var fields = try boxes.fields(of: entry, atMost: MovieSampleEntry.fieldBytes)
+    _ = try fields.take(24)
+    let width = try fields.number(2)
+    let coded = PixelSize(width: width, height: try fields.number(2))
+    if isStated, size != coded { return }
+    size = coded
+    // Canon's RAW files have other fields before the boxes.
+    if entry.type == "CRAW" { return }
+    position = entry.content.lowerBound + Int64(MovieSampleEntry.fieldBytes)
+    var shape = (width: 1, height: 1)
+    while let child = try boxes.next(&position, before: entry.content.upperBound) {
+      switch child.type {
+      case "clap" where child.content.count >= 32:
+        size = try HEIFTransformation(&boxes, size: coded, by: [child]).crop.size
+      case "pasp" where child.content.count >= 8:
+        // §12.1.4: horizontal and vertical spacing.
+        var fields = try boxes.fields(of: child, atMost: 8)
+        let width = try fields.number(4)
+        shape = (width, try fields.number(4))
+      default: break
+      }
+    }
+    guard shape.width > 0, shape.height > 0 else { return }
+    let shown = size.width * shape.width / shape.height
+    // A track can't state a greater width.
+    if (1...0xFFFF).contains(shown) { size = PixelSize(width: shown, height: size.height) }
   }
 
   /// §8.6.1.2: runs of frames with equal durations. If all frames of a video have different durations, the first ones
