@@ -77,4 +77,8 @@ enum ContainerLimits {
   static let extraChannels = 64
   /// Maximum bytes before the first picture of a GIF.
   static let extensionBytes = 1 << 18
+  /// Maximum bytes of the first picture of a GIF that are skipped to find the second one, and the size of each read
+  /// there.
+  static let skippedPictureBytes = 1 << 20
+  static let pictureWindowBytes = 1 << 17
 }
