@@ -23,6 +23,8 @@ struct MotionPhotoTests {
     do {
       return try TestDaemon {
         try $0.put(picture + movie, "MVIMG_1.jpg")
+        // Saved by an editor that keeps XMP.
+        try $0.put(picture, "edited.jpg")
         try $0.put(JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 80, height: 48)), "still.jpg")
       }
     } catch {
@@ -50,6 +52,15 @@ struct MotionPhotoTests {
     let still = try #require(try Self.shared.get(Self.asset("still.jpg") + "/resources").json["resources"] as? [Any])
     #expect(still.count == 1)
     #expect(try Self.shared.get(Self.asset("still.jpg") + "/resources/pairedVideo/data").status == 404)
+  }
+
+  @Test("a picture whose metadata name a video that is not there is not live")
+  func withoutItsVideo() throws {
+    let asset = try Self.asset("edited.jpg")
+    let subtypes = try #require(try Self.shared.get(asset).json["mediaSubtypes"] as? [String])
+    #expect(!subtypes.contains("photoLive"))
+    let list = try #require(try Self.shared.get(asset + "/resources").json["resources"] as? [Any])
+    #expect(list.count == 1)
   }
 
   @Test("the data of the video is that part of the file, with ranges and an entity tag of its own")

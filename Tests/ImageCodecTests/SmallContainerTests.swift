@@ -49,9 +49,12 @@ struct SmallContainerTests {
       PNGFile(.rgb(depth: 8)) { $0.chunks = chunks }.encoded(Pixels.orientationCard(width: 16, height: 16))
     }
     let cases: [(name: String, bytes: [UInt8], isAnimated: Bool)] = [
-      ("a GIF", GIFFile().bytes, false), ("a GIF with a delay", GIFFile { $0.delay = 10 }.bytes, true),
-      ("a GIF that repeats", GIFFile { $0.repeats = "NETSCAPE2.0" }.bytes, true),
+      ("a GIF", GIFFile().bytes, false), ("a GIF of two", GIFFile { $0.pictures = 2 }.bytes, true),
+      ("a GIF with a delay", GIFFile { $0.delay = 10 }.bytes, false),
+      ("a GIF that repeats", GIFFile { $0.repeats = "NETSCAPE2.0" }.bytes, false),
+      ("a GIF of two that repeats", GIFFile { ($0.pictures, $0.repeats) = (2, "NETSCAPE2.0") }.bytes, true),
       ("a GIF of another application", GIFFile { $0.repeats = "ICCRGBG1012" }.bytes, false),
+      ("a GIF that ends in its first picture", Array(GIFFile { $0.delay = 10 }.bytes.dropLast(3)), false),
       ("a WebP", WebPFile(.extended).bytes, false),
       ("a WebP of two", WebPFile(.extended) { $0.frames = 2 }.bytes, true),
       ("a PNG", png([]), false), ("an APNG", png([PNGChunk("acTL", [0, 0, 0, 2, 0, 0, 0, 0])]), true),
@@ -59,6 +62,28 @@ struct SmallContainerTests {
     ]
     for (name, bytes, isAnimated) in cases {
       #expect(try header(bytes).facts.isAnimated == isAnimated, "\(name)")
+    }
+  }
+
+  @Test("the first picture of a GIF is skipped if it is not long; else a delay or a repetition says what it is")
+  func longFirstPicture() throws {
+    let block = [255] + [UInt8](repeating: 0x2C, count: 255)
+    func gif(kilobytes: Int, _ change: (inout GIFFile) -> Void) -> [UInt8] {
+      GIFFile {
+        $0.data = (0..<kilobytes * 4).flatMap { _ in block }
+        change(&$0)
+      }.bytes
+    }
+    for (kilobytes, isSkipped) in [(900, true), (1100, false)] {
+      let still = try header(gif(kilobytes: kilobytes) { $0.delay = 10 }).facts.isAnimated
+      #expect(still == !isSkipped, "\(kilobytes) KiB")
+      let two = try header(gif(kilobytes: kilobytes) { $0.pictures = 2 }).facts.isAnimated
+      #expect(two == isSkipped, "\(kilobytes) KiB")
+      let repeating = try header(gif(kilobytes: kilobytes) { ($0.pictures, $0.repeats) = (2, "ANIMEXTS1.0") })
+      #expect(repeating.facts.isAnimated, "\(kilobytes) KiB")
+      let source = CountingSource(gif(kilobytes: kilobytes) { $0.pictures = 2 })
+      _ = try MediaHeader.read(from: source, limits: CodecLimits())
+      #expect(source.reads <= 12, "\(source.reads) reads")
     }
   }
 

@@ -241,6 +241,28 @@ struct PairingTests {
     }
   }
 
+  @Test(
+    "a live photo's video that is replaced by a longer, unrelated one becomes an asset of its own",
+    arguments: [(2400, true), (6000, false)])
+  func replacedVideo(_ ticks: Int, _ isOne: Bool) throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    try library.put(jpeg(), "IMG.JPG")
+    try library.put(video(), "IMG.MOV")
+    try library.scan(catalogue)
+    let before = try #require(try catalogue.everything()["IMG.JPG"])
+    #expect(before.mediaSubtypes.contains(.photoLive))
+    try library.put(video(ticks: ticks), "IMG.MOV")
+    try library.scan(catalogue)
+    let assets = try catalogue.everything()
+    let picture = try #require(assets["IMG.JPG"])
+    #expect(assets.count == (isOne ? 1 : 2) && picture.localIdentifier == before.localIdentifier)
+    #expect(picture.mediaSubtypes.contains(.photoLive) == isOne)
+    #expect(try roles(library) == ["IMG.JPG": "photo", "IMG.MOV": isOne ? "pairedVideo" : "video"])
+    if !isOne { #expect(assets["IMG.MOV"]?.duration == 10) }
+    #expect(try library.scan(catalogue).probed == 0)
+  }
+
   @Test("a picture without a time zone matches the video of its live photo by local time")
   func withoutOffset() throws {
     let library = try TemporaryLibrary()

@@ -44,6 +44,8 @@ package struct CodedMovieFile: Sendable {
   /// The frames of each fragment; `nil` for a movie that is not fragmented.
   package var framesPerFragment: Int?
   package var fragmentIndex: FragmentIndex?
+  /// The frames of a fragmented movie that the movie box describes, before the first fragment.
+  package var framesBeforeFragments = 0
   /// The tick at which the first frame of a fragmented movie is decoded.
   package var firstTick = 0
   /// Seconds that `mvhd` states; `nil` for those of the frames.
@@ -86,11 +88,13 @@ package struct CodedMovieFile: Sendable {
 
   package var bytes: [UInt8] {
     let head = Boxes.fileType(brand, otherBrands)
-    guard framesPerFragment == nil else {
+    let isFragmented = framesPerFragment != nil
+    if isFragmented, framesBeforeFragments == 0 {
       let start = head + Boxes.box("moov", movie([], []))
       return start + fragments(at: start.count)
     }
     // The samples come first, so their places do not depend on the tables.
+    let frames = framesInMovieBox
     let chunks = stride(from: 0, to: frames.count, by: framesPerChunk).map {
       Array(frames[$0..<min(frames.count, $0 + framesPerChunk)])
     }
@@ -101,7 +105,12 @@ package struct CodedMovieFile: Sendable {
       defer { data += chunk.flatMap(\.data) }
       return head.count + 8 + data.count
     }
-    return head + Boxes.box("mdat", data) + Boxes.box("moov", movie(chunks.map(\.count), offsets))
+    let start = head + Boxes.box("mdat", data) + Boxes.box("moov", movie(chunks.map(\.count), offsets))
+    return isFragmented ? start + fragments(at: start.count) : start
+  }
+
+  private var framesInMovieBox: [Frame] {
+    framesPerFragment == nil ? frames : Array(frames.prefix(framesBeforeFragments))
   }
 
   private func movie(_ chunks: [Int], _ offsets: [Int]) -> [UInt8] {
@@ -140,8 +149,7 @@ package struct CodedMovieFile: Sendable {
   }
 
   private func sampleTable(_ chunks: [Int], _ offsets: [Int]) -> [UInt8] {
-    let isFragmented = framesPerFragment != nil
-    let frames = isFragmented ? [] : frames
+    let frames = framesInMovieBox
     func list(_ numbers: [[Int]]) -> [UInt8] {
       Boxes.number(numbers.count, 4) + numbers.flatMap { $0.flatMap { Boxes.number($0, 4) } }
     }
@@ -177,16 +185,17 @@ package struct CodedMovieFile: Sendable {
   /// - Parameter start: the position of the first box.
   private func fragments(at start: Int) -> [UInt8] {
     let count = framesPerFragment ?? 1
-    var time = firstTick
+    var time = framesInMovieBox.reduce(firstTick) { $0 + $1.duration }
+    let firstTime = time
     var parts: [(time: Int, duration: Int, bytes: [UInt8])] = []
-    for first in stride(from: 0, to: frames.count, by: count) {
+    for first in stride(from: framesBeforeFragments, to: frames.count, by: count) {
       let part = frames[first..<min(frames.count, first + count)]
       let duration = part.reduce(0) { $0 + $1.duration }
       let bytes = fragment(part, time, fragment(part, time, 0).count + 8) + Boxes.box("mdat", part.flatMap(\.data))
       parts.append((time, duration, bytes))
       time += duration
     }
-    let ofAll = fragmentIndex == .ofAll ? segmentIndex(firstTick, parts.map { ($0.bytes.count, $0.duration) }) : []
+    let ofAll = fragmentIndex == .ofAll ? segmentIndex(firstTime, parts.map { ($0.bytes.count, $0.duration) }) : []
     var file = ofAll
     var entries: [UInt8] = []
     for part in parts {

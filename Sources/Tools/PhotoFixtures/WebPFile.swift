@@ -41,7 +41,7 @@ package struct WebPFile: Sendable {
   }
 }
 
-/// A GIF with one meaningless picture (GIF89a).
+/// A GIF with meaningless pictures (GIF89a).
 package struct GIFFile: Sendable {
   package var version = "89a"
   package var width = 300
@@ -54,6 +54,9 @@ package struct GIFFile: Sendable {
   package var repeats: String?
   package var comment: String?
   package var xmp: String?
+  package var pictures = 1
+  /// The sub-blocks of each picture.
+  package var data: [UInt8] = [2, 0x4C, 0x01]
 
   package init(_ change: (inout GIFFile) -> Void = { _ in }) { change(&self) }
 
@@ -69,8 +72,11 @@ package struct GIFFile: Sendable {
       file += [1] + (0...255).reversed().map { UInt8($0) } + [0]
     }
     if let repeats { file += [0x21, 0xFF, 11] + Array(repeats.utf8) + [3, 1, 0, 0, 0] }
-    file += [0x21, 0xF9, 4, isTransparent ? 1 : 0, UInt8(delay & 255), UInt8(delay >> 8), 0, 0]
-    file += [0x2C, 0, 0, 0, 0] + size + [0, 2, 2, 0x4C, 0x01, 0, 0x3B]
-    return file
+    for _ in 0..<pictures {
+      file += [0x21, 0xF9, 4, isTransparent ? 1 : 0, UInt8(delay & 255), UInt8(delay >> 8), 0, 0]
+      file += [0x2C, 0, 0, 0, 0] + size + [0, 2]
+      file += data + [0]
+    }
+    return file + [0x3B]
   }
 }

@@ -33,7 +33,7 @@ enum ContainerLimits {
   static let sampleEntries = 1 << 21
   /// Maximum bytes of a movie's coded frame.
   static let sampleBytes = 64 << 20
-  /// Maximum number of a movie's fragments that are searched for a frame.
+  /// Maximum number of a movie's fragments that are read for a frame: without an index, from the first one on.
   static let fragments = 256
   /// Maximum bytes that are read for the duration of a fragmented movie that does not state it. A fragment, or an index
   /// of fragments, counts as much as one read of a remote file and its own length, any other box less. Where the limit
@@ -77,4 +77,8 @@ enum ContainerLimits {
   static let extraChannels = 64
   /// Maximum bytes before the first picture of a GIF.
   static let extensionBytes = 1 << 18
+  /// Maximum bytes of the first picture of a GIF that are skipped to find the second one, and the size of each read
+  /// there.
+  static let skippedPictureBytes = 1 << 20
+  static let pictureWindowBytes = 1 << 17
 }

@@ -1,7 +1,7 @@
 import MediaMetadata
 import PhotoModel
 
-/// Reads GIF pictures and animations (GIF89a §18 and later) up to their first picture.
+/// Reads GIF pictures and animations (GIF89a §18 and later) up to their second picture, if it is near.
 enum GIFHeader {
   static let signatures = [Array("GIF87a".utf8), Array("GIF89a".utf8)]
   /// XMP specification part 3 §1.1.2: the application's identifier and code.
@@ -23,13 +23,13 @@ enum GIFHeader {
     var position = start
     while position - start < ContainerLimits.extensionBytes {
       let block = try reader.bytes(at: position, count: 16)
-      // An extension; nothing after the first picture is searched.
+      // An extension; no metadata after the first picture are searched.
       guard block.first == 0x21, block.count >= 3 else { break }
       switch block.bigEndian(at: 1, bytes: 1) {
       // §23: whether the first picture has a transparent colour.
       case 0xF9 where block.count >= 4:
         header.hasAlpha = block.bigEndian(at: 3, bytes: 1) & 1 != 0
-        // A delay before the next picture.
+        // A delay before the next picture: a guess, until the first one is skipped.
         if block.count >= 6, block.littleEndian(at: 4, bytes: 2) > 0 { header.facts.isAnimated = true }
       // §26.
       case 0xFF where block.count >= 14 && block.dropFirst(3).prefix(11).elementsEqual(xmp):
@@ -46,6 +46,7 @@ enum GIFHeader {
       }
       position = try skipSubBlocks(&reader, position + 2, limit: start)
     }
+    if let hasTwo = try hasTwoPictures(&reader, from: position) { header.facts.isAnimated = hasTwo }
     return header
   }
 
@@ -55,13 +56,40 @@ enum GIFHeader {
       && repetitions.contains(Array(block.dropFirst(3).prefix(11)))
   }
 
-  /// §15: skips sub-blocks, each a length and as many bytes, until a length of 0. Returns the position of the next
-  /// block.
+  /// Whether there are at least two pictures; `nil` if the first one is too long to be skipped.
+  private static func hasTwoPictures(
+    _ reader: inout HeaderReader, from start: Int64
+  ) throws(CodecError) -> Bool? {
+    let limit = ContainerLimits.skippedPictureBytes
+    reader.windowBytes = ContainerLimits.pictureWindowBytes
+    var pictures = 0
+    var position = start
+    while position - start < limit {
+      let block = try reader.bytes(at: position, count: 10)
+      switch block.first {
+      case 0x21: position = try skipSubBlocks(&reader, position + 2, limit: start, bytes: limit)
+      // See `GIFPicture`: a second terminator.
+      case 0: position += 1
+      // §20: a colour table may follow, then the size of the codes and the sub-blocks.
+      case 0x2C where block.count == 10:
+        pictures += 1
+        if pictures == 2 { return true }
+        let table = colorTable(flags: block.bigEndian(at: 9, bytes: 1), at: position + 10)
+        let codes = position + 10 + Int64(table?.length ?? 0)
+        position = try skipSubBlocks(&reader, codes + 1, limit: start, bytes: limit)
+      default: return false
+      }
+    }
+    return nil
+  }
+
+  /// §15: skips sub-blocks, each a length and as many bytes, until a length of 0, at most so many bytes after `start`.
+  /// Returns the position of the next block.
   static func skipSubBlocks(
-    _ reader: inout HeaderReader, _ position: Int64, limit start: Int64
+    _ reader: inout HeaderReader, _ position: Int64, limit start: Int64, bytes: Int = ContainerLimits.extensionBytes
   ) throws(CodecError) -> Int64 {
     var position = position
-    while position - start < ContainerLimits.extensionBytes {
+    while position - start < bytes {
       guard let length = try reader.bytes(at: position, count: 1).first else { break }
       position += 1 + Int64(length)
       if length == 0 { break }

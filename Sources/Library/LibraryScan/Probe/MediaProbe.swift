@@ -42,7 +42,12 @@ package struct MediaProbe: Sendable {
     if header.format.isRAW { media.hasPicture = try hasPreview(file) }
     if header.format.mediaType == .video { media.hasPicture = try hasPoster(file) }
     media.video = try MotionVideo.range(in: file, header)
-    if media.video != nil { media.mediaSubtypes.insert(.photoLive) }
+    // Editors keep the words of XMP without the video. If another file is the video, the catalogue says so.
+    if media.video != nil {
+      media.mediaSubtypes.insert(.photoLive)
+    } else {
+      media.mediaSubtypes.remove(.photoLive)
+    }
     do throws(ByteSourceError) {
       media.fingerprint = try FileFingerprint(of: file)
     } catch {

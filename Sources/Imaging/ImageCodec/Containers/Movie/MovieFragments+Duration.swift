@@ -60,12 +60,11 @@ extension MovieFragments {
         span.add(index.start, index.end)
         position = max(position, min(index.dataEnd, boxes.fileSize))
       case "moof":
-        let isComplete = try readFragment(&boxes, box) { _ in true }
+        _ = try readFragment(&boxes, box) { _ in true }
         if let first = self.start { span.add(Double(first) / Double(timescale), Double(time) / Double(timescale)) }
-        if !isComplete { return }
         if isFirst, let last = try lastIndexed(&boxes), last.position > position {
           position = last.position
-          time = last.time
+          time = last.tick
         }
         isFirst = false
       default: break
@@ -73,61 +72,12 @@ extension MovieFragments {
     }
   }
 
-  /// The last fragment with a key frame that the end of the file names, and that frame's time (§8.8.9 to §8.8.11);
-  /// `nil` without such an index.
-  private func lastIndexed(_ boxes: inout BoxReader) throws(CodecError) -> (position: Int64, time: Int)? {
-    let end = boxes.fileSize
-    let tail = try boxes.reader.bytes(at: end - 16, count: 16)
-    guard tail.count == 16, FourCC(tail.dropFirst(4)) == "mfro" else { return nil }
-    var position = end - Int64(tail.bigEndian(at: 12, bytes: 4))
-    guard position > 0, let index = try boxes.next(&position, before: end), index.type == "mfra" else { return nil }
-    var place = index.content.lowerBound
-    while let box = try boxes.next(&place, before: index.content.upperBound) {
-      guard box.type == "tfra" else { continue }
-      var fields = try boxes.fields(of: box, atMost: 16)
-      let bytes = try fields.version().version == 1 ? 8 : 4
-      guard try fields.number(4) == track else { continue }
-      let lengths = try fields.number(4)
-      let count = try fields.number(4)
-      // The lengths of three numbers, which follow the time and the position.
-      let entryBytes = 2 * bytes + 3 + (lengths >> 4 & 3) + (lengths >> 2 & 3) + (lengths & 3)
-      let entry = box.content.lowerBound + 16 + Int64(count - 1) * Int64(entryBytes)
-      guard count > 0, entry + Int64(entryBytes) <= box.content.upperBound else { return nil }
-      let numbers = try boxes.reader.wholeBytes(at: entry, count: 2 * bytes)
-      var fragment = Int64(numbers.bigEndian(at: bytes, bytes: bytes))
-      let found = (position: fragment, time: max(0, numbers.bigEndian(at: 0, bytes: bytes)))
-      guard fragment > 0, fragment < end, try boxes.next(&fragment, before: end)?.type == "moof" else { return nil }
-      return found
-    }
-    return nil
-  }
-}
-
-/// An index of segments (§8.16.3).
-private struct SegmentIndex {
-  /// Seconds.
-  let start: Double
-  let end: Double
-  /// Where the last indexed segment ends in the file.
-  let dataEnd: Int64
-
-  /// - Parameter end: the end of the box, from which positions are counted.
-  init(_ fields: BoxFields, end: Int64) throws(CodecError) {
-    var fields = fields
-    let bytes = try fields.version().version == 0 ? 4 : 8
-    _ = try fields.take(4)
-    let timescale = Double(max(1, try fields.number(4)))
-    let first = try fields.number(bytes)
-    var place = MovieSamples.sum(Int(end), try fields.number(bytes))
-    _ = try fields.take(2)
-    let count = try fields.number(2)
-    var time = first
-    for _ in 0..<count {
-      // Without the bit that says what is indexed.
-      place = MovieSamples.sum(place, try fields.number(4) & 0x7FFF_FFFF)
-      time = MovieSamples.sum(time, try fields.number(4))
-      _ = try fields.take(4)
-    }
-    (start, self.end, dataEnd) = (Double(first) / timescale, Double(time) / timescale, Int64(place))
+  /// The last fragment that the index at the end of the file names, and its time; `nil` without such an index.
+  private func lastIndexed(_ boxes: inout BoxReader) throws(CodecError) -> Start? {
+    guard let last = try indexAtEnd(&boxes)?.last(&boxes) else { return nil }
+    var position = last.position
+    guard position > 0, position < boxes.fileSize, try boxes.next(&position, before: boxes.fileSize)?.type == "moof"
+    else { return nil }
+    return last
   }
 }

@@ -1,5 +1,5 @@
 // Finds key frames of a fragmented movie (ISO/IEC 14496-12 §8.8): its samples are described beside them, fragment by
-// fragment. MovieFragments+Duration.swift adds up their durations.
+// fragment. MovieFragments+Index.swift finds the fragment of a time, MovieFragments+Duration.swift adds up durations.
 
 import PhotoModel
 
@@ -34,6 +34,7 @@ struct MovieFragments {
   /// Whether samples are read for their times, wherever their data are.
   var readsOnlyTimes = false
   private var entriesRead = 0
+  private var fragmentsRead = 0
 
   init(track: Int, defaults: Defaults) {
     self.track = track
@@ -57,15 +58,20 @@ struct MovieFragments {
   }
 
   /// Calls `body` for each key frame in turn, until it returns false.
+  ///
+  /// - Parameter range: where the fragments begin.
+  /// - Throws: ``CodecError``; `limitExceeded` if more than `ContainerLimits.fragments` of them had to be read.
   mutating func forEachKeyFrame(
-    _ boxes: inout BoxReader, _ body: (MovieKeyFrame) -> Bool
+    _ boxes: inout BoxReader, in range: Range<Int64>, _ body: (MovieKeyFrame) -> Bool
   ) throws(CodecError) {
-    var position: Int64 = 0
-    var fragments = 0
-    while let box = try boxes.next(&position, before: boxes.fileSize) {
+    var position = range.lowerBound
+    while position < range.upperBound {
+      guard let box = try boxes.next(&position, before: boxes.fileSize) else { return }
       guard box.type == "moof" else { continue }
-      fragments += 1
-      if fragments > ContainerLimits.fragments { return }
+      fragmentsRead += 1
+      if fragmentsRead > ContainerLimits.fragments {
+        throw .limitExceeded("the fragments of a video", limit: ContainerLimits.fragments, found: fragmentsRead)
+      }
       if try !readFragment(&boxes, box, body) { return }
     }
   }
@@ -127,7 +133,10 @@ struct MovieFragments {
     let firstFlags = flags & 4 != 0 ? try fields.number(4) : nil
     for index in 0..<count {
       entriesRead += 1
-      if entriesRead > ContainerLimits.sampleEntries { return false }
+      if entriesRead > ContainerLimits.sampleEntries {
+        throw .limitExceeded(
+          "the entries of a video's fragments", limit: ContainerLimits.sampleEntries, found: entriesRead)
+      }
       let duration = flags & 0x100 != 0 ? try fields.number(4) : defaults.duration
       let size = flags & 0x200 != 0 ? try fields.number(4) : defaults.size
       var sampleFlags = flags & 0x400 != 0 ? try fields.number(4) : defaults.flags

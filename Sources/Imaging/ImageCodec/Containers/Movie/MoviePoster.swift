@@ -131,31 +131,50 @@ private struct Movie {
   }
 
   /// The key frame at a second, or those from which the poster is chosen.
+  ///
+  /// A fragmented movie may begin with samples in `moov`.
   func keyFrames(
     _ boxes: inout BoxReader, at second: Double?, atMost count: Int
   ) throws(CodecError) -> [MovieKeyFrame] {
-    let end = edits.tick(atSecond: ContainerLimits.posterSeconds, timescale: track.timescale)
-    let wanted = second.map { edits.tick(atSecond: $0, timescale: track.timescale) }
     guard let table = track.sampleTable else { return [] }
-    if var samples = try MovieSamples(&boxes, table) {
-      if let wanted { return [try samples.frame(atOrBefore: wanted)] }
-      return try samples.first(count, from: edits.start, until: end)
-    }
-    guard var fragments else { return [] }
+    let wanted = second.map { edits.tick(atSecond: $0, timescale: track.timescale) }
+    let end = edits.tick(atSecond: ContainerLimits.posterSeconds, timescale: track.timescale)
     var frames: [MovieKeyFrame] = []
+    var samplesEnd = 0
+    if var samples = try MovieSamples(&boxes, table) {
+      if let wanted {
+        frames = [try samples.frame(atOrBefore: wanted)]
+      } else {
+        frames = try samples.first(count, from: edits.start, until: end)
+      }
+      if isFragmented { samplesEnd = try samples.endTick() }
+    }
+    guard var fragments else { return frames }
+    fragments.time = samplesEnd
+    if let wanted {
+      if !frames.isEmpty, wanted < samplesEnd { return frames }
+      let found = try fragments.keyFrame(&boxes, atOrBefore: wanted, timescale: track.timescale)
+      if let found, frames.isEmpty || found.tick <= wanted { return [found] }
+      return frames
+    }
+    if frames.count >= count { return frames }
+    if let last = frames.last, last.tick >= end { return frames }
+    let fileSize = boxes.fileSize
     do throws(CodecError) {
-      try fragments.forEachKeyFrame(&boxes) { frame in
-        if let wanted {
-          if frames.isEmpty || frame.tick <= wanted { frames = [frame] }
-          return frame.tick < wanted
+      try fragments.forEachKeyFrame(&boxes, in: 0..<fileSize) { frame in
+        if frames.isEmpty || frame.tick <= end {
+          // A frame before the first one that is shown counts only if there is no other.
+          if let last = frames.last, last.tick < edits.start { frames = [] }
+          frames.append(frame)
         }
-        if frames.isEmpty || frame.tick <= end { frames.append(frame) }
         return frames.count < count && frame.tick < end
       }
     } catch {
       // All but the first are only alternatives, and a recording that was interrupted has some of them.
-      if wanted != nil || frames.isEmpty { throw error }
+      if frames.isEmpty { throw error }
     }
     return frames
   }
+
+  private var isFragmented: Bool { fragments != nil }
 }

@@ -128,6 +128,16 @@ struct MovieSamples {
     return frame
   }
 
+  /// The tick at which the last sample ends (§8.6.1.2).
+  mutating func endTick() throws(CodecError) -> Int {
+    var time = 0
+    for run in 0..<durations.count {
+      let (count, delta) = (try entry(durations, run, 0, 4), try entry(durations, run, 4, 4))
+      time = Self.sum(time, Self.product(count, delta))
+    }
+    return time
+  }
+
   // MARK: Key frames
 
   private var keyCount: Int { keys?.count ?? sizes.count }

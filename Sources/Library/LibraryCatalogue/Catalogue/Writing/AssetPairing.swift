@@ -85,6 +85,16 @@ struct AssetPairing {
     return nil
   }
 
+  /// Whether a video is short enough for an asset's live photo, or has the content identifier of its picture.
+  static func mayBePairedVideo(_ media: ProbedMedia, of asset: Int64, _ db: Database) throws -> Bool {
+    if media.durationSeconds <= maximumPairedVideoSeconds { return true }
+    guard let identifier = media.contentIdentifier else { return false }
+    let other = try String.fetchOne(
+      db.cachedStatement(sql: "SELECT contentIdentifier FROM file WHERE asset = ? AND isPrimary = 1"),
+      arguments: [asset])
+    return identifier == other
+  }
+
   /// The RAW file and the video that belong to an asset's picture and are in assets of their own.
   static func companions(of asset: Int64, among joinable: JoinableAssets, _ db: Database) throws -> [Companion] {
     let row = try Row.fetchOne(

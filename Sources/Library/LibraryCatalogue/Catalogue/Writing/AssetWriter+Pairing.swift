@@ -21,6 +21,17 @@ extension AssetWriter {
     }
   }
 
+  /// Whether a companion file, read again, keeps its role in its asset.
+  ///
+  /// Dates and names only bring files together: files that were edited or renamed stay with their asset. But another
+  /// program may have replaced a live photo's video.
+  func keepsRole(_ row: FileRow, in asset: Int64, _ media: ProbedMedia, of file: ProbedFile) throws -> Bool {
+    guard media.canHaveRole(row.role) else { return false }
+    let isOtherFile = row.identity != file.identity || row.isRewritten(file, media)
+    guard row.role == .pairedVideo, isOtherFile else { return true }
+    return try AssetPairing.mayBePairedVideo(media, of: asset, db)
+  }
+
   /// Joins a picture, given with its current properties, to the asset of its RAW file or its video.
   mutating func joinAgain(_ file: ProbedFile) throws {
     guard case .media(let media) = file.finding, media.mediaType == .image, !media.isRAW,

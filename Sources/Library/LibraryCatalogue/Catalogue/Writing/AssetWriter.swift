@@ -143,7 +143,7 @@ struct AssetWriter {
   }
 
   private mutating func store(_ media: ProbedMedia, of file: ProbedFile, _ row: FileRow?) throws {
-    if let row, let asset = row.asset, row.isPrimary || media.canHaveRole(row.role) {
+    if let row, let asset = row.asset, try row.isPrimary || keepsRole(row, in: asset, media, of: file) {
       // A known file that keeps its role in its asset.
       let role = row.isPrimary ? media.primaryRole : row.role
       try write(file, row: row.id, asset: asset, role: role, isPrimary: row.isPrimary, media: media)
