@@ -4,6 +4,7 @@
 import LibraryCatalogue
 import LibraryFolder
 import PhotoModel
+import Primitives
 
 extension LibraryMerge {
   private var catalogue: Catalogue { scanner.catalogue }
@@ -36,7 +37,7 @@ extension LibraryMerge {
     let removable = try catalogue.files(missing, smallerThan: size)
     batch.progress.kept += missing.count - removable.count
     if options.returnsRechecks {
-      let settled = Int64(scanner.settleTime / .nanoseconds(1))
+      let settled = scanner.settleTime.wholeNanoseconds
       let isRemovable = Set(removable)
       let kept = missing.filter { !isRemovable.contains($0) }
       outcome.followUps += try catalogue.knownFiles(kept).map { Recheck(path: $0.path, delayNanoseconds: settled) }

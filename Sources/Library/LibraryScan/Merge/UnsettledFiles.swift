@@ -6,6 +6,7 @@
 import LibraryCatalogue
 import LibraryFolder
 import PhotoModel
+import Primitives
 
 struct UnsettledFiles {
   /// Nanoseconds without a change after which a file counts as complete; 0: at once.
@@ -22,7 +23,7 @@ struct UnsettledFiles {
   private var settledBeyondLimit: Int64?
 
   init(settleTime: Duration, limit: Int) {
-    settleNanoseconds = Int64(settleTime / .nanoseconds(1))
+    settleNanoseconds = settleTime.wholeNanoseconds
     self.limit = limit
   }
 

@@ -14,6 +14,7 @@ import LibraryCatalogue
 import LibraryFolder
 import Logging
 import PhotoModel
+import Primitives
 import Synchronization
 
 package final class LibraryWatcher: Sendable {
@@ -71,7 +72,7 @@ package final class LibraryWatcher: Sendable {
     self.scanned = scanned
     self.requestFullScan = requestFullScan
     var limits = EventDebouncer.Limits()
-    limits.delayNanoseconds = Int64(options.delay / .nanoseconds(1))
+    limits.delayNanoseconds = options.delay.wholeNanoseconds
     limits.paths = options.paths
     let folders = options.folders > 0 ? options.folders : (FolderEvents.userLimit ?? 8192) / 10 * 9
     state = Mutex(WatchState(events: events, folderLimit: folders, debouncer: limits))
