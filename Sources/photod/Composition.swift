@@ -122,8 +122,7 @@ struct Composition: Sendable {
     let catalogue = try Catalogue(dataFolder: dataFolder, renderableTypes: decoders.start())
     let content = try content(catalogue)
     let queues = DaemonQueues(settings)
-    // One prepared response per 8 KiB of frame cache, so that responses take a small part of the memory of the frames.
-    let frameResponses = FrameResponses(capacity: settings.cache.frameBytes >> 13)
+    let frameResponses = FrameResponses(capacity: settings.cache.frameBytes / FrameResponses.frameBytesPerResponse)
     let cache = FrameCache(
       capacityBytes: settings.cache.frameBytes, pinnedCapacityBytes: settings.cache.pinnedBytes,
       onEvict: frameResponses.framesWereEvicted)
