@@ -96,8 +96,8 @@ struct DataRoute: Sendable {
   private func sendPrepared(_ cached: OriginalResponseCache.Representation, _ routed: RoutedRequest) throws(Problem) {
     @Sendable func send() throws(Problem) {
       try sender.send(
-        cached.original, cached.slice, type: cached.type, cached.fields, cached.validators, routed.request.head,
-        routed.reply)
+        cached.original, cached.slice, type: cached.type, fields: cached.fields, validators: cached.validators,
+        routed.request.head, routed.reply)
     }
     if cached.isCached(for: routed.request.head) { return try send() }
     try routed.run(on: sender.files) { () throws(Problem) in try send() }
