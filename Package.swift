@@ -168,7 +168,8 @@ let package = Package(
         "PhotoModel", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan", "ObjectStores", logging,
       ], settings: small),
     Wing.library.module(
-      "OriginalDownloads", ["PhotoModel", "LibraryFolder", "ObjectStores", deque, "Cryptography", logging],
+      "OriginalDownloads",
+      ["Primitives", "PhotoModel", "LibraryFolder", "ObjectStores", deque, "Cryptography", logging],
       settings: small),
 
     Wing.service.system("CISAL", "libisal", "libisal-dev"),
@@ -236,7 +237,7 @@ let package = Package(
     tests("TelemetryTests", ["Primitives", "Telemetry", coreMetrics, logging]),
     tests("ImageCodecTests", ["ImageCodec", "MediaMetadata", "PhotoModel", "PhotoFixtures"]),
     tests("HTTPCoreTests", ["HTTPCore"]),
-    tests("HTTPServerTests", ["HTTPServer", "HTTPCore", "Telemetry", "CPhotodSystem", logging]),
+    tests("HTTPServerTests", ["Primitives", "HTTPServer", "HTTPCore", "Telemetry", "CPhotodSystem", logging]),
     tests("DiskCacheTests", ["DiskCache", "PhotoFixtures", "disk-cache-writer", grdb, logging]),
     // Killed by DiskCacheTests in the midst of its writing.
     .executableTarget(

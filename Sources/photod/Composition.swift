@@ -131,8 +131,7 @@ struct Composition: Sendable {
     }
     let content = try content(catalogue)
     let queues = DaemonQueues(settings)
-    // One prepared response per 8 KiB of frame cache, so that responses take a small part of the memory of the frames.
-    let frameResponses = FrameResponses(capacity: settings.cache.frameBytes >> 13)
+    let frameResponses = FrameResponses(capacity: settings.cache.frameBytes / FrameResponses.frameBytesPerResponse)
     let cache = FrameCache(
       capacityBytes: settings.cache.frameBytes, pinnedCapacityBytes: settings.cache.pinnedBytes,
       onEvict: frameResponses.framesWereEvicted)

@@ -5,6 +5,13 @@ import Dispatch
 import ImageService
 
 struct DaemonQueues: Sendable {
+  /// As many lookups may wait as four times `render.queueLength`, but at least this many.
+  private static let minimumLookups = 64
+  private static let maximumFetches = 64
+  private static let maximumScrapes = 16
+  /// Workers that read files, besides those for archives: two per core, but at least this many.
+  private static let minimumFileReaders = 4
+
   let lookups: WorkQueue
   /// Serial: each fetch may use a core until its deadline.
   let fetches: WorkQueue
@@ -26,8 +33,9 @@ struct DaemonQueues: Sendable {
   init(_ settings: Settings) {
     let cores = UsableCores.count
     lookups = WorkQueue(
-      label: "photod.lookup", workers: cores, limit: max(64, settings.render.queueLength * 4), qos: .userInitiated)
-    fetches = WorkQueue(label: "photod.fetch", workers: 1, limit: 64, qos: .userInitiated)
+      label: "photod.lookup", workers: cores,
+      limit: max(Self.minimumLookups, settings.render.queueLength * 4), qos: .userInitiated)
+    fetches = WorkQueue(label: "photod.fetch", workers: 1, limit: Self.maximumFetches, qos: .userInitiated)
     batches = WorkQueue(label: "photod.batch", workers: cores, limit: .max, qos: .userInitiated)
     changes = WorkQueue(
       label: "photod.change", workers: 1, limit: settings.changes.queueLength, qos: .userInitiated)
@@ -35,10 +43,10 @@ struct DaemonQueues: Sendable {
       label: "photod.upload", workers: min(settings.uploads.limits.concurrent, 2 * cores), limit: .max,
       qos: .userInitiated)
     fileReads = WorkQueue(
-      label: "photod.file", workers: max(4, 2 * cores) + settings.archives.concurrent, limit: .max,
-      qos: .userInitiated)
+      label: "photod.file", workers: max(Self.minimumFileReaders, 2 * cores) + settings.archives.concurrent,
+      limit: .max, qos: .userInitiated)
     archivePlans = WorkQueue(
       label: "photod.archive", workers: 1, limit: settings.archives.concurrent, qos: .utility)
-    scrapes = WorkQueue(label: "photod.metrics", workers: 1, limit: 16, qos: .userInitiated)
+    scrapes = WorkQueue(label: "photod.metrics", workers: 1, limit: Self.maximumScrapes, qos: .userInitiated)
   }
 }

@@ -6,6 +6,7 @@ import Foundation
 import ImageCodec
 import Logging
 import PhotoModel
+import Primitives
 import Telemetry
 
 struct Decoders: Sendable {
@@ -72,7 +73,7 @@ struct Decoders: Sendable {
     for codec in DecoderCodec.all {
       registry.counter(
         "photod_decoder_cpu_seconds_total", "CPU time of the codec's decoder processes, without their start.",
-        ["codec": codec.name], read: { [pool] in pool.usage(of: codec).cpuTime / .seconds(1) })
+        ["codec": codec.name], read: { [pool] in pool.usage(of: codec).cpuTime.seconds })
       registry.gauge(
         "photod_decoder_peak_bytes", "Largest resident memory of one of the codec's decoder processes so far.",
         ["codec": codec.name], read: { [pool] in Double(pool.usage(of: codec).peakBytes) })

@@ -30,6 +30,9 @@ struct Maintenance: Sendable {
   private static let historyPruneSeconds = 300
   private static let uploadExpirySeconds = 300
   private static let formerPictureSeconds = 60
+  private static let unusedLibrarySeconds = 3600
+  /// When unused libraries are removed for the first time.
+  private static let firstUnusedLibrarySeconds = 60
 
   /// Starts all timers. They run as long as the process.
   func start() {
@@ -38,9 +41,10 @@ struct Maintenance: Sendable {
       Self.historyPruneSeconds, after: Self.historyPruneSeconds, leeway: .seconds(10),
       on: DispatchQueue(label: "photod.history", qos: .utility)
     ) { [self] in pruneHistory() }
-    timers.repeatEvery(3600, after: 60, leeway: .seconds(60), on: .global(qos: .utility)) { [self] in
-      removeUnusedLibraries()
-    }
+    timers.repeatEvery(
+      Self.unusedLibrarySeconds, after: Self.firstUnusedLibrarySeconds, leeway: .seconds(60),
+      on: .global(qos: .utility)
+    ) { [self] in removeUnusedLibraries() }
     // Start-up has removed those that expired before.
     timers.repeatEvery(
       Self.uploadExpirySeconds, after: Self.uploadExpirySeconds, leeway: .seconds(10), on: .global(qos: .utility)

@@ -1,4 +1,5 @@
 import HTTPCore
+import Primitives
 import Testing
 
 @testable import HTTPServer
@@ -251,7 +252,7 @@ struct ConnectionMachineTests {
     var machine = Machine(limits: Self.limits, now: 0)
     #expect(machine.handle(.drainRequested, now: 0) == .readBeforeDrain)
     #expect(machine.handle(.drainRequested, now: 0) == .none && machine.phase == .idle)
-    let grace = Self.limits.drainGrace.nanoseconds
+    let grace = Self.limits.drainGrace.unsignedNanoseconds
     #expect(machine.deadline == grace)
     var late = machine
     #expect(late.handle(.timerFired, now: grace) == .close)

@@ -34,7 +34,7 @@ extension PhotoAPI: HTTPHandler {
   }
 
   package func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
-    handle(request, HeadCheck(request.head, from: peer, accessPolicy), nil, nil, from: peer, responder)
+    handle(request, HeadCheck(request.head, from: peer, accessPolicy), identity: nil, body: nil, from: peer, responder)
   }
 
   /// Streams the bodies of uploads. A request that is refused because of its host, its origin or a missing credential
@@ -50,13 +50,14 @@ extension PhotoAPI: HTTPHandler {
       identity = found
     }
     return { [self, identity] body, responder in
-      handle(HTTPRequest(head: head, body: []), check, identity, body, from: peer, responder)
+      handle(HTTPRequest(head: head, body: []), check, identity: identity, body: body, from: peer, responder)
     }
   }
 
+  /// - Parameter known: `nil` if the caller is not identified yet.
   private func handle(
-    _ request: HTTPRequest, _ check: HeadCheck, _ known: AuthenticationResult?, _ body: StreamedBody?, from peer: Peer,
-    _ responder: Responder
+    _ request: HTTPRequest, _ check: HeadCheck, identity known: AuthenticationResult?, body: StreamedBody?,
+    from peer: Peer, _ responder: Responder
   ) {
     let (head, target) = (request.head, check.target)
     var reply = Reply(

@@ -36,7 +36,7 @@ package struct StageTimings: Sendable, Equatable {
 
   package subscript(stage: Stage) -> Duration {
     get { .nanoseconds(Int64(self[nanosecondsOf: stage])) }
-    set { self[nanosecondsOf: stage] = UInt64(max(0, newValue / .nanoseconds(1))) }
+    set { self[nanosecondsOf: stage] = newValue.unsignedNanoseconds }
   }
 
   /// The `Server-Timing` field (W3C Server Timing §3): each stage with its duration in milliseconds and its summary.

@@ -12,6 +12,7 @@
 //      +-- drained, timed out, peer closed ---------------------------------------------------------------> closed
 
 import HTTPCore
+import Primitives
 
 struct ConnectionMachine {
   enum Phase: Hashable, CaseIterable {
@@ -115,7 +116,7 @@ struct ConnectionMachine {
 
   init(limits: ServerLimits, now: UInt64) {
     self.limits = limits
-    deadline = now + limits.headerTimeout.nanoseconds
+    deadline = now + limits.headerTimeout.unsignedNanoseconds
   }
 
   /// Whether the send buffer is full.
@@ -137,10 +138,10 @@ struct ConnectionMachine {
 
     case (.idle, .bytesReceived):
       phase = .readingHead
-      deadline = now + limits.headerTimeout.nanoseconds
+      deadline = now + limits.headerTimeout.unsignedNanoseconds
     case (.idle, .bodyAnnounced), (.readingHead, .bodyAnnounced):
       phase = .readingBody
-      deadline = now + limits.bodyTimeout.nanoseconds
+      deadline = now + limits.bodyTimeout.unsignedNanoseconds
     case (.idle, .requestReceived(let keepsAlive, let version)),
       (.readingHead, .requestReceived(let keepsAlive, let version)),
       (.readingBody, .requestReceived(let keepsAlive, let version)):
@@ -209,7 +210,7 @@ struct ConnectionMachine {
       }
       // The first request of a new connection may still be in transit: its client has no reason to retry.
       guard requestCount == 0 else { return close() }
-      deadline = min(deadline, now + limits.drainGrace.nanoseconds)
+      deadline = min(deadline, now + limits.drainGrace.unsignedNanoseconds)
     case (_, .drainRequested): isDraining = true
 
     case (_, .timerFired):
@@ -263,11 +264,11 @@ struct ConnectionMachine {
     guard keepsAlive, !isDraining else {
       guard needsLinger else { return close() }
       phase = .lingering
-      deadline = now + limits.lingeringTime.nanoseconds
+      deadline = now + limits.lingeringTime.unsignedNanoseconds
       return .linger
     }
     phase = .idle
-    deadline = now + limits.keepAliveTimeout.nanoseconds
+    deadline = now + limits.keepAliveTimeout.unsignedNanoseconds
     return .readNext
   }
 

@@ -19,7 +19,7 @@ final class EventLoop: @unchecked Sendable {
   /// Receives the events of a descriptor, on the loop's queue.
   protocol Registrant: AnyObject {
     func eventsArrived(_ events: UInt32)
-    /// Called about once a second, with the monotonic time.
+    /// Called about once a second, with the loop's ``EventLoop/now``.
     func tick(now: UInt64)
   }
 
@@ -33,6 +33,8 @@ final class EventLoop: @unchecked Sendable {
   private static let readBufferBytes = 65_536
   /// The time between two checks of the deadlines.
   private static let tickNanoseconds: UInt64 = 1_000_000_000
+  /// Room for ``headSuffix(keepsAlive:version:)`` after the head of a prepared response.
+  private static let maximumHeadSuffixBytes = 256
   private static let inboxIdentifier = UInt64.max
   private static let key = DispatchSpecificKey<ObjectIdentifier>()
 
@@ -48,22 +50,23 @@ final class EventLoop: @unchecked Sendable {
   private var slots: [Slot] = []
   private var freeSlots: [UInt32] = []
   private var dateSecond: Int64 = -1
-  private var headSuffixes: (open: [UInt8], closing: [UInt8], open10: [UInt8]) = ([], [], [])
+  private var headSuffixes: (open: [UInt8], closing: [UInt8], openHTTP10: [UInt8]) = ([], [], [])
   private var identifiers = RequestIdentifier.Generator()
   /// Owners and files of sent bytes, to be released after the current events.
   private var ownersToRelease: [any AnyObject & Sendable] = []
   var accessLogBatch = AccessLogBatch()
   private var isStopped = false
   private var nextTick: UInt64
-  /// The clocks at the start of this batch of events.
+  /// The monotonic time at the start of this batch of events, in nanoseconds.
   private(set) var now: UInt64
-  private(set) var wall: Int64
+  /// The time of day at the start of this batch of events, in milliseconds since 1970.
+  private(set) var wallMilliseconds: Int64
 
   /// The receive buffer that all connections of the loop share. Its content is valid until the next read.
   let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: readBufferBytes, alignment: 16)
   /// The buffer in which heads of prepared responses are assembled.
   let headBuffer = UnsafeMutableRawBufferPointer.allocate(
-    byteCount: PreparedResponse.maximumHeadBytes + 256, alignment: 16)
+    byteCount: PreparedResponse.maximumHeadBytes + maximumHeadSuffixBytes, alignment: 16)
   /// The buffer for the bytes of a ``PreparedRange``.
   let rangeBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: PreparedRange.maximumBytes, alignment: 4096)
 
@@ -71,7 +74,7 @@ final class EventLoop: @unchecked Sendable {
     self.clock = clock
     self.accessLog = accessLog
     now = clock.monotonic()
-    wall = clock.wall()
+    wallMilliseconds = clock.wall()
     nextTick = now + Self.tickNanoseconds
     queue = DispatchQueue(label: "photod.loop.\(index)", qos: .userInitiated)
     epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
@@ -154,13 +157,13 @@ final class EventLoop: @unchecked Sendable {
 
   private func updateClocks() {
     now = clock.monotonic()
-    wall = clock.wall()
+    wallMilliseconds = clock.wall()
   }
 
   /// The end of a response head at the current time: `Date`, `Connection` where needed, and the empty line.
   func headSuffix(keepsAlive: Bool, version: HTTPVersion) -> [UInt8] {
     dispatchPrecondition(condition: .onQueue(queue))
-    let second = wall / 1000
+    let second = wallMilliseconds / 1000
     if second != dateSecond {
       dateSecond = second
       let date = HTTPDate.string(secondsSince1970: second)
@@ -170,7 +173,7 @@ final class EventLoop: @unchecked Sendable {
         ResponseWriter.headSuffix(date: date, keepsAlive: true, version: .http10)
       )
     }
-    return keepsAlive ? (version == .http10 ? headSuffixes.open10 : headSuffixes.open) : headSuffixes.closing
+    return keepsAlive ? (version == .http10 ? headSuffixes.openHTTP10 : headSuffixes.open) : headSuffixes.closing
   }
 
   func nextIdentifier() -> RequestIdentifier {

@@ -56,7 +56,7 @@ struct ResponseSender {
   ///
   /// - Parameter head: `nil` if the message was malformed.
   mutating func beginLogEntry(_ head: RequestHead?, identifier: RequestIdentifier) {
-    logEntry = AccessLogEntry(identifier: identifier, arrived: loop.wall, began: loop.now, head: head)
+    logEntry = AccessLogEntry(identifier: identifier, arrived: loop.wallMilliseconds, began: loop.now, head: head)
   }
 
   /// Queues 100 (Continue), which is sent before the response (RFC 9110 §15.2.1).

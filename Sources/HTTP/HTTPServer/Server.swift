@@ -164,8 +164,7 @@ package final class Server: Sendable {
         loop.enqueue { for case let connection as Connection in loop.registrants { connection.drain() } }
       }
     }
-    let seconds = Double(deadline.components.seconds) + Double(deadline.components.attoseconds) * 1e-18
-    DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { [self] in
+    DispatchQueue.global().asyncAfter(deadline: .now() + deadline.seconds) { [self] in
       for loop in loops {
         loop.enqueue { for case let connection as Connection in loop.registrants { connection.close() } }
       }

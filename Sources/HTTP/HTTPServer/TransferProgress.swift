@@ -1,3 +1,5 @@
+import Primitives
+
 /// The progress of a transfer that waits for the client: a response while the send buffer is full, or a streamed
 /// request body. Its deadline has two parts: at least one byte within a timeout, and a minimum average rate after that
 /// time. Without the second, a client that transfers a byte now and then could hold the connection for days.
@@ -17,14 +19,9 @@ struct TransferProgress {
   ///   - now: the time of the latest transferred byte, or of the beginning.
   ///   - minimumBytesPerSecond: 0 disables the minimum rate.
   func deadline(now: UInt64, timeout: Duration, minimumBytesPerSecond: Int) -> UInt64 {
-    let nextByte = now + timeout.nanoseconds
+    let nextByte = now + timeout.unsignedNanoseconds
     guard minimumBytesPerSecond > 0 else { return nextByte }
     let earned = UInt64(Double(bytes) / Double(minimumBytesPerSecond) * 1e9)
-    return min(nextByte, began + timeout.nanoseconds + earned)
+    return min(nextByte, began + timeout.unsignedNanoseconds + earned)
   }
-}
-
-extension Duration {
-  /// Whole nanoseconds; 0 for a negative duration.
-  var nanoseconds: UInt64 { UInt64(max(0, self / .nanoseconds(1))) }
 }

@@ -156,7 +156,9 @@ package final class DecoderPool: Sendable {
       for _ in 0..<permits { self.permits.signal() }
     }
     var hasRows = false
-    try attempts(request, workers: permits, layout, payload, zygote, cancellation) { channels, slots in
+    try runWithRetry(
+      request, of: payload, workers: permits, layout: layout, zygote: zygote, cancellation
+    ) { channels, slots in
       let sessions = zip(channels, slots).map { DecodeSession($0, layout, $1) }
       var group = DecodeGroup(sessions, of: request)
       return group.run { band, bytes in
@@ -208,7 +210,9 @@ package final class DecoderPool: Sendable {
     }
     var parts: [[UInt8]] = []
     do throws(DecoderError) {
-      try attempts(request, workers: 1, layout, payload, zygote, cancellation) { channels, slots in
+      try runWithRetry(
+        request, of: payload, workers: 1, layout: layout, zygote: zygote, cancellation
+      ) { channels, slots in
         var session = EncodeSession(encode, layout, slots[0], rows: rows)
         let result = session.run(channels[0])
         parts = session.parts
@@ -228,23 +232,23 @@ package final class DecoderPool: Sendable {
   /// Runs workers, and a second time if one was lost with its zygote: that end says nothing about the picture.
   ///
   /// - Parameter converse: gets a channel and slots for each worker; returns when all workers have ended.
-  private func attempts(
-    _ request: DecodeRequest, workers: Int, _ layout: BandLayout, _ payload: DecodePayload, _ zygote: DecoderZygote,
+  private func runWithRetry(
+    _ request: DecodeRequest, of payload: DecodePayload, workers: Int, layout: BandLayout, zygote: DecoderZygote,
     _ cancellation: DecodeCancellation, _ converse: ([WorkerChannel], [DecoderSlots]) -> [WorkerChannel.Result],
     canRepeat: () -> Bool
   ) throws(DecoderError) {
     do throws(DecoderError) {
-      try attempt(request.parts(workers), layout, payload, zygote, cancellation, converse)
+      try runOnce(request.parts(workers), of: payload, layout: layout, zygote: zygote, cancellation, converse)
     } catch {
       guard case .interrupted = error, canRepeat() else { throw error }
       // By one worker: the process may have no descriptors for more.
-      try attempt([request], layout, payload, zygote, cancellation, converse)
+      try runOnce([request], of: payload, layout: layout, zygote: zygote, cancellation, converse)
     }
   }
 
   /// - Parameter parts: the request of each worker.
-  private func attempt(
-    _ parts: [DecodeRequest], _ layout: BandLayout, _ payload: DecodePayload, _ zygote: DecoderZygote,
+  private func runOnce(
+    _ parts: [DecodeRequest], of payload: DecodePayload, layout: BandLayout, zygote: DecoderZygote,
     _ cancellation: DecodeCancellation, _ converse: ([WorkerChannel], [DecoderSlots]) -> [WorkerChannel.Result]
   ) throws(DecoderError) {
     let codec = zygote.codec
@@ -255,7 +259,8 @@ package final class DecoderPool: Sendable {
       throw .unavailable(codec, error)
     }
     let results = try payload.withDescriptor(codec) { descriptor throws(DecoderError) in
-      runWorkers(parts, layout, payload: descriptor, of: codec, connection, cancellation, converse)
+      runWorkers(
+        parts, payload: descriptor, of: codec, layout: layout, connection: connection, cancellation, converse)
     }
     for result in results { usages.add(result.usage, codec) }
     if results.contains(where: \.lostZygote) { zygote.lost(connection) }
@@ -266,8 +271,8 @@ package final class DecoderPool: Sendable {
 
   /// Starts a worker for each part, and converses with them. If one can't be started, none goes on.
   private func runWorkers(
-    _ parts: [DecodeRequest], _ layout: BandLayout, payload descriptor: Int32, of codec: DecoderCodec,
-    _ connection: ZygoteConnection, _ cancellation: DecodeCancellation,
+    _ parts: [DecodeRequest], payload descriptor: Int32, of codec: DecoderCodec, layout: BandLayout,
+    connection: ZygoteConnection, _ cancellation: DecodeCancellation,
     _ converse: ([WorkerChannel], [DecoderSlots]) -> [WorkerChannel.Result]
   ) -> [WorkerChannel.Result] {
     var channels: [WorkerChannel] = []

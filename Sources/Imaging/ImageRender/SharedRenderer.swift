@@ -91,7 +91,8 @@ package final class SharedRenderer {
     } else {
       let decoder = try RowPipeline.decoder(
         plan, source: picture, workers: workers, limits: limits, stop: stop)
-      (pipeline, setupFailures) = Self.rows(plan, decoder, colors, encoder, workers, stages, stops)
+      (pipeline, setupFailures) = Self.rows(
+        plan, decoder, colors, encoder: encoder, workers: workers, stages: stages, stops: stops)
     }
   }
 
@@ -104,7 +105,8 @@ package final class SharedRenderer {
     self.colors = colors
     self.stops = stops
     original = nil
-    (pipeline, setupFailures) = Self.rows(plan, decoder, colors, encoder, nil, nil, stops)
+    (pipeline, setupFailures) = Self.rows(
+      plan, decoder, colors, encoder: encoder, workers: nil, stages: nil, stops: stops)
   }
 
   /// Decodes as far as there is input, and delivers each picture once, when it is finished, on this thread and during
@@ -191,8 +193,8 @@ package final class SharedRenderer {
   }
 
   private static func rows(
-    _ plan: SharedPlan, _ decoder: any RowDecoder, _ colors: [OutputColor], _ encoder: (any RowEncoder)?,
-    _ workers: (any CodedPictureDecoder)?, _ stages: StageStarter?, _ stops: [StopFlag]
+    _ plan: SharedPlan, _ decoder: any RowDecoder, _ colors: [OutputColor], encoder: (any RowEncoder)?,
+    workers: (any CodedPictureDecoder)?, stages: StageStarter?, stops: [StopFlag]
   ) -> (any RenderPipeline, [(Int, CodecError)]) {
     let made = branches(plan, stops) { (i, plan) throws(CodecError) in
       try RowOutput(

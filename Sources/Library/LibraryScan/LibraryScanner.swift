@@ -81,7 +81,7 @@ package struct LibraryScanner: Sendable {
     do throws(AssetSourceError) {
       var outcome = try walk(root, options, onProgress)
       if options.returnsRechecks { return outcome }
-      if outcome.fullScanDelay != nil, outcome.refusal == nil, !options.stop.isRaised {
+      if outcome.fullScanDelayNanoseconds != nil, outcome.refusal == nil, !options.stop.isRaised {
         // The first walk has waited until the files beyond the limit settled, too.
         var again = options
         again.isSecondWalk = true

@@ -38,25 +38,30 @@ struct Arrivals: Sendable {
   var count = 0
 }
 
+/// A path to scan again.
+struct Recheck: Sendable {
+  let path: [UInt8]
+  let delayNanoseconds: Int64
+}
+
 /// The result of one scan.
 struct ScanOutcome: Sendable {
   var progress = ScanProgress()
   /// Why missing files were not removed.
   var refusal: LibraryError?
-  /// Files that may still be written: paths to scan again, each after a delay in nanoseconds.
-  var rechecks: [(path: [UInt8], after: Int64)] = []
-  /// Other paths to scan again, each after a delay in nanoseconds: of files that are missing but were perhaps moved, and
-  /// further names of files that changed.
-  var followUps: [(path: [UInt8], after: Int64)] = []
-  /// Known files that were renamed a moment ago: paths to scan again, each after a delay in nanoseconds. Until then
-  /// their rows keep their former paths.
-  var renamed: [(path: [UInt8], after: Int64)] = []
+  /// Files that may still be written.
+  var rechecks: [Recheck] = []
+  /// Other paths to scan again: of files that are missing but were perhaps moved, and further names of files that
+  /// changed.
+  var followUps: [Recheck] = []
+  /// Known files that were renamed a moment ago. Until they are scanned again, their rows keep their former paths.
+  var renamed: [Recheck] = []
   /// Files that appeared where the walk had already been: paths to scan again at once.
   var appeared: [[UInt8]] = []
   /// The rechecks after a full scan, of files that were held back because they may still be written.
-  var heldBack: [(path: [UInt8], after: Int64)] = []
-  /// More files were held back than are remembered: a full scan is due after this many nanoseconds.
-  var fullScanDelay: Int64?
+  var heldBack: [Recheck] = []
+  /// More files were held back than are remembered: a full scan is due after this delay.
+  var fullScanDelayNanoseconds: Int64?
   /// The walk visited its whole scope.
   var isWalkComplete = false
   /// The whole scope was scanned, and missing files were removed.

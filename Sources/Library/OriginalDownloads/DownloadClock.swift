@@ -1,4 +1,5 @@
 import Dispatch
+import Primitives
 
 /// The clock and the timer of the downloads, so that tests have their own.
 package struct DownloadClock: Sendable {
@@ -15,6 +16,6 @@ package struct DownloadClock: Sendable {
   package static let system = DownloadClock(
     now: { .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds)) },
     after: { delay, body in
-      DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + delay / .seconds(1), execute: body)
+      DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + delay.seconds, execute: body)
     })
 }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Limits how fast originals for windows are downloaded, all together. A pure struct: the time is passed in.
 ///
 /// Unused time counts for at most a second, so a pause is not followed by a long burst.
@@ -19,7 +21,7 @@ struct WindowThrottle: Sendable, Hashable {
   mutating func admit(_ count: Int, now: Duration) -> Duration? {
     guard bytesPerSecond > 0 else { return nil }
     let rate = Double(bytesPerSecond)
-    available = min(rate, available + (now - (last ?? now)) / .seconds(1) * rate)
+    available = min(rate, available + (now - (last ?? now)).seconds * rate)
     last = now
     guard available > 0 else {
       // At least a millisecond: with less, rounding could keep the caller from ever waiting.

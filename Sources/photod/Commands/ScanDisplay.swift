@@ -1,4 +1,5 @@
 import LibraryScan
+import Primitives
 
 #if canImport(Glibc)
   import Glibc
@@ -46,7 +47,7 @@ final class ScanDisplay {
   }
 
   private func text(_ progress: ScanProgress) -> String {
-    let seconds = max((ContinuousClock.now - started) / .milliseconds(1) / 1000, 0.001)
+    let seconds = max((ContinuousClock.now - started).seconds, 0.001)
     var parts = [
       "\(progress.files) files", "\(progress.probed) read", "\(Int(Double(progress.files) / seconds)) files/s",
     ]
@@ -83,7 +84,7 @@ private struct ScanRate {
   private var last = (files: 0, seconds: 0.0)
 
   mutating func note(files: Int, at time: Duration) {
-    let seconds = time / .milliseconds(1) / 1000
+    let seconds = time.seconds
     let step = seconds - last.seconds
     guard step > 0 else { return }
     let now = Double(files - last.files) / step

@@ -156,8 +156,7 @@ struct AdjustedPhotoSender: Sendable {
   private func send(_ file: FullSizeRender, _ answer: Answer) throws(Problem) {
     try sender.send(
       ServableOriginal(source: file, overlay: ByteOverlay()), 0..<file.size, type: answer.format.mediaType,
-      answer.fields,
-      answer.validators, answer.head, answer.reply)
+      fields: answer.fields, validators: answer.validators, answer.head, answer.reply)
   }
 
   /// From memory, where no file can be stored.

@@ -49,7 +49,7 @@ extension DataRoute {
     opened(
       OriginalResponseCache.Representation(
         original: original, slice: resource.range, type: type, fields: fields, validators: validators))
-    try sender.send(original, resource.range, type: type, fields, validators, head, reply)
+    try sender.send(original, resource.range, type: type, fields: fields, validators: validators, head, reply)
   }
 
   private func open(_ resource: AssetResource, includesLocation: Bool) throws(Problem) -> ServableOriginal {

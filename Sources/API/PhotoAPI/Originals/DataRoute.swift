@@ -1,3 +1,4 @@
+import AccessControl
 import HTTPCore
 import PhotoModel
 
@@ -24,68 +25,72 @@ struct DataRoute: Sendable {
   /// the file queue.
   func send(_ choice: ResourceChoice, of identifier: LocalIdentifier, _ routed: RoutedRequest) throws(Problem) {
     let caller = try routed.authorizedCaller
-    let principal = caller.principal
-    var query = try QueryReader(routed.target)
-    let version =
-      if case .version = choice { try query.word("version", default: ImageVersion.current) } else {
-        ImageVersion.current
-      }
-    let index = if case .version = choice { 0 } else { try query.number("index", in: ResourceChoice.indexes) ?? 0 }
-    let includesLocation = try query.flag("includeLocation")
-    let isDownload = try query.flag("download")
-    let allowsNetwork = try query.flag("networkAccessAllowed")
-    let contentVersion = query.text("v").map(ContentVersion.init)
-    try query.finish()
-    try files.checkScopes(includesLocation: includesLocation, principal)
+    let query = try OriginalQuery(routed.target, for: choice)
+    try files.checkScopes(includesLocation: query.includesLocation, caller.principal)
+    // A signed URL expires, so its response is not prepared.
     let access = caller.credential == .signature ? nil : caller.accessClass
-    let current = ResponseCache.Generation(
-      asset: .library(queries.library.generation), rules: routed.reply.rules.number)
     if let access,
-      let ready = responses.representation(for: routed.request.head, access: access, generation: current),
+      let ready = responses.representation(
+        for: routed.request.head, access: access, generation: generation(for: routed.reply)),
       ready.original.source.hasSameChangeTime
     {
       return try sendPrepared(ready, routed)
     }
+    let principal = caller.principal
     try routed.run(on: queries.lookups) { () throws(Problem) in
-      // Read before the asset is looked up: a later change of the library then makes what is prepared invalid.
-      let generation = ResponseCache.Generation(
-        asset: .library(queries.library.generation), rules: routed.reply.rules.number)
-      let found = try files(of: identifier, includesSidecars: choice.mayBeSidecar, principal)
-      let asset = found.asset
-      if let contentVersion, contentVersion != asset.contentVersion { throw .versionGone }
-      let isRender = asset.adjustments != nil && choice.isRender(of: version)
-      if isRender && index == 0 {
-        return try adjustedPhotos.send(
-          asset, includesLocation: includesLocation, isDownload: isDownload, isVersioned: contentVersion != nil,
-          allowsNetwork: allowsNetwork,
-          routed.request, principal, routed.reply)
+      try answer(choice, of: identifier, query, access: access, principal, routed)
+    }
+  }
+
+  /// The state of the library and of the rules that a prepared response belongs to.
+  private func generation(for reply: Reply) -> ResponseCache.Generation {
+    ResponseCache.Generation(asset: .library(queries.library.generation), rules: reply.rules.number)
+  }
+
+  /// Looks up the asset, and sends what `choice` names: the render of an adjusted picture, the adjustments, or a file.
+  ///
+  /// - Parameter access: `nil` if the response may not be prepared for later requests.
+  private func answer(
+    _ choice: ResourceChoice, of identifier: LocalIdentifier, _ query: OriginalQuery, access: AccessClass?,
+    _ principal: Principal, _ routed: RoutedRequest
+  ) throws(Problem) {
+    // Read before the asset is looked up: a later change of the library then makes what is prepared invalid.
+    let generation = generation(for: routed.reply)
+    let found = try files(of: identifier, includesSidecars: choice.mayBeSidecar, principal)
+    let asset = found.asset
+    if let contentVersion = query.contentVersion, contentVersion != asset.contentVersion { throw .versionGone }
+    let isRender = asset.adjustments != nil && choice.isRender(of: query.version)
+    if isRender && query.index == 0 {
+      return try adjustedPhotos.send(
+        asset, includesLocation: query.includesLocation, isDownload: query.isDownload,
+        isVersioned: query.contentVersion != nil, allowsNetwork: query.allowsNetwork, routed.request, principal,
+        routed.reply)
+    }
+    var documents = 0
+    if asset.hasAdjustments, choice.names(.adjustmentData), let data = try adjustmentData(of: found, principal) {
+      if query.index == 0 {
+        return try sendAdjustmentData(
+          data.bytes, type: data.type, isDownload: query.isDownload, routed.request.head, routed.reply)
       }
-      var documents = 0
-      if asset.hasAdjustments, choice.names(.adjustmentData), let data = try adjustmentData(of: found, principal) {
-        if index == 0 {
-          return try sendAdjustmentData(
-            data.bytes, type: data.type, isDownload: isDownload, routed.request.head, routed.reply)
-        }
-        documents = 1
-      }
-      let resource = try choice.file(
-        of: version, at: index, after: documents, among: found.resources, isAdjusted: asset.hasAdjustments)
-      // The disk of the library may be slow, and the lookup queue must not wait for it.
-      try routed.run(on: sender.files) { () throws(Problem) in
-        try downloads.run(
-          resource.file, allowsNetwork: allowsNetwork, for: routed.reply, on: sender.files
-        ) { () throws(Problem) in
-          try sendOriginal(
-            resource, of: asset, includesLocation: includesLocation, isDownload: isDownload,
-            // A sidecar, or the video of a live photo, can change while the pixels stay the same.
-            isVersioned: contentVersion != nil && resource.hasPixels, routed.request.head, routed.reply
-          ) { representation in
-            // The access class does not include the scope for places, and a signed URL expires.
-            guard !includesLocation, let access, sender.maximumRanges > 0 else { return }
-            responses.store(
-              representation, commonFields: routed.reply.commonFields, for: routed.request.head, access: access,
-              generation: generation)
-          }
+      documents = 1
+    }
+    let resource = try choice.file(
+      of: query.version, at: query.index, after: documents, among: found.resources, isAdjusted: asset.hasAdjustments)
+    // The disk of the library may be slow, and the lookup queue must not wait for it.
+    try routed.run(on: sender.files) { () throws(Problem) in
+      try downloads.run(
+        resource.file, allowsNetwork: query.allowsNetwork, for: routed.reply, on: sender.files
+      ) { () throws(Problem) in
+        try sendOriginal(
+          resource, of: asset, includesLocation: query.includesLocation, isDownload: query.isDownload,
+          // A sidecar, or the video of a live photo, can change while the pixels stay the same.
+          isVersioned: query.contentVersion != nil && resource.hasPixels, routed.request.head, routed.reply
+        ) { representation in
+          // The access class does not include the scope for places.
+          guard !query.includesLocation, let access, sender.maximumRanges > 0 else { return }
+          responses.store(
+            representation, commonFields: routed.reply.commonFields, for: routed.request.head, access: access,
+            generation: generation)
         }
       }
     }
@@ -96,8 +101,8 @@ struct DataRoute: Sendable {
   private func sendPrepared(_ cached: OriginalResponseCache.Representation, _ routed: RoutedRequest) throws(Problem) {
     @Sendable func send() throws(Problem) {
       try sender.send(
-        cached.original, cached.slice, type: cached.type, cached.fields, cached.validators, routed.request.head,
-        routed.reply)
+        cached.original, cached.slice, type: cached.type, fields: cached.fields, validators: cached.validators,
+        routed.request.head, routed.reply)
     }
     if cached.isCached(for: routed.request.head) { return try send() }
     try routed.run(on: sender.files) { () throws(Problem) in try send() }

@@ -24,8 +24,8 @@ struct OriginalSender: Sendable {
   ///   - fields: those of the response, without `Content-Type`, `Content-Range` and `Content-Length`.
   /// - Throws: 416 with the size; 503 if the file has changed.
   func send(
-    _ original: ServableOriginal, _ slice: Range<Int64>, type: String, _ fields: [(name: String, value: String)],
-    _ validators: Validators, _ head: RequestHead, _ reply: Reply
+    _ original: ServableOriginal, _ slice: Range<Int64>, type: String, fields: [(name: String, value: String)],
+    validators: Validators, _ head: RequestHead, _ reply: Reply
   ) throws(Problem) {
     let size = slice.count
     let response: (status: HTTPStatus, fields: [(name: String, value: String)], parts: [OriginalBody.Part])

@@ -53,7 +53,7 @@ struct BatchRoute: Sendable {
       try library.assets(named: wanted.map(\.identifier), for: principal)
     }
     let entries = zip(wanted, assets).enumerated().map { index, pair in
-      entry(index, pair.0, pair.1, query, accept, principal)
+      entry(at: index, pair.0, of: pair.1, query, accept: accept, for: principal)
     }
     var context = ImageManager.RequestContext(requestID: reply.requestID, caller: principal.name)
     context.priority = ImagePriority(request.head)
@@ -65,8 +65,8 @@ struct BatchRoute: Sendable {
   }
 
   private func entry(
-    _ index: Int, _ wanted: RequestedFrame, _ asset: Asset?, _ query: ImageQuery, _ accept: Accept,
-    _ principal: Principal
+    at index: Int, _ wanted: RequestedFrame, of asset: Asset?, _ query: ImageQuery, accept: Accept,
+    for principal: Principal
   ) -> BatchDelivery.Entry {
     let location = Self.location(wanted, query)
     func problem(_ problem: Problem) -> BatchDelivery.Entry { .problem(problem, location: location) }

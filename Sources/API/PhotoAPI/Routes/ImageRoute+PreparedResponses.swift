@@ -9,8 +9,8 @@ import PhotoModel
 extension ImageRoute {
   /// Stores a prepared response for later equal requests.
   func storeResponse(
-    _ frame: CachedFrame, _ form: DeliveryForm, _ headers: ImageHeaders, _ reply: Reply, _ head: RequestHead,
-    _ caller: Caller, generation: ResponseCache.Generation
+    _ frame: CachedFrame, in form: DeliveryForm, headers: ImageHeaders, caller: Caller,
+    generation: ResponseCache.Generation, _ head: RequestHead, _ reply: Reply
   ) {
     guard head.method == .get, let access = caller.accessClass else { return }
     // A response for a page that may not read it must not replace another response.

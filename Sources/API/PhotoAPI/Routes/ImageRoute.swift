@@ -155,8 +155,8 @@ struct ImageRoute: Sendable {
     }
     try sender.send(
       file.opened, 0..<size, type: image.headers.mediaType,
-      image.headers.fileFields(requestID: image.context.requestID, isHDR: file.hasGainMap),
-      image.headers.validators(.file), attempt.head, attempt.reply)
+      fields: image.headers.fileFields(requestID: image.context.requestID, isHDR: file.hasGainMap),
+      validators: image.headers.validators(.file), attempt.head, attempt.reply)
   }
 
   /// Whether the file is downloaded first: the response is probably the file itself, but only its bytes can tell.
@@ -191,7 +191,8 @@ struct ImageRoute: Sendable {
     ) { [head = attempt.head, reply = attempt.reply, caller = attempt.caller] frame in
       // A degraded frame has no entity tag, so it has no prepared 304 either.
       guard storesResponse, let cached = frame.cached, !frame.result.isDegraded else { return }
-      storeResponse(cached, image.form, image.headers, reply, head, caller, generation: generation)
+      storeResponse(
+        cached, in: image.form, headers: image.headers, caller: caller, generation: generation, head, reply)
       // The upgrade may have ended since the check above.
       if let upgrade = image.upgrade, !upgrades.isPendingOrRefused(upgrade.key) {
         responseCache.framesWereEvicted([cached])

@@ -1,6 +1,7 @@
 import HTTPCore
 import ImageService
 import PhotoModel
+import Primitives
 
 /// `GET /v1/requests`, and `GET` and `DELETE /v1/requests/{requestID}`: active image requests, and for one minute the
 /// results of ended ones.
@@ -98,7 +99,7 @@ private struct RequestJSON: Encodable {
     asset = state.asset.rawValue
     parameters = state.parameters
     priority = "\(state.priority)"
-    age = Double(state.age / .milliseconds(1)) / 1000
+    age = state.age.seconds
     frames = state.frames.map(Frame.init)
     progress = state.downloadProgress.map { ($0 * 1000).rounded(.down) / 1000 }
     stage = RequestStage(state)

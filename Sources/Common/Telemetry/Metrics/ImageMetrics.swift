@@ -1,4 +1,5 @@
 import CoreMetrics
+import Primitives
 
 /// The metrics of the image manager. Each call costs a few additions and is allowed from any thread.
 package struct ImageMetrics: Sendable {
@@ -81,7 +82,7 @@ package struct ImageMetrics: Sendable {
     frames[source]?[kind]?.increment()
     for stage in Stage.allCases {
       let duration = timings[stage]
-      if duration > .zero { stages[stage.rawValue].recordNanoseconds(Int64(duration / .nanoseconds(1))) }
+      if duration > .zero { stages[stage.rawValue].recordNanoseconds(duration.wholeNanoseconds) }
     }
   }
 

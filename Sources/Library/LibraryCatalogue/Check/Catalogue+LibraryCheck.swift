@@ -1,31 +1,36 @@
+// Checks the tables that repeat what other tables say, so that reads of each library are fast: its collections, its
+// assets with their copied columns, the assets of folders, the sizes of moments, and the counters. Each check computes
+// the expected rows and compares them with the stored ones. A difference is reported as two counts; the rows themselves
+// are not named.
+
 import GRDB
 
 extension Catalogue {
   /// Compares the stored rows of each library with the expected ones: its collections, its assets with their copied
   /// columns, the assets of its folders, its counters, and the assets of its moments on each day.
   static func checkLibraries(_ db: Database, _ report: (CheckDifference) -> Void) throws {
-    for (name, kept, found) in contents {
+    for (name, stored, expected) in contents {
       let rows = try Row.fetchCursor(
         db,
         sql: """
-          WITH kept AS (\(kept)), found AS (\(found))
-          SELECT (SELECT count(*) FROM kept), (SELECT count(*) FROM found),
-            EXISTS (SELECT * FROM kept EXCEPT SELECT * FROM found)
-              OR EXISTS (SELECT * FROM found EXCEPT SELECT * FROM kept)
+          WITH stored AS (\(stored)), expected AS (\(expected))
+          SELECT (SELECT count(*) FROM stored), (SELECT count(*) FROM expected),
+            EXISTS (SELECT * FROM stored EXCEPT SELECT * FROM expected)
+              OR EXISTS (SELECT * FROM expected EXCEPT SELECT * FROM stored)
           """)
       while let row = try rows.next() {
         if row[2] { report(.counter(name: name, kept: row[0], counted: row[1])) }
       }
     }
-    for (name, kept, found) in totals {
-      let (kept, found) = (try Int.fetchOne(db, sql: kept) ?? 0, try Int.fetchOne(db, sql: found) ?? 0)
-      if kept != found { report(.counter(name: name, kept: kept, counted: found)) }
+    for (name, stored, expected) in totals {
+      let (stored, expected) = (try Int.fetchOne(db, sql: stored) ?? 0, try Int.fetchOne(db, sql: expected) ?? 0)
+      if stored != expected { report(.counter(name: name, kept: stored, counted: expected)) }
     }
     try checkCounters(db, report)
     try checkDays(db, report)
   }
 
-  private static let contents: [(name: String, kept: String, found: String)] = [
+  private static let contents: [(name: String, stored: String, expected: String)] = [
     (
       "collections of libraries",
       "SELECT library, collection, localIdentifier, type, position FROM libraryCollection",
@@ -77,7 +82,7 @@ extension Catalogue {
   ]
 
   /// Pairs of numbers that must be equal: of the stored rows, and of the expected rows.
-  private static let totals: [(name: String, kept: String, found: String)] = [
+  private static let totals: [(name: String, stored: String, expected: String)] = [
     (
       "assets of the whole library",
       "SELECT count(*) FROM libraryAsset WHERE library = 0 AND sources = 1",
@@ -129,12 +134,12 @@ extension Catalogue {
     let rows = try Row.fetchCursor(db, sql: "SELECT library, listing, \(columns) FROM counter")
     while let row = try rows.next() {
       let listing = Listing(library: row[0], listing: row[1])
-      let found = counts.removeValue(forKey: listing) ?? none
+      let expected = counts.removeValue(forKey: listing) ?? none
       for (bit, name) in CatalogueSchema.counters.enumerated() {
-        let kept: Int = row[2 + bit]
-        guard kept != found[bit] else { continue }
+        let stored: Int = row[2 + bit]
+        guard stored != expected[bit] else { continue }
         let name = "\(name) of listing \(listing.listing)\(suffix(listing.library))"
-        report(.counter(name: name, kept: kept, counted: found[bit]))
+        report(.counter(name: name, kept: stored, counted: expected[bit]))
       }
     }
     for listing in counts.keys {
@@ -150,10 +155,10 @@ extension Catalogue {
         WITH counted AS (
           SELECT library, localDay AS day, listing, count(*) AS value
           FROM libraryAsset GROUP BY 1, 2, 3)
-        SELECT library, day, listing, sum(kept), sum(found) FROM (
-          SELECT library, day, listing, value AS kept, 0 AS found FROM dayCount
+        SELECT library, day, listing, sum(stored), sum(expected) FROM (
+          SELECT library, day, listing, value AS stored, 0 AS expected FROM dayCount
           UNION ALL SELECT library, day, listing, 0, value FROM counted)
-        GROUP BY library, day, listing HAVING sum(kept) <> sum(found)
+        GROUP BY library, day, listing HAVING sum(stored) <> sum(expected)
         """)
     while let row = try days.next() {
       let name = "assets of day \(row[1] as Int64), listing \(row[2] as Int64)\(suffix(row[0]))"

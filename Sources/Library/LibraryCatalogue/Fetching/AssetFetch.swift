@@ -46,35 +46,6 @@ package struct AssetFetch: Sendable, Hashable {
   package var needsFullScan: Bool { FetchPlan(self).needsFullScan }
 }
 
-/// A page of a fetch.
-package struct FetchPageRequest: Sendable, Hashable {
-  /// At least 1.
-  package var limit: Int
-  /// The cursor that the previous page returned.
-  package var cursor: PageCursor?
-  package var deadline: ContinuousClock.Instant?
-
-  package init(limit: Int, cursor: PageCursor? = nil, deadline: ContinuousClock.Instant? = nil) {
-    self.limit = limit
-    self.cursor = cursor
-    self.deadline = deadline
-  }
-}
-
-/// The number of assets of a day, month or year (UTC).
-package struct DateBucket: Sendable, Hashable {
-  package enum Unit: String, Sendable, Hashable, CaseIterable { case day, month, year }
-
-  /// The period: `2024-05-06` for a day, `2024-05` for a month, `2024` for a year.
-  package var name: String
-  package var count: Int
-
-  package init(name: String, count: Int) {
-    self.name = name
-    self.count = count
-  }
-}
-
 extension FetchPredicate {
   /// Approximate memory in bytes. A comparison counts its key (with the shared list of enumeration cases) and its
   /// values.

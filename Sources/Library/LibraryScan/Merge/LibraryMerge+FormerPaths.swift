@@ -51,7 +51,9 @@ extension LibraryMerge {
       zip(rows, found).map { (row: $0, found: $1) }, secondaryFiles: batch.probe.probe(all: secondaryFiles))
     batch.progress.probed += restored.rows.count
     missing.removeAll { restored.rows.contains($0) }
-    outcome.followUps += try catalogue.knownFiles(restored.cleared).map { ($0.path, 0) }
+    outcome.followUps += try catalogue.knownFiles(restored.cleared).map {
+      Recheck(path: $0.path, delayNanoseconds: 0)
+    }
     for asset in restored.joined {
       scanner.logger.warning(
         "two changed assets became one",

@@ -4,6 +4,7 @@
 import LibraryCatalogue
 import LibraryFolder
 import PhotoModel
+import Primitives
 
 extension LibraryMerge {
   private var catalogue: Catalogue { scanner.catalogue }
@@ -23,7 +24,9 @@ extension LibraryMerge {
     let kept = missing.filter { renamedRows.contains($0) }
     if kept.isEmpty { return }
     batch.progress.kept += kept.count
-    outcome.followUps += try catalogue.knownFiles(kept).map { ($0.path, Self.renamePause) }
+    outcome.followUps += try catalogue.knownFiles(kept).map {
+      Recheck(path: $0.path, delayNanoseconds: Self.renamePauseNanoseconds)
+    }
     missing.removeAll { renamedRows.contains($0) }
   }
 
@@ -34,10 +37,10 @@ extension LibraryMerge {
     let removable = try catalogue.files(missing, smallerThan: size)
     batch.progress.kept += missing.count - removable.count
     if options.returnsRechecks {
-      let settled = Int64(scanner.settleTime / .nanoseconds(1))
+      let settled = scanner.settleTime.wholeNanoseconds
       let isRemovable = Set(removable)
       let kept = missing.filter { !isRemovable.contains($0) }
-      outcome.followUps += try catalogue.knownFiles(kept).map { ($0.path, settled) }
+      outcome.followUps += try catalogue.knownFiles(kept).map { Recheck(path: $0.path, delayNanoseconds: settled) }
     }
     missing = removable
   }
@@ -50,7 +53,7 @@ extension LibraryMerge {
     let arriving = try filesInTransit(arrivals)
     let ids = Set(arriving.map(\.id))
     batch.progress.kept += arriving.count
-    outcome.followUps += arriving.map { ($0.path, 0) }
+    outcome.followUps += arriving.map { Recheck(path: $0.path, delayNanoseconds: 0) }
     missing.removeAll { ids.contains($0) }
   }
 

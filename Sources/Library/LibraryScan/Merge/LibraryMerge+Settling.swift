@@ -3,10 +3,10 @@ import LibraryFolder
 import PhotoModel
 
 extension LibraryMerge {
-  /// A known file gets its new name this many nanoseconds after it was renamed. Programs that save a file and keep a
-  /// backup rename the old content, and write or rename the new content to the old name a moment later. The asset then
-  /// has the new content.
-  static let renamePause: Int64 = 500_000_000
+  /// A known file gets its new name this long after it was renamed. Programs that save a file and keep a backup rename
+  /// the old content, and write or rename the new content to the old name a moment later. The asset then has the new
+  /// content.
+  static let renamePauseNanoseconds: Int64 = 500_000_000
 
   /// Holds back a new or changed file that may still be written, and returns whether it did.
   mutating func deferIfUnsettled(_ file: WalkedFile, known: KnownFile?) throws(AssetSourceError) -> Bool {

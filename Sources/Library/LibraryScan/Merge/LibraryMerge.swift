@@ -86,8 +86,9 @@ struct LibraryMerge {
     try addRemainingRows()
     var outcome = ScanOutcome(
       progress: batch.progress, rechecks: unsettled.rechecks, heldBack: isFullScan ? unsettled.rechecks : [],
-      fullScanDelay: unsettled.fullScanDelay(now: scanner.environment.now()), isWalkComplete: true)
-    outcome.renamed = renamedPaths.map { ($0, Self.renamePause) }
+      fullScanDelayNanoseconds: unsettled.fullScanDelayNanoseconds(now: scanner.environment.now()),
+      isWalkComplete: true)
+    outcome.renamed = renamedPaths.map { Recheck(path: $0, delayNanoseconds: Self.renamePauseNanoseconds) }
     // A disk that was mounted or unmounted during the walk added or hid files.
     guard mounts.isUnchanged(since: mountsBefore, walk.mounts, directory: scanner.directory) else {
       if !missing.isEmpty { outcome.refusal = .mountsChanged }
@@ -101,7 +102,7 @@ struct LibraryMerge {
     batch.progress.expected = report.expected
     onProgress(batch.progress)
     outcome.progress = batch.progress
-    outcome.followUps += (linkedNames.paths + batch.brokenLinks).map { ($0, 0) }
+    outcome.followUps += (linkedNames.paths + batch.brokenLinks).map { Recheck(path: $0, delayNanoseconds: 0) }
     outcome.isComplete = outcome.refusal == nil
     return outcome
   }
@@ -192,7 +193,7 @@ struct LibraryMerge {
     }
     try catalogue.refreshMoments(zone: scanner.timeZone, stop: options.stop)
     // The first scan lasts until deferred files have been rechecked. A second walk is that recheck.
-    let isLastWalk = options.isSecondWalk || outcome.fullScanDelay == nil
+    let isLastWalk = options.isSecondWalk || outcome.fullScanDelayNanoseconds == nil
     if outcome.isFullScan && outcome.heldBack.isEmpty && isLastWalk { try catalogue.recordFirstScanComplete() }
   }
 }

@@ -6,6 +6,7 @@
 import LibraryCatalogue
 import LibraryFolder
 import PhotoModel
+import Primitives
 
 struct UnsettledFiles {
   /// Nanoseconds without a change after which a file counts as complete; 0: at once.
@@ -17,13 +18,12 @@ struct UnsettledFiles {
   private(set) var deferredCount = 0
   /// Size of the smallest deferred file without a row. It may be a copy of any missing file of at least this size.
   private(set) var smallestNewSize: Int64?
-  /// Paths to recheck, each after a delay in nanoseconds.
-  private(set) var rechecks: [(path: [UInt8], after: Int64)] = []
+  private(set) var rechecks: [Recheck] = []
   /// When the last file beyond the limit settles; `nil`: all files are remembered.
   private var settledBeyondLimit: Int64?
 
   init(settleTime: Duration, limit: Int) {
-    settleNanoseconds = Int64(settleTime / .nanoseconds(1))
+    settleNanoseconds = settleTime.wholeNanoseconds
     self.limit = limit
   }
 
@@ -51,7 +51,7 @@ struct UnsettledFiles {
     case true:
       recordDeferred(file.identity, known)
       // Closing raises an event. The kernel sends it before it updates the writer count, so a closed file is rechecked.
-      if isClosed { rechecks.append((file.path, 0)) }
+      if isClosed { rechecks.append(Recheck(path: file.path, delayNanoseconds: 0)) }
       return true
     default:
       // The kernel does not know. A close after writing usually means that the file is complete; without one, wait for
@@ -60,7 +60,7 @@ struct UnsettledFiles {
       let rest = settledAt(of: file, now: now) - now
       guard rest > 0 else { return false }
       recordDeferred(file.identity, known)
-      rechecks.append((file.path, rest))
+      rechecks.append(Recheck(path: file.path, delayNanoseconds: rest))
       return true
     }
   }
@@ -70,9 +70,9 @@ struct UnsettledFiles {
     waiting.reduce(max(now, settledBeyondLimit ?? now)) { max($0, settledAt(of: $1.file, now: now)) }
   }
 
-  /// Delay in nanoseconds until a full walk is needed because more files were held back than are remembered; `nil`: all
-  /// are remembered.
-  func fullScanDelay(now: Int64) -> Int64? { settledBeyondLimit.map { max(0, $0 - now) } }
+  /// Delay until a full walk is needed because more files were held back than are remembered; `nil`: all are
+  /// remembered.
+  func fullScanDelayNanoseconds(now: Int64) -> Int64? { settledBeyondLimit.map { max(0, $0 - now) } }
 
   mutating func recordDeferred(_ identity: FileIdentity, _ known: KnownFile?) {
     deferredCount += 1
@@ -83,7 +83,7 @@ struct UnsettledFiles {
   mutating func rescheduleAll(now: Int64) {
     for (file, known) in waiting {
       recordDeferred(file.identity, known)
-      rechecks.append((file.path, settledAt(of: file, now: now) - now))
+      rechecks.append(Recheck(path: file.path, delayNanoseconds: settledAt(of: file, now: now) - now))
     }
     waiting = []
   }

@@ -1,5 +1,6 @@
 import LibraryFolder
 import PhotoModel
+import Primitives
 
 #if canImport(Glibc)
   import Glibc
@@ -37,7 +38,7 @@ package struct LibraryEnvironment: Sendable {
         let left = end - .now
         guard left > .zero else { return }
         // Raising a flag does not wake this thread, so it polls: a stop takes a twentieth of a second at most.
-        usleep(useconds_t(max(1, min(left / .microseconds(1), 50_000))))
+        usleep(useconds_t(max(1, min(left.microseconds, 50_000))))
       }
     })
 

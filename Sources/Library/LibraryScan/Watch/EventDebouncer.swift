@@ -2,24 +2,24 @@
 // costs little more than a scan of one, so paths are collected until no event arrives for a moment, up to a maximum
 // delay. A path that was scanned a moment ago waits longer each time: a file that is appended to for minutes is not
 // read ten times a second. The type has no clock and no timer: the caller passes the time in and asks when the next
-// path is due.
+// path is due. All times are nanoseconds of the caller's clock.
 
 struct EventDebouncer {
   struct Limits: Sendable, Hashable {
-    /// Paths are due after this many nanoseconds without an event.
-    var delay: Int64 = 100_000_000
+    /// Paths are due after this time without an event.
+    var delayNanoseconds: Int64 = 100_000_000
     /// Maximum number of pending paths; with more, a full scan replaces them.
     var paths = 32_768
 
     /// Paths are due after this many delays even while events continue.
     static let maximumDelays: Int64 = 5
     /// Number of paths whose last scan is remembered.
-    static let recent = 8192
-    /// Minimum pause between two scans of one path, in nanoseconds; doubled with each scan.
-    static let minimumPause: Int64 = 250_000_000
-    static let maximumPause: Int64 = 2_000_000_000
-    /// After this many nanoseconds without a scan the history of a path is dropped.
-    static let historyLifetime: Int64 = 10_000_000_000
+    static let maximumRecentPaths = 8192
+    /// Minimum pause between two scans of one path; doubled with each scan.
+    static let minimumPauseNanoseconds: Int64 = 250_000_000
+    static let maximumPauseNanoseconds: Int64 = 2_000_000_000
+    /// After this time without a scan the history of a path is dropped.
+    static let historyLifetimeNanoseconds: Int64 = 10_000_000_000
     /// Number of rescans of a path that is still being written although a writer has closed it.
     static let maximumAttempts = 4
   }
@@ -34,7 +34,7 @@ struct EventDebouncer {
     /// A writer has closed the file, or the complete file was renamed to this path.
     static let closed = PathHints(rawValue: 4)
     /// Only the mode or the times of a folder changed: it is scanned only if it was not watched.
-    static let rights = PathHints(rawValue: 8)
+    static let attributes = PathHints(rawValue: 8)
     /// The file or folder was renamed to this path, or is a new folder that may hold renamed files.
     static let arrived = PathHints(rawValue: 16)
     /// A known file was renamed to this path, and was held back once for that reason.
@@ -81,8 +81,8 @@ struct EventDebouncer {
       delayed[path]?.hints.formUnion(hints)
       return
     }
-    if pending[path] == nil, let scans = history[path], now - scans.lastScan < Limits.historyLifetime {
-      postpone(path, hints, until: scans.lastScan + Self.pause(after: scans.scanCount), now)
+    if pending[path] == nil, let scans = history[path], now - scans.lastScan < Limits.historyLifetimeNanoseconds {
+      postpone(path, hints, until: scans.lastScan + Self.pauseNanoseconds(after: scans.scanCount), now)
       return
     }
     guard pending[path] != nil || hasRoom(now) else { return }
@@ -91,13 +91,15 @@ struct EventDebouncer {
     pending[path, default: []].formUnion(hints)
   }
 
-  /// Schedules a rescan of a path after a pause.
-  mutating func note(_ path: [UInt8], _ hints: PathHints, after pause: Int64, now: Int64) {
+  /// Schedules a rescan of a path after its delay.
+  mutating func note(_ recheck: Recheck, _ hints: PathHints, now: Int64) {
+    let path = recheck.path
     if pending[path] != nil { return }
     // Stop after several rescans for the same reason; the next full scan checks the path.
     let count = history[path]?.scanCount ?? 0
     if hints.contains(.closed) && count > Limits.maximumAttempts { return }
-    postpone(path, hints, until: max(now + pause, (history[path]?.lastScan ?? now) + Self.pause(after: count)), now)
+    let earliest = (history[path]?.lastScan ?? now) + Self.pauseNanoseconds(after: count)
+    postpone(path, hints, until: max(now + recheck.delayNanoseconds, earliest), now)
   }
 
   /// Schedules a full scan and drops the pending paths, which it covers.
@@ -124,7 +126,9 @@ struct EventDebouncer {
   var due: Int64? {
     var due = fullScanDue
     func consider(_ time: Int64) { due = min(due ?? .max, time) }
-    if !pending.isEmpty { consider(min(last + limits.delay, first + Limits.maximumDelays * limits.delay)) }
+    if !pending.isEmpty {
+      consider(min(last + limits.delayNanoseconds, first + Limits.maximumDelays * limits.delayNanoseconds))
+    }
     if !delayed.isEmpty { consider(delayedDue) }
     return due
   }
@@ -184,18 +188,18 @@ struct EventDebouncer {
   private mutating func clear() { (pending, delayed, delayedDue) = ([:], [:], .max) }
 
   private mutating func recordScans(_ paths: some Collection<[UInt8]>, _ now: Int64) {
-    if history.count + paths.count > Limits.recent {
-      history = history.filter { now - $0.value.lastScan < Limits.historyLifetime }
+    if history.count + paths.count > Limits.maximumRecentPaths {
+      history = history.filter { now - $0.value.lastScan < Limits.historyLifetimeNanoseconds }
       // So many paths are a burst of events, not files that are rewritten repeatedly.
-      if history.count + paths.count > Limits.recent { history = [:] }
+      if history.count + paths.count > Limits.maximumRecentPaths { history = [:] }
     }
-    for path in paths.prefix(Limits.recent) {
-      let known = history[path].flatMap { now - $0.lastScan < Limits.historyLifetime ? $0 : nil }
+    for path in paths.prefix(Limits.maximumRecentPaths) {
+      let known = history[path].flatMap { now - $0.lastScan < Limits.historyLifetimeNanoseconds ? $0 : nil }
       history[path] = ScanHistory(lastScan: now, scanCount: (known?.scanCount ?? 0) + 1)
     }
   }
 
-  private static func pause(after count: Int) -> Int64 {
-    count == 0 ? 0 : min(Limits.minimumPause << Int64(min(count - 1, 8)), Limits.maximumPause)
+  private static func pauseNanoseconds(after count: Int) -> Int64 {
+    count == 0 ? 0 : min(Limits.minimumPauseNanoseconds << Int64(min(count - 1, 8)), Limits.maximumPauseNanoseconds)
   }
 }

@@ -20,17 +20,17 @@ struct FirstScanRechecks {
   ///   - now: the time that the delays of the outcome count from.
   mutating func fullScanEnded(_ outcome: ScanOutcome, from start: Int64, now: Int64) {
     guard outcome.isWalkComplete else { return }
-    let heldBack = Dictionary(outcome.heldBack.map { ($0.path, now + $0.after) }) { first, _ in first }
+    let heldBack = Dictionary(outcome.heldBack.map { ($0.path, now + $0.delayNanoseconds) }) { first, _ in first }
     guard let due else {
       guard outcome.isFullScan else { return }
       self.due = heldBack
-      fullScanDueTime = outcome.fullScanDelay.map { now + $0 }
+      fullScanDueTime = outcome.fullScanDelayNanoseconds.map { now + $0 }
       return
     }
     var left = due.filter { $0.value > start && heldBack[$0.key] != nil }
     if let fullScanDueTime, fullScanDueTime <= start {
       self.fullScanDueTime = nil
-    } else if fullScanDueTime != nil, outcome.fullScanDelay == nil {
+    } else if fullScanDueTime != nil, outcome.fullScanDelayNanoseconds == nil {
       // This walk came too early for some of them, but all are remembered now.
       left.merge(heldBack) { known, _ in known }
       fullScanDueTime = nil

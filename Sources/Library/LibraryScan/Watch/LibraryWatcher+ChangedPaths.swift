@@ -10,8 +10,8 @@ import Synchronization
 extension LibraryWatcher {
   /// Maximum number of renamed or new files that are compared before removals; with more, removals are deferred.
   private static let arrivalLimit = 1024
-  /// Pause before a failed scan is retried, in nanoseconds.
-  private static let retryPause: Int64 = 1_000_000_000
+  /// Pause before a failed scan is retried.
+  private static let retryPauseNanoseconds: Int64 = 1_000_000_000
 
   /// Scans the paths that are due.
   func scanDue() {
@@ -45,9 +45,9 @@ extension LibraryWatcher {
     } catch {
       let now = clock.now()
       if error == .scanUnderWay {
-        state.withLock { $0.debouncer.requeue(taken.paths, until: now + Self.retryPause, now: now) }
+        state.withLock { $0.debouncer.requeue(taken.paths, until: now + Self.retryPauseNanoseconds, now: now) }
       } else {
-        state.withLock { $0.debouncer.replaceWithFullScan(at: now + Self.retryPause) }
+        state.withLock { $0.debouncer.replaceWithFullScan(at: now + Self.retryPauseNanoseconds) }
         warnings.log("scan of changed paths failed", key: "\(error)", ["error": "\(error)"])
       }
     }
@@ -60,20 +60,22 @@ extension LibraryWatcher {
       state.statistics.scans += 1
       state.removed += outcome.progress.removed
       if outcome.isWalkComplete { state.firstScanRechecks.pathsScanned(paths.keys) }
-      for (path, pause) in outcome.rechecks {
-        state.debouncer.note(path, (paths[path] ?? []).union(.file), after: pause, now: now)
+      for recheck in outcome.rechecks {
+        state.debouncer.note(recheck, (paths[recheck.path] ?? []).union(.file), now: now)
       }
-      for (path, pause) in outcome.renamed {
+      for recheck in outcome.renamed {
         // Not closed: it is not a file that seems to be written to, and is not given up.
-        let hints = (paths[path] ?? []).subtracting(.closed).union([.file, .arrived, .awaited])
-        state.debouncer.note(path, hints, after: pause, now: now)
+        let hints = (paths[recheck.path] ?? []).subtracting(.closed).union([.file, .arrived, .awaited])
+        state.debouncer.note(recheck, hints, now: now)
       }
-      for path in outcome.appeared { state.debouncer.note(path, .file, after: 0, now: now) }
+      for path in outcome.appeared {
+        state.debouncer.note(Recheck(path: path, delayNanoseconds: 0), .file, now: now)
+      }
       // Its events are handled. Otherwise a path that often changes would count as written to and be given up, and
       // paths that wait for each other's arrivals would never be removed.
-      for (path, pause) in outcome.followUps {
-        let hints = (paths[path] ?? []).subtracting([.closed, .arrived, .awaited]).union(.file)
-        state.debouncer.note(path, hints, after: pause, now: now)
+      for recheck in outcome.followUps {
+        let hints = (paths[recheck.path] ?? []).subtracting([.closed, .arrived, .awaited]).union(.file)
+        state.debouncer.note(recheck, hints, now: now)
       }
       // A full scan decides whether the mounts really changed.
       if outcome.refusal == .mountsChanged { state.debouncer.replaceWithFullScan(at: now) }
@@ -92,11 +94,11 @@ extension LibraryWatcher {
     }
     var targets: [ScanScope.Target] = []
     for (path, hints) in paths {
-      if hints == .rights {
+      if hints == .attributes {
         if !isOpenAndWatched(path, root) { targets.append(.folder(path)) }
         continue
       }
-      if !hints.isDisjoint(with: [.folder, .rights]) { targets.append(.folder(path)) }
+      if !hints.isDisjoint(with: [.folder, .attributes]) { targets.append(.folder(path)) }
       guard hints.contains(.file) else { continue }
       targets.append(.file(path))
       // The link may lead to a folder now.

@@ -14,6 +14,7 @@ import LibraryCatalogue
 import LibraryFolder
 import Logging
 import PhotoModel
+import Primitives
 import Synchronization
 
 package final class LibraryWatcher: Sendable {
@@ -28,10 +29,10 @@ package final class LibraryWatcher: Sendable {
     package init() {}
   }
 
-  /// Minimum pause between two full scans that the watcher requests, in nanoseconds, in addition to the duration of a
-  /// scan.
-  private static let fullScanPause: Int64 = 1_000_000_000
-  private static let maximumFullScanPause: Int64 = 60_000_000_000
+  /// The pause after a full scan, before the watcher requests the next one: as long as the scan took, but within these
+  /// limits.
+  private static let minimumFullScanPauseNanoseconds: Int64 = 1_000_000_000
+  private static let maximumFullScanPauseNanoseconds: Int64 = 60_000_000_000
 
   let scanner: LibraryScanner
   /// The serial queue that scans run on.
@@ -71,7 +72,7 @@ package final class LibraryWatcher: Sendable {
     self.scanned = scanned
     self.requestFullScan = requestFullScan
     var limits = EventDebouncer.Limits()
-    limits.delay = Int64(options.delay / .nanoseconds(1))
+    limits.delayNanoseconds = options.delay.wholeNanoseconds
     limits.paths = options.paths
     let folders = options.folders > 0 ? options.folders : (FolderEvents.userLimit ?? 8192) / 10 * 9
     state = Mutex(WatchState(events: events, folderLimit: folders, debouncer: limits))
@@ -107,7 +108,7 @@ package final class LibraryWatcher: Sendable {
       let took = clock.now() - start
       state.withLock {
         $0.debouncer.earliestFullScan =
-          clock.now() + min(max(took, Self.fullScanPause), Self.maximumFullScanPause)
+          clock.now() + min(max(took, Self.minimumFullScanPauseNanoseconds), Self.maximumFullScanPauseNanoseconds)
       }
       rearmTimer()
     }
@@ -121,7 +122,7 @@ package final class LibraryWatcher: Sendable {
         state.scanEnded(isWalkComplete: false)
         // A periodic full scan is retried by its own timer.
         if state.isFullScanRequested {
-          state.debouncer.replaceWithFullScan(at: clock.now() + Self.maximumFullScanPause)
+          state.debouncer.replaceWithFullScan(at: clock.now() + Self.maximumFullScanPauseNanoseconds)
         }
       }
       throw error
@@ -132,11 +133,11 @@ package final class LibraryWatcher: Sendable {
       state.isFullScanRequested = false
       if outcome.isComplete { state.removed = 0 }
       state.firstScanRechecks.fullScanEnded(outcome, from: start, now: now)
-      if let pause = outcome.fullScanDelay { state.debouncer.scheduleFullScan(from: now + pause) }
-      for (path, pause) in outcome.rechecks + outcome.followUps {
-        state.debouncer.note(path, .file, after: pause, now: now)
+      if let pause = outcome.fullScanDelayNanoseconds { state.debouncer.scheduleFullScan(from: now + pause) }
+      for recheck in outcome.rechecks + outcome.followUps { state.debouncer.note(recheck, .file, now: now) }
+      for path in outcome.appeared {
+        state.debouncer.note(Recheck(path: path, delayNanoseconds: 0), .file, now: now)
       }
-      for path in outcome.appeared { state.debouncer.note(path, .file, after: 0, now: now) }
       return (state.statistics.unwatchedFolders, state.watchFailure)
     }
     warnings.forget(except: failure)

@@ -6,7 +6,7 @@ import PhotoModel
 
 struct WatchState {
   /// Maximum number of remembered symbolic links; only full scans check the others.
-  private static let links = 1024
+  private static let maximumLinks = 1024
 
   /// The first half of a rename (IN_MOVED_FROM) whose second half has not arrived yet.
   private struct PendingMove {
@@ -24,8 +24,9 @@ struct WatchState {
   private var pendingMoves: [UInt32: PendingMove] = [:]
   /// The remembered symbolic links by path; the value is true where the link leads to a folder.
   private var links: [[UInt8]: Bool] = [:]
-  /// Whether a name was added or removed since the last scan; `haveFoldersChanged`: whether it was a folder.
+  /// Whether a name was added or removed since the last scan.
   private var haveNamesChanged = false
+  /// Whether one of these names was that of a folder.
   private var haveFoldersChanged = false
   /// Number of events that renamed something to a path or created a folder.
   private(set) var arrivals = 0
@@ -91,7 +92,7 @@ struct WatchState {
   }
 
   mutating func didFind(link path: [UInt8], isFolder: Bool) {
-    if links[path] != nil || links.count < Self.links { links[path] = isFolder || links[path] ?? false }
+    if links[path] != nil || links.count < Self.maximumLinks { links[path] = isFolder || links[path] ?? false }
   }
 
   private mutating func recordWatchFailure(_ reason: String) {
@@ -146,7 +147,7 @@ struct WatchState {
     var hints: EventDebouncer.PathHints =
       event.kinds.contains(.isFolder) ? .folder : isFolder ? [.file, .folder] : .file
     if event.kinds.contains(.closedAfterWrite) { hints.insert(.closed) }
-    if event.kinds.contains(.attributes), hints == .folder { hints = .rights }
+    if event.kinds.contains(.attributes), hints == .folder { hints = .attributes }
     if event.kinds.contains(.movedTo) { hints.formUnion([.closed, .arrived]) }
     // The new folder is not watched yet: of a file moved into it, only the removal of the old name raised an event.
     if event.kinds.contains(.created) && isFolder { hints.insert(.arrived) }

@@ -100,7 +100,7 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
     lastGeneration = library.generation
     let queue = queue
     self.schedule =
-      schedule ?? { delay, work in queue.asyncAfter(deadline: .now() + delay / .seconds(1), execute: work) }
+      schedule ?? { delay, work in queue.asyncAfter(deadline: .now() + delay.seconds, execute: work) }
   }
 
   // MARK: Managers

@@ -14,6 +14,8 @@
 // are prepared. The leading and the trailing side are counted separately. A rest that is longer than earlier rests is
 // an exception: then the whole margin is prepared.
 
+import Primitives
+
 /// The visible range of a list, its moves, and the positions to prepare.
 package struct PreheatWindow: Sendable {
   package enum Quality: String, Sendable, Hashable, CaseIterable {
@@ -267,6 +269,6 @@ package struct PreheatWindow: Sendable {
   }
 
   private static func seconds(from start: ContinuousClock.Instant, to end: ContinuousClock.Instant) -> Double {
-    start.duration(to: end) / .seconds(1)
+    start.duration(to: end).seconds
   }
 }

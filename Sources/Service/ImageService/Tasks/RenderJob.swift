@@ -1,6 +1,7 @@
 import ImageCodec
 import ImageRender
 import PhotoModel
+import Primitives
 import Synchronization
 
 /// The work that equal tasks share: one final frame, and degraded frames before it for the tasks that want them.
@@ -39,7 +40,7 @@ final class RenderJob: Sendable {
 
   /// Adds the working time of one step.
   func addWorkTime(_ duration: Duration) {
-    workNanoseconds.add(Int64(duration / .nanoseconds(1)), ordering: .relaxed)
+    workNanoseconds.add(duration.wholeNanoseconds, ordering: .relaxed)
   }
 
   /// How long the job waited for workers and memory before the step that began at `stepBegan`: the job's age minus the

@@ -14,6 +14,7 @@
 import Dispatch
 import ImageCodec
 import PhotoModel
+import Primitives
 import Synchronization
 
 package final class EncodingUpgrades: Sendable {
@@ -190,7 +191,7 @@ package final class EncodingUpgrades: Sendable {
       ended(upgrade, outcome, elapsed)
       // Waiting counts as work too: a busy machine makes fewer upgrades.
       let pause = elapsed * (Double(100 - limits.sharePercent) / Double(limits.sharePercent))
-      queue.asyncAfter(deadline: .now() + .nanoseconds(Int(pause / .nanoseconds(1)))) { [self] in next() }
+      queue.asyncAfter(deadline: .now() + .nanoseconds(Int(pause.wholeNanoseconds))) { [self] in next() }
     }
   }
 
@@ -220,7 +221,7 @@ package final class EncodingUpgrades: Sendable {
     let saved = found.map { upgrade.replacedBytes - $0.bytes.count } ?? 0
     let observer = state.withLock { state -> (@Sendable (CachedFrame) -> Void)? in
       state.pending.remove(upgrade.wanted.key)
-      state.statistics.seconds += elapsed / .seconds(1)
+      state.statistics.seconds += elapsed.seconds
       if saved > 0 {
         state.statistics.made += isMade ? 1 : 0
         state.statistics.savedBytes += isMade ? saved : 0

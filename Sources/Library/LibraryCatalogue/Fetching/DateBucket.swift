@@ -1,0 +1,13 @@
+/// The number of assets of a day, month or year (UTC).
+package struct DateBucket: Sendable, Hashable {
+  package enum Unit: String, Sendable, Hashable, CaseIterable { case day, month, year }
+
+  /// The period: `2024-05-06` for a day, `2024-05` for a month, `2024` for a year.
+  package var name: String
+  package var count: Int
+
+  package init(name: String, count: Int) {
+    self.name = name
+    self.count = count
+  }
+}

@@ -1,0 +1,16 @@
+import PhotoModel
+
+/// A page of a fetch.
+package struct FetchPageRequest: Sendable, Hashable {
+  /// At least 1.
+  package var limit: Int
+  /// The cursor that the previous page returned.
+  package var cursor: PageCursor?
+  package var deadline: ContinuousClock.Instant?
+
+  package init(limit: Int, cursor: PageCursor? = nil, deadline: ContinuousClock.Instant? = nil) {
+    self.limit = limit
+    self.cursor = cursor
+    self.deadline = deadline
+  }
+}
