@@ -35,7 +35,13 @@ struct DecoderInput {
   /// - Parameter count: at most ``capacity``.
   /// - Returns: false if the source has no data for now.
   /// - Throws: `truncated` if the file ends before that many bytes.
+  @inline(__always)
   mutating func require(_ count: Int) throws(CodecError) -> Bool {
+    if available >= count { return true }
+    return try fill(count)
+  }
+
+  private mutating func fill(_ count: Int) throws(CodecError) -> Bool {
     while available < count {
       if cursor.isStopped { throw .stopped }
       if start > 0 {

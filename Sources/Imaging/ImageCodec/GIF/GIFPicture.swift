@@ -37,7 +37,7 @@ package struct GIFPicture: Sendable, Hashable {
 
   /// Memory of its decoder: input, codes and colours, a row, and an interlaced picture's indexes.
   var decoderBytes: Int {
-    DecoderInput.capacity + LZWStrings.byteCount + 16 * 1024 + frame.width
+    DecoderInput.capacity + LZWStrings.byteCount + LZWStrings.maximumCodes + 16 * 1024 + frame.width
       + (isInterlaced ? shown.width * shown.height : 0)
   }
 

@@ -11,6 +11,9 @@ struct GIFRows {
   /// The current row, and how much of it is decoded.
   private(set) var row: [UInt8]
   private var filled = 0
+  /// The string that goes on in the next row: its bytes from `heldStart` on.
+  private var held = [UInt8](repeating: 0, count: LZWStrings.maximumCodes)
+  private var heldStart = LZWStrings.maximumCodes
 
   init(_ picture: GIFPicture, cursor: SourceCursor) {
     input = DecoderInput(cursor: cursor)
@@ -25,28 +28,42 @@ struct GIFRows {
   /// - Throws: `truncated` if the data end first, by the file's end or their own.
   mutating func next() throws(CodecError) -> Bool {
     if filled == row.count { filled = 0 }
+    takeHeld()
     while filled < row.count {
-      if strings.pending.isEmpty {
-        guard try nextString() else { return false }
+      guard let code = try nextCode() else { return false }
+      guard let length = strings.length(of: code) else {
+        throw .malformed("a code without a string", offset: input.position)
       }
-      let part = strings.pending.prefix(row.count - filled)
-      for i in part {
-        row[filled] = strings.bytes[i]
-        filled += 1
+      if length == 0 { continue }
+      if length <= row.count - filled {
+        filled += length
+        strings.write(code, to: &row, endingAt: filled)
+      } else {
+        strings.write(code, to: &held, endingAt: held.count)
+        heldStart = held.count - length
+        takeHeld()
       }
-      strings.pending = part.upperBound..<strings.pending.upperBound
     }
     return true
   }
 
-  private mutating func nextString() throws(CodecError) -> Bool {
+  /// Moves bytes of the string that is held to the row.
+  private mutating func takeHeld() {
+    let count = min(held.count - heldStart, row.count - filled)
+    for i in 0..<count { row[filled + i] = held[heldStart + i] }
+    filled += count
+    heldStart += count
+  }
+
+  /// The next code. `nil` if there is no input for now.
+  private mutating func nextCode() throws(CodecError) -> Int? {
     while bitCount < strings.codeBits {
       while blockBytes == 0 {
-        guard try input.require(1) else { return false }
+        guard try input.require(1) else { return nil }
         blockBytes = Int(input.next())
         if blockBytes == 0 { throw .truncated(offset: input.position) }
       }
-      guard try input.require(1) else { return false }
+      guard try input.require(1) else { return nil }
       bits |= Int(input.next()) << bitCount
       bitCount += 8
       blockBytes -= 1
@@ -55,7 +72,6 @@ struct GIFRows {
     bits >>= strings.codeBits
     bitCount -= strings.codeBits
     if code == strings.endCode { throw .truncated(offset: input.position) }
-    guard strings.take(code) else { throw .malformed("a code without a string", offset: input.position) }
-    return true
+    return code
   }
 }

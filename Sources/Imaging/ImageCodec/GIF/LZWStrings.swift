@@ -1,23 +1,21 @@
 /// The strings of GIF's variant of LZW (GIF89a appendix F): codes grow from the smallest to 12 bits, and a full table
-/// does not change until it is cleared. One string is available at a time.
+/// does not change until it is cleared.
 struct LZWStrings {
   static let maximumCodes = 4096
-  static let byteCount = maximumCodes * 4 + 64
+  /// The memory of the table.
+  static let byteCount = maximumCodes * 5
 
   /// The code that clears the table; the next one ends the data. Smaller codes are indexes.
   let clearCode: Int
   var endCode: Int { clearCode + 1 }
   /// The bits of the next code.
   private(set) var codeBits: Int
-  /// The bytes of the current string that are not taken yet, in ``bytes``.
-  var pending = maximumCodes..<maximumCodes
-  /// Strings are written from the end.
-  private(set) var bytes = [UInt8](repeating: 0, count: maximumCodes)
 
   /// Code c, from `endCode + 1` to `count - 1`, is the string of the smaller code `prefixes[c]` and the byte
   /// `suffixes[c]`.
   private var prefixes = [UInt16](repeating: 0, count: maximumCodes)
   private var suffixes = [UInt8](repeating: 0, count: maximumCodes)
+  private var lengths = [UInt16](repeating: 1, count: maximumCodes)
   private var count: Int
   /// The code before; `nil` at the start and after a clear code.
   private var previous: Int?
@@ -37,55 +35,56 @@ struct LZWStrings {
     previous = nil
   }
 
-  /// Makes the string of a code available, and adds one to the table.
+  /// The length of a code's string: 0 for the clear code, which is carried out. `nil` if the table has no such code.
   ///
   /// - Parameter code: not the end code.
-  /// - Returns: false if the table has no such code.
-  mutating func take(_ code: Int) -> Bool {
+  mutating func length(of code: Int) -> Int? {
+    if code < clearCode { return 1 }
     if code == clearCode {
       clear()
-      return true
+      return 0
     }
-    var end = Self.maximumCodes
-    guard let before = previous else {
-      // The table has only indexes.
-      guard code < clearCode else { return false }
-      first = UInt8(code)
-      bytes[end - 1] = first
-      pending = end - 1..<end
-      previous = code
-      widen()
-      return true
-    }
-    guard code <= count else { return false }
+    guard let previous, code <= count else { return nil }
+    // The string that is being added: the one before and its own first byte.
+    return Int(code == count ? lengths[previous] + 1 : lengths[code])
+  }
+
+  /// Writes a code's string, and adds one to the table.
+  ///
+  /// - Parameters:
+  ///   - code: has a length of at least one.
+  ///   - end: the position after the string; the bytes before it have room for its length.
+  mutating func write(_ code: Int, to array: inout [UInt8], endingAt end: Int) {
+    // Spans: an access is checked, but not whether the array has another owner.
+    var bytes = array.mutableSpan
+    var end = end - 1
     var current = code
-    if code == count {
-      // The string that is being added: the one before and its own first byte.
-      end -= 1
+    if code == count, let previous {
       bytes[end] = first
-      current = before
+      end -= 1
+      current = previous
     }
     while current > clearCode {
-      end -= 1
       bytes[end] = suffixes[current]
+      end -= 1
       current = Int(prefixes[current])
     }
     first = UInt8(current)
-    end -= 1
     bytes[end] = first
-    pending = end..<Self.maximumCodes
-    if count < Self.maximumCodes {
-      prefixes[count] = UInt16(before)
-      suffixes[count] = first
-      count += 1
-      widen()
-    }
+    add()
     previous = code
-    return true
   }
 
-  /// The next code may be the one that is added after it. With indexes of one bit it needs a third bit at once.
-  private mutating func widen() {
+  /// Adds the string before and the first byte of the current one.
+  private mutating func add() {
+    if let previous {
+      guard count < Self.maximumCodes else { return }
+      prefixes[count] = UInt16(previous)
+      suffixes[count] = first
+      lengths[count] = lengths[previous] + 1
+      count += 1
+    }
+    // The next code may be the one that is added after it. With indexes of one bit it needs a third bit at once.
     if count >= 1 << codeBits && codeBits < 12 { codeBits += 1 }
   }
 }
