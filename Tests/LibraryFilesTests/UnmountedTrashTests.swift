@@ -18,7 +18,8 @@ private final class TwoDisks {
   let catalogue: Catalogue
   /// Mounted beside the library; `disk2` is a second place of it.
   private let disk: TemporaryFileSystem
-  private var mountPoint: String { library.root + "/disk2" }
+  private var mountPoint: String { library.root + "/" + name }
+  private var name = "disk2"
 
   /// Puts a picture at each path, and scans both disks.
   init(_ names: [String] = ["here.jpg", "there.jpg", "disk2/a.jpg"]) throws {
@@ -39,6 +40,14 @@ private final class TwoDisks {
   func unmount() throws { try #require(umount2(mountPoint, Int32(MNT_DETACH)) == 0) }
 
   func mountAgain() throws { try #require(mount(disk.path, mountPoint, nil, UInt(MS_BIND), nil) == 0) }
+
+  /// Mounts it in another folder of the library, which is made.
+  func mountAgain(as name: String) throws {
+    try unmount()
+    self.name = name
+    try FileManager.default.createDirectory(atPath: mountPoint, withIntermediateDirectories: true)
+    try mountAgain()
+  }
 
   func makeReadOnly(_ isReadOnly: Bool) throws {
     let flags = UInt(MS_BIND) | UInt(MS_REMOUNT) | (isReadOnly ? UInt(MS_RDONLY) : 0)
@@ -179,6 +188,20 @@ struct UnmountedTrashTests {
     try disks.mountAgain()
     try files.perform([.restore(photo)])
     #expect(try disks.identifier("disk2/a.jpg") == photo)
+  }
+
+  @Test("after a scan, the trash of a disk that is mounted under another name can be restored")
+  func otherMountPoint() throws {
+    let disks = try TwoDisks(["here.jpg", "disk2/a.jpg", "disk2/b.jpg"])
+    let (photo, other) = (try disks.identifier("disk2/a.jpg"), try disks.identifier("disk2/b.jpg"))
+    let files = try disks.library.files(disks.catalogue)
+    try files.perform([.delete(photo), .delete(try disks.identifier("here.jpg"))])
+    try disks.mountAgain(as: "archive")
+    try disks.library.scan(disks.catalogue)
+    #expect(try disks.identifier("archive/b.jpg") == other)
+    try files.perform([.restore(photo)])
+    #expect(try disks.identifier("archive/a.jpg") == photo && disks.diskFiles == ["a.jpg", "b.jpg"])
+    #expect(try Self.states(disks.catalogue) == ["trashed"], "that of the other disk has stayed")
   }
 
   @Test("a file that can't be looked up is not dropped from an asset that is restored")

@@ -224,6 +224,88 @@ struct MountTests {
     #expect(try identifiers(catalogue) == before)
   }
 
+  @Test("a disk that is mounted over a folder hides the assets of that folder, which are kept")
+  func mountedOver() throws {
+    let library = try TemporaryLibrary()
+    for i in 0..<20 { try library.put(smallJPEG, "x/\(i).jpg") }
+    for i in 0..<30 { try library.put(smallJPEG, "y/\(i).jpg") }
+    let disks = Disks()
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue, environment: disks.environment())
+    let before = try identifiers(catalogue)
+    let (folder, hidden, disk) = (library.root + "/x", library.data + "/hidden", library.data + "/disk")
+    #expect(rename(folder, hidden) == 0)
+    try library.put(smallPNG, "x/other.png")
+    disks["x"] = 8
+    for _ in 0..<2 {
+      let progress = try library.scan(catalogue, environment: disks.environment())
+      #expect(progress.missingMounts == 1 && progress.kept == 20 && progress.removed == 0 && progress.probed == 0)
+      #expect(try identifiers(catalogue) == before)
+    }
+    // It is unmounted: nothing was lost, and no file has to be read.
+    #expect(rename(folder, disk) == 0 && rename(hidden, folder) == 0)
+    disks["x"] = 1
+    let back = try library.scan(catalogue, environment: disks.environment())
+    #expect(back.missingMounts == 0 && back.kept == 0 && back.removed == 0 && back.probed == 0)
+    #expect(try identifiers(catalogue) == before)
+    // It is mounted again, and stays.
+    #expect(rename(folder, hidden) == 0 && rename(disk, folder) == 0)
+    disks["x"] = 8
+    #expect(try library.scan(catalogue, environment: disks.environment()).kept == 20)
+    let accepted = try library.scan(catalogue, acceptingRemovals: true, environment: disks.environment())
+    #expect(accepted.removed == 20 && accepted.probed == 1)
+    #expect(try library.scan(catalogue, environment: disks.environment()).missingMounts == 0)
+  }
+
+  @Test("a disk that is mounted in place of a folder that was renamed, or that has no asset, hides nothing")
+  func mountedInPlace() throws {
+    let library = try TemporaryLibrary()
+    for i in 0..<20 { try library.put(smallJPEG, "x/\(i).jpg") }
+    try library.put(Array("not mounted".utf8), "z/README")
+    let disks = Disks()
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue, environment: disks.environment())
+    let before = try identifiers(catalogue)
+    #expect(rename(library.root + "/x", library.root + "/y") == 0)
+    unlink(library.root + "/z/README")
+    for folder in ["x", "z"] {
+      try library.put(smallPNG, folder + "/other.png")
+      disks[folder] = folder == "x" ? 8 : 9
+    }
+    #expect(try library.scan(catalogue, environment: disks.environment()).moved == 20)
+    let moved = before.map { ("y\($0.key.dropFirst())", $0.value) }
+    var now = try identifiers(catalogue)
+    #expect(now.removeValue(forKey: "z/other.png") != nil)
+    #expect(now == Dictionary(uniqueKeysWithValues: moved))
+    let next = try library.scan(catalogue, environment: disks.environment())
+    #expect(next.missingMounts == 0 && next.probed == 1, "the new disk is read once no asset is known there")
+  }
+
+  @Test("a disk that is mounted under another name keeps its assets", arguments: ["archive", "the archive"])
+  func mountedElsewhere(_ name: String) throws {
+    let library = try TemporaryLibrary()
+    for i in 0..<10 { try library.put(smallJPEG, "disk/\(i).jpg") }
+    try library.put(smallJPEG, "here.jpg")
+    let disks = Disks()
+    disks["disk"] = 7
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue, environment: disks.environment())
+    let before = try identifiers(catalogue)
+    #expect(rename(library.root + "/disk", library.root + "/" + name) == 0)
+    disks["disk"] = 1
+    disks[name] = 7
+    // One file was removed meanwhile. It may be on the missing disk.
+    unlink(library.root + "/\(name)/3.jpg")
+    let progress = try library.scan(catalogue, environment: disks.environment())
+    #expect(progress.moved == 9 && progress.removed == 0)
+    let now = try identifiers(catalogue)
+    for i in 0..<10 where i != 3 { #expect(now["\(name)/\(i).jpg"] == before["disk/\(i).jpg"]) }
+    #expect(now.count == 11 && now["disk/3.jpg"] == before["disk/3.jpg"])
+    #expect(try library.scan(catalogue, environment: disks.environment()).probed == 0)
+    #expect(try library.scan(catalogue, acceptingRemovals: true, environment: disks.environment()).removed == 1)
+    #expect(try library.scan(catalogue, environment: disks.environment()).missingMounts == 0)
+  }
+
   @Test("missing disks are recognised with real file systems", .enabled(if: TemporaryFileSystem.canMount))
   func realMounts() throws {
     let library = try TemporaryLibrary()

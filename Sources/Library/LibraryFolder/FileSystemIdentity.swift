@@ -19,6 +19,9 @@ package struct FileSystemIdentity: Sendable, Hashable, Codable {
   /// The inode of the folder.
   package var inode: UInt64
 
+  /// Stands for the file system of a folder that another one hides, and that can't be examined. Equal to no real one.
+  package static let hidden = FileSystemIdentity(device: 0, identifier: 0, type: 0, inode: 0)
+
   package init(device: UInt64, identifier: UInt64, type: Int64, inode: UInt64) {
     self.device = device
     self.identifier = identifier

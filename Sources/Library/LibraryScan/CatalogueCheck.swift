@@ -73,6 +73,7 @@ package struct CatalogueCheck {
       let path: [UInt8]
       var identity: FileIdentity?
       switch item {
+      case .fileSystem: continue
       case .unreadableFolder(let folder, let reason):
         note(.unreadableFolder(path: folder, reason: reason))
         skippedFolders.append(folder)

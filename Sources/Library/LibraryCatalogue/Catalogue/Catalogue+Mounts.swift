@@ -27,6 +27,17 @@ extension Catalogue {
     }
   }
 
+  /// Whether any file below a folder belongs to an asset.
+  package func hasAssets(below folder: [UInt8]) throws(AssetSourceError) -> Bool {
+    let first = Data(folder + [UInt8(ascii: "/")])
+    let end = Data(folder + [UInt8(ascii: "/") + 1])
+    return try read { db in
+      try Bool.fetchOne(
+        db, sql: "SELECT EXISTS (SELECT 1 FROM file WHERE path > ? AND path < ? AND asset IS NOT NULL)",
+        arguments: [first, end]) ?? false
+    }
+  }
+
   /// Up to `count` known files below a folder, spread evenly over the range between the first and the last path. Takes
   /// about `count` index lookups.
   package func sampleFiles(below folder: [UInt8], count: Int) throws(AssetSourceError) -> [SampleFile] {

@@ -13,14 +13,22 @@ enum MissingAssets {
   /// milliseconds.
   static let savingTime: Int64 = 10 * 60 * 1000
   /// More files with the same ends and size are copies of one file.
-  private static let maximumCandidates = 8
+  static let maximumCandidates = 8
   /// The ends of pictures without compression say little of what is between them.
   private static let uncompressedTypes = Set([SourceFormat.bmp, .tiff].map(\.uniformTypeIdentifier))
 
-  /// Remembers the assets that lose all their files with these rows, unless no user has changed them.
-  ///
-  /// - Parameter now: milliseconds since 1970.
-  static func remember(losing rows: [Int64], now: Int64, _ db: Database) throws {
+  /// An asset that users changed, and that loses all its files.
+  struct LostAsset {
+    let asset: Int64
+    let identifier: LocalIdentifier
+    /// The row of its primary file.
+    let row: Int64
+    /// The path of that file.
+    let path: [UInt8]
+  }
+
+  /// The assets that lose all their files with these rows, without those that no user has changed.
+  static func assets(losing rows: [Int64], _ db: Database) throws -> [LostAsset] {
     let primary = try db.cachedStatement(
       sql: """
         SELECT file.asset, file.path, asset.localIdentifier FROM file JOIN asset ON asset.id = file.asset
@@ -28,6 +36,7 @@ enum MissingAssets {
         """)
     let files = try db.cachedStatement(sql: "SELECT id FROM file WHERE asset = ?")
     let gone = Set(rows)
+    var lost: [LostAsset] = []
     for row in rows {
       guard let found = try Row.fetchOne(primary, arguments: [row]) else { continue }
       let (asset, path, identifier): (Int64, Data, String) = (found[0], found[1], found[2])
@@ -36,9 +45,21 @@ enum MissingAssets {
       // The intent of a deletion has saved it already.
       if try TrashRecord.find(LocalIdentifier(identifier), db) != nil { continue }
       let stored = [UInt8](path)
-      let file = TrashRecord.File(number: 0, path: VacantPath.former(stored) ?? stored, trashPath: [])
+      lost.append(
+        LostAsset(
+          asset: asset, identifier: LocalIdentifier(identifier), row: row, path: VacantPath.former(stored) ?? stored))
+    }
+    return lost
+  }
+
+  /// Remembers the assets that lose all their files with these rows, unless no user has changed them.
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  static func remember(losing rows: [Int64], now: Int64, _ db: Database) throws {
+    for lost in try assets(losing: rows, db) {
+      let file = TrashRecord.File(number: 0, path: lost.path, trashPath: [])
       _ = try TrashRecord.insert(
-        LocalIdentifier(identifier), asset: asset, rows: [row], files: [file], state: .missing, now: now, db)
+        lost.identifier, asset: lost.asset, rows: [lost.row], files: [file], state: .missing, now: now, db)
     }
     try db.execute(
       sql: """
@@ -74,12 +95,20 @@ enum MissingAssets {
     return try saved.flatMap { try TrashRecord.find($0, db) }
   }
 
+  /// Whether two files of a type with the same fingerprint, size and metadata are copies of one file.
+  ///
+  /// - Parameters:
+  ///   - isNamed: they have the same name.
+  ///   - isOfTime: they have the same time.
+  static func isCopy(of type: String, isNamed: Bool, isOfTime: Bool) -> Bool {
+    uncompressedTypes.contains(type) ? isNamed && isOfTime : isNamed || isOfTime
+  }
+
   /// The record of an asset whose file has this content.
   private static func record(
     like media: ProbedMedia, _ file: ProbedFile, _ db: Database
   ) throws -> TrashRecord? {
     guard let fingerprint = media.fingerprint else { return nil }
-    let saysLittle = uncompressedTypes.contains(media.uniformTypeIdentifier)
     let records = try Int64.fetchAll(
       db.cachedStatement(
         sql: """
@@ -94,7 +123,7 @@ enum MissingAssets {
       else { continue }
       let isNamed = OriginalFile.displayName(former.path) == OriginalFile.displayName(file.path)
       let isOfTime = original.identity.isOfSameTime(as: file.identity)
-      guard saysLittle ? isNamed && isOfTime : isNamed || isOfTime else { continue }
+      guard isCopy(of: media.uniformTypeIdentifier, isNamed: isNamed, isOfTime: isOfTime) else { continue }
       try record.updatePaths(TrashRecord.File(number: former.number, path: file.path, trashPath: []), db)
       return try TrashRecord.find(id, db)
     }

@@ -16,7 +16,9 @@ extension LibraryMerge {
     let displaced = try scanner.catalogue.filesWithoutPath()
     // Which file has such a path now is not known.
     let unknown = Set(
-      displaced.filter { file in file.formerPath.map { batch.isInSkippedFolder($0) } ?? false }.map(\.id))
+      displaced.filter { file in
+        file.formerPath.map { batch.isInSkippedFolder($0) || isOnMissingDisk($0) } ?? false
+      }.map(\.id))
     let count = missing.count
     missing.removeAll { unknown.contains($0) }
     batch.progress.kept += count - missing.count

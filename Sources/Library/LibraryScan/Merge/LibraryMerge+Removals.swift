@@ -109,7 +109,7 @@ extension LibraryMerge {
   /// Removes the rows of missing files, except those whose path has a file again.
   ///
   /// - Returns: the number of removed rows.
-  private func remove(_ rows: [Int64], _ outcome: inout ScanOutcome) throws(AssetSourceError) -> Int {
+  private mutating func remove(_ rows: [Int64], _ outcome: inout ScanOutcome) throws(AssetSourceError) -> Int {
     let lock = try DataFolderLock.forBatch(into: catalogue)
     defer { lock.unlock() }
     var ids: [Int64] = []
@@ -117,12 +117,24 @@ extension LibraryMerge {
       // An upload, a file restored from the trash, or new content: an edit of the same asset.
       if isOccupied(file) { outcome.appeared.append(file.path) } else { ids.append(file.id) }
     }
+    let adopted = try adoptCopies(ofMissing: ids)
+    batch.progress.moved += adopted
     // Other files of the same asset that still exist stay with the asset.
     let secondaryFiles = try catalogue.secondaryFiles(ofMissing: ids).map(\.path)
     let pictures = try catalogue.pictures(beside: secondaryFiles)
     try catalogue.remove(
       ids, secondaryFiles: batch.probe.probe(all: secondaryFiles), pictures: batch.probe.probe(all: pictures))
-    return ids.count
+    return ids.count - adopted
+  }
+
+  /// Keeps assets that users changed, if copies of their files are known: a program copied a folder before it removed
+  /// it, or a disk is mounted under another name.
+  ///
+  /// - Returns: the number of rows that no longer exist.
+  private func adoptCopies(ofMissing rows: [Int64]) throws(AssetSourceError) -> Int {
+    let paths = try catalogue.copies(ofMissing: rows)
+    if paths.isEmpty { return 0 }
+    return try catalogue.adoptCopies(batch.probe.probe(all: paths), ofMissing: rows)
   }
 
   /// Whether the path of a row has a file, with whatever content.

@@ -21,12 +21,14 @@ struct LibraryMerge {
   /// When the walk began, in nanoseconds since 1970.
   let start: Int64
   private let probeVersion: String
-  private let mounts: MountCheck
+  let mounts: MountCheck
   /// Recorded file systems that are missing. Their folders are skipped.
-  private let missingMounts: [KnownMount]
+  let missingMounts: [KnownMount]
+  /// Folders with assets that a disk hides, which no scan has recorded. They are not walked.
+  var hiddenFolders: [[UInt8]] = []
   /// The file systems when the walk began.
   private let mountsBefore: [[UInt8]: FileSystemIdentity?]
-  private(set) var walk: LibraryWalk
+  var walk: LibraryWalk
   /// Number of file systems that the walk had met when they were last recorded; `nil`: never.
   private var recordedMountCount: Int?
   private var known: KnownFileCursor
@@ -118,6 +120,9 @@ struct LibraryMerge {
   private mutating func merge(_ onProgress: (ScanProgress) -> Void) throws(AssetSourceError) {
     while !options.stop.isRaised, let item = walk.next() {
       switch item {
+      case .fileSystem(let mount):
+        try enter(mount)
+        continue
       case .unreadableFolder(let path, let reason):
         scanner.logger.warning(
           "unreadable folder", metadata: ["path": "\(LibraryPath.display(path))", "reason": "\(reason)"])
@@ -164,20 +169,17 @@ struct LibraryMerge {
     try batch.add(file, known: row)
   }
 
-  /// Adds a row without a file. Rows in skipped folders are kept.
+  /// Adds a row without a file. Rows in skipped folders and of missing disks are kept.
   private mutating func addMissing(_ row: KnownFile) {
-    if batch.isInSkippedFolder(row.path) { batch.progress.kept += 1 } else { missing.append(row.id) }
+    let isKept = batch.isInSkippedFolder(row.path) || isOnMissingDisk(row.path)
+    if isKept { batch.progress.kept += 1 } else { missing.append(row.id) }
   }
 
   /// Adds the rows after the last path of the walk, and those that lost their path to another file.
   private mutating func addRemainingRows() throws(AssetSourceError) {
     while let row = try known.next(before: nil) { addMissing(row) }
     for row in batch.displaced { addMissing(row) }
-    guard isFullScan else { return }
-    for mount in missingMounts {
-      scanner.logger.warning(
-        "disk not mounted; keeping its assets", metadata: ["path": "\(LibraryPath.display(mount.path))"])
-    }
+    if isFullScan { logMissingMounts() }
   }
 
   // MARK: Record
@@ -187,7 +189,8 @@ struct LibraryMerge {
     let catalogue = scanner.catalogue
     // If the root could not be listed, nothing was scanned.
     if isFullScan && outcome.refusal == nil && !batch.skippedFolders.contains([]) {
-      try catalogue.recordMounts(mounts.mountsToRecord(walk.mounts, absent: missingMounts))
+      let absent = try missingMounts + hiddenMounts()
+      try catalogue.recordMounts(mounts.mountsToRecord(walk.mounts, absent: absent))
       try catalogue.recordScan(probeVersion: probeVersion)
       outcome.isFullScan = true
     }

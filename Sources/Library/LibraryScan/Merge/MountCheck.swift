@@ -6,6 +6,9 @@
 // looked up: if one exists, it is the same library, remounted or copied to a new disk. If none exists, the disk is
 // missing, and none of its files may be removed. The sample is taken from the rows of the catalogue, so it is never out
 // of date.
+//
+// A disk that is mounted over a folder of the library hides the files of that folder, but nothing is recorded at its
+// path. So the first scan that meets it records that folder as a missing file system.
 
 import LibraryCatalogue
 import LibraryFolder
@@ -49,6 +52,15 @@ package struct MountCheck {
       return true
     }
     return try catalogue.sampleFiles(below: mount.path, count: Self.sampleFileCount).contains { isPresent($0) }
+  }
+
+  /// Whether a file system hides assets: no file system is recorded at its path, assets are known below it, and none of
+  /// the files that are looked up is there.
+  func hidesAssets(_ mount: KnownMount) throws(AssetSourceError) -> Bool {
+    if recorded.contains(where: { $0.path == mount.path }) { return false }
+    guard try catalogue.hasAssets(below: mount.path) else { return false }
+    let sampleFiles = try catalogue.sampleFiles(below: mount.path, count: Self.sampleFileCount)
+    return !sampleFiles.contains { isPresent($0) }
   }
 
   /// Whether the recorded file system of a path has known files and is not mounted.

@@ -23,6 +23,8 @@ struct WalkedFile {
 struct LibraryWalk {
   enum Item {
     case file(WalkedFile)
+    /// A folder on another file system than its parent, before what is in it.
+    case fileSystem(KnownMount)
     /// A file or link that can't be examined; it is recorded, and the walk continues.
     case unreadable(path: [UInt8], reason: String)
     /// A folder that can't be listed: the rows below it are kept.
@@ -96,16 +98,24 @@ struct LibraryWalk {
       if skippedFolders.contains(path) { continue }
       let depth = levels.count
       if let item = enter(path) { return item }
-      if levels.count > depth { recordMount(parent: level.device) }
+      if levels.count > depth, let item = enteredFileSystem(from: level.device) { return item }
     }
   }
 
-  private mutating func recordMount(parent: UInt64) {
-    guard let level = levels.last, level.device != parent else { return }
+  /// Leaves the file system that `next()` has just returned: nothing in it is walked.
+  mutating func leaveFileSystem() {
+    levels.removeLast()
+    mounts.removeLast()
+  }
+
+  /// The file system of the folder that was just entered, if it is not on the device of its parent.
+  private mutating func enteredFileSystem(from parent: UInt64) -> Item? {
+    guard let level = levels.last, level.device != parent else { return nil }
     // A file system without an identity can't be recognised later.
-    if let identity = try? environment.fileSystem(level.path, level.folder) {
-      mounts.append(KnownMount(path: level.path, fileSystem: identity))
-    }
+    guard let identity = try? environment.fileSystem(level.path, level.folder) else { return nil }
+    let mount = KnownMount(path: level.path, fileSystem: identity)
+    mounts.append(mount)
+    return .fileSystem(mount)
   }
 
   /// Opens a folder and reads its names. Returns an item only if that fails.
@@ -198,7 +208,9 @@ extension LibraryWalk {
         return isNone ? nil : .unreadableFolder(path: path, reason: error.description)
       }
       if isLink { observer?.didFind(link: path, isFolder: true) }
-      return enter(path)
+      if let item = enter(path) { return item }
+      // A disk may have been mounted in a new folder.
+      return enteredFileSystem(from: environment.device(LibraryPath.folder(of: path), parent))
     }
   }
 

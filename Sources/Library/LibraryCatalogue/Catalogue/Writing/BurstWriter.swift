@@ -61,6 +61,25 @@ struct BurstWriter {
     }
   }
 
+  /// Gives a picture the place of its copy in a burst. The copy is about to be deleted.
+  mutating func pictureReplaced(_ asset: Int64, byCopy copy: Int64) throws {
+    for id in [asset, copy] {
+      let burst = try String.fetchOne(
+        db.cachedStatement(sql: "SELECT burstIdentifier FROM asset WHERE id = ? AND burstIdentifier IS NOT NULL"),
+        arguments: [id])
+      if let burst { changedBursts.insert(burst) }
+    }
+    try db.cachedStatement(
+      sql: """
+        UPDATE asset SET burstIdentifier = other.burstIdentifier, representsBurst = other.representsBurst,
+          formerBurst = CASE WHEN other.burstIdentifier IS NULL
+            THEN coalesce(other.formerBurst, asset.burstIdentifier, asset.formerBurst) END,
+          burstSelectionTypes = asset.burstSelectionTypes & ~?1 | other.burstSelectionTypes
+        FROM asset AS other WHERE asset.id = ?2 AND other.id = ?3
+        """
+    ).execute(arguments: [BurstSelectionTypes.autoPick.rawValue, asset, copy])
+  }
+
   /// Whether an asset may belong to another burst after it takes on this picture's properties. After other changes it
   /// keeps its role in its burst, also if a user picked it.
   ///

@@ -1,0 +1,128 @@
+// Gives assets whose files are gone the files of their copies. A program that moves a folder to another disk copies it
+// before it removes it, and a disk may be mounted under another name: as long as the original may exist, its copy is an
+// asset of its own. Once the original is gone, its asset gets the files of the copy, and the asset of the copy is
+// removed. This needs an original that users changed, and a copy whose asset no user has changed.
+
+import GRDB
+import PhotoModel
+
+/// A known file with the content of a missing one.
+private struct KnownCopy {
+  let row: Int64
+  let asset: Int64
+  /// The primary file of its asset.
+  let primaryPath: [UInt8]
+  let primaryIdentity: FileIdentity
+  /// How many bytes the ends of the two paths have in common.
+  let commonBytes: Int
+}
+
+extension Catalogue {
+  /// The paths of the primary files of assets that may replace the assets of missing files.
+  package func copies(ofMissing rows: [Int64]) throws(AssetSourceError) -> [[UInt8]] {
+    try read { db in
+      var paths: Set<[UInt8]> = []
+      for lost in try MissingAssets.assets(losing: rows, db) {
+        for copy in try MissingAssets.copies(of: lost, db) { paths.insert(copy.primaryPath) }
+      }
+      return paths.sorted { $0.lexicographicallyPrecedes($1) }
+    }
+  }
+
+  /// Gives assets that lose all their files with these rows, and that users changed, the files of their copies.
+  ///
+  /// - Parameter copies: the files of `copies(ofMissing:)`, freshly probed.
+  /// - Returns: the number of rows that were removed for that.
+  package func adoptCopies(
+    _ copies: [ProbedFile], ofMissing rows: [Int64]
+  ) throws(AssetSourceError) -> Int {
+    var removed = 0
+    try change { db, token in
+      var writer = try AssetWriter(db, token: token)
+      removed = try writer.adoptCopies(copies, ofMissing: rows)
+      try writer.finish()
+    }
+    return removed
+  }
+}
+
+extension MissingAssets {
+  private static let copySQL = """
+    SELECT copy.id, copy.asset, copy.path, copy.modified, main.path, main.inode, main.size, main.modified,
+      gone.modified, gone.type
+    FROM file AS gone
+      CROSS JOIN file AS copy ON copy.fingerprint = gone.fingerprint
+      CROSS JOIN file AS main ON main.asset = copy.asset AND main.isPrimary = 1
+      CROSS JOIN asset AS lost ON lost.id = gone.asset
+      CROSS JOIN asset AS other ON other.id = copy.asset
+    WHERE gone.id = ? AND copy.asset <> gone.asset AND copy.size = gone.size AND copy.type = gone.type
+      AND copy.embeddedDate IS gone.embeddedDate AND copy.unreadableReason IS NULL
+      AND (copy.isPrimary = 0
+        OR coalesce(other.unadjustedWidth, other.pixelWidth) = coalesce(lost.unadjustedWidth, lost.pixelWidth)
+          AND coalesce(other.unadjustedHeight, other.pixelHeight) = coalesce(lost.unadjustedHeight, lost.pixelHeight)
+          AND other.orientation = lost.orientation AND other.cameraMake IS lost.cameraMake
+          AND other.cameraModel IS lost.cameraModel)
+    ORDER BY copy.id DESC LIMIT \(maximumCandidates)
+    """
+
+  /// The files whose assets may replace a lost one, the best first: those of the same name, by what else of their paths
+  /// is the same, the newest first; or else the only one of the same time.
+  fileprivate static func copies(of lost: LostAsset, _ db: Database) throws -> [KnownCopy] {
+    var named: [KnownCopy] = []
+    var others: [KnownCopy] = []
+    let rows = try Row.fetchAll(db.cachedStatement(sql: copySQL), arguments: [lost.row])
+    for row in rows {
+      let path = try TrashRecord.bytes(row, at: 2)
+      let isNamed = OriginalFile.displayName(path) == OriginalFile.displayName(lost.path)
+      let time = FileIdentity(inode: 0, size: 0, modified: row[3])
+      let isOfTime = time.isOfSameTime(as: FileIdentity(inode: 0, size: 0, modified: row[8]))
+      let type: String = row[9]
+      let asset: Int64 = row[1]
+      guard isCopy(of: type, isNamed: isNamed, isOfTime: isOfTime), try !AssetWriter.hasUserValues(asset, db) else {
+        continue
+      }
+      let commonBytes = zip(path.reversed(), lost.path.reversed()).prefix { $0 == $1 }.count
+      let identity = FileIdentity(inode: UInt64(bitPattern: row[5] as Int64), size: row[6], modified: row[7])
+      let copy = KnownCopy(
+        row: row[0], asset: asset, primaryPath: try TrashRecord.bytes(row, at: 4), primaryIdentity: identity,
+        commonBytes: commonBytes)
+      if isNamed { named.append(copy) } else { others.append(copy) }
+    }
+    if named.isEmpty { return others.count == 1 ? others : [] }
+    return named.sorted { ($0.commonBytes, $0.row) > ($1.commonBytes, $1.row) }
+  }
+}
+
+extension AssetWriter {
+  /// - Returns: the number of rows that were removed.
+  fileprivate mutating func adoptCopies(_ found: [ProbedFile], ofMissing rows: [Int64]) throws -> Int {
+    let present = Dictionary(found.map { ($0.path, $0) }) { first, _ in first }
+    var removed = 0
+    for lost in try MissingAssets.assets(losing: rows, db) {
+      // An asset that has got the files of a copy has a user's values, so no second one gets them.
+      for copy in try MissingAssets.copies(of: lost, db) {
+        guard let file = present[copy.primaryPath], file.identity == copy.primaryIdentity, case .media = file.finding
+        else { continue }
+        removed += try adoptFiles(of: copy.asset, by: lost.asset, file)
+        break
+      }
+    }
+    return removed
+  }
+
+  /// Gives an asset whose files are gone the files of another one, which is deleted.
+  ///
+  /// - Parameter primary: the primary file of the other asset.
+  private mutating func adoptFiles(of other: Int64, by asset: Int64, _ primary: ProbedFile) throws -> Int {
+    try bursts.pictureReplaced(asset, byCopy: other)
+    try run("DELETE FROM file WHERE asset = ?", [asset])
+    let removed = db.changesCount
+    try run("UPDATE file SET asset = ? WHERE asset = ?", [asset, other])
+    try run("DELETE FROM asset WHERE id = ?", [other])
+    // Its content may have the same version, but it is somewhere else.
+    try touch(asset)
+    try store(primary)
+    try joinCompanions(of: asset)
+    return removed
+  }
+}

@@ -1,0 +1,78 @@
+// The file systems that a walk enters below the root. It leaves one that hides known assets. One that is recorded at
+// another path and is missing there has been mounted under another name: its files have moved.
+
+import LibraryCatalogue
+import LibraryFolder
+import Logging
+import PhotoModel
+
+extension LibraryMerge {
+  /// Prepares for the files of a file system that the walk has entered, or leaves it.
+  mutating func enter(_ mount: KnownMount) throws(AssetSourceError) {
+    if options.acceptsRemovals { return }
+    // A link that replaces a folder hides nothing.
+    if try mounts.hidesAssets(mount), !isLink(mount.path) {
+      walk.leaveFileSystem()
+      hiddenFolders.append(mount.path)
+      batch.progress.missingMounts += 1
+      return
+    }
+    if mounts.recorded.contains(where: { $0.path == mount.path }) { return }
+    guard let former = missingMounts.first(where: { $0.fileSystem == mount.fileSystem }) else { return }
+    // Its files count as gone from there, so that they are found here. Those that are not found are kept.
+    batch.skippedFolders.removeAll { $0 == former.path }
+    try moveTrash(from: former.path, to: mount.path)
+  }
+
+  /// Moves the records of a trash that is found below another mount point, as far as their files are there.
+  private func moveTrash(from former: [UInt8], to path: [UInt8]) throws(AssetSourceError) {
+    guard let top = try? root.open([], isFolder: true) else { return }
+    let catalogue = scanner.catalogue
+    // The lock keeps this from running between the steps of a deletion or a restoration.
+    let lock = try DataFolderLock.forBatch(into: catalogue)
+    defer { lock.unlock() }
+    func moved(_ old: [UInt8]) -> [UInt8] {
+      guard LibraryPath.isPath(old, below: former) else { return old }
+      return path + old[former.count...]
+    }
+    var found: [(record: Int64, file: TrashRecord.File)] = []
+    for (record, old) in try catalogue.trashFiles(below: former) {
+      let file = TrashRecord.File(number: old.number, path: moved(old.path), trashPath: moved(old.trashPath))
+      if (try? top.entry(file.trashPath)) != nil { found.append((record, file)) }
+    }
+    try catalogue.updateTrashPaths(found)
+  }
+
+  private func isLink(_ path: [UInt8]) -> Bool {
+    guard let top = try? root.open([], isFolder: true) else { return false }
+    return (try? top.entry(path))?.kind == .link
+  }
+
+  /// Whether a path is below the mount point of a missing disk, or hidden by another one.
+  func isOnMissingDisk(_ path: [UInt8]) -> Bool {
+    if missingMounts.contains(where: { LibraryPath.isPath(path, below: $0.path) }) { return true }
+    return hiddenFolders.contains { LibraryPath.isPath(path, below: $0) }
+  }
+
+  func logMissingMounts() {
+    let known = missingMounts.filter { $0.fileSystem == .hidden }.map(\.path)
+    for path in known + hiddenFolders {
+      scanner.logger.warning(
+        "a disk hides known files; keeping their assets", metadata: ["path": "\(LibraryPath.display(path))"])
+    }
+    for mount in missingMounts where mount.fileSystem != .hidden {
+      scanner.logger.warning(
+        "disk not mounted; keeping its assets", metadata: ["path": "\(LibraryPath.display(mount.path))"])
+    }
+  }
+
+  /// The hidden folders, to record as missing file systems, except those whose files were found elsewhere.
+  func hiddenMounts() throws(AssetSourceError) -> [KnownMount] {
+    var hidden: [KnownMount] = []
+    for path in hiddenFolders {
+      guard try scanner.catalogue.hasAssets(below: path) else { continue }
+      hidden.append(KnownMount(path: path, fileSystem: .hidden))
+    }
+    return hidden
+  }
+}

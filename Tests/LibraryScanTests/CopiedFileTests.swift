@@ -1,0 +1,200 @@
+import GRDB
+import LibraryFixtures
+import LibraryScan
+import PhotoFixtures
+import PhotoModel
+import Testing
+
+@testable import LibraryCatalogue
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// A program moves a folder to another disk: it copies all files, and removes them afterwards. In between, scans find
+/// the copies beside the originals.
+@Suite("Copies whose originals are removed later")
+struct CopiedFileTests {
+  /// Titles assets by the paths of their files, and puts them into one album.
+  private static func mark(_ paths: [String], _ catalogue: Catalogue) throws {
+    try catalogue.change { db, token in
+      try db.execute(
+        sql: """
+          INSERT INTO collection (localIdentifier, type, subtype, title, revision)
+          SELECT 'album', 'album', 'albumRegular', 'Album', ?
+          WHERE NOT EXISTS (SELECT 1 FROM collection WHERE localIdentifier = 'album')
+          """, arguments: [token])
+      for path in paths {
+        let asset = try Int64.fetchOne(
+          db, sql: "SELECT asset FROM file WHERE path = CAST(? AS BLOB)", arguments: [path])
+        try db.execute(
+          sql: "UPDATE asset SET title = ?, userFields = 1, revision = ? WHERE id = ?", arguments: [path, token, asset])
+        try db.execute(
+          sql: """
+            INSERT INTO member (collection, position, asset, creationDate, listing)
+            SELECT collection.id, asset.id, asset.id, creationDate, listing FROM asset, collection
+            WHERE collection.localIdentifier = 'album' AND asset.id = ?
+            """, arguments: [asset])
+      }
+    }
+  }
+
+  /// The titles of the members of the album, by path.
+  private static func titles(_ catalogue: Catalogue) throws -> [String: String] {
+    try catalogue.read { db in
+      let rows = try Row.fetchAll(
+        db,
+        sql: """
+          SELECT CAST(path AS TEXT), asset.title FROM member JOIN asset ON asset.id = member.asset
+            JOIN file ON file.asset = asset.id
+          WHERE isPrimary
+          """)
+      return Dictionary(uniqueKeysWithValues: rows.map { ($0[0] as String, $0[1] as String) })
+    }
+  }
+
+  private static func scan(_ watched: WatchedLibrary, isFull: Bool) throws {
+    if isFull { try watched.library.scan(watched.catalogue, removal: 100) } else { watched.settle() }
+  }
+
+  private static func setTime(_ path: String, in library: TemporaryLibrary) {
+    var times = [timespec(tv_sec: 1_700_000_000, tv_nsec: 5), timespec(tv_sec: 1_700_000_000, tv_nsec: 5)]
+    #expect(utimensat(AT_FDCWD, library.root + "/" + path, &times, 0) == 0)
+  }
+
+  @Test("assets that users changed follow their files, with their identifiers and albums", arguments: [true, false])
+  func folder(_ isFull: Bool) throws {
+    let names = (0..<6).map { "\($0).jpg" }
+    let watched = try WatchedLibrary(removal: 100) { library in
+      for (number, name) in names.enumerated() { try library.put(picture(number), "x/\(name)") }
+    }
+    let changed = names.dropLast()
+    try Self.mark(changed.map { "x/\($0)" }, watched.catalogue)
+    let before = try watched.identifiers()
+    for (number, name) in names.enumerated() { try watched.put(picture(number), "disk2/x/\(name)") }
+    try Self.scan(watched, isFull: isFull)
+    let both = try watched.identifiers()
+    #expect(both.count == 12 && both.filter { before.keys.contains($0.key) } == before)
+    for name in names { #expect(unlink(watched.at("x/\(name)")) == 0) }
+    try Self.scan(watched, isFull: isFull)
+    let after = try watched.identifiers()
+    #expect(Set(after.keys) == Set(names.map { "disk2/x/\($0)" }))
+    for name in changed { #expect(after["disk2/x/\(name)"] == before["x/\(name)"]) }
+    #expect(after["disk2/x/5.jpg"] == both["disk2/x/5.jpg"], "nothing was lost with the other one")
+    let titles = changed.map { ("disk2/x/\($0)", "x/\($0)") }
+    #expect(try Self.titles(watched.catalogue) == Dictionary(uniqueKeysWithValues: titles))
+    try watched.expectNothingLeft()
+  }
+
+  struct Choice: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    /// The copies of `x/p.jpg`.
+    let copies: [String]
+    var keepsTime = false
+    /// A copy that a user changed.
+    var changed: String?
+    /// The copy that gets the title.
+    let chosen: String?
+  }
+
+  @Test(
+    "a copy has the name or the time of the original, and no user has changed it",
+    arguments: [
+      Choice(testDescription: "the same name", copies: ["y/p.jpg"], chosen: "y/p.jpg"),
+      Choice(testDescription: "the same time", copies: ["y/q.jpg"], keepsTime: true, chosen: "y/q.jpg"),
+      Choice(testDescription: "neither", copies: ["y/q.jpg"], chosen: nil),
+      Choice(testDescription: "two of the same time", copies: ["y/q.jpg", "y/r.jpg"], keepsTime: true, chosen: nil),
+      Choice(
+        testDescription: "one of the same name and one of the same time", copies: ["y/p.jpg", "y/r.jpg"],
+        keepsTime: true, chosen: "y/p.jpg"),
+      Choice(
+        testDescription: "two in folders of which one has the same name", copies: ["y/x/p.jpg", "z/p.jpg"],
+        chosen: "y/x/p.jpg"),
+      Choice(testDescription: "a changed one", copies: ["y/p.jpg"], changed: "y/p.jpg", chosen: nil),
+      Choice(
+        testDescription: "a changed one and another one", copies: ["y/x/p.jpg", "z/p.jpg"], changed: "y/x/p.jpg",
+        chosen: "z/p.jpg"),
+    ])
+  func choice(_ choice: Choice) throws {
+    let library = try TemporaryLibrary()
+    try library.put(picture(1), "x/p.jpg")
+    // Another photograph.
+    try library.put(picture(2), "y/other.jpg")
+    if choice.keepsTime { Self.setTime("x/p.jpg", in: library) }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    try Self.mark(["x/p.jpg"], catalogue)
+    for copy in choice.copies {
+      try library.put(picture(1), copy)
+      if choice.keepsTime { Self.setTime(copy, in: library) }
+    }
+    try library.scan(catalogue)
+    if let changed = choice.changed { try Self.mark([changed], catalogue) }
+    let before = try catalogue.everything()
+    unlink(library.root + "/x/p.jpg")
+    let progress = try library.scan(catalogue)
+    #expect(progress.moved == (choice.chosen == nil ? 0 : 1) && progress.removed == (choice.chosen == nil ? 1 : 0))
+    var titles: [String: String] = [:]
+    if let chosen = choice.chosen { titles[chosen] = "x/p.jpg" }
+    if let changed = choice.changed { titles[changed] = changed }
+    #expect(try Self.titles(catalogue) == titles)
+    let after = try catalogue.everything()
+    #expect(Set(after.keys) == Set(choice.copies + ["y/other.jpg"]))
+    for (path, asset) in after {
+      let expected = path == choice.chosen ? before["x/p.jpg"] : before[path]
+      #expect(asset.localIdentifier == expected?.localIdentifier, "\(path)")
+    }
+    #expect(try library.scan(catalogue).probed == 0)
+  }
+
+  @Test("of several identical files, each follows the copy with its name")
+  func identical() throws {
+    let library = try TemporaryLibrary()
+    let names = (0..<5).map { "\($0).jpg" }
+    for name in names { try library.put(smallJPEG, "x/\(name)") }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    try Self.mark(names.map { "x/\($0)" }, catalogue)
+    for name in names { try library.put(smallJPEG, "y/\(name)") }
+    try library.scan(catalogue)
+    for name in names { unlink("\(library.root)/x/\(name)") }
+    #expect(try library.scan(catalogue, removal: 100).moved == 5)
+    let titles = names.map { ("y/\($0)", "x/\($0)") }
+    #expect(try Self.titles(catalogue) == Dictionary(uniqueKeysWithValues: titles))
+  }
+
+  @Test(
+    "the picture and the video of a live photo follow together, also if they are removed one after the other",
+    arguments: [[["jpg", "mov"]], [["jpg"], ["mov"]], [["mov"], ["jpg"]]])
+  func livePhoto(_ removals: [[String]]) throws {
+    let exif = EXIFBlock {
+      $0.make = "Maker"
+      $0.dateTimeOriginal = "2024:05:06 07:08:09"
+      $0.offsetTimeOriginal = "+00:00"
+    }
+    let picture = JPEGFile { $0.exif = exif }.encoded(Pixels.orientationCard(width: 32, height: 24))
+    // 2024-05-06T07:08:09Z, in seconds since 1904-01-01.
+    let video = MovieFile { ($0.created, $0.duration) = (3_797_824_089, 1800) }.bytes
+    func put(_ folder: String, in library: TemporaryLibrary) throws {
+      try library.put(picture, "\(folder)/live.jpg")
+      try library.put(video, "\(folder)/live.mov")
+    }
+    let library = try TemporaryLibrary()
+    try put("x", in: library)
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    try Self.mark(["x/live.jpg"], catalogue)
+    let before = try #require(try catalogue.everything()["x/live.jpg"])
+    try put("y", in: library)
+    try library.scan(catalogue)
+    for extensions in removals {
+      for name in extensions { #expect(unlink("\(library.root)/x/live.\(name)") == 0) }
+      try library.scan(catalogue)
+    }
+    let after = try catalogue.everything()
+    #expect(after.mapValues(\.localIdentifier) == ["y/live.jpg": before.localIdentifier])
+    #expect(after["y/live.jpg"]?.mediaSubtypes == before.mediaSubtypes, "it is a live photo")
+    #expect(try Self.titles(catalogue) == ["y/live.jpg": "x/live.jpg"])
+    #expect(try library.scan(catalogue).probed == 0)
+  }
+}
