@@ -63,7 +63,7 @@ struct WorkerEndTests {
     let clock = SteppingClock { _ in .milliseconds(500) }
     let pool = TestDecoders.pool(stall: .milliseconds(200), now: { clock.now })
     #expect(Self.silentDecode(by: pool, clock) == .interrupted(.test))
-    #expect(pool.failures.failure(of: Self.silentFile) == nil)
+    #expect(pool.failures.failure(of: DecodedPicture(TestDecoders.request("wait"), of: Self.silentFile)) == nil)
     clock.rest()
     #expect(Self.silentDecode(by: pool, clock) == .failed(.test, .stalled))
     #expect(pool.error(TestDecoders.request("rows"), file: Self.silentFile) == .failed(.test, .stalled))

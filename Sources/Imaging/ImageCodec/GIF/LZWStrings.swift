@@ -3,7 +3,7 @@
 struct LZWStrings {
   static let maximumCodes = 4096
   /// The memory of the table.
-  static let byteCount = maximumCodes * 5
+  static let byteCount = maximumCodes * MemoryLayout<Entry>.stride
 
   /// The code that clears the table; the next one ends the data. Smaller codes are indexes.
   let clearCode: Int
@@ -11,11 +11,16 @@ struct LZWStrings {
   /// The bits of the next code.
   private(set) var codeBits: Int
 
-  /// Code c, from `endCode + 1` to `count - 1`, is the string of the smaller code `prefixes[c]` and the byte
-  /// `suffixes[c]`.
-  private var prefixes = [UInt16](repeating: 0, count: maximumCodes)
-  private var suffixes = [UInt8](repeating: 0, count: maximumCodes)
-  private var lengths = [UInt16](repeating: 1, count: maximumCodes)
+  /// A string: that of a smaller code, and one more byte.
+  private struct Entry {
+    let prefix: UInt16
+    let suffix: UInt8
+    /// In bytes.
+    let length: UInt16
+  }
+
+  /// The strings of the codes from `endCode + 1` to `count - 1`. Those of smaller codes have one byte.
+  private var entries = [Entry](repeating: Entry(prefix: 0, suffix: 0, length: 1), count: maximumCodes)
   private var count: Int
   /// The code before; `nil` at the start and after a clear code.
   private var previous: Int?
@@ -46,7 +51,7 @@ struct LZWStrings {
     }
     guard let previous, code <= count else { return nil }
     // The string that is being added: the one before and its own first byte.
-    return Int(code == count ? lengths[previous] + 1 : lengths[code])
+    return Int(code == count ? entries[previous].length + 1 : entries[code].length)
   }
 
   /// Writes a code's string, and adds one to the table.
@@ -65,9 +70,10 @@ struct LZWStrings {
       current = previous
     }
     while current > clearCode {
-      bytes[end] = suffixes[current]
+      let entry = entries[current]
+      bytes[end] = entry.suffix
       end -= 1
-      current = Int(prefixes[current])
+      current = Int(entry.prefix)
     }
     first = UInt8(current)
     bytes[end] = first
@@ -79,9 +85,7 @@ struct LZWStrings {
   private mutating func add() {
     if let previous {
       guard count < Self.maximumCodes else { return }
-      prefixes[count] = UInt16(previous)
-      suffixes[count] = first
-      lengths[count] = lengths[previous] + 1
+      entries[count] = Entry(prefix: UInt16(previous), suffix: first, length: entries[previous].length + 1)
       count += 1
     }
     // The next code may be the one that is added after it. With indexes of one bit it needs a third bit at once.

@@ -245,7 +245,7 @@ extension LibraryFiles {
         if staged.contains(identifier) { continue }
         if try catalogue.stagedUpload(identifier) != nil { continue }
         // A client may have set the modification time. Another process may have removed the file.
-        guard let changed = (try? folder.entry(name))?.changed else { continue }
+        guard let changed = (try? folder.entry(name))?.changeTimeNanoseconds else { continue }
         if changed / 1_000_000 < limit.milliseconds { try folder.remove(name) }
       }
     } catch {
