@@ -192,7 +192,8 @@ struct Composition: Sendable {
       options: PhotoAPI.Options(
         proxies: proxies, maximumRanges: settings.http.maximumRanges,
         allowsPublicCaching: settings.cache.allowsPublicCaching, allowsAnonymous: settings.allowAnonymous,
-        namesNeedScope: settings.namesNeedScope, codec: settings.codec, fetchDeadline: settings.fetch.deadline,
+        namesNeedScope: settings.namesNeedScope, timeZone: settings.timeZone, codec: settings.codec,
+        fetchDeadline: settings.fetch.deadline,
         uploads: uploads, presets: try ImagePresets(settings.presets), archives: settings.archives),
       logger: Logger(label: "api"))
   }

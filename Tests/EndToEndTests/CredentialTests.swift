@@ -41,14 +41,16 @@ struct CredentialTests {
   @Test("tokens are created and revoked while the daemon runs, and are listed with their properties")
   func tokens() throws {
     let (daemon, _, _) = try Self.daemon()
-    #expect(try daemon.get("/v1/authorization").json["status"] as? String == "authorized")
+    let local = try daemon.get("/v1/authorization").json
+    #expect(local["status"] as? String == "authorized" && local["timeZone"] as? String == "UTC")
     #expect((try daemon.get("/readyz").json["firstScan"] as? [String: Any])?["indexed"] as? Int == 3)
     let limited = try daemon.makeToken(
       "read,location", ["--limit-to", "Holiday", "--expires", "90d", "--name", "gallery"])
     let state = try daemon.authorization(limited)
     #expect(state["status"] as? String == "limited" && state["scopes"] as? [String] == ["read", "location"])
     #expect(state["collections"] as? [String] == ["album"] && state["expires"] is String)
-    #expect(try daemon.get("/v1/authorization").json["status"] as? String == "notDetermined")
+    let unknown = try daemon.get("/v1/authorization").json
+    #expect(unknown["status"] as? String == "notDetermined" && unknown["timeZone"] is NSNull)
     #expect(try daemon.get("/v1/assets").status == 401)
     #expect(try daemon.get("/healthz").status == 200)
     let ready = try daemon.get("/readyz")

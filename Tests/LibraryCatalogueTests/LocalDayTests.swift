@@ -99,6 +99,7 @@ struct LocalDayTests {
       #expect(members.count == moment.estimatedAssetCount)
       let days = Set(assets.filter { members.contains($0.asset.identifier) }.map(\.day))
       #expect(days.count == 1, "a moment lies within one day: \(days)")
+      #expect(moment.day == days.first)
       found[days.first ?? "", default: 0] += members.count
     }
     let expected: [String: Int] = Dictionary(grouping: assets, by: \.day).mapValues(\.count)

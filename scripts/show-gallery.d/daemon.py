@@ -25,9 +25,9 @@ def until(condition, what="a step"):
 
 
 class Daemon:
-    def __init__(self, photod, library):
+    def __init__(self, photod, library, settings=None):
         self.photod, self.library, self.data = photod, library, f"{library}.data"
-        self.settings = {}
+        self.settings = settings or {}
         self.start("127.0.0.1:0")
         atexit.register(self.stop)
 

@@ -15,12 +15,6 @@ static const unsigned char api_js[] = {
 static const unsigned char app_js[] = {
 #embed "gallery/app.js"
 };
-static const unsigned char assets_js[] = {
-#embed "gallery/assets.js"
-};
-static const unsigned char details_js[] = {
-#embed "gallery/details.js"
-};
 static const unsigned char dialogs_js[] = {
 #embed "gallery/dialogs.js"
 };
@@ -48,9 +42,6 @@ static const unsigned char layout_js[] = {
 static const unsigned char panel_js[] = {
 #embed "gallery/panel.js"
 };
-static const unsigned char scrubber_js[] = {
-#embed "gallery/scrubber.js"
-};
 static const unsigned char search_js[] = {
 #embed "gallery/search.js"
 };
@@ -72,9 +63,6 @@ static const unsigned char timeline_js[] = {
 static const unsigned char uploads_js[] = {
 #embed "gallery/uploads.js"
 };
-static const unsigned char viewer_css[] = {
-#embed "gallery/viewer.css"
-};
 static const unsigned char viewer_js[] = {
 #embed "gallery/viewer.js"
 };
@@ -89,8 +77,6 @@ static const struct photod_embedded_file files[] = {
     FILE("gallery/address.js", address_js),
     FILE("gallery/api.js", api_js),
     FILE("gallery/app.js", app_js),
-    FILE("gallery/assets.js", assets_js),
-    FILE("gallery/details.js", details_js),
     FILE("gallery/dialogs.js", dialogs_js),
     FILE("gallery/dom.js", dom_js),
     FILE("gallery/edit.js", edit_js),
@@ -100,7 +86,6 @@ static const struct photod_embedded_file files[] = {
     FILE("gallery/index.html", index_html),
     FILE("gallery/layout.js", layout_js),
     FILE("gallery/panel.js", panel_js),
-    FILE("gallery/scrubber.js", scrubber_js),
     FILE("gallery/search.js", search_js),
     FILE("gallery/selection.js", selection_js),
     FILE("gallery/sidebar.js", sidebar_js),
@@ -108,7 +93,6 @@ static const struct photod_embedded_file files[] = {
     FILE("gallery/thumbhash.js", thumbhash_js),
     FILE("gallery/timeline.js", timeline_js),
     FILE("gallery/uploads.js", uploads_js),
-    FILE("gallery/viewer.css", viewer_css),
     FILE("gallery/viewer.js", viewer_js),
     FILE("gallery/zoom.js", zoom_js),
 };

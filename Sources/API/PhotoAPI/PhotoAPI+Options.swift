@@ -15,6 +15,8 @@ extension PhotoAPI {
     package var allowsAnonymous: Bool
     /// Hide the names of people from callers without the scope `people`.
     package var namesNeedScope: Bool
+    /// The name of the library's time zone.
+    package var timeZone: String
     /// Limits for reading image files, here for reading metadata.
     package var codec: CodecLimits
     /// Maximum duration of one fetch.
@@ -28,7 +30,7 @@ extension PhotoAPI {
 
     package init(
       proxies: PeerSet, maximumRanges: Int, allowsPublicCaching: Bool, allowsAnonymous: Bool = false,
-      namesNeedScope: Bool = false,
+      namesNeedScope: Bool = false, timeZone: String = "UTC",
       codec: CodecLimits,
       fetchDeadline: Duration,
       uploads: UploadLimits = UploadLimits(), presets: ImagePresets = ImagePresets(),
@@ -39,6 +41,7 @@ extension PhotoAPI {
       self.allowsPublicCaching = allowsPublicCaching
       self.allowsAnonymous = allowsAnonymous
       self.namesNeedScope = namesNeedScope
+      self.timeZone = timeZone
       self.codec = codec
       self.fetchDeadline = fetchDeadline
       self.uploads = uploads

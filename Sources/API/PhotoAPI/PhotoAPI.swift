@@ -96,7 +96,8 @@ package final class PhotoAPI: Sendable {
     health = HealthRoutes(queries: queries)
     self.metrics = MetricsRoute(registry: metrics, queue: scrapes)
     authorization = AuthorizationRoutes(
-      access: access, accessPolicy: accessPolicy, queries: queries, presets: options.presets)
+      access: access, accessPolicy: accessPolicy, queries: queries, presets: options.presets,
+      timeZone: options.timeZone)
     assets = AssetRoutes(queries: queries)
     self.uploads = UploadRoute(
       files: files, tokens: queries.tokens, limits: options.uploads, queue: uploads, onAssetsAdded: onAssetsAdded,

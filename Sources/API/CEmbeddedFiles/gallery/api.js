@@ -5,8 +5,8 @@ import { page } from "./dom.js"
 /// This tab's name, also after a reload, for its manager, previews and uploads.
 export const client = sessionStorage.client ??= `gallery-${Math.random().toString(36).slice(2, 8)}`
 
-/// What the caller may do, from GET /v1/authorization.
-export const rights = { canRead: false, canAdd: false, canWrite: false }
+/// {canRead, canAdd, canWrite, canCreate}, from GET /v1/authorization.
+export const rights = {}
 
 export async function request(path, { method = "GET", body, headers, signal } = {}) {
   const isJSON = body && !(body instanceof Blob)
@@ -48,7 +48,7 @@ export const imageURL = (asset, width, height, more) => fileURL(asset, "image", 
 })
 
 export const fileURL = (asset, path = "data", more) =>
-  `/v1/assets/${asset.localIdentifier}/${path}?${query({ v: asset.contentVersion, networkAccessAllowed: true, ...more })}`
+  `/v1/assets/${asset.id}/${path}?${query({ v: asset.contentVersion, networkAccessAllowed: true, ...more })}`
 
 export const squareURL = (asset, side) =>
   imageURL(asset, side, side, { contentMode: "aspectFill", cropAnchor: "auto" })

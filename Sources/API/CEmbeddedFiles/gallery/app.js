@@ -2,16 +2,15 @@
 
 import { address, entry, visit } from "./address.js"
 import { json, request, rights } from "./api.js"
-import { AssetList } from "./assets.js"
+import { AssetList } from "./fetchresult.js"
 import { report, signIn } from "./dialogs.js"
 import { $, all, button, drawIcon, on, page } from "./dom.js"
 import { hasEdits } from "./edit.js"
 import "./panel.js"
-import "./scrubber.js"
 import { searchFor, showWords, sourceOf } from "./search.js"
 import "./selection.js"
 import * as sidebar from "./sidebar.js"
-import { text, translate } from "./strings.js"
+import { setTimeZone, text, translate } from "./strings.js"
 import * as timeline from "./timeline.js"
 import * as uploads from "./uploads.js"
 import * as viewer from "./viewer.js"
@@ -26,14 +25,17 @@ const needSession = () => signIn(() => { localStorage.signedIn = true; start() }
 on(page, "signedOut", needSession)
 on(page, "address", follow)
 on(page, "collections", drawTitle)
+// Shown again, it says so.
+on(page, "deleted", () => { view = null; follow() })
 start()
 
 async function start() {
   $("signOut").hidden = !localStorage.signedIn
-  const answer = await json("/v1/authorization").catch((error) => error), { scopes = [], message } = answer
+  const answer = await json("/v1/authorization").catch((error) => error), { scopes = [], message, timeZone, collections } = answer
   if (message && answer.status !== 401) return timeline.say(message, primary("tryAgain", start))
   const [canRead, canWrite, canAdd] = ["read", "write", "add"].map((scope) => scopes.includes(scope))
-  Object.assign(rights, { canRead, canWrite, canAdd: canAdd || canWrite })
+  Object.assign(rights, { canRead, canWrite, canAdd: canAdd || canWrite, canCreate: canWrite && !collections })
+  if (timeZone) setTimeZone(timeZone)
   $("add").hidden = !rights.canAdd
   document.body.classList.toggle("addOnly", !rights.canRead)
   if (scopes.length === 0) return needSession()
@@ -63,23 +65,23 @@ function follow() {
 }
 
 async function showList(wanted) {
-  const { collection: identifier, search } = view = wanted
+  const { collection, search } = view = wanted
   let { top } = entry
   list?.close()
   viewer.close()
   showWords(search)
   $("count").textContent = ""
   timeline.say(text("loading"))
-  // The former pictures stay for a moment against flicker.
+  // Against flicker.
   const clear = () => { if (timeline.list?.isClosed) timeline.show(null) }
   setTimeout(clear, 300)
   try {
-    const collection = await sidebar.show(identifier)
+    const { type, subtype } = await sidebar.show(collection) ?? {}
     if (view !== wanted) return
     drawTitle()
     list = new AssetList({
-      ...sourceOf(search), collection: identifier, isAlbum: collection?.type === "album",
-      includeHiddenAssets: collection?.subtype === "smartAlbumAllHidden" || undefined,
+      ...sourceOf(search), collection, hasOwnOrder: (type === "album" && !search) || subtype === "smartAlbumRecentlyAdded",
+      includeHiddenAssets: subtype === "smartAlbumAllHidden" || undefined,
     })
     const present = () => {
       const { count } = list.handle
@@ -91,7 +93,6 @@ async function showList(wanted) {
       else if (search) timeline.say(text("noMatch", { search }), primary("showEverything", () => searchFor("")))
       else timeline.say(text("empty"), ...(rights.canAdd ? [addButton()] : []))
     }
-    // The first page is shown while the others are loaded.
     on(list, "page", () => { present(); viewer.follow(false) })
     on(list, "loaded", present)
     on(list, "loaded", () => viewer.follow(), { once: true })

@@ -8,7 +8,7 @@ export const all = (selector) => document.querySelectorAll(selector)
 /// make("div.cell", {title: "…", style: {top: "9px"}}, "text", child). A dragged image would be dropped as a file.
 export function make(kind, { style, dataset, ...properties } = {}, ...children) {
   const [name, ...classes] = kind.split(".")
-  const element = Object.assign(document.createElement(name), name === "img" && { draggable: false }, properties)
+  const element = Object.assign(document.createElement(name), name === "img" && { alt: "", draggable: false }, properties)
   element.classList.add(...classes)
   Object.assign(element.style, style)
   Object.assign(element.dataset, dataset)
@@ -66,5 +66,4 @@ export class Emitter extends EventTarget {
   emit(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })) }
 }
 
-/// What the parts of the page tell each other.
 export const page = new Emitter()

@@ -1,6 +1,6 @@
 // Edits a picture. The daemon renders previews; saving stores adjustments.
 
-import { client, imageURL, json, request } from "./api.js"
+import { client, imageURL, request } from "./api.js"
 import { ask, report } from "./dialogs.js"
 import { button, clamp, make, on } from "./dom.js"
 import { text } from "./strings.js"
@@ -19,11 +19,13 @@ const SMALLEST_CROP = 0.05
 // The page has one editor. What its controls can't show is `base`, which comes first and stays.
 let asset, path, closed
 let base, state, hasData, isCropping, isOriginal
+/// Saving replaces only the adjustments that were read.
+let condition
 /// Whether there are edits that are not saved.
 export let hasEdits = false
 let running = null, timer = 0
 
-const picture = make("img", { alt: "" })
+const picture = make("img")
 const box = make("div.cropBox", { tabIndex: 0, role: "group", ariaLabel: text("cropKeys") },
   ...["nw", "ne", "se", "sw"].map((corner) => make(`i.${corner}`)))
 const panel = make("form.editPanel")
@@ -43,7 +45,7 @@ on(window, "beforeunload", (event) => { if (hasEdits) event.preventDefault() })
 
 export async function edit(dialog, edited, whenClosed) {
   asset = edited
-  path = `/v1/assets/${asset.localIdentifier}`
+  path = `/v1/assets/${asset.id}`
   closed = whenClosed
   base = []
   const opened = state = new Map()
@@ -52,7 +54,10 @@ export async function edit(dialog, edited, whenClosed) {
   panel.replaceChildren()
   dialog.append(editor)
   editor.focus()
-  const found = await json(`${path}/adjustments`).catch((error) => error), isEdited = !(found instanceof Error)
+  let tag
+  const found = await request(`${path}/adjustments`)
+    .then((answer) => { tag = answer.headers.get("ETag"); return answer.json() }).catch((error) => error)
+  const isEdited = !(found instanceof Error)
   if (state !== opened || !editor.isConnected) return
   if (!isEdited && found.status !== 404) {
     endEdit()
@@ -60,13 +65,21 @@ export async function edit(dialog, edited, whenClosed) {
   }
   const { operations = [], data } = found
   hasData = data != null
-  const places = operations.map(({ type }) => ORDER.indexOf(type))
+  condition = tag ? { "If-Match": tag } : { "If-None-Match": "*" }
+  const place = (index) => ORDER.indexOf(operations[index]?.type)
   // What this page would write is shown in its controls.
-  const isOwn = places.every((place, index) => place >= 0 && place > (places[index - 1] ?? -1))
+  const isOwn = operations.every((operation, index) => place(index) > place(index - 1) && isShown(operation))
   if (isOwn) for (const operation of operations) state.set(operation.type, operation)
   else base = operations
   drawControls(isEdited)
   resizing.observe(stage)
+}
+
+/// Whether a control shows all that an operation does.
+function isShown({ type, axis, radius = 0.5, ...values }) {
+  const [, parameter = "amount", low = -1, high = 1] = SLIDERS.find(([name]) => name === type) ?? []
+  const value = values[parameter] ?? 0
+  return axis !== "vertical" && radius === 0.5 && value === clamp(value, low, high)
 }
 
 function operations() {
@@ -117,7 +130,6 @@ function drawControls(isEdited) {
 function turn() {
   const quarterTurns = ((state.get("rotate")?.quarterTurns ?? 0) + 1) % 4
   const crop = state.get("crop")?.rect
-  // The crop turns with the picture.
   if (crop) set("crop", { rect: [1 - crop[1] - crop[3], crop[0], crop[3], crop[2]] })
   set("rotate", quarterTurns && { quarterTurns })
 }
@@ -195,8 +207,10 @@ function moveByKey(event) {
 /// Keeps another program's data; without a list, nothing.
 function save(list) {
   const saved = state, isKept = list?.length || (list && hasData)
-  request(`${path}/adjustments`, isKept ? { method: "PUT", body: { operations: list, includeUnknown: true } } : { method: "DELETE" })
-    .then(() => { if (state === saved) endEdit() }, report)
+  const change = isKept ? { method: "PUT", body: { operations: list, includeUnknown: true } } : { method: "DELETE" }
+  request(`${path}/adjustments`, { ...change, headers: condition }).then(
+    () => { if (state === saved) endEdit() },
+    (error) => report([404, 412].includes(error.status) ? { message: text("changedElsewhere") } : error))
 }
 
 /// Ends the editor, unless the user keeps edits. Resolves with whether it has ended.

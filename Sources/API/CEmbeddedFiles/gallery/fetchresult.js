@@ -2,6 +2,7 @@
 // removals, insertions, changes, then moves.
 
 import { json, post, query, request } from "./api.js"
+import { report } from "./dialogs.js"
 import { Emitter, on } from "./dom.js"
 
 /// Items of a request, and how near missing ones share it.
@@ -124,4 +125,70 @@ function without(items, indexes) {
 function filled(count, others, placed) {
   const items = new Map(placed), rest = others.values()
   return Array.from({ length: count }, (_, index) => items.has(index) ? items.get(index) : rest.next().value)
+}
+
+const FIELDS = "localIdentifier,contentVersion,mediaType,mediaSubtypes,duration,pixelWidth,pixelHeight,creationDate,"
+  + "utcOffset,isFavorite,placeholder,isRAW,representsBurst,isAnimated"
+const PAGE = 10000
+
+/// With the properties of columns. A deleted asset has only its identifier.
+export const listed = (asset) => ({
+  mediaSubtypes: [], creationDate: "1970-01-01T00:00:00Z", ...asset, id: asset.localIdentifier, aspectRatio: asset.pixelWidth / asset.pixelHeight || 1,
+})
+
+/// The list of the page, first loaded as columns. Also emits "page" for the first page, "loaded", and then "kinds".
+export class AssetList extends FetchResult {
+  /// Without `hasOwnOrder`, it is by date.
+  constructor({ hasOwnOrder, ...body }) {
+    super(body, "assets", FIELDS)
+    this.hasOwnOrder = hasOwnOrder
+  }
+
+  async load() {
+    await super.load()
+    this.emit("loaded")
+    await this.#loadKinds().then(() => this.emit("kinds"), report)
+  }
+
+  /// Columns are quicker than the handle, read if the library has changed.
+  async readAll() {
+    const { collection, ...rest } = this.body
+    const items = []
+    // A list that is shown stays until the new one is complete.
+    if (this.items.length === 0) this.items = items
+    const path = collection ? `/v1/collections/${collection}/assets` : "/v1/assets"
+    for await (const { changeToken, columns, count } of this.#pages(path, rest)) {
+      if (changeToken !== this.handle.changeToken) return super.readAll()
+      for (let index = 0; index < count; index++) {
+        const asset = {}
+        for (const name in columns) asset[name] = columns[name][index]
+        asset.id = asset.localIdentifier
+        asset.aspectRatio ||= 1
+        items.push(asset)
+      }
+      if (items.length === Math.min(this.handle.count, PAGE)) this.emit("page")
+    }
+    this.items = items
+  }
+
+  async read(...range) { return (await super.read(...range)).map(listed) }
+
+  /// Kinds without a column are requested after the first pictures.
+  async #loadKinds() {
+    for (const property of ["isRAW", "representsBurst", "isAnimated"]) {
+      const parameters = { predicate: `${property} == YES`, fields: "localIdentifier", includeHiddenAssets: this.body.includeHiddenAssets }
+      for await (const { columns } of this.#pages("/v1/assets", parameters)) {
+        const found = new Set(columns.localIdentifier)
+        for (const asset of this.items) if (found.has(asset.id)) asset[property] = true
+      }
+    }
+  }
+
+  async *#pages(path, parameters) {
+    for (let next = `${path}?${query({ layout: "columns", limit: PAGE, ...parameters })}`; next && !this.isClosed;) {
+      const found = await json(next)
+      yield found
+      next = found.next
+    }
+  }
 }

@@ -6,7 +6,7 @@ import { $, all, button, make, on } from "./dom.js"
 import { text } from "./strings.js"
 import * as timeline from "./timeline.js"
 
-const PREDICATE_WORDS = `
+const KEYWORDS = `
   addedDate burstIdentifier cameraMake cameraModel caption creationDate duration fileSize isAnimated isFavorite isHidden
   isLongExposure isRAW isSelfPortrait keywords latitude lensModel longitude mediaSubtypes mediaType modificationDate
   originalFilename pixelHeight pixelWidth rating relativePath title uniformTypeIdentifier AND BEGINSWITH[cd] BETWEEN
@@ -41,6 +41,9 @@ export function showWords(words = "") {
 }
 
 export const searchFor = (search) => visit({ search, asset: null })
+/// Quotes would end it.
+const phrase = (words) => `"${words.replaceAll("\"", " ")}"`
+export const searchForWord = (word) => searchFor(phrase(word))
 
 function submit(event) {
   event?.preventDefault()
@@ -66,7 +69,7 @@ async function completions(value) {
   ])
   const known = {
     people: assets.flatMap(({ people }) => people), places: placeNames, keywords: assets.flatMap(({ keywords }) => keywords),
-    predicate: PREDICATE_WORDS,
+    predicate: KEYWORDS,
   }
   return Object.entries(known)
     .flatMap(([kind, names]) => [...new Set(names)].map((name) => ({ name, kind, start: completedFrom(value, name) })))
@@ -95,9 +98,8 @@ function showOptions(found) {
 }
 
 function choose({ name, kind, start }) {
-  const before = input.value.slice(0, start)
-  const quote = before.endsWith("\"") || kind !== "predicate" ? "\"" : ""
-  input.value = before.replace(/"$/, "") + quote + name + quote
+  const before = input.value.slice(0, start), isPhrase = before.endsWith("\"") || kind !== "predicate"
+  input.value = before.replace(/"$/, "") + (isPhrase ? phrase(name) : name)
   input.focus()
   if (kind !== "predicate") return submit()
   input.value += " "

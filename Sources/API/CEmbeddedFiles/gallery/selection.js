@@ -24,7 +24,7 @@ on(page, "selection", () => {
     ...(rights.canWrite && {
       favourite: () => changeAll(selected(), { type: "updateAsset", isFavorite: true }),
       addToAnAlbum,
-      ...(album && { removeFromThisAlbum: () => act(inParts(selected(), (assets) => change({ type: "removeAssets", collection: album.localIdentifier, assets }))) }),
+      ...(album && { removeFromThisAlbum: () => act(inParts(selected(), (assets) => change({ type: "removeAssets", collection: album.id, assets }))) }),
       [hideKey()]: () => hideAssets(selected()),
       delete: () => deleteAssets(selected()),
     }),
@@ -46,7 +46,7 @@ async function addToAnAlbum() {
   const known = albums()
   const title = await ask(text("nameOfTheAlbum"), "", known.map((album) => album.title))
   if (!title) return
-  let collection = known.find((album) => album.title === title)?.localIdentifier
+  let collection = known.find((album) => album.title === title)?.id
   act(inParts(selected(), async (assets) => {
     const { created } = await change(...(collection ? [] : [{ type: "createAlbum", title, placeholder: "$album" }]),
       { type: "addAssets", collection: collection ?? "$album", assets })
@@ -76,8 +76,8 @@ on(bar, "keydown", ({ key }) => { if (key === "Escape") timeline.select() })
 on(timeline.element, "dragstart", ({ target, dataTransfer }) => {
   const cell = target.closest(".cell")
   if (!cell) return
-  const { localIdentifier } = cell.asset
-  dataTransfer.setData(DRAGGED, JSON.stringify(timeline.selection.has(localIdentifier) ? selected() : [localIdentifier]))
+  const { id } = cell.asset
+  dataTransfer.setData(DRAGGED, JSON.stringify(timeline.selection.has(id) ? selected() : [id]))
   dataTransfer.setDragImage(cell, 20, 20)
 })
 
@@ -85,7 +85,7 @@ on(timeline.element, "dragstart", ({ target, dataTransfer }) => {
 function placeOfDrop(event) {
   for (const cell of all(".before, .after")) cell.classList.remove("before", "after")
   const cell = event.target.closest?.(".cell")
-  if (!cell || !timeline.list?.hasOwnOrder || !rights.canWrite || !event.dataTransfer.types.includes(DRAGGED)) return null
+  if (!cell || !timeline.list?.hasOwnOrder || !shownAlbum() || !rights.canWrite || !event.dataTransfer.types.includes(DRAGGED)) return null
   event.preventDefault()
   const box = cell.getBoundingClientRect()
   return { cell, isAfter: (event.clientX - box.left - box.width / 2) * forward(cell) > 0 }
@@ -103,5 +103,5 @@ on(timeline.element, "drop", (event) => {
   const assets = JSON.parse(event.dataTransfer.getData(DRAGGED)), { items, body: { collection } } = timeline.list
   // The index counts the others only.
   const before = items.slice(0, Number(place.cell.dataset.index) + (place.isAfter ? 1 : 0))
-  act(change({ type: "moveAssets", collection, assets, index: before.filter(({ localIdentifier }) => !assets.includes(localIdentifier)).length }))
+  act(change({ type: "moveAssets", collection, assets, index: before.filter(({ id }) => !assets.includes(id)).length }))
 })

@@ -8,13 +8,12 @@ import { FetchResult } from "./fetchresult.js"
 import { DRAGGED } from "./selection.js"
 import { dayName, text } from "./strings.js"
 
-const DRAGGED_COLLECTION = "application/x-photod-collection"
+const COLLECTION = "application/x-photod-collection"
 const MOMENTS = 6
 
 const sidebar = $("sidebar")
 /// What is shown: null for the whole library.
 export let shown = null
-/// All that the sidebar has.
 let known = []
 let list = null
 /// Albums and folders of the user, in their order.
@@ -25,19 +24,18 @@ export const albums = () => own.filter(({ type }) => type === "album")
 export const shownAlbum = () => shown?.type === "album" ? shown : null
 
 /// Marks a collection, and returns it; null for the library.
-export async function show(identifier) {
-  shown = find(identifier)
+export async function show(id) {
+  shown = find(id)
   markShown()
-  const collection = shown ?? (identifier ? named(await json(`/v1/collections/${identifier}`)) : null)
-  if (address.collection === identifier) shown = collection
+  const collection = shown ?? (id ? named(await json(`/v1/collections/${id}`)) : null)
+  if (address.collection === id) shown = collection
   return collection
 }
 
-const find = (identifier) => known.find(({ localIdentifier }) => localIdentifier === identifier) ?? null
+const find = (wanted) => known.find(({ id }) => id === wanted) ?? null
 
 /// Moments without places have the name of their day.
-const named = (collection) =>
-  ({ ...collection, title: collection.title || (collection.type === "moment" ? dayName({ creationDate: collection.startDate }) : "–") })
+const named = (found) => ({ ...found, id: found.localIdentifier, title: found.title || (found.day ? dayName({ creationDate: found.day, utcOffset: 0 }) : "–") })
 
 export async function load() {
   list?.close()
@@ -55,8 +53,9 @@ async function draw() {
   // As it is now: calls may overlap.
   const all = list.items.filter(({ deleted }) => !deleted).map(named)
   known = [...all, ...years, ...moments]
+  const isDeleted = shown && isOwn(shown) && shown.id === address.collection && !find(shown.id)
   shown = find(address.collection) ?? shown
-  page.emit("collections")
+  page.emit(isDeleted ? "deleted" : "collections")
   own = all.filter(isOwn)
   const library = all.find(({ subtype }) => subtype === "smartAlbumUserLibrary")
   const smart = all.filter((album) => album.type === "smartAlbum" && album.estimatedAssetCount > 0 && album !== library)
@@ -66,8 +65,8 @@ async function draw() {
   // The focus stays on its row.
   const focused = document.activeElement?.closest("#sidebar .collection")?.dataset.id
   sidebar.replaceChildren(
-    row({ ...library, localIdentifier: "", title: text("library") }),
-    ...section("albums", children(null, 0), ...(rights.canWrite ? [
+    row({ ...library, id: "", title: text("library") }),
+    ...section("albums", children(null, 0), ...(rights.canCreate ? [
       iconButton("newAlbum", () => create("createAlbum", "nameOfTheAlbum"), "small"),
       iconButton("newFolder", () => create("createFolder", "nameOfTheFolder"), "small")] : [])),
     ...section("smartAlbums", rows(smart)), ...section("years", rows(years)), ...section("moments", rows(moments)))
@@ -77,30 +76,30 @@ async function draw() {
 
 function children(parent, depth) {
   return childrenOf(parent).flatMap((collection) => [
-    row(collection, depth), ...(collection.type === "folder" ? children(collection.localIdentifier, depth + 1) : []),
+    row(collection, depth), ...(collection.type === "folder" ? children(collection.id, depth + 1) : []),
   ])
 }
 
 function row(collection, depth = 0) {
-  const { localIdentifier, title, estimatedAssetCount, keyAssets: [key] = [] } = collection
+  const { id, title, estimatedAssetCount, keyAssets: [key] = [] } = collection
   const cover = make("span.cover")
-  if (key) cover.append(make("img", { alt: "", loading: "lazy", src: squareURL({ localIdentifier: key }, 80) }))
+  if (key) cover.append(make("img", { loading: "lazy", src: squareURL({ id: key }, 80) }))
   const opening = button([
     cover, make("span.name", {}, title), make("span.number", {}, estimatedAssetCount?.toLocaleString() ?? ""),
-  ], () => open(localIdentifier), { className: "open" })
-  const element = make("div.collection", { dataset: { id: localIdentifier }, style: { paddingInlineStart: `${8 + depth * 16}px` } }, opening)
+  ], () => open(id), { className: "open" })
+  const element = make("div.collection", { dataset: { id }, style: { paddingInlineStart: `${8 + depth * 16}px` } }, opening)
   if (isOwn(collection) && rights.canWrite) {
     element.append(iconButton("rename", () => rename(collection), "small"), iconButton("delete", () => remove(collection), "small"))
     acceptDrops(element, collection)
     opening.draggable = true
-    on(opening, "dragstart", ({ dataTransfer }) => dataTransfer.setData(DRAGGED_COLLECTION, localIdentifier))
+    on(opening, "dragstart", ({ dataTransfer }) => dataTransfer.setData(COLLECTION, id))
     opening.ariaKeyShortcuts = "Alt+ArrowUp Alt+ArrowDown"
     on(opening, "keydown", (event) => {
       const step = { ArrowUp: -1, ArrowDown: 1 }[event.key]
       if (!event.altKey || !step) return
       event.preventDefault()
       const siblings = childrenOf(collection.parent), index = siblings.indexOf(collection) + step
-      if (siblings[index]) move(localIdentifier, collection.parent, index)
+      if (siblings[index]) move(id, collection.parent, index)
     })
   }
   return element
@@ -116,41 +115,41 @@ function markShown() {
 
 /// Of photographs into albums; of albums into folders or before others.
 function acceptDrops(element, collection) {
-  const { localIdentifier, type, parent } = collection
+  const { id, type, parent } = collection
   on(element, "dragover dragleave drop", (event) => {
     const { dataTransfer } = event, hasPictures = dataTransfer.types.includes(DRAGGED)
-    if (hasPictures ? type !== "album" : !dataTransfer.types.includes(DRAGGED_COLLECTION)) return
+    if (hasPictures ? type !== "album" : !dataTransfer.types.includes(COLLECTION)) return
     event.preventDefault()
     element.classList.toggle("target", event.type === "dragover")
     if (event.type !== "drop") return
-    const moved = dataTransfer.getData(DRAGGED_COLLECTION)
-    if (hasPictures) inParts(JSON.parse(dataTransfer.getData(DRAGGED)), (assets) => perform({ type: "addAssets", collection: localIdentifier, assets }))
-    else if (moved === localIdentifier) return
-    else if (type === "folder") move(moved, localIdentifier, childrenOf(localIdentifier, moved).length)
+    const moved = dataTransfer.getData(COLLECTION)
+    if (hasPictures) inParts(JSON.parse(dataTransfer.getData(DRAGGED)), (assets) => perform({ type: "addAssets", collection: id, assets }))
+    else if (moved === id) return
+    else if (type === "folder") move(moved, id, childrenOf(id, moved).length)
     else move(moved, parent, childrenOf(parent, moved).indexOf(collection))
   })
 }
 
 /// Without the one that moves: an index counts the others only.
-const childrenOf = (parent, moved) => own.filter((other) => other.parent === parent && other.localIdentifier !== moved)
+const childrenOf = (parent, moved) => own.filter((other) => other.parent === parent && other.id !== moved)
 
 const move = (collection, parent, index) => perform({ type: "moveCollections", parent, collections: [collection], index })
 
 async function create(type, question) {
   const title = await ask(text(question))
-  const parent = shown?.type === "folder" && isOwn(shown) ? shown.localIdentifier : null
+  const parent = shown?.type === "folder" && isOwn(shown) ? shown.id : null
   if (title) perform({ type, title, parent })
 }
 
-async function rename({ localIdentifier, title: former }) {
+async function rename({ id, title: former }) {
   const title = await ask(text("rename"), former)
-  if (title) perform({ type: "updateCollection", collection: localIdentifier, title })
+  if (title) perform({ type: "updateCollection", collection: id, title })
 }
 
-async function remove({ localIdentifier, title, type }) {
+async function remove({ id, title, type }) {
   if (!await ask(text(type === "album" ? "deleteAlbum" : "deleteFolder", { name: title }), null)) return
-  if (shown?.localIdentifier === localIdentifier) open(null)
-  perform({ type: "deleteCollection", collection: localIdentifier })
+  if (shown?.id === id) open(null)
+  perform({ type: "deleteCollection", collection: id })
 }
 
 const perform = (entry) => change(entry).catch(report)

@@ -2,6 +2,7 @@
 
 const english = {
   burstPicture: "Picture {number} of {count}",
+  changedElsewhere: "Changed or deleted elsewhere: nothing is saved. Leave the editor and begin again.",
   connectionLost: "Offline. Reconnecting …",
   copied: "The link is on the clipboard. It works until {date}.",
   cropKeys: "Crop: arrow keys move it, with Shift they resize it",
@@ -24,6 +25,7 @@ const english = {
   panelPrepared: "Prepared, used",
   panelWindowOf: "{start}–{end}: {ready} ready, {pending} pending",
   photoOf: "Photograph of {date}",
+  present: "{count, plural} already here.",
   raw: "RAW",
   resumable: "Add the same files again to continue {count} uploads.",
   searchFor: "Search for {word}",
@@ -57,8 +59,18 @@ const dayFormat = format({ dateStyle: "long" })
 const momentFormat = format({ dateStyle: "full", timeStyle: "short" })
 const monthFormat = format({ month: "long", year: "numeric" })
 
+/// The clock of the library's time zone, for pictures without an offset.
+let clock = null
+export function setTimeZone(timeZone) {
+  // The browser may not know it.
+  try { clock = new Intl.DateTimeFormat("sv", { timeZone, dateStyle: "short", timeStyle: "medium" }) } catch {}
+}
+
 /// As the camera's clock showed it. The offset is in minutes.
-const local = ({ creationDate, utcOffset }) => new Date(Date.parse(creationDate) + (utcOffset ?? 0) * 60000)
+function local({ creationDate, utcOffset }) {
+  const date = Date.parse(creationDate)
+  return new Date(utcOffset == null && clock ? `${clock.format(date).padStart(19, "0").replace(" ", "T")}Z` : date + (utcOffset ?? 0) * 60000)
+}
 export const dayName = (asset) => dayFormat(local(asset))
 export const momentName = (asset) => momentFormat(local(asset))
 export const monthName = (month) => monthFormat(new Date(Date.UTC(Math.floor(month / 12), month % 12, 1)))

@@ -3,20 +3,13 @@
 import { make } from "./dom.js"
 
 const SIDE = 14
-const CACHED = 3000
-const cache = new Map()
 const canvas = make("canvas")
 const cosines = Array.from({ length: 8 }, (_, c) =>
   Float32Array.from({ length: SIDE }, (_, x) => Math.cos(Math.PI / SIDE * (x + 0.5) * c)))
 
 /// A data URL of a small blurred picture.
 export function placeholderURL(base64) {
-  if (cache.size > CACHED) cache.clear()
-  if (!cache.has(base64)) cache.set(base64, draw(Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))))
-  return cache.get(base64)
-}
-
-function draw(hash) {
+  const hash = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))
   const low = hash[0] | hash[1] << 8 | hash[2] << 16
   const high = hash[3] | hash[4] << 8
   const hasAlpha = low >> 23 === 1, isLandscape = high >> 15 === 1

@@ -1,4 +1,4 @@
-// The grid: cells near the screen, names of months, and a preheat window that follows the scroll.
+// The grid: cells near the screen, names of months, a preheat window that follows the scroll, and years at the side.
 
 import { visit } from "./address.js"
 import { client, imageURL, json, rights } from "./api.js"
@@ -8,11 +8,13 @@ import { dayName, monthName, seconds, text } from "./strings.js"
 import { placeholderURL } from "./thumbhash.js"
 
 /// Few sizes, so that windows of all widths share caches.
-const THUMBNAIL_HEIGHTS = [160, 240, 320, 480]
+const HEIGHTS = [160, 240, 320, 480]
 /// Milliseconds until a press selects, until a scroll has ended, between windows.
 const LONG_PRESS = 450
 const SETTLED = 120
 const WINDOW = 150
+const THUMB_HEIGHT = 20
+const LABEL_HEIGHT = 22
 
 export const element = $("timeline")
 /// Identifiers.
@@ -21,14 +23,19 @@ let anchor = null
 export let layout = new Layout([], 1000, 200)
 export let list = null
 export const assets = () => list?.items ?? []
-export const identifiers = () => assets().map(({ localIdentifier }) => localIdentifier)
-export const indexOf = (identifier) => identifiers().indexOf(identifier)
-export const selected = () => identifiers().filter((identifier) => selection.has(identifier))
+const ids = () => assets().map(({ id }) => id)
+export const indexOf = (id) => ids().indexOf(id)
+export const selected = () => ids().filter((id) => selection.has(id))
 export const cellAt = (index) => cells.get(index)
 
 const canvas = element.appendChild(make("div.canvas"))
 const empty = element.appendChild(make("section.empty", { role: "status" }))
 const cells = new Map()
+const strip = $("scrubber")
+const thumb = strip.appendChild(make("div.thumb"))
+const bubble = strip.appendChild(make("div.bubble.card"))
+/// How far list and thumb move. Reading sizes costs a layout.
+let scrollable = 1, track = 0, shownMonth
 /// Of the former layout, by identifier, used again so that nothing flickers.
 let formerCells = new Map()
 let rowHeight, thumbnailHeight
@@ -71,30 +78,29 @@ function relayout() {
   const kept = visible && cells.get(visible[0])?.asset
   const distance = visible ? layout.rowOf(visible[0]).top - top : 0
   rowHeight = width < 500 ? 112 : width < 1200 ? 180 : width < 2000 ? 220 : 260
-  const needed = rowHeight * 1.15 * devicePixelRatio
-  thumbnailHeight = THUMBNAIL_HEIGHTS.find((height) => height >= needed) ?? THUMBNAIL_HEIGHTS.at(-1)
+  thumbnailHeight = HEIGHTS.find((height) => height >= rowHeight * 1.15 * devicePixelRatio) ?? HEIGHTS.at(-1)
   layout = new Layout(assets(), width, rowHeight, list?.hasOwnOrder)
   canvas.style.height = `${layout.height}px`
   const focused = document.activeElement.closest(".cell")
-  formerCells = new Map([...cells.values()].map((cell) => [cell.asset.localIdentifier, cell]))
+  formerCells = new Map([...cells.values()].map((cell) => [cell.asset.id, cell]))
   cells.clear()
   for (const heading of all(".canvas h2")) heading.remove()
   for (const { month, top: y, left } of layout.months) {
     if (month !== null) canvas.append(make("h2", { style: { top: `${y}px`, insetInlineStart: `${left}px` } }, monthName(month)))
   }
-  const keptIndex = kept ? indexOf(kept.localIdentifier) : -1
+  const keptIndex = kept ? indexOf(kept.id) : -1
   if (keptIndex >= 0) element.scrollTop = layout.rowOf(keptIndex).top - distance
   const focusedBefore = focusedIndex
   draw()
   if (focused) {
-    const index = indexOf(focused.asset.localIdentifier)
+    const index = indexOf(focused.asset.id)
     focus(index < 0 ? Math.min(focusedBefore, assets().length - 1) : index, false)
   }
   formerCells.forEach(discard)
   formerCells.clear()
   // The window ended with its handle. The viewer has its own.
   if (!$("viewer").open) reportSoon()
-  page.emit("layout")
+  drawYears()
 }
 
 export const markAll = () => cells.forEach(mark)
@@ -102,7 +108,7 @@ export const markAll = () => cells.forEach(mark)
 export function retry() {
   for (const cell of all(".missing")) {
     cell.classList.remove("missing")
-    cell.image.removeAttribute("src")
+    cell.imageHeight = 0
   }
   schedule()
 }
@@ -144,14 +150,15 @@ function draw() {
   }
   for (let index = first; index <= last; index++) {
     const cell = cells.get(index) ?? makeCell(index)
-    if (!isFast && !cell.image.src) {
+    if (!isFast && !(cell.imageHeight >= thumbnailHeight)) {
+      cell.imageHeight = thumbnailHeight
       cell.image.src = imageURL(cell.asset, thumbnailHeight * 3, thumbnailHeight, { contentMode: "aspectFit" })
     }
   }
   // Tab reaches the grid wherever it is.
   const stop = cells.get(focusedIndex) ?? cells.get(focusedIndex = first)
   if (stop) stop.tabIndex = 0
-  page.emit("scroll", top)
+  moveThumb(top)
 }
 
 /// Its request ends: others wait.
@@ -162,8 +169,8 @@ function discard(cell) {
 
 function makeCell(index) {
   const asset = assets()[index], { top, height } = layout.rowOf(index)
-  let cell = formerCells.get(asset.localIdentifier)
-  if (cell?.asset.contentVersion === asset.contentVersion) formerCells.delete(asset.localIdentifier)
+  let cell = formerCells.get(asset.id)
+  if (cell?.asset.contentVersion === asset.contentVersion) formerCells.delete(asset.id)
   else cell = newCell(asset)
   cell.asset = asset
   cell.dataset.index = index
@@ -181,8 +188,7 @@ function newCell({ placeholder }) {
   const cell = make("div.cell", { role: "button", draggable: rights.canWrite })
   if (placeholder) cell.style.backgroundImage = `url(${placeholderURL(placeholder)})`
   cell.image = make("img", {
-    alt: "", decoding: "async",
-    onload: () => cell.classList.add("ready"), onerror: () => cell.classList.add("missing"),
+    decoding: "async", onload: () => cell.classList.add("ready"), onerror: () => cell.classList.add("missing"),
   })
   cell.marks = make("span.badges")
   // The check is for the pointer; keys select with Space.
@@ -192,7 +198,7 @@ function newCell({ placeholder }) {
 
 /// What may change while the picture stays.
 function mark(cell) {
-  const { asset } = cell, isSelected = selection.has(asset.localIdentifier)
+  const { asset } = cell, isSelected = selection.has(asset.id)
   cell.classList.toggle("selected", isSelected)
   cell.ariaPressed = selection.size > 0 ? isSelected : null
   cell.classList.toggle("stack", !!asset.representsBurst)
@@ -243,16 +249,16 @@ export function select(next = new Set()) {
 function toggle(index, isRange) {
   const next = new Set(selection), start = indexOf(anchor)
   if (isRange && start >= 0) {
-    for (const identifier of identifiers().slice(Math.min(start, index), Math.max(start, index) + 1)) next.add(identifier)
+    for (const id of ids().slice(Math.min(start, index), Math.max(start, index) + 1)) next.add(id)
   } else {
-    anchor = assets()[index].localIdentifier
+    anchor = assets()[index].id
     if (!next.delete(anchor)) next.add(anchor)
   }
   select(next)
 }
 
 /// Not while another list is being loaded.
-const open = (index) => list.isClosed || visit({ asset: assets()[index].localIdentifier })
+const open = (index) => list.isClosed || visit({ asset: assets()[index].id })
 
 function click(event) {
   const cell = event.target.closest(".cell")
@@ -302,7 +308,7 @@ function key(event) {
   } else if (event.key === "Enter") open(focusedIndex)
   else if (event.key === " ") toggle(focusedIndex, event.shiftKey)
   else if (event.key === "Escape" && selection.size > 0) select()
-  else if (event.key === "a" && (event.ctrlKey || event.metaKey)) select(new Set(identifiers()))
+  else if (event.key === "a" && (event.ctrlKey || event.metaKey)) select(new Set(ids()))
   else return
   event.preventDefault()
 }
@@ -326,4 +332,41 @@ export function reveal(index, isPartEnough = false) {
   if ((isPartEnough ? bottom : top) < scrollTop) element.scrollTop = top - 70
   else if ((isPartEnough ? top : bottom) > scrollTop + clientHeight) element.scrollTop = bottom - clientHeight + 20
   draw()
+}
+
+on(strip, "pointerdown", (event) => {
+  strip.setPointerCapture(event.pointerId)
+  strip.classList.add("active")
+  jump(event)
+})
+on(strip, "pointermove", (event) => { if (strip.hasPointerCapture(event.pointerId)) jump(event) })
+on(strip, "lostpointercapture", () => strip.classList.remove("active"))
+
+function drawYears() {
+  for (const label of all(".year")) label.remove()
+  strip.hidden = layout.months.length < 2
+  scrollable = Math.max(1, layout.height - element.clientHeight)
+  track = strip.clientHeight - THUMB_HEIGHT
+  let lastYear = null, lastY = -LABEL_HEIGHT
+  for (const { month, top } of layout.months) {
+    const year = Math.floor(month / 12)
+    const y = Math.min(1, top / scrollable) * track
+    if (year === lastYear || y - lastY < LABEL_HEIGHT) continue
+    lastYear = year
+    lastY = y
+    strip.append(make("span.year", { style: { top: `${y}px` } }, year))
+  }
+  moveThumb(element.scrollTop)
+}
+
+function moveThumb(top) {
+  const { month } = layout.monthAt(top + 40) ?? {}
+  thumb.style.translate = bubble.style.translate = `0 ${top / scrollable * track}px`
+  if (month !== shownMonth) bubble.textContent = month ? monthName(month) : ""
+  shownMonth = month
+}
+
+function jump({ clientY }) {
+  const { top, height } = strip.getBoundingClientRect()
+  element.scrollTop = clamp((clientY - top) / height, 0, 1) * scrollable
 }

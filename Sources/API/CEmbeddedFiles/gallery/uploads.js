@@ -1,14 +1,13 @@
 // Staged uploads in pieces. The browser's database keeps unfinished files, or their names.
 
-import { change, client, json, post, query, request, rights } from "./api.js"
+import { change, client, json, query, request, rights } from "./api.js"
 import { report, say } from "./dialogs.js"
-import { $, make, on } from "./dom.js"
+import { $, button, make, on } from "./dom.js"
 import { shownAlbum } from "./sidebar.js"
 import { text } from "./strings.js"
 
 const PIECE = 4 << 20
 const STORE = "photod-uploads"
-const RETRIES = 5
 /// The largest file that is stored, in bytes.
 const KEPT = 256 << 20
 /// Milliseconds until a silent tab counts as closed. Hidden ones have a timer once a minute.
@@ -17,6 +16,9 @@ const GONE = 120000
 const section = $("uploads")
 let queue = []
 let isRunning = false
+let added = 0, present = 0
+/// Why files were not added, until the user has read it.
+let refused = []
 
 const nameOf = (file) => `${file.name}/${file.size}/${file.lastModified}`
 
@@ -63,7 +65,7 @@ export async function resume(isFirst) {
 export const forget = () => stored((uploads) => uploads.clear())
 
 /// The album is chosen now: others may be shown later.
-export function add(files, album = shownAlbum()?.localIdentifier ?? null) {
+export function add(files, album = shownAlbum()?.id ?? null) {
   renew()
   const known = new Set(queue.map(nameOf))
   const more = [...files].filter((file) => !known.has(nameOf(file)))
@@ -78,28 +80,35 @@ export function add(files, album = shownAlbum()?.localIdentifier ?? null) {
 
 async function run() {
   isRunning = true
-  let added = 0
   for (let done = 1; queue.length > 0; done++) {
     const [file] = queue
     try {
-      await send(file, (offset) => draw(
+      const isNew = await send(file, (offset) => draw(
         text("uploading", { done, count: done - 1 + queue.length, name: file.name }), offset / file.size || 0))
-      added += 1
+      if (isNew) added++
+      else present++
     } catch (error) {
-      report({ message: `${file.name}: ${error.message}`, status: error.status })
-      // The next connection or sign-in goes on.
-      if (error.status === 401) queue = []
-      if (error.status === 401 || error instanceof TypeError) break
+      if (error instanceof TypeError || [409, 502, 503, 504].includes(error.status)) {
+        setTimeout(run, 3000)
+        return draw(text("connectionLost"), 0)
+      }
+      // The next sign-in goes on.
+      if (error.status === 401) {
+        queue = []
+        break
+      }
+      refused.push(`${file.name}: ${error.message}`)
     }
     await stored((uploads) => uploads.delete(nameOf(file)))
     queue.shift()
   }
   isRunning = false
-  draw(text("uploaded", { count: added }), 1)
-  setTimeout(() => { if (!isRunning) section.hidden = true }, 4000)
+  draw(text("uploaded", { count: added }) + (present > 0 ? ` ${text("present", { count: present })}` : ""), 1)
+  added = present = 0
+  setTimeout(() => { if (!isRunning && refused.length === 0) close() }, 4000)
 }
 
-/// Continues where the file's upload is.
+/// Continues where the file's upload is. Resolves with whether the library has gained it.
 async function send(file, progress) {
   // Fails for folders, and for files that are gone.
   await file.slice(0, 1).arrayBuffer()
@@ -112,28 +121,21 @@ async function send(file, progress) {
     offset = 0
   }
   progress(offset)
-  for (let failures = 0; offset < file.size;) {
+  while (offset < file.size) {
     const end = Math.min(file.size, offset + PIECE)
-    try {
-      await request(`/v1/uploads/${upload}`, {
-        method: "PATCH", body: file.slice(offset, end),
-        headers: {
-          "Content-Type": "application/partial-upload", "Upload-Offset": offset,
-          "Upload-Complete": end === file.size ? "?1" : "?0",
-        },
-      })
-      offset = end
-      failures = 0
-    } catch (error) {
-      if ((error.status < 500 && error.status !== 409) || ++failures > RETRIES) throw error
-      await new Promise((resolve) => setTimeout(resolve, 500 * 2 ** failures))
-      offset = await offsetOf(upload).catch(() => offset) ?? 0
-    }
-    progress(offset)
+    await request(`/v1/uploads/${upload}`, {
+      method: "PATCH", body: file.slice(offset, end),
+      headers: {
+        "Content-Type": "application/partial-upload", "Upload-Offset": offset,
+        "Upload-Complete": end === file.size ? "?1" : "?0",
+      },
+    })
+    progress(offset = end)
   }
-  const { localIdentifier } = await post("/v1/assets", { upload })
+  const answer = await request("/v1/assets", { method: "POST", body: { upload } }), { localIdentifier } = await answer.json()
   // Added, also if the album refuses it.
   if (file.album && rights.canWrite) await change({ type: "addAssets", collection: file.album, assets: [localIdentifier] }).catch(report)
+  return answer.status === 201
 }
 
 /// Null if the daemon no longer knows the upload.
@@ -143,5 +145,11 @@ const offsetOf = (upload) => request(`/v1/uploads/${upload}`, { method: "HEAD" }
 
 function draw(message, share) {
   section.hidden = false
-  section.replaceChildren(message, make("progress", { value: share, ariaLabel: message }))
+  section.replaceChildren(message, make("progress", { value: share, ariaLabel: message }), ...refused.map((line) => make("p", {}, line)))
+  if (refused.length > 0) section.append(button(text("close"), close))
+}
+
+function close() {
+  refused = []
+  section.hidden = true
 }

@@ -2,15 +2,14 @@
 
 import { address, closeAsset, update } from "./address.js"
 import { change, client, fileURL, imageURL, json, post, query, rights, squareURL } from "./api.js"
-import { listed } from "./assets.js"
-import { details } from "./details.js"
+import { listed } from "./fetchresult.js"
 import { ask, placeMessages, report, say } from "./dialogs.js"
-import { $, all, drawIcon, forward, iconButton, make, on } from "./dom.js"
-import { edit, endEdit } from "./edit.js"
+import { $, all, button, drawIcon, forward, iconButton, make, on } from "./dom.js"
+import { edit, endEdit, hasEdits } from "./edit.js"
 import { measure } from "./panel.js"
-import { searchFor } from "./search.js"
+import { searchForWord } from "./search.js"
 import { deleteAssets, hideAssets, hideKey } from "./selection.js"
-import { momentName, text } from "./strings.js"
+import { bytes, momentName, seconds, text } from "./strings.js"
 import { placeholderURL } from "./thumbhash.js"
 import * as timeline from "./timeline.js"
 import { followGestures, place, scaleBy, showFrame } from "./zoom.js"
@@ -35,13 +34,18 @@ dialog.append(
 let index = -1
 /// The asset of the list, and the one shown: the same, or another of its burst.
 let entry = null, asset = null
-let frame, live, panel, strip
+let frame, live, panel, strip, resizing
 
 followGestures(stage, { swipe: (direction) => step(-direction * forward(dialog)), pull: closeAsset })
 on(dialog, "keydown", key)
 on(dialog, "close", closed)
 on(dialog, "cancel", (event) => { event.preventDefault(); closeAsset() })
-on(window, "resize", () => { if (dialog.open) place() })
+on(window, "resize", () => {
+  if (!dialog.open) return
+  place()
+  clearTimeout(resizing)
+  resizing = setTimeout(reload, 300)
+})
 // A live photo plays under the mouse, or a finger that rests.
 on(stage, "pointerenter", () => matchMedia("(prefers-reduced-motion: reduce)").matches || live?.play())
 on(stage, "pointerleave", () => live?.stop())
@@ -52,14 +56,14 @@ export async function follow(isComplete = true) {
   if (!wanted) return close()
   // The list of the address follows.
   if (timeline.list?.isClosed !== false) return
-  if (dialog.open && asset.localIdentifier === wanted) return
+  if (dialog.open && asset.id === wanted) return
   let position = timeline.indexOf(wanted), member
   if (position < 0) {
     if (!isComplete) return
     const members = await burstOf(wanted).catch(() => [])
     if (address.asset !== wanted) return
-    member = members.find(({ localIdentifier }) => localIdentifier === wanted)
-    position = timeline.indexOf(members.find(({ representsBurst }) => representsBurst)?.localIdentifier)
+    member = members.find(({ id }) => id === wanted)
+    position = timeline.indexOf(members.find(({ representsBurst }) => representsBurst)?.id)
   }
   if (position < 0) {
     close()
@@ -80,9 +84,12 @@ function step(by) {
 /// The list has changed.
 export function refresh() {
   if (!dialog.open) return
-  const { length } = timeline.assets(), position = timeline.indexOf(entry.localIdentifier)
+  const { length } = timeline.assets(), position = timeline.indexOf(entry.id)
   if (length === 0) return closeAsset()
-  if (position < 0) return show(Math.min(index, length - 1))
+  if (position < 0) {
+    if (hasEdits) say(text("noAsset"))
+    return show(Math.min(index, length - 1))
+  }
   index = position
   const isMember = asset !== entry, { contentVersion } = entry
   entry = timeline.assets()[index]
@@ -115,30 +122,42 @@ function show(position, member) {
   showBurst().catch(report)
   if (panel) loadDetails()
   timeline.reveal(index, true)
-  update({ asset: asset.localIdentifier })
+  update({ asset: asset.id })
 }
 
-/// The screen's own pixels.
 const screenSize = () => [innerWidth, innerHeight].map((side) => Math.ceil(side * devicePixelRatio))
 const screenURL = (more) => imageURL(asset, ...screenSize(), more)
 
 function showPicture() {
   const { image } = (asset === entry && timeline.cellAt(index)) || {}
-  if (image?.complete && image.naturalWidth > 0) frame.append(make("img", { src: image.src, alt: "" }))
+  if (image?.complete && image.naturalWidth > 0) frame.append(make("img", { src: image.src }))
   // An <img> shows each frame as it arrives, and is loaded with the first.
   const began = performance.now()
   frame.append(make("img.picture", {
     alt: caption.textContent, src: asset.isAnimated ? fileURL(asset) : screenURL({ deliveryMode: "opportunistic" }),
-    onload: ({ target }) => { asset.isAnimated || measure(target, began); prepareNeighbours() }, onerror: () => notice("notRenderable"),
+    onload: ({ target }) => { asset.isAnimated || measure(target, began); prepareNeighbours() },
+    onerror: ({ target }) => {
+      // A format that only the service can read.
+      if (target.src.includes("/data?")) target.src = screenURL()
+      else notice("notRenderable")
+    },
   }))
   if (asset.mediaSubtypes.includes("photoLive")) addLiveVideo()
+}
+
+/// For a larger window.
+function reload() {
+  const picture = frame.querySelector(".picture")
+  if (!picture || asset.isAnimated || picture.naturalWidth >= Math.floor(picture.clientWidth * devicePixelRatio)) return
+  picture.onload = prepareNeighbours
+  picture.src = screenURL()
 }
 
 const notice = (key) => frame.append(make("p.notice", {}, text(key)))
 
 /// All pictures of an asset's burst, by time.
-async function burstOf(identifier) {
-  const { burstIdentifier } = await json(`/v1/assets/${identifier}`)
+async function burstOf(id) {
+  const { burstIdentifier } = await json(`/v1/assets/${id}`)
   const { assets } = burstIdentifier ? await json(`/v1/assets?${query({
     predicate: `burstIdentifier == "${burstIdentifier}"`, includeAllBurstAssets: true, includeHiddenAssets: timeline.list.body.includeHiddenAssets, sortDescriptors: "creationDate", limit: 200,
   })}`) : { assets: [] }
@@ -146,20 +165,20 @@ async function burstOf(identifier) {
 }
 
 async function showBurst() {
-  const { localIdentifier: of, representsBurst } = entry
+  const { id: of, representsBurst } = entry
   if (strip?.dataset.of !== of) {
     strip = void strip?.remove()
     if (!representsBurst) return
     const members = await burstOf(of)
-    if (strip || entry.localIdentifier !== of || !dialog.open) return
+    if (strip || entry.id !== of || !dialog.open) return
     strip = make("div.strip", { role: "group", ariaLabel: text("burst"), dataset: { of } }, ...members.map((member, number) =>
       make("button", {
-        ariaLabel: text("burstPicture", { number: number + 1, count: members.length }), dataset: { id: member.localIdentifier },
-        onclick: () => show(index, member.localIdentifier === of ? null : member),
-      }, make("img", { alt: "", src: squareURL(member, 160) }))))
+        ariaLabel: text("burstPicture", { number: number + 1, count: members.length }), dataset: { id: member.id },
+        onclick: () => show(index, member.id === of ? null : member),
+      }, make("img", { src: squareURL(member, 160) }))))
     dialog.append(strip)
   }
-  for (const choice of strip.children) choice.ariaPressed = choice.dataset.id === asset.localIdentifier
+  for (const choice of strip.children) choice.ariaPressed = choice.dataset.id === asset.id
 }
 
 function addLiveVideo() {
@@ -238,7 +257,7 @@ function key(event) {
 function star() {
   if (!rights.canWrite) return
   const starred = asset, isFavorite = !asset.isFavorite
-  change({ type: "updateAsset", asset: asset.localIdentifier, isFavorite }).then(() => {
+  change({ type: "updateAsset", asset: asset.id, isFavorite }).then(() => {
     // The stream replaces the list's assets only.
     if (asset === entry) return
     starred.isFavorite = isFavorite
@@ -251,14 +270,14 @@ function remove() { if (rights.canWrite) take(deleteAssets) }
 async function take(action) {
   const taken = asset
   // The list has no others of a burst.
-  if (!await action([asset.localIdentifier]) || asset !== taken || asset === entry || !dialog.open) return
+  if (!await action([asset.id]) || asset !== taken || asset === entry || !dialog.open) return
   strip.dataset.of = ""
   show(index)
 }
 
 async function share() {
   const file = asset.mediaType === "video" ? "data?" : "image?targetSize=2048x2048&"
-  const { url, expires } = await post("/v1/signedURLs", { path: `/v1/assets/${asset.localIdentifier}/${file}networkAccessAllowed=true` })
+  const { url, expires } = await post("/v1/signedURLs", { path: `/v1/assets/${asset.id}/${file}networkAccessAllowed=true` })
   const link = new URL(url, location.href).href, date = new Date(expires).toLocaleString()
   // Browsers have a clipboard only for secure origins.
   const isCopied = await navigator.clipboard?.writeText(link).then(() => true, () => false)
@@ -273,8 +292,39 @@ function toggleDetails() {
 }
 
 function loadDetails() {
-  const { localIdentifier } = asset
-  details(localIdentifier, searchFor).then((elements) => {
-    if (asset.localIdentifier === localIdentifier) panel?.replaceChildren(...elements)
+  const { id } = asset
+  details(id).then((elements) => {
+    if (asset.id === id) panel?.replaceChildren(...elements)
   }, report)
+}
+
+/// What is known about a picture, as text.
+export async function details(id) {
+  const path = `/v1/assets/${id}`
+  const [asset, { EXIF = {}, XMP = {} }] = await Promise.all([json(path), json(`${path}/metadata`).catch(() => ({}))])
+  const strings = (...names) => names.flatMap((name) => XMP[name] ?? []).filter((value) => typeof value === "string")
+  const chips = (key, words) => words.length === 0 ? [] : [make("p.chips", {}, make("span", {}, text(key)),
+    ...[...new Set(words)].map((word) => button(word, () => searchForWord(word), { title: text("searchFor", { word }) })))]
+  return [
+    ...rows(asset, EXIF), ...chips("people", asset.people),
+    ...chips("places", strings("photoshop:City", "photoshop:Country")), ...chips("keywords", asset.keywords),
+  ]
+}
+
+const rounded = (number, digits) => Number(number.toFixed(digits))
+
+function rows(asset, { FNumber, ExposureTime, ISOSpeedRatings, FocalLength }) {
+  const { location, duration, rating } = asset
+  const exposure = [
+    FNumber && `ƒ/${rounded(FNumber, 2)}`,
+    ExposureTime && `${ExposureTime >= 0.3 ? rounded(ExposureTime, 1) : `1/${Math.round(1 / ExposureTime)}`} s`,
+    ISOSpeedRatings && `ISO ${[ISOSpeedRatings].flat()[0]}`, FocalLength && `${Math.round(FocalLength)} mm`,
+  ]
+  return [
+    asset.title, asset.caption, momentName(asset),
+    [asset.cameraMake, asset.cameraModel].filter(Boolean).join(" "), asset.lensModel, exposure.filter(Boolean).join("  ·  "),
+    `${asset.pixelWidth} × ${asset.pixelHeight}  ·  ${bytes(asset.fileSize)}`,
+    duration > 0 && seconds(duration), rating > 0 && "★".repeat(rating),
+    location && `${location.latitude.toFixed(5)}, ${location.longitude.toFixed(5)}`, asset.relativePath,
+  ].filter(Boolean).map((row, index) => make(index === 0 ? "h2" : "p", {}, row))
 }

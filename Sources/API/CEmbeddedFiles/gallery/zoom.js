@@ -102,7 +102,6 @@ function pointer({ type, target, currentTarget, pointerId, button, clientX, clie
       const distance = (x, y) => Math.max(1, Math.hypot(x - other.x, y - other.y))
       scaleTo(scale * distance(clientX, clientY) / distance(known.x, known.y), other.x, other.y)
     } else if (canSwipe) {
-      // The picture follows the finger.
       frame.classList.remove("settling")
       frame.style.transform = isSideways ? `translateX(${dx}px)` : `translateY(${Math.max(0, dy)}px)`
     } else pan(clientX - known.x, clientY - known.y)
@@ -118,12 +117,11 @@ function pointer({ type, target, currentTarget, pointerId, button, clientX, clie
   else if (!isSideways && dy > PULL) gestures.pull()
 }
 
-/// Of the visible part. Their level is the power of two that has at least the screen's pixels, and at most the original's.
-/// A picture that the screen shows with all its pixels needs none.
+/// Of the visible part: with at least the screen's pixels, and at most the original's.
 async function drawTiles() {
   const shown = asset
   // Columns have no sizes.
-  shown.pixelWidth ??= (await json(`/v1/assets/${asset.localIdentifier}`)).pixelWidth
+  shown.pixelWidth ??= (await json(`/v1/assets/${asset.id}`)).pixelWidth
   const { width, height } = fit(asset), whole = asset.pixelWidth / width
   if (asset !== shown || scale === 1 || whole <= devicePixelRatio) return
   const density = Math.min(2 ** Math.ceil(Math.log2(scale)) * devicePixelRatio, whole)
@@ -141,7 +139,7 @@ async function drawTiles() {
       if (former.delete(part)) continue
       const [x, y, w, h] = shares.map((share) => `${100 * share}%`)
       frame.append(make("img.tile", {
-        alt: "", dataset: { part }, style: { left: x, top: y, width: w, height: h },
+        dataset: { part }, style: { left: x, top: y, width: w, height: h },
         src: imageURL(asset, width * density / columns, height * density / rows, { normalizedCropRect: part }),
       }))
     }

@@ -11,15 +11,18 @@ struct AuthorizationRoutes: Sendable {
   let accessPolicy: AccessPolicy
   let queries: QueryService
   let presets: ImagePresets
+  /// The name of the library's time zone.
+  let timeZone: String
 
   // MARK: Authorization status
 
-  /// The caller's authorization status in PhotoKit's terms, with its scopes and collections.
+  /// The caller's authorization status in PhotoKit's terms, with its scopes and collections, and the time zone in which
+  /// its pictures without an offset are shown.
   func authorization(_ request: HTTPRequest, _ identity: AuthenticationResult) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
     let shape: AuthorizationJSON =
       switch identity {
-      case .caller(let caller): AuthorizationJSON(caller)
+      case .caller(let caller): AuthorizationJSON(caller, timeZone: timeZone)
       case .missing: AuthorizationJSON(status: .notDetermined)
       case .rejected: AuthorizationJSON(status: .denied)
       }
@@ -38,7 +41,7 @@ struct AuthorizationRoutes: Sendable {
     try accessPolicy.checkThrottle(request.head, from: peer)
     do throws(AccessRegistry.SignInError) {
       let (secret, grant) = try access.signIn(token)
-      var response = HTTPResponse.json(AuthorizationJSON(Caller(grant, .session)), status: 201)
+      var response = HTTPResponse.json(AuthorizationJSON(Caller(grant, .session), timeZone: timeZone), status: 201)
       let isSecure = accessPolicy.isSecure(request.head, from: peer)
       response.head.fields.append(("Set-Cookie", SessionCookie.field(secret.text, isSecure: isSecure)))
       return response
@@ -131,13 +134,16 @@ private struct AuthorizationJSON: Encodable {
   let scopes: [String]
   let collections: [String]?
   let expires: String?
+  /// Only for callers with a scope.
+  let timeZone: String?
 
   init(status: AuthorizationStatus) {
     self.status = status
-    (scopes, collections, expires) = ([], nil, nil)
+    (scopes, collections, expires, timeZone) = ([], nil, nil, nil)
   }
 
-  init(_ caller: Caller) {
+  init(_ caller: Caller, timeZone: String) {
+    self.timeZone = timeZone
     let principal = caller.principal
     scopes = Scope.allCases.filter(principal.may).map(\.rawValue)
     expires = caller.expires.map { Timestamp(milliseconds: $0 * 1000).rfc3339 }
@@ -151,7 +157,7 @@ private struct AuthorizationJSON: Encodable {
     }
   }
 
-  private enum Key: String, CodingKey { case status, scopes, collections, expires }
+  private enum Key: String, CodingKey { case status, scopes, collections, expires, timeZone }
 
   // Absent values are written as null.
   func encode(to encoder: any Encoder) throws {
@@ -160,5 +166,6 @@ private struct AuthorizationJSON: Encodable {
     try object.encode(scopes, forKey: .scopes)
     try object.encode(collections, forKey: .collections)
     try object.encode(expires, forKey: .expires)
+    try object.encode(timeZone, forKey: .timeZone)
   }
 }

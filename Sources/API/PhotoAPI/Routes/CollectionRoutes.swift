@@ -119,7 +119,7 @@ struct CollectionJSON: Encodable {
   }
 
   private enum Key: String, CodingKey {
-    case localIdentifier, type, subtype, title, parent, startDate, endDate, estimatedAssetCount
+    case localIdentifier, type, subtype, title, parent, day, startDate, endDate, estimatedAssetCount
     case estimatedCollectionCount, keyAssets, keepOriginal, revision
   }
 
@@ -130,6 +130,7 @@ struct CollectionJSON: Encodable {
     try object.encode(collection.subtype, forKey: .subtype)
     try object.encode(collection.title, forKey: .title)
     try object.encode(collection.parent?.rawValue, forKey: .parent)
+    try object.encode(collection.day, forKey: .day)
     try object.encode(collection.startDate?.rfc3339, forKey: .startDate)
     try object.encode(collection.endDate?.rfc3339, forKey: .endDate)
     try object.encode(collection.estimatedAssetCount, forKey: .estimatedAssetCount)

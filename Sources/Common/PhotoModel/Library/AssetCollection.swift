@@ -15,6 +15,8 @@ package struct AssetCollection: Sendable, Hashable {
   /// The dates of the oldest and the newest asset; `nil` for an empty collection.
   package var startDate: Timestamp?
   package var endDate: Timestamp?
+  /// The day of a moment, such as `2024-05-06`; `nil` for all other collections.
+  package var day: String?
   /// The number of its assets: for a folder or list, of everything below it, each asset once.
   package var estimatedAssetCount: Int
   /// The number of collections directly in a folder or list; 0 for other types.

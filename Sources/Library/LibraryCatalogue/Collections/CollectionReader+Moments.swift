@@ -18,6 +18,8 @@ extension CollectionReader {
       estimatedAssetCount: count, keyAssets: try keyAssets(from: row[1], to: row[2], days: day..<day + 1),
       revision: ChangeToken(row[4]))
     moment.parent = MomentList(monthOfDay: day).identifier
+    let date = CivilDate.date(ofDay: day)
+    moment.day = "\(date.year.zeroPadded(4))-\(date.month.zeroPadded(2))-\(date.day.zeroPadded(2))"
     return moment
   }
 
