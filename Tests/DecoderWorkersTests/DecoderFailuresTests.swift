@@ -11,8 +11,8 @@ struct DecoderFailuresTests {
   }
 
   /// A request for data at these positions of a file.
-  private static func request(_ action: String, at offsets: Int64...) -> DecodeRequest {
-    TestDecoders.request(action, payload: offsets.map { ByteRange(offset: $0, length: 1) })
+  private static func request(_ action: String, cpuSeconds: Int = 5, at offsets: Int64...) -> DecodeRequest {
+    TestDecoders.request(action, payload: offsets.map { ByteRange(offset: $0, length: 1) }, cpuSeconds: cpuSeconds)
   }
 
   @Test("a file that failed is not decoded again until it changes, or a newer renderer tries it")
@@ -38,6 +38,14 @@ struct DecoderFailuresTests {
     // A choice of frames, and its first frame.
     #expect(pool.error(Self.request("malformed", at: 10, 20), file: file) == .failed(.test, .malformed))
     #expect(pool.error(Self.request("rows", at: 10), file: file) == nil, "the first of a choice")
+  }
+
+  @Test("a frame that takes too long stands for all frames of its file")
+  func slowFrame() {
+    let pool = TestDecoders.pool()
+    #expect(pool.error(Self.request("loop", cpuSeconds: 1, at: 20), file: Self.file(1)) == .failed(.test, .time))
+    #expect(pool.error(Self.request("rows", at: 10), file: Self.file(1)) == .failed(.test, .time))
+    #expect(pool.error(Self.request("rows", at: 10), file: Self.file(2)) == nil)
   }
 
   @Test("a failing file is logged once, with its codec and reason")

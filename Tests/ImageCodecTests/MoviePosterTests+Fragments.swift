@@ -34,9 +34,21 @@ extension MoviePosterTests {
       let bytes = numbered(300) { ($0.framesPerFragment, $0.fragmentIndex) = (1, index) }.bytes
       let early = try number(bytes, at: 250)
       #expect(early == 250)
-      #expect(throws: CodecError.limitExceeded("the fragments of a video", limit: 256, found: 257)) {
+      #expect(throws: CodecError.limitExceeded("the number of a video's fragments", limit: 256, found: 257)) {
         _ = try number(bytes, at: 299)
       }
+    }
+  }
+
+  @Test("only the fragments up to the time are read, and an index spares those before it")
+  func longFragmentedMovie() throws {
+    for index in [nil, .atEnd] as [File.FragmentIndex?] {
+      let file = movie(frames(300, keys: [0, 280])) { ($0.framesPerFragment, $0.fragmentIndex) = (1, index) }
+      let early = try numbers(file, at: 20)
+      #expect(early == [0])
+      guard index != nil else { continue }
+      let late = try numbers(file, at: 299)
+      #expect(late == [280])
     }
   }
 

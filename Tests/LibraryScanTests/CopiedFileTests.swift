@@ -93,12 +93,14 @@ struct CopiedFileTests {
     var keepsTime = false
     /// A copy that a user changed.
     var changed: String?
+    /// Whether the copies are indexed together with the original.
+    var areOld = false
     /// The copy that gets the title.
     let chosen: String?
   }
 
   @Test(
-    "a copy has the name or the time of the original, and no user has changed it",
+    "a copy is newer and elsewhere, has the name or the time of the original, and no user has changed it",
     arguments: [
       Choice(testDescription: "the same name", copies: ["y/p.jpg"], chosen: "y/p.jpg"),
       Choice(testDescription: "the same time", copies: ["y/q.jpg"], keepsTime: true, chosen: "y/q.jpg"),
@@ -110,6 +112,8 @@ struct CopiedFileTests {
       Choice(
         testDescription: "two in folders of which one has the same name", copies: ["y/x/p.jpg", "z/p.jpg"],
         chosen: "y/x/p.jpg"),
+      Choice(testDescription: "one that is as old as the original", copies: ["a/p.jpg"], areOld: true, chosen: nil),
+      Choice(testDescription: "one in the same folder", copies: ["x/q.jpg"], keepsTime: true, chosen: nil),
       Choice(testDescription: "a changed one", copies: ["y/p.jpg"], changed: "y/p.jpg", chosen: nil),
       Choice(
         testDescription: "a changed one and another one", copies: ["y/x/p.jpg", "z/p.jpg"], changed: "y/x/p.jpg",
@@ -122,13 +126,13 @@ struct CopiedFileTests {
     try library.put(picture(2), "y/other.jpg")
     if choice.keepsTime { Self.setTime("x/p.jpg", in: library) }
     let catalogue = try library.catalogue()
-    try library.scan(catalogue)
-    try Self.mark(["x/p.jpg"], catalogue)
+    if !choice.areOld { try library.scan(catalogue) }
     for copy in choice.copies {
       try library.put(picture(1), copy)
       if choice.keepsTime { Self.setTime(copy, in: library) }
     }
     try library.scan(catalogue)
+    try Self.mark(["x/p.jpg"], catalogue)
     if let changed = choice.changed { try Self.mark([changed], catalogue) }
     let before = try catalogue.everything()
     unlink(library.root + "/x/p.jpg")

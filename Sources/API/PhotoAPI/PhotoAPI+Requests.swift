@@ -118,9 +118,17 @@ extension PhotoAPI: HTTPHandler {
     Reply(responder: responder, rules: rules, commonFields: fields).send(HTTPResponse(204, [("Allow", group.allow)]))
   }
 
-  /// Runs the endpoint's handler. For some signed URLs, it first checks that the issuer still has access.
+  /// Runs the endpoint's handler. For a caller that sees only some collections, it first creates the library of these,
+  /// which takes seconds for a large one and is no part of the time of a fetch. For some signed URLs, it checks that the
+  /// issuer still has access.
   private func start(_ endpoint: Endpoint, _ routed: RoutedRequest, _ body: StreamedBody?) throws(Problem) {
     precondition(body == nil || endpoint.streamsBody, "HeadCheck has rejected every other streamed body")
+    if let principal = routed.caller?.principal, !queries.library.hasPreparedLibrary(of: principal) {
+      return try routed.run(on: queries.fetches) { [self] () throws(Problem) in
+        try queries.run { library throws(AssetSourceError) in try library.prepareLibrary(of: principal) }
+        try start(endpoint, routed, body)
+      }
+    }
     guard let condition = routed.caller?.condition else { return try run(endpoint, routed, body) }
     // The issuer sees only some collections, and may have lost access to this one since signing.
     try routed.run(on: queries.lookups) { [self] () throws(Problem) in

@@ -151,22 +151,26 @@ struct AccessLogBatch: Sendable {
     lines.add(AccessLogKeys.milliseconds, nanosecondsAsMilliseconds: fields.duration)
     if fields.wasAborted { lines.add("aborted", true) }
     if !stages.isEmpty {
-      withoutSummaries(Array(stages)[...]).withUnsafeBytes { lines.add(AccessLogKeys.stages, bytes: $0) }
+      withoutSummaries(stages).withUnsafeBytes { lines.add(AccessLogKeys.stages, bytes: $0) }
     }
     lines.end()
   }
 
-  /// A `Server-Timing` value without its `desc` parameters, which are the same in each line.
-  private static func withoutSummaries(_ stages: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-    let parameter = Array(";desc=\"".utf8)
-    var rest = stages
-    var kept: ArraySlice<UInt8> = []
-    while let start = rest.firstRange(of: parameter) {
-      kept += rest[..<start.lowerBound]
-      let end = rest[start.upperBound...].firstIndex(of: UInt8(ascii: "\""))
-      rest = end.map { rest[($0 + 1)...] } ?? []
+  /// A `Server-Timing` value without its `desc` parameters, which are the same in each line. No other parameter has a
+  /// quoted value.
+  private static func withoutSummaries(_ stages: some Collection<UInt8>) -> [UInt8] {
+    var kept: [UInt8] = []
+    kept.reserveCapacity(stages.count)
+    var isQuoted = false
+    for byte in stages {
+      if byte == UInt8(ascii: "\"") {
+        if !isQuoted { kept.removeLast(min(kept.count, ";desc=".utf8.count)) }
+        isQuoted.toggle()
+      } else if !isQuoted {
+        kept.append(byte)
+      }
     }
-    return kept + rest
+    return kept
   }
 }
 

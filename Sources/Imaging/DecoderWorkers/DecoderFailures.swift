@@ -16,7 +16,7 @@ package struct DecodedFile: Sendable, Hashable {
 }
 
 /// Identifies a coded picture in ``DecoderFailures``. A file may have many: frames of a video or an animation, tiles.
-/// One that is damaged says nothing about the others.
+/// One that is damaged says nothing about the others; one that takes too long stands for all of them.
 package struct DecodedPicture: Sendable, Hashable {
   let file: DecodedFile
   /// Where the data of the first tile begins, and where that of the last one ends. A choice of frames differs from its
@@ -29,6 +29,19 @@ package struct DecodedPicture: Sendable, Hashable {
     first = request.tiles.first?.picture.first
     last = request.tiles.last?.picture.last
   }
+
+  private init(allOf file: DecodedFile) {
+    self.file = file
+    (first, last) = (nil, nil)
+  }
+
+  /// Stands for all pictures of the file.
+  fileprivate var whole: DecodedPicture { DecodedPicture(allOf: file) }
+}
+
+extension DecoderFailure {
+  /// Whether the failure stands for all pictures of the file: otherwise each frame of a hostile video could take as long.
+  fileprivate var isOfFile: Bool { self == .time || self == .stalled }
 }
 
 /// Remembers which pictures can't be decoded, so that they are not tried again whenever they scroll into view. Counts
@@ -66,10 +79,13 @@ package final class DecoderFailures: Sendable {
   /// Why this picture failed, if that is remembered.
   package func failure(of picture: DecodedPicture) -> DecoderFailure? {
     state.withLock { state in
-      state.uses += 1
-      guard let failure = state.entries[picture]?.failure else { return nil }
-      state.entries[picture]?.lastUse = state.uses
-      return failure
+      for key in [picture.whole, picture] {
+        guard let failure = state.entries[key]?.failure else { continue }
+        state.uses += 1
+        state.entries[key]?.lastUse = state.uses
+        return failure
+      }
+      return nil
     }
   }
 
@@ -86,7 +102,9 @@ package final class DecoderFailures: Sendable {
   func record(_ failure: DecoderFailure, _ codec: DecoderCodec, _ picture: DecodedPicture?) -> Bool {
     let (isNew, isOfPicture) = state.withLock { state -> (Bool, Bool) in
       state.counts[Kind(codec: codec, reason: failure), default: 0] += 1
-      guard let picture, limit > 0 else { return (picture == nil, failure != .stalled) }
+      guard let picture = failure.isOfFile ? picture?.whole : picture, limit > 0 else {
+        return (picture == nil, failure != .stalled)
+      }
       if failure == .stalled, state.stalled.remove(picture) == nil {
         if state.stalled.count >= limit { state.stalled = [] }
         state.stalled.insert(picture)

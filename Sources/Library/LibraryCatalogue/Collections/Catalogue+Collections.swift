@@ -18,7 +18,7 @@ extension Catalogue: CollectionSource {
   package func collections(
     _ fetch: CollectionFetch, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> CollectionPage {
-    try read(for: principal, before: deadline) { db, library, deadline in
+    try read(for: principal, before: deadline) { db, library in
       let list = try CollectionReader(db, fetch.query, principal, library).list()
       return try fetch.page(of: list, deadline: deadline)
     }

@@ -24,7 +24,7 @@ extension Catalogue {
   package func collectionFetchResult(
     _ fetch: CollectionFetch, atMost limit: Int, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> CollectionFetchResult {
-    try read(for: principal, before: deadline) { db, library, deadline in
+    try read(for: principal, before: deadline) { db, library in
       let members = try Self.members(of: fetch, atMost: limit, deadline, for: principal, library, db)
       guard let members else { throw AssetSourceError.tooManyAssets(limit: limit) }
       return CollectionFetchResult(
@@ -45,7 +45,7 @@ extension Catalogue {
     of result: CollectionFetchResult, mayReadAll: Bool, atMost limit: Int, deadline: ContinuousClock.Instant?,
     for principal: Principal
   ) throws(AssetSourceError) -> CollectionFetchResultDelta? {
-    try read(for: principal, before: deadline) { db, library, deadline in
+    try read(for: principal, before: deadline) { db, library in
       let changeToken = try Self.visibleToken(db, library, principal)
       // Moments are recomputed after the assets have changed, and this creates no token.
       if changeToken == result.changeToken, !result.fetch.listsMoments {
@@ -82,7 +82,7 @@ extension Catalogue {
     named identifiers: [LocalIdentifier], _ query: CollectionQuery, deadline: ContinuousClock.Instant?,
     for principal: Principal
   ) throws(AssetSourceError) -> [AssetCollection?] {
-    try read(for: principal, before: deadline) { db, library, deadline in
+    try read(for: principal, before: deadline) { db, library in
       let reader = CollectionReader(db, query, principal, library)
       return try identifiers.map { identifier in
         if let deadline, ContinuousClock.now >= deadline { throw AssetSourceError.queryTooExpensive }
@@ -97,7 +97,7 @@ extension Catalogue {
     _ fetch: CollectionFetch, among identifiers: [LocalIdentifier], deadline: ContinuousClock.Instant?,
     for principal: Principal
   ) throws(AssetSourceError) -> CollectionPage {
-    try read(for: principal, before: deadline) { db, library, deadline in
+    try read(for: principal, before: deadline) { db, library in
       let reader = CollectionReader(db, fetch.query, principal, library)
       return try fetch.page(of: reader.list(of: identifiers), deadline: deadline)
     }

@@ -33,7 +33,7 @@ extension Catalogue {
     of result: FetchResult, mayReadAll: Bool, atMost limit: Int, deadline: ContinuousClock.Instant?,
     for principal: Principal
   ) throws(AssetSourceError) -> FetchResultDelta? {
-    try read(for: principal, before: deadline) { db, library, _ in
+    try read(for: principal, before: deadline) { db, library in
       try self.changes(of: result, mayReadAll: mayReadAll, atMost: limit, for: principal, library, db)
     }
   }

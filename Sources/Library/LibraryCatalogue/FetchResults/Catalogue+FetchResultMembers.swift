@@ -51,7 +51,7 @@ extension Catalogue {
   package func rows(
     of identifiers: [LocalIdentifier], deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> [UInt32] {
-    try read(for: principal, before: deadline) { db, library, deadline in
+    try read(for: principal, before: deadline) { db, library in
       try identifiers.map { identifier in
         if let deadline, ContinuousClock.now >= deadline { throw AssetSourceError.queryTooExpensive }
         guard let row = try library.asset(identifier, db) else { throw AssetSourceError.noSuchAsset(identifier) }

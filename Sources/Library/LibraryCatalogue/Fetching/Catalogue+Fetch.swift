@@ -29,7 +29,7 @@ extension Catalogue {
     _ fetch: AssetFetch, _ page: FetchPageRequest, for principal: Principal, columns: (_ table: String) -> String,
     joins: String = "", _ take: (Row, Statement) throws -> Void
   ) throws(AssetSourceError) -> (nextCursor: PageCursor?, changeToken: ChangeToken) {
-    try read(for: principal, before: page.deadline) { db, library, _ in
+    try read(for: principal, before: page.deadline) { db, library in
       let plan = FetchPlan(fetch, in: library, search: try SearchAccess(fetch, in: library, db))
       let start = try page.cursor.map { try FetchCursor($0, of: plan) }
       let limit = start.limit(page.limit, of: fetch)
@@ -68,7 +68,7 @@ extension Catalogue {
   package func count(
     _ fetch: AssetFetch, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> Int {
-    let count = try read(for: principal, before: deadline) { db, library, _ in
+    let count = try read(for: principal, before: deadline) { db, library in
       if fetch.isUnfiltered, let count = try Self.storedCount(fetch, library, db) { return count }
       // Ranking the matches does not change their number.
       var fetch = fetch
@@ -86,7 +86,7 @@ extension Catalogue {
   package func rows(
     _ fetch: AssetFetch, atMost limit: Int, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> (rows: [UInt32], changeToken: ChangeToken) {
-    try read(for: principal, before: deadline) { db, library, _ in
+    try read(for: principal, before: deadline) { db, library in
       (try self.rows(fetch, library, atMost: limit, db), try Self.visibleToken(db, library, principal))
     }
   }
@@ -116,7 +116,7 @@ extension Catalogue {
     if fetch.isUnfiltered, fetch.fetchLimit == nil, fetch.scope == .library {
       let listings = ListingFilter(
         includesHidden: fetch.includesHidden, includesAllBurstAssets: fetch.includesAllBurstAssets)
-      days = try read(for: principal, before: deadline) { db, library, _ in
+      days = try read(for: principal, before: deadline) { db, library in
         try Self.pairs(
           db.cachedStatement(
             sql: """
@@ -125,7 +125,7 @@ extension Catalogue {
               """), [library.row])
       }
     } else {
-      days = try read(for: principal, before: deadline) { db, library, _ in
+      days = try read(for: principal, before: deadline) { db, library in
         let plan = FetchPlan(fetch, in: library, search: try SearchAccess(fetch, in: library, db))
         let statement = FetchStatement(countingDaysOf: plan, limit: fetch.fetchLimit)
         return try Self.pairs(statement.prepared(db, in: statements))

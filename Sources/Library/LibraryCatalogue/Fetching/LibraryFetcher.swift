@@ -4,6 +4,8 @@ import PhotoPredicate
 /// The read interface of the library for fetches. Calls block while SQLite works, so never call them on a connection's
 /// queue.
 package protocol LibraryFetcher: AssetSource, CollectionSource {
+  func hasPreparedLibrary(of principal: Principal) -> Bool
+  func prepareLibrary(of principal: Principal) throws(AssetSourceError)
   func assets(
     _ fetch: AssetFetch, _ page: FetchPageRequest, for principal: Principal
   ) throws(AssetSourceError) -> AssetPage

@@ -11,36 +11,35 @@ extension Catalogue {
   /// Days without a read after which a limited library is deleted. The next read creates it again.
   private static let limitedLibraryLifetimeDays: Int64 = 30
 
-  /// Reads the library that a principal can see.
-  ///
-  /// The first read with a set of granted collections writes a row for each asset in them.
-  func read<Value>(
-    for principal: Principal, _ body: (Database, LibraryID) throws -> Value
-  ) throws(AssetSourceError) -> Value {
-    try read(for: principal, before: nil) { db, library, _ in try body(db, library) }
+  /// Whether the library of a principal exists, as far as this process has seen.
+  package func hasPreparedLibrary(of principal: Principal) -> Bool {
+    principal.visibility == .everything || limitedUsage.isPrepared(principal.visibility)
   }
 
-  /// Like ``read(for:_:)``. Throws ``AssetSourceError/queryTooExpensive`` if the deadline passes first.
+  /// Creates the library of a principal if it does not exist: a row for each asset in the granted collections.
+  package func prepareLibrary(of principal: Principal) throws(AssetSourceError) {
+    try read(for: principal) { _, _ in }
+    limitedUsage.notePrepared(principal.visibility)
+  }
+
+  /// Reads the library that a principal can see. The first read with a set of granted collections creates it.
   ///
-  /// The time in which a limited library is created is added to the deadline, which the body is called with.
+  /// - Throws: ``AssetSourceError/queryTooExpensive`` if the deadline passes first.
   func read<Value>(
-    for principal: Principal, before deadline: ContinuousClock.Instant?,
-    _ body: (Database, LibraryID, _ deadline: ContinuousClock.Instant?) throws -> Value
+    for principal: Principal, before deadline: ContinuousClock.Instant? = nil,
+    _ body: (Database, LibraryID) throws -> Value
   ) throws(AssetSourceError) -> Value {
-    var deadline = deadline
     // The library may be pruned between its creation and the read, but not several times in a row.
     for _ in 0..<4 {
       let read: (value: Value, library: LibraryID)? = try read { db in
         guard let library = try LibraryID(of: principal, db) else { return nil }
-        return (try FetchDeadline.run(deadline, on: db) { try body(db, library, deadline) }, library)
+        return (try FetchDeadline.run(deadline, on: db) { try body(db, library) }, library)
       }
       if let read {
         if !read.library.isWhole { limitedUsage.note(read.library) }
         return read.value
       }
-      let began = ContinuousClock.now
       try createLimitedLibrary(of: principal.visibility)
-      deadline = deadline.map { $0 + (.now - began) }
     }
     throw .catalogueFailed("a limited library was deleted repeatedly before it could be read")
   }
@@ -90,17 +89,27 @@ extension Catalogue {
   }
 }
 
-/// The limited libraries that were read since the last call of `take()`: at most one for each distinct set of granted
-/// collections.
+/// The limited libraries that were read since the last call of `take()`, and those that exist: at most one for each
+/// distinct set of granted collections.
 final class LimitedLibraryUsage: Sendable {
-  private let used = Mutex<Set<LibraryID>>([])
+  private struct State {
+    var used: Set<LibraryID> = []
+    var prepared: Set<Visibility> = []
+  }
 
-  func note(_ library: LibraryID) { used.withLock { _ = $0.insert(library) } }
+  private let state = Mutex(State())
 
+  func note(_ library: LibraryID) { state.withLock { _ = $0.used.insert(library) } }
+
+  func notePrepared(_ visibility: Visibility) { state.withLock { _ = $0.prepared.insert(visibility) } }
+
+  func isPrepared(_ visibility: Visibility) -> Bool { state.withLock { $0.prepared.contains(visibility) } }
+
+  /// Forgets which libraries were read, and which exist.
   func take() -> Set<LibraryID> {
-    used.withLock { used in
-      defer { used = [] }
-      return used
+    state.withLock { state in
+      defer { state = State() }
+      return state.used
     }
   }
 }

@@ -3,7 +3,9 @@
 // asset of its own. Once the original is gone, its asset gets the files of the copy, and the asset of the copy is
 // removed. This needs an original that users changed, and a copy whose asset no user has changed.
 
+import Foundation
 import GRDB
+import LibraryFolder
 import PhotoModel
 
 /// A known file with the content of a missing one.
@@ -47,6 +49,9 @@ extension Catalogue {
 }
 
 extension MissingAssets {
+  /// How long a move by copying may take, in milliseconds: from the first copy to the last removed original.
+  private static let maximumMoveTime: Int64 = 24 * 3600 * 1000
+
   private static let copySQL = """
     SELECT copy.id, copy.asset, copy.path, copy.modified, main.path, main.inode, main.size, main.modified,
       gone.modified, gone.type
@@ -56,6 +61,7 @@ extension MissingAssets {
       CROSS JOIN asset AS lost ON lost.id = gone.asset
       CROSS JOIN asset AS other ON other.id = copy.asset
     WHERE gone.id = ? AND copy.asset <> gone.asset AND copy.size = gone.size AND copy.type = gone.type
+      AND other.addedDate > lost.addedDate AND other.addedDate >= ?
       AND copy.embeddedDate IS gone.embeddedDate AND copy.unreadableReason IS NULL
       AND (copy.isPrimary = 0
         OR coalesce(other.unadjustedWidth, other.pixelWidth) = coalesce(lost.unadjustedWidth, lost.pixelWidth)
@@ -70,9 +76,11 @@ extension MissingAssets {
   fileprivate static func copies(of lost: LostAsset, _ db: Database) throws -> [KnownCopy] {
     var named: [KnownCopy] = []
     var others: [KnownCopy] = []
-    let rows = try Row.fetchAll(db.cachedStatement(sql: copySQL), arguments: [lost.row])
+    let earliest = Int64(Date().timeIntervalSince1970 * 1000) - maximumMoveTime
+    let rows = try Row.fetchAll(db.cachedStatement(sql: copySQL), arguments: [lost.row, earliest])
     for row in rows {
       let path = try TrashRecord.bytes(row, at: 2)
+      if LibraryPath.folder(of: path) == LibraryPath.folder(of: lost.path) { continue }
       let isNamed = OriginalFile.displayName(path) == OriginalFile.displayName(lost.path)
       let time = FileIdentity(inode: 0, size: 0, modified: row[3])
       let isOfTime = time.isOfSameTime(as: FileIdentity(inode: 0, size: 0, modified: row[8]))

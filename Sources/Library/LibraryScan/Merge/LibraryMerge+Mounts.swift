@@ -10,7 +10,7 @@ extension LibraryMerge {
   /// Prepares for the files of a file system that the walk has entered, or leaves it.
   mutating func enter(_ mount: KnownMount) throws(AssetSourceError) {
     if options.acceptsRemovals { return }
-    // A link that replaces a folder hides nothing.
+    // If a symbolic link took the folder's place, the files are gone, not hidden.
     if try mounts.hidesAssets(mount), !isLink(mount.path) {
       walk.leaveFileSystem()
       hiddenFolders.append(mount.path)

@@ -189,7 +189,12 @@ struct LibraryMerge {
     let catalogue = scanner.catalogue
     // If the root could not be listed, nothing was scanned.
     if isFullScan && outcome.refusal == nil && !batch.skippedFolders.contains([]) {
-      let absent = try missingMounts + hiddenMounts()
+      let hidden = try hiddenMounts()
+      // The assets of the others were found elsewhere, so nothing is hidden there: a second walk scans those disks.
+      if hidden.count < hiddenFolders.count, !options.isSecondWalk, outcome.fullScanDelayNanoseconds == nil {
+        outcome.fullScanDelayNanoseconds = 0
+      }
+      let absent = missingMounts + hidden
       try catalogue.recordMounts(mounts.mountsToRecord(walk.mounts, absent: absent))
       try catalogue.recordScan(probeVersion: probeVersion)
       outcome.isFullScan = true

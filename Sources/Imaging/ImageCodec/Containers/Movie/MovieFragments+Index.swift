@@ -31,9 +31,14 @@ extension MovieFragments {
     for start in starts.reversed() {
       time = start.tick
       var found: MovieKeyFrame?
-      try forEachKeyFrame(&boxes, in: start.position..<end) { frame in
-        if found == nil || frame.tick <= wanted { found = frame }
-        return frame.tick < wanted
+      do throws(CodecError) {
+        try forEachKeyFrame(&boxes, in: start.position..<end, until: wanted) { frame in
+          if found == nil || frame.tick <= wanted { found = frame }
+          return frame.tick < wanted
+        }
+      } catch {
+        // The index names this key frame; a later one would have an entry of its own.
+        guard case .limitExceeded = error, start.position > 0, let found, found.tick <= wanted else { throw error }
       }
       if let found {
         if found.tick <= wanted { return found }

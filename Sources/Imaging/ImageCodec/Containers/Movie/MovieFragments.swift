@@ -59,20 +59,30 @@ struct MovieFragments {
 
   /// Calls `body` for each key frame in turn, until it returns false.
   ///
-  /// - Parameter range: where the fragments begin.
+  /// - Parameters:
+  ///   - range: where the fragments begin.
+  ///   - last: no frame after this tick is wanted: the search ends with the fragment that reaches beyond, if there was
+  ///     a key frame.
   /// - Throws: ``CodecError``; `limitExceeded` if more than `ContainerLimits.fragments` of them had to be read.
   mutating func forEachKeyFrame(
-    _ boxes: inout BoxReader, in range: Range<Int64>, _ body: (MovieKeyFrame) -> Bool
+    _ boxes: inout BoxReader, in range: Range<Int64>, until last: Int = .max, _ body: (MovieKeyFrame) -> Bool
   ) throws(CodecError) {
     var position = range.lowerBound
+    var hasKeyFrame = false
     while position < range.upperBound {
       guard let box = try boxes.next(&position, before: boxes.fileSize) else { return }
       guard box.type == "moof" else { continue }
       fragmentsRead += 1
       if fragmentsRead > ContainerLimits.fragments {
-        throw .limitExceeded("the fragments of a video", limit: ContainerLimits.fragments, found: fragmentsRead)
+        throw .limitExceeded(
+          "the number of a video's fragments", limit: ContainerLimits.fragments, found: fragmentsRead)
       }
-      if try !readFragment(&boxes, box, body) { return }
+      let continues = try readFragment(&boxes, box) { frame in
+        hasKeyFrame = true
+        return body(frame)
+      }
+      // Frames are not shown before they are decoded.
+      if !continues || hasKeyFrame && time > last { return }
     }
   }
 
