@@ -143,7 +143,8 @@ let package = Package(
       settings: small),
     Wing.library.module(
       "LibraryScan",
-      ["Primitives", "PhotoModel", "MediaMetadata", "ImageCodec", "LibraryFolder", "LibraryCatalogue", logging]),
+      ["Primitives", "PhotoModel", "MediaMetadata", "ImageCodec", "LibraryFolder", "LibraryCatalogue", logging],
+      settings: small),
     Wing.library.module(
       "LibraryFiles",
       [

@@ -374,7 +374,7 @@ struct CredentialTests {
     #expect(try daemon.get("/v1/assets", [client, TestDaemon.bearer(wrong)]).status == 429)
     #expect(try daemon.get("/v1/assets", [client]).status == 401, "no credentials, no attempt")
     let written = String(decoding: FileManager.default.contents(atPath: log) ?? Data(), as: UTF8.self)
-    #expect(written.contains("refused") && written.contains("2001:db8::"))
+    #expect(written.contains("authentication failed") && written.contains("2001:db8::"))
     #expect(!written.contains(wrong.dropFirst(7)) && !written.contains(secret.dropFirst(7)))
   }
 

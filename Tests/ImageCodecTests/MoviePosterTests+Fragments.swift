@@ -5,9 +5,14 @@ import Testing
 
 /// Frames of movies whose samples are described beside them.
 extension MoviePosterTests {
-  /// A movie of numbered frames of a second each, all of which are key frames.
-  private func numbered(_ count: Int, _ change: (inout File) -> Void) -> File {
-    movie((0..<count).map { Frame([UInt8($0 >> 8), UInt8($0 & 255), 0]) }, change)
+  /// A movie of numbered frames of a second each.
+  ///
+  /// - Parameter keys: the key frames; empty: all frames.
+  private func numbered(_ count: Int, keys: Set<Int> = [], _ change: (inout File) -> Void) -> File {
+    let frames = (0..<count).map { number in
+      Frame([UInt8(number >> 8), UInt8(number & 255), 0]) { $0.isKey = keys.isEmpty || keys.contains(number) }
+    }
+    return movie(frames, change)
   }
 
   private func number(_ bytes: [UInt8], at second: Double) throws -> Int {
@@ -40,15 +45,16 @@ extension MoviePosterTests {
     }
   }
 
-  @Test("only the fragments up to the time are read, and an index spares those before it")
-  func longFragmentedMovie() throws {
+  @Test("fragments are read up to the time, and an index of all key frames may tell which one is the last")
+  func longIntervals() throws {
     for index in [nil, .atEnd] as [File.FragmentIndex?] {
-      let file = movie(frames(300, keys: [0, 280])) { ($0.framesPerFragment, $0.fragmentIndex) = (1, index) }
-      let early = try numbers(file, at: 20)
-      #expect(early == [0])
-      guard index != nil else { continue }
-      let late = try numbers(file, at: 299)
-      #expect(late == [280])
+      let bytes = numbered(300, keys: [0, 20]) { ($0.framesPerFragment, $0.fragmentIndex) = (1, index) }.bytes
+      for (second, key) in [(10.0, 0), (20, 20), (200, 20)] {
+        let found = try number(bytes, at: second)
+        #expect(found == key, "at \(second)")
+      }
+      let last = try? number(bytes, at: 299)
+      #expect(last == (index == nil ? nil : 20))
     }
   }
 

@@ -187,25 +187,27 @@ package struct CodedMovieFile: Sendable {
     let count = framesPerFragment ?? 1
     var time = framesInMovieBox.reduce(firstTick) { $0 + $1.duration }
     let firstTime = time
-    var parts: [(time: Int, duration: Int, bytes: [UInt8])] = []
+    var parts: [(time: Int, duration: Int, bytes: [UInt8], hasKey: Bool)] = []
     for first in stride(from: framesBeforeFragments, to: frames.count, by: count) {
       let part = frames[first..<min(frames.count, first + count)]
       let duration = part.reduce(0) { $0 + $1.duration }
       let bytes = fragment(part, time, fragment(part, time, 0).count + 8) + Boxes.box("mdat", part.flatMap(\.data))
-      parts.append((time, duration, bytes))
+      parts.append((time, duration, bytes, part.contains(where: \.isKey)))
       time += duration
     }
     let ofAll = fragmentIndex == .ofAll ? segmentIndex(firstTime, parts.map { ($0.bytes.count, $0.duration) }) : []
     var file = ofAll
-    var entries: [UInt8] = []
+    var entries: [[UInt8]] = []
     for part in parts {
       if fragmentIndex == .ofEach { file += segmentIndex(part.time, [(part.bytes.count, part.duration)]) }
-      entries += Boxes.number(part.time, 8) + Boxes.number(start + file.count, 8) + [1, 1, 1]
+      // §8.8.10: only of key frames.
+      if part.hasKey { entries.append(Boxes.number(part.time, 8) + Boxes.number(start + file.count, 8) + [1, 1, 1]) }
       file += part.bytes
     }
     guard fragmentIndex == .atEnd else { return file }
     let table = Boxes.fullBox(
-      "tfra", version: 1, Boxes.number(7, 4), Boxes.number(0, 4), Boxes.number(parts.count, 4), entries)
+      "tfra", version: 1, Boxes.number(7, 4), Boxes.number(0, 4), Boxes.number(entries.count, 4),
+      entries.flatMap(\.self))
     return file + Boxes.box("mfra", table, Boxes.fullBox("mfro", Boxes.number(table.count + 24, 4)))
   }
 

@@ -95,8 +95,7 @@ extension Settings {
     Setting(
       "archives.planSeconds", .number(\.archives.planTime.wholeSeconds, 1...86_400, .seconds),
       """
-      Longest time for listing the files of an archive, and for opening them, before its first byte is sent; then it gets
-      503.
+      Longest time for listing and for opening the files of an archive before its first byte; then it gets 503.
       """,
       advice: "Raise it if large archives are on a slow disk."),
     Setting(

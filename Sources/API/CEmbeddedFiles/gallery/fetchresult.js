@@ -1,4 +1,4 @@
-// A fetch result that the page follows: a handle, its items, and a stream of deltas, applied one after the other:
+// A fetch result that the page follows: a handle, its items, and a stream of deltas, applied in order:
 // removals, insertions, changes, then moves.
 
 import { json, post, query, request } from "./api.js"

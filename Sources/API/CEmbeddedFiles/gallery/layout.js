@@ -1,4 +1,4 @@
-// Justified rows: all but a month's last one have the full width, and short months share one. The whole list is laid out
+// Justified rows: all but a month's last one have the full width, and short months share one. The list is laid out
 // at once, so nothing moves when pictures arrive.
 
 import { clamp } from "./dom.js"

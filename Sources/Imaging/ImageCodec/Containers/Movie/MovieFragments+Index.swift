@@ -24,8 +24,8 @@ extension MovieFragments {
   mutating func keyFrame(
     _ boxes: inout BoxReader, atOrBefore wanted: Int, timescale: Int
   ) throws(CodecError) -> MovieKeyFrame? {
-    var starts = [Start(tick: time, position: 0)]
-    starts += try indexedStarts(&boxes, until: wanted, timescale: timescale)
+    let (indexed, isComplete) = try indexedStarts(&boxes, until: wanted, timescale: timescale)
+    let starts = [Start(tick: time, position: 0)] + indexed
     var first: MovieKeyFrame?
     var end = boxes.fileSize
     for start in starts.reversed() {
@@ -38,7 +38,9 @@ extension MovieFragments {
         }
       } catch {
         // The index names this key frame; a later one would have an entry of its own.
-        guard case .limitExceeded = error, start.position > 0, let found, found.tick <= wanted else { throw error }
+        guard case .limitExceeded = error, isComplete, start.position > 0, let found, found.tick <= wanted else {
+          throw error
+        }
       }
       if let found {
         if found.tick <= wanted { return found }
@@ -46,17 +48,28 @@ extension MovieFragments {
       }
       end = start.position
     }
+    if first == nil {
+      // The first key frame is in a fragment after the one of that time.
+      time = starts[0].tick
+      try forEachKeyFrame(&boxes, in: 0..<boxes.fileSize) { frame in
+        first = frame
+        return false
+      }
+    }
     return first
   }
 
-  /// The indexed segments that begin at a tick or before, in the order of the file; none without a usable index.
+  /// The indexed segments that begin at a tick or before, in the order of the file, and whether the index names all key
+  /// frames; none without a usable index.
   private func indexedStarts(
     _ boxes: inout BoxReader, until wanted: Int, timescale: Int
-  ) throws(CodecError) -> [Start] {
+  ) throws(CodecError) -> (starts: [Start], isComplete: Bool) {
     var indexed: [Start] = []
+    var isComplete = false
     do throws(CodecError) {
       if let index = try indexAtEnd(&boxes) {
         indexed = try index.starts(&boxes)
+        isComplete = true
       } else {
         indexed = try segmentStarts(&boxes, timescale: timescale)
       }
@@ -68,14 +81,14 @@ extension MovieFragments {
     for start in indexed where start.tick <= wanted {
       // Several key frames of one fragment.
       if start.position == position { continue }
-      guard start.position > position, start.position < boxes.fileSize else { return [] }
+      guard start.position > position, start.position < boxes.fileSize else { return ([], false) }
       position = start.position
       starts.append(start)
     }
     // An index may be that of a file which was changed later.
     let head = try boxes.reader.bytes(at: position, count: 8)
-    guard head.count == 8, Self.segmentTypes.contains(FourCC(head.dropFirst(4))) else { return [] }
-    return starts
+    guard head.count == 8, Self.segmentTypes.contains(FourCC(head.dropFirst(4))) else { return ([], false) }
+    return (starts, isComplete)
   }
 
   /// The segments of the first index before the fragments.

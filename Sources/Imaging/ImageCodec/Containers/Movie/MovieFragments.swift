@@ -61,14 +61,12 @@ struct MovieFragments {
   ///
   /// - Parameters:
   ///   - range: where the fragments begin.
-  ///   - last: no frame after this tick is wanted: the search ends with the fragment that reaches beyond, if there was
-  ///     a key frame.
+  ///   - last: no frame after this tick is wanted: the search ends with the fragment that reaches beyond.
   /// - Throws: ``CodecError``; `limitExceeded` if more than `ContainerLimits.fragments` of them had to be read.
   mutating func forEachKeyFrame(
     _ boxes: inout BoxReader, in range: Range<Int64>, until last: Int = .max, _ body: (MovieKeyFrame) -> Bool
   ) throws(CodecError) {
     var position = range.lowerBound
-    var hasKeyFrame = false
     while position < range.upperBound {
       guard let box = try boxes.next(&position, before: boxes.fileSize) else { return }
       guard box.type == "moof" else { continue }
@@ -77,12 +75,8 @@ struct MovieFragments {
         throw .limitExceeded(
           "the number of a video's fragments", limit: ContainerLimits.fragments, found: fragmentsRead)
       }
-      let continues = try readFragment(&boxes, box) { frame in
-        hasKeyFrame = true
-        return body(frame)
-      }
       // Frames are not shown before they are decoded.
-      if !continues || hasKeyFrame && time > last { return }
+      if try !readFragment(&boxes, box, body) || time > last { return }
     }
   }
 
