@@ -10,7 +10,7 @@ let strict: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
 let optimized: [SwiftSetting] = [
   .unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))
 ]
-// Optimised for size: commands, parsers of short texts, and what waits for disks, networks, SQLite and workers.
+// Optimised for size: commands, values, parsers of short texts, and what waits for disks, networks, SQLite and workers.
 let small: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 let optimizedC: [CSetting] = [.unsafeFlags(["-O2"], .when(configuration: .debug))]
 
@@ -109,7 +109,7 @@ let package = Package(
     // What both wings share, and nothing that belongs to one of them.
     Wing.common.module("Primitives"),
     Wing.common.module("JSONText"),
-    Wing.common.module("PhotoModel", ["Primitives"]),
+    Wing.common.module("PhotoModel", ["Primitives"], settings: small),
     Wing.common.module("Cryptography", ["CLibCrypto"]),
     Wing.common.module("Telemetry", ["Primitives", coreMetrics, logging]),
 
@@ -175,7 +175,7 @@ let package = Package(
 
     Wing.service.system("CISAL", "libisal", "libisal-dev"),
     Wing.service.module("DiskCache", ["CISAL", grdb, "Cryptography", logging], settings: small),
-    Wing.service.module("ZipFormat", ["CZlib"]),
+    Wing.service.module("ZipFormat", ["CZlib"], settings: small),
     Wing.service.module(
       "ImageService",
       [
