@@ -9,17 +9,6 @@ struct CachingDownloadTests {
 
   private static func asset(_ index: Int, version: Int = 1) -> Asset { CachingFixture.asset(index, version: version) }
 
-  private struct AssetList: PreheatSource {
-    let name = "list"
-    let version = "1"
-    let count = 100
-    let isAvailable = true
-    let isCurrent = true
-
-    func assets(at positions: [Int]) -> [Asset?] { positions.map { CachingDownloadTests.asset($0) } }
-    func changes(visible: Range<Int>, known: [Int], mayReadAll: Bool) -> PreheatListChange { .unchanged(self) }
-  }
-
   /// A state, and shorthands for its events.
   private final class Harness {
     struct Download: Equatable {
@@ -57,7 +46,7 @@ struct CachingDownloadTests {
     }
 
     func move(to visible: Range<Int>, allowsNetwork: Bool = true, at now: ContinuousClock.Instant) {
-      let list = AssetList()
+      let list = CachingFixture.AssetList()
       let missing = state.windowMoved(
         to: visible, margin: 2, options, allowsNetwork: allowsNetwork, over: list, at: now)
       _ = state.assetsLookedUp(list.assets(at: missing), at: missing, of: list)

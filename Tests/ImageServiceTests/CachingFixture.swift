@@ -6,6 +6,18 @@ enum CachingFixture {
   static let options = PreheatOptions(
     ImageRequest(targetSize: .size(PixelSize(width: 12, height: 12))), format: nil)
 
+  /// A list that has asset N at position N.
+  struct AssetList: PreheatSource {
+    let name = "list"
+    let version = "1"
+    let count = 100
+    let isAvailable = true
+    let isCurrent = true
+
+    func assets(at positions: [Int]) -> [Asset?] { positions.map { CachingFixture.asset($0) } }
+    func changes(visible: Range<Int>, known: [Int], mayReadAll: Bool) -> PreheatListChange { .unchanged(self) }
+  }
+
   /// - Parameter version: of the content, and of the file.
   static func asset(_ index: Int, version: Int = 1) -> Asset {
     let time = Timestamp(milliseconds: 0)

@@ -22,18 +22,6 @@ struct CachingStateTests {
     return try #require(FrameCache(capacityBytes: 1 << 24).store(frame, for: wanted(asset).key))
   }
 
-  /// A list that has asset N at position N.
-  private struct AssetList: PreheatSource {
-    let name = "list"
-    let version = "1"
-    let count = 100
-    let isAvailable = true
-    let isCurrent = true
-
-    func assets(at positions: [Int]) -> [Asset?] { positions.map { CachingStateTests.asset($0) } }
-    func changes(visible: Range<Int>, known: [Int], mayReadAll: Bool) -> PreheatListChange { .unchanged(self) }
-  }
-
   /// A state that keeps one started entry, which is being prepared.
   private static func preparing(
     _ asset: Asset
@@ -136,7 +124,7 @@ struct CachingStateTests {
   @Test("a window prepares visible positions first; what leaves it is cancelled or checked for use")
   func window() throws {
     let now = ContinuousClock.now
-    let list = AssetList()
+    let list = CachingFixture.AssetList()
     var state = CachingState(maximumAssets: 100)
     func moved(to visible: Range<Int>, at now: ContinuousClock.Instant) {
       let missing = state.windowMoved(to: visible, margin: 2, Self.options, over: list, at: now)
@@ -183,7 +171,7 @@ struct CachingStateTests {
   @Test("a change of the pictures' size is no movement, wherever the range begins then")
   func resized() {
     let now = ContinuousClock.now
-    let list = AssetList()
+    let list = CachingFixture.AssetList()
     var state = CachingState(maximumAssets: 100)
     func move(to visible: Range<Int>, side: Int, at now: ContinuousClock.Instant) {
       let request = ImageRequest(targetSize: .size(PixelSize(width: side, height: side)))

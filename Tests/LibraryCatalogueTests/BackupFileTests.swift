@@ -250,7 +250,7 @@ struct BackupFileTests {
   }
 
   @Test(
-    "a catalogue without tables is refused and stays as it is, until it is restored", arguments: ["empty", "log lost"])
+    "a catalogue without tables is refused and left untouched, until it is restored", arguments: ["empty", "log lost"])
   func withoutTables(_ what: String) throws {
     let library = try TemporaryLibrary()
     let (copy, present) = (library.data + "/copy.sqlite", library.data + "/catalogue.sqlite")

@@ -127,6 +127,23 @@ struct LimitedAccessTests {
     }
   }
 
+  @Test("a limited library is prepared once, before the first fetch, and again after unused ones were deleted")
+  func prepared() throws {
+    let library = try SyntheticLibrary((1...4).map { SyntheticAsset(row: $0, date: $0 * 1000) })
+    _ = try library.makeAlbum("mine", [1, 2])
+    let catalogue = library.catalogue
+    let mine = Self.principal(granted: [LocalIdentifier("album-mine")], 0)
+    #expect(catalogue.hasPreparedLibrary(of: .local), "the whole library always exists")
+    for _ in 0..<2 {
+      #expect(!catalogue.hasPreparedLibrary(of: mine))
+      try catalogue.prepareLibrary(of: mine)
+      #expect(catalogue.hasPreparedLibrary(of: mine))
+      let kept = try library.queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM library WHERE id > 0") }
+      #expect(kept == 1)
+      try catalogue.pruneLimitedLibraries()
+    }
+  }
+
   @Test("a limited library is created once, kept while it is used, and deleted after a time without use")
   func lifetime() throws {
     let library = try SyntheticLibrary((1...9).map { SyntheticAsset(row: $0, date: $0 * 1000) })

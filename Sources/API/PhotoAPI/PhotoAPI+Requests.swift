@@ -6,6 +6,7 @@
 //            -> no resource 404, no endpoint 405, OPTIONS 204
 //            -> AccessPolicy: authorization            401, 403, 429
 //            -> the content coding of a body           415
+//            -> the library of a caller that sees only some collections, if it does not exist
 //            -> the endpoint's handler, on the queue that the endpoint table names -> Reply
 //
 // A problem that any step throws is the response. Nothing here blocks a connection: work that queries the catalogue
@@ -118,17 +119,22 @@ extension PhotoAPI: HTTPHandler {
     Reply(responder: responder, rules: rules, commonFields: fields).send(HTTPResponse(204, [("Allow", group.allow)]))
   }
 
-  /// Runs the endpoint's handler. For a caller that sees only some collections, it first creates the library of these,
-  /// which takes seconds for a large one and is no part of the time of a fetch. For some signed URLs, it checks that the
-  /// issuer still has access.
+  /// Creates the library of a caller that sees only some collections, before a handler that may query it: that takes
+  /// seconds for large collections, and is not part of a fetch's time.
   private func start(_ endpoint: Endpoint, _ routed: RoutedRequest, _ body: StreamedBody?) throws(Problem) {
     precondition(body == nil || endpoint.streamsBody, "HeadCheck has rejected every other streamed body")
-    if let principal = routed.caller?.principal, !queries.library.hasPreparedLibrary(of: principal) {
-      return try routed.run(on: queries.fetches) { [self] () throws(Problem) in
-        try queries.run { library throws(AssetSourceError) in try library.prepareLibrary(of: principal) }
-        try start(endpoint, routed, body)
-      }
+    guard endpoint.handler.queriesLibrary, let principal = routed.caller?.principal,
+      !queries.library.hasPreparedLibrary(of: principal)
+    else { return try checkIssuer(endpoint, routed, body) }
+    try routed.run(on: queries.fetches) { [self] () throws(Problem) in
+      // If that fails, the handler's own query says why.
+      _ = try? queries.run { library throws(AssetSourceError) in try library.prepareLibrary(of: principal) }
+      try checkIssuer(endpoint, routed, body)
     }
+  }
+
+  /// Runs the endpoint's handler. For some signed URLs, it first checks that the issuer still has access.
+  private func checkIssuer(_ endpoint: Endpoint, _ routed: RoutedRequest, _ body: StreamedBody?) throws(Problem) {
     guard let condition = routed.caller?.condition else { return try run(endpoint, routed, body) }
     // The issuer sees only some collections, and may have lost access to this one since signing.
     try routed.run(on: queries.lookups) { [self] () throws(Problem) in

@@ -83,5 +83,13 @@ extension Endpoint {
     case custom(@Sendable (PhotoAPI, RoutedRequest) throws(Problem) -> Void)
     /// Receives the body as a stream, and sends the response itself. `nil`: the request has no body.
     case upload(@Sendable (PhotoAPI, RoutedRequest, StreamedBody?) throws(Problem) -> Void)
+
+    /// Whether it may query the library for its caller, and for long.
+    var queriesLibrary: Bool {
+      switch self {
+      case .lookup, .fetch, .custom: true
+      case .immediate, .change, .upload: false
+      }
+    }
   }
 }
