@@ -24,7 +24,7 @@ extension Catalogue {
     let names = types.sorted().joined(separator: " ")
     let recorded = try recordedRenderableTypes()
     if recorded == types { return }
-    try writeMaintenance { db in
+    try writeMaintenance(isLarge: true) { db in
       func isOneOf(_ types: [String]) -> String {
         "uniformTypeIdentifier IN (\(types.map { _ in "?" }.joined(separator: ", ")))"
       }

@@ -8,8 +8,9 @@ extension Catalogue {
   /// Runs one transaction that leaves `generation` unchanged: for writes that no cache needs to see.
   ///
   /// - Parameter isLarge: a single statement may change a large part of the catalogue. SQLite journals the pages that a
-  ///   statement changes, and the writer does so in memory: 70 MB for a limited library of half a million assets. With
-  ///   this, it uses a temporary file (https://www.sqlite.org/tempfiles.html#the_temp_store_compile_time_parameter).
+  ///   statement changes, and the writer does so in memory: 70 MB to create a limited library of half a million assets,
+  ///   and 250 MB to delete it. With this, it uses a temporary file
+  ///   (https://www.sqlite.org/tempfiles.html#the_temp_store_compile_time_parameter).
   func writeMaintenance(isLarge: Bool = false, _ body: (Database) throws -> Void) throws(AssetSourceError) {
     do {
       try writeUncounted(isLarge: isLarge, body)

@@ -81,7 +81,7 @@ extension Catalogue {
         || Int.fetchOne(db, sql: "SELECT 1 FROM library WHERE id > 0 AND usedDate < ?", arguments: [limit]) != nil
     }
     guard isNeeded else { return }
-    try writeMaintenance { db in
+    try writeMaintenance(isLarge: true) { db in
       let note = try db.makeStatement(sql: "UPDATE library SET usedDate = max(usedDate, ?) WHERE id = ?")
       for library in used { try note.execute(arguments: [now.milliseconds, library.row]) }
       try db.execute(sql: "DELETE FROM library WHERE id > 0 AND usedDate < ?", arguments: [limit])

@@ -178,7 +178,7 @@ extension Catalogue {
   ///   - milliseconds: since 1970.
   ///   - now: likewise.
   package func forgetMissingAssets(removedBefore milliseconds: Int64, now: Int64) throws(AssetSourceError) {
-    try writeMaintenance { db in
+    try writeMaintenance(isLarge: true) { db in
       try db.execute(
         sql: "DELETE FROM trash WHERE state = 'missing' AND deletedDate < ?",
         arguments: [min(milliseconds, now - MissingAssets.savingTime)])
