@@ -30,8 +30,7 @@ struct WorkerPictureDecoder: CodedPictureDecoder {
         request.decodeRequest(hevc[0]), of: payload,
         file: identity.map { DecodedFile(identity: $0, epoch: RenderPlanner.epoch) },
         fallback: request.isHEVC && hevc.count > 1 ? request.decodeRequest(hevc[1]) : nil,
-        workers: isUrgent ? CodedTiles.workersAtOnce : 1,
-        cancellation: DecodeCancellation(following: stop)
+        workers: isUrgent ? CodedTiles.workersAtOnce : 1, stop: stop
       ) { band, bytes in
         bytes.withUnsafeBytes { rows(DecodedBand(band), $0) ? .more : .enough }
       }
@@ -52,7 +51,7 @@ struct WorkerPictureDecoder: CodedPictureDecoder {
       deepCoding: .init(bits: encoding.codedBits, peakLuminance: encoding.peakLuminance), profile: profile,
       priceBytes: encoding.workerBytes, maximumBytes: encoding.maximumBytes)
     do throws(DecoderError) {
-      return try pool.encode(request, rows: rows, cancellation: DecodeCancellation(following: stop))
+      return try pool.encode(request, rows: rows, stop: stop)
     } catch {
       throw CodecError(error, encoding.format)
     }
@@ -67,7 +66,7 @@ struct WorkerPictureDecoder: CodedPictureDecoder {
       maximumBytes: transcoding.maximumBytes)
     let payload = try payload(source)
     do throws(DecoderError) {
-      return try pool.transcode(request, of: payload, cancellation: DecodeCancellation(following: stop))
+      return try pool.transcode(request, of: payload, stop: stop)
     } catch {
       throw CodecError(error, OutputFormat.jxl)
     }

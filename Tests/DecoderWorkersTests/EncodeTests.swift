@@ -27,11 +27,11 @@ struct EncodeTests {
 
   private func encode(
     _ request: EncodeRequest, channels: Int = 3, pool: DecoderPool = TestDecoders.pool(),
-    cancellation: DecodeCancellation = DecodeCancellation()
+    stop: StopFlag? = nil
   ) throws(DecoderError) -> [[UInt8]] {
     let rows = Self.rows(request, channels: channels)
     let result = rows.withUnsafeBytes { bytes in
-      Result { () throws(DecoderError) in try pool.encode(request, rows: bytes, cancellation: cancellation) }
+      Result { () throws(DecoderError) in try pool.encode(request, rows: bytes, stop: stop) }
     }
     return try result.get()
   }
@@ -82,14 +82,9 @@ struct EncodeTests {
 
   @Test("cancelling kills a running encoder")
   func cancelled() {
-    let cancellation = DecodeCancellation()
-    let flag = StopFlag()
-    flag.raise()
-    #expect(throws: DecoderError.cancelled) {
-      _ = try encode(Self.request(.hangs), cancellation: DecodeCancellation(following: flag))
-    }
-    cancellation.cancel()
-    #expect(throws: DecoderError.cancelled) { _ = try encode(Self.request(.hangs), cancellation: cancellation) }
+    let stop = StopFlag()
+    stop.raise()
+    #expect(throws: DecoderError.cancelled) { _ = try encode(Self.request(.hangs), stop: stop) }
   }
 
   @Test("cancelling kills an encoder that transcodes")
@@ -100,10 +95,10 @@ struct EncodeTests {
       transcoding: ByteRange(offset: 0, length: 4), size: size, by: .test, effort: 1, keepsReconstruction: false,
       priceBytes: 16 << 20, maximumBytes: 100)
     let pool = TestDecoders.pool()
-    let flag = StopFlag()
-    flag.raise()
+    let stop = StopFlag()
+    stop.raise()
     #expect(throws: DecoderError.cancelled) {
-      _ = try pool.transcode(request, of: .bytes([1, 2, 3, 4]), cancellation: DecodeCancellation(following: flag))
+      _ = try pool.transcode(request, of: .bytes([1, 2, 3, 4]), stop: stop)
     }
     #expect(pool.workerCount == 0)
   }

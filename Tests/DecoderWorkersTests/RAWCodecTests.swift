@@ -199,10 +199,10 @@ struct RAWCodecTests {
   func cancellation() throws {
     let file = MosaicFile(Self.card).bytes
     let pool = TestDecoders.pool([.raw], slotBytes: 4096)
-    let cancellation = DecodeCancellation()
+    let stop = StopFlag()
     #expect(throws: DecoderError.cancelled) {
-      try pool.decode(Self.request(file), of: .bytes(file), cancellation: cancellation) { _, _ in
-        cancellation.cancel()
+      try pool.decode(Self.request(file), of: .bytes(file), stop: stop) { _, _ in
+        stop.raise()
         return .more
       }
     }

@@ -97,14 +97,13 @@ struct SeveralWorkersTests {
   @Test("cancelling kills all workers")
   func cancellation() {
     let pool = TestDecoders.pool(workers: 3)
-    let cancellation = DecodeCancellation()
+    let stop = StopFlag()
     #expect(throws: DecoderError.cancelled) {
       // The codec loops after its first tile.
       try pool.decode(
-        TestDecoders.request("loop", tiles: 6, cpuSeconds: 100), of: .bytes([0]), workers: 3,
-        cancellation: cancellation
+        TestDecoders.request("loop", tiles: 6, cpuSeconds: 100), of: .bytes([0]), workers: 3, stop: stop
       ) { band, _ in
-        if band.tile == 2 { cancellation.cancel() }
+        if band.tile == 2 { stop.raise() }
         return .more
       }
     }

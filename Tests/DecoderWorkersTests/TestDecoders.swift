@@ -91,10 +91,10 @@ extension DecoderPool {
   /// Decodes a whole picture.
   func rows(
     _ request: DecodeRequest, of payload: DecodePayload = .bytes([0]), file: DecodedFile? = nil,
-    cancellation: DecodeCancellation = DecodeCancellation()
+    stop: StopFlag? = nil
   ) throws(DecoderError) -> CollectedRows {
     var collected = CollectedRows(request)
-    try decode(request, of: payload, file: file, cancellation: cancellation) { band, bytes in
+    try decode(request, of: payload, file: file, stop: stop) { band, bytes in
       collected.add(band, bytes)
       return .more
     }

@@ -6,18 +6,15 @@ import Testing
 
 @Suite("Decoder workers: ends and restarts")
 struct WorkerEndTests {
-  @Test("a cancelled decode kills its worker", arguments: [false, true])
-  func cancellation(byFlag: Bool) {
+  @Test("a cancelled decode kills its worker")
+  func cancellation() {
     let pool = TestDecoders.pool()
-    let flag = StopFlag()
-    let cancellation = DecodeCancellation(following: byFlag ? flag : nil)
+    let stop = StopFlag()
     let error = Mutex<DecoderError?>(nil)
     do throws(DecoderError) {
       // The codec loops after its first tile.
-      try pool.decode(
-        TestDecoders.request("loop", cpuSeconds: 100), of: .bytes([0]), cancellation: cancellation
-      ) { _, _ in
-        if byFlag { flag.raise() } else { cancellation.cancel() }
+      try pool.decode(TestDecoders.request("loop", cpuSeconds: 100), of: .bytes([0]), stop: stop) { _, _ in
+        stop.raise()
         return .more
       }
     } catch let thrown {
@@ -31,11 +28,9 @@ struct WorkerEndTests {
   @Test("a decode that is cancelled before it begins starts no worker")
   func cancelledBefore() {
     let pool = TestDecoders.pool()
-    let cancellation = DecodeCancellation()
-    cancellation.cancel()
-    #expect(throws: DecoderError.cancelled) {
-      try pool.rows(TestDecoders.request("rows"), cancellation: cancellation)
-    }
+    let stop = StopFlag()
+    stop.raise()
+    #expect(throws: DecoderError.cancelled) { try pool.rows(TestDecoders.request("rows"), stop: stop) }
   }
 
   /// Decodes a picture whose worker sends rows and then nothing. From the rows on, `clock` runs.
@@ -44,9 +39,8 @@ struct WorkerEndTests {
   ) -> DecoderError? {
     // The stall time is at least four times the CPU time. With a flag, waits are short.
     let request = TestDecoders.request("wait", cpuSeconds: 1)
-    let cancellation = DecodeCancellation(following: stop)
     do throws(DecoderError) {
-      try pool.decode(request, of: .bytes([0]), file: silentFile, cancellation: cancellation) { _, _ in
+      try pool.decode(request, of: .bytes([0]), file: silentFile, stop: stop) { _, _ in
         clock.run()
         return .more
       }
@@ -92,7 +86,7 @@ struct WorkerEndTests {
     let first = try #require(pool.processIdentifier(of: .test))
     kill(first, SIGSTOP)
     clock.run()
-    _ = try pool.rows(TestDecoders.request("rows"), cancellation: DecodeCancellation(following: StopFlag()))
+    _ = try pool.rows(TestDecoders.request("rows"), stop: StopFlag())
     let second = try #require(pool.processIdentifier(of: .test))
     #expect(second != first)
   }

@@ -112,26 +112,25 @@ package final class DecoderPool: Sendable {
   ///   - fallback: a request for another codec, which is decoded if the first codec can't be used here or does not
   ///     support the picture.
   ///   - workers: how many may decode the picture, if it has several tiles and they are idle.
+  ///   - stop: ends the workers soon after it is raised.
   ///   - rows: gets each band with its bytes, in order, on the calling thread. The bytes are a copy that the worker
   ///     can't change, and are valid during the call. The worker decodes the next bands meanwhile.
   /// - Throws: after some rows or none. Rows that came before an error are valid, but not the whole picture.
   package func decode(
     _ request: DecodeRequest, of payload: DecodePayload, file: DecodedFile? = nil, fallback: DecodeRequest? = nil,
-    workers: Int = 1, cancellation: DecodeCancellation = DecodeCancellation(),
-    rows: (RowBand, RawSpan) -> RowDemand
+    workers: Int = 1, stop: StopFlag? = nil, rows: (RowBand, RawSpan) -> RowDemand
   ) throws(DecoderError) {
     let picture = file.map { DecodedPicture(request, of: $0) }
     if let picture, let failure = failures.failure(of: picture) { throw .failed(request.codec, failure) }
     var hasRows = false
     do throws(DecoderError) {
-      try decode(request, of: payload, workers: workers, cancellation) { band, bytes in
+      try decode(request, of: payload, workers: workers, stop) { band, bytes in
         hasRows = true
         return rows(band, bytes)
       }
     } catch {
       if let fallback, !hasRows, error.isOfCodec {
-        return try decode(
-          fallback, of: payload, file: file, workers: workers, cancellation: cancellation, rows: rows)
+        return try decode(fallback, of: payload, file: file, workers: workers, stop: stop, rows: rows)
       }
       if case .failed(_, let failure) = error, !failures.record(failure, request.codec, picture) {
         throw .interrupted(request.codec)
@@ -141,13 +140,13 @@ package final class DecoderPool: Sendable {
   }
 
   private func decode(
-    _ request: DecodeRequest, of payload: DecodePayload, workers: Int, _ cancellation: DecodeCancellation,
+    _ request: DecodeRequest, of payload: DecodePayload, workers: Int, _ stop: StopFlag?,
     _ rows: (RowBand, RawSpan) -> RowDemand
   ) throws(DecoderError) {
     guard let zygote = zygotes[request.codec] else { throw .unavailable(request.codec, .notInstalled) }
     try request.validate()
     let layout = try BandLayout(request.samples, request.size, slotBytes: limits.slotBytes)
-    try Self.take(permits, cancellation)
+    try Self.take(permits, stop)
     var permits = 1
     if !request.areAlternatives { permits += takeIdlePermits(min(workers, request.tiles.count) - 1) }
     running.add(permits, ordering: .relaxed)
@@ -156,9 +155,7 @@ package final class DecoderPool: Sendable {
       for _ in 0..<permits { self.permits.signal() }
     }
     var hasRows = false
-    try runWithRetry(
-      request, of: payload, workers: permits, layout: layout, zygote: zygote, cancellation
-    ) { channels, slots in
+    try runWithRetry(request, of: payload, workers: permits, layout: layout, zygote: zygote, stop) { channels, slots in
       let sessions = zip(channels, slots).map { DecodeSession($0, layout, $1) }
       var group = DecodeGroup(sessions, of: request)
       return group.run { band, bytes in
@@ -175,12 +172,12 @@ package final class DecoderPool: Sendable {
   /// - Parameter rows: all rows of the picture, top to bottom, without padding.
   /// - Returns: the coded bytes; for AVIF those of the colours, then those of alpha if there is any.
   package func encode(
-    _ encode: EncodeRequest, rows: UnsafeRawBufferPointer, cancellation: DecodeCancellation = DecodeCancellation()
+    _ encode: EncodeRequest, rows: UnsafeRawBufferPointer, stop: StopFlag? = nil
   ) throws(DecoderError) -> [[UInt8]] {
     precondition(
       encode.hasRows && rows.count == encode.request.samples.rowBytes(encode.size) * encode.size.height,
       "rows of another size")
-    return try run(encode, of: .bytes(encode.profile), rows, cancellation)
+    return try run(encode, of: .bytes(encode.profile), rows, stop)
   }
 
   /// Transcodes a JPEG on the calling thread, which waits for the worker.
@@ -188,21 +185,20 @@ package final class DecoderPool: Sendable {
   /// - Parameter payload: the file, or the bytes, with the JPEG.
   /// - Returns: the JPEG XL.
   package func transcode(
-    _ encode: EncodeRequest, of payload: DecodePayload, cancellation: DecodeCancellation = DecodeCancellation()
+    _ encode: EncodeRequest, of payload: DecodePayload, stop: StopFlag? = nil
   ) throws(DecoderError) -> [UInt8] {
     precondition(!encode.hasRows, "a request with rows")
-    return try run(encode, of: payload, UnsafeRawBufferPointer(start: nil, count: 0), cancellation).first ?? []
+    return try run(encode, of: payload, UnsafeRawBufferPointer(start: nil, count: 0), stop).first ?? []
   }
 
   private func run(
-    _ encode: EncodeRequest, of payload: DecodePayload, _ rows: UnsafeRawBufferPointer,
-    _ cancellation: DecodeCancellation
+    _ encode: EncodeRequest, of payload: DecodePayload, _ rows: UnsafeRawBufferPointer, _ stop: StopFlag?
   ) throws(DecoderError) -> [[UInt8]] {
     let request = encode.request
     guard let zygote = zygotes[request.codec] else { throw .unavailable(request.codec, .notInstalled) }
     try request.validate()
     let layout = try BandLayout(request.samples, request.size, slotBytes: limits.slotBytes)
-    try Self.take(encoderPermits, cancellation)
+    try Self.take(encoderPermits, stop)
     running.add(1, ordering: .relaxed)
     defer {
       running.subtract(1, ordering: .relaxed)
@@ -210,9 +206,7 @@ package final class DecoderPool: Sendable {
     }
     var parts: [[UInt8]] = []
     do throws(DecoderError) {
-      try runWithRetry(
-        request, of: payload, workers: 1, layout: layout, zygote: zygote, cancellation
-      ) { channels, slots in
+      try runWithRetry(request, of: payload, workers: 1, layout: layout, zygote: zygote, stop) { channels, slots in
         var session = EncodeSession(encode, layout, slots[0], rows: rows)
         let result = session.run(channels[0])
         parts = session.parts
@@ -234,22 +228,22 @@ package final class DecoderPool: Sendable {
   /// - Parameter converse: gets a channel and slots for each worker; returns when all workers have ended.
   private func runWithRetry(
     _ request: DecodeRequest, of payload: DecodePayload, workers: Int, layout: BandLayout, zygote: DecoderZygote,
-    _ cancellation: DecodeCancellation, _ converse: ([WorkerChannel], [DecoderSlots]) -> [WorkerChannel.Result],
+    _ stop: StopFlag?, _ converse: ([WorkerChannel], [DecoderSlots]) -> [WorkerChannel.Result],
     canRepeat: () -> Bool
   ) throws(DecoderError) {
     do throws(DecoderError) {
-      try runOnce(request.parts(workers), of: payload, layout: layout, zygote: zygote, cancellation, converse)
+      try runOnce(request.parts(workers), of: payload, layout: layout, zygote: zygote, stop, converse)
     } catch {
       guard case .interrupted = error, canRepeat() else { throw error }
       // By one worker: the process may have no descriptors for more.
-      try runOnce([request], of: payload, layout: layout, zygote: zygote, cancellation, converse)
+      try runOnce([request], of: payload, layout: layout, zygote: zygote, stop, converse)
     }
   }
 
   /// - Parameter parts: the request of each worker.
   private func runOnce(
     _ parts: [DecodeRequest], of payload: DecodePayload, layout: BandLayout, zygote: DecoderZygote,
-    _ cancellation: DecodeCancellation, _ converse: ([WorkerChannel], [DecoderSlots]) -> [WorkerChannel.Result]
+    _ stop: StopFlag?, _ converse: ([WorkerChannel], [DecoderSlots]) -> [WorkerChannel.Result]
   ) throws(DecoderError) {
     let codec = zygote.codec
     let connection: ZygoteConnection
@@ -260,7 +254,7 @@ package final class DecoderPool: Sendable {
     }
     let results = try payload.withDescriptor(codec) { descriptor throws(DecoderError) in
       runWorkers(
-        parts, payload: descriptor, of: codec, layout: layout, connection: connection, cancellation, converse)
+        parts, payload: descriptor, of: codec, layout: layout, connection: connection, stop, converse)
     }
     for result in results { usages.add(result.usage, codec) }
     if results.contains(where: \.lostZygote) { zygote.lost(connection) }
@@ -272,7 +266,7 @@ package final class DecoderPool: Sendable {
   /// Starts a worker for each part, and converses with them. If one can't be started, none goes on.
   private func runWorkers(
     _ parts: [DecodeRequest], payload descriptor: Int32, of codec: DecoderCodec, layout: BandLayout,
-    connection: ZygoteConnection, _ cancellation: DecodeCancellation,
+    connection: ZygoteConnection, _ stop: StopFlag?,
     _ converse: ([WorkerChannel], [DecoderSlots]) -> [WorkerChannel.Result]
   ) -> [WorkerChannel.Result] {
     var channels: [WorkerChannel] = []
@@ -287,8 +281,7 @@ package final class DecoderPool: Sendable {
       do throws(WorkerChannel.StartFailure) {
         channels.append(
           try WorkerChannel(
-            part, layout, slots, payload: descriptor, to: connection, cancellation: cancellation,
-            stall: limits.stall, now: now))
+            part, layout, slots, payload: descriptor, to: connection, stop: stop, stall: limits.stall, now: now))
       } catch {
         failure = WorkerChannel.Result(error: .interrupted(codec), hasEnded: true, lostZygote: error == .notSent)
       }
@@ -308,9 +301,9 @@ package final class DecoderPool: Sendable {
     return results
   }
 
-  private static func take(_ permits: DispatchSemaphore, _ cancellation: DecodeCancellation) throws(DecoderError) {
+  private static func take(_ permits: DispatchSemaphore, _ stop: StopFlag?) throws(DecoderError) {
     while permits.wait(timeout: .now() + .milliseconds(20)) == .timedOut {
-      if cancellation.isCancelled { throw .cancelled }
+      if stop?.isRaised == true { throw .cancelled }
     }
   }
 

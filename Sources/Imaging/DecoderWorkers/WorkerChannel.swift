@@ -19,7 +19,7 @@ enum WorkerOutcome {
 
 /// Used by one thread, that of the decode or encode.
 final class WorkerChannel {
-  /// How often a waiting conversation looks at the flag of its cancellation.
+  /// How often a waiting conversation looks at its stop flag.
   static let flagInterval = Duration.milliseconds(20)
   /// How long a killed worker may take to end. It holds at most its price in memory.
   private static let endInterval = Duration.seconds(5)
@@ -61,7 +61,7 @@ final class WorkerChannel {
 
   let request: DecodeRequest
   private var codec: DecoderCodec { request.codec }
-  private let cancellation: DecodeCancellation
+  private let stop: StopFlag?
   private let stall: Duration
   private let now: @Sendable () -> ContinuousClock.Instant
   private let connection: ZygoteConnection
@@ -80,24 +80,24 @@ final class WorkerChannel {
   /// - Parameters:
   ///   - request: valid.
   ///   - payload: open for reading; used only during this call.
+  ///   - stop: ends a conversation when it is raised, at most ``flagInterval`` later.
   ///   - stall: how long the worker may send nothing.
   ///   - now: the clock of the worker's silence.
   init(
     _ request: DecodeRequest, _ layout: BandLayout, _ slots: DecoderSlots, payload: Int32,
-    to connection: ZygoteConnection, cancellation: DecodeCancellation, stall: Duration,
+    to connection: ZygoteConnection, stop: StopFlag?, stall: Duration,
     now: @escaping @Sendable () -> ContinuousClock.Instant
   ) throws(StartFailure) {
     self.request = request
     self.now = now
     self.connection = connection
-    self.cancellation = cancellation
+    self.stop = stop
     self.stall = max(stall, .seconds(4 * request.cpuSeconds))
     guard let progress = SocketPair(), let status = SocketPair() else { throw .noSockets }
     let descriptors = [payload, progress.other.number, status.other.number] + slots.descriptors
     guard connection.send(request.message(layout, slotBytes: slots.slotBytes), descriptors) else { throw .notSent }
     self.progress = progress.takeOwn()
     child = DecoderChild(status: status.takeOwn())
-    cancellation.attach(child)
   }
 
   deinit { buffer.deallocate() }
@@ -121,7 +121,6 @@ final class WorkerChannel {
   /// Returns when the worker, which was killed or has closed its socket, has ended.
   func finish(_ verdict: WorkerOutcome) -> Result {
     waitForEnd()
-    cancellation.detach(child)
     var result = Result(error: nil, hasEnded: false, lostZygote: false, usage: usage)
     switch end {
     case .ended, .refused: result.hasEnded = true
@@ -131,7 +130,7 @@ final class WorkerChannel {
     switch verdict {
     case .complete: break
     case .failed(let error): result.error = error
-    case .closed: result.error = cancellation.isCancelled ? .cancelled : error(of: end)
+    case .closed: result.error = stop?.isRaised == true ? .cancelled : error(of: end)
     }
     return result
   }
@@ -162,7 +161,7 @@ final class WorkerChannel {
     var silentSince = now()
     var lastLook = silentSince
     while isWanted() {
-      if cancellation.isCancelled { return .failed(.cancelled) }
+      if stop?.isRaised == true { return .failed(.cancelled) }
       let time = now()
       if time - lastLook >= Self.waitInterval + Self.pauseInterval { silentSince = time }
       lastLook = time
@@ -217,7 +216,7 @@ final class WorkerChannel {
 
   /// Waits for a message, or for a change of the worker's status, which it reads. Returns whether there may be a message.
   private func wait(for limit: Duration) -> Bool {
-    let interval = cancellation.hasFlag ? min(limit, Self.flagInterval) : limit
+    let interval = stop != nil ? min(limit, Self.flagInterval) : limit
     // The status no longer matters after the end: it would be readable forever.
     var polled = [pollfd(fd: progress.number, events: Int16(POLLIN), revents: 0)]
     if end == nil { polled.append(pollfd(fd: child.statusDescriptor, events: Int16(POLLIN), revents: 0)) }
