@@ -77,13 +77,7 @@ struct WorkerPictureDecoder: CodedPictureDecoder {
     guard source.size <= Self.copiedBytes else {
       throw .limitExceeded("the size of the file", limit: Self.copiedBytes, found: Int(clamping: source.size))
     }
-    do throws(ByteSourceError) {
-      return .bytes(try source.bytes(at: 0, count: Int(source.size)))
-    } catch {
-      switch error {
-      case .readFailed(let code): throw .readFailed(code: code)
-      }
-    }
+    return .bytes(try source.codecBytes(at: 0, count: Int(source.size)))
   }
 }
 

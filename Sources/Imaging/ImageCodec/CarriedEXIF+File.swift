@@ -14,14 +14,8 @@ extension CarriedEXIF {
     guard let found = header.blocks.first(where: { $0.kind == .exif }), found.range.length <= maximumBytes else {
       return nil
     }
-    do throws(ByteSourceError) {
-      let bytes = try original.bytes(at: found.range.offset, count: found.range.length)
-      return block(bytes[...], width: size.width, height: size.height, removing: facts)
-    } catch {
-      switch error {
-      case .readFailed(let code): throw .readFailed(code: code)
-      }
-    }
+    let bytes = try original.codecBytes(at: found.range.offset, count: found.range.length)
+    return block(bytes[...], width: size.width, height: size.height, removing: facts)
   }
 
   /// A rendered JPEG or PNG with the block in it. A file of another format is returned unchanged.

@@ -88,14 +88,8 @@ package struct FileMetadata: Sendable, Hashable {
         continue
       }
       rest -= place.range.length
-      do throws(ByteSourceError) {
-        let bytes = try source.bytes(at: place.range.offset, count: place.range.length)
-        blocks.append(MetadataDictionary.Block(place.kind, bytes[...]))
-      } catch {
-        switch error {
-        case .readFailed(let code): throw .readFailed(code: code)
-        }
-      }
+      let bytes = try source.codecBytes(at: place.range.offset, count: place.range.length)
+      blocks.append(MetadataDictionary.Block(place.kind, bytes[...]))
     }
     return blocks
   }

@@ -207,14 +207,8 @@ struct HeaderReader {
     let end = min(offset + Int64(count), source.size)
     guard offset >= 0, offset < end else { return [] }
     if offset < windowStart || end > windowStart + Int64(window.count) {
-      do throws(ByteSourceError) {
-        window = try source.bytes(
-          at: offset, count: max(count, window.isEmpty ? Self.firstWindowBytes : windowBytes))
-      } catch {
-        switch error {
-        case .readFailed(let code): throw .readFailed(code: code)
-        }
-      }
+      window = try source.codecBytes(
+        at: offset, count: max(count, window.isEmpty ? Self.firstWindowBytes : windowBytes))
       windowStart = offset
     }
     let start = Int(offset - windowStart)

@@ -141,7 +141,7 @@ package struct EmbeddedThumbnail: Sendable {
     for wanted: SizedRequest, of picture: ImageHeader, in source: any ByteSource, transforms: ColorTransforms? = nil,
     limits: CodecLimits, stop: StopFlag
   ) throws(CodecError) -> RenderedImage? {
-    let bytes = try read(source)
+    let bytes = try source.codecBytes(at: range.offset, count: range.length)
     let plan = plan(header, wanted, picture)
     let output = try color(
       plan, bytes, picture, in: source, transforms ?? ColorTransforms(capacityBytes: 0), limits)
@@ -166,7 +166,7 @@ package struct EmbeddedThumbnail: Sendable {
     side: Int, of picture: ImageHeader, in source: any ByteSource, transforms: ColorTransforms, limits: CodecLimits,
     stop: StopFlag
   ) throws(CodecError) -> RenderedPixels? {
-    let bytes = try read(source)
+    let bytes = try source.codecBytes(at: range.offset, count: range.length)
     let plan = pixelPlan(header, side: side, picture)
     let output = try color(plan, bytes, picture, in: source, transforms, limits)
     guard let renderer = try renderer(plan, bytes, output, encoder: PixelCollector(plan), limits, stop) else {
@@ -223,16 +223,6 @@ package struct EmbeddedThumbnail: Sendable {
     else { return nil }
     let plain = length == bytes.count ? bytes : Array(bytes[..<length])
     return (hasItsProfile ? nil : output.profile).map { JPEGProfileParts.insert($0, into: plain) } ?? plain
-  }
-
-  private func read(_ source: any ByteSource) throws(CodecError) -> [UInt8] {
-    do throws(ByteSourceError) {
-      return try source.bytes(at: range.offset, count: range.length)
-    } catch {
-      switch error {
-      case .readFailed(let code): throw .readFailed(code: code)
-      }
-    }
   }
 
   private func plan(_ header: ImageHeader, _ request: SizedRequest, _ picture: ImageHeader) -> RenderPlan {

@@ -62,13 +62,14 @@ package struct SourceColor: Sendable, Hashable {
         throw .limitExceeded(Self.limitName, limit: limits.profileBytes, found: header.profileBytes)
       }
       var bytes: [UInt8] = []
-      for part in parts { bytes += try Self.read(part, of: source) }
+      for part in parts { bytes += try source.codecBytes(at: part.offset, count: part.length) }
       profile = bytes
     case .deflated(let range, let declared):
       if let declared, declared > limits.profileBytes {
         throw .limitExceeded(Self.limitName, limit: limits.profileBytes, found: declared)
       }
-      let (bytes, hasMore) = try Self.inflate(try Self.read(range, of: source), limit: declared ?? limits.profileBytes)
+      let compressed = try source.codecBytes(at: range.offset, count: range.length)
+      let (bytes, hasMore) = try Self.inflate(compressed, limit: declared ?? limits.profileBytes)
       if hasMore && declared == nil {
         throw .limitExceeded(Self.limitName, limit: limits.profileBytes, found: limits.profileBytes + 1)
       }
@@ -78,16 +79,6 @@ package struct SourceColor: Sendable, Hashable {
   }
 
   private static let limitName = "the size of the colour profile"
-
-  private static func read(_ range: ByteRange, of source: any ByteSource) throws(CodecError) -> [UInt8] {
-    do throws(ByteSourceError) {
-      return try source.bytes(at: range.offset, count: range.length)
-    } catch {
-      switch error {
-      case .readFailed(let code): throw .readFailed(code: code)
-      }
-    }
-  }
 
   /// The length that a profile declares (ICC.1 §7.2.2), from its compressed bytes or their beginning; `nil` if its
   /// signature (§7.2.9) is missing or it is damaged.

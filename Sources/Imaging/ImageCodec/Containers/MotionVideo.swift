@@ -26,23 +26,14 @@ package enum MotionVideo {
     if let range = try trailer(source, &reader) { return range }
     guard isLive else { return nil }
     for block in header.blocks where block.kind == .xmp {
-      let packet = try Self.bytes(of: block.range, source)
+      let packet = try source.codecBytes(
+        at: block.range.offset, count: min(block.range.length, XMPPacket.maximumBytes))
       for position in MotionPhotoXMP(packet[...]).positions where position.distance <= source.size {
         let start = source.size - Int64(position.distance)
         if let range = try video(at: start, length: Int64(position.length), &reader) { return range }
       }
     }
     return header.format == .jpeg ? nil : try box(&reader)
-  }
-
-  private static func bytes(of range: ByteRange, _ source: any ByteSource) throws(CodecError) -> [UInt8] {
-    do throws(ByteSourceError) {
-      return try source.bytes(at: range.offset, count: min(range.length, XMPPacket.maximumBytes))
-    } catch {
-      switch error {
-      case .readFailed(let code): throw .readFailed(code: code)
-      }
-    }
   }
 
   /// The range, if a movie begins there (ISO 14496-12 §4.3: `ftyp` comes first).

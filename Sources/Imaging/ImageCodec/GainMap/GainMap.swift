@@ -164,12 +164,6 @@ extension ImageHeader {
   /// The first metadata block of a kind.
   private func block(_ kind: MetadataBlock.Kind, in source: any ByteSource) throws(CodecError) -> [UInt8]? {
     guard let range = blocks.first(where: { $0.kind == kind })?.range else { return nil }
-    do throws(ByteSourceError) {
-      return try source.bytes(at: range.offset, count: min(range.length, XMPPacket.maximumBytes))
-    } catch {
-      switch error {
-      case .readFailed(let code): throw .readFailed(code: code)
-      }
-    }
+    return try source.codecBytes(at: range.offset, count: min(range.length, XMPPacket.maximumBytes))
   }
 }

@@ -55,22 +55,16 @@ extension PNGHeader {
   static func metadataBlocks(of source: any ByteSource, limits: CodecLimits) throws(CodecError) -> [MetadataBlock] {
     var blocks: [MetadataBlock] = []
     var position: Int64 = 8
-    do throws(ByteSourceError) {
-      for _ in 0..<limits.headerSegments where position < source.size {
-        let head = try source.bytes(at: position, count: 8)[...]
-        guard head.count == 8 else { break }
-        let length = head.bigEndian(at: 0, bytes: 4)
-        let type = String(decoding: head.dropFirst(4), as: UTF8.self)
-        if ["eXIf", "iTXt", "tEXt", "zTXt"].contains(type) {
-          let start = try source.bytes(at: position + 8, count: min(length, PNGText.maximumHeadBytes))
-          if let block = PNGText.block(type, start[...], at: position + 8, length: length) { blocks.append(block) }
-        }
-        position += Int64(length) + 12
+    for _ in 0..<limits.headerSegments where position < source.size {
+      let head = try source.codecBytes(at: position, count: 8)[...]
+      guard head.count == 8 else { break }
+      let length = head.bigEndian(at: 0, bytes: 4)
+      let type = String(decoding: head.dropFirst(4), as: UTF8.self)
+      if ["eXIf", "iTXt", "tEXt", "zTXt"].contains(type) {
+        let start = try source.codecBytes(at: position + 8, count: min(length, PNGText.maximumHeadBytes))
+        if let block = PNGText.block(type, start[...], at: position + 8, length: length) { blocks.append(block) }
       }
-    } catch {
-      switch error {
-      case .readFailed(let code): throw .readFailed(code: code)
-      }
+      position += Int64(length) + 12
     }
     return blocks
   }

@@ -51,9 +51,7 @@ package struct MediaProbe: Sendable {
     do throws(ByteSourceError) {
       media.fingerprint = try FileFingerprint(of: file)
     } catch {
-      switch error {
-      case .readFailed(let code): throw .readFailed(code: code)
-      }
+      throw CodecError(error)
     }
     return media
   }
