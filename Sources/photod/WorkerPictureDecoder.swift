@@ -149,7 +149,7 @@ extension CodedPictureRequest {
     case .jxl(let picture, let step, let region):
       return .jxl(
         codestream: picture.codestream, codedSize: picture.header.size, region: region, step: step,
-        colors: picture.convertedColors?.decoded, isGray: picture.header.isGray,
+        colors: picture.convertedColors, isGray: picture.header.isGray,
         bitDepth: picture.header.isDeep ? 16 : 8, hasAlpha: picture.header.hasAlpha,
         workingBytes: picture.workingBytes)
     case .jxlProfile(let picture):
@@ -162,16 +162,6 @@ extension CodedPictureRequest {
   }
 }
 
-extension JXLPicture.Colors {
-  fileprivate var decoded: DecodeRequest.RGBColors {
-    switch self {
-    case .sRGB: .sRGB
-    case .displayP3: .displayP3
-    case .bt2020: .bt2020
-    }
-  }
-}
-
 extension TileConfiguration {
   fileprivate func decodeRequest(
     _ size: PixelSize, _ ranges: [[ByteRange]], _ hevc: DecoderCodec
@@ -180,28 +170,16 @@ extension TileConfiguration {
     switch self {
     case .av1(let configuration):
       return .av1(
-        units: configuration.units, tileSize: size, chroma: configuration.chroma.decoded,
+        units: configuration.units, tileSize: size, chroma: configuration.chroma,
         bitDepth: configuration.bitDepth, tiles: tiles)
     case .hevc(let configuration):
       return .hevc(
         by: hevc, parameterSets: configuration.parameterSets, nalLengthBytes: configuration.nalLengthBytes,
-        tileSize: size,
-        chroma: configuration.chroma.decoded, bitDepth: configuration.bitDepth, tiles: tiles)
+        tileSize: size, chroma: configuration.chroma, bitDepth: configuration.bitDepth, tiles: tiles)
     case .video(let configuration):
       return .video(
         codec: configuration.codec.rawValue, configuration: configuration.configuration, size: size,
-        chroma: configuration.chroma.decoded, bitDepth: configuration.bitDepth, frames: tiles)
-    }
-  }
-}
-
-extension ChromaSampling {
-  fileprivate var decoded: DecodeRequest.Chroma {
-    switch self {
-    case .none: .none
-    case .half: .half
-    case .halfWidth: .halfWidth
-    case .full: .full
+        chroma: configuration.chroma, bitDepth: configuration.bitDepth, frames: tiles)
     }
   }
 }

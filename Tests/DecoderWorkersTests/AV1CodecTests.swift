@@ -7,7 +7,7 @@ import Testing
 @Suite("Decoder workers: AV1", .enabled(if: TestDecoders.isBuilt(.av1)))
 struct AV1CodecTests {
   private static func request(
-    _ tiles: [[UInt8]], size: PixelSize, _ chroma: DecodeRequest.Chroma, bitDepth: Int
+    _ tiles: [[UInt8]], size: PixelSize, _ chroma: ChromaSampling, bitDepth: Int
   ) -> (DecodeRequest, payload: [UInt8]) {
     var payload: [UInt8] = [1, 2, 3]
     let ranges = tiles.map { tile in
@@ -20,7 +20,7 @@ struct AV1CodecTests {
     return (DecodeRequest.av1(tileSize: size, chroma: chroma, bitDepth: bitDepth, tiles: ranges), payload)
   }
 
-  static let cases: [(tiles: [[UInt8]], size: PixelSize, chroma: DecodeRequest.Chroma, bitDepth: Int, first: Int)] =
+  static let cases: [(tiles: [[UInt8]], size: PixelSize, chroma: ChromaSampling, bitDepth: Int, first: Int)] =
     [
       (CodedPictures.av1Tiles420, PixelSize(width: 40, height: 24), .half, 8, 0),
       ([CodedPictures.av1Tile422], PixelSize(width: 32, height: 16), .halfWidth, 10, 0),
@@ -46,7 +46,7 @@ struct AV1CodecTests {
 
   @Test("an AV1 picture of another size, layout or depth than its container says is refused")
   func mismatch() {
-    let declared: [(PixelSize, DecodeRequest.Chroma, Int)] = [
+    let declared: [(PixelSize, ChromaSampling, Int)] = [
       (PixelSize(width: 48, height: 24), .half, 8), (PixelSize(width: 40, height: 16), .half, 8),
       (PixelSize(width: 40, height: 24), .full, 8), (PixelSize(width: 40, height: 24), .half, 10),
     ]

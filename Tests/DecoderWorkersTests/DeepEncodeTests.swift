@@ -58,7 +58,7 @@ struct DeepEncodeTests {
   func av1(_ samples: EncodeRequest.Samples, _ hasFullChroma: Bool) throws {
     let parts = try Self.coded(.avifEncoder, samples, setting: 2, effort: 9, hasFullChroma: hasFullChroma)
     #expect(parts.count == (samples == .deepRGBA ? 2 : 1))
-    func planes(_ part: [UInt8], _ chroma: DecodeRequest.Chroma) throws -> [[Double]] {
+    func planes(_ part: [UInt8], _ chroma: ChromaSampling) throws -> [[Double]] {
       let tile = DecodeRequest.Tile(picture: [ByteRange(offset: 0, length: part.count)])
       let request = DecodeRequest.av1(tileSize: Self.size, chroma: chroma, bitDepth: 10, tiles: [tile])
       return try TestDecoders.pool([.av1]).rows(request, of: .bytes(part)).tiles[0].map(Self.numbers)

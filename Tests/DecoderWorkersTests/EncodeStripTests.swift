@@ -82,7 +82,7 @@ struct EncodeStripTests {
     try #require(whole.count == planeSets && parts.count == 4 * planeSets)
     let bits = samples.bytesPerSample == 2 ? 10 : 8
     func planes(_ part: [UInt8], rows: Int, isAlpha: Bool) throws -> [[Int]] {
-      let chroma: DecodeRequest.Chroma = samples == .gray || isAlpha ? .none : hasFullChroma ? .full : .half
+      let chroma: ChromaSampling = samples == .gray || isAlpha ? .none : hasFullChroma ? .full : .half
       let request = DecodeRequest.av1(
         tileSize: PixelSize(width: 121, height: rows), chroma: chroma, bitDepth: bits,
         tiles: [.init(picture: [ByteRange(offset: 0, length: part.count)])])

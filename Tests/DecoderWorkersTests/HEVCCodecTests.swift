@@ -23,7 +23,7 @@ struct HEVCCodecTests {
   }
 
   private func expect(
-    _ codec: DecoderCodec, _ tiles: [[UInt8]], size: PixelSize, _ chroma: DecodeRequest.Chroma, bitDepth: Int,
+    _ codec: DecoderCodec, _ tiles: [[UInt8]], size: PixelSize, _ chroma: ChromaSampling, bitDepth: Int,
     sets: [[UInt8]]
   ) throws {
     let pool = TestDecoders.pool([codec])
@@ -41,7 +41,7 @@ struct HEVCCodecTests {
   }
 
   static func request(
-    _ codec: DecoderCodec, _ tiles: [[UInt8]], size: PixelSize, _ chroma: DecodeRequest.Chroma, bitDepth: Int,
+    _ codec: DecoderCodec, _ tiles: [[UInt8]], size: PixelSize, _ chroma: ChromaSampling, bitDepth: Int,
     sets: [[UInt8]]
   ) -> (DecodeRequest, payload: [UInt8]) {
     // The payload begins with bytes that belong to no tile.

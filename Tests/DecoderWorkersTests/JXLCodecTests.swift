@@ -8,7 +8,7 @@ import Testing
 struct JXLCodecTests {
   private static func request(
     _ file: [UInt8], _ size: PixelSize, region: PixelRect? = nil, step: Int = 1,
-    colors: DecodeRequest.RGBColors? = nil, isGray: Bool = false, bitDepth: Int = 8, hasAlpha: Bool = false
+    colors: RGBPrimaries? = nil, isGray: Bool = false, bitDepth: Int = 8, hasAlpha: Bool = false
   ) -> (DecodeRequest, payload: [UInt8]) {
     // In two extents, after bytes that belong to none.
     let request = DecodeRequest.jxl(
@@ -109,7 +109,7 @@ struct JXLCodecTests {
   func lossy() throws {
     let size = PixelSize(width: 64, height: 48)
     let pool = TestDecoders.pool([.jxl])
-    func difference(_ file: [UInt8], _ colors: DecodeRequest.RGBColors?) throws -> Int {
+    func difference(_ file: [UInt8], _ colors: RGBPrimaries?) throws -> Int {
       let (request, payload) = Self.request(file, size, colors: colors)
       let planes = try pool.rows(request, of: .bytes(payload)).tiles[0]
       let pairs = zip(planes.joined(), Self.planes(JXLSamples.ramps).joined())

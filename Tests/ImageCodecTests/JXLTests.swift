@@ -49,7 +49,7 @@ struct JXLTests {
 
   @Test("colours are those of the codestream, or what a decoder makes of XYB")
   func colors() throws {
-    let cases: [([UInt8], JXLPicture.Colors?, ColorCalibration?, needsProfile: Bool)] = [
+    let cases: [([UInt8], RGBPrimaries?, ColorCalibration?, needsProfile: Bool)] = [
       (JXLSamples.rgb, nil, nil, false), (JXLSamples.lossy, .sRGB, nil, false),
       (JXLSamples.displayP3, .displayP3, Self.p3, false), (JXLSamples.losslessP3, nil, Self.p3, false),
       (JXLSamples.pq, nil, Self.perceptualQuantizer, false), (JXLSamples.profile, nil, nil, true),

@@ -2,19 +2,6 @@ import CPhotodDecoder
 import PhotoModel
 
 extension DecodeRequest {
-  /// Colours that libjxl makes of a picture in XYB: these primaries with the curve of sRGB.
-  package enum RGBColors: Sendable, Hashable {
-    case sRGB, displayP3, bt2020
-
-    fileprivate var code: Int {
-      switch self {
-      case .sRGB: Int(DECODER_JXL_SRGB)
-      case .displayP3: Int(DECODER_JXL_DISPLAY_P3)
-      case .bt2020: Int(DECODER_JXL_BT2020)
-      }
-    }
-  }
-
   /// A region of a JPEG XL picture, in planes.
   ///
   /// - Parameters:
@@ -25,7 +12,7 @@ extension DecodeRequest {
   ///   - bitDepth: of the rows: 8 or 16.
   ///   - workingBytes: what libjxl may allocate besides the codestream and the rows.
   package static func jxl(
-    codestream: [ByteRange], codedSize: PixelSize, region: PixelRect, step: Int, colors: RGBColors?, isGray: Bool,
+    codestream: [ByteRange], codedSize: PixelSize, region: PixelRect, step: Int, colors: RGBPrimaries?, isGray: Bool,
     bitDepth: Int, hasAlpha: Bool, workingBytes: Int
   ) -> DecodeRequest {
     let tile = Tile(picture: codestream)
@@ -56,5 +43,15 @@ extension DecodeRequest {
 
   private static func bytes(_ parameters: decoder_jxl_parameters) -> [UInt8] {
     withUnsafeBytes(of: parameters) { Array($0) }
+  }
+}
+
+extension RGBPrimaries {
+  fileprivate var code: Int {
+    switch self {
+    case .sRGB: Int(DECODER_JXL_SRGB)
+    case .displayP3: Int(DECODER_JXL_DISPLAY_P3)
+    case .bt2020: Int(DECODER_JXL_BT2020)
+    }
   }
 }

@@ -13,16 +13,7 @@ package struct DecodeRequest: Sendable, Hashable {
     /// The same with 2 bytes a sample, in native order: for encoders only.
     case deepRGB, deepRGBA
     /// Luma, then two planes of chroma, then alpha. 1 byte a sample, or 2 in native order with more than 8 bits.
-    case planar(Chroma, bitDepth: Int, hasAlpha: Bool)
-  }
-
-  /// The subsampling of chroma planes. The raw values are those of chroma_format_idc (ISO/IEC 23008-2).
-  package enum Chroma: Int, Sendable, Hashable {
-    case none, half, halfWidth, full
-
-    /// 1 or 2: luma columns and rows for one of chroma.
-    package var horizontal: Int { self == .half || self == .halfWidth ? 2 : 1 }
-    package var vertical: Int { self == .half ? 2 : 1 }
+    case planar(ChromaSampling, bitDepth: Int, hasAlpha: Bool)
   }
 
   /// A part that is coded as a picture of its own, such as a tile of a grid. The ranges are of the payload, in order.
@@ -83,8 +74,8 @@ package struct DecodeRequest: Sendable, Hashable {
   ///   - parameterSets: NAL units of the item's `hvcC`, without lengths.
   ///   - nalLengthBytes: its lengthSizeMinusOne + 1.
   package static func hevc(
-    by codec: DecoderCodec = .hevc, parameterSets: [[UInt8]], nalLengthBytes: Int, tileSize: PixelSize, chroma: Chroma,
-    bitDepth: Int, tiles: [Tile]
+    by codec: DecoderCodec = .hevc, parameterSets: [[UInt8]], nalLengthBytes: Int, tileSize: PixelSize,
+    chroma: ChromaSampling, bitDepth: Int, tiles: [Tile]
   ) -> DecodeRequest {
     var parameters: [UInt8] = []
     if codec == .avcodec {
@@ -121,7 +112,7 @@ package struct DecodeRequest: Sendable, Hashable {
   ///
   /// - Parameter units: bitstream units that come before those of each tile.
   package static func av1(
-    units: [UInt8] = [], tileSize: PixelSize, chroma: Chroma, bitDepth: Int, tiles: [Tile]
+    units: [UInt8] = [], tileSize: PixelSize, chroma: ChromaSampling, bitDepth: Int, tiles: [Tile]
   ) -> DecodeRequest {
     let samples = Samples.planar(chroma, bitDepth: bitDepth, hasAlpha: false)
     return DecodeRequest(
@@ -136,7 +127,7 @@ package struct DecodeRequest: Sendable, Hashable {
   ///   - codec: four characters, as in the movie's sample description.
   ///   - configuration: of the codec, as the movie stores it.
   package static func video(
-    codec: String, configuration: [UInt8], size: PixelSize, chroma: Chroma, bitDepth: Int, frames: [Tile]
+    codec: String, configuration: [UInt8], size: PixelSize, chroma: ChromaSampling, bitDepth: Int, frames: [Tile]
   ) -> DecodeRequest {
     let samples = Samples.planar(chroma, bitDepth: bitDepth, hasAlpha: false)
     return DecodeRequest(

@@ -1,3 +1,5 @@
+import PhotoModel
+
 /// Colours as ITU-T H.273 numbers them, in HEIF's `colr` (ISO/IEC 14496-12 §12.1.5, `nclx`) and in HEVC's parameters.
 package struct CodePoints: Sendable, Hashable {
   /// 2 is unspecified in all three.

@@ -1,3 +1,5 @@
+import PhotoModel
+
 /// How an AV1 picture is coded: the property `av1C` (AV1 in ISO-BMFF §2.3.3). A decoder takes everything else from the
 /// sequence header, which is part of a still picture's data.
 package struct AV1Configuration: Sendable, Hashable {

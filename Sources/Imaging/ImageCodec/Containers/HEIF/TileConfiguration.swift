@@ -1,3 +1,5 @@
+import PhotoModel
+
 /// The codec of a HEIF picture's tiles or a video's frame, with the configuration of its decoder.
 package enum TileConfiguration: Sendable, Hashable {
   case hevc(HEVCConfiguration)

@@ -2,11 +2,6 @@ import PhotoModel
 
 /// How a JPEG XL picture is coded.
 package struct JXLPicture: Sendable, Hashable {
-  /// The colours that a decoder makes of XYB: these primaries with sRGB's curve.
-  package enum Colors: Sendable, Hashable {
-    case sRGB, displayP3, bt2020
-  }
-
   package let header: JXLCodestream
   /// The ranges of the file that are the codestream, in order.
   package let codestream: [ByteRange]
@@ -24,7 +19,7 @@ package struct JXLPicture: Sendable, Hashable {
 
   /// The colours that a decoder converts to; `nil` if it does not convert them. Pictures of high dynamic range keep
   /// their curve, which is converted as in other formats.
-  package var convertedColors: Colors? {
+  package var convertedColors: RGBPrimaries? {
     guard header.isXYB, !header.colors.isHDR else { return nil }
     guard let primaries = header.colors.primaries else { return header.isGray ? .sRGB : .displayP3 }
     return ColorCalibration(transfer: .sRGB, primaries: primaries).isSRGB || header.isGray

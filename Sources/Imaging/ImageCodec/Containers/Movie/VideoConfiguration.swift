@@ -1,3 +1,5 @@
+import PhotoModel
+
 /// A codec of videos whose decoder takes a frame and the configuration as the movie stores them.
 package struct VideoConfiguration: Sendable, Hashable {
   package enum Codec: String, Sendable, Hashable, CaseIterable {
