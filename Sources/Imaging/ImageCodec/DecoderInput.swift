@@ -43,22 +43,17 @@ struct DecoderInput {
 
   private mutating func fill(_ count: Int) throws(CodecError) -> Bool {
     while available < count {
-      if cursor.isStopped { throw .stopped }
       if start > 0 {
         buffer.withUnsafeMutableBufferPointer { [start, end] in
           for (to, from) in (start..<end).enumerated() { $0[to] = $0[from] }
         }
         (start, end) = (0, end - start)
       }
-      let got = buffer.withUnsafeMutableBufferPointer { [end, cursor] in
-        $0.baseAddress.map { cursor.fill($0 + end, Self.capacity - end) } ?? 0
+      let got = try buffer.withUnsafeMutableBufferPointer { [end, cursor] (buffer) throws(CodecError) in
+        try cursor.read(into: UnsafeMutableBufferPointer(rebasing: buffer[end...]))
       }
-      switch got {
-      case -1: return false
-      case -2: throw .readFailed(code: cursor.failure ?? 0)
-      case 0: throw .truncated(offset: cursor.position)
-      default: end += got
-      }
+      guard let got else { return false }
+      end += got
     }
     return true
   }

@@ -110,6 +110,20 @@ final class SourceCursor {
   var isStopped: Bool { stop.isRaised }
   var position: Int64 { offset }
 
+  /// Reads the bytes that are available at once, as many as fit.
+  ///
+  /// - Returns: their number, at least 1; `nil` if the source has no data for now.
+  /// - Throws: `truncated` at the end, `readFailed`, or `stopped` before anything is read.
+  func read(into buffer: UnsafeMutableBufferPointer<UInt8>) throws(CodecError) -> Int? {
+    if isStopped { throw .stopped }
+    switch buffer.baseAddress.map({ fill($0, buffer.count) }) ?? 0 {
+    case -1: return nil
+    case -2: throw .readFailed(code: failure ?? 0)
+    case 0: throw .truncated(offset: position)
+    case let got: return got
+    }
+  }
+
   /// The `fill` of the C shims: bytes copied, 0 at the end, -1 not yet, -2 on failure.
   func fill(_ into: UnsafeMutablePointer<UInt8>, _ capacity: Int) -> Int {
     let count = min(capacity, Int(clamping: end - offset))

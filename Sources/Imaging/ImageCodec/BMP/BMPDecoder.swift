@@ -23,9 +23,7 @@ package final class BMPDecoder: RowDecoder {
   /// Adjacent rows in the order of the file.
   private struct Band {
     let rows: Range<Int>
-    let cursor: SourceCursor
-    var bytes: [UInt8]
-    var filled = 0
+    var part: SourcePart
   }
 
   /// Reads the colours. Blocks while they are read.
@@ -46,7 +44,7 @@ package final class BMPDecoder: RowDecoder {
   }
 
   package var readTime: Duration {
-    bandTime + (band?.cursor.readTime ?? .zero) + (runs?.readTime ?? .zero)
+    bandTime + (band?.part.readTime ?? .zero) + (runs?.readTime ?? .zero)
   }
 
   package func decode(into consumer: any RowConsumer) throws(CodecError) -> DecodeOutcome {
@@ -57,7 +55,7 @@ package final class BMPDecoder: RowDecoder {
       guard let band else { continue }
       let index = picture.isTopDown ? nextRow - band.rows.lowerBound : band.rows.upperBound - 1 - nextRow
       let start = index * picture.strideBytes
-      let row = band.bytes[start..<min(start + picture.strideBytes, band.bytes.count)]
+      let row = band.part.bytes[start..<min(start + picture.strideBytes, band.part.bytes.count)]
       guard deliver(row, columns: region.x..<region.x + region.width, consumer) else { return .finished }
     }
     return .finished
@@ -90,25 +88,13 @@ package final class BMPDecoder: RowDecoder {
   private func fillBand() throws(CodecError) -> Bool {
     var current = band ?? makeBand()
     if !current.rows.contains(nextRow) {
-      bandTime += current.cursor.readTime
+      bandTime += current.part.readTime
       current = makeBand()
     }
     // Not held twice while it is filled.
     band = nil
     defer { band = current }
-    while current.filled < current.bytes.count {
-      let (filled, cursor) = (current.filled, current.cursor)
-      let got = current.bytes.withUnsafeMutableBufferPointer { bytes in
-        bytes.baseAddress.map { cursor.fill($0 + filled, bytes.count - filled) } ?? 0
-      }
-      switch got {
-      case -1: return false
-      case -2: throw .readFailed(code: cursor.failure ?? 0)
-      case 0: throw .truncated(offset: cursor.position)
-      default: current.filled += got
-      }
-    }
-    return true
+    return try current.part.read()
   }
 
   /// A band that starts with the next row.
@@ -118,11 +104,8 @@ package final class BMPDecoder: RowDecoder {
     let first = picture.isTopDown ? nextRow : picture.size.height - nextRow - count
     // Some writers leave out the bytes that fill up the last row.
     let bytes = (count - 1) * stride + picture.usedRowBytes
-    return Band(
-      rows: nextRow..<nextRow + count,
-      cursor: SourceCursor(
-        source: source, range: ByteRange(offset: picture.pixels + Int64(first) * Int64(stride), length: bytes),
-        stop: stop), bytes: [UInt8](repeating: 0, count: bytes))
+    let range = ByteRange(offset: picture.pixels + Int64(first) * Int64(stride), length: bytes)
+    return Band(rows: nextRow..<nextRow + count, part: SourcePart(range, of: source, stop))
   }
 }
 

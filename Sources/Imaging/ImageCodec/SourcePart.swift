@@ -19,16 +19,11 @@ struct SourcePart {
   /// - Throws: `truncated` if the file ends first.
   mutating func read() throws(CodecError) -> Bool {
     while filled < bytes.count {
-      if cursor.isStopped { throw .stopped }
-      let got = bytes.withUnsafeMutableBufferPointer { [filled, cursor] buffer in
-        buffer.baseAddress.map { cursor.fill($0 + filled, buffer.count - filled) } ?? 0
+      let got = try bytes.withUnsafeMutableBufferPointer { [filled, cursor] (buffer) throws(CodecError) in
+        try cursor.read(into: UnsafeMutableBufferPointer(rebasing: buffer[filled...]))
       }
-      switch got {
-      case -1: return false
-      case -2: throw .readFailed(code: cursor.failure ?? 0)
-      case 0: throw .truncated(offset: cursor.position)
-      default: filled += got
-      }
+      guard let got else { return false }
+      filled += got
     }
     return true
   }
