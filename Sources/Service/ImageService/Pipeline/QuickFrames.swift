@@ -117,9 +117,7 @@ struct QuickFrames: Sendable {
       let thumbnail = EmbeddedThumbnail.best(for: job.degradedRequest, of: header, in: source, limits: renderer.limits)
     else { return .unavailable }
     guard thumbnail.peakBytes(for: job.degradedRequest, of: header) == 0 else { return .needsReservation(thumbnail) }
-    let attributes = FrameAttributes(job, .embedded, isDegraded: true, stepBegan: stepBegan)
-    return renderer.frame(thumbnail, for: job.degradedRequest, original, attributes, stop: job.stop)
-      .flatMap(cache.reservingMemory).map(DegradedFrameResult.frame) ?? .unavailable
+    return frame(from: thumbnail, job, original, stepBegan: stepBegan).map(DegradedFrameResult.frame) ?? .unavailable
   }
 
   /// The longer side of the largest frame for which the camera's thumbnail is tried before a derivative. Most cameras
@@ -144,9 +142,7 @@ struct QuickFrames: Sendable {
       thumbnail.hasPixels(of: wanted, of: original.header),
       thumbnail.peakBytes(for: wanted, of: original.header) == 0
     else { return nil }
-    let attributes = FrameAttributes(job, .embedded, isDegraded: true, stepBegan: stepBegan)
-    return renderer.frame(thumbnail, for: wanted, original, attributes, stop: job.stop)
-      .flatMap(cache.reservingMemory)
+    return frame(from: thumbnail, job, original, stepBegan: stepBegan)
   }
 
   /// A degraded frame for an original that is in the cloud: from the best stored derivative, or from the embedded
@@ -168,13 +164,20 @@ struct QuickFrames: Sendable {
         let thumbnail = EmbeddedThumbnail.best(for: wanted, of: original.header, in: source, limits: renderer.limits),
         thumbnail.peakBytes(for: wanted, of: original.header) == 0
       else { return nil }
-      let attributes = FrameAttributes(job, .embedded, isDegraded: true, stepBegan: stepBegan)
-      return renderer.frame(thumbnail, for: wanted, original, attributes, stop: job.stop)
-        .flatMap(cache.reservingMemory)?.inCloud
+      return frame(from: thumbnail, job, original, stepBegan: stepBegan)?.inCloud
     } catch {
       // The header needs parts of the file that are missing.
       return nil
     }
+  }
+
+  /// A degraded frame from an embedded thumbnail for which no memory has to be reserved.
+  private func frame(
+    from thumbnail: EmbeddedThumbnail, _ job: RenderJob, _ original: OpenedOriginal, stepBegan: ContinuousClock.Instant
+  ) -> ImageFrame? {
+    let attributes = FrameAttributes(job, .embedded, isDegraded: true, stepBegan: stepBegan)
+    return renderer.frame(thumbnail, for: job.degradedRequest, original, attributes, stop: job.stop)
+      .flatMap(cache.reservingMemory)
   }
 
   private func degradedRung(_ job: RenderJob) -> DerivativeLadder.Rung? {
