@@ -76,15 +76,11 @@ package struct ZipLayout: Sendable {
     }
   }
 
-  package var count: Int { items.count }
-
   /// The length of the archive in bytes.
   package var length: Int64 { directoryOffset + directorySize + Int64(needsZip64End ? 56 + 20 + 22 : 22) }
 
   /// The size of an entry's content in bytes.
   package func size(_ index: Int) -> Int64 { items[index].size }
-
-  package func name(_ index: Int) -> String { String(decoding: nameBytes(index), as: UTF8.self) }
 
   // MARK: Places
 

@@ -35,5 +35,3 @@ int photod_decoder_reap(pid_t pid);
 
 // How a child ended, from waitpid's status: the signal, or 0.
 static inline int photod_decoder_signal(int status) { return (status & 0x7f) == 0x7f ? 0 : status & 0x7f; }
-// The exit status of a child that ended by itself.
-static inline int photod_decoder_exit_status(int status) { return (status >> 8) & 0xff; }

@@ -9,7 +9,6 @@ final class TIFFLZWStream: TIFFStream {
   /// Strings that are decoded at once, and one more: the longest has fewer bytes than there are codes. Eight bytes are
   /// written at once.
   private static let windowBytes = 8192 + maximumCodes + 8
-  static let byteCount = windowBytes + maximumCodes * MemoryLayout<Entry>.stride
 
   private let source: any ByteSource
   private let stop: StopFlag

@@ -74,9 +74,6 @@ package final class ImageTask: Sendable {
   /// Whether the task can use degraded frames.
   var wantsDegraded: Bool { request.deliveryMode != .highQualityFormat }
 
-  /// Whether the task has ended.
-  var isFinished: Bool { mailbox.withLock { $0.isFinished } }
-
   /// Offers a degraded frame. For `fastFormat` it becomes the task's final frame; for `opportunistic` it is delivered
   /// before the final one. Returns true if the task is now complete and must leave its job.
   func receive(degraded frame: ImageFrame) -> Bool {

@@ -6,8 +6,6 @@ struct FourCC: Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
     rawValue = bytes.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
   }
 
-  init(rawValue: UInt32) { self.rawValue = rawValue }
-
   /// Four characters of Latin-1, such as QuickTime's `©xyz`.
   init(stringLiteral text: StaticString) {
     rawValue = String(describing: text).unicodeScalars.reduce(0) { $0 << 8 | ($1.value & 0xFF) }

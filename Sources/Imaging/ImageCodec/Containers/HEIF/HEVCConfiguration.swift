@@ -10,13 +10,6 @@ package struct HEVCConfiguration: Sendable, Hashable {
   /// Bits of a sample, 8...16; of luma and chroma alike.
   package let bitDepth: Int
 
-  package init(parameterSets: [[UInt8]], nalLengthBytes: Int, chroma: ChromaSampling, bitDepth: Int) {
-    self.parameterSets = parameterSets
-    self.nalLengthBytes = nalLengthBytes
-    self.chroma = chroma
-    self.bitDepth = bitDepth
-  }
-
   /// The types of the NAL units that are kept (ISO/IEC 23008-2 table 7-1).
   private static let parameterTypes = 32...34
 
