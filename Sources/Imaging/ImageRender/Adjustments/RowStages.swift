@@ -97,8 +97,6 @@ class NeighbourStage: RowStage {
   /// Planes of a row, with those of alpha.
   let planes: Int
   let radius: Int
-  /// Planes of a kept row.
-  private let keptPlanes: Int
   private let ring: RowRing
   private let output: RowBuffer<Float>
   private var arrived = 0
@@ -108,7 +106,6 @@ class NeighbourStage: RowStage {
   init(size: PixelSize, planes: Int, keptPlanes: Int, radius: Int) {
     (width, height) = (size.width, size.height)
     self.planes = planes
-    self.keptPlanes = keptPlanes
     self.radius = radius
     ring = RowRing(
       rowBytes: size.width * keptPlanes * 4, capacity: 2 * radius + 1, slackBytes: Int(PHOTOD_KERNEL_SLACK))
