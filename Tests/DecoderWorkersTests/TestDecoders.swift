@@ -113,3 +113,15 @@ extension DecoderPool {
     }
   }
 }
+
+extension EncodeRequest.Samples {
+  var channels: Int {
+    switch self {
+    case .gray: 1
+    case .rgb, .deepRGB: 3
+    case .rgba, .deepRGBA: 4
+    }
+  }
+
+  var bytesPerSample: Int { self == .deepRGB || self == .deepRGBA ? 2 : 1 }
+}

@@ -13,16 +13,6 @@ package struct EncodeRequest: Sendable, Hashable {
     /// 16 bits in native byte order.
     case deepRGB, deepRGBA
 
-    package var channels: Int {
-      switch self {
-      case .gray: 1
-      case .rgb, .deepRGB: 3
-      case .rgba, .deepRGBA: 4
-      }
-    }
-
-    package var bytesPerSample: Int { self == .deepRGB || self == .deepRGBA ? 2 : 1 }
-
     fileprivate var decoded: DecodeRequest.Samples {
       switch self {
       case .gray: .planar(.none, bitDepth: 8, hasAlpha: false)
