@@ -36,6 +36,7 @@ extension LocationRemovalContext {
     var length = Int64(head.bigEndian(at: 0, bytes: 4))
     var headBytes: Int64 = 8
     if length == 1 {
+      // The box may end after the file: a length of 2^62 or more could overflow the position of that end.
       guard head.count == 16, head.bigEndian(at: 8, bytes: 1) < 0x40 else {
         throw .malformed("a box of an impossible size", offset: position)
       }
