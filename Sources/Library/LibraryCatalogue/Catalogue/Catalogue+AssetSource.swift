@@ -27,12 +27,11 @@ extension Catalogue: AssetSource {
     return try identifiers.map { try found.fetchAsset([library.row, $0.rawValue], for: principal) }
   }
 
-  package func assets(_ query: AssetQuery, for principal: Principal) throws(AssetSourceError) -> AssetPage {
-    try assets(AssetFetch(query), FetchPageRequest(limit: query.limit, cursor: query.cursor), for: principal)
-  }
-
-  package func assetCount(_ query: AssetQuery, for principal: Principal) throws(AssetSourceError) -> Int {
-    try count(AssetFetch(query), deadline: nil, for: principal)
+  package func assets(after cursor: PageCursor?, limit: Int) throws(AssetSourceError) -> AssetPage {
+    var fetch = AssetFetch()
+    fetch.includesHidden = true
+    fetch.includesAllBurstAssets = true
+    return try assets(fetch, FetchPageRequest(limit: limit, cursor: cursor), for: .local)
   }
 
   package func scanState(for principal: Principal) throws(AssetSourceError) -> ScanState {
@@ -54,14 +53,6 @@ extension Catalogue: AssetSource {
     return try Int.fetchOne(
       db.cachedStatement(sql: "SELECT sum(\(counter)) FROM counter WHERE library = ? AND listing \(listings.sql)"),
       arguments: [library.row]) ?? 0
-  }
-}
-
-extension AssetFetch {
-  fileprivate init(_ query: AssetQuery) {
-    self.init()
-    includesHidden = query.includesHidden
-    includesAllBurstAssets = query.includesAllBurstAssets
   }
 }
 
