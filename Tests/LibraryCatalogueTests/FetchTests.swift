@@ -216,7 +216,7 @@ struct FetchTests {
         fetch.sort = try FetchSortDescriptors(sort, schema: .asset, principal: .local)
         #expect(try library.catalogue.rows(fetch, atMost: 9, deadline: nil, for: .local).rows == [], "\(scope)")
         #expect(try library.catalogue.count(fetch, deadline: nil, for: .local) == 0)
-        if scope == .library { #expect(!fetch.needsFullScan) }
+        if scope == .library { #expect(!fetch.needsFullScan(for: .local)) }
       }
     }
   }
