@@ -5,13 +5,19 @@ import PhotoModel
 extension Catalogue: AssetSource {
   package func asset(_ identifier: LocalIdentifier, for principal: Principal) throws(AssetSourceError) -> Asset? {
     guard principal.visibility.grantedDigest == nil else { return try assets(named: [identifier], for: principal)[0] }
-    return try readSingleStatement { db in try Self.assets(named: [identifier], in: .whole, for: principal, db)[0] }
+    return try readSingleStatement { db in try Self.asset(identifier, in: .whole, for: principal, db) }
   }
 
   package func assets(
     named identifiers: [LocalIdentifier], for principal: Principal
   ) throws(AssetSourceError) -> [Asset?] {
     try read(for: principal) { db, library in try Self.assets(named: identifiers, in: library, for: principal, db) }
+  }
+
+  static func asset(
+    _ identifier: LocalIdentifier, in library: LibraryID, for principal: Principal, _ db: Database
+  ) throws -> Asset? {
+    try assets(named: [identifier], in: library, for: principal, db)[0]
   }
 
   private static func assets(
