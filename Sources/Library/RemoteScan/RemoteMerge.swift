@@ -129,7 +129,6 @@ struct RemoteMerge {
     let objects = waiting
     waiting = []
     let heads = try HeadReader(scanner, stop).read(objects)
-    progress.bytes += heads.bytes
     progress.ranges += heads.ranges
     // Stopped: what was not read is found again by the next scan.
     if stop.isRaised { return }
