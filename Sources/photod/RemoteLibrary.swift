@@ -17,8 +17,6 @@ struct RemoteLibrary: Sendable {
   let uploadFolder: String
   /// Whether photod may write to it: only buckets.
   let isBucket: Bool
-  private let lock: OriginalsFolderLock
-
   let heads: OriginalHeads
 
   var originals: OriginalStore { RemoteOriginals(downloads, heads: heads).store }
@@ -47,7 +45,7 @@ struct RemoteLibrary: Sendable {
       uploadFolder = dataFolder + "/remote"
       try Self.makeFolder(uploadFolder)
       try Self.makeFolder(folder)
-      lock = try OriginalsFolderLock(folder + "/lock")
+      try DataFolderLock.forOriginals(in: folder).holdUntilExit()
       downloads = try OriginalDownloads(store: store, path: folder, limits: limits)
     } catch {
       let isInUse = error.code == EWOULDBLOCK
@@ -68,20 +66,5 @@ struct RemoteLibrary: Sendable {
 
   private static func makeFolder(_ path: String) throws(SystemError) {
     if mkdir(path, 0o700) != 0, errno != EEXIST { throw SystemError(code: errno) }
-  }
-}
-
-/// An exclusive flock(2). It is never closed, so it is held until the process ends, whatever becomes of this object.
-private final class OriginalsFolderLock: Sendable {
-  private let descriptor: Int32
-
-  init(_ path: String) throws(SystemError) {
-    descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw SystemError(code: errno) }
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-      let code = errno
-      close(descriptor)
-      throw SystemError(code: code)
-    }
   }
 }

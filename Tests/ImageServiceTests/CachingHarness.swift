@@ -109,11 +109,10 @@ final class EditableLibrary: AssetSource {
     }
   }
 
-  func assets(_ query: AssetQuery, for principal: Principal) -> AssetPage {
+  func assets(after cursor: PageCursor?, limit: Int) -> AssetPage {
     AssetPage(assets: [], nextCursor: nil, changeToken: ChangeToken(1))
   }
 
-  func assetCount(_ query: AssetQuery, for principal: Principal) -> Int { names.count }
   func scanState(for principal: Principal) -> ScanState {
     ScanState(isFirstScanComplete: true, indexedCount: names.count)
   }

@@ -22,15 +22,14 @@ struct StubLibrary: AssetSource {
     TouchedIdentifiers(changeToken: ChangeToken(1), identifiers: changeToken == nil ? nil : [])
   }
 
-  func assets(_ query: AssetQuery, for principal: Principal) throws(AssetSourceError) -> AssetPage {
-    let start = try Int(query.cursor?.integer(0) ?? 0)
+  func assets(after cursor: PageCursor?, limit: Int) throws(AssetSourceError) -> AssetPage {
+    let start = try Int(cursor?.integer(0) ?? 0)
     let end = min(start + 2, all.count)
     return AssetPage(
       assets: Array(all[start..<end]), nextCursor: end < all.count ? PageCursor([.integer(Int64(end))]) : nil,
       changeToken: ChangeToken(1))
   }
 
-  func assetCount(_ query: AssetQuery, for principal: Principal) -> Int { all.count }
   func scanState(for principal: Principal) -> ScanState {
     ScanState(isFirstScanComplete: true, indexedCount: all.count)
   }

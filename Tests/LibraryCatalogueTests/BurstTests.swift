@@ -23,7 +23,7 @@ struct BurstTests {
   }
 
   private func all(_ catalogue: Catalogue) throws -> [String: Asset] {
-    try catalogue.everything(AssetQuery(limit: 1000, includesAllBurstAssets: true))
+    try catalogue.everything(includesAllBurstAssets: true)
   }
 
   @Test(
@@ -49,7 +49,7 @@ struct BurstTests {
     #expect(chosen.allSatisfy { $0.burst?.selectionTypes == .autoPick })
     // A list shows one of them.
     #expect(try catalogue.everything().count == moments.count - max(0, members.count - 1))
-    #expect(try catalogue.assetCount(AssetQuery(), for: .local) == moments.count - max(0, members.count - 1))
+    #expect(try catalogue.count(AssetFetch(), deadline: nil, for: .local) == moments.count - max(0, members.count - 1))
   }
 
   @Test("pictures with another camera, size or folder do not join a burst")

@@ -190,9 +190,7 @@ struct ChangeModel: Equatable {
 extension ChangeModel {
   /// The model of a catalogue's current state.
   init(_ library: SyntheticLibrary) throws {
-    for asset in try library.catalogue.assets(
-      AssetQuery(limit: 1000, includesHidden: true, includesAllBurstAssets: true), for: .local
-    ).assets {
+    for asset in try library.catalogue.assets(after: nil, limit: 1000).assets {
       assets[asset.localIdentifier.rawValue] = AssetState(
         isFavorite: asset.isFavorite, isHidden: asset.isHidden, date: asset.creationDate.milliseconds,
         location: asset.location)

@@ -11,7 +11,7 @@ import Testing
 @Suite("Locks of a data folder")
 struct DataFolderLockTests {
   enum Purpose: CaseIterable {
-    case use, opening, restore, scan, files
+    case use, opening, restore, scan, files, originals
 
     func lock(_ folder: String) throws -> DataFolderLock {
       switch self {
@@ -20,6 +20,7 @@ struct DataFolderLockTests {
       case .restore: try .forRestore(of: folder)
       case .scan: try .forScan(into: folder)
       case .files: try .forFiles(of: folder)
+      case .originals: try .forOriginals(in: folder)
       }
     }
 
@@ -29,6 +30,7 @@ struct DataFolderLockTests {
       case .opening: "open.lock"
       case .scan: "scan.lock"
       case .files: "files.lock"
+      case .originals: "lock"
       }
     }
   }

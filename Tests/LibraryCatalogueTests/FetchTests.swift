@@ -97,14 +97,14 @@ struct FetchTests {
       columns.count += page.count
       try #require(columns.count <= 180)
       columns.aspectRatios += page.aspectRatios
-      columns.contentVersions.append(contentsOf: page.contentVersions)
+      page.contentVersions.forEach { columns.contentVersions.append($0) }
       columns.creationDates += page.creationDates
       columns.durations += page.durations
       columns.favoriteFlags += page.favoriteFlags
-      columns.localIdentifiers.append(contentsOf: page.localIdentifiers)
+      page.localIdentifiers.forEach { columns.localIdentifiers.append($0) }
       columns.mediaSubtypes += page.mediaSubtypes
       columns.mediaTypes += page.mediaTypes
-      columns.placeholders.append(contentsOf: page.placeholders)
+      page.placeholders.forEach { columns.placeholders.append($0) }
       columns.utcOffsets += page.utcOffsets
       cursor = library.catalogue.tokens.returned(page.nextCursor)
     } while cursor != nil
@@ -216,7 +216,7 @@ struct FetchTests {
         fetch.sort = try FetchSortDescriptors(sort, schema: .asset, principal: .local)
         #expect(try library.catalogue.rows(fetch, atMost: 9, deadline: nil, for: .local).rows == [], "\(scope)")
         #expect(try library.catalogue.count(fetch, deadline: nil, for: .local) == 0)
-        if scope == .library { #expect(!fetch.needsFullScan) }
+        if scope == .library { #expect(!fetch.needsFullScan(for: .local)) }
       }
     }
   }

@@ -18,7 +18,7 @@ struct ListingTests {
     var seen: [Asset] = []
     var cursor: PageCursor?
     repeat {
-      let page = try catalogue.assets(AssetQuery(limit: limit, cursor: cursor), for: .local)
+      let page = try catalogue.assets(AssetFetch(), FetchPageRequest(limit: limit, cursor: cursor), for: .local)
       seen += page.assets
       cursor = catalogue.tokens.returned(page.nextCursor)
     } while cursor != nil
@@ -35,7 +35,7 @@ struct ListingTests {
     let catalogue = try TemporaryLibrary().catalogue()
     #expect(catalogue.tokens.cursor(of: text) == nil)
     #expect(throws: AssetSourceError.malformedCursor) {
-      try catalogue.assets(AssetQuery(cursor: .invalid), for: .local)
+      try catalogue.assets(AssetFetch(), FetchPageRequest(limit: 100, cursor: .invalid), for: .local)
     }
   }
 }

@@ -50,7 +50,7 @@ struct PlaceholderStoreTests {
   func pages(_ limit: Int) throws {
     let (library, catalogue) = try library(30)
     defer { withExtendedLifetime(library) {} }
-    let listed = try catalogue.assets(AssetQuery(limit: 100), for: .anonymous).assets
+    let listed = try catalogue.assets(AssetFetch(), FetchPageRequest(limit: 100), for: .anonymous).assets
     #expect(listed.allSatisfy { $0.placeholder == nil && $0.location == nil })
     #expect(try wanted(catalogue, limit: limit) == listed)
   }
@@ -62,7 +62,7 @@ struct PlaceholderStoreTests {
     let assets = try wanted(catalogue)
     try catalogue.store([result(assets[1]), result(assets[3])])
     #expect(try wanted(catalogue) == [assets[0], assets[2], assets[4]])
-    let listed = try catalogue.assets(AssetQuery(), for: .local).assets
+    let listed = try catalogue.assets(AssetFetch(), FetchPageRequest(limit: 100), for: .local).assets
     #expect(listed.map(\.placeholder) == [nil, Self.placeholder, nil, Self.placeholder, nil])
     #expect(try catalogue.asset(assets[1].localIdentifier, for: .anonymous)?.placeholder == Self.placeholder)
   }
@@ -119,13 +119,13 @@ struct PlaceholderStoreTests {
   func withoutCounting() throws {
     let (library, catalogue) = try library(3)
     let assets = try wanted(catalogue)
-    let token = try catalogue.assets(AssetQuery(), for: .local).changeToken
+    let token = try catalogue.assets(after: nil, limit: 1).changeToken
     let generation = catalogue.generation
     try catalogue.setPlaceholderMaker(version: "1")
     try catalogue.store([result(assets[0]), result(assets[1], nil)])
     catalogue.checkForExternalChanges()
     #expect(catalogue.generation == generation)
-    let page = try catalogue.assets(AssetQuery(), for: .local)
+    let page = try catalogue.assets(AssetFetch(), FetchPageRequest(limit: 100), for: .local)
     #expect(page.changeToken == token && page.assets.map(\.revision) == assets.map(\.revision))
     // A real change after that still counts.
     try library.put(smallPNG, "new.png")

@@ -99,7 +99,7 @@ struct QueryPlanTests {
     let catalogue = traced.library.catalogue
     for (hidden, bursts) in [(false, false), (true, false), (true, true)] {
       let fetch = try Self.fetch(shape.predicate, shape.sort, shape.scope, hidden: hidden, bursts: bursts)
-      #expect(!fetch.needsFullScan)
+      #expect(!fetch.needsFullScan(for: principal))
       var cursor: PageCursor?
       let first = try traced.statements {
         cursor = try catalogue.assets(fetch, FetchPageRequest(limit: 5), for: principal).nextCursor
@@ -141,7 +141,7 @@ struct QueryPlanTests {
       Case("a long list", nil, nil, .rows(Array(1...10_001))),
     ])
   func free(_ shape: Case) throws {
-    #expect(try Self.fetch(shape.predicate, shape.sort, shape.scope).needsFullScan)
+    #expect(try Self.fetch(shape.predicate, shape.sort, shape.scope).needsFullScan(for: .local))
   }
 
   @Test(
@@ -155,7 +155,7 @@ struct QueryPlanTests {
     for sort in [nil, "creationDate", "-creationDate,fileSize"] {
       var fetch = try Self.fetch(predicate, sort)
       if let search { fetch.search = AssetSearch(try SearchQuery(search), for: .local) }
-      #expect(!fetch.needsFullScan)
+      #expect(!fetch.needsFullScan(for: .local))
       let statements = try Self.traced.statements {
         _ = try Self.traced.library.catalogue.assets(fetch, FetchPageRequest(limit: 5), for: .local)
         _ = try Self.traced.library.catalogue.columns(fetch, FetchPageRequest(limit: 5), for: .local)
@@ -175,9 +175,8 @@ struct QueryPlanTests {
   func limitedSearches() throws {
     for (predicate, search) in [(nil, "word"), ("originalFilename == 'x.jpg'", nil)] as [(String?, String?)] {
       var fetch = try Self.fetch(predicate)
-      fetch.isLimited = true
       if let search { fetch.search = AssetSearch(try SearchQuery(search), for: Self.limited) }
-      #expect(fetch.needsFullScan)
+      #expect(fetch.needsFullScan(for: Self.limited))
       let statements = try Self.traced.statements {
         _ = try Self.traced.library.catalogue.assets(fetch, FetchPageRequest(limit: 5), for: Self.limited)
         _ = try Self.traced.library.catalogue.count(fetch, deadline: nil, for: Self.limited)

@@ -13,7 +13,7 @@ struct RenderableTypesTests {
     let library = try TemporaryLibrary()
     let picture = CodedSamples.LosslessPicture(width: 20, height: 10)
     func isRenderable(_ catalogue: Catalogue) throws -> [Bool] {
-      let page = try catalogue.assets(AssetQuery(limit: 10), for: .local)
+      let page = try catalogue.assets(AssetFetch(), FetchPageRequest(limit: 10), for: .local)
       return page.assets.sorted { $0.original.displayName < $1.original.displayName }.map(\.isRenderable)
     }
     try library.put(smallJPEG, "a.jpg")

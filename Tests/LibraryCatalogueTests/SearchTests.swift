@@ -22,7 +22,6 @@ struct SearchTests {
       for number in 0..<Self.searchesASeed {
         var fetch = AssetFetch()
         let principal = dice.one(of: SearchedLibrary.principals)
-        fetch.isLimited = principal.visibility != .everything
         let query = try SearchQuery(dice.searchText())
         fetch.search = AssetSearch(query, for: principal)
         fetch.includesHidden = dice.oneIn(3)
@@ -82,7 +81,6 @@ struct SearchTests {
     for _ in 0..<12 {
       let principal = dice.one(of: SearchedLibrary.principals)
       var fetch = AssetFetch()
-      fetch.isLimited = principal.visibility != .everything
       fetch.search = AssetSearch(try SearchQuery(dice.searchText()), for: principal)
       if dice.oneIn(4) {
         fetch.search?.isByRelevance = true
@@ -133,7 +131,6 @@ struct SearchTests {
       for scope in scopes {
         var fetch = AssetFetch()
         fetch.scope = scope
-        fetch.isLimited = principal.visibility != .everything
         fetch.search = AssetSearch(try SearchQuery("sun"), for: principal)
         fetch.search?.isByRelevance = true
         var found: [UInt32] = []

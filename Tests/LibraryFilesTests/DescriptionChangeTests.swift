@@ -50,8 +50,8 @@ struct DescribedLibrary {
   }
 
   func asset(_ path: String, for principal: Principal = .local) throws -> Asset {
-    let all = AssetQuery(limit: 1000, includesHidden: true, includesAllBurstAssets: true)
-    return try #require(try catalogue.everything(all, for: principal)[path])
+    let all = try catalogue.everything(includesHidden: true, includesAllBurstAssets: true, for: principal)
+    return try #require(all[path])
   }
 
   @discardableResult
@@ -196,7 +196,7 @@ struct DescriptionChangeTests {
     #expect(try listed() == ["0.jpg"])
     try library.update("2.jpg") { $0.isUserPick = true }
     #expect(try listed() == ["0.jpg", "2.jpg"])
-    #expect(try library.catalogue.assetCount(AssetQuery(), for: .local) == 2)
+    #expect(try library.catalogue.count(AssetFetch(), deadline: nil, for: .local) == 2)
     try library.update("0.jpg") { $0.isUserPick = true }
     #expect(try library.asset("0.jpg").burst?.selectionTypes == [.autoPick, .userPick])
     try library.scan()

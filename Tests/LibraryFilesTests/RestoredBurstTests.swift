@@ -9,8 +9,7 @@ import Testing
 @Suite("Bursts whose pictures were in the trash")
 struct RestoredBurstTests {
   private static func bursts(_ library: DescribedLibrary) throws -> [String: Burst] {
-    let all = AssetQuery(limit: 1000, includesHidden: true, includesAllBurstAssets: true)
-    return try library.catalogue.everything(all).compactMapValues(\.burst)
+    try library.catalogue.everything(includesHidden: true, includesAllBurstAssets: true).compactMapValues(\.burst)
   }
 
   /// Each inner array is one change list. The pick is `2.jpg`.

@@ -66,9 +66,12 @@ package final class TemporaryLibrary {
 extension Catalogue {
   /// All assets that a principal sees, by path.
   package func everything(
-    _ query: AssetQuery = AssetQuery(limit: 1000), for principal: Principal = .local
+    includesHidden: Bool = false, includesAllBurstAssets: Bool = false, for principal: Principal = .local
   ) throws -> [String: Asset] {
-    let page = try assets(query, for: principal)
+    var fetch = AssetFetch()
+    fetch.includesHidden = includesHidden
+    fetch.includesAllBurstAssets = includesAllBurstAssets
+    let page = try assets(fetch, FetchPageRequest(limit: 1000), for: principal)
     return Dictionary(uniqueKeysWithValues: page.assets.map { ($0.original.displayPath, $0) })
   }
 }

@@ -113,15 +113,15 @@ final class ImportedLibrary {
   /// All assets, by the digest of their primary file.
   func assets() throws -> [Data: Asset] {
     var assets: [Data: Asset] = [:]
-    var query = AssetQuery(limit: 1000, includesHidden: true, includesAllBurstAssets: true)
+    var cursor: PageCursor?
     repeat {
-      let page = try catalogue.assets(query, for: .local)
+      let page = try catalogue.assets(after: cursor, limit: 1000)
       for asset in page.assets {
         let path = folder.root + "/" + asset.original.displayPath
         assets[Self.digest([UInt8](try Data(contentsOf: URL(filePath: path))))] = asset
       }
-      query.cursor = page.nextCursor
-    } while query.cursor != nil
+      cursor = page.nextCursor
+    } while cursor != nil
     return assets
   }
 

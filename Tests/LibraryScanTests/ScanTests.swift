@@ -95,11 +95,11 @@ struct ScanTests {
     #expect(asset.contentVersion != before["a.jpg"]?.contentVersion)
     #expect(asset.orientation == .rightTop && asset.pixelSize == PixelSize(width: 48, height: 64))
     #expect(after["b.jpg"] == before["b.jpg"])
-    let token = try catalogue.assets(AssetQuery(), for: .local).changeToken
+    let token = try catalogue.assets(after: nil, limit: 1).changeToken
     #expect(chmod(path, 0o640) == 0 && link(path, library.data + "/link.jpg") == 0)
     #expect(try library.scan(catalogue).probed == 0)
     #expect(try catalogue.everything() == after)
-    #expect(try catalogue.assets(AssetQuery(), for: .local).changeToken == token)
+    #expect(try catalogue.assets(after: nil, limit: 1).changeToken == token)
     #expect(rename(path, library.root + "/c.jpg") == 0)
     #expect(try library.scan(catalogue).moved == 1)
     #expect(try catalogue.everything()["c.jpg"]?.contentVersion == asset.contentVersion)
@@ -230,7 +230,7 @@ struct ScanTests {
     for i in 0..<300 { try library.put(smallJPEG, "f\(i % 7)/new \(i).jpg") }
     let progress = try library.scan(catalogue)
     #expect(progress.removed == 500 && progress.probed == 300)
-    #expect(try catalogue.assetCount(AssetQuery(), for: .local) == 1300)
+    #expect(try catalogue.count(AssetFetch(), deadline: nil, for: .local) == 1300)
     #expect(try library.scan(catalogue).probed == 0)
   }
 
@@ -244,7 +244,7 @@ struct ScanTests {
     #expect(throws: LibraryError.tooMuchMissing(missing: 59, known: 60, limitPercent: 50)) {
       try library.scan(catalogue)
     }
-    #expect(try catalogue.assetCount(AssetQuery(), for: .local) == 60)
+    #expect(try catalogue.count(AssetFetch(), deadline: nil, for: .local) == 60)
     #expect(try library.scan(catalogue, removal: 100).removed == 59)
   }
 
@@ -298,7 +298,7 @@ struct ScanTests {
     try library.scan(catalogue)
     #expect(rename(library.root, library.root + "-unmounted") == 0)
     #expect(throws: LibraryError.self) { try library.scan(catalogue) }
-    #expect(try catalogue.assetCount(AssetQuery(), for: .local) == 1)
+    #expect(try catalogue.count(AssetFetch(), deadline: nil, for: .local) == 1)
     #expect(rename(library.root + "-unmounted", library.root) == 0)
   }
 }

@@ -56,7 +56,7 @@ struct StorageFaultTests {
     #expect(now.filter { before[$0.key] != nil } == before)
     unlink(disk.path + "/filler")
     try library.scan(catalogue)
-    #expect(try catalogue.assetCount(AssetQuery(), for: .local) == 990)
+    #expect(try catalogue.count(AssetFetch(), deadline: nil, for: .local) == 990)
     #expect(try catalogue.everything().filter { before[$0.key] != nil }.allSatisfy { before[$0.key] == $0.value })
     #expect(try library.scan(catalogue).probed == 0)
   }

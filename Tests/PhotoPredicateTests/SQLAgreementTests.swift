@@ -237,7 +237,11 @@ struct RowTable {
   }
 
   func order(_ sort: FetchSortDescriptors) throws -> [Int] {
-    try queue.read { db in try Int.fetchAll(db, sql: "SELECT id FROM asset ORDER BY \(columns.ordering(sort))") }
+    // SQLite sorts NULL first by an ascending key, as required.
+    let terms = sort.total.map { columns.orderingExpression(for: $0.key) + ($0.isAscending ? "" : " DESC") }
+    return try queue.read { db in
+      try Int.fetchAll(db, sql: "SELECT id FROM asset ORDER BY \(terms.joined(separator: ", "))")
+    }
   }
 
   func plan(of condition: SQLCondition) throws -> String {

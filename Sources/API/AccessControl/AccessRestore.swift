@@ -39,12 +39,9 @@ package struct AccessRestore {
       if access(present, F_OK) == 0 {
         // Opening it first ends a transaction that a killed process has left in the journal. A damaged file keeps it.
         try? DatabaseQueue(path: present).close()
-        aside = try setAside(present)
+        aside = try DatabaseFile.setAside(present)
       }
-      // Also those of tokens that are lost.
-      try DatabaseFile.removeLogs(of: present)
-      DatabaseFile.inheritOwner(incoming)
-      try DurableFile.rename(incoming, to: present)
+      try DatabaseFile.install(incoming, at: present)
       return aside
     } catch {
       unlink(incoming)
@@ -78,23 +75,6 @@ package struct AccessRestore {
       default: throw AccessError.notACopy(path: path, reason: "\(error)")
       }
     }
-  }
-
-  /// Keeps the present tokens under a second, free name.
-  private func setAside(_ present: String) throws -> String {
-    var aside = dataFolder + "/access.before-restore.sqlite"
-    var number = 2
-    while ([""] + DatabaseFile.logSuffixes).contains(where: { access(aside + $0, F_OK) == 0 }) {
-      aside = "\(dataFolder)/access.before-restore-\(number).sqlite"
-      number += 1
-    }
-    for suffix in ["-journal", "-wal"] {
-      if access(present + suffix, F_OK) == 0, Glibc.rename(present + suffix, aside + suffix) != 0 {
-        throw SystemError(code: errno)
-      }
-    }
-    if link(present, aside) != 0 && Glibc.rename(present, aside) != 0 { throw SystemError(code: errno) }
-    return aside
   }
 }
 

@@ -31,7 +31,6 @@ package final class LibraryFiles: Sendable {
   }
 
   let catalogue: Catalogue
-  let directory: String
   /// For a library in a bucket: a local folder that holds only uploads in progress.
   let root: LibraryFolder
   /// `nil`: the library is the folder.
@@ -64,7 +63,6 @@ package final class LibraryFiles: Sendable {
       throw .libraryUnavailable(path: directory, error)
     }
     self.catalogue = catalogue
-    self.directory = directory
     self.bucket = bucket
     self.options = options
     self.logger = logger

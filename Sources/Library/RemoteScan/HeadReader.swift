@@ -26,7 +26,6 @@ struct HeadReader {
     var files: [ProbedFile?]
     /// Why the store refuses to read some objects, by their places in the list. It is not asked again in this scan.
     var refusals: [Int: ObjectStoreError] = [:]
-    var bytes: Int64 = 0
     var ranges = 0
   }
 
@@ -68,10 +67,9 @@ struct HeadReader {
       let object = RangedObject(
         entry.key, of: entry.identity, in: scanner.store, limits: scanner.options.ranges, stop: stop)
       let file = probe(object, entry.key, objects[index].identity)
-      let cost = object.cost
+      let ranges = object.cost.ranges
       state.withLock { state in
-        state.heads.bytes += cost.bytes
-        state.heads.ranges += cost.ranges
+        state.heads.ranges += ranges
         switch object.failure {
         case nil, .limitExceeded(.objectBytes): state.heads.files[index] = file
         case .notFound, .changed: break

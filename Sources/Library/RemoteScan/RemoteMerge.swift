@@ -13,41 +13,38 @@ struct RemoteMerge {
   /// If the store refuses this many objects before any other was ever read, the key may read none.
   private static let maximumFirstRefusals = 1000
 
-  private struct Finding {
+  struct Finding {
     var file: ProbedFile
     /// The row that the object had when it was listed; `nil` for a new object.
     let known: KnownFile?
   }
 
-  private let scanner: RemoteScanner
-  private let stop: StopFlag
+  let scanner: RemoteScanner
+  let stop: StopFlag
   private let reprobesAll: Bool
-  /// Rows above this one were added by this scan.
-  private let lastID: Int64
-  private var rows: ArraySlice<KnownFile> = []
-  private var lastRowPath: [UInt8]?
-  private var hasMoreRows = true
+  private var rows: KnownFileCursor
   private var lastKey: ObjectKey?
-  private var waiting: [HeadReader.Object] = []
+  var waiting: [HeadReader.Object] = []
   /// Rows without an object, as they were when the list had passed them.
-  private var missing: [KnownFile] = []
+  var missing: [KnownFile] = []
   /// Rows that have an object, among them those that this scan has given to one.
-  private var claimed: Set<Int64> = []
+  var claimed: Set<Int64> = []
   /// The sizes of new objects that the store refuses to read: each may be a missing one under another name.
-  private var refusedSizes: Set<Int64> = []
+  var refusedSizes: Set<Int64> = []
   /// The sizes of new objects that were moved on or replaced before they were read: each may be a missing one, too.
-  private var changedSizes: Set<Int64> = []
+  var changedSizes: Set<Int64> = []
   /// The last refusal of an object.
   private var lastRefusal: ObjectStoreError?
-  private(set) var progress = RemoteScanProgress()
+  var progress = RemoteScanProgress()
 
-  private var catalogue: Catalogue { scanner.catalogue }
+  var catalogue: Catalogue { scanner.catalogue }
 
   init(_ scanner: RemoteScanner, _ stop: StopFlag) throws(RemoteScanError) {
     self.scanner = scanner
     self.stop = stop
     let catalogue = scanner.catalogue
-    lastID = try scanner.source { () throws(AssetSourceError) in try catalogue.lastFileID() }
+    let lastID = try scanner.source { () throws(AssetSourceError) in try catalogue.lastFileID() }
+    rows = KnownFileCursor(catalogue: catalogue, pageSize: RemoteScanner.pageSize, lastID: lastID)
     reprobesAll = try scanner.source { () throws(AssetSourceError) in
       try catalogue.probeVersion() != scanner.probe.version
     }
@@ -71,11 +68,11 @@ struct RemoteMerge {
     } while position != nil && !stop.isRaised
     try flush()
     if !stop.isRaised { try checkFirstRefusals(limit: 0) }
-    while let row = try nextRow() { missing.append(row) }
+    try passRows(before: nil)
   }
 
   /// The next page of the list, or the first one of another list.
-  private mutating func page(from position: ObjectPage.Position?) throws(RemoteScanError) -> ObjectPage {
+  mutating func page(from position: ObjectPage.Position?) throws(RemoteScanError) -> ObjectPage {
     let page: ObjectPage
     do throws(ObjectStoreError) {
       page = try scanner.store.waitForPage(from: position, stop: stop)
@@ -95,15 +92,7 @@ struct RemoteMerge {
 
   private mutating func add(_ entry: ObjectPage.Entry) throws(RemoteScanError) {
     progress.objects += 1
-    var known: KnownFile?
-    while let row = try peekRow(), !entry.key.bytes.lexicographicallyPrecedes(row.path) {
-      rows.removeFirst()
-      if row.path == entry.key.bytes {
-        known = row
-      } else {
-        missing.append(row)
-      }
-    }
+    let known = try passRows(before: entry.key.bytes)
     if let known {
       let isUnchanged = known.identity.isIdentity(of: entry.identity, entry.key)
       if isUnchanged, !known.isUnreadable, !reprobesAll { return }
@@ -114,38 +103,32 @@ struct RemoteMerge {
 
   // MARK: Rows of the catalogue
 
-  private func knownFile(at path: [UInt8]) throws(RemoteScanError) -> KnownFile? {
+  func knownFile(at path: [UInt8]) throws(RemoteScanError) -> KnownFile? {
     let catalogue = catalogue
     return try scanner.source { () throws(AssetSourceError) in try catalogue.knownFile(at: path) }
   }
 
-  private mutating func nextRow() throws(RemoteScanError) -> KnownFile? {
-    guard let row = try peekRow() else { return nil }
-    rows.removeFirst()
-    return row
-  }
-
-  private mutating func peekRow() throws(RemoteScanError) -> KnownFile? {
-    if rows.isEmpty, hasMoreRows {
-      let (catalogue, after, last) = (catalogue, lastRowPath, lastID)
-      rows = try scanner.source { () throws(AssetSourceError) in
-        try catalogue.knownFiles(below: [], after: after, upTo: last, limit: RemoteScanner.pageSize)[...]
-      }
-      lastRowPath = rows.last?.path
-      hasMoreRows = rows.count == RemoteScanner.pageSize
+  /// Notes the rows before a path as missing, and returns the row at the path, if there is one. With `nil`, all remaining
+  /// rows are missing.
+  @discardableResult
+  private mutating func passRows(before path: [UInt8]?) throws(RemoteScanError) -> KnownFile? {
+    do throws(AssetSourceError) {
+      while let row = try rows.next(before: path) { missing.append(row) }
+      if let path { return try rows.next(at: path) }
+      return nil
+    } catch {
+      throw .library(LibraryError(error, dataFolder: catalogue.dataFolder))
     }
-    return rows.first
   }
 
   // MARK: Batches
 
   /// Reads the heads of the objects that wait, and stores the findings.
-  private mutating func flush() throws(RemoteScanError) {
+  mutating func flush() throws(RemoteScanError) {
     guard !waiting.isEmpty else { return }
     let objects = waiting
     waiting = []
     let heads = try HeadReader(scanner, stop).read(objects)
-    progress.bytes += heads.bytes
     progress.ranges += heads.ranges
     // Stopped: what was not read is found again by the next scan.
     if stop.isRaised { return }
@@ -179,14 +162,14 @@ struct RemoteMerge {
 
   private func store(_ found: [Finding]) throws(RemoteScanError) {
     let catalogue = catalogue
-    let lock = try scanner.source { () throws(AssetSourceError) in try Self.lock(catalogue) }
+    let lock = try scanner.source { () throws(AssetSourceError) in try DataFolderLock.forBatch(into: catalogue) }
     defer { lock.unlock() }
     let files = try current(found)
     try scanner.source { () throws(AssetSourceError) in try catalogue.store(files) }
   }
 
   /// The findings that no deletion, restoration or upload has overtaken since the list. Call with the lock held.
-  private func current(_ found: [Finding]) throws(RemoteScanError) -> [ProbedFile] {
+  func current(_ found: [Finding]) throws(RemoteScanError) -> [ProbedFile] {
     let catalogue = catalogue
     let ids = found.compactMap { $0.known?.id }
     let newPaths = found.filter { $0.known == nil }.map(\.file.path)
@@ -217,7 +200,7 @@ struct RemoteMerge {
     ProbedFile(path: entry.key.bytes, identity: .unknown, finding: .unreadable(refusal.refusalDescription))
   }
 
-  private mutating func noteRefusal(of key: ObjectKey, _ refusal: ObjectStoreError) {
+  mutating func noteRefusal(of key: ObjectKey, _ refusal: ObjectStoreError) {
     progress.refused += 1
     lastRefusal = refusal
     guard progress.refused <= Self.namedRefusals else { return }
@@ -238,7 +221,7 @@ struct RemoteMerge {
   /// same name, time or entity tag. A copy, of which a rename in a bucket consists, has another time.
   private mutating func recognise(_ file: inout ProbedFile) throws(RemoteScanError) {
     guard case .media(let media) = file.finding else { return }
-    let (catalogue, last) = (catalogue, lastID)
+    let (catalogue, last) = (catalogue, rows.lastID)
     let candidates = try scanner.source { () throws(AssetSourceError) in
       try catalogue.knownFiles(like: media, upTo: last)
     }
@@ -272,118 +255,6 @@ struct RemoteMerge {
       // It is there, for others.
       if error.isRefusal { return false }
       throw .store(error)
-    }
-  }
-
-  // MARK: Missing rows
-
-  mutating func removeMissing(acceptsAll: Bool) throws(RemoteScanError) {
-    let unseen = removable(acceptsAll)
-    guard !unseen.isEmpty else { return }
-    let catalogue = catalogue
-    let count = try scanner.source { () throws(AssetSourceError) in try catalogue.fileCount() }
-    if !acceptsAll {
-      if progress.objects == 0 { throw .library(.libraryIsEmpty(path: scanner.store.name, known: count)) }
-      let percent = scanner.options.maximumRemovalPercent
-      if RemovalLimit(percent: percent).isExceeded(by: unseen.count, of: count) {
-        throw .library(.tooMuchMissing(missing: unseen.count, known: count, limitPercent: percent))
-      }
-    }
-    try listAgain(for: unseen)
-    if stop.isRaised { return }
-    let rows = removable(acceptsAll)
-    let all = Dictionary(rows.map { ($0.id, $0) }) { first, _ in first }
-    for start in stride(from: 0, to: rows.count, by: RemoteScanner.pageSize) {
-      let page = Array(rows[start..<min(start + RemoteScanner.pageSize, rows.count)])
-      // An asset's objects are removed together. Those of later pages are gone when their turn comes.
-      let companions = try scanner.source { () throws(AssetSourceError) in
-        try catalogue.secondaryFiles(ofMissing: page.map(\.id))
-      }
-      try remove(page + companions.compactMap { all[$0.id] })
-    }
-  }
-
-  private func removable(_ acceptsAll: Bool) -> [KnownFile] {
-    missing.filter {
-      !claimed.contains($0.id) && !changedSizes.contains($0.identity.size)
-        && (acceptsAll || !refusedSizes.contains($0.identity.size))
-    }
-  }
-
-  /// Lists the store once more for missing rows. A list of several pages, or of a store that changes meanwhile, may lack
-  /// an object that was moved to a key before its position, or that was away for a moment.
-  private mutating func listAgain(for rows: [KnownFile]) throws(RemoteScanError) {
-    let ids = Dictionary(rows.map { ($0.path, $0.id) }) { first, _ in first }
-    let sizes = Set(rows.map(\.identity.size)).subtracting(refusedSizes)
-    var position: ObjectPage.Position?
-    repeat {
-      let page = try page(from: position)
-      for entry in page.entries {
-        if stop.isRaised { return }
-        if let id = ids[entry.key.bytes] {
-          // The next scan reads it, if it has changed.
-          claimed.insert(id)
-        } else if sizes.contains(entry.identity.size), try knownFile(at: entry.key.bytes) == nil {
-          waiting.append(HeadReader.Object(entry: entry, known: nil))
-          if waiting.count >= scanner.options.batchObjects { try flush() }
-        }
-      }
-      position = page.next
-    } while position != nil && !stop.isRaised
-    try flush()
-  }
-
-  private mutating func remove(_ rows: [KnownFile]) throws(RemoteScanError) {
-    let (catalogue, ids) = (catalogue, rows.map(\.id))
-    // Other objects of the same asset stay with it, and become its picture or video.
-    let secondary = try scanner.source { () throws(AssetSourceError) in
-      try catalogue.secondaryFiles(ofMissing: ids)
-    }
-    var objects: [HeadReader.Object] = []
-    for file in secondary {
-      guard let key = ObjectKey(file.path) else { continue }
-      do throws(ObjectStoreError) {
-        let head = try scanner.store.waitForHead(key, stop: stop)
-        // As the list has it, which may have no times.
-        let modified = file.identity.needsPath ? nil : head.modified
-        let entry = ObjectPage.Entry(key: key, identity: head.identity, modified: modified)
-        objects.append(HeadReader.Object(entry: entry, known: file))
-      } catch {
-        if error.isRefusal {
-          noteRefusal(of: key, error)
-        } else if error != .notFound {
-          throw .store(error)
-        }
-      }
-    }
-    let heads = try HeadReader(scanner, stop).read(objects)
-    for (index, refusal) in heads.refusals { noteRefusal(of: objects[index].entry.key, refusal) }
-    var found: [Finding] = []
-    for (index, object) in objects.enumerated() {
-      if let head = heads.files[index] { found.append(Finding(file: head, known: object.known)) }
-    }
-    let lock = try scanner.source { () throws(AssetSourceError) in try Self.lock(catalogue) }
-    defer { lock.unlock() }
-    let files = try current(found)
-    let listed = Dictionary(rows.map { ($0.id, $0) }) { first, _ in first }
-    var removed = 0
-    try scanner.source { () throws(AssetSourceError) in
-      // A row may have got an object meanwhile, for example by an upload or a restoration.
-      let unchanged = try catalogue.knownFiles(ids).filter {
-        listed[$0.id]?.identity == $0.identity && listed[$0.id]?.path == $0.path
-      }
-      try catalogue.remove(unchanged.map(\.id), secondaryFiles: files)
-      removed = unchanged.count
-    }
-    progress.removed += removed
-  }
-
-  /// For one batch: no batch runs between the steps of a deletion or an upload.
-  private static func lock(_ catalogue: Catalogue) throws(AssetSourceError) -> DataFolderLock {
-    do throws(SystemError) {
-      return try DataFolderLock.forFiles(of: catalogue.dataFolder)
-    } catch {
-      throw .catalogueFailed("files.lock: \(error)")
     }
   }
 }

@@ -135,7 +135,6 @@ package struct RemoteScanProgress: Sendable, Hashable {
   package var refused = 0
   package var moved = 0
   package var removed = 0
-  /// Bytes of the heads that were read, and the number of range requests.
-  package var bytes: Int64 = 0
+  /// Range requests for the heads that were read.
   package var ranges = 0
 }

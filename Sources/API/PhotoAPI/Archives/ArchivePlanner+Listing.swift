@@ -60,7 +60,6 @@ extension ArchivePlanner {
   ) throws(Problem) -> [UInt32] {
     var fetch = AssetFetch()
     fetch.scope = try queries.scope(of: collection, principal)
-    fetch.isLimited = principal.visibility != .everything
     let scoped = fetch
     let rows = try queries.run { library throws(AssetSourceError) -> [UInt32]? in
       do throws(AssetSourceError) {

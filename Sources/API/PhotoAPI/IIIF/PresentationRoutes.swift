@@ -39,10 +39,9 @@ struct PresentationRoutes: Sendable {
     let end = queries.deadline
     try routed.run(on: queries.lookups) { () throws(Problem) in
       var fetch = AssetFetch()
-      fetch.isLimited = principal.visibility != .everything
       fetch.scope = try queries.scope(of: identifier, principal)
       let scoped = fetch
-      guard scoped.needsFullScan else {
+      guard scoped.needsFullScan(for: principal) else {
         return routed.reply.send(try manifest(identifier, scoped, page, until: end, routed, principal))
       }
       try routed.respond(on: queries.fetches) { () throws(Problem) in

@@ -57,9 +57,9 @@ struct AssetListQuery: Sendable {
   }
 
   /// Whether the request may scan every asset. It then runs on the fetch queue.
-  var needsFullScan: Bool {
+  func needsFullScan(for principal: Principal) -> Bool {
     let hasStoredCount = fetch.isUnfiltered && fetch.scope.hasStoredCount
-    return fetch.needsFullScan || (includesTotalCount || layout == .buckets) && !hasStoredCount
+    return fetch.needsFullScan(for: principal) || (includesTotalCount || layout == .buckets) && !hasStoredCount
       || layout == .buckets && (fetch.scope != .library || fetch.fetchLimit != nil)
   }
 }

@@ -37,7 +37,6 @@ struct FetchQuery: Sendable {
     _ predicate: String?, _ sort: String?, _ limit: Int?, _ includesHidden: Bool, _ includesAllBurstAssets: Bool,
     _ principal: Principal
   ) throws(Problem) {
-    fetch.isLimited = principal.visibility != .everything
     fetch.predicate = try predicate.map { text throws(Problem) in
       try FetchPredicate(parameter: text, .asset, principal)
     }

@@ -13,14 +13,14 @@ struct AssetRoutes: Sendable {
     let principal = try routed.principal
     let query = try AssetListQuery(routed.target, queries.tokens, until: queries.deadline, for: principal)
     guard let collection else {
-      let queue = query.needsFullScan ? queries.fetches : queries.lookups
+      let queue = query.needsFullScan(for: principal) ? queries.fetches : queries.lookups
       return try routed.respond(on: queue) { () throws(Problem) in try list(query, routed.request, principal) }
     }
     // Whether this may read every asset is known only after the collection has been looked up.
     try routed.run(on: queries.lookups) { () throws(Problem) in
       var query = query
       query.fetch.scope = try queries.scope(of: collection, principal)
-      guard query.needsFullScan else {
+      guard query.needsFullScan(for: principal) else {
         return routed.reply.send(try list(query, routed.request, principal))
       }
       let scoped = query

@@ -26,10 +26,10 @@ extension CachingRoutes {
     }
 
     /// Whether the move may have to scan every asset.
-    var needsFullScan: Bool {
+    func needsFullScan(for principal: Principal) -> Bool {
       switch list {
       case .source: false
-      case .fetch(_, let fetch): fetch.needsFullScan
+      case .fetch(_, let fetch): fetch.needsFullScan(for: principal)
       case .stale: true
       }
     }
@@ -40,7 +40,7 @@ extension CachingRoutes {
     let principal = try routed.principal
     try routed.run(on: queries.lookups) { () throws(Problem) in
       let window = try self.window(id, routed.request, principal)
-      guard window.needsFullScan else { return routed.reply.send(try move(window, principal)) }
+      guard window.needsFullScan(for: principal) else { return routed.reply.send(try move(window, principal)) }
       try routed.respond(on: queries.fetches) { () throws(Problem) in try move(window, principal) }
     }
   }

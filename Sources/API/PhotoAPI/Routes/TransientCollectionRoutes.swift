@@ -159,10 +159,8 @@ extension QueryService {
     until end: ContinuousClock.Instant, _ principal: Principal
   ) throws(Problem) -> Int {
     if transient.rows.isEmpty { return 0 }
-    var fetch = transient.fetch(query)
-    fetch.isLimited = principal.visibility != .everything
-    let counted = fetch
-    return try run { library throws(AssetSourceError) in try library.count(counted, deadline: end, for: principal) }
+    let fetch = transient.fetch(query)
+    return try run { library throws(AssetSourceError) in try library.count(fetch, deadline: end, for: principal) }
   }
 }
 

@@ -95,17 +95,3 @@ package struct CollectionPage: Sendable {
     self.nextCursor = nextCursor
   }
 }
-
-/// The collections of the library. Calls block on SQLite: never call them on the queue of a connection.
-package protocol CollectionSource: Sendable {
-  /// Smart albums and albums by position, moments and lists newest first. The cost depends on `limit` and the number of
-  /// albums, not on the number of assets.
-  func collections(
-    _ query: CollectionQuery, for principal: Principal
-  ) throws(AssetSourceError) -> CollectionPage
-
-  /// The collection with that identifier; `nil` if it does not exist or the principal may not see it.
-  func collection(
-    _ identifier: LocalIdentifier, _ query: CollectionQuery, for principal: Principal
-  ) throws(AssetSourceError) -> AssetCollection?
-}

@@ -13,29 +13,6 @@ package struct AssetPage: Sendable {
   }
 }
 
-/// A query for a listing of assets.
-package struct AssetQuery: Sendable, Hashable {
-  /// At most this many assets, 1...1000.
-  package var limit: Int
-  /// The end of the previous page.
-  package var cursor: PageCursor?
-  package var includesHidden: Bool
-  /// Whether to include burst pictures that are not the representative.
-  package var includesAllBurstAssets: Bool
-  package var includesTotalCount: Bool
-
-  package init(
-    limit: Int = 100, cursor: PageCursor? = nil, includesHidden: Bool = false, includesAllBurstAssets: Bool = false,
-    includesTotalCount: Bool = false
-  ) {
-    self.limit = limit
-    self.cursor = cursor
-    self.includesHidden = includesHidden
-    self.includesAllBurstAssets = includesAllBurstAssets
-    self.includesTotalCount = includesTotalCount
-  }
-}
-
 /// Why a call to the library failed.
 package enum AssetSourceError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The cursor was not issued by this library, or it is one of another list.
@@ -124,11 +101,13 @@ package protocol AssetSource: Sendable {
     since changeToken: ChangeToken?, for principal: Principal
   ) throws(AssetSourceError) -> TouchedIdentifiers
 
-  /// A page of assets, newest first, ties by identifier. The cost does not depend on its position in the listing.
-  func assets(_ query: AssetQuery, for principal: Principal) throws(AssetSourceError) -> AssetPage
-
-  /// The total number of assets of a listing with this query.
-  func assetCount(_ query: AssetQuery, for principal: Principal) throws(AssetSourceError) -> Int
+  /// A page of all assets, hidden ones and every picture of a burst included, for work in the background. Newest first,
+  /// ties by identifier. The cost does not depend on its position in the listing.
+  ///
+  /// - Parameters:
+  ///   - cursor: the end of the previous page; `nil`: the first page.
+  ///   - limit: at most this many assets, 1...1000.
+  func assets(after cursor: PageCursor?, limit: Int) throws(AssetSourceError) -> AssetPage
 
   /// - Parameter principal: only assets that it may see are counted.
   func scanState(for principal: Principal) throws(AssetSourceError) -> ScanState

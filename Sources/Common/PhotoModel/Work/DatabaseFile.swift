@@ -37,14 +37,45 @@ package enum DatabaseFile {
     do {
       try removeLogs(of: unfinished)
       try write(unfinished)
-      inheritOwner(unfinished)
-      // Those of a database that is lost.
-      try removeLogs(of: path)
-      try DurableFile.rename(unfinished, to: path)
+      try install(unfinished, at: path)
     } catch {
       unlink(unfinished)
       throw error
     }
+  }
+
+  /// Gives a complete database, which no process has open, its path in a data folder, durably. Replaces the database that
+  /// is there.
+  package static func install(_ complete: String, at path: String) throws(SystemError) {
+    // Also those of a database that is lost.
+    try removeLogs(of: path)
+    inheritOwner(complete)
+    try DurableFile.rename(complete, to: path)
+  }
+
+  /// Keeps a database, which no process has open, under a second, free name beside it: `NAME.before-restore.sqlite`, or
+  /// one with a number. The next step is to install another database at the path.
+  ///
+  /// - Parameter path: ends in `.sqlite`.
+  /// - Returns: the second path.
+  package static func setAside(_ path: String) throws(SystemError) -> String {
+    let name = "\(path.dropLast(".sqlite".count)).before-restore"
+    var aside = name + ".sqlite"
+    var number = 2
+    while ([""] + logSuffixes).contains(where: { access(aside + $0, F_OK) == 0 }) {
+      aside = "\(name)-\(number).sqlite"
+      number += 1
+    }
+    // A log that was not checkpointed must not be applied to the new file.
+    for suffix in ["-wal", "-journal"] {
+      if access(path + suffix, F_OK) == 0, rename(path + suffix, aside + suffix) != 0 {
+        throw SystemError(code: errno)
+      }
+    }
+    // A hard link keeps a database at the original path at every moment. On a file system without links, the path is
+    // briefly empty.
+    if link(path, aside) != 0 && rename(path, aside) != 0 { throw SystemError(code: errno) }
+    return aside
   }
 
   /// Whether a path has a file, also one that is a link to nowhere. Opening it reports why a path can't be followed.

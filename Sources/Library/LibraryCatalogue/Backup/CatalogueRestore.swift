@@ -48,11 +48,8 @@ package struct CatalogueRestore {
         try Self.forgetUnfinished(db)
       }
       try copy.close()
-      let kept = access(present, F_OK) == 0 ? try setAside(present) : nil
-      // Also those of a catalogue that is lost.
-      try DatabaseFile.removeLogs(of: present)
-      DatabaseFile.inheritOwner(incoming)
-      try DurableFile.rename(incoming, to: present)
+      let kept = access(present, F_OK) == 0 ? try DatabaseFile.setAside(present) : nil
+      try DatabaseFile.install(incoming, at: present)
       return kept
     } catch {
       unlink(incoming)
@@ -158,24 +155,4 @@ package struct CatalogueRestore {
   /// older than the new history, and are refused. A new `contentKey` would not do: cursors, versions and the trash of a
   /// bucket depend on it.
   static func tokenAfterEveryOther() -> Int64 { Int64(Date().timeIntervalSince1970 * 1_000_000) }
-
-  /// Keeps the current catalogue under a second, free name.
-  private func setAside(_ present: String) throws -> String {
-    var aside = dataFolder + "/catalogue.before-restore.sqlite"
-    var number = 2
-    while ([""] + DatabaseFile.logSuffixes).contains(where: { access(aside + $0, F_OK) == 0 }) {
-      aside = "\(dataFolder)/catalogue.before-restore-\(number).sqlite"
-      number += 1
-    }
-    // A log that was not checkpointed must not be applied to the new file.
-    for suffix in ["-wal", "-journal"] {
-      if access(present + suffix, F_OK) == 0, rename(present + suffix, aside + suffix) != 0 {
-        throw SystemError(code: errno)
-      }
-    }
-    // A hard link keeps a catalogue at the original path at every moment. On a file system without links, the path is
-    // briefly empty.
-    if link(present, aside) != 0 && rename(present, aside) != 0 { throw SystemError(code: errno) }
-    return aside
-  }
 }

@@ -5,13 +5,19 @@ import PhotoModel
 extension Catalogue: AssetSource {
   package func asset(_ identifier: LocalIdentifier, for principal: Principal) throws(AssetSourceError) -> Asset? {
     guard principal.visibility.grantedDigest == nil else { return try assets(named: [identifier], for: principal)[0] }
-    return try readSingleStatement { db in try Self.assets(named: [identifier], in: .whole, for: principal, db)[0] }
+    return try readSingleStatement { db in try Self.asset(identifier, in: .whole, for: principal, db) }
   }
 
   package func assets(
     named identifiers: [LocalIdentifier], for principal: Principal
   ) throws(AssetSourceError) -> [Asset?] {
     try read(for: principal) { db, library in try Self.assets(named: identifiers, in: library, for: principal, db) }
+  }
+
+  static func asset(
+    _ identifier: LocalIdentifier, in library: LibraryID, for principal: Principal, _ db: Database
+  ) throws -> Asset? {
+    try assets(named: [identifier], in: library, for: principal, db)[0]
   }
 
   private static func assets(
@@ -27,12 +33,11 @@ extension Catalogue: AssetSource {
     return try identifiers.map { try found.fetchAsset([library.row, $0.rawValue], for: principal) }
   }
 
-  package func assets(_ query: AssetQuery, for principal: Principal) throws(AssetSourceError) -> AssetPage {
-    try assets(AssetFetch(query), FetchPageRequest(limit: query.limit, cursor: query.cursor), for: principal)
-  }
-
-  package func assetCount(_ query: AssetQuery, for principal: Principal) throws(AssetSourceError) -> Int {
-    try count(AssetFetch(query), deadline: nil, for: principal)
+  package func assets(after cursor: PageCursor?, limit: Int) throws(AssetSourceError) -> AssetPage {
+    var fetch = AssetFetch()
+    fetch.includesHidden = true
+    fetch.includesAllBurstAssets = true
+    return try assets(fetch, FetchPageRequest(limit: limit, cursor: cursor), for: .local)
   }
 
   package func scanState(for principal: Principal) throws(AssetSourceError) -> ScanState {
@@ -54,14 +59,6 @@ extension Catalogue: AssetSource {
     return try Int.fetchOne(
       db.cachedStatement(sql: "SELECT sum(\(counter)) FROM counter WHERE library = ? AND listing \(listings.sql)"),
       arguments: [library.row]) ?? 0
-  }
-}
-
-extension AssetFetch {
-  fileprivate init(_ query: AssetQuery) {
-    self.init()
-    includesHidden = query.includesHidden
-    includesAllBurstAssets = query.includesAllBurstAssets
   }
 }
 

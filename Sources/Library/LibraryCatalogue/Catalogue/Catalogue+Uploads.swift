@@ -52,15 +52,26 @@ extension Catalogue {
   ///
   /// - Returns: the asset. The sender may see it, even if its visibility excludes it.
   package func addUpload(_ file: ProbedFile, for principal: Principal) throws(AssetSourceError) -> Asset {
+    try createAsset(for: principal) { db, token in
+      var writer = try AssetWriter(db, token: token)
+      writer.joinable = try JoinableAssets(visibleTo: principal, db)
+      let identifier = try writer.asset(of: file).identifier
+      try writer.finish()
+      return identifier
+    }
+  }
+
+  /// Creates the asset of an upload, in a transaction of its own.
+  ///
+  /// - Parameter write: creates the asset in the transaction, and returns its identifier.
+  /// - Returns: the asset. The sender may see it, even if its visibility excludes it.
+  func createAsset(
+    for principal: Principal, _ write: (Database, _ token: Int64) throws -> LocalIdentifier
+  ) throws(AssetSourceError) -> Asset {
     // A limited library is created by its first read. The change below needs its rows.
     if principal.may(.read), principal.visibility != .everything { try read(for: principal) { _, _ in } }
     var identifier: LocalIdentifier?
-    try change { db, token in
-      var writer = try AssetWriter(db, token: token)
-      writer.joinable = try JoinableAssets(visibleTo: principal, db)
-      identifier = try writer.asset(of: file).identifier
-      try writer.finish()
-    }
+    try change { db, token in identifier = try write(db, token) }
     let sender = Principal(name: principal.name, scopes: principal.scopes)
     guard let identifier, let asset = try self.asset(identifier, for: sender) else {
       throw .catalogueFailed("a created asset was not found")

@@ -1,10 +1,11 @@
-// The locks of a data folder: flock(2) on four empty files in it. They hold between processes, and between two owners
+// The locks of a data folder: flock(2) on empty files in it. They hold between processes, and between two owners
 // in one process. The kernel releases a lock when its process ends.
 //
 //     use.lock     shared by every process that has the catalogue open; exclusive for a restore, which replaces it
 //     open.lock    one process at a time creates, migrates and opens the catalogue for writing
 //     scan.lock    one scan into the catalogue at a time
 //     files.lock   one caller at a time moves files in or out of the library
+//     originals/lock   one daemon at a time uses the originals of a remote library
 
 import PhotoModel
 import Synchronization
@@ -49,6 +50,9 @@ package final class DataFolderLock: Sendable {
     flock(descriptor, LOCK_UN)
     close(descriptor)
   }
+
+  /// Holds the lock until the process ends, whatever becomes of this value.
+  package func holdUntilExit() { held.withLock { $0 = nil } }
 }
 
 extension DataFolderLock {
@@ -98,5 +102,10 @@ extension DataFolderLock {
   /// process.
   package static func forFiles(of dataFolder: String) throws(SystemError) -> DataFolderLock {
     try DataFolderLock(dataFolder + "/files.lock", LOCK_EX)
+  }
+
+  /// For a daemon that uses the folder of the originals of a remote library. Throws EWOULDBLOCK while another one does.
+  package static func forOriginals(in folder: String) throws(SystemError) -> DataFolderLock {
+    try DataFolderLock(folder + "/lock", LOCK_EX | LOCK_NB)
   }
 }

@@ -9,6 +9,7 @@ import Synchronization
 /// knows.
 package final class ChangeFeed: Sendable {
   private struct State {
+    /// The latest token that this feed has seen.
     var latest: ChangeToken
     /// A notification is queued and has not run yet.
     var isNotificationScheduled = false
@@ -19,9 +20,6 @@ package final class ChangeFeed: Sendable {
   private let queue = DispatchQueue(label: "photod.changefeed", qos: .userInitiated)
 
   init(latest: ChangeToken) { state = Mutex(State(latest: latest)) }
-
-  /// The latest token that this feed has seen.
-  package var latest: ChangeToken { state.withLock { $0.latest } }
 
   /// Adds an observer, which the feed keeps for its own lifetime.
   package func observe(_ observer: any ChangeObserver) { state.withLock { $0.observers.append(observer) } }

@@ -4,7 +4,9 @@
 import GRDB
 import PhotoModel
 
-extension Catalogue: CollectionSource {
+extension Catalogue {
+  /// Smart albums and albums by position, moments and lists newest first. The cost depends on the limit and the number
+  /// of albums, not on the number of assets.
   package func collections(
     _ query: CollectionQuery, for principal: Principal
   ) throws(AssetSourceError) -> CollectionPage {
@@ -24,6 +26,7 @@ extension Catalogue: CollectionSource {
     }
   }
 
+  /// The collection with that identifier; `nil` if it does not exist or the principal may not see it.
   package func collection(
     _ identifier: LocalIdentifier, _ query: CollectionQuery, for principal: Principal
   ) throws(AssetSourceError) -> AssetCollection? {

@@ -67,7 +67,8 @@ extension Catalogue {
         result.advance(to: changeToken)
         return FetchResultDelta(details: FetchResultChangeDetails(), after: result)
       }
-      if isIncremental, PositionSearch.isCheaperThanReading(touched: touched.count, fetch, old: result.count),
+      if isIncremental,
+        PositionSearch.isCheaperThanReading(touched: touched.count, fetch, old: result.count, for: principal),
         let step = try step(result.list.rows, fetch, touched, since: since, for: principal, db)
       {
         rows = step.rows
@@ -77,7 +78,8 @@ extension Catalogue {
       }
     }
     if rows == nil {
-      guard mayReadAll || result.count <= Self.shortListLimit && !fetch.needsFullScan else { return nil }
+      guard mayReadAll || result.count <= Self.shortListLimit && !fetch.needsFullScan(for: principal)
+      else { return nil }
       rows = try self.rows(fetch, library, atMost: limit, db)
     }
     guard let rows else { return nil }

@@ -40,13 +40,15 @@ struct PositionSearch {
 
   /// The maximum number of lookups before reading the list is cheaper. A list whose fetch reads every asset is read
   /// only as a last resort.
-  private static func limit(_ fetch: AssetFetch, old count: Int) -> Int {
-    max(minimumLookups, fetch.needsFullScan ? count : count / lookupCost)
+  private static func limit(_ fetch: AssetFetch, old count: Int, for principal: Principal) -> Int {
+    max(minimumLookups, fetch.needsFullScan(for: principal) ? count : count / lookupCost)
   }
 
   /// Whether looking up this many touched assets is cheaper than reading the list.
-  static func isCheaperThanReading(touched count: Int, _ fetch: AssetFetch, old: Int) -> Bool {
-    fetch.needsFullScan || count <= limit(fetch, old: old)
+  static func isCheaperThanReading(
+    touched count: Int, _ fetch: AssetFetch, old: Int, for principal: Principal
+  ) -> Bool {
+    fetch.needsFullScan(for: principal) || count <= limit(fetch, old: old, for: principal)
   }
 
   init(
@@ -59,7 +61,7 @@ struct PositionSearch {
     statement = try FetchStatement(
       plan, columns: "asset.id, \(AssetRow.revision(for: principal))", limit: nil
     ).prepared(db, in: statements)
-    limit = Self.limit(fetch, old: old.count)
+    limit = Self.limit(fetch, old: old.count, for: principal)
     let isTouched = TouchedRows(touched.map { ($0, false) })
     var former: [UInt32: Int] = [:]
     kept.reserveCapacity(old.count)

@@ -22,8 +22,6 @@ package struct TouchedRows: Sendable {
     for (row, _) in rows { filterBits[Int((row & mask) / 64)] |= 1 << UInt64(row % 64) }
   }
 
-  package var isEmpty: Bool { rows.isEmpty }
-
   package func contains(_ row: UInt32) -> Bool { index(of: row) != nil }
 
   /// `false` also for a row that is not in the set.

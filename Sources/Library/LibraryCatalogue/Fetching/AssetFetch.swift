@@ -14,9 +14,6 @@ package struct AssetFetch: Sendable, Hashable {
   package var fetchLimit: Int?
   package var includesHidden = false
   package var includesAllBurstAssets = false
-  /// The fetching principal has a limited library. The search index has the words of the whole library, so a limited
-  /// library can't use it: the time of a read would depend on invisible assets.
-  package var isLimited = false
 
   package init() {}
 
@@ -41,9 +38,12 @@ package struct AssetFetch: Sendable, Hashable {
   /// Whether the fetch has all assets of its scope that its options list.
   package var isUnfiltered: Bool { predicate == nil && search == nil }
 
-  /// Whether the fetch may have to read every asset. Such fetches have a deadline and a queue of their own. Fetches
-  /// that an index answers are cheap however large the library is.
-  package var needsFullScan: Bool { FetchPlan(self).needsFullScan }
+  /// Whether the fetch of a principal may have to read every asset. Such fetches have a deadline and a queue of their
+  /// own. Fetches that an index answers are cheap however large the library is.
+  package func needsFullScan(for principal: Principal) -> Bool {
+    let search = SearchAccess(estimating: self, isWhole: principal.visibility == .everything)
+    return FetchPlan(self, search: search).needsFullScan
+  }
 }
 
 extension FetchPredicate {

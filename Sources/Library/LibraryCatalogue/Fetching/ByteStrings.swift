@@ -38,10 +38,4 @@ package struct ByteStrings: Sendable, Hashable {
     bytes.append(contentsOf: string)
     ends.append(UInt32(bytes.count))
   }
-
-  package mutating func append(contentsOf others: ByteStrings) {
-    let start = UInt32(bytes.count)
-    bytes += others.bytes
-    ends += others.ends.map { start + $0 }
-  }
 }

@@ -8,25 +8,18 @@ extension Catalogue {
     _ identifier: LocalIdentifier, for principal: Principal
   ) throws(AssetSourceError) -> AdjustedAsset? {
     try read(for: principal) { db, library in
-      let found = try db.cachedStatement(
-        sql: """
-          SELECT \(AssetRow.columns) FROM \(LibraryAssetIndex.byIdentifier.source) \(AssetRow.joins)
-          WHERE libraryAsset.library = ? AND libraryAsset.localIdentifier = ?
-          """)
-      guard let asset = try found.fetchAsset([library.row, identifier.rawValue], for: principal) else { return nil }
-      let number = try Int64.fetchOne(
-        db.cachedStatement(sql: "SELECT asset FROM libraryAsset WHERE library = ? AND localIdentifier = ?"),
-        arguments: [library.row, identifier.rawValue])
-      let imported = try number.flatMap { try ForeignEditWriter.imported(of: $0, db) }
-      guard asset.hasAdjustments else { return AdjustedAsset(asset: asset, adjustments: nil, imported: imported) }
+      guard let asset = try Self.asset(identifier, in: library, for: principal, db) else { return nil }
       let row = try Row.fetchOne(
         db.cachedStatement(
           sql: """
-            SELECT asset.adjustments, adjustmentFormat, adjustmentFormatVersion, adjustmentData, adjustmentOrigin
+            SELECT asset.adjustments, adjustmentFormat, adjustmentFormatVersion, adjustmentData, adjustmentOrigin,
+              asset.id
             FROM \(LibraryAssetIndex.byIdentifier.source) \(AssetRow.joins)
             WHERE libraryAsset.library = ? AND libraryAsset.localIdentifier = ?
             """), arguments: [library.row, identifier.rawValue])
-      return AdjustedAsset(asset: asset, adjustments: try row.map(StoredAdjustments.init), imported: imported)
+      return AdjustedAsset(
+        asset: asset, adjustments: asset.hasAdjustments ? try row.map(StoredAdjustments.init) : nil,
+        imported: try row.flatMap { try ForeignEditWriter.imported(of: $0[5], db) })
     }
   }
 }

@@ -13,12 +13,7 @@ extension Catalogue {
     of identifier: LocalIdentifier, includesSidecars: Bool, for principal: Principal
   ) throws(AssetSourceError) -> AssetFiles? {
     try read(for: principal) { db, library in
-      let found = try db.cachedStatement(
-        sql: """
-          SELECT \(AssetRow.columns) FROM \(LibraryAssetIndex.byIdentifier.source) \(AssetRow.joins)
-          WHERE libraryAsset.library = ? AND libraryAsset.localIdentifier = ?
-          """)
-      guard let asset = try found.fetchAsset([library.row, identifier.rawValue], for: principal) else { return nil }
+      guard let asset = try Self.asset(identifier, in: library, for: principal, db) else { return nil }
       return AssetFiles(
         asset: asset,
         resources: try Self.resources(of: identifier, includesSidecars: includesSidecars, library, db))

@@ -9,11 +9,6 @@ struct FetchCursor {
   /// The number of rows of all pages so far.
   let rowsBefore: Int
 
-  private init(values: [SQLValue], rowsBefore: Int) {
-    self.values = values
-    self.rowsBefore = rowsBefore
-  }
-
   init(_ cursor: PageCursor, of plan: FetchPlan) throws(AssetSourceError) {
     guard try cursor.fields(plan.order.count + 2)[0] == .text(Self.orderSignature(plan)) else { throw .malformedCursor }
     rowsBefore = Int(clamping: try cursor.integer(1))

@@ -56,11 +56,8 @@ struct FetchPlan {
   ///   - library: the library that the principal may see.
   ///   - rows: restricts the fetch to these row numbers, without an index. They are bound as the first of `values`, in
   ///     the format of ``RowNumbers``. Not allowed for a fetch whose scope is a list of rows.
-  ///   - search: how to find the searched words; `nil` if only the cost of the fetch is of interest.
-  init(
-    _ fetch: AssetFetch, in library: LibraryID = .whole, among rows: [UInt32]? = nil, search: SearchAccess? = nil
-  ) {
-    let search = search ?? SearchAccess(estimating: fetch)
+  ///   - search: how to find the searched words.
+  init(_ fetch: AssetFetch, in library: LibraryID = .whole, among rows: [UInt32]? = nil, search: SearchAccess) {
     if fetch.search?.isByRelevance == true, fetch.sort == nil {
       self = FetchPlan(ranking: fetch, in: library, search)
       return

@@ -3,7 +3,7 @@ import PhotoPredicate
 
 /// The read interface of the library for fetches. Calls block while SQLite works, so never call them on a connection's
 /// queue.
-package protocol LibraryFetcher: AssetSource, CollectionSource {
+package protocol LibraryFetcher: AssetSource {
   func hasPreparedLibrary(of principal: Principal) -> Bool
   func prepareLibrary(of principal: Principal) throws(AssetSourceError)
   func assets(
@@ -40,6 +40,10 @@ package protocol LibraryFetcher: AssetSource, CollectionSource {
   func rows(
     of identifiers: [LocalIdentifier], deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> [UInt32]
+  /// The collection with that identifier; `nil` if it does not exist or the principal may not see it.
+  func collection(
+    _ identifier: LocalIdentifier, _ query: CollectionQuery, for principal: Principal
+  ) throws(AssetSourceError) -> AssetCollection?
   func collections(
     _ fetch: CollectionFetch, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> CollectionPage

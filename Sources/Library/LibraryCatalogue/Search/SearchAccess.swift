@@ -36,9 +36,12 @@ struct SearchAccess {
   private let search: AssetSearch?
 
   /// Without a catalogue: decides only whether the index can be used, to estimate the cost of a fetch.
-  init(estimating fetch: AssetFetch) {
+  ///
+  /// - Parameter isWhole: the fetch is of the whole library. The index has the words of the whole library, so a limited
+  ///   library can't use it: the time of a read would depend on invisible assets.
+  init(estimating fetch: AssetFetch, isWhole: Bool) {
     search = fetch.search
-    guard !fetch.isLimited else { return }
+    guard isWhole else { return }
     for (term, pattern) in Self.patterns(fetch) { cover(term, pattern) }
     if search != nil || !covered.isEmpty { expression = "" }
   }

@@ -93,21 +93,15 @@ extension Catalogue {
   package func commitUpload(
     _ prepared: PendingFileChanges, for principal: Principal
   ) throws(AssetSourceError) -> Asset {
-    // A limited library is created by its first read. The change below needs its rows.
-    if principal.may(.read), principal.visibility != .everything { try read(for: principal) { _, _ in } }
-    var identifier: LocalIdentifier?
-    try change { db, token in
+    let asset = try createAsset(for: principal) { db, token in
       var writer = try AssetWriter(db, token: token)
-      identifier = try prepared.commit(0, &writer).identifier
+      let identifier = try prepared.commit(0, &writer).identifier
       fault(.entryWritten)
       try writer.finish()
       fault(.written)
+      return identifier
     }
     fault(.committed)
-    let sender = Principal(name: principal.name, scopes: principal.scopes)
-    guard let identifier, let asset = try self.asset(identifier, for: sender) else {
-      throw .catalogueFailed("a created asset was not found")
-    }
     return asset
   }
 }

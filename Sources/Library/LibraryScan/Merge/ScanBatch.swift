@@ -238,7 +238,7 @@ struct ScanBatch {
 
 extension DataFolderLock {
   /// For one batch of a scan. A holder of this lock never waits for a scan.
-  static func forBatch(into catalogue: Catalogue) throws(AssetSourceError) -> DataFolderLock {
+  package static func forBatch(into catalogue: Catalogue) throws(AssetSourceError) -> DataFolderLock {
     do throws(SystemError) {
       return try forFiles(of: catalogue.dataFolder)
     } catch {

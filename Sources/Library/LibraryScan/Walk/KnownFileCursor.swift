@@ -2,18 +2,23 @@ import LibraryCatalogue
 import PhotoModel
 
 /// The known files within a scope, as they were when the scan began, in path order, one page at a time.
-struct KnownFileCursor {
+package struct KnownFileCursor {
   let catalogue: Catalogue
   let pageSize: Int
   /// Rows above this one were added by this scan.
-  let lastID: Int64
+  package let lastID: Int64
   /// Remaining targets, the next one last.
   private var targets: [ScanScope.Target]
   private var page: ArraySlice<KnownFile> = []
   /// The last path of the previous page.
   private var last: [UInt8]?
 
-  init(catalogue: Catalogue, pageSize: Int, lastID: Int64, scope: ScanScope = .everything) {
+  /// Over the whole library.
+  package init(catalogue: Catalogue, pageSize: Int, lastID: Int64) {
+    self.init(catalogue: catalogue, pageSize: pageSize, lastID: lastID, scope: .everything)
+  }
+
+  init(catalogue: Catalogue, pageSize: Int, lastID: Int64, scope: ScanScope) {
     self.catalogue = catalogue
     self.pageSize = pageSize
     self.lastID = lastID
@@ -21,7 +26,7 @@ struct KnownFileCursor {
   }
 
   /// The next file if its path sorts before `path`; a `nil` path returns any next file.
-  mutating func next(before path: [UInt8]?) throws(AssetSourceError) -> KnownFile? {
+  package mutating func next(before path: [UInt8]?) throws(AssetSourceError) -> KnownFile? {
     guard let file = try peek() else { return nil }
     if let path, !file.path.lexicographicallyPrecedes(path) { return nil }
     page.removeFirst()
@@ -29,7 +34,7 @@ struct KnownFileCursor {
   }
 
   /// The next file if its path equals `path`.
-  mutating func next(at path: [UInt8]) throws(AssetSourceError) -> KnownFile? {
+  package mutating func next(at path: [UInt8]) throws(AssetSourceError) -> KnownFile? {
     guard let file = try peek(), file.path == path else { return nil }
     page.removeFirst()
     return file

@@ -73,8 +73,6 @@ struct EventDebouncer {
 
   var count: Int { pending.count + delayed.count }
 
-  var isEmpty: Bool { pending.isEmpty && delayed.isEmpty && fullScanDue == nil }
-
   /// Records an event for a path.
   mutating func note(_ path: [UInt8], _ hints: PathHints, now: Int64) {
     if delayed[path] != nil {

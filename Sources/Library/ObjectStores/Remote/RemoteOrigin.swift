@@ -27,8 +27,6 @@ final class RemoteOrigin: Sendable {
     breaker = Mutex(CircuitBreaker(limits: limits.breaker))
   }
 
-  var isSuspended: Bool { breaker.withLock { !$0.isClosed } }
-
   /// Throws `.suspended` while the breaker is open. Otherwise the caller reports the outcome.
   func admit() throws(ObjectStoreError) {
     let now = clock.now()

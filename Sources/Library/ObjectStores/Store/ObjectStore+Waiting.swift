@@ -71,12 +71,6 @@ extension ObjectStore {
     try wait(stop) { bytes(key, range, of: identity, $0) }
   }
 
-  package func waitToGet(
-    _ key: ObjectKey, maximumBytes: Int, stop: StopFlag? = nil
-  ) throws(ObjectStoreError) -> [UInt8] {
-    try wait(stop) { get(key, maximumBytes: maximumBytes, $0) }
-  }
-
   package func waitForPage(
     from position: ObjectPage.Position?, stop: StopFlag? = nil
   ) throws(ObjectStoreError) -> ObjectPage {
@@ -105,13 +99,9 @@ extension ObjectStore {
     _ key: ObjectKey, of identity: ObjectIdentity, to newKey: ObjectKey
   ) throws(ObjectStoreError) { try wait { copy(key, of: identity, to: newKey, $0) } }
 
-  package func waitToMove(
-    _ key: ObjectKey, of identity: ObjectIdentity, to newKey: ObjectKey
-  ) throws(ObjectStoreError) { try wait { move(key, of: identity, to: newKey, $0) } }
-
   package func waitToDelete(_ key: ObjectKey) throws(ObjectStoreError) { try wait { delete(key, $0) } }
 
-  private func wait<Value: Sendable>(
+  func wait<Value: Sendable>(
     _ stop: StopFlag? = nil, _ operation: (@escaping Completion<Value>) -> any ObjectOperation
   ) throws(ObjectStoreError) -> Value {
     let pending = PendingResult<Value>()

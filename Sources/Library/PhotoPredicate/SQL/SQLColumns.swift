@@ -45,11 +45,6 @@ package struct SQLColumns: Sendable {
     return "CASE \(column.expression) \(ranks.joined(separator: " ")) END"
   }
 
-  /// The terms of `ORDER BY`. SQLite sorts NULL first by an ascending key, as required.
-  package func ordering(_ sort: FetchSortDescriptors) -> String {
-    sort.total.map { orderingExpression(for: $0.key) + ($0.isAscending ? "" : " DESC") }.joined(separator: ", ")
-  }
-
   /// A constant of this program, never client input.
   private static func constant(_ value: SQLValue) -> String {
     switch value {

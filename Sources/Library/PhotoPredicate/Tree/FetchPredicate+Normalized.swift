@@ -35,20 +35,6 @@ extension FetchPredicate {
     }
   }
 
-  /// The value that a boolean, enumeration or string must have according to a single term, of a normalised predicate.
-  package func requiredValue(of key: PropertyKey) -> PropertyValue? {
-    for case .comparison(let comparison) in conjuncts {
-      guard comparison.subject == PredicateComparison.Subject(key), key.type != .strings, comparison.folding.isEmpty
-      else { continue }
-      switch comparison.test {
-      case .relation(.equal, let value): return value
-      case .oneOf(let values) where values.count == 1: return values[0]
-      default: continue
-      }
-    }
-    return nil
-  }
-
   /// The bounds of an integer, or of a date in milliseconds, of a normalised predicate. Empty if no object can match
   /// all terms; `nil` if no term bounds the key.
   package func requiredRange(of key: PropertyKey) -> IntegerBounds? {

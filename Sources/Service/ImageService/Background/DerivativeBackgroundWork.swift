@@ -69,9 +69,7 @@ package final class DerivativeBackgroundWork: BackgroundWork {
       }
       if let asset { return asset }
       if isAtEnd { return nil }
-      let query = AssetQuery(
-        limit: Self.pageSize, cursor: cursor, includesHidden: true, includesAllBurstAssets: true)
-      let page = try library.assets(query, for: .local)
+      let page = try library.assets(after: cursor, limit: Self.pageSize)
       state.withLock { state in
         guard state.restartCount == restartCount else { return }
         state.page = page.assets[...]

@@ -147,13 +147,15 @@ struct ScanRun {
     _ = try turn(.firstScan, 0)
     let catalogue = try Catalogue(dataFolder: data)
     var (assets, dated) = (0, 0)
-    var query = AssetQuery(limit: 1000, includesHidden: true)
+    var fetch = AssetFetch()
+    fetch.includesHidden = true
+    var page = FetchPageRequest(limit: 1000)
     repeat {
-      let page = try catalogue.assets(query, for: .local)
-      assets += page.assets.count
-      dated += page.assets.count { $0.creationDateSource != .file }
-      query.cursor = page.nextCursor
-    } while query.cursor != nil
+      let found = try catalogue.assets(fetch, page, for: .local)
+      assets += found.assets.count
+      dated += found.assets.count { $0.creationDateSource != .file }
+      page.cursor = found.nextCursor
+    } while page.cursor != nil
     let exiv2 = try ScanContestant.exiv2(library).text().split(separator: "\n").count {
       $0.contains(ScanContestant.dateKey)
     }

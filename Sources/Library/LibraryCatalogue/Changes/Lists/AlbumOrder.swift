@@ -5,13 +5,6 @@
 import GRDB
 
 struct AlbumOrder {
-  /// The gap between members that are appended.
-  static let gap: Int64 = 1 << 20
-  /// The minimum gap between two members after a renumbering.
-  private static let minimumGap: Int64 = 1 << 8
-  /// The initial number of members to renumber on each side.
-  private static let initialWindow = 16
-
   let db: Database
   /// The album's row.
   let row: Int64
@@ -82,40 +75,30 @@ struct AlbumOrder {
             UNION ALL SELECT max(position) FROM trashPlace
               WHERE collection = (SELECT localIdentifier FROM collection WHERE id = ?1))
           """), arguments: [row])
-    try write(assets, first: (last ?? 0) + Self.gap, step: Self.gap)
+    try write(assets, first: (last ?? 0) + GapPlan.gap, step: GapPlan.gap)
   }
 
   /// Inserts members before the one at `index`, which is at most the member count.
   func insert(_ assets: [Int64], at index: Int) throws {
     guard let next = try member(at: index)?.position else { return try append(assets) }
     guard index > 0 else {
-      return try write(assets, first: next - Int64(assets.count) * Self.gap, step: Self.gap)
+      return try write(assets, first: next - Int64(assets.count) * GapPlan.gap, step: GapPlan.gap)
     }
-    let count = Int64(assets.count)
-    var freeRange = try freeRange(before: next)
-    if freeRange.step(count) < 1 {
-      try renumber(around: index, for: count)
+    var ends = (before: try position(before: next), after: next)
+    if GapPlan.step(between: ends.before, and: ends.after, for: assets.count) < 1 {
+      try renumber(around: index, for: assets.count)
       guard let next = try member(at: index)?.position else { return try append(assets) }
-      freeRange = try self.freeRange(before: next)
+      ends = (before: try position(before: next), after: next)
     }
-    try write(assets, first: freeRange.after + freeRange.step(count), step: freeRange.step(count))
+    let step = GapPlan.step(between: ends.before, and: ends.after, for: assets.count)
+    try write(assets, first: ends.before + step, step: step)
   }
 
-  /// The free position numbers before a member; both ends are in use.
-  private struct FreeRange {
-    let after: Int64
-    let before: Int64
-
-    /// The distance between positions if `count` members are inserted; 0 if they do not fit.
-    func step(_ count: Int64) -> Int64 { (before - after) / (count + 1) }
-  }
-
-  private func freeRange(before position: Int64) throws -> FreeRange {
-    let previous = try Int64.fetchOne(
+  private func position(before position: Int64) throws -> Int64 {
+    try Int64.fetchOne(
       db.cachedStatement(
         sql: "SELECT position FROM member WHERE collection = ? AND position < ? ORDER BY position DESC LIMIT 1"),
-      arguments: [row, position])
-    return FreeRange(after: previous ?? position - Self.gap, before: position)
+      arguments: [row, position]) ?? position - GapPlan.gap
   }
 
   private func write(_ assets: [Int64], first: Int64, step: Int64) throws {
@@ -131,8 +114,8 @@ struct AlbumOrder {
 
   /// Makes room before the member at `index`: renumbers a growing window of members around it until the gaps are large
   /// enough.
-  private func renumber(around index: Int, for added: Int64) throws {
-    var window = Self.initialWindow
+  private func renumber(around index: Int, for added: Int) throws {
+    var window = GapPlan.initialWindow
     let name = try String.fetchOne(db, sql: "SELECT localIdentifier FROM collection WHERE id = ?", arguments: [row])
     while true {
       let first = max(0, index - window)
@@ -151,18 +134,11 @@ struct AlbumOrder {
             """), arguments: [name, before, after]
       ).map { Slot(position: $0[0], trash: $0[1]) }
       let places = (positions.map { Slot(position: $0) } + trashed).sorted { $0 < $1 }
-      let count = Int64(places.count)
-      let needed = (count + added + 1) * Self.minimumGap
-      // Beyond the first and the last member there is unlimited room.
-      let lower = before ?? (after ?? positions.last ?? 0) - (count + added + 1) * Self.gap
-      let upper = after ?? lower + (count + added + 1) * Self.gap
-      if upper - lower >= needed {
-        let step = (upper - lower) / (count + added + 1)
+      let plan = GapPlan(before: before, after: after, last: positions.last, count: places.count, added: added)
+      if let plan {
         // The new members get their room directly before the member at `index`.
         let next = Slot(position: positions[index - first])
-        let targets = places.enumerated().map { offset, place in
-          lower + step * (Int64(offset) + 1 + (place < next ? 0 : added))
-        }
+        let targets = places.enumerated().map { offset, place in plan.target(offset, isAfterInsertion: place >= next) }
         return try move(places, to: targets, name)
       }
       window *= 4

@@ -30,7 +30,7 @@ extension ChangeListWriter {
 
   /// The position after the last collection in the folder `?5`, or at the top level.
   private static let nextPosition =
-    "SELECT coalesce(max(position), 0) + \(AlbumOrder.gap) FROM collection WHERE parent IS ?5 AND type <> 'smartAlbum'"
+    "SELECT coalesce(max(position), 0) + \(GapPlan.gap) FROM collection WHERE parent IS ?5 AND type <> 'smartAlbum'"
 
   func update(_ collection: ChangeTargetResolver.Collection, _ update: CollectionUpdate) throws {
     if let title = update.title {

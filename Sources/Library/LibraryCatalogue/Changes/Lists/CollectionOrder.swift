@@ -6,11 +6,6 @@
 import GRDB
 
 struct CollectionOrder {
-  /// The minimum gap between two collections after a renumbering.
-  private static let minimumGap: Int64 = 1 << 8
-  /// The initial number of collections to renumber on each side.
-  private static let initialWindow = 16
-
   let db: Database
   /// The folder's row; `nil` for the top level.
   let folder: Int64?
@@ -31,20 +26,19 @@ struct CollectionOrder {
   ///
   /// - Parameter token: of the change; the new revision of the moved collections.
   func place(_ moved: [Int64], at index: Int, token: Int64) throws {
-    let count = Int64(moved.count)
     guard let next = try slots(from: index, count: 1, without: moved).first?.position else {
       let last = index > 0 ? try slots(from: index - 1, count: 1, without: moved).first?.position : nil
-      return try write(moved, first: (last ?? 0) + AlbumOrder.gap, step: AlbumOrder.gap, token)
+      return try write(moved, first: (last ?? 0) + GapPlan.gap, step: GapPlan.gap, token)
     }
     guard index > 0 else {
-      return try write(moved, first: next - count * AlbumOrder.gap, step: AlbumOrder.gap, token)
+      return try write(moved, first: next - Int64(moved.count) * GapPlan.gap, step: GapPlan.gap, token)
     }
     var ends = try self.ends(of: index, without: moved)
-    if (ends.after - ends.before) / (count + 1) < 1 {
+    if GapPlan.step(between: ends.before, and: ends.after, for: moved.count) < 1 {
       try renumber(around: index, without: moved)
       ends = try self.ends(of: index, without: moved)
     }
-    let step = (ends.after - ends.before) / (count + 1)
+    let step = GapPlan.step(between: ends.before, and: ends.after, for: moved.count)
     try write(moved, first: ends.before + step, step: step, token)
   }
 
@@ -85,22 +79,19 @@ struct CollectionOrder {
   /// it until the gaps are large enough.
   private func renumber(around index: Int, without moved: [Int64]) throws {
     let statement = try db.cachedStatement(sql: "UPDATE collection SET position = ?1 WHERE id = ?2 AND position <> ?1")
-    var window = Self.initialWindow
+    var window = GapPlan.initialWindow
     while true {
       let first = max(0, index - window)
       let inside = try slots(from: first, count: index - first + window, without: moved)
       let before = first > 0 ? try slots(from: first - 1, count: 1, without: moved).first?.position : nil
       let after = try slots(from: first + inside.count, count: 1, without: moved).first?.position
-      let steps = Int64(inside.count + moved.count + 1)
-      // Beyond the first and the last collection there is unlimited room.
-      let lower = before ?? (after ?? inside.last?.position ?? 0) - steps * AlbumOrder.gap
-      let upper = after ?? lower + steps * AlbumOrder.gap
-      if upper - lower >= steps * Self.minimumGap {
-        let step = (upper - lower) / steps
+      let plan = GapPlan(
+        before: before, after: after, last: inside.last?.position, count: inside.count, added: moved.count)
+      if let plan {
         for (offset, slot) in inside.enumerated() {
           // The new collections get their room directly before the one at `index`.
-          let place = offset + 1 + (first + offset < index ? 0 : moved.count)
-          try statement.execute(arguments: [lower + step * Int64(place), slot.row])
+          let target = plan.target(offset, isAfterInsertion: first + offset >= index)
+          try statement.execute(arguments: [target, slot.row])
         }
         return
       }
