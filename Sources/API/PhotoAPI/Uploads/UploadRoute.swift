@@ -41,7 +41,7 @@ final class UploadRoute: Sendable {
   private let uploadPermits: PermitPool
   private let heldFilePermits: PermitPool
 
-  /// - Parameter queue: queue that writes files. It runs as many jobs at once as there may be concurrent uploads.
+  /// - Parameter queue: writes the files (``APIQueues/uploads``).
   init(
     files: LibraryFiles, tokens: TokenCodec, limits: UploadLimits, queue: WorkQueue,
     onAssetsAdded: @escaping @Sendable () -> Void, logger: Logger
