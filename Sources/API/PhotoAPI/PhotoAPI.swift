@@ -122,7 +122,7 @@ package final class PhotoAPI: Sendable {
     iiif = IIIFRoutes(
       queries: queries, image: image, limits: IIIFLimits(renderBytes: images.renderCapacityBytes),
       accessPolicy: accessPolicy)
-    presentation = PresentationRoutes(queries: queries, limits: iiif.limits, accessPolicy: accessPolicy)
+    presentation = PresentationRoutes(queries: queries, accessPolicy: accessPolicy)
     batch = BatchRoute(
       queries: queries, images: images, presets: options.presets, raws: raws, upgrades: upgrades, queue: queues.batches,
       logger: logger)
