@@ -110,7 +110,7 @@ struct Composition: Sendable {
     let results: FetchResultStore
     let streams: ChangeStreams
     let origins: OriginRules
-    let queues: DaemonQueues
+    let queues: APIQueues
     let metrics: MetricsRegistry
     let stop: StopFlag
   }
@@ -130,7 +130,7 @@ struct Composition: Sendable {
         ])
     }
     let content = try content(catalogue)
-    let queues = DaemonQueues(settings)
+    let queues = APIQueues(settings)
     let frameResponses = FrameResponses(capacity: settings.cache.frameBytes / FrameResponses.frameBytesPerResponse)
     let cache = FrameCache(
       capacityBytes: settings.cache.frameBytes, pinnedCapacityBytes: settings.cache.pinnedBytes,
@@ -174,21 +174,19 @@ struct Composition: Sendable {
   }
 
   private func api(_ services: Services, _ uploads: UploadLimits) throws -> PhotoAPI {
-    let (catalogue, files, queues) = (services.catalogue, services.files, services.queues)
+    let (catalogue, files) = (services.catalogue, services.files)
     let (scans, background) = (services.scans, services.images.background)
     return PhotoAPI(
       library: catalogue,
       changeServices: ChangeServices(
         catalogue: catalogue,
         lists: ChangeListExecutor(catalogue: catalogue, files: files, limits: settings.changes.lists),
-        streams: services.streams, queue: queues.changes),
+        streams: services.streams),
       access: services.access, origins: services.origins, results: services.results, originals: services.originals,
       images: services.images.manager, previews: services.images.previews, fullSizeRenders: services.fullSizeRenders,
-      upgrades: services.upgrades, caching: services.caching, lookups: queues.lookups, fetches: queues.fetches,
-      batches: queues.batches, frameResponses: services.frameResponses, metrics: services.metrics,
-      scrapes: queues.scrapes, files: files, uploads: queues.uploads, fileReads: queues.fileReads,
-      archivePlans: queues.archivePlans, requestScan: { scans.requestScan() }, onAssetsAdded: { background.start() },
-      onPicturesEdited: { background.picturesEdited() },
+      upgrades: services.upgrades, caching: services.caching, frameResponses: services.frameResponses,
+      metrics: services.metrics, files: files, queues: services.queues, requestScan: { scans.requestScan() },
+      onAssetsAdded: { background.start() }, onPicturesEdited: { background.picturesEdited() },
       options: PhotoAPI.Options(
         proxies: proxies, maximumRanges: settings.http.maximumRanges,
         allowsPublicCaching: settings.cache.allowsPublicCaching, allowsAnonymous: settings.allowAnonymous,

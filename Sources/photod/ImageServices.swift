@@ -51,15 +51,14 @@ struct ImageServices: Sendable {
     previews = PreviewService(
       originals: originals, lane: renderLane, codecLimits: settings.codec, workers: workers)
     var works: [any BackgroundWork] = [
-      PlaceholderBackgroundWork(
-        PlaceholderProducer(
-          placeholders: catalogue, originals: originals,
-          renderer: PlaceholderRenderer(
-            limits: settings.codec, workers: workers,
-            transforms: ColorTransforms(
-              capacityBytes: min(Self.placeholderTransformBytes, settings.codec.colorTransformBytes))),
-          maximumBytes: renderLane.capacityBytes, derivative: frames.derivative,
-          awaitDerivative: frames.waitForSharedDerivatives, logger: Logger(label: "placeholders")))
+      PlaceholderProducer(
+        placeholders: catalogue, originals: originals,
+        renderer: PlaceholderRenderer(
+          limits: settings.codec, workers: workers,
+          transforms: ColorTransforms(
+            capacityBytes: min(Self.placeholderTransformBytes, settings.codec.colorTransformBytes))),
+        maximumBytes: renderLane.capacityBytes, derivative: frames.derivative,
+        awaitDerivative: frames.waitForSharedDerivatives, logger: Logger(label: "placeholders"))
     ]
     if settings.cache.buildsDerivativesInBackground {
       works.append(

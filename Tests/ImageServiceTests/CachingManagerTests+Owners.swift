@@ -204,7 +204,7 @@ extension CachingManagerTests {
     let high = try #require(try await change(true))
     #expect(high.ready == 18 && high.leftOut == 0 && high.window?.quality == .high && high.window?.ready == 15)
     let again = try #require(try await change(false))
-    #expect(again.ready == 18 && again.prepared == 18 && again.window?.quality == .reduced)
+    #expect(again.ready == 18 && again.counts.prepared == 18 && again.window?.quality == .reduced)
     _ = try harness.start(5..<7)
     await harness.untilQuiet()
     #expect(harness.pinned() == Set(0..<3).union(15..<30))

@@ -249,7 +249,7 @@ extension CachingManagerTests {
     let list = ChangingList(harness.library, Array(20..<80))
     func state() throws -> (window: WindowStatus?, prepared: Int) {
       let status = try #require(try harness.managers.status("default", for: CachingHarness.owner))
-      return (status.window, status.prepared)
+      return (status.window, status.counts.prepared)
     }
     func changed(_ change: (inout [Int]) -> Void) async {
       list.change(change)

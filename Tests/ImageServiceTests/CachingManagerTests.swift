@@ -29,7 +29,7 @@ struct CachingManagerTests {
     #expect(await harness.ask(3) == .memory)
     #expect(await harness.ask(10) == .original)
     let status = try #require(try harness.managers.status("default", for: CachingHarness.owner))
-    #expect(status.ready == 10 && status.pending == 0 && status.pinned == 10 && status.prepared == 10)
+    #expect(status.ready == 10 && status.pending == 0 && status.pinned == 10 && status.counts.prepared == 10)
     #expect(status.bytes == harness.images.cache.pinnedByteCount && status.bytes > 0)
     // Another size, another mode and other options are other entries.
     #expect(try harness.stop(0..<10, CachingHarness.options(13)) == 0)
@@ -193,10 +193,10 @@ struct CachingManagerTests {
     let asset = try #require(harness.library[23])
     let key = ResolvedRequest(CachingHarness.options().request(for: asset), for: asset).key
     harness.images.cache.frame(for: key)?.markUsed()
-    let during = try #require(try harness.managers.status("default", for: CachingHarness.owner))
+    let during = try #require(try harness.managers.status("default", for: CachingHarness.owner)).counts
     #expect([during.prepared, during.used, during.wasted] == [20, 5, 0] && during.hitRate == 1)
     _ = try harness.managers.stopAll(id: "default", for: CachingHarness.owner)
-    let after = try #require(try harness.managers.status("default", for: CachingHarness.owner))
+    let after = try #require(try harness.managers.status("default", for: CachingHarness.owner)).counts
     #expect([after.prepared, after.used, after.wasted] == [20, 5, 15] && after.hitRate == 0.25)
     let exposition = String(decoding: harness.images.metrics.exposition(), as: UTF8.self)
     for line in [
@@ -216,7 +216,7 @@ struct CachingManagerTests {
     await harness.untilQuiet()
     #expect(await harness.ask(0) == .memory)
     let status = try #require(try harness.managers.status("default", for: CachingHarness.owner))
-    #expect([status.prepared, status.used, status.wasted] == [4, 2, 1])
+    #expect([status.counts.prepared, status.counts.used, status.counts.wasted] == [4, 2, 1])
   }
 
   @Test("a frame that was already in memory is pinned but not counted as prepared")
@@ -226,7 +226,7 @@ struct CachingManagerTests {
     _ = try harness.start(0..<2)
     await harness.untilQuiet()
     let status = try #require(try harness.managers.status("default", for: CachingHarness.owner))
-    #expect(status.ready == 2 && status.prepared == 1)
+    #expect(status.ready == 2 && status.counts.prepared == 1)
   }
 
   @Test("a request joins the running preparation of its frame and counts as a use")
@@ -248,7 +248,7 @@ struct CachingManagerTests {
     await harness.untilQuiet()
     #expect(harness.images.originals.opened == 1)
     let status = try #require(try harness.managers.status("default", for: CachingHarness.owner))
-    #expect([status.prepared, status.used] == [1, 1])
+    #expect([status.counts.prepared, status.counts.used] == [1, 1])
   }
 
   @Test("stopping an entry cancels its preparation unless a request waits for it")
@@ -265,7 +265,7 @@ struct CachingManagerTests {
     #expect(try harness.stop([0, 1]) == 2)
     #expect(harness.images.cache.pinCount == 0)
     // Neither render had begun.
-    #expect(try harness.managers.status("default", for: CachingHarness.owner)?.cancelled == 0)
+    #expect(try harness.managers.status("default", for: CachingHarness.owner)?.counts.cancelled == 0)
     harness.images.unblockRenderLane()
     #expect(await log.lines(1) == ["final"])
     await harness.images.untilIdle()
@@ -278,7 +278,7 @@ struct CachingManagerTests {
     let harness = CachingHarness()
     func counts() throws -> [Int] {
       let status = try #require(try harness.managers.status("default", for: CachingHarness.owner))
-      return [status.prepared, status.wasted, status.cancelled]
+      return [status.counts.prepared, status.counts.wasted, status.counts.cancelled]
     }
     /// Waits until a render reads its original.
     func begin(_ index: Int) async throws {

@@ -106,12 +106,9 @@ struct PlaceholderWorkTests {
     @discardableResult
     func run(_ work: PlaceholderProducer, stop: StopFlag = StopFlag()) throws -> Int {
       var count = 0
-      while let first = try work.next() {
-        var step: PlaceholderProducer.Step? = first
-        while let current = step {
-          step = try work.run(current, stop: stop)
-          count += 1
-        }
+      while let step = try work.next() {
+        try step.run(stop)
+        count += 1
       }
       return count
     }
@@ -283,8 +280,8 @@ struct PlaceholderWorkTests {
     try handle.seekToEnd()
     handle.write(Data([0]))
     try handle.close()
-    #expect(try work.run(step, stop: StopFlag()) == nil)
-    try work.flush()
+    try step.run(StopFlag())
+    #expect(try work.next() == nil)
     #expect(harness.sink.state.withLock { $0.results.isEmpty })
   }
 
@@ -294,7 +291,10 @@ struct PlaceholderWorkTests {
     for i in 0..<70 { try harness.add(Self.photograph(width: 8, height: 8), "\(i)") }
     let work = harness.work()
     func batches() -> [Int] { harness.sink.state.withLock { $0.batches } }
-    func step() throws { _ = try work.run(try #require(try work.next()), stop: StopFlag()) }
+    func step() throws {
+      let next = try #require(try work.next())
+      try next.run(StopFlag())
+    }
     for _ in 0..<63 { try step() }
     #expect(batches() == [])
     try step()
@@ -323,6 +323,24 @@ struct PlaceholderWorkTests {
     #expect(harness.sink.state.withLock { $0.results.count } == 301)
   }
 
+  @Test("a restart drops the next source of an asset and begins with the first one")
+  func restart() throws {
+    let harness = try PlaceholderHarness()
+    // Bars that are not dark, so the thumbnail gives no placeholder.
+    try harness.add(Self.photograph(thumbnail: Self.jpeg(Self.red, 160, 120), width: 900, height: 600), "a")
+    let work = harness.work()
+    func runStep() throws -> Int {
+      let step = try #require(try work.next())
+      try step.run(StopFlag())
+      return step.bytes
+    }
+    #expect(try runStep() == 0)
+    work.restart()
+    #expect(try runStep() == 0, "the thumbnail")
+    #expect(try runStep() > 0, "the original")
+    #expect(try work.next() == nil)
+  }
+
   @Test(
     "a thumbnail needs no reservation, an original what its plan says, and one over the limit is recorded as failed")
   func memory() throws {
@@ -330,13 +348,13 @@ struct PlaceholderWorkTests {
     try harness.add(Self.photograph(thumbnail: Self.jpeg(Self.red, 160, 120)), "thumbnail")
     try harness.add(Self.photograph(), "original")
     let work = harness.work()
-    var prices: [String: Int] = [:]
+    var prices: [Int] = []
     while let step = try work.next() {
-      prices[step.asset.localIdentifier.rawValue] = step.peakBytes
-      _ = try work.run(step, stop: StopFlag())
+      prices.append(step.bytes)
+      try step.run(StopFlag())
     }
-    let price = try #require(prices["original"])
-    #expect(prices["thumbnail"] == 0 && price > 100_000)
+    let price = try #require(prices.last)
+    #expect(prices.first == 0 && price > 100_000)
 
     let scarce = try PlaceholderHarness()
     try scarce.add(Self.photograph(), "original")

@@ -48,9 +48,6 @@ package final class AccessRegistry: Sendable {
   /// The class of prepared responses that a caller without a credential may get.
   package var unauthenticatedClass: AccessClass { tokens.unauthenticatedClass }
 
-  /// A token by its identifier.
-  package func token(_ identifier: String) -> AccessToken? { tokens.token(identifier) }
-
   /// Whether a caller with this principal's name can still send requests: whether its token is active or, without a
   /// token, whether none is required. What a caller keeps in the daemon ends when it can't.
   package func admits(_ principalName: String) -> Bool {

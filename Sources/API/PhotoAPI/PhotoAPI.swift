@@ -52,20 +52,11 @@ package final class PhotoAPI: Sendable {
   ///   - upgrades: replaces frames by smaller encodings; this object observes it.
   ///   - access: tokens, sessions and signed URLs.
   ///   - origins: the host names and origins that are accepted.
-  ///   - originals: opens the files that metadata is read from.
-  ///   - renders: stores full-size renders of adjusted pictures.
-  ///   - lookups: queue for catalogue lookups and for reading metadata.
-  ///   - fetches: queue for work that may scan every asset, so that lookups do not wait for it.
-  ///   - batches: queue for responses with many images. It needs no length limit, because the number of connections is
-  ///     limited.
+  ///   - originals: opens the originals of assets.
+  ///   - fullSizeRenders: stores full-size renders of adjusted pictures.
   ///   - frameResponses: prepared responses. The frame cache reports evicted frames to it.
   ///   - metrics: the metrics that `/metrics` returns.
-  ///   - scrapes: queue that builds the `/metrics` response.
-  ///   - files: stores uploaded files.
-  ///   - uploads: queue that writes uploaded files.
-  ///   - fileReads: queue that reads originals while they are sent. Needs no length limit, because each connection has at
-  ///     most one step in it.
-  ///   - archivePlans: queue that opens all files of an archive before it is sent.
+  ///   - files: stores uploaded files, and moves files to the trash.
   ///   - requestScan: starts a full scan of the library, or one more after the running one.
   ///   - onAssetsAdded: called after a request that has added assets.
   ///   - onPicturesEdited: called after a commit that may have edited pictures.
@@ -73,12 +64,9 @@ package final class PhotoAPI: Sendable {
     library: any LibraryFetcher, changeServices: ChangeServices, access: AccessRegistry, origins: OriginRules,
     results: FetchResultStore, originals: OriginalStore, images: ImageManager, previews: PreviewService,
     fullSizeRenders: FullSizeRenderStore, upgrades: EncodingUpgrades, caching managers: CachingManagerRegistry,
-    lookups: WorkQueue, fetches: WorkQueue,
-    batches: WorkQueue, frameResponses: FrameResponses,
-    metrics: MetricsRegistry, scrapes: WorkQueue, files: LibraryFiles, uploads: WorkQueue,
-    fileReads: WorkQueue, archivePlans: WorkQueue, requestScan: @escaping @Sendable () -> Void,
-    onAssetsAdded: @escaping @Sendable () -> Void, onPicturesEdited: @escaping @Sendable () -> Void, options: Options,
-    logger: Logger
+    frameResponses: FrameResponses, metrics: MetricsRegistry, files: LibraryFiles, queues: APIQueues,
+    requestScan: @escaping @Sendable () -> Void, onAssetsAdded: @escaping @Sendable () -> Void,
+    onPicturesEdited: @escaping @Sendable () -> Void, options: Options, logger: Logger
   ) {
     let accessPolicy = AccessPolicy(
       proxies: options.proxies, origins: origins, access: access,
@@ -86,32 +74,31 @@ package final class PhotoAPI: Sendable {
       allowsAnonymous: options.allowsAnonymous, namesNeedScope: options.namesNeedScope)
     let queries = QueryService(
       library: library, tokens: changeServices.catalogue.tokens, results: results, originals: originals,
-      timeLimit: options.fetchDeadline,
-      lookups: lookups, fetches: fetches, logger: logger)
+      timeLimit: options.fetchDeadline, lookups: queues.lookups, fetches: queues.fetches, logger: logger)
     self.accessPolicy = accessPolicy
     self.queries = queries
     responseCache = frameResponses.cache
     blockedImages = BlockedImageLog(logger: logger)
-    changeQueue = changeServices.queue
+    changeQueue = queues.changes
     health = HealthRoutes(queries: queries)
-    self.metrics = MetricsRoute(registry: metrics, queue: scrapes)
+    self.metrics = MetricsRoute(registry: metrics, queue: queues.scrapes)
     authorization = AuthorizationRoutes(
       access: access, accessPolicy: accessPolicy, queries: queries, presets: options.presets,
       timeZone: options.timeZone)
     assets = AssetRoutes(queries: queries)
     self.uploads = UploadRoute(
-      files: files, tokens: queries.tokens, limits: options.uploads, queue: uploads, onAssetsAdded: onAssetsAdded,
-      logger: logger)
+      files: files, tokens: queries.tokens, limits: options.uploads, queue: queues.uploads,
+      onAssetsAdded: onAssetsAdded, logger: logger)
     let routeDownloads = RouteDownloads(originals: originals, logger: logger)
     metadata = MetadataRoute(
-      queries: queries, originals: originals, downloads: routeDownloads, reads: fileReads, limits: options.codec,
-      logger: logger)
+      queries: queries, originals: originals, downloads: routeDownloads, reads: queues.fileReads,
+      limits: options.codec, logger: logger)
     let openFiles = OpenOriginals()
     self.openFiles = openFiles
     let originalFiles = OriginalFiles(
       originals: originals, overlays: OverlayCache(), openFiles: openFiles,
       removes: options.namesNeedScope ? [.places, .names] : .places, logger: logger)
-    let sender = OriginalSender(files: fileReads, maximumRanges: options.maximumRanges)
+    let sender = OriginalSender(files: queues.fileReads, maximumRanges: options.maximumRanges)
     let originalResponses = OriginalResponseCache()
     self.originalResponses = originalResponses
     data = DataRoute(
@@ -123,8 +110,8 @@ package final class PhotoAPI: Sendable {
       queries: queries,
       planner: ArchivePlanner(
         queries: queries, files: originalFiles, limits: options.archives,
-        budget: ByteBudget(capacityBytes: options.archives.memoryBytes)), planning: archivePlans,
-      files: fileReads, maximumRanges: options.maximumRanges)
+        budget: ByteBudget(capacityBytes: options.archives.memoryBytes)), planning: queues.archivePlans,
+      files: queues.fileReads, maximumRanges: options.maximumRanges)
     trash = TrashRoute(files: files, queries: queries)
     let raws = RAWOriginals(queries: queries, originals: originals, limits: options.codec)
     image = ImageRoute(
@@ -135,9 +122,9 @@ package final class PhotoAPI: Sendable {
     iiif = IIIFRoutes(
       queries: queries, image: image, limits: IIIFLimits(renderBytes: images.renderCapacityBytes),
       accessPolicy: accessPolicy)
-    presentation = PresentationRoutes(queries: queries, limits: iiif.limits, accessPolicy: accessPolicy)
+    presentation = PresentationRoutes(queries: queries, accessPolicy: accessPolicy)
     batch = BatchRoute(
-      queries: queries, images: images, presets: options.presets, raws: raws, upgrades: upgrades, queue: batches,
+      queries: queries, images: images, presets: options.presets, raws: raws, upgrades: upgrades, queue: queues.batches,
       logger: logger)
     upgrades.observe { [cache = frameResponses.cache] replaced in cache.framesWereEvicted([replaced]) }
     requests = RequestRoutes(images: images)
@@ -150,7 +137,7 @@ package final class PhotoAPI: Sendable {
       onAssetsAdded: onAssetsAdded, onPicturesEdited: onPicturesEdited, logger: logger)
     adjustments = AdjustmentRoutes(queries: queries, changes: changes)
     keepOriginal = KeepOriginalRoutes(changes: changes)
-    preview = PreviewRoute(queries: queries, previews: previews, reads: fileReads)
+    preview = PreviewRoute(queries: queries, previews: previews, reads: queues.fileReads)
     caching = CachingRoutes(
       managers: managers, queries: queries, presets: options.presets, encoders: upgrades.formats)
     self.requestScan = requestScan

@@ -3,8 +3,8 @@ import HTTPCore
 /// Limits on the resources that clients can use and on how long they can keep the server waiting.
 package struct ServerLimits: Sendable {
   package var parser: ParserLimits
-  /// Bytes of requests that all connections together may hold, in addition to ``RequestParser/uncountedBytes`` each:
-  /// large heads, and bodies from the moment they are announced. A request that exceeds it gets 503.
+  /// Bytes of requests that all connections together may hold, in addition to less than 3 KiB each: large heads, and
+  /// bodies from the moment they are announced. A request that exceeds it gets 503.
   package var requestBufferBytes: Int
   /// Bytes of responses without an owner that may wait for their clients, over all connections. A complete body of more
   /// than two kilobytes counts until its last byte has been handed to the kernel. A response that does not fit is

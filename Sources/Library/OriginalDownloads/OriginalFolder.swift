@@ -97,16 +97,6 @@ struct PartialFile: Sendable {
 
   /// Writes all bytes at an offset.
   func write(_ bytes: [UInt8], at offset: Int64) throws(SystemError) {
-    var done = 0
-    while done < bytes.count {
-      let count = bytes.withUnsafeBytes {
-        pwrite(file.descriptor, $0.baseAddress! + done, $0.count - done, Int(offset) + done)
-      }
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw SystemError(code: errno)
-      }
-      done += count
-    }
+    try writeAll(bytes.span.bytes, to: file.descriptor, at: offset)
   }
 }

@@ -23,7 +23,7 @@ struct AccessBench: ParsableCommand {
   var connections = 64
 
   @Option(help: "The daemon's binary.")
-  var photod: String
+  var photod = ".build/release/photod"
 
   func run() throws { try TemporaryFolder.with(measure) }
 

@@ -22,9 +22,6 @@ struct CancelBench: ParsableCommand {
   @Option(help: "Stopped renders of each photograph and size.")
   var rounds = 40
 
-  @Option(help: .hidden)
-  var photod = ""
-
   func run() throws {
     let names = try FileManager.default.contentsOfDirectory(atPath: photos).sorted()
       .filter { $0.hasSuffix(".jpg") || $0.hasSuffix(".png") }

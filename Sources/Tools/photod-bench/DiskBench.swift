@@ -29,9 +29,6 @@ struct DiskBench: ParsableCommand {
   @Option(help: "The folder for the cache, which is removed at the end. Default: the temporary folder.")
   var folder: String?
 
-  @Option(help: .hidden)
-  var photod = ""
-
   func run() throws {
     if let folder { return try measure(in: folder) }
     try TemporaryFolder.with(measure)

@@ -16,7 +16,7 @@ struct IdleBench: ParsableCommand {
   var connections = 10_000
 
   @Option(help: "The daemon's binary.")
-  var photod: String
+  var photod = ".build/release/photod"
 
   func run() throws { try TemporaryFolder.with(measure) }
 

@@ -15,7 +15,7 @@ struct OriginalsBench: ParsableCommand {
   var megabytes = 250
 
   @Option(help: "The daemon's binary.")
-  var photod: String
+  var photod = ".build/release/photod"
 
   /// How a client reads the file.
   private enum Reading: CaseIterable {

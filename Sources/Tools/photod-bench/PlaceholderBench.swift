@@ -18,10 +18,6 @@ struct PlaceholderBench: ParsableCommand {
   @Option(help: "Placeholders of each kind.")
   var rounds = 301
 
-  // scripts/bench passes this option to every benchmark; this one ignores it.
-  @Option(help: .hidden)
-  var photod = ""
-
   func run() throws { try TemporaryFolder.with(measure) }
 
   private func measure(in folder: String) throws {

@@ -24,10 +24,6 @@ struct PreviewBench: ParsableCommand {
   @Option(help: "Longer side of the cells.")
   var side = 200
 
-  // scripts/bench passes this option to every benchmark; this one ignores it.
-  @Option(help: .hidden)
-  var photod = ""
-
   /// Sizes of previews that cameras write, and of their pictures.
   private static let previews = [(160, 120), (640, 424), (1616, 1080)]
 

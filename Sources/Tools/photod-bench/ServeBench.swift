@@ -25,7 +25,7 @@ struct ServeBench: ParsableCommand {
   var bytes = 20_000
 
   @Option(help: "The daemon's binary.")
-  var photod: String
+  var photod = ".build/release/photod"
 
   @Option(help: "The binary of scripts/bench.d/hummingbird-bench; omitted if not named.")
   var hummingbird: String?

@@ -15,7 +15,7 @@ struct SlowBench: ParsableCommand {
   var seconds = 20
 
   @Option(help: "The daemon's binary.")
-  var photod: String
+  var photod = ".build/release/photod"
 
   func run() throws { try TemporaryFolder.with(measure) }
 

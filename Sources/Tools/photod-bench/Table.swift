@@ -43,9 +43,6 @@ extension [Double] {
     if isEmpty { return nil }
     return sorted()[Swift.min(Swift.max(Int((Double(count) * percent / 100).rounded(.up)), 1), count) - 1]
   }
-
-  /// `nil` of none.
-  var mean: Double? { isEmpty ? nil : reduce(0, +) / Double(count) }
 }
 
 extension Int {

@@ -21,10 +21,6 @@ struct ThumbnailBench: ParsableCommand {
   @Option(help: "Frames of each kind.")
   var frames = 301
 
-  // scripts/bench passes this option to every benchmark; this one ignores it.
-  @Option(help: .hidden)
-  var photod = ""
-
   func run() throws { try TemporaryFolder.with(measure) }
 
   private func measure(in folder: String) throws {

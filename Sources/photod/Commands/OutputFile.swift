@@ -59,12 +59,10 @@ struct OutputFile {
 
   /// Writes all bytes to a descriptor. Throws ``CommandFailure`` with the name of what it leads to.
   static func write(_ bytes: [UInt8], to descriptor: Int32, _ name: String) throws {
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count < 0 && errno == EINTR { continue }
-      guard count >= 0 else { throw CommandFailure(description: "\(name): \(SystemError(code: errno))") }
-      rest = rest.dropFirst(count)
+    do throws(SystemError) {
+      try writeAll(bytes.span.bytes, to: descriptor)
+    } catch {
+      throw CommandFailure(description: "\(name): \(error)")
     }
   }
 

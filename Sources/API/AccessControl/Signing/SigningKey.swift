@@ -35,9 +35,6 @@ package struct SigningKey: Sendable {
 }
 
 extension AccessDatabase {
-  /// The valid keys, newest first.
-  package func signingKeys() throws(AccessError) -> [SigningKey] { try read { try SigningKey.newest($0) } }
-
   /// Creates a new signing key. URLs signed with the previous key stay valid; URLs signed with older keys become
   /// invalid.
   package func rotateSigningKey(at now: Int64 = SystemTime.now) throws(AccessError) -> String {

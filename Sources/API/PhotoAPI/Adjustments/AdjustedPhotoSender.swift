@@ -88,11 +88,7 @@ struct AdjustedPhotoSender: Sendable {
     var fields = headers.validatorFields(.original).map { field -> (name: String, value: String) in
       (field.name, field.name == "ETag" ? tag : field.value)
     }
-    switch Preconditions.evaluate(request.head, validators) {
-    case .proceed: break
-    case .notModified: return reply.send(HTTPResponse(.notModified, fields))
-    case .failed: throw .preconditionFailed
-    }
+    if try reply.sendNotModified(to: request.head, validators, fields) { return }
     fields += sender.rangeFields
     fields += [
       (

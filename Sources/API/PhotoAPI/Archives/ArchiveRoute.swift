@@ -120,13 +120,7 @@ struct ArchiveRoute: Sendable {
     var fields =
       isResumable
       ? [("ETag", plan.entityTag), ("Cache-Control", QueryService.cacheControl)] : [("Cache-Control", "no-store")]
-    if isResumable {
-      switch Preconditions.evaluate(head, validators) {
-      case .proceed: break
-      case .notModified: return reply.send(HTTPResponse(.notModified, fields))
-      case .failed: throw .preconditionFailed
-      }
-    }
+    if isResumable, try reply.sendNotModified(to: head, validators, fields) { return }
     fields += [
       ("Content-Type", "application/zip"),
       ("Content-Disposition", ContentDisposition.value(.attachment, name: listed.request.name)),

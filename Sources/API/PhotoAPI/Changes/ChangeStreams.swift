@@ -67,8 +67,6 @@ package final class ChangeStreams: ChangeObserver, Sendable {
     (name: "Content-Type", value: "text/event-stream"), ("Cache-Control", "no-store"), ("X-Accel-Buffering", "no"),
   ]
 
-  package var count: Int { state.withLock { $0.streams.count } }
-
   /// Opens a stream. Throws 429 if there are too many, and 503 during shutdown.
   ///
   /// - Parameter isAdmitted: whether the caller's credential is still valid. The stream ends when it is not.

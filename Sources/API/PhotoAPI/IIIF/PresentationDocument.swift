@@ -8,14 +8,8 @@ struct PresentationDocument {
   static let top = "top"
   private static let thumbnailSide = 400
 
-  private let base: String
-  private let limits: IIIFLimits
-
-  /// - Parameter base: scheme and authority, as the client sees them.
-  init(base: String, limits: IIIFLimits) {
-    self.base = base
-    self.limits = limits
-  }
+  /// Scheme and authority, as the client sees them.
+  let base: String
 
   private var root: String { "\(base)/iiif/presentation/3" }
 

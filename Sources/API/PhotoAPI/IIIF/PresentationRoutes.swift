@@ -11,7 +11,6 @@ struct PresentationRoutes: Sendable {
   private static let defaultPageSize = 500
 
   let queries: QueryService
-  let limits: IIIFLimits
   let accessPolicy: AccessPolicy
 
   /// A page of a request.
@@ -59,7 +58,7 @@ struct PresentationRoutes: Sendable {
       try library.assets(
         fetch, FetchPageRequest(limit: page.limit, cursor: page.cursor, deadline: end), for: principal)
     }
-    let document = PresentationDocument(base: base(routed), limits: limits)
+    let document = PresentationDocument(base: base(routed))
     // Sound, and formats without a decoder, have no picture to paint on a canvas.
     let canvases = assets.assets.filter { Problem(unrenderable: $0) == nil && $0.isRenderable }
       .map { document.canvas($0, in: identifier) }
@@ -83,7 +82,7 @@ struct PresentationRoutes: Sendable {
       let found = try queries.run { library throws(AssetSourceError) in
         try library.collections(fetch, deadline: end, for: principal)
       }
-      let document = PresentationDocument(base: base(routed), limits: limits)
+      let document = PresentationDocument(base: base(routed))
       return response(
         document.collection(folder, found.collections), next: found.nextCursor, page, routed.request)
     }

@@ -28,11 +28,7 @@ extension DataRoute {
     let fields: [(name: String, value: String)] = [
       ("ETag", validators.entityTag ?? ""), ("Cache-Control", QueryService.cacheControl),
     ]
-    switch Preconditions.evaluate(head, validators) {
-    case .proceed: break
-    case .notModified: return reply.send(HTTPResponse(.notModified, fields))
-    case .failed: throw .preconditionFailed
-    }
+    if try reply.sendNotModified(to: head, validators, fields) { return }
     let disposition = ContentDisposition.value(isDownload ? .attachment : .inline, name: Self.adjustmentDataName)
     let whole = HTTPResponse(
       .ok,

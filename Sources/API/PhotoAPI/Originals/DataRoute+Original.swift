@@ -24,11 +24,7 @@ extension DataRoute {
       // After adjustments were removed, the original is newer than its file.
       changed: max(identity.modified / 1_000_000_000, resource.isPrimary ? asset.pictureModificationSeconds : 0))
     var fields = Self.validatorFields(validators, isVersioned: isVersioned)
-    switch Preconditions.evaluate(head, validators) {
-    case .proceed: break
-    case .notModified: return reply.send(HTTPResponse(.notModified, fields))
-    case .failed: throw .preconditionFailed
-    }
+    if try reply.sendNotModified(to: head, validators, fields) { return }
     let original = if let early { early } else { try open(resource, includesLocation: includesLocation) }
     let format = resource.uniformTypeIdentifier.flatMap(MediaFormat.init(uniformTypeIdentifier:))
     let type: String

@@ -56,7 +56,4 @@ final class OpenOriginals: Sendable {
     }
     withExtendedLifetime(dropped) {}
   }
-
-  /// The number of open files.
-  var count: Int { state.withLock { $0.count } }
 }

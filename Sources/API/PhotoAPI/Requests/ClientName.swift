@@ -6,7 +6,7 @@ import HTTPCore
 struct ClientName: Sendable {
   static let parameter = QueryParameter.text(
     "client", "The client whose default manager is meant. Without effect for other managers.",
-    pattern: "^[A-Za-z0-9._-]{1,64}$")
+    pattern: QueryReader.plainNamePattern)
 
   /// `nil` if the client gave none.
   private(set) var name: String?
@@ -27,15 +27,7 @@ struct ClientName: Sendable {
   }
 
   private static func checked(_ text: String) throws(Problem) -> String {
-    let isPlain = text.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
-        true
-      default: false
-      }
-    }
-    guard isPlain, (1...64).contains(text.utf8.count) else {
+    guard QueryReader.isPlainName(text) else {
       throw QueryReader.invalid("client", "must be 1 to 64 of A-Z, a-z, 0-9, -, . and _")
     }
     return text

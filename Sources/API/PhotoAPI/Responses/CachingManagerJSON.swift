@@ -21,11 +21,11 @@ struct CachingManagerJSON: Encodable {
     try object.encode(status.allowsHighQuality, forKey: .allowsCachingHighQualityImages)
     for (key, value) in [
       (Key.pinned, status.pinned), (.ready, status.ready), (.pending, status.pending), (.leftOut, status.leftOut),
-      (.bytes, status.bytes), (.prepared, status.prepared), (.used, status.used), (.wasted, status.wasted),
-      (.cancelled, status.cancelled),
+      (.bytes, status.bytes), (.prepared, status.counts.prepared), (.used, status.counts.used),
+      (.wasted, status.counts.wasted), (.cancelled, status.counts.cancelled),
     ] { try object.encode(value, forKey: key) }
     // More than two digits would carry no information.
-    try object.encode(status.hitRate.map { ($0 * 100).rounded() / 100 }, forKey: .hitRate)
+    try object.encode(status.counts.hitRate.map { ($0 * 100).rounded() / 100 }, forKey: .hitRate)
     guard let window = status.window else { return try object.encodeNil(forKey: .window) }
     var shown = object.nestedContainer(keyedBy: WindowKey.self, forKey: .window)
     try shown.encode(window.range.lowerBound, forKey: .start)

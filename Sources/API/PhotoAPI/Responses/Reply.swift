@@ -16,6 +16,22 @@ struct Reply: Sendable {
 
   func send(_ response: HTTPResponse) { responder.send(addingCommonFields(to: response)) }
 
+  /// Evaluates the conditional fields of a request. Sends 304 with these fields if the client has the representation.
+  ///
+  /// - Returns: whether it was sent.
+  /// - Throws: 412 if a condition failed.
+  func sendNotModified(
+    to head: RequestHead, _ validators: Validators, _ fields: [(name: String, value: String)]
+  ) throws(Problem) -> Bool {
+    switch Preconditions.evaluate(head, validators) {
+    case .proceed: return false
+    case .notModified:
+      send(HTTPResponse(.notModified, fields))
+      return true
+    case .failed: throw .preconditionFailed
+    }
+  }
+
   /// Sends a response whose body is produced while it is sent: see ``Responder/send(_:body:submit:)``.
   func send(
     _ head: ResponseHead, body: any BodySource,

@@ -5,7 +5,6 @@ import PhotoModel
 /// `GET /v1/collections`, `/v1/collections/{id}` and `/v1/collections/{id}/collections`.
 struct CollectionRoutes: Sendable {
   let queries: QueryService
-  private var results: FetchResultStore { queries.results }
 
   init(queries: QueryService) { self.queries = queries }
 

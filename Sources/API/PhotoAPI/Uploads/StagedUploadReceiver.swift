@@ -19,16 +19,19 @@ final class StagedUploadReceiver: Sendable {
   private let append = Mutex<StagedAppend?>(nil)
   /// `nil`: the sender announced no digest.
   private let digest: Mutex<BodyDigest?>
-  private let hasEnded = Atomic<Bool>(false)
+  /// This request's place among the concurrent uploads. `nil` after its end.
+  private let permit: Mutex<PermitPool.Permit?>
 
   /// - Parameters:
   ///   - isNew: the request creates the staged upload.
   ///   - isEnd: the file ends with this body.
   ///   - digest: that the sender announced for this body.
   init(
-    _ route: UploadRoute, _ body: StreamedBody?, isNew: Bool, isEnd: Bool, digest: BodyDigest?, _ reply: Reply
+    _ route: UploadRoute, _ permit: PermitPool.Permit, _ body: StreamedBody?, isNew: Bool, isEnd: Bool,
+    digest: BodyDigest?, _ reply: Reply
   ) {
     self.route = route
+    self.permit = Mutex(permit)
     self.body = body
     self.isNew = isNew
     self.isEnd = isEnd
@@ -36,12 +39,8 @@ final class StagedUploadReceiver: Sendable {
     self.reply = reply
   }
 
-  deinit { end() }
-
   /// Frees this request's place among the concurrent uploads.
-  private func end() {
-    if !hasEnded.exchange(true, ordering: .relaxed) { route.uploadEnded() }
-  }
+  private func end() { _ = permit.withLock { $0.take() } }
 
   /// - Parameter open: creates or finds the staged upload, on the upload queue.
   func begin(_ open: @escaping @Sendable () throws(LibraryFilesError) -> StagedAppend) {

@@ -46,14 +46,16 @@ final class UploadReceiver: Sendable {
   private let head: RequestHead
   private let reply: Reply
   private let state: Mutex<State>
-  private let hasEnded = Atomic<Bool>(false)
+  /// This request's place among the concurrent uploads. `nil` after its end.
+  private let permit: Mutex<PermitPool.Permit?>
   private let hasAdded = Atomic<Bool>(false)
 
   init(
-    _ route: UploadRoute, _ form: UploadForm, _ body: StreamedBody, _ digest: BodyDigest?, _ principal: Principal,
-    _ routed: RoutedRequest
+    _ route: UploadRoute, _ permit: PermitPool.Permit, _ form: UploadForm, _ body: StreamedBody,
+    _ digest: BodyDigest?, _ principal: Principal, _ routed: RoutedRequest
   ) {
     self.route = route
+    self.permit = Mutex(permit)
     self.body = body
     self.principal = principal
     head = routed.request.head
@@ -61,12 +63,8 @@ final class UploadReceiver: Sendable {
     state = Mutex(State(form: form, digest: digest))
   }
 
-  deinit { end() }
-
   /// Frees this request's place among the concurrent uploads.
-  private func end() {
-    if !hasEnded.exchange(true, ordering: .relaxed) { route.uploadEnded() }
-  }
+  private func end() { _ = permit.withLock { $0.take() } }
 
   func begin() {
     step { state throws(Problem) in

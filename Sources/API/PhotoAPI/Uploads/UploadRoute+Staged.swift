@@ -31,9 +31,9 @@ extension UploadRoute {
     // With Upload-Complete: ?1 the whole file is in this request.
     let length = fields.length ?? (fields.isEnd ? announced : nil)
     if max(length ?? 0, announced ?? 0) > limits.fileBytes { throw .fileTooLarge(limit: limits.fileBytes) }
-    try uploadBegins()
+    let permit = try beginUpload()
     let receiver = StagedUploadReceiver(
-      self, body, isNew: true, isEnd: fields.isEnd, digest: digest, routed.reply)
+      self, permit, body, isNew: true, isEnd: fields.isEnd, digest: digest, routed.reply)
     receiver.begin { [files] () throws(LibraryFilesError) in
       try files.stage(named: name, length: length, for: principal)
     }
@@ -61,9 +61,9 @@ extension UploadRoute {
     guard (announced ?? 0) <= limits.fileBytes - offset, (fields.length ?? 0) <= limits.fileBytes else {
       throw .fileTooLarge(limit: limits.fileBytes)
     }
-    try uploadBegins()
+    let permit = try beginUpload()
     let receiver = StagedUploadReceiver(
-      self, body, isNew: false, isEnd: fields.isEnd, digest: digest, routed.reply)
+      self, permit, body, isNew: false, isEnd: fields.isEnd, digest: digest, routed.reply)
     receiver.begin { [files] () throws(LibraryFilesError) in
       try files.append(
         to: identifier, at: offset, bytes: announced, length: fields.length, isEnd: fields.isEnd, for: principal)

@@ -10,7 +10,6 @@ import LibraryCatalogue
 import LibraryFiles
 import Logging
 import PhotoModel
-import Synchronization
 
 /// Limits for uploads.
 package struct UploadLimits: Sendable, Hashable {
@@ -39,10 +38,10 @@ final class UploadRoute: Sendable {
   let logger: Logger
   /// Called after a request that has added assets.
   let onAssetsAdded: @Sendable () -> Void
-  private let activeUploads = Atomic<Int>(0)
+  private let uploadPermits: PermitPool
   private let heldFilePermits: PermitPool
 
-  /// - Parameter queue: queue that writes files. It runs as many jobs at once as there may be concurrent uploads.
+  /// - Parameter queue: writes the files (``APIQueues/uploads``).
   init(
     files: LibraryFiles, tokens: TokenCodec, limits: UploadLimits, queue: WorkQueue,
     onAssetsAdded: @escaping @Sendable () -> Void, logger: Logger
@@ -50,6 +49,7 @@ final class UploadRoute: Sendable {
     self.files = files
     self.tokens = tokens
     self.limits = limits
+    uploadPermits = PermitPool(capacity: limits.concurrent)
     heldFilePermits = PermitPool(capacity: limits.heldFiles)
     self.queue = queue
     self.onAssetsAdded = onAssetsAdded
@@ -66,22 +66,18 @@ final class UploadRoute: Sendable {
       throw .fileTooLarge(limit: limits.fileBytes)
     }
     let digest = try BodyDigest(routed.request.head, isWhole: true)
-    try uploadBegins()
-    UploadReceiver(self, form, body, digest, principal, routed).begin()
+    let permit = try beginUpload()
+    UploadReceiver(self, permit, form, body, digest, principal, routed).begin()
   }
 
-  /// Takes a place among the concurrent uploads, until ``uploadEnded()``. Throws 503 if no place is free.
-  func uploadBegins() throws(Problem) {
-    guard activeUploads.add(1, ordering: .relaxed).newValue <= limits.concurrent else {
-      activeUploads.subtract(1, ordering: .relaxed)
-      throw Problem(
-        503, "overloaded", "Too many uploads at once",
-        detail: "The limit upload.concurrentRequests is reached. Retry after a moment.",
-        fields: ["Retry-After": "5"])
-    }
+  /// A permit for one of the concurrent uploads. Throws 503 if none is free.
+  func beginUpload() throws(Problem) -> PermitPool.Permit {
+    if let permit = uploadPermits.acquire() { return permit }
+    throw Problem(
+      503, "overloaded", "Too many uploads at once",
+      detail: "The limit upload.concurrentRequests is reached. Retry after a moment.",
+      fields: ["Retry-After": "5"])
   }
-
-  func uploadEnded() { activeUploads.subtract(1, ordering: .relaxed) }
 
   /// A permit for a file that stays open until its form has arrived. Throws 503 if none is free.
   func holdFile() throws(Problem) -> PermitPool.Permit {

@@ -7,7 +7,6 @@ package struct HTTPStatus: Sendable, Hashable, ExpressibleByIntegerLiteral {
 
   package static let ok: HTTPStatus = 200
   package static let notModified: HTTPStatus = 304
-  package static let notFound: HTTPStatus = 404
   package static let internalServerError: HTTPStatus = 500
 
   /// Whether a response with this status has no body (RFC 9112 §6.3).

@@ -25,8 +25,6 @@ package struct MultipartPart: Sendable, Hashable {
   /// `name` and `filename` of Content-Disposition.
   package var name: String?
   package var filename: String?
-  /// The type as received. It is a guess of the client and must not be trusted.
-  package var contentType: String?
 }
 
 package enum MultipartError: Error, Sendable, Hashable {
@@ -213,16 +211,13 @@ package struct MultipartParser: Sendable {
     else { throw .malformed }
     let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
     let value = HTTPGrammar.trimmed(String(decoding: line[(colon + 1)...], as: UTF8.self)[...])
-    switch name {
-    case "content-disposition":
-      var fields = FieldParameters(String(value))
-      guard fields.value?.lowercased() == "form-data" else { throw .malformed }
-      part.name = fields.take("name")
-      // RFC 7578 §4.2 forbids filename*, but some clients send it, and then it is decoded.
-      part.filename = fields.takeExtendedValue("filename") ?? fields.take("filename")
-    case "content-type": part.contentType = String(value)
-    default: break
-    }
+    // Others, such as the Content-Type, which is a guess of the client, are ignored.
+    guard name == "content-disposition" else { return }
+    var fields = FieldParameters(String(value))
+    guard fields.value?.lowercased() == "form-data" else { throw .malformed }
+    part.name = fields.take("name")
+    // RFC 7578 §4.2 forbids filename*, but some clients send it, and then it is decoded.
+    part.filename = fields.takeExtendedValue("filename") ?? fields.take("filename")
   }
 
   /// RFC 2046 §5.1.1: bchars.

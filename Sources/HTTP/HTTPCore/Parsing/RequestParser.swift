@@ -39,9 +39,6 @@ package struct RequestParser: Sendable {
   /// A larger array is counted against the budget and is not reused for the next request.
   private static let reusableFieldCapacity = 32
   private static let maximumLeadingEmptyLines = 4
-  /// Bytes that a parser may hold without counting them.
-  package static let uncountedBytes =
-    InputBuffer.reusableCapacityBytes + reusableFieldCapacity * MemoryLayout<RequestHead.Field>.stride
 
   private let limits: ParserLimits
   private let budget: ByteBudget?

@@ -12,18 +12,9 @@ package enum BodyFraming: Sendable, Hashable {
 
 /// Serializes response heads and body framing.
 package enum ResponseWriter {
-  /// The complete head. `date` is an HTTP date.
+  /// Status line, fields and framing: the part of the head that is the same each time the response is sent.
   ///
   /// A field value that contains CR, LF or NUL is a programming error and traps.
-  package static func head(
-    _ head: ResponseHead, framing: BodyFraming, date: String, keepsAlive: Bool, version: HTTPVersion
-  ) -> [UInt8] {
-    var bytes = headPrefix(head, framing: framing)
-    bytes.append(contentsOf: headSuffix(date: date, keepsAlive: keepsAlive, version: version))
-    return bytes
-  }
-
-  /// Status line, fields and framing: the part of the head that is the same each time the response is sent.
   package static func headPrefix(_ head: ResponseHead, framing: BodyFraming) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(512)
@@ -45,7 +36,8 @@ package enum ResponseWriter {
     return bytes
   }
 
-  /// The part of the head that is known only when the response is sent, and the empty line after it.
+  /// The part of the head that is known only when the response is sent, and the empty line after it. `date` is an HTTP
+  /// date.
   package static func headSuffix(date: String, keepsAlive: Bool, version: HTTPVersion) -> [UInt8] {
     let connection = keepsAlive ? (version == .http10 ? "Connection: keep-alive\r\n" : "") : "Connection: close\r\n"
     return [UInt8]("Date: \(date)\r\n\(connection)\r\n".utf8)

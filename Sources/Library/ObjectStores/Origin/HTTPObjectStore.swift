@@ -33,21 +33,9 @@ package final class HTTPObjectStore: ObjectStore {
   package func read(
     _ key: ObjectKey, _ range: ObjectRange?, of identity: ObjectIdentity, into receiver: any ObjectReceiver
   ) -> any ObjectOperation {
-    let read: ResumableRead
-    do throws(ObjectStoreError) {
-      read = try ResumableRead(range, of: identity)
-      guard identity.size <= origin.limits.objectBytes else { throw .limitExceeded(.objectBytes) }
-    } catch {
-      return fail { receiver.readEnded(.failure(error)) }
+    origin.read(range, of: identity, into: receiver, sha256: { ReprDigest.sha256($0["repr-digest"]) }) { read in
+      plan(.get, address(of: key), timeout: origin.limits.retries.readTimeout) { read.fields(after: $0) }
     }
-    var plan = plan(.get, address(of: key), timeout: origin.limits.retries.readTimeout) { read.fields(after: $0) }
-    plan.accept = { head, received throws(ObjectStoreError) in try read.accept(head, after: received) }
-    return origin.run(
-      plan,
-      ReadSink(receiver) { head in
-        (try? head.description(size: identity.size, sha256: ReprDigest.sha256(head["repr-digest"])))
-          ?? ObjectDescription(identity: identity)
-      })
   }
 
   /// The whole manifest is one page.
@@ -64,27 +52,22 @@ package final class HTTPObjectStore: ObjectStore {
 
   package func put(
     _ bytes: [UInt8], as key: ObjectKey, replaces: Bool, _ completion: @escaping Completion<ObjectIdentity>
-  ) -> any ObjectOperation { fail { completion(.failure(.unsupported)) } }
+  ) -> any ObjectOperation { origin.fail { completion(.failure(.unsupported)) } }
 
   package func put(
     _ file: ObjectFile, as key: ObjectKey, replaces: Bool, _ completion: @escaping Completion<ObjectIdentity>
-  ) -> any ObjectOperation { fail { completion(.failure(.unsupported)) } }
+  ) -> any ObjectOperation { origin.fail { completion(.failure(.unsupported)) } }
 
   package func list(
     below folder: ObjectKey, from position: ObjectPage.Position?, _ completion: @escaping Completion<ObjectPage>
-  ) -> any ObjectOperation { fail { completion(.failure(.unsupported)) } }
+  ) -> any ObjectOperation { origin.fail { completion(.failure(.unsupported)) } }
 
   package func copy(
     _ key: ObjectKey, of identity: ObjectIdentity, to newKey: ObjectKey, _ completion: @escaping Completion<Void>
-  ) -> any ObjectOperation { fail { completion(.failure(.unsupported)) } }
+  ) -> any ObjectOperation { origin.fail { completion(.failure(.unsupported)) } }
 
   package func delete(_ key: ObjectKey, _ completion: @escaping Completion<Void>) -> any ObjectOperation {
-    fail { completion(.failure(.unsupported)) }
-  }
-
-  private func fail(_ answer: @escaping @Sendable () -> Void) -> any ObjectOperation {
-    origin.loop.call(answer)
-    return CancellationFlag()
+    origin.fail { completion(.failure(.unsupported)) }
   }
 
   private func address(of key: ObjectKey) -> RemoteAddress {

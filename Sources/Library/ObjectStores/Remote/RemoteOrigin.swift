@@ -67,4 +67,36 @@ final class RemoteOrigin: Sendable {
         }
       })
   }
+
+  /// Answers without a request, on the queue of the transfers.
+  func fail(_ answer: @escaping @Sendable () -> Void) -> any ObjectOperation {
+    loop.call(answer)
+    return CancellationFlag()
+  }
+
+  /// Reads an object, or a part of it, in one or more requests.
+  ///
+  /// - Parameters:
+  ///   - sha256: the digest of the whole object in the head of an answer; `nil` if there is none.
+  ///   - makePlan: the requests of a read; `nil` if the store can't have the object.
+  func read(
+    _ range: ObjectRange?, of identity: ObjectIdentity, into receiver: any ObjectReceiver,
+    sha256: @escaping @Sendable (StoreResponseHead) -> [UInt8]?, makePlan: (ResumableRead) -> ExchangePlan?
+  ) -> any ObjectOperation {
+    let read: ResumableRead
+    do throws(ObjectStoreError) {
+      read = try ResumableRead(range, of: identity)
+      guard identity.size <= limits.objectBytes else { throw .limitExceeded(.objectBytes) }
+    } catch {
+      return fail { receiver.readEnded(.failure(error)) }
+    }
+    guard var plan = makePlan(read) else { return fail { receiver.readEnded(.failure(.unsupported)) } }
+    plan.timeout = limits.retries.readTimeout
+    plan.accept = { head, received throws(ObjectStoreError) in try read.accept(head, after: received) }
+    return run(
+      plan,
+      ReadSink(receiver) { head in
+        (try? head.description(size: identity.size, sha256: sha256(head))) ?? ObjectDescription(identity: identity)
+      })
+  }
 }

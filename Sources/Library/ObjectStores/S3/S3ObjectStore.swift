@@ -31,7 +31,7 @@ package final class S3ObjectStore: ObjectStore {
 
   package func head(_ key: ObjectKey, _ completion: @escaping Completion<ObjectDescription>) -> any ObjectOperation {
     guard let plan = plan(.head, key, fields: { _ in [("x-amz-checksum-mode", "ENABLED")] }) else {
-      return fail { completion(.failure(.unsupported)) }
+      return origin.fail { completion(.failure(.unsupported)) }
     }
     return origin.run(plan, completion) { head, _ throws(ObjectStoreError) in
       try head.description(sha256: Self.checksum(head))
@@ -41,36 +41,21 @@ package final class S3ObjectStore: ObjectStore {
   package func read(
     _ key: ObjectKey, _ range: ObjectRange?, of identity: ObjectIdentity, into receiver: any ObjectReceiver
   ) -> any ObjectOperation {
-    let read: ResumableRead
-    do throws(ObjectStoreError) {
-      read = try ResumableRead(range, of: identity)
-      guard identity.size <= origin.limits.objectBytes else { throw .limitExceeded(.objectBytes) }
-    } catch {
-      return fail { receiver.readEnded(.failure(error)) }
+    origin.read(range, of: identity, into: receiver, sha256: { Self.checksum($0) }) { read in
+      let fields: @Sendable (Int64) -> [(name: String, value: String)] = { received in
+        // A checksum is of the whole object, and comes with a whole read only.
+        let isWhole = read.length == read.size && received == 0
+        return read.fields(after: received) + (isWhole ? [("x-amz-checksum-mode", "ENABLED")] : [])
+      }
+      return plan(.get, key, fields: fields)
     }
-    let fields: @Sendable (Int64) -> [(name: String, value: String)] = { received in
-      // A checksum is of the whole object, and comes with a whole read only.
-      let isWhole = read.length == read.size && received == 0
-      return read.fields(after: received) + (isWhole ? [("x-amz-checksum-mode", "ENABLED")] : [])
-    }
-    guard var plan = plan(.get, key, fields: fields) else {
-      return fail { receiver.readEnded(.failure(.unsupported)) }
-    }
-    plan.timeout = origin.limits.retries.readTimeout
-    plan.accept = { head, received throws(ObjectStoreError) in try read.accept(head, after: received) }
-    return origin.run(
-      plan,
-      ReadSink(receiver) { head in
-        (try? head.description(size: identity.size, sha256: Self.checksum(head)))
-          ?? ObjectDescription(identity: identity)
-      })
   }
 
   package func get(
     _ key: ObjectKey, maximumBytes: Int, _ completion: @escaping Completion<[UInt8]>
   ) -> any ObjectOperation {
     guard var plan = plan(.get, key, fields: { _ in [("Accept-Encoding", "identity")] }) else {
-      return fail { completion(.failure(.unsupported)) }
+      return origin.fail { completion(.failure(.unsupported)) }
     }
     plan.timeout = origin.limits.retries.readTimeout
     plan.accept = { head, _ throws(ObjectStoreError) in
@@ -93,7 +78,7 @@ package final class S3ObjectStore: ObjectStore {
   package func list(
     below folder: ObjectKey, from position: ObjectPage.Position?, _ completion: @escaping Completion<ObjectPage>
   ) -> any ObjectOperation {
-    guard let prefix = bucket.key(folder) else { return fail { completion(.failure(.unsupported)) } }
+    guard let prefix = bucket.key(folder) else { return origin.fail { completion(.failure(.unsupported)) } }
     return list(prefix: prefix + "/", includesHidden: true, from: position, completion)
   }
 
@@ -162,7 +147,7 @@ package final class S3ObjectStore: ObjectStore {
     _ file: ObjectFile, as key: ObjectKey, replaces: Bool, _ completion: @escaping Completion<ObjectIdentity>
   ) -> any ObjectOperation {
     guard file.size <= min(Self.maximumPieceBytes, origin.limits.objectBytes) else {
-      return fail { completion(.failure(.limitExceeded(.objectBytes))) }
+      return origin.fail { completion(.failure(.limitExceeded(.objectBytes))) }
     }
     return put(
       .file(file), sha256: Data(file.sha256), timeout: origin.limits.retries.readTimeout, as: key, replaces: replaces,
@@ -177,7 +162,7 @@ package final class S3ObjectStore: ObjectStore {
     var fields = [("x-amz-checksum-sha256", sha256.base64EncodedString())]
     if !replaces { fields.append(("If-None-Match", "*")) }
     guard var plan = plan(.put, key, fields: { [fields] _ in fields }, body: body, timeout: timeout) else {
-      return fail { completion(.failure(.unsupported)) }
+      return origin.fail { completion(.failure(.unsupported)) }
     }
     let refuse = plan.refuse
     plan.refuse = { head, body in
@@ -192,10 +177,10 @@ package final class S3ObjectStore: ObjectStore {
   package func copy(
     _ key: ObjectKey, of identity: ObjectIdentity, to newKey: ObjectKey, _ completion: @escaping Completion<Void>
   ) -> any ObjectOperation {
-    guard case .entityTag(let tag) = identity.version else { return fail { completion(.failure(.changed)) } }
-    guard let source = bucket.key(key) else { return fail { completion(.failure(.unsupported)) } }
+    guard case .entityTag(let tag) = identity.version else { return origin.fail { completion(.failure(.changed)) } }
+    guard let source = bucket.key(key) else { return origin.fail { completion(.failure(.unsupported)) } }
     guard identity.size <= Self.maximumPieceBytes else {
-      return fail { completion(.failure(.limitExceeded(.objectBytes))) }
+      return origin.fail { completion(.failure(.limitExceeded(.objectBytes))) }
     }
     let fields = [
       ("x-amz-copy-source", PercentEncoding.encode("/\(bucket.name)/\(source)".utf8, keepsSlashes: true)),
@@ -204,7 +189,7 @@ package final class S3ObjectStore: ObjectStore {
     // The store copies the bytes before it answers.
     let timeout = origin.limits.retries.readTimeout
     guard let plan = plan(.put, newKey, fields: { _ in fields }, timeout: timeout) else {
-      return fail { completion(.failure(.unsupported)) }
+      return origin.fail { completion(.failure(.unsupported)) }
     }
     return origin.run(plan, completion) { head, document throws(ObjectStoreError) in
       // A copy that fails after it has begun is answered with 200 and an error inside.
@@ -214,7 +199,7 @@ package final class S3ObjectStore: ObjectStore {
   }
 
   package func delete(_ key: ObjectKey, _ completion: @escaping Completion<Void>) -> any ObjectOperation {
-    guard var plan = plan(.delete, key) else { return fail { completion(.failure(.unsupported)) } }
+    guard var plan = plan(.delete, key) else { return origin.fail { completion(.failure(.unsupported)) } }
     plan.accept = { _, _ throws(ObjectStoreError) in nil }
     return origin.run(
       plan,
@@ -226,11 +211,6 @@ package final class S3ObjectStore: ObjectStore {
   }
 
   // MARK: Requests
-
-  private func fail(_ answer: @escaping @Sendable () -> Void) -> any ObjectOperation {
-    origin.loop.call(answer)
-    return CancellationFlag()
-  }
 
   /// `nil` if the bucket can't have the key.
   private func plan(

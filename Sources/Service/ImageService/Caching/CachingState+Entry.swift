@@ -16,6 +16,14 @@ extension CachingState {
       /// Lack of room for this many bytes.
       case noRoom(Int)
     }
+
+    /// The entry waits or is being prepared.
+    var isPending: Bool {
+      switch self {
+      case .waiting, .preparing, .awaitingOriginal, .downloading: true
+      case .ready, .leftOut: false
+      }
+    }
   }
 
   struct Entry {

@@ -52,10 +52,17 @@ package struct CachingState {
 
   /// Numbers since the manager was made.
   package struct Counts: Sendable, Hashable {
+    /// Frames that the manager brought into memory.
     package internal(set) var prepared = 0
+    /// Of the prepared frames, `used` were requested while the manager kept them; `wasted` were released without a
+    /// request.
     package internal(set) var used = 0
     package internal(set) var wasted = 0
+    /// Renders that were stopped because the frame was no longer wanted. Not included in `prepared`.
     package internal(set) var cancelled = 0
+
+    /// Used frames divided by used and wasted frames; `nil` if there are neither.
+    package var hitRate: Double? { used + wasted == 0 ? nil : Double(used) / Double(used + wasted) }
   }
 
   /// Ranks: visible positions, then started entries, then the margin.

@@ -16,18 +16,8 @@ package struct CachingStatus: Sendable, Hashable {
   package internal(set) var leftOut = 0
   /// Bytes of the ready frames.
   package internal(set) var bytes = 0
-  /// Frames that the manager brought into memory since it was made.
-  package internal(set) var prepared = 0
-  /// Of the prepared frames, `used` were requested while the manager kept them; `wasted` were released without a
-  /// request.
-  package internal(set) var used = 0
-  package internal(set) var wasted = 0
-  /// Renders that were stopped because the frame was no longer wanted. Not included in `prepared`.
-  package internal(set) var cancelled = 0
+  package let counts: CachingState.Counts
   package internal(set) var window: WindowStatus?
-
-  /// Used frames divided by used and wasted frames; `nil` if there are neither.
-  package var hitRate: Double? { used + wasted == 0 ? nil : Double(used) / Double(used + wasted) }
 }
 
 /// The result of moving a window.
@@ -45,35 +35,22 @@ package struct WindowStatus: Sendable, Hashable {
 extension CachingStatus {
   /// - Parameter state: with its uses recorded.
   init(id: String, client: String?, lease: Duration, _ state: CachingState) {
-    self.init(id: id, client: client, lease: lease, allowsHighQuality: state.allowsHighQuality)
+    self.init(
+      id: id, client: client, lease: lease, allowsHighQuality: state.allowsHighQuality, counts: state.counts)
     for entry in state.entries.values {
-      switch entry.state {
-      case .waiting, .preparing, .awaitingOriginal, .downloading: pending += 1
-      case .ready(let frame, _):
-        ready += 1
-        bytes += frame.cost
-      case .leftOut: leftOut += 1
-      }
+      guard case .ready(let frame, _) = entry.state else { continue }
+      ready += 1
+      bytes += frame.cost
     }
-    leftOut += state.window?.cutCount ?? 0
-    prepared = state.counts.prepared
-    used = state.counts.used
-    wasted = state.counts.wasted
-    cancelled = state.counts.cancelled
+    pending = state.pendingCount
+    leftOut = state.entries.count - ready - pending + (state.window?.cutCount ?? 0)
     window = state.windowStatus
   }
 }
 
 extension CachingState {
   /// Number of entries that wait or are being prepared. Linear.
-  package var pendingCount: Int {
-    entries.values.count { entry in
-      switch entry.state {
-      case .waiting, .preparing, .awaitingOriginal, .downloading: true
-      case .ready, .leftOut: false
-      }
-    }
-  }
+  package var pendingCount: Int { entries.values.count { $0.state.isPending } }
 
   package var windowStatus: WindowStatus? {
     guard let window, let plan = window.plan else { return nil }
@@ -82,11 +59,8 @@ extension CachingState {
       guard let asset = window.assets[position] ?? nil,
         let entry = entries[EntryKey(asset: asset.localIdentifier, options: window.options)], entry.isInWindow
       else { continue }
-      switch entry.state {
-      case .waiting, .preparing, .awaitingOriginal, .downloading: status.pending += 1
-      case .ready: status.ready += 1
-      case .leftOut: break
-      }
+      if entry.state.isPending { status.pending += 1 }
+      if case .ready = entry.state { status.ready += 1 }
     }
     return status
   }

@@ -15,18 +15,16 @@ import Logging
 import PhotoModel
 import Synchronization
 
-package final class PlaceholderProducer: Sendable {
+package final class PlaceholderProducer: BackgroundWork {
   /// One step of work for one asset.
-  package struct Step: Sendable {
-    package let asset: Asset
-    /// Memory to reserve before `run`; 0 if the step needs so little that no reservation is necessary.
-    package var peakBytes: Int { plan.peakBytes }
-    fileprivate let plan: PlaceholderPlan
-    fileprivate let input: Input
+  private struct Step: Sendable {
+    let asset: Asset
+    let plan: PlaceholderPlan
+    let input: Input
   }
 
   /// The possible sources of a placeholder, best first.
-  fileprivate enum Input: Int, CaseIterable {
+  private enum Input: Int, CaseIterable {
     case embedded
     case derivative
     /// For files without a thumbnail in the catalogue, which may contain larger previews.
@@ -38,6 +36,8 @@ package final class PlaceholderProducer: Sendable {
     var page: ArraySlice<Asset> = []
     /// The last asset of the page; `nil` before the first page.
     var last: Asset?
+    /// The next step of an asset whose last step gave no placeholder.
+    var followUp: Step?
     var results: [PlaceholderResult] = []
     var firstResult: ContinuousClock.Instant?
     /// Counts restarts, to detect a page that was requested before the last restart.
@@ -87,37 +87,21 @@ package final class PlaceholderProducer: Sendable {
     state.withLock { state in
       state.page = []
       state.last = nil
+      state.followUp = nil
       state.restartCount += 1
     }
   }
 
-  /// The next asset's first step: its file opened and its header read, nothing decoded. `nil` if every asset without a
-  /// placeholder was visited since `restart`, and all results are stored.
-  ///
-  /// One caller at a time, as for `run`.
-  package func next() throws(AssetSourceError) -> Step? {
-    while let asset = try nextAsset() {
-      if asset.original.embeddedThumbnail == nil { awaitDerivative(asset) }
-      if let step = try step(for: asset, from: .embedded) { return step }
-    }
-    try flush()
-    return nil
-  }
+  package var followsEdits: Bool { true }
 
-  /// Makes the placeholder.
-  ///
-  /// - Returns: the step to run next if this source gave no placeholder, or `nil` if the asset is done for now.
-  package func run(_ step: Step, stop: StopFlag) throws(AssetSourceError) -> Step? {
-    let placeholder: Placeholder?
-    do throws(CodecError) {
-      placeholder = try renderer.placeholder(by: step.plan, stop: stop)
-    } catch {
-      return try failed(error, step.input, step.asset)
+  /// The next step of the last asset, or the first one of the next asset: its file opened and its header read, nothing
+  /// decoded. `nil` if every asset without a placeholder was visited since `restart`, and all results are stored.
+  package func next() throws(AssetSourceError) -> BackgroundStep? {
+    guard let step = try nextStep() else { return nil }
+    return BackgroundStep(bytes: step.plan.peakBytes) { [self] stop throws(AssetSourceError) in
+      let followUp = try run(step, stop: stop)
+      state.withLock { $0.followUp = followUp }
     }
-    guard let placeholder else { return try self.step(for: step.asset, after: step.input) }
-    // A file that was overwritten in place during the read may mix two pictures.
-    if step.plan.source.isUnchanged { try add(placeholder, of: step.asset) }
-    return nil
   }
 
   /// Stores waiting results. Call it when stopping before `next` has returned `nil`.
@@ -130,6 +114,32 @@ package final class PlaceholderProducer: Sendable {
       return state.results
     }
     try placeholders.store(results)
+  }
+
+  private func nextStep() throws(AssetSourceError) -> Step? {
+    if let followUp = state.withLock({ $0.followUp.take() }) { return followUp }
+    while let asset = try nextAsset() {
+      if asset.original.embeddedThumbnail == nil { awaitDerivative(asset) }
+      if let step = try step(for: asset, from: .embedded) { return step }
+    }
+    try flush()
+    return nil
+  }
+
+  /// Makes the placeholder.
+  ///
+  /// - Returns: the step to run next if this source gave no placeholder, or `nil` if the asset is done for now.
+  private func run(_ step: Step, stop: StopFlag) throws(AssetSourceError) -> Step? {
+    let placeholder: Placeholder?
+    do throws(CodecError) {
+      placeholder = try renderer.placeholder(by: step.plan, stop: stop)
+    } catch {
+      return try failed(error, step.input, step.asset)
+    }
+    guard let placeholder else { return try self.step(for: step.asset, after: step.input) }
+    // A file that was overwritten in place during the read may mix two pictures.
+    if step.plan.source.isUnchanged { try add(placeholder, of: step.asset) }
+    return nil
   }
 
   private func nextAsset() throws(AssetSourceError) -> Asset? {

@@ -22,7 +22,7 @@ struct CachingBench: ParsableCommand {
   )
 
   @Option(help: "The daemon's binary.")
-  var photod: String
+  var photod = ".build/release/photod"
 
   @Option(help: "The folder that keeps photographs and derivatives between runs: about 10 GB.")
   var work = ".build/bench-caching"

@@ -15,7 +15,7 @@ struct ChangesBench: ParsableCommand {
     commandName: "changes", abstract: "Change lists per second by their number of entries, and the time of one.")
 
   @Option(help: "The daemon's binary.")
-  var photod: String
+  var photod = ".build/release/photod"
 
   @Option(help: "Number of assets in the library.")
   var assets = 100_000

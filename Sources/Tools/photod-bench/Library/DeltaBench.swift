@@ -26,10 +26,6 @@ struct DeltaBench: ParsableCommand {
   @Option(help: "The folder that keeps catalogues between runs.")
   var cache = ".build/bench-library"
 
-  // scripts/bench passes this option to every benchmark; this one ignores it.
-  @Option(help: .hidden)
-  var photod = ""
-
   func run() throws {
     let original = try SyntheticCatalogue(assets: assets, in: cache)
     try TemporaryFolder.with { folder in

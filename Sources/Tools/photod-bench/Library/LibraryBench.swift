@@ -22,10 +22,6 @@ struct LibraryBench: ParsableCommand {
   @Option(help: "The folder that keeps catalogues between runs; one of 1,000,000 assets takes about a gigabyte.")
   var cache = ".build/bench-library"
 
-  // scripts/bench passes this option to every benchmark; this one ignores it.
-  @Option(help: .hidden)
-  var photod = ""
-
   func run() throws {
     let catalogues = try sizes.map { try SyntheticCatalogue(assets: $0, in: cache) }
     var reports = [[LibraryReads.Report]](repeating: [], count: sizes.count)

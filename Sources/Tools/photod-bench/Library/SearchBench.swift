@@ -19,10 +19,6 @@ struct SearchBench: ParsableCommand {
   @Option(help: "Assets in one transaction.")
   var batch = 500
 
-  // scripts/bench passes this option to every benchmark; this one ignores it.
-  @Option(help: .hidden)
-  var photod = ""
-
   func run() throws {
     try TemporaryFolder.with { indexed in
       try TemporaryFolder.with { plain in

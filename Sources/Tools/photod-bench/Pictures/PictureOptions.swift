@@ -8,7 +8,7 @@ import Foundation
 /// The common options of the benchmarks of pictures: photographs and contestants.
 struct PictureOptions: ParsableArguments {
   @Option(help: .hidden)
-  var photod: String
+  var photod = ".build/release/photod"
 
   @Option(help: "A folder of JPEGs and PNGs. Default: a generated set, kept between runs.")
   var photos: String?

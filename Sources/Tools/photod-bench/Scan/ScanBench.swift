@@ -19,7 +19,7 @@ struct ScanBench: ParsableCommand {
     abstract: "Files per second, CPU per file and memory of a scan, compared with exiv2 and exiftool.")
 
   @Option(help: "The daemon's binary.")
-  var photod: String
+  var photod = ".build/release/photod"
 
   @Option(help: "A folder of JPEGs and PNGs to copy into the library. scripts/bench names one with Debian's.")
   var photos: String

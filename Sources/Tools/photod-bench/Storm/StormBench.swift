@@ -21,7 +21,7 @@ struct StormBench: ParsableCommand {
     abstract: "Resident memory and the latency of a cached frame under all kinds of load at once.")
 
   @Option(help: "The daemon's binary.")
-  var photod: String
+  var photod = ".build/release/photod"
 
   @Option(help: "A folder of JPEGs and PNGs. Default: a generated set, kept between runs.")
   var photos: String?

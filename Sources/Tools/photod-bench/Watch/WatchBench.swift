@@ -24,7 +24,7 @@ struct WatchBench: ParsableCommand {
   var folders = [10_000, 100_000]
 
   @Option(help: "The daemon's binary.")
-  var photod: String
+  var photod = ".build/release/photod"
 
   func run() throws { try TemporaryFolder.with(measure) }
 
