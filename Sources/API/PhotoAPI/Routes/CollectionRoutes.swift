@@ -74,7 +74,7 @@ struct CollectionRoutes: Sendable {
     let wanted = try Self.query(routed.target)
     let end = queries.deadline
     let transient = queries.transientCollection(identifier, principal)
-    let isLong = transient?.fetch(wanted).needsFullScan ?? false
+    let isLong = transient?.fetch(wanted).needsFullScan(for: principal) ?? false
     try routed.respond(on: isLong ? queries.fetches : queries.lookups) { () throws(Problem) in
       let found: AssetCollection?
       if let transient {
