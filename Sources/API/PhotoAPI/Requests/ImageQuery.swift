@@ -130,21 +130,21 @@ struct ImageQuery: PictureQuery {
   func links(for asset: Asset) -> String? { nil }
 
   /// The options for a caching manager that prepares this rendition.
-  func preheatOptions(_ automaticFormats: PreparedFormats = PreparedFormats()) -> PreheatOptions {
+  func preheatOptions(_ automaticFormats: PreparedFormats) -> PreheatOptions {
     PreheatOptions(request, format: OutputFormat(rawValue: format.rawValue), automaticFormats: automaticFormats)
   }
 
   func formats(for asset: Asset, accept: Accept, encoders: Set<OutputFormat>) throws(Problem) -> FormatChoice {
-    let mayBeWebP = format == .webp || accept.quality(of: OutputFormat.webp.mediaType) > 0
-    if request.isAnimated && asset.isAnimated && mayBeWebP { return FormatChoice(.webp) }
     if let named = OutputFormat(rawValue: format.rawValue) { return FormatChoice(named) }
+    let mayBeWebP = encoders.contains(.webp) && accept.quality(of: OutputFormat.webp.mediaType) > 0
+    if request.isAnimated && asset.isAnimated && mayBeWebP { return FormatChoice(.webp) }
     return try FormatChoice(accept, hasAlpha: asset.hasAlpha, encoders: encoders)
   }
 
   func request(for asset: Asset, as format: OutputFormat) -> ImageRequest {
     var request = request
     request.format = format
-    // Only WebP has animations: a client that refuses it gets the first frame.
+    // Only WebP has animations: in another format, the client gets the first frame.
     if format != .webp { request.isAnimated = false }
     return request
   }
