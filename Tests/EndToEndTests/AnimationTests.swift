@@ -230,6 +230,23 @@ struct AnimationTests {
     #expect(try CachingTests.settled("default", daemon)["used"] as? Int == 2)
   }
 
+  @Test("a client that accepts only multipart types gets animations in its parts, one that refuses WebP still pictures")
+  func parts() throws {
+    let daemon = try TestDaemon { try $0.put(Self.gif, "a.gif") }
+    let identifier = try daemon.identifier("a.gif")
+    let batch = #"{"assets": ["\#(identifier)"], "targetSize": "32x32", "animated": true}"#
+    let image = "/v1/assets/\(identifier)/image?targetSize=32x32&animated=true&deliveryMode=opportunistic"
+    for (accept, type) in [
+      ("multipart/mixed", "image/webp"), ("multipart/*", "image/webp"), ("multipart/mixed, image/webp", "image/webp"),
+      ("multipart/mixed, image/png", "image/png"), ("multipart/mixed, image/webp;q=0, */*", "image/png"),
+    ] {
+      let part = try Multipart(daemon.post("/v1/images", batch, ["Accept: \(accept)"])).parts.last
+      #expect(part?.fields["content-type"] == type, "\(accept), in a batch")
+      let last = try Multipart(daemon.get(image, ["Accept: \(accept)"])).parts.last
+      #expect(last?.fields["content-type"] == type, "\(accept), as the last of several frames")
+    }
+  }
+
   @Test("without the WebP encoder, requests, batches and windows have the first frame")
   func withoutEncoder() throws {
     let daemon = try TestDaemon(

@@ -136,7 +136,7 @@ struct ImageQuery: PictureQuery {
 
   func formats(for asset: Asset, accept: Accept, encoders: Set<OutputFormat>) throws(Problem) -> FormatChoice {
     if let named = OutputFormat(rawValue: format.rawValue) { return FormatChoice(named) }
-    let mayBeWebP = encoders.contains(.webp) && accept.quality(of: OutputFormat.webp.mediaType) > 0
+    let mayBeWebP = encoders.contains(.webp) && accept.quality(ofPicturesAs: .webp) > 0
     if request.isAnimated && asset.isAnimated && mayBeWebP { return FormatChoice(.webp) }
     return try FormatChoice(accept, hasAlpha: asset.hasAlpha, encoders: encoders)
   }
