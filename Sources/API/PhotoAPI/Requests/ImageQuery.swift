@@ -193,7 +193,7 @@ struct ImageQuery: PictureQuery {
 
   static func cropRect(_ text: String?) throws(Problem) -> UnitRect? {
     guard let text else { return nil }
-    let values = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
+    let values = text.split(separator: ",", omittingEmptySubsequences: false).map { decimal($0) }
     if values.count == 4, let x = values[0], let y = values[1], let width = values[2], let height = values[3] {
       return try cropRect(x, y, width, height)
     }
@@ -214,12 +214,18 @@ struct ImageQuery: PictureQuery {
     case nil, "center": return .center
     case "auto": return .auto
     case .some(let text):
-      let values = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
+      let values = text.split(separator: ",", omittingEmptySubsequences: false).map { decimal($0) }
       guard values.count == 2, let x = values[0], let y = values[1], (0...1).contains(x), (0...1).contains(y) else {
         throw QueryReader.invalid("cropAnchor", "must be center, auto, or x,y, each from 0 to 1, such as 0.5,0.25")
       }
       return .point(UnitPoint(x: x, y: y))
     }
+  }
+
+  /// A decimal number, with an exponent if a program prints a small one so. `Double` reads hexadecimal numbers too.
+  private static func decimal(_ text: Substring) -> Double? {
+    let isDecimal = text.utf8.allSatisfy { HTTPGrammar.isDigit($0) || "+-.eE".utf8.contains($0) }
+    return isDecimal ? Double(text) : nil
   }
 
   private static let invalidCrop = QueryReader.invalid(
