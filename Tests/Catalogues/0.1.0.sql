@@ -855,7 +855,7 @@ CREATE TRIGGER forgetPlaceholder AFTER UPDATE OF contentVersion ON asset
   WHEN NEW.placeholder IS NOT NULL AND NEW.contentVersion <> OLD.contentVersion
     AND NEW.placeholderVersion IS NOT NEW.contentVersion
 BEGIN
-  UPDATE asset SET placeholder = NULL, saliency = NULL WHERE id = NEW.id;
+  UPDATE asset SET placeholder = NULL, saliency = NULL, placeholderVersion = NULL WHERE id = NEW.id;
 END;
 CREATE TRIGGER forgetPurgedContent AFTER DELETE ON file WHEN OLD.fingerprint IS NOT NULL BEGIN
   DELETE FROM purgedContent WHERE fingerprint = OLD.fingerprint;

@@ -230,6 +230,52 @@ struct AnimationTests {
     #expect(try CachingTests.settled("default", daemon)["used"] as? Int == 2)
   }
 
+  @Test("a client that accepts only multipart types gets animations in its parts, one that refuses WebP still pictures")
+  func parts() throws {
+    let daemon = try TestDaemon { try $0.put(Self.gif, "a.gif") }
+    let identifier = try daemon.identifier("a.gif")
+    let batch = #"{"assets": ["\#(identifier)"], "targetSize": "32x32", "animated": true}"#
+    let image = "/v1/assets/\(identifier)/image?targetSize=32x32&animated=true&deliveryMode=opportunistic"
+    for (accept, type) in [
+      ("multipart/mixed", "image/webp"), ("multipart/*", "image/webp"), ("multipart/mixed, image/webp", "image/webp"),
+      ("multipart/mixed, image/png", "image/png"), ("multipart/mixed, image/webp;q=0, */*", "image/png"),
+    ] {
+      let part = try Multipart(daemon.post("/v1/images", batch, ["Accept: \(accept)"])).parts.last
+      #expect(part?.fields["content-type"] == type, "\(accept), in a batch")
+      let last = try Multipart(daemon.get(image, ["Accept: \(accept)"])).parts.last
+      #expect(last?.fields["content-type"] == type, "\(accept), as the last of several frames")
+    }
+  }
+
+  @Test("without the WebP encoder, requests, batches and windows have the first frame")
+  func withoutEncoder() throws {
+    let daemon = try TestDaemon(
+      { files in
+        try files.put(Self.gif, "a.gif")
+        try files.put(Self.png, "b.png")
+      }, arguments: ["--set", "decoders.folder=/nonexistent"])
+    let identifiers = try ["a.gif", "b.png"].map { try daemon.identifier($0) }
+    let assets = CachingTests.list(identifiers)
+    let window = #"{"assets": \#(assets), "visible": [0, 1], "targetSize": "32x32", "options": {"animated": true}}"#
+    #expect(try daemon.post("/v1/cachingManagers/default/window", window, method: "PUT").status == 200)
+    #expect(try CachingTests.settled("default", daemon)["prepared"] as? Int == 2)
+    for identifier in identifiers {
+      let path = "/v1/assets/\(identifier)/image?targetSize=32x32"
+      let still = try daemon.get(path)
+      #expect(still.result("source") == "memory", "the window prepares the first frame")
+      for accept in ["*/*", "image/webp,image/*,*/*;q=0.8"] {
+        let answer = try daemon.get(path + "&animated=true", ["Accept: \(accept)"])
+        #expect(answer.status == 200 && answer["Content-Type"] == "image/png", "\(accept): \(answer.status)")
+        #expect(answer["ETag"] == still["ETag"] && answer.body == still.body, "\(accept)")
+      }
+    }
+    let batch = try daemon.post(
+      "/v1/images", #"{"assets": \#(assets), "targetSize": "32x32", "animated": true}"#)
+    #expect(try Multipart(batch).parts.map { $0.fields["content-type"] } == ["image/png", "image/png"])
+    let named = try daemon.get("/v1/assets/\(identifiers[0])/image?animated=true&format=webp")
+    #expect(named.status == 415 && named.json["type"] as? String == "/problems/encoder-unavailable")
+  }
+
   @Test("crops, turns and flips of an edit apply to every frame; other operations show the first frame")
   func adjusted() throws {
     let daemon = try TestDaemon { files in

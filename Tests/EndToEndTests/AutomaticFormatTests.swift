@@ -87,6 +87,33 @@ struct AutomaticFormatTests {
     #expect(Self.upgrades(try daemon.get("/metrics")) == 1)
   }
 
+  @Test("every response says once that it depends on Accept, also a problem; with a named format it does not depend")
+  func vary() throws {
+    let daemon = try Self.daemon()
+    let target = "/v1/assets/\(try daemon.identifier("a.jpg"))/image"
+    let tag = try #require(try daemon.get(target + "?targetSize=70x70")["ETag"])
+    let cases: [(target: String, fields: [String], status: Int)] = [
+      ("\(target)?targetSize=70x70", [], 200), ("\(target)?targetSize=70x70", ["Range: bytes=0-9"], 206),
+      ("\(target)?targetSize=70x70", ["If-None-Match: \(tag)"], 304),
+      ("\(target)?targetSize=70x70", ["If-Match: \"x\""], 412),
+      ("\(target)?targetSize=71x71", ["If-Match: \"x\""], 412),
+      ("\(target)?targetSize=70x70", ["Range: bytes=999999-"], 416),
+      ("\(target)?targetSize=72x72", ["Range: bytes=999999-"], 416),
+      ("\(target)?targetSize=70x70", ["Accept: text/html"], 406), ("\(target)?v=x", [], 404),
+      ("/v1/assets/none/image", [], 404),
+      ("\(target)?targetSize=70x70&deliveryMode=opportunistic", ["Accept: multipart/mixed"], 200),
+    ]
+    for (target, fields, status) in cases {
+      let answer = try daemon.get(target, fields)
+      #expect(answer.status == status, "\(target) \(fields)")
+      let lines = String(decoding: answer.raw, as: Unicode.ASCII.self).components(separatedBy: "\r\n")
+      #expect(lines.filter { $0 == "Vary: Accept" }.count == 1, "\(target) \(fields)")
+    }
+    for query in ["?targetSize=70x70&format=jpeg", "?targetSize=70x70&format=png&v=x"] {
+      #expect(try daemon.get(target + query)["Vary"] == nil, "\(query)")
+    }
+  }
+
   private static func upgrades(_ metrics: TestDaemon.Response) -> Int? {
     String(decoding: metrics.body, as: UTF8.self).split(separator: "\n")
       .first { $0.hasPrefix("photod_upgrades_total ") }.flatMap { Int($0.dropFirst("photod_upgrades_total ".count)) }

@@ -314,6 +314,14 @@ struct ChangeTests {
         422, "adjustments-invalid", "operations"
       ),
       ("{\"type\": \"revertAdjustments\"}", 400, "invalid-parameter", "asset"),
+      ("{\"type\": \"revertAdjustments\", \"asset\": \"nothing\"}", 404, "asset-not-found", "asset"),
+      ("{\"type\": \"revertAdjustments\", \"assets\": [\"nothing\"]}", 404, "asset-not-found", "assets"),
+      ("{\"type\": \"revertAdjustments\", \"asset\": \"$x\"}", 400, "invalid-parameter", "asset"),
+      ("{\"type\": \"revertAdjustments\", \"assets\": [\"\(a)\", \"$x\"]}", 400, "invalid-parameter", "assets"),
+      (
+        "{\"type\": \"setAdjustments\", \"assets\": [\"\(a)\", \"\(a)\"], \"adjustments\": {\"operations\": []}}", 400,
+        "invalid-parameter", "assets"
+      ),
     ]
     for (entry, status, kind, parameter) in cases {
       let answer = try daemon.post("/v1/changes", "{\"changes\": [\(good), \(entry)]}")
@@ -323,6 +331,17 @@ struct ChangeTests {
       #expect(answer.json["parameter"] as? String == parameter, "\(entry) \(answer.json)")
       #expect(answer.json["index"] as? Int == 1, "\(entry)")
     }
+    let unknown = try daemon.post(
+      "/v1/changes", "{\"changes\": [{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"rating\": 1, \"x\": 1}]}")
+    let detail = try #require(unknown.json["detail"] as? String)
+    for member in ["isFavorite", "isHidden", "location"] {
+      #expect(detail.components(separatedBy: member).count == 2, "listed once: \(detail)")
+    }
+    let writer = TestDaemon.bearer(try daemon.makeToken("read,write"))
+    let place = "{\"changes\": [{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"location\": null}]}"
+    let refused = try daemon.post("/v1/changes", place, [writer])
+    #expect(refused.status == 403 && refused.json["index"] as? Int == 0)
+    #expect(refused.json["parameter"] as? String == "location")
     // These are in other years in UTC.
     for date in ["9999-12-31T23:30:00-01:00", "0000-01-01T00:30:00+01:00"] {
       let entry = "{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"creationDate\": \"\(date)\"}"

@@ -183,6 +183,16 @@ struct CollectionFetchResultTests {
     #expect(first.names == ["album-2", "album-0"])
     #expect(try children(try #require(first.next)).names == ["album-1"])
     #expect(try children(path + "?sortDescriptors=title").names == ["album-0", "album-1", "album-2"])
+    // The query names the same list.
+    let named = "/v1/collections?parent=\(list)"
+    #expect(try children(named).names == ["album-2", "album-0", "album-1"])
+    let page = try children(named + "&limit=2")
+    #expect(page.names == ["album-2", "album-0"])
+    #expect(try children(try #require(page.next)).names == ["album-1"])
+    for target in [path + "?", named + "&"] {
+      let refused = try daemon.get(target + "containing=\(try daemon.identifier("0.jpg"))")
+      #expect(refused.status == 400 && refused.json["parameter"] as? String == "containing", "\(target)")
+    }
     #expect(try daemon.get("/v1/collections/\(list)").json["subtype"] as? String == "folderTransient")
     #expect(try daemon.get("/v1/collections/\(list)/assets").status == 404, "it lists no assets")
     _ = try Self.perform(daemon, #"{"type": "deleteCollection", "collection": "album-0"}"#, fields: [])
@@ -190,6 +200,8 @@ struct CollectionFetchResultTests {
     let album = try #require(
       try daemon.post("/v1/transientCollections", #"{"assets": []}"#).json["localIdentifier"] as? String)
     #expect(try daemon.get("/v1/collections/\(album)/collections").status == 404, "it lists no collections")
+    let wrong = try daemon.get("/v1/collections?parent=\(album)")
+    #expect(wrong.status == 404 && wrong.json["parameter"] as? String == "parent")
     let listed = try children("/v1/transientCollections").names
     #expect(Set(listed) == [list, album])
     #expect(try daemon.ask("DELETE", "/v1/transientCollections/\(list)").status == 204)

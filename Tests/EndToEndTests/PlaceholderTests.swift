@@ -113,6 +113,30 @@ struct PlaceholderTests {
     #expect(average[2] > 180 && average[0] < 50)
   }
 
+  @Test("a picture whose edit is reverted at once gets its placeholder again, and its album its key asset")
+  func revertedAtOnce() throws {
+    let daemon = try TestDaemon.ofCards(1)
+    let before = try #require(try daemon.assetsWithPlaceholders().first)
+    let asset = try daemon.identifier("0.jpg")
+    let changes = """
+      {"changes": [
+        {"type": "createAlbum", "title": "A", "placeholder": "$a"},
+        {"type": "addAssets", "collection": "$a", "assets": ["\(asset)"]},
+        {"type": "setAdjustments", "asset": "\(asset)", "adjustments": {"operations": [{"type": "exposure", "ev": 1}]}},
+        {"type": "revertAdjustments", "asset": "\(asset)"}
+      ]}
+      """
+    let done = try daemon.post("/v1/changes", changes)
+    #expect(done.status == 200)
+    let created = try #require(done.json["created"] as? [String: String])
+    let album = try #require(created["$a"])
+    #expect(try daemon.get("/v1/assets/\(asset)").json["isRenderable"] as? Bool == true)
+    #expect(try daemon.get("/v1/collections/\(album)").json["keyAssets"] as? [String] == [asset])
+    let after = try #require(try daemon.assetsWithPlaceholders().first)
+    #expect(after["placeholder"] as? String == before["placeholder"] as? String)
+    #expect(after["contentVersion"] as? String == before["contentVersion"] as? String)
+  }
+
   @Test("an undecodable picture has no placeholder, and the others have theirs")
   func broken() throws {
     let whole = JPEGFile { _ in }.encoded(Scene(seed: 1).pixels(width: 320, height: 240))

@@ -77,8 +77,9 @@ struct RegionTests {
       #expect(try red(daemon, identifier, "targetSize=100x100&cropAnchor=auto") > 12)
     }
     #expect(try red(daemon, right, "targetSize=100x100&cropAnchor=1,0.5") > 12)
+    #expect(try red(daemon, right, "targetSize=100x100&cropAnchor=1,5e-1") > 12)
     #expect(try red(daemon, right, "targetSize=100x100&cropAnchor=0,0.5") == 0)
-    for wrong in ["left", "0.5", "0.5,0.5,0.5", "1.1,0", "-0.1,0", "nan,0", ""] {
+    for wrong in ["left", "0.5", "0.5,0.5,0.5", "1.1,0", "-0.1,0", "nan,0", "0x1,0", ""] {
       let answer = try daemon.get("/v1/assets/\(right)/image?contentMode=aspectFill&cropAnchor=\(wrong)")
       #expect(answer.status == 400 && answer.json["parameter"] as? String == "cropAnchor", "\(wrong)")
     }

@@ -92,6 +92,8 @@ struct ServiceTests {
       ("image?normalizedCropRect=0,0,1", "normalizedCropRect"),
       ("image?normalizedCropRect=0,0,2,1", "normalizedCropRect"),
       ("image?normalizedCropRect=nan,0,1,1", "normalizedCropRect"),
+      ("image?normalizedCropRect=0,0,0x1p-1,1", "normalizedCropRect"),
+      ("image?normalizedCropRect=0x0,0,1,1", "normalizedCropRect"),
       ("image?normalizedCropRect=0,0,0,1", "normalizedCropRect"),
       ("image?normalizedCropRect=0,0,1,1&resizeMode=fast", "normalizedCropRect"),
       ("image?quality=1&quality=2", "quality"),

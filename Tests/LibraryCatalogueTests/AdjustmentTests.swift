@@ -198,4 +198,33 @@ struct AdjustmentTests {
     try library.catalogue.store([result(Self.asset(1, library).contentVersion)])
     #expect(try !missing() && Self.asset(1, library).placeholder == [1, 2, 3])
   }
+
+  @Test("a picture whose edit is reverted before its placeholder is made is renderable, and gets one again")
+  func revertedWithoutPlaceholder() throws {
+    let library = try Self.library()
+    func isMissing() throws -> Bool {
+      let identifier = try Self.asset(1, library).localIdentifier
+      let missing = try library.catalogue.assetsWithoutPlaceholder(after: nil, limit: 10)
+      return missing.contains { $0.localIdentifier == identifier }
+    }
+    func store(_ placeholder: [UInt8]?) throws {
+      let asset = try Self.asset(1, library)
+      let result = PlaceholderResult(
+        localIdentifier: asset.localIdentifier, contentVersion: asset.contentVersion, placeholder: placeholder)
+      try library.catalogue.store([result])
+    }
+    try store([1, 2, 3])
+    try Self.set(Self.warm, [1], library)
+    try Self.revert([1], library)
+    let reverted = try Self.asset(1, library)
+    #expect(try reverted.isRenderable && reverted.placeholder == nil && isMissing())
+    try store([1, 2, 3])
+    #expect(try Self.asset(1, library).placeholder == [1, 2, 3])
+    // A recorded failure still holds when its content returns.
+    try store(nil)
+    try Self.set(Self.warm, [1], library)
+    #expect(try Self.asset(1, library).isRenderable)
+    try Self.revert([1], library)
+    #expect(try !Self.asset(1, library).isRenderable && !isMissing())
+  }
 }

@@ -77,8 +77,7 @@ struct AdjustedPhotoSender: Sendable {
     // The renderer takes 8 unless the original has more and only crops, turns and flips edit it.
     if format == .png { imageRequest.bitDepth = 16 }
     let wanted = ResolvedRequest(imageRequest, for: asset)
-    let headers = ImageHeaders(
-      wanted, isNegotiated: false, isAutomatic: false, isVersioned: isVersioned, isPublic: false)
+    let headers = ImageHeaders(wanted, isAutomatic: false, isVersioned: isVersioned, isPublic: false)
     // Only a decode of the whole original gives the full size.
     var validators = headers.validators(.original)
     let form = originals.form(includesLocation: includesLocation)

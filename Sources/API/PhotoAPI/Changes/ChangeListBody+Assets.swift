@@ -21,7 +21,7 @@ extension ChangeListBody.EntryReader {
       }
     }
     if entry.has("location") {
-      guard principal.may(.location) else { throw .insufficientScope([.location]) }
+      guard principal.may(.location) else { throw Problem.insufficientScope([.location]).naming("location") }
       update.location = .some(try location())
     }
     update.isUserPick = try userPick()
@@ -30,7 +30,7 @@ extension ChangeListBody.EntryReader {
     update.keywords = try keywords()
     update.regions = try regions()
     // Names that the caller can't read would be lost.
-    if update.regions != nil, !principal.mayReadNames { throw .insufficientScope([.people]) }
+    if update.regions != nil, !principal.mayReadNames { throw Problem.insufficientScope([.people]).naming("regions") }
     if entry.has("rating") {
       update.rating = .some(try entry.number("rating", in: DescriptiveMetadata.ratings))
     }

@@ -103,7 +103,9 @@ struct ChangeListBody: Sendable {
             + "removeAssets, insertAssets, moveAssets, replaceAssets, setAdjustments, revertAdjustments")
       }
       try entry.finish()
-      return ChangeRequest(action, ifMatch: ifMatch, placeholder: placeholder)
+      var request = ChangeRequest(action, ifMatch: ifMatch, placeholder: placeholder)
+      if entry.hasMember("assets") { request.picturesMember = "assets" }
+      return request
     }
 
     /// The revision that the object must have. Text that is not a token of this library is not the revision of any

@@ -28,7 +28,7 @@ extension Endpoint {
       APIOperation(
         """
         Lists the assets of a collection, by default in its own order; of a folder or list everything below it, each \
-        asset once, newest first.
+        asset once, newest first. A transient list has none (404).
         """,
         query: assetListQuery,
         responses: assetListResponses, problems: [404, 500]),

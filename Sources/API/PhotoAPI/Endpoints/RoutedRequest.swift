@@ -16,7 +16,7 @@ struct RoutedRequest: Sendable {
   let identity: AuthenticationResult
   /// The authorized caller. `nil`: the endpoint is open, and the request has no valid credential.
   let caller: Caller?
-  let reply: Reply
+  private(set) var reply: Reply
 
   /// The caller's principal.
   ///
@@ -37,6 +37,14 @@ struct RoutedRequest: Sendable {
 
   /// The asset or collection that a path parameter names.
   func identifier(_ parameter: String) -> LocalIdentifier { LocalIdentifier(route[parameter]) }
+
+  /// Responds to a request whose response depends on `Accept`: a cache must not give it, even if it is a problem, to a
+  /// client that accepts something else.
+  func varyingByAccept(_ answer: (RoutedRequest) throws(Problem) -> Void) {
+    var routed = self
+    routed.reply.varyByAccept()
+    do throws(Problem) { try answer(routed) } catch { routed.reply.send(error.response) }
+  }
 
   /// Responds from a queue.
   ///

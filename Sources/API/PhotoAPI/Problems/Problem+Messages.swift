@@ -24,11 +24,9 @@ extension Problem {
     400, "malformed-request", "Bad Request",
     detail: "The request has no body. Send the image itself as the body.")
 
-  /// The response depends on `Accept`, so a cache must not give it to a client that accepts something else.
-  ///
   /// - Parameter detail: what the resource has, and what the request excludes.
   static func notAcceptable(_ detail: String) -> Problem {
-    Problem(406, "not-acceptable", "Not acceptable", detail: detail, fields: ["Vary": "Accept"])
+    Problem(406, "not-acceptable", "Not acceptable", detail: detail)
   }
 
   /// `Accept-Encoding` lists what a body may have (RFC 9110 §12.5.3).

@@ -17,10 +17,7 @@ struct FormatChoice: Sendable, Hashable {
   /// - Parameter encoders: the formats with an encoder in a process of its own.
   /// - Throws: 406 if the client accepts no format that the picture can have.
   init(_ accept: Accept, hasAlpha: Bool, encoders: Set<OutputFormat>) throws(Problem) {
-    // An Accept that names only multipart types does not restrict the format of the parts.
-    let isSilent =
-      !accept.namesType("image") && accept.quality(of: "image/x") == 0 && accept.namesType("multipart")
-    func quality(_ format: OutputFormat) -> Int { isSilent ? 1000 : accept.quality(of: format.mediaType) }
+    func quality(_ format: OutputFormat) -> Int { accept.quality(ofPicturesAs: format) }
     // The formats that save the most bytes come first.
     let listed = [OutputFormat.jxl, .avif, .webp].filter {
       encoders.contains($0) && accept.namesExplicitly($0.mediaType)
@@ -44,4 +41,13 @@ struct FormatChoice: Sendable, Hashable {
   /// The smaller format, if the first one is that in which windows prepare pictures for clients that list no format;
   /// otherwise `nil`.
   func preparedSmaller(hasAlpha: Bool) -> OutputFormat? { first == (hasAlpha ? .png : .jpeg) ? smaller : nil }
+}
+
+extension Accept {
+  /// The quality of pictures in a format, 0...1000. A field that names only multipart types does not restrict the format
+  /// of the parts.
+  func quality(ofPicturesAs format: OutputFormat) -> Int {
+    let namesOnlyMultipart = !namesType("image") && quality(of: "image/x") == 0 && namesType("multipart")
+    return namesOnlyMultipart ? 1000 : quality(of: format.mediaType)
+  }
 }

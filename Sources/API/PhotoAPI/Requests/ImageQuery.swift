@@ -130,21 +130,21 @@ struct ImageQuery: PictureQuery {
   func links(for asset: Asset) -> String? { nil }
 
   /// The options for a caching manager that prepares this rendition.
-  func preheatOptions(_ automaticFormats: PreparedFormats = PreparedFormats()) -> PreheatOptions {
+  func preheatOptions(_ automaticFormats: PreparedFormats) -> PreheatOptions {
     PreheatOptions(request, format: OutputFormat(rawValue: format.rawValue), automaticFormats: automaticFormats)
   }
 
   func formats(for asset: Asset, accept: Accept, encoders: Set<OutputFormat>) throws(Problem) -> FormatChoice {
-    let mayBeWebP = format == .webp || accept.quality(of: OutputFormat.webp.mediaType) > 0
-    if request.isAnimated && asset.isAnimated && mayBeWebP { return FormatChoice(.webp) }
     if let named = OutputFormat(rawValue: format.rawValue) { return FormatChoice(named) }
+    let mayBeWebP = encoders.contains(.webp) && accept.quality(ofPicturesAs: .webp) > 0
+    if request.isAnimated && asset.isAnimated && mayBeWebP { return FormatChoice(.webp) }
     return try FormatChoice(accept, hasAlpha: asset.hasAlpha, encoders: encoders)
   }
 
   func request(for asset: Asset, as format: OutputFormat) -> ImageRequest {
     var request = request
     request.format = format
-    // Only WebP has animations: a client that refuses it gets the first frame.
+    // Only WebP has animations: in another format, the client gets the first frame.
     if format != .webp { request.isAnimated = false }
     return request
   }
@@ -193,7 +193,7 @@ struct ImageQuery: PictureQuery {
 
   static func cropRect(_ text: String?) throws(Problem) -> UnitRect? {
     guard let text else { return nil }
-    let values = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
+    let values = text.split(separator: ",", omittingEmptySubsequences: false).map { decimal($0) }
     if values.count == 4, let x = values[0], let y = values[1], let width = values[2], let height = values[3] {
       return try cropRect(x, y, width, height)
     }
@@ -214,12 +214,18 @@ struct ImageQuery: PictureQuery {
     case nil, "center": return .center
     case "auto": return .auto
     case .some(let text):
-      let values = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
+      let values = text.split(separator: ",", omittingEmptySubsequences: false).map { decimal($0) }
       guard values.count == 2, let x = values[0], let y = values[1], (0...1).contains(x), (0...1).contains(y) else {
         throw QueryReader.invalid("cropAnchor", "must be center, auto, or x,y, each from 0 to 1, such as 0.5,0.25")
       }
       return .point(UnitPoint(x: x, y: y))
     }
+  }
+
+  /// A decimal number, with an exponent if a program prints a small one so. `Double` reads hexadecimal numbers too.
+  private static func decimal(_ text: Substring) -> Double? {
+    let isDecimal = text.utf8.allSatisfy { HTTPGrammar.isDigit($0) || "+-.eE".utf8.contains($0) }
+    return isDecimal ? Double(text) : nil
   }
 
   private static let invalidCrop = QueryReader.invalid(

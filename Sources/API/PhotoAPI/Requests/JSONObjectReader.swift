@@ -35,11 +35,13 @@ struct JSONObjectReader {
   init(_ members: [String: JSONValue]) { self.members = members }
 
   mutating func value(_ name: String) -> JSONValue? {
-    if !known.contains(name) { known.append(name) }
+    markRead(name)
     return members[name] == .null ? nil : members[name]
   }
 
-  mutating func markRead(_ name: String) { known.append(name) }
+  mutating func markRead(_ name: String) {
+    if !known.contains(name) { known.append(name) }
+  }
 
   func hasMember(_ name: String) -> Bool { members[name] != nil }
 

@@ -15,7 +15,7 @@ protocol PictureQuery: Sendable {
   var allowsNetwork: Bool { get }
   /// Whether the format follows `Accept`.
   var hasAutomaticFormat: Bool { get }
-  /// Whether the response depends on `Accept`.
+  /// Whether the response depends on `Accept`, and says so.
   var isNegotiated: Bool { get }
 
   func form(_ accept: Accept, hasAccept: Bool) -> DeliveryForm

@@ -107,8 +107,6 @@ final class BatchDelivery: Sendable {
         .ok,
         [
           ("Content-Type", "multipart/mixed; boundary=\(writer.boundary)"), ("Cache-Control", "no-store"),
-          // The formats of the parts depend on it, and whether the response is 406.
-          ("Vary", "Accept"),
           ("Image-Result", "request-id=\"\(context.requestID)\""), ("X-Content-Type-Options", "nosniff"),
         ]))
     reply.write([writer.opening])

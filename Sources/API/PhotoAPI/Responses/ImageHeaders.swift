@@ -6,7 +6,6 @@ import PhotoModel
 struct ImageHeaders: Sendable {
   private(set) var wanted: ResolvedRequest
   private let isVersioned: Bool
-  private let isNegotiated: Bool
   private let isPublic: Bool
   private let links: String?
   /// Whether photod chose the format (`format=auto`).
@@ -16,22 +15,20 @@ struct ImageHeaders: Sendable {
   private(set) var isUpgraded = false
 
   /// - Parameters:
-  ///   - isNegotiated: whether the response depends on `Accept`.
   ///   - isAutomatic: whether photod chose the format (`format=auto`).
   ///   - links: the value of `Link`; `nil` for none.
   ///   - isVersioned: whether the request names the content version, so that its frame never changes.
   ///   - isPublic: whether shared caches may store the frame.
   ///   - acceptsRanges: whether a response with one frame announces ranges.
   init(
-    _ wanted: ResolvedRequest, isNegotiated: Bool, isAutomatic: Bool, links: String? = nil, isVersioned: Bool,
-    isPublic: Bool, acceptsRanges: Bool = true
+    _ wanted: ResolvedRequest, isAutomatic: Bool, links: String? = nil, isVersioned: Bool, isPublic: Bool,
+    acceptsRanges: Bool = true
   ) {
     self.wanted = wanted
     self.isAutomatic = isAutomatic
     self.isPublic = isPublic
     self.acceptsRanges = acceptsRanges
     self.isVersioned = isVersioned
-    self.isNegotiated = isNegotiated
     self.links = links
   }
 
@@ -113,7 +110,7 @@ struct ImageHeaders: Sendable {
   func validatorFields(_ derivation: Derivation) -> [(name: String, value: String)] {
     let validators = validators(derivation)
     return [("ETag", validators.entityTag ?? "")] + validators.lastModifiedField
-      + [("Cache-Control", isPublic ? "public, \(lifetime)" : "private, \(lifetime)")] + vary + linkFields
+      + [("Cache-Control", isPublic ? "public, \(lifetime)" : "private, \(lifetime)")] + linkFields
   }
 
   /// The head of a response with one frame.
@@ -210,11 +207,9 @@ struct ImageHeaders: Sendable {
 
   private static let nosniff = [(name: "X-Content-Type-Options", value: "nosniff")]
 
-  private var noStoreFields: [(name: String, value: String)] { [("Cache-Control", "no-store")] + vary }
+  private var noStoreFields: [(name: String, value: String)] { [("Cache-Control", "no-store")] }
 
   private var lifetime: String { isVersioned ? "max-age=31536000, immutable" : "max-age=0, must-revalidate" }
-
-  private var vary: [(name: String, value: String)] { isNegotiated ? [("Vary", "Accept")] : [] }
 }
 
 /// A multipart boundary that does not occur in a picture by chance: 128 random bits.

@@ -8,11 +8,14 @@ struct Reply: Sendable {
   let responder: Responder
   /// The rules from which the common fields were made.
   let rules: OriginRules.Version
-  let commonFields: [(name: String, value: String)]
+  private(set) var commonFields: [(name: String, value: String)]
   /// The caller's trace.
   var trace: TraceParent?
 
   var requestID: String { responder.requestID.description }
+
+  /// States in all responses that they depend on `Accept`.
+  mutating func varyByAccept() { commonFields.insert((name: "Vary", value: "Accept"), at: 0) }
 
   func send(_ response: HTTPResponse) { responder.send(addingCommonFields(to: response)) }
 

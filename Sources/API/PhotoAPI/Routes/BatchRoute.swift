@@ -31,9 +31,12 @@ struct BatchRoute: Sendable {
 
   /// On the lookup queue: looks up all assets at once, then writes all parts that are available immediately.
   func answer(_ routed: RoutedRequest) throws(Problem) {
-    let principal = try routed.principal
-    try routed.run(on: queries.lookups) { () throws(Problem) in
-      try answer(routed.request, principal, routed.reply)
+    // The formats of the parts depend on it, and whether the response is 406.
+    routed.varyingByAccept { routed throws(Problem) in
+      let principal = try routed.principal
+      try routed.run(on: queries.lookups) { () throws(Problem) in
+        try answer(routed.request, principal, routed.reply)
+      }
     }
   }
 
@@ -79,7 +82,7 @@ struct BatchRoute: Sendable {
       let request = query.request(for: asset, as: formats.first)
       let first = ResolvedRequest(request, for: asset)
       var headers = ImageHeaders(
-        first, isNegotiated: query.isNegotiated, isAutomatic: query.hasAutomaticFormat,
+        first, isAutomatic: query.hasAutomaticFormat,
         isVersioned: wanted.version != nil && !request.awaitsSaliency(of: asset), isPublic: false)
       let tags = headers.mayHaveValidators ? wanted.ifNoneMatch : nil
       let smallerEncodings = SmallerEncodings(images: images, upgrades: upgrades)

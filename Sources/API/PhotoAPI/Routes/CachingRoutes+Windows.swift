@@ -79,7 +79,7 @@ extension CachingRoutes {
 
   /// The formats that image requests with this `Accept` get, at first and in their place. Most scripts list none.
   private func formats(_ head: RequestHead) -> (prepared: PreparedFormats, smaller: UpgradeFormats) {
-    var (prepared, smaller) = (PreparedFormats(), UpgradeFormats())
+    var (prepared, smaller) = (preparedFormats, UpgradeFormats())
     let accept = Accept(head.value(of: .accept))
     if let opaque = formatChoice(accept, hasAlpha: false) {
       prepared.opaque = opaque.first

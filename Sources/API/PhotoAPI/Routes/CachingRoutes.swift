@@ -14,6 +14,9 @@ struct CachingRoutes: Sendable {
   /// The formats with an encoder in a process of its own.
   let encoders: Set<OutputFormat>
 
+  /// The formats of frames with `format=auto` for a client that lists none.
+  var preparedFormats: PreparedFormats { PreparedFormats(hasAnimations: encoders.contains(.webp)) }
+
   // MARK: Managers
 
   func create(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
@@ -96,8 +99,8 @@ struct CachingRoutes: Sendable {
     let (client, identifiers, query) = try wanted(request)
     let started = try found { () throws(CachingManagerRegistry.CachingError) in
       try managers.start(
-        identifiers, query.preheatOptions(), allowsNetwork: query.allowsNetwork, id: id, client: client.name,
-        for: principal)
+        identifiers, query.preheatOptions(preparedFormats), allowsNetwork: query.allowsNetwork, id: id,
+        client: client.name, for: principal)
     }
     return .json(
       Payload(
@@ -114,7 +117,7 @@ struct CachingRoutes: Sendable {
     }
     let (client, identifiers, query) = try wanted(request)
     let (stopped, status) = try found { () throws(CachingManagerRegistry.CachingError) in
-      try managers.stop(identifiers, query.preheatOptions(), id: id, client: client.name, for: principal)
+      try managers.stop(identifiers, query.preheatOptions(preparedFormats), id: id, client: client.name, for: principal)
     }
     return .json(
       Payload(stopped: stopped, pinned: status.pinned, ready: status.ready, pending: status.pending))

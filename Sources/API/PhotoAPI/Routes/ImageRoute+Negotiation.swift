@@ -47,8 +47,8 @@ extension ImageRoute {
     let awaitsSaliency = request.awaitsSaliency(of: asset)
     let wanted = ResolvedRequest(request, for: asset)
     let headers = ImageHeaders(
-      wanted, isNegotiated: query.isNegotiated, isAutomatic: query.hasAutomaticFormat,
-      links: try query.links(for: asset), isVersioned: query.version != nil && !awaitsSaliency,
+      wanted, isAutomatic: query.hasAutomaticFormat, links: try query.links(for: asset),
+      isVersioned: query.version != nil && !awaitsSaliency,
       isPublic: allowsPublicCaching && attempt.caller.sendsNoCredential, acceptsRanges: maximumRanges > 0)
     var image = NegotiatedImage(
       request: request, form: form, wanted: wanted, headers: headers, context: context(attempt),

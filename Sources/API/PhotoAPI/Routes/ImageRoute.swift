@@ -51,9 +51,16 @@ struct ImageRoute: Sendable {
     try answer(identifier, ImageQuery(routed.target, presets: presets), routed)
   }
 
+  func answer(_ identifier: LocalIdentifier, _ query: some PictureQuery, _ routed: RoutedRequest) throws(Problem) {
+    guard query.isNegotiated else { return try begin(identifier, query, routed) }
+    routed.varyingByAccept { routed throws(Problem) in try begin(identifier, query, routed) }
+  }
+
   /// Looks the asset up and responds on the lookup queue, or where the response may be a file, on the queue that waits
   /// for the disk.
-  func answer(_ identifier: LocalIdentifier, _ query: some PictureQuery, _ routed: RoutedRequest) throws(Problem) {
+  private func begin(
+    _ identifier: LocalIdentifier, _ query: some PictureQuery, _ routed: RoutedRequest
+  ) throws(Problem) {
     let attempt = Attempt(
       identifier: identifier, query: query, routed: routed, caller: try routed.authorizedCaller,
       mayWaitForDisk: query.imageVersion == .original)

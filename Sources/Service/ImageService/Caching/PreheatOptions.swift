@@ -34,6 +34,7 @@ package struct PreheatOptions: Sendable, Hashable {
     var request = request
     let automatic = asset.hasAlpha ? automaticFormats.alpha : automaticFormats.opaque
     request.format = isAnimation(asset) ? .webp : format ?? automatic
+    if request.format != .webp { request.isAnimated = false }
     return request
   }
 
@@ -42,7 +43,9 @@ package struct PreheatOptions: Sendable, Hashable {
   func isAutomatic(for asset: Asset) -> Bool { format == nil && !isAnimation(asset) }
 
   /// Only WebP has animations. Other assets have the frame that a request without `animated` gets.
-  private func isAnimation(_ asset: Asset) -> Bool { request.isAnimated && asset.isAnimated }
+  private func isAnimation(_ asset: Asset) -> Bool {
+    request.isAnimated && asset.isAnimated && automaticFormats.hasAnimations
+  }
 
   /// Whether a grid with these frames has its pictures in the same places.
   func hasSameSize(as other: PreheatOptions) -> Bool {

@@ -5,8 +5,8 @@ import PhotoModel
 /// Makes a placeholder from a picture's bytes: decoded small, upright and in sRGB, then hashed.
 package struct PlaceholderRenderer: Sendable {
   /// Increased whenever the code can make placeholders from more pictures than before, or a recorded failure may have
-  /// been a temporary one.
-  private static let epoch = 5
+  /// been a temporary one, or none at all.
+  private static let epoch = 6
   private static let side = ThumbHash.maximumSide
 
   private let limits: CodecLimits

@@ -158,11 +158,12 @@ extension CatalogueSchema {
       SELECT RAISE(ABORT, 'a placeholder of more than 64 bytes');
     END;
     -- A placeholder always belongs to the current content, or is NULL, so it can be shown without comparing versions.
+    -- Its version goes with it: if that content returns, the version alone would mean that none can be made from it.
     CREATE TRIGGER forgetPlaceholder AFTER UPDATE OF contentVersion ON asset
       WHEN NEW.placeholder IS NOT NULL AND NEW.contentVersion <> OLD.contentVersion
         AND NEW.placeholderVersion IS NOT NEW.contentVersion
     BEGIN
-      UPDATE asset SET placeholder = NULL, saliency = NULL WHERE id = NEW.id;
+      UPDATE asset SET placeholder = NULL, saliency = NULL, placeholderVersion = NULL WHERE id = NEW.id;
     END;
 
     -- Every regular file that a scan found: part of an asset, or without an asset and with the reason.

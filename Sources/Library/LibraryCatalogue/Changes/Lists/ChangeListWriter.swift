@@ -39,13 +39,13 @@ struct ChangeListWriter {
     switch request.action {
     case .updateAsset(let target, let update): try self.update(try asset(target, "asset"), target, update)
     case .setAdjustments(let targets, let adjustments, let keepsForeign):
-      for (row, target) in zip(try rows(targets), targets) {
+      for (row, target) in zip(try rows(targets, request.picturesMember), targets) {
         do { try assets.setAdjustments(adjustments, of: row, keepsForeign: keepsForeign) } catch is NoPictureError {
-          throw ChangeListError(.notAdjustable(target.description), parameter: "asset")
+          throw ChangeListError(.notAdjustable(target.description), parameter: request.picturesMember)
         }
       }
     case .revertAdjustments(let targets):
-      for row in try rows(targets) { try assets.revertAdjustments(of: row) }
+      for row in try rows(targets, request.picturesMember) { try assets.revertAdjustments(of: row) }
     case .deleteAsset(let target):
       guard case .existing = target else { throw ChangeListError(.noSuchAsset(target.description), parameter: "asset") }
       _ = try commitFileChange()
@@ -138,24 +138,26 @@ struct ChangeListWriter {
   }
 
   /// The rows of the assets of an entry; throws if one is named twice.
-  func rows(_ targets: [ChangeTarget]) throws -> [Int64] {
-    try rows(targets) { try asset($0, "assets") }
+  func rows(_ targets: [ChangeTarget], _ parameter: String = "assets") throws -> [Int64] {
+    try rows(targets, parameter) { try asset($0, parameter) }
   }
 
   /// The rows of assets that an entry puts into an album, which a limited principal may have made and not see yet.
   func newMembers(_ targets: [ChangeTarget]) throws -> [Int64] {
-    try rows(targets) { target in
+    try rows(targets, "assets") { target in
       guard case .existing(let identifier) = target else { return try asset(target, "assets") }
       return try self.targets.newMember(identifier, "assets")
     }
   }
 
-  private func rows(_ targets: [ChangeTarget], _ find: (ChangeTarget) throws -> Int64) throws -> [Int64] {
+  private func rows(
+    _ targets: [ChangeTarget], _ parameter: String, _ find: (ChangeTarget) throws -> Int64
+  ) throws -> [Int64] {
     var seen: Set<Int64> = []
     return try targets.map { target in
       let row = try find(target)
       guard seen.insert(row).inserted else {
-        throw ChangeListError(.namedTwice(target.description), parameter: "assets")
+        throw ChangeListError(.namedTwice(target.description), parameter: parameter)
       }
       return row
     }

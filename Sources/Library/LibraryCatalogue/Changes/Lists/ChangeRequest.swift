@@ -58,6 +58,8 @@ package struct ChangeRequest: Sendable, Hashable {
   package var ifMatch: ChangeToken?
   /// The placeholder by which later entries name the created object.
   package var placeholder: String?
+  /// The member that names the pictures of `setAdjustments` and `revertAdjustments`: `asset`, or `assets` for a list.
+  package var picturesMember = "asset"
 
   package init(_ action: Action, ifMatch: ChangeToken? = nil, placeholder: String? = nil) {
     self.action = action

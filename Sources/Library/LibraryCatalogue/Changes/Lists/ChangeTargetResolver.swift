@@ -57,7 +57,7 @@ struct ChangeTargetResolver {
     case .updateAsset(.existing(let identifier), _), .deleteAsset(.existing(let identifier)):
       _ = try asset(identifier, "asset")
     case .setAdjustments(let targets, _, _), .revertAdjustments(let targets):
-      for case .existing(let identifier) in targets { _ = try asset(identifier, "asset") }
+      for case .existing(let identifier) in targets { _ = try asset(identifier, request.picturesMember) }
     case .createAssetFromUpload(let identifier): _ = try newMember(identifier, "upload")
     case .updateCollection(.existing(let identifier), _), .deleteCollection(.existing(let identifier)),
       .addAssets(.existing(let identifier), _), .removeAssets(.existing(let identifier), _),
