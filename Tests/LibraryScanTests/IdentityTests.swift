@@ -57,6 +57,33 @@ struct IdentityTests {
     #expect(try catalogue.everything()["a.jpg"]?.contentVersion == setBack, "\(place)")
   }
 
+  @Test(
+    "a file that is written in place elsewhere and comes back has no former content version",
+    arguments: ["nothing", "another file"])
+  func writtenElsewhere(_ meanwhile: String) throws {
+    let library = try TemporaryLibrary()
+    let bytes = smallJPEG + [UInt8](repeating: 0, count: 12_000)
+    try library.put(bytes, "a.jpg")
+    try library.put(smallPNG, "b.png")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let before = try #require(try catalogue.everything()["a.jpg"])
+    let (path, outside) = (library.root + "/a.jpg", library.data + "/a.jpg")
+    #expect(rename(path, outside) == 0)
+    if meanwhile == "another file" { try library.put(smallPNG, "a.jpg") }
+    try library.scan(catalogue)
+    // Neither its metadata nor its first and last bytes change.
+    rewrite(outside, [9], at: bytes.count - 6000)
+    #expect(rename(outside, path) == 0)
+    try library.scan(catalogue)
+    let after = try #require(try catalogue.everything()["a.jpg"])
+    #expect(after.original.identity == before.original.identity)
+    #expect(after.contentVersion != before.contentVersion)
+    #expect(rename(path, library.root + "/c.jpg") == 0)
+    try library.scan(catalogue)
+    #expect(try catalogue.everything()["c.jpg"]?.contentVersion == after.contentVersion)
+  }
+
   @Test("a scan that reads every file again changes no asset that is as before")
   func readAgain() throws {
     let library = try TemporaryLibrary()
