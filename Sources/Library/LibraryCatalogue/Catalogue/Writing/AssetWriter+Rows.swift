@@ -214,7 +214,7 @@ extension AssetWriter.FileRow {
   func isRewritten(_ file: ProbedFile, _ media: ProbedMedia) -> Bool {
     guard file.changeTimeNanoseconds != 0 else { return false }
     if identity != file.identity { return true }
-    if file.wasWritten && wasTouched(file) { return true }
+    if file.wasWritten && (wasTouched(file) || file.hasCoarseChangeTime) { return true }
     guard let fingerprint, let now = media.fingerprint else { return false }
     return fingerprint != now
   }
