@@ -253,7 +253,8 @@ CREATE TABLE file (
   -- Its ctime when it was read, in nanoseconds since 1970; 0: not known. A scan that finds another one reads it
   -- again.
   changed INTEGER NOT NULL DEFAULT 0,
-  -- The ctime of the last write that left the inode as it was; 0: none. Part of the content version.
+  -- A random number that a file gets when it is new and when it was rewritten; 0: none, as for an object of a remote
+  -- store. It is part of the content version: other contents may have the same inode, size and times.
   rewritten INTEGER NOT NULL DEFAULT 0,
   -- A digest of the size and of the file's first and last bytes. It identifies a file that was moved to another
   -- disk.

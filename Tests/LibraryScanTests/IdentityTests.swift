@@ -1,4 +1,5 @@
 import Foundation
+import ImageCodec
 import LibraryCatalogue
 import LibraryFixtures
 import LibraryFolder
@@ -55,6 +56,60 @@ struct IdentityTests {
     #expect(written != before && setBack != before, "\(place)")
     try library.scan(catalogue)
     #expect(try catalogue.everything()["a.jpg"]?.contentVersion == setBack, "\(place)")
+  }
+
+  @Test(
+    "a file that is written in place elsewhere and comes back has no former content version",
+    arguments: ["nothing", "another file"])
+  func writtenElsewhere(_ meanwhile: String) throws {
+    let library = try TemporaryLibrary()
+    let bytes = smallJPEG + [UInt8](repeating: 0, count: 12_000)
+    try library.put(bytes, "a.jpg")
+    try library.put(smallPNG, "b.png")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let before = try #require(try catalogue.everything()["a.jpg"])
+    let (path, outside) = (library.root + "/a.jpg", library.data + "/a.jpg")
+    #expect(rename(path, outside) == 0)
+    if meanwhile == "another file" { try library.put(smallPNG, "a.jpg") }
+    try library.scan(catalogue)
+    // Neither its metadata nor its first and last bytes change.
+    rewrite(outside, [9], at: bytes.count - 6000)
+    #expect(rename(outside, path) == 0)
+    try library.scan(catalogue)
+    let after = try #require(try catalogue.everything()["a.jpg"])
+    #expect(after.original.identity == before.original.identity)
+    #expect(after.contentVersion != before.contentVersion)
+    #expect(rename(path, library.root + "/c.jpg") == 0)
+    try library.scan(catalogue)
+    #expect(try catalogue.everything()["c.jpg"]?.contentVersion == after.contentVersion)
+  }
+
+  @Test(
+    "a file that is written in place has another content version each time, although its ctime is coarse",
+    arguments: [("at its end", 1, false), ("in its middle", 6000, true)])
+  func coarseChangeTimes(_ place: String, _ bytesBeforeEnd: Int, _ wasWritten: Bool) throws {
+    let library = try TemporaryLibrary()
+    let bytes = smallJPEG + [UInt8](repeating: 0, count: 12_000)
+    try library.put(bytes, "a.jpg")
+    let catalogue = try library.catalogue()
+    let root = try LibraryFolder(path: library.root)
+    let zone = try #require(TimeZone(identifier: "UTC"))
+    let probe = FileProbe(root: root, limits: CodecLimits(), timeZone: zone)
+    func version(wasWritten: Bool) throws -> ContentVersion {
+      var file = probe.probe(Array("a.jpg".utf8))
+      file.changeTimeNanoseconds = 1_700_000_000_000_000_000
+      file.wasWritten = wasWritten
+      try catalogue.store([file])
+      return try #require(try catalogue.everything()["a.jpg"]).contentVersion
+    }
+    var versions = [try version(wasWritten: false)]
+    for number: UInt8 in 1...3 {
+      rewrite(library.root + "/a.jpg", [number], at: bytes.count - bytesBeforeEnd)
+      versions.append(try version(wasWritten: wasWritten))
+    }
+    #expect(Set(versions).count == 4, "\(place)")
+    #expect(try version(wasWritten: false) == versions[3], "\(place)")
   }
 
   @Test("a scan that reads every file again changes no asset that is as before")

@@ -85,6 +85,23 @@ struct MissingAssetTests {
     try watched.expectNothingLeft()
   }
 
+  @Test("a file that is written in place while it is away has another content version", arguments: [true, false])
+  func writtenElsewhere(_ isFull: Bool) throws {
+    let watched = try Self.library { try $0.put(Self.content + [UInt8](repeating: 0, count: 12_000), "f/a.jpg") }
+    let before = try #require(try watched.catalogue.everything()["f/a.jpg"])
+    let outside = watched.outside + "/a.jpg"
+    watched.move("f/a.jpg", outside)
+    try Self.scan(watched, isFull: isFull)
+    #expect(try watched.identifiers().isEmpty)
+    // Neither its metadata nor its first and last bytes change.
+    rewrite(outside, [9], at: Self.content.count + 6000)
+    watched.move(outside, "f/a.jpg")
+    try Self.scan(watched, isFull: isFull)
+    let after = try #require(try watched.catalogue.everything()["f/a.jpg"])
+    #expect(after.localIdentifier == before.localIdentifier && after.contentVersion != before.contentVersion)
+    try watched.expectNothingLeft()
+  }
+
   @Test("another content at the same path within ten minutes is the same photograph", arguments: [true, false])
   func saved(_ isFull: Bool) throws {
     let watched = try Self.library()

@@ -249,6 +249,30 @@ struct WatchTests {
     try watched.expectNothingLeft()
   }
 
+  @Test("the other names of a file that was written in place and got its old time back change with it")
+  func rewrittenUnderAnotherName() throws {
+    // Neither its metadata nor its first and last bytes change.
+    let padding = [UInt8](repeating: 0, count: 10_000)
+    let watched = try WatchedLibrary { library in
+      try library.put(smallJPEG + padding, "a.jpg")
+      mkdir(library.root + "/z", 0o700)
+      #expect(link(library.root + "/a.jpg", library.root + "/z/hard.jpg") == 0)
+      #expect(symlink("a.jpg", library.root + "/soft.jpg") == 0)
+    }
+    let names: Set<String> = ["a.jpg", "soft.jpg", "z/hard.jpg"]
+    for name in names.sorted() {
+      let before = try watched.catalogue.everything()
+      #expect(Set(before.keys) == names)
+      rewrite(watched.at(name), [1], at: smallJPEG.count + 5000)
+      watched.settle()
+      let after = try watched.catalogue.everything()
+      #expect(after.mapValues(\.localIdentifier) == before.mapValues(\.localIdentifier))
+      let unchanged = names.filter { after[$0]?.contentVersion == before[$0]?.contentVersion }
+      #expect(unchanged.isEmpty, "written as \(name)")
+    }
+    try watched.expectNothingLeft()
+  }
+
   @Test("a file that was replaced often is removed, although a new folder waits to be scanned meanwhile")
   func removalAfterManyReplacements() throws {
     let watched = try WatchedLibrary(removal: 100) { try $0.put(picture(0), "keep.jpg") }

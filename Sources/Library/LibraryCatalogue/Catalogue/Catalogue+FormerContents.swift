@@ -14,8 +14,8 @@ extension Catalogue {
   }
 
   /// Contents that an asset left at least `delay` ago, oldest first: everything that was made of them may be
-  /// removed. Another asset may still have one of them, if two paths lead to the same file; then it is made again. They
-  /// are returned again until `forget`.
+  /// removed. Another asset may still have one of them, as equal objects of a bucket do; then it is made again. They are
+  /// returned again until `forget`.
   ///
   /// - Parameter now: milliseconds since 1970.
   package func formerContents(

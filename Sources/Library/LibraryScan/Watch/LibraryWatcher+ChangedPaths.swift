@@ -21,19 +21,21 @@ extension LibraryWatcher {
       rearmTimer()
     }
     if stop.isRaised { return }
-    let taken = state.withLock { $0.take(now: clock.now()) }
+    var taken = state.withLock { $0.take(now: clock.now()) }
     if taken.isEverything {
       state.withLock { $0.isFullScanRequested = true }
       return requestFullScan()
     }
     if taken.paths.isEmpty { return }
-    var options = scanOptions()
-    options.recentRemovals = state.withLock { $0.removed }
-    options.closedFiles = Set(taken.paths.filter { $0.value.contains(.closed) }.keys)
-    options.writtenFiles = Set(
-      taken.paths.filter { $0.value.contains(.closed) && !$0.value.contains(.arrived) }.keys)
-    options.awaitedRenames = Set(taken.paths.filter { $0.value.contains(.awaited) }.keys)
     do throws(LibraryError) {
+      let written = try writtenFiles(among: taken.paths)
+      // The kernel reports a write only under the name that it was made through.
+      for path in written { taken.paths[path, default: []].formUnion([.file, .closed]) }
+      var options = scanOptions()
+      options.recentRemovals = state.withLock { $0.removed }
+      options.closedFiles = Set(taken.paths.filter { $0.value.contains(.closed) }.keys)
+      options.writtenFiles = written
+      options.awaitedRenames = Set(taken.paths.filter { $0.value.contains(.awaited) }.keys)
       options.scope = try scope(of: taken.paths)
       let outcome = try scanner.scan(options)
       note(outcome, of: taken.paths)
@@ -51,6 +53,22 @@ extension LibraryWatcher {
         warnings.log("scan of changed paths failed", key: "\(error)", ["error": "\(error)"])
       }
     }
+  }
+
+  /// The files that a writer has closed, under all of their known names.
+  private func writtenFiles(among paths: [[UInt8]: EventDebouncer.PathHints]) throws(LibraryError) -> Set<[UInt8]> {
+    let closed = paths.filter { $0.value.contains(.closed) && !$0.value.contains(.arrived) }
+    var written = Set(closed.keys)
+    var names = LinkedNames(catalogue: scanner.catalogue, isEnabled: true)
+    do throws(AssetSourceError) {
+      for path in closed.keys {
+        if let row = try scanner.catalogue.knownFile(at: path) { try names.add(of: row) }
+      }
+    } catch {
+      throw LibraryError(error, dataFolder: scanner.catalogue.dataFolder)
+    }
+    written.formUnion(names.paths)
+    return written
   }
 
   /// Notes what a scan of changed paths has found, and the paths that it wants to see again.

@@ -22,6 +22,10 @@ package struct ProbedFile: Sendable {
   /// The row of the missing file that this file was recognised as.
   package var movedFromRow: Int64?
 
+  /// Whether the file system seems to keep change times in steps of 10 ms up to 2 s, or to give the modification time
+  /// instead, as for FAT and exFAT. A write may leave such a time as it was.
+  package var hasCoarseChangeTime: Bool { changeTimeNanoseconds % 10_000_000 == 0 }
+
   package init(path: [UInt8], identity: FileIdentity, finding: Finding) {
     self.path = path
     self.identity = identity

@@ -14,6 +14,8 @@ extension AssetWriter {
     let isPrimary: Bool
     let identity: FileIdentity
     let changeTimeNanoseconds: Int64
+    /// See ``FileContent/number``.
+    let contentNumber: Int64
     let fingerprint: FileFingerprint?
     /// The name of the burst in the file.
     let burst: String?
@@ -25,8 +27,9 @@ extension AssetWriter {
     let identity: FileIdentity
     /// Its ctime; 0 for objects of remote stores.
     let changeTimeNanoseconds: Int64
-    /// The ctime of the last write in the same inode; 0: none. Size and time alone may be those of former contents.
-    var rewritten: Int64 = 0
+    /// A random number that the file got when it was new or rewritten; 0: none. Other contents may have the same inode,
+    /// size and times.
+    let number: Int64
 
     /// See ``FileIdentity/needsPath``. A file in a folder has an inode of its own, whatever its time is.
     var needsPath: Bool { identity.needsPath && changeTimeNanoseconds == 0 }
@@ -36,26 +39,34 @@ extension AssetWriter {
     try Row.fetchOne(
       db.cachedStatement(
         sql: """
-          SELECT id, asset, role, isPrimary, inode, size, modified, changed, fingerprint, burst FROM file WHERE path = ?
+          SELECT id, asset, role, isPrimary, inode, size, modified, changed, rewritten, fingerprint, burst FROM file
+          WHERE path = ?
           """), arguments: [Data(path)]
     ).map { row in
       FileRow(
         id: row[0], asset: row[1], role: (row[2] as String?).flatMap(FileRole.init), isPrimary: row[3],
         identity: FileIdentity(inode: UInt64(bitPattern: row[4] as Int64), size: row[5], modified: row[6]),
-        changeTimeNanoseconds: row[7],
-        fingerprint: (row[8] as Data?).flatMap { data in data.withUnsafeBytes { FileFingerprint($0) } },
-        burst: row[9])
+        changeTimeNanoseconds: row[7], contentNumber: row[8],
+        fingerprint: (row[9] as Data?).flatMap { data in data.withUnsafeBytes { FileFingerprint($0) } },
+        burst: row[10])
     }
   }
 
+  /// The number of a content that no scan has found before. None for an object of a remote store, whose entity tag
+  /// identifies its content.
+  static func newContentNumber(of file: ProbedFile) -> Int64 {
+    file.changeTimeNanoseconds == 0 ? 0 : Int64.random(in: 1...Int64.max)
+  }
+
+  /// - Parameter number: see ``FileContent/number``.
   func write(
-    _ file: ProbedFile, row: Int64?, asset: Int64?, role: FileRole?, isPrimary: Bool, media: ProbedMedia?,
-    _ unreadableReason: String? = nil
+    _ file: ProbedFile, number: Int64, row: Int64?, asset: Int64?, role: FileRole?, isPrimary: Bool,
+    media: ProbedMedia?, _ unreadableReason: String? = nil
   ) throws {
     let values: StatementArguments = [
       asset, role?.rawValue, isPrimary, Data(file.path), Int64(bitPattern: file.identity.inode), file.identity.size,
-      file.identity.modified, file.changeTimeNanoseconds, media?.fingerprint?.data, media?.uniformTypeIdentifier,
-      media?.embeddedDate, media?.contentIdentifier, media?.burst,
+      file.identity.modified, file.changeTimeNanoseconds, number, media?.fingerprint?.data,
+      media?.uniformTypeIdentifier, media?.embeddedDate, media?.contentIdentifier, media?.burst,
       media?.mediaSubtypes.contains(.photoLive) ?? false,
       media?.thumbnail?.offset, media?.thumbnail?.length, media?.video?.offset, media?.video?.length,
       try (media?.edit ?? file.sidecarEdit).map(ForeignEditWriter.json), unreadableReason,
@@ -64,17 +75,17 @@ extension AssetWriter {
       try run(
         """
         UPDATE file SET asset = ?, role = ?, isPrimary = ?, path = ?, inode = ?, size = ?, modified = ?, changed = ?,
-          fingerprint = ?, type = ?, embeddedDate = ?, contentIdentifier = ?, burst = ?, isLive = ?,
+          rewritten = ?, fingerprint = ?, type = ?, embeddedDate = ?, contentIdentifier = ?, burst = ?, isLive = ?,
           thumbnailOffset = ?, thumbnailLength = ?, videoOffset = ?, videoLength = ?, edit = ?, unreadableReason = ?
         WHERE id = ?
         """, values + [row])
     } else {
       try run(
         """
-        INSERT INTO file (asset, role, isPrimary, path, inode, size, modified, changed, fingerprint, type, embeddedDate,
-          contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, edit,
-          unreadableReason)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO file (asset, role, isPrimary, path, inode, size, modified, changed, rewritten, fingerprint, type,
+          embeddedDate, contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength,
+          edit, unreadableReason)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """, values)
     }
   }
@@ -152,9 +163,11 @@ extension AssetWriter {
   }
 
   /// Inserts an asset with this one file.
-  mutating func insert(_ media: ProbedMedia, _ file: ProbedFile) throws -> Int64 {
+  ///
+  /// - Parameter number: the number of the file's content.
+  mutating func insert(_ media: ProbedMedia, _ file: ProbedFile, number: Int64) throws -> Int64 {
     let content = FileContent(
-      path: file.path, identity: file.identity, changeTimeNanoseconds: file.changeTimeNanoseconds)
+      path: file.path, identity: file.identity, changeTimeNanoseconds: file.changeTimeNanoseconds, number: number)
     try run(
       Self.insertSQL,
       arguments(media, file) + [Base64URL.randomIdentifier(), now, contentVersion(of: [content]), media.isRAW])
@@ -196,12 +209,12 @@ extension AssetWriter.FileRow {
       && changeTimeNanoseconds != file.changeTimeNanoseconds
   }
 
-  /// Whether it has other bytes in the same inode, or another size or time: then it may get its former ones back later,
-  /// with other bytes.
+  /// Whether it has other bytes, or another inode, size or time: then a file at its path may have the former ones again
+  /// later, with other bytes. Never for an object of a remote store.
   func isRewritten(_ file: ProbedFile, _ media: ProbedMedia) -> Bool {
-    guard identity.inode == file.identity.inode, file.changeTimeNanoseconds != 0 else { return false }
+    guard file.changeTimeNanoseconds != 0 else { return false }
     if identity != file.identity { return true }
-    if file.wasWritten && wasTouched(file) { return true }
+    if file.wasWritten && (wasTouched(file) || file.hasCoarseChangeTime) { return true }
     guard let fingerprint, let now = media.fingerprint else { return false }
     return fingerprint != now
   }

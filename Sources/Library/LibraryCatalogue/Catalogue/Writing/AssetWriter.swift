@@ -137,7 +137,7 @@ struct AssetWriter {
           "UPDATE file SET unreadableReason = ?1 WHERE asset = ?2 AND path = ?3 AND unreadableReason IS NOT ?1",
           [reason, asset, Data(file.path)])
       } else {
-        try write(file, row: row?.id, asset: nil, role: nil, isPrimary: false, media: nil, reason)
+        try write(file, number: 0, row: row?.id, asset: nil, role: nil, isPrimary: false, media: nil, reason)
       }
     }
   }
@@ -146,7 +146,8 @@ struct AssetWriter {
     if let row, let asset = row.asset, try row.isPrimary || keepsRole(row, in: asset, media, of: file) {
       // A known file that keeps its role in its asset.
       let role = row.isPrimary ? media.primaryRole : row.role
-      try write(file, row: row.id, asset: asset, role: role, isPrimary: row.isPrimary, media: media)
+      try write(
+        file, number: row.contentNumber, row: row.id, asset: asset, role: role, isPrimary: row.isPrimary, media: media)
       var isRewritten = row.isRewritten(file, media)
       let isOtherFile = row.identity != file.identity || isRewritten
       if row.isPrimary {
@@ -156,7 +157,9 @@ struct AssetWriter {
       } else if isOtherFile {
         try touch(asset)
       }
-      if isRewritten { try run("UPDATE file SET rewritten = ? WHERE id = ?", [file.changeTimeNanoseconds, row.id]) }
+      if isRewritten {
+        try run("UPDATE file SET rewritten = ? WHERE id = ?", [Self.newContentNumber(of: file), row.id])
+      }
       try refresh(asset)
       edits.note(asset: asset)
       return
@@ -170,19 +173,26 @@ struct AssetWriter {
     if row?.asset == nil, let missing = try missingAsset(for: media, file) {
       if let row { try remove(row: row.id) }
       let asset = try missing.restore(&self)
-      try store(media, of: file, fileRow(at: file.path))
+      // No event reported writes while the file was elsewhere.
+      var returned = file
+      returned.wasWritten = true
+      try store(media, of: returned, fileRow(at: file.path))
       return try joinCompanions(of: asset)
     }
+    let number = Self.newContentNumber(of: file)
     let pairing = try AssetPairing.find(
       for: media, at: file.path, excluding: row?.id, among: joinable, known: partner, db)
     if let partner = pairing {
       if let role = partner.newFileRole {
-        try write(file, row: row?.id, asset: partner.asset, role: role, isPrimary: false, media: media)
+        try write(
+          file, number: number, row: row?.id, asset: partner.asset, role: role, isPrimary: false, media: media)
         try touch(partner.asset)
       } else {
         try run(
           "UPDATE file SET isPrimary = 0, role = ? WHERE id = ?", [partner.existingFileRole.rawValue, partner.file])
-        try write(file, row: row?.id, asset: partner.asset, role: media.primaryRole, isPrimary: true, media: media)
+        try write(
+          file, number: number, row: row?.id, asset: partner.asset, role: media.primaryRole, isPrimary: true,
+          media: media)
         try update(partner.asset, media, file)
         try joinCompanions(of: partner.asset)
       }
@@ -190,8 +200,9 @@ struct AssetWriter {
       edits.note(asset: partner.asset)
       return
     }
-    let asset = try insert(media, file)
-    try write(file, row: row?.id, asset: asset, role: media.primaryRole, isPrimary: true, media: media)
+    let asset = try insert(media, file, number: number)
+    try write(
+      file, number: number, row: row?.id, asset: asset, role: media.primaryRole, isPrimary: true, media: media)
     edits.note(newAsset: asset, hasEdit: media.edit != nil)
   }
 
@@ -266,14 +277,14 @@ struct AssetWriter {
         FileContent(
           path: [UInt8](file[7] as Data),
           identity: FileIdentity(inode: UInt64(bitPattern: file[1] as Int64), size: file[2], modified: file[3]),
-          changeTimeNanoseconds: file[8], rewritten: file[6]))
+          changeTimeNanoseconds: file[8], number: file[6]))
     }
     try run(Self.refreshSQL, [contentVersion(of: pixels), isRAW, isLive, asset, token, now])
     try refreshAdjustedPicture(of: asset)
   }
 
-  /// HMAC-SHA256 over the identities of the files that hold the asset's pixels, with their paths where those are
-  /// needed, truncated to 128 bits.
+  /// HMAC-SHA256 over the identities of the files that hold the asset's pixels, with the numbers of their contents and
+  /// their paths where those are needed, truncated to 128 bits. It follows from the rows, so it is the same each time.
   func contentVersion(of files: [FileContent]) -> String {
     var pixels = pixels
     for file in files {
@@ -283,7 +294,7 @@ struct AssetWriter {
         UInt64(bitPattern: identity.modified).littleEndian
       )
       withUnsafeBytes(of: values) { pixels.update($0) }
-      if file.rewritten != 0 { withUnsafeBytes(of: file.rewritten.littleEndian) { pixels.update($0) } }
+      if file.number != 0 { withUnsafeBytes(of: file.number.littleEndian) { pixels.update($0) } }
       if file.needsPath {
         withUnsafeBytes(of: UInt64(file.path.count).littleEndian) { pixels.update($0) }
         pixels.update(file.path)
