@@ -171,7 +171,10 @@ struct RAWOriginalTests {
     let deliveries = await developed(by: decoder, side: 1000, budget: budget)
     let found = summary(deliveries)
     #expect(found.last == "final preview 600" && decoder.requests.count == decodes, "\(name): \(found)")
-    guard case .final(let frame)? = deliveries.last else { return }
+    guard case .final(let frame)? = deliveries.last else {
+      Issue.record("\(name): no final frame")
+      return
+    }
     #expect(frame.result.isDegraded && frame.derivation.isSmallPreview, "\(name)")
   }
 
