@@ -1,4 +1,5 @@
 import Foundation
+import PhotoFixtures
 import Testing
 
 #if canImport(Glibc)
@@ -26,18 +27,12 @@ extension TestDaemon {
 
   static func bearer(_ secret: String) -> String { "Authorization: Bearer \(secret)" }
 
-  /// Asks until the condition holds, for two minutes at most. Pauses grow from 1 to 50 ms, so that the daemon has the
+  /// Asks until the condition holds, for two minutes at most. Pauses grow to 50 ms, so that the daemon has the
   /// processors.
   func until(_ what: String, _ isSo: () throws -> Bool) throws { try Self.until(what, isSo) }
 
   static func until(_ what: String, _ isSo: () throws -> Bool) throws {
-    let end = ContinuousClock.now + .seconds(120)
-    var microseconds: UInt32 = 1000
-    while try !isSo() {
-      try #require(ContinuousClock.now < end, "\(what): it did not come to that")
-      usleep(microseconds)
-      microseconds = min(2 * microseconds, 50_000)
-    }
+    try eventually(what, longestPause: 50_000, isSo)
   }
 
   /// Changes a database of its data folder as another process would.
