@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import PhotoFixtures
 import Testing
 
@@ -35,18 +36,13 @@ extension TestDaemon {
     try eventually(what, longestPause: 50_000, isSo)
   }
 
-  /// Changes a database of its data folder as another process would.
+  /// Changes a database of the data folder as another process would, in one transaction.
   func script(_ database: String, _ statements: String) throws {
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = [
-      "python3", "-c",
-      "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], timeout=20); db.execute('PRAGMA foreign_keys = ON'); db.executescript(sys.argv[2])",
-      "\(data)/\(database)", statements,
-    ]
-    try process.run()
-    process.waitUntilExit()
-    try #require(process.terminationStatus == 0)
+    var configuration = Configuration()
+    configuration.busyMode = .timeout(20)
+    let queue = try DatabaseQueue(path: "\(data)/\(database)", configuration: configuration)
+    defer { try? queue.close() }
+    try queue.write { try $0.execute(sql: statements) }
   }
 
   /// An album of these assets.
