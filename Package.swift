@@ -237,7 +237,7 @@ let package = Package(
     tests("PhotoPredicateTests", ["PhotoPredicate", "PhotoModel", "PhotoFixtures", grdb]),
     tests("TelemetryTests", ["Primitives", "Telemetry", coreMetrics, logging]),
     tests("ImageCodecTests", ["ImageCodec", "MediaMetadata", "PhotoModel", "PhotoFixtures"]),
-    tests("HTTPCoreTests", ["HTTPCore"]),
+    tests("HTTPCoreTests", ["HTTPCore", "PhotoFixtures"]),
     tests("HTTPServerTests", ["Primitives", "HTTPServer", "HTTPCore", "Telemetry", "CPhotodSystem", logging]),
     tests("DiskCacheTests", ["DiskCache", "PhotoFixtures", "disk-cache-writer", grdb, logging]),
     // Killed by DiskCacheTests in the midst of its writing.

@@ -220,20 +220,10 @@ struct MaintenanceTests {
   @Test("a failed write ends a scan with an error, and the next scan continues")
   func failingDisk() throws {
     let folders = try TestDaemon.Folders(files: 2000)
-    let process = Process()
-    process.executableURL = URL(filePath: "/bin/sh")
     // No file may grow beyond 200 KB; write(2) then gives EFBIG.
-    process.arguments =
-      ["-c", "trap '' XFSZ; ulimit -f 400; exec \"$@\"", "sh", TestDaemon.binary, "scan"] + folders.options
-    process.environment = TestDaemon.environment
-    let error = Pipe()
-    process.standardError = error
-    try process.run()
-    let complaint = String(decoding: error.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    #expect(process.terminationReason == .exit && process.terminationStatus == 1)
-    #expect(
-      complaint.hasPrefix("Error: the data folder \(folders.data): the disk returned an I/O error;"), "\(complaint)")
+    let run = try TestDaemon.run(["scan"] + folders.options, inShell: "trap '' XFSZ; ulimit -f 400; exec \"$@\"")
+    #expect(run.status == 1)
+    #expect(run.error.hasPrefix("Error: the data folder \(folders.data): the disk returned an I/O error;"), "\(run)")
     try TestDaemon.succeed(["scan"] + folders.options)
     try TestDaemon.succeed(["check"] + folders.options)
   }
