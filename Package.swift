@@ -237,7 +237,7 @@ let package = Package(
     tests("PhotoPredicateTests", ["PhotoPredicate", "PhotoModel", "PhotoFixtures", grdb]),
     tests("TelemetryTests", ["Primitives", "Telemetry", coreMetrics, logging]),
     tests("ImageCodecTests", ["ImageCodec", "MediaMetadata", "PhotoModel", "PhotoFixtures"]),
-    tests("HTTPCoreTests", ["HTTPCore"]),
+    tests("HTTPCoreTests", ["HTTPCore", "PhotoFixtures"]),
     tests("HTTPServerTests", ["Primitives", "HTTPServer", "HTTPCore", "Telemetry", "CPhotodSystem", logging]),
     tests("DiskCacheTests", ["DiskCache", "PhotoFixtures", "disk-cache-writer", grdb, logging]),
     // Killed by DiskCacheTests in the midst of its writing.
@@ -283,7 +283,9 @@ let package = Package(
         "RemoteScan", "PhotoModel", "ImageCodec", "LibraryCatalogue", "LibraryScan", "LibraryFixtures", "ObjectStores",
         "PhotoFixtures", logging,
       ]),
-    tests("OriginalDownloadsTests", ["OriginalDownloads", "ObjectStores", "PhotoModel", "Cryptography", logging]),
+    tests(
+      "OriginalDownloadsTests",
+      ["OriginalDownloads", "ObjectStores", "PhotoModel", "PhotoFixtures", "Cryptography", logging]),
     tests(
       "LibraryFilesTests",
       [
@@ -304,7 +306,7 @@ let package = Package(
       ]),
     tests(
       "SharedDerivativesTests",
-      ["SharedDerivatives", "ObjectStores", "StoreFixtures", "ImageService", "PhotoModel", logging]),
+      ["SharedDerivatives", "ObjectStores", "StoreFixtures", "ImageService", "PhotoModel", "PhotoFixtures", logging]),
     // They start the decoder programs, and can't depend on them: the tests of all modules are one program.
     tests("DecoderWorkersTests", ["DecoderWorkers", "PhotoModel", "PhotoFixtures", logging]),
     // A codec that does what its tests say.

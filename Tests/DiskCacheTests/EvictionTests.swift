@@ -1,5 +1,6 @@
 import DiskCache
 import Foundation
+import PhotoFixtures
 import Synchronization
 import Testing
 
@@ -45,15 +46,6 @@ private struct Model {
   }
 }
 
-private struct Generator: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-    return state ^ (state >> 29)
-  }
-}
-
 @Suite("Disk cache: eviction")
 struct EvictionTests {
   @Test("random stores, uses and restarts leave the same entries as the model", arguments: [1, 2, 3])
@@ -61,7 +53,7 @@ struct EvictionTests {
     let cache = try TemporaryCache()
     let capacity: Int64 = 400_000
     var model = Model(capacity: capacity)
-    var random = Generator(state: seed)
+    var random = SplitMix(state: seed)
     var store = cache.open(capacityBytes: capacity)
     for step in 0..<600 {
       let number = Int.random(in: 0..<70, using: &random)

@@ -106,13 +106,7 @@ struct ArchiveTests {
     defer { try? FileManager.default.removeItem(at: folder) }
     let file = folder.appending(path: "a.zip")
     try Data(try Self.shared.get(Self.target()).body).write(to: file)
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/unzip")
-    process.arguments = ["-tq", file.path]
-    process.standardOutput = FileHandle.nullDevice
-    try process.run()
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
+    #expect(try runToEnd("/usr/bin/unzip", ["-tq", file.path]).status == 0)
   }
 
   @Test("a collection and a fetch result give their assets in their order")

@@ -198,15 +198,8 @@ struct DescriptionTests {
       walk(ET.parse(sys.argv[1]).getroot(), "")
       print(json.dumps(found))
       """
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = ["python3", "-c", script, path]
-    let output = Pipe()
-    process.standardOutput = output
-    try process.run()
-    let data = output.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    return try JSONDecoder().decode([String: [String]].self, from: data)
+    let run = try runToEnd("/usr/bin/env", ["python3", "-c", script, path])
+    return try JSONDecoder().decode([String: [String]].self, from: Data(run.output))
   }
 
   @Test("photod export-metadata writes well-formed sidecars while the daemon runs, with places only on request")

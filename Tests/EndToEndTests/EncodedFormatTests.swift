@@ -14,21 +14,10 @@ struct EncodedFormatTests {
     }
 
   private static func noise(_ width: Int, _ height: Int, channels: Int) -> Pixels {
-    var random = SplitMix64(state: 26)
+    var random = SplitMix(state: 26)
     return Pixels(
       width: width, height: height, channels: channels,
       bytes: (0..<width * height * channels).map { _ in UInt8(truncatingIfNeeded: random.next()) })
-  }
-
-  private struct SplitMix64 {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var z = state
-      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-      return z ^ (z >> 31)
-    }
   }
 
   private static let cutOut: Pixels = {

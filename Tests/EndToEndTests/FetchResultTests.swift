@@ -24,7 +24,8 @@ struct FetchResultTests {
       #expect(try daemon.get("\(path)/assets?indexOf=\(name)").json["index"] as? Int == index)
     }
     #expect(try daemon.get("\(path)/assets?indexOf=nobody").json["index"] is NSNull)
-    try daemon.sql(
+    try daemon.script(
+      "catalogue.sqlite",
       """
       DELETE FROM asset WHERE localIdentifier = '\(listed[4])';
       UPDATE asset SET creationDate = 9, isFavorite = 1 WHERE localIdentifier = '\(listed[6])';
@@ -47,12 +48,12 @@ struct FetchResultTests {
 
   /// Changes the library in one commit, as a writer does.
   private static func change(_ daemon: TestDaemon, _ statements: String) throws {
-    try daemon.sql(
+    try daemon.script(
+      "catalogue.sqlite",
       """
-      BEGIN; UPDATE library SET revision = revision + 1 WHERE id = 0;
+      UPDATE library SET revision = revision + 1 WHERE id = 0;
       \(statements)
       INSERT INTO change SELECT id, revision, 0, 1, 0 FROM library WHERE id = 0;
-      COMMIT;
       """)
   }
 

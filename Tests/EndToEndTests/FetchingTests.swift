@@ -20,7 +20,8 @@ struct FetchingTests {
           try files.put(JPEGFile { $0.exif = exif }.encoded(pixels), "\(i).jpg")
         }
       }, arguments: ["--set", "scan.intervalSeconds=0"] + arguments)
-    try daemon.sql(
+    try daemon.script(
+      "catalogue.sqlite",
       """
       UPDATE asset SET isFavorite = 1 WHERE id % 4 = 0; UPDATE asset SET isHidden = 1 WHERE id % 12 = 1;
       INSERT INTO collection (id, localIdentifier, type, subtype, title, revision) VALUES (100, 'album', 'album', 'albumRegular', 'A', 1);
@@ -199,7 +200,8 @@ struct FetchingTests {
   @Test("a fetch that exceeds its deadline is 503, and does not delay others")
   func tooExpensive() throws {
     let daemon = try Self.daemon(["--set", "fetch.deadlineMilliseconds=2000"])
-    try daemon.sql(
+    try daemon.script(
+      "catalogue.sqlite",
       """
       WITH RECURSIVE number (n) AS (SELECT 1000 UNION ALL SELECT n + 1 FROM number LIMIT 40000)
       INSERT INTO asset (id, localIdentifier, contentVersion, revision, mediaType, uniformTypeIdentifier, originalFilename, fileSize,
@@ -242,21 +244,5 @@ struct FetchingTests {
     private var all: [String] = []
     func note(_ note: String) { lock.withLock { all.append(note) } }
     var notes: [String] { lock.withLock { all } }
-  }
-}
-
-extension TestDaemon {
-  /// Changes the catalogue as another process would.
-  func sql(_ statements: String) throws {
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = [
-      "python3", "-c",
-      "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], timeout=20); db.execute('PRAGMA foreign_keys = ON'); db.executescript(sys.argv[2])",
-      data + "/catalogue.sqlite", statements,
-    ]
-    try process.run()
-    process.waitUntilExit()
-    try #require(process.terminationStatus == 0)
   }
 }

@@ -12,34 +12,6 @@ struct KillTests {
   private static let kills = Sampling.count(15, thorough: 40)
   private static let files = 300
 
-  /// A scan in a separate process. It prints nothing on standard output; the end of that pipe means that it has ended.
-  private final class Scan {
-    let process = Process()
-    private let output = Pipe()
-
-    init(_ library: String, _ data: String) throws {
-      process.executableURL = URL(filePath: TestDaemon.binary)
-      process.arguments = ["scan", "--library", library, "--data", data]
-      process.environment = TestDaemon.environment
-      process.standardOutput = output
-      process.standardError = FileHandle.nullDevice
-      try process.run()
-    }
-
-    /// Whether it ended within that many milliseconds.
-    func hasEnded(within milliseconds: Int) -> Bool {
-      var watched = pollfd(fd: output.fileHandleForReading.fileDescriptor, events: Int16(POLLIN), revents: 0)
-      return poll(&watched, 1, Int32(milliseconds)) != 0
-    }
-
-    /// Its exit status; `nil`: it was killed.
-    func end(killing isKilled: Bool = false) -> Int32? {
-      if isKilled { kill(process.processIdentifier, SIGKILL) }
-      process.waitUntilExit()
-      return process.terminationReason == .exit ? process.terminationStatus : nil
-    }
-  }
-
   @Test("after kills at random moments the catalogue is intact, and the next scan completes it")
   func kills() throws {
     let folders = try TestDaemon.Folders()
@@ -88,24 +60,20 @@ struct KillTests {
 
     // How long a scan takes here and now, from its start to its end.
     let start = ContinuousClock.now
-    let first = try Scan(library, base + "/measured")
+    let first = try KilledProcess(["scan", "--library", library, "--data", base + "/measured"])
     #expect(first.end() == 0)
     var longest = max(Int((ContinuousClock.now - start) / .milliseconds(1)) * 3 / 2, 2)
 
     var (killed, ended) = (0, 0)
     var seen: [Int64: String] = [:]
     while killed < Self.kills && ended < 10 * Self.kills {
-      let scan = try Scan(library, data)
-      if scan.hasEnded(within: Int.random(in: 1...longest, using: &numbers)) {
-        #expect(scan.end() == 0)
+      let scan = try KilledProcess(["scan", "--library", library, "--data", data])
+      if let status = scan.end(killingAfter: Int.random(in: 1...longest, using: &numbers)) {
+        #expect(status == 0)
         ended += 1
         // There is less to do than in the first scan.
         longest = max(longest * 9 / 10, 2)
         try change()
-        continue
-      }
-      if scan.end(killing: true) != nil {
-        ended += 1
         continue
       }
       killed += 1
@@ -119,7 +87,7 @@ struct KillTests {
     #expect(killed == Self.kills)
     print("killed \(killed) scans; \(ended) ended before their moment came")
 
-    #expect(try Scan(library, data).end() == 0)
+    #expect(try KilledProcess(["scan", "--library", library, "--data", data]).end() == 0)
     let last = try CatalogueIntegrity(data, "at the end, \(Sampling.note)")
     #expect(last.paths == Set(names) && last.identifiers.count == names.count, "\(Sampling.note)")
     var kept = 0

@@ -26,6 +26,14 @@ final class KilledProcess {
     try process.run()
   }
 
+  /// Waits until it has printed a line, or has ended.
+  func readLine() {
+    while true {
+      let bytes = output.fileHandleForReading.availableData
+      if bytes.isEmpty || bytes.contains(UInt8(ascii: "\n")) { return }
+    }
+  }
+
   /// Kills it after that many milliseconds, unless it ends before. Reads its output meanwhile.
   ///
   /// - Returns: its exit status; `nil`: it was killed.

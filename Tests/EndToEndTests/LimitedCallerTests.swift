@@ -139,11 +139,9 @@ struct LimitedCallerTests {
     try daemon.script(
       "catalogue.sqlite",
       """
-      BEGIN;
       UPDATE library SET revision = revision + 1 WHERE id = 0;
       UPDATE asset SET isFavorite = 1 WHERE localIdentifier = '\(world.outside)';
       INSERT INTO change SELECT id, revision, 0, 1, 0 FROM library WHERE id = 0;
-      COMMIT;
       """)
     try daemon.until("the change is seen") { try tags(world.full)[0] != whole[0] }
     #expect(try tags(world.limited) == before)
@@ -161,7 +159,7 @@ struct LimitedCallerTests {
     func change(_ statement: String) throws {
       try world.daemon.script(
         "catalogue.sqlite",
-        "BEGIN; UPDATE library SET revision = revision + 1 WHERE id = 0; \(statement) COMMIT;")
+        "UPDATE library SET revision = revision + 1 WHERE id = 0; \(statement)")
     }
     let album = "(SELECT id FROM collection WHERE localIdentifier = 'mine')"
     let asset = "(SELECT id FROM asset WHERE localIdentifier = '\(world.outside)')"

@@ -8,27 +8,20 @@ import Testing
 
 private let picture = JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 32, height: 24))
 
+extension TestDaemon.Folders {
+  /// A library of pictures that are one file.
+  fileprivate convenience init(files: Int) throws {
+    try self.init()
+    try Data(picture).write(to: URL(filePath: library + "/0.jpg"))
+    for i in 1..<max(files, 1) { #expect(link(library + "/0.jpg", "\(library)/\(i).jpg") == 0) }
+  }
+
+  fileprivate var options: [String] { ["--library", library, "--data", data] }
+}
+
 /// The maintenance commands of the built binary: scan, check, backup, restore.
 @Suite("Check, backup, restore and disk faults", .blocking)
 struct MaintenanceTests {
-  /// A library and a data folder without a daemon.
-  private final class Folders {
-    let base: String
-    var library: String { base + "/library" }
-    var data: String { base + "/data" }
-    var options: [String] { ["--library", library, "--data", data] }
-
-    init(files: Int) throws {
-      var template = Array((FileManager.default.temporaryDirectory.path + "/photod-care-XXXXXX").utf8CString)
-      base = String(cString: try #require(mkdtemp(&template)))
-      try FileManager.default.createDirectory(atPath: library, withIntermediateDirectories: true)
-      try Data(picture).write(to: URL(filePath: library + "/0.jpg"))
-      for i in 1..<max(files, 1) { #expect(link(library + "/0.jpg", "\(library)/\(i).jpg") == 0) }
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: base) }
-  }
-
   @Test("photod check prints one line for each difference and sets its exit code, while a daemon runs")
   func check() throws {
     let daemon = try TestDaemon({
@@ -149,7 +142,7 @@ struct MaintenanceTests {
     "a scan on a terminal draws a progress bar within its width; elsewhere it prints plain lines",
     arguments: [30, 12, 100])
   func terminal(_ columns: Int) throws {
-    let folders = try Folders(files: 6000)
+    let folders = try TestDaemon.Folders(files: 6000)
     let (terminal, other) = try Self.pseudoTerminal(columns: columns)
     let process = Process()
     process.executableURL = URL(filePath: TestDaemon.binary)
@@ -204,79 +197,50 @@ struct MaintenanceTests {
     return (terminal, other)
   }
 
-  /// A disk in memory of a test's own, where mounting is permitted.
-  private static let canMount: Bool = {
-    var template = Array((FileManager.default.temporaryDirectory.path + "/photod-mount-XXXXXX").utf8CString)
-    guard let path = mkdtemp(&template).map({ String(cString: $0) }) else { return false }
-    defer { rmdir(path) }
-    guard mount("tmpfs", path, "tmpfs", 0, "size=64k") == 0 else { return false }
-    return umount2(path, 0) == 0
-  }()
-
-  /// Fills the disk; returns the file that fills it.
-  private func fill(_ folder: String) throws -> String {
-    let path = folder + "/filler"
-    let descriptor = open(path, O_CREAT | O_WRONLY, 0o600)
-    try #require(descriptor >= 0)
-    defer { close(descriptor) }
-    let bytes = [UInt8](repeating: 1, count: 4096)
-    while write(descriptor, bytes, bytes.count) > 0 {}
-    #expect(errno == ENOSPC)
-    return path
-  }
-
-  @Test("a full disk ends a scan with an error that names the folder and the reason", .enabled(if: canMount))
+  @Test(
+    "a full disk ends a scan with an error that names the folder and the reason",
+    .enabled(if: TemporaryFileSystem.canMount))
   func fullDisk() throws {
-    let folders = try Folders(files: 2000)
-    try FileManager.default.createDirectory(atPath: folders.data, withIntermediateDirectories: true)
-    try #require(mount("tmpfs", folders.data, "tmpfs", 0, "size=400k") == 0)
-    defer { umount2(folders.data, Int32(MNT_DETACH)) }
+    let folders = try TestDaemon.Folders(files: 2000)
+    let disk = try TemporaryFileSystem(at: folders.data, bytes: 400 << 10)
+    defer { disk.unmount() }
     let scan = try TestDaemon.run(["scan"] + folders.options)
     #expect(scan.status == 1, "\(scan)")
     let lines = scan.error.split(separator: "\n")
     #expect(
       lines.count == 1 && lines[0].hasPrefix("Error: the data folder \(folders.data): the disk is full;"), "\(scan)")
-    try #require(mount("tmpfs", folders.data, "tmpfs", UInt(MS_REMOUNT), "size=16m") == 0)
+    try disk.resize(bytes: 16 << 20)
     try TestDaemon.succeed(["scan"] + folders.options)
     try TestDaemon.succeed(["check"] + folders.options)
-    try #require(mount("tmpfs", folders.data, "tmpfs", UInt(MS_REMOUNT) | UInt(MS_RDONLY), nil) == 0)
+    try disk.remount(readOnly: true)
     let readOnly = try TestDaemon.run(["scan"] + folders.options)
     #expect(readOnly.status == 1 && readOnly.error.hasPrefix("Error: the data folder \(folders.data): "), "\(readOnly)")
   }
 
   @Test("a failed write ends a scan with an error, and the next scan continues")
   func failingDisk() throws {
-    let folders = try Folders(files: 2000)
-    let process = Process()
-    process.executableURL = URL(filePath: "/bin/sh")
+    let folders = try TestDaemon.Folders(files: 2000)
     // No file may grow beyond 200 KB; write(2) then gives EFBIG.
-    process.arguments =
-      ["-c", "trap '' XFSZ; ulimit -f 400; exec \"$@\"", "sh", TestDaemon.binary, "scan"] + folders.options
-    process.environment = TestDaemon.environment
-    let error = Pipe()
-    process.standardError = error
-    try process.run()
-    let complaint = String(decoding: error.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    #expect(process.terminationReason == .exit && process.terminationStatus == 1)
-    #expect(
-      complaint.hasPrefix("Error: the data folder \(folders.data): the disk returned an I/O error;"), "\(complaint)")
+    let run = try TestDaemon.run(["scan"] + folders.options, inShell: "trap '' XFSZ; ulimit -f 400; exec \"$@\"")
+    #expect(run.status == 1)
+    #expect(run.error.hasPrefix("Error: the data folder \(folders.data): the disk returned an I/O error;"), "\(run)")
     try TestDaemon.succeed(["scan"] + folders.options)
     try TestDaemon.succeed(["check"] + folders.options)
   }
 
-  @Test("a daemon with a full disk serves its catalogue, and scans again once there is space", .enabled(if: canMount))
+  @Test(
+    "a daemon with a full disk serves its catalogue, and scans again once there is space",
+    .enabled(if: TemporaryFileSystem.canMount))
   func servingFromAFullDisk() throws {
-    var disk = ""
-    defer { umount2(disk, Int32(MNT_DETACH)) }
+    var disk: TemporaryFileSystem?
+    defer { disk?.unmount() }
     let log = FileManager.default.temporaryDirectory.path + "/photod-log-\(UInt64.random(in: 0 ... .max))"
     #expect(mkfifo(log, 0o600) == 0)
     defer { unlink(log) }
     let daemon = try TestDaemon(
       {
-        disk = ($0.root as NSString).deletingLastPathComponent + "/data"
-        try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: true)
-        try #require(mount("tmpfs", disk, "tmpfs", 0, "size=8m") == 0)
+        let data = ($0.root as NSString).deletingLastPathComponent + "/data"
+        disk = try TemporaryFileSystem(at: data, bytes: 8 << 20)
         for i in 0..<20 { try $0.put(picture + [UInt8(i)], "\(i).jpg") }
       },
       arguments: ["--set", "cache.diskBytes=0", "--set", "scan.intervalSeconds=0"],
@@ -285,11 +249,11 @@ struct MaintenanceTests {
     let descriptor = open(log, O_RDWR)
     try #require(descriptor >= 0)
     let lines = LineReader(descriptor)
-    let filler = try fill(disk)
+    let filler = try #require(disk).fill()
     for i in 20..<900 { try TestDaemon.Files(root: daemon.library).put(picture + [UInt8(i & 255), 1], "\(i).jpg") }
     try daemon.requestScan()
     #expect(lines.wait(for: "scan failed"))
-    #expect(lines.last.contains("the disk is full") && lines.last.contains(disk), "\(lines.last)")
+    #expect(lines.last.contains("the disk is full") && lines.last.contains(daemon.data), "\(lines.last)")
     let known = try daemon.get("/v1/assets?limit=1000")
     #expect(known.status == 200 && ((known.json["assets"] as? [Any])?.count ?? 0) >= 20)
     let identifier = try daemon.identifier("7.jpg")

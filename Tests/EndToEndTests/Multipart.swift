@@ -1,4 +1,5 @@
 import Foundation
+import PhotoFixtures
 import Testing
 
 /// A multipart response, parsed by Python's email package as an independent parser.
@@ -22,17 +23,7 @@ struct Multipart {
         {"fields": {k.lower(): v for k, v in part.items()}, "body": part.get_payload(decode=True).hex()}
         for part in message.iter_parts()]}))
       """
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = ["python3", "-c", script, contentType]
-    let (input, output) = (Pipe(), Pipe())
-    process.standardInput = input
-    process.standardOutput = output
-    try process.run()
-    DispatchQueue.global().async {
-      try? input.fileHandleForWriting.write(contentsOf: Data(answer.body))
-      try? input.fileHandleForWriting.close()
-    }
+    let run = try runToEnd("/usr/bin/env", ["python3", "-c", script, contentType], input: answer.body)
     struct Shape: Decodable {
       struct Part: Decodable {
         let fields: [String: String]
@@ -41,8 +32,7 @@ struct Multipart {
       let type: String
       let parts: [Part]
     }
-    let shape = try JSONDecoder().decode(Shape.self, from: output.fileHandleForReading.readDataToEndOfFile())
-    process.waitUntilExit()
+    let shape = try JSONDecoder().decode(Shape.self, from: Data(run.output))
     type = shape.type
     parts = shape.parts.map { part in
       let digits = Array(part.body.utf8)

@@ -165,12 +165,10 @@ struct PlantedPlaceTests {
     try world.daemon.script(
       "catalogue.sqlite",
       """
-      BEGIN;
       UPDATE library SET revision = revision + 1 WHERE id = 0;
       UPDATE asset SET latitude = latitude + 1 WHERE localIdentifier = '\(identifier)';
       INSERT INTO change SELECT id, revision, 0, 1, 1 FROM library
         WHERE revision = (SELECT revision FROM library WHERE id = 0);
-      COMMIT;
       """)
     try world.daemon.until("the change is seen") { try state(.location) != before[2] }
     let after = try callers.map(state)

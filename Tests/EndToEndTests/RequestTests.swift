@@ -44,19 +44,11 @@ struct RequestTests {
             + "Cache-Control: no-cache\r\n\r\n")
       }
     }
-    try until { try requests(daemon).count >= Self.busy / 2 }
+    try daemon.until("half of the renders are known") { try requests(daemon).count >= Self.busy / 2 }
   }
 
   private func release(_ daemon: TestDaemon) throws {
     for i in 0..<Self.busy { _ = try daemon.get("/v1/requests/busy-\(i)", method: "DELETE") }
-  }
-
-  private func until(_ condition: () throws -> Bool) throws {
-    for _ in 0..<5000 {
-      if try condition() { return }
-      usleep(2000)
-    }
-    Issue.record("it never came to that")
   }
 
   private func requests(_ daemon: TestDaemon) throws -> [[String: Any]] {
@@ -69,7 +61,7 @@ struct RequestTests {
     let image = "/v1/assets/\(try daemon.identifier("a.jpg"))/image"
     try occupy(daemon, image)
     let victim = Answer { try daemon.get("\(image)?targetSize=300x300&requestID=victim") }
-    try until {
+    try daemon.until("the request is queued") {
       try requests(daemon).contains {
         $0["requestID"] as? String == "victim" && $0["stage"] as? String == "queued"
       }
@@ -100,7 +92,7 @@ struct RequestTests {
     }
     // Cancels the other requests one by one until the degraded frame has arrived, and then this one.
     var ended = 0
-    try until {
+    try daemon.until("the degraded frame has arrived") {
       let frames = try daemon.get("/v1/requests/victim").json["frames"] as? [Any]
       if frames?.isEmpty == false { return true }
       if ended < Self.busy {
@@ -133,7 +125,7 @@ struct RequestTests {
       let listed = try daemon.get("/v1/requests", fields).json["requests"] as? [[String: Any]] ?? []
       return listed.compactMap { $0["requestID"] as? String }
     }
-    try until { try names().contains("victim") }
+    try daemon.until("the request is listed") { try names().contains("victim") }
     #expect(try names(other) == ["victim"])
     #expect(try daemon.get("/v1/requests/busy-\(Self.busy - 1)", other, method: "DELETE").status == 404)
     #expect(try daemon.get("/v1/requests/victim", method: "DELETE").status == 204)
@@ -152,7 +144,7 @@ struct RequestTests {
       try daemon.post("/v1/images", "{\"assets\": [\(assets)], \"targetSize\": \"333x333\"}")
     }
     var items: [String] = []
-    try until {
+    try daemon.until("sixteen images are requested") {
       items = try requests(daemon).filter { ($0["parameters"] as? [String: String])?["targetSize"] == "333x333" }
         .compactMap { $0["requestID"] as? String }
       return items.count == 16
@@ -190,7 +182,9 @@ struct RequestTests {
     try occupy(daemon, image)
     let text = "GET \(image)?targetSize=210x210&requestID=gone HTTP/1.1\r\nHost: localhost\r\n\r\n"
     _ = try daemon.send(text, clientShutdown: .abruptly)
-    try until { try daemon.get("/v1/requests/gone").json["stage"] as? String == "cancelled" }
+    try daemon.until("the request is cancelled") {
+      try daemon.get("/v1/requests/gone").json["stage"] as? String == "cancelled"
+    }
     try release(daemon)
   }
 }

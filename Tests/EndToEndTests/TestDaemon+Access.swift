@@ -1,4 +1,6 @@
 import Foundation
+import GRDB
+import PhotoFixtures
 import Testing
 
 #if canImport(Glibc)
@@ -26,32 +28,21 @@ extension TestDaemon {
 
   static func bearer(_ secret: String) -> String { "Authorization: Bearer \(secret)" }
 
-  /// Asks until the condition holds, for two minutes at most. Pauses grow from 1 to 50 ms, so that the daemon has the
+  /// Asks until the condition holds, for two minutes at most. Pauses grow to 50 ms, so that the daemon has the
   /// processors.
   func until(_ what: String, _ isSo: () throws -> Bool) throws { try Self.until(what, isSo) }
 
   static func until(_ what: String, _ isSo: () throws -> Bool) throws {
-    let end = ContinuousClock.now + .seconds(120)
-    var microseconds: UInt32 = 1000
-    while try !isSo() {
-      try #require(ContinuousClock.now < end, "\(what): it did not come to that")
-      usleep(microseconds)
-      microseconds = min(2 * microseconds, 50_000)
-    }
+    try eventually(what, longestPause: 50_000, isSo)
   }
 
-  /// Changes a database of its data folder as another process would.
+  /// Changes a database of the data folder as another process would, in one transaction.
   func script(_ database: String, _ statements: String) throws {
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = [
-      "python3", "-c",
-      "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], timeout=20); db.execute('PRAGMA foreign_keys = ON'); db.executescript(sys.argv[2])",
-      "\(data)/\(database)", statements,
-    ]
-    try process.run()
-    process.waitUntilExit()
-    try #require(process.terminationStatus == 0)
+    var configuration = Configuration()
+    configuration.busyMode = .timeout(20)
+    let queue = try DatabaseQueue(path: "\(data)/\(database)", configuration: configuration)
+    defer { try? queue.close() }
+    try queue.write { try $0.execute(sql: statements) }
   }
 
   /// An album of these assets.

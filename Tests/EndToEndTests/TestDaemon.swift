@@ -203,19 +203,9 @@ final class TestDaemon: @unchecked Sendable {
   static func run(_ arguments: [String], environment: [String: String] = [:], isBare: Bool = false) throws -> (
     status: Int32, output: String, error: String
   ) {
-    let process = Process()
-    process.executableURL = URL(filePath: binary)
-    process.arguments = arguments
     let inherited = isBare ? Self.environment.filter { !$0.key.hasPrefix("PHOTOD_") } : Self.environment
-    process.environment = inherited.merging(environment) { $1 }
-    let (output, error) = (Pipe(), Pipe())
-    process.standardOutput = output
-    process.standardError = error
-    try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    let complaint = String(decoding: error.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    return (process.terminationStatus, text, complaint)
+    let run = try runToEnd(binary, arguments, environment: inherited.merging(environment) { $1 })
+    return (run.status, String(decoding: run.output, as: UTF8.self), run.error)
   }
 
   // MARK: Requests

@@ -22,12 +22,7 @@ struct TranscodingTests {
     defer { try? FileManager.default.removeItem(at: folder) }
     let (from, to) = (folder.appending(path: "a.jxl"), folder.appending(path: "a.jpg"))
     try Data(jxl).write(to: from)
-    let process = Process()
-    process.executableURL = URL(filePath: Self.djxl)
-    process.arguments = [from.path, to.path]
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    process.waitUntilExit()
+    _ = try runToEnd(Self.djxl, [from.path, to.path])
     return [UInt8](try Data(contentsOf: to))
   }
 

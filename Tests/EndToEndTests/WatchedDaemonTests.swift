@@ -76,41 +76,6 @@ struct WatchedDaemonTests {
     #expect(try assets(of: daemon) { $0.count == 1 } == before)
   }
 
-  /// A daemon that may be killed, over a library that stays.
-  private final class WatchedDaemon {
-    let process = Process()
-    private let output = Pipe()
-
-    init(_ library: String, _ data: String) throws {
-      process.executableURL = URL(filePath: TestDaemon.binary)
-      process.arguments =
-        [
-          "serve", "--library", library, "--data", data, "--listen", "127.0.0.1:0", "--set",
-          "watch.debounceMilliseconds=10",
-        ]
-        + watching
-      process.environment = TestDaemon.environment
-      process.standardOutput = output
-      process.standardError = FileHandle.nullDevice
-      try process.run()
-      var line = Data()
-      while !line.contains(UInt8(ascii: "\n")) {
-        let more = output.fileHandleForReading.availableData
-        if more.isEmpty { break }
-        line += more
-      }
-    }
-
-    /// Lets it run for at most that time, and kills it.
-    func kill(after milliseconds: Int) {
-      var watched = pollfd(fd: output.fileHandleForReading.fileDescriptor, events: 0, revents: 0)
-      poll(&watched, 1, Int32(milliseconds))
-      Glibc.kill(process.processIdentifier, SIGKILL)
-      process.waitUntilExit()
-      #expect(process.terminationReason == .uncaughtSignal)
-    }
-  }
-
   @Test("after kills while watching, the catalogue is intact, and the next scan completes it")
   func kills() throws {
     let folders = try TestDaemon.Folders()
@@ -132,7 +97,13 @@ struct WatchedDaemonTests {
     var seen: [Int64: String] = [:]
     var halves = 0
     for round in 0..<kills {
-      let served = try WatchedDaemon(library, data)
+      let served = try KilledProcess(
+        [
+          "serve", "--library", library, "--data", data, "--listen", "127.0.0.1:0", "--set",
+          "watch.debounceMilliseconds=10",
+        ] + Self.watching)
+      // It prints its address when it serves.
+      served.readLine()
       let before = try CatalogueIntegrity(data, "before \(round)").paths
       // Half are renamed, half are overwritten; some go and some come.
       for index in names.indices where Int.random(in: 0..<3, using: &numbers) > 0 {
@@ -153,7 +124,8 @@ struct WatchedDaemonTests {
         #expect(rename("\(library)/\(name)", "\(base)/gone/\(numbers.next())") == 0)
         try add()
       }
-      served.kill(after: Int.random(in: 0..<200, using: &numbers))
+      let status = served.end(killingAfter: Int.random(in: 0..<200, using: &numbers))
+      #expect(status == nil)
       let state = try CatalogueIntegrity(data, "kill \(round), \(Sampling.note)")
       if state.paths != before && state.paths != Set(names) { halves += 1 }
       for (inode, identifier) in state.identifiers { seen[inode] = seen[inode] ?? identifier }

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPCore
+import PhotoFixtures
 import Testing
 
 @Suite("Character sets, field names, hosts, entity tags and codings")
@@ -103,16 +104,7 @@ struct GrammarTests {
     let compressed = try #require(ContentCoding.gzip(text))
     #expect(compressed == ContentCoding.gzip(text))
     #expect(compressed.count < text.count / 10)
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = ["gzip", "-dc"]
-    let (input, output) = (Pipe(), Pipe())
-    process.standardInput = input
-    process.standardOutput = output
-    try process.run()
-    try input.fileHandleForWriting.write(contentsOf: Data(compressed))
-    try input.fileHandleForWriting.close()
-    #expect([UInt8](output.fileHandleForReading.readDataToEndOfFile()) == text)
+    #expect(try runToEnd("/usr/bin/env", ["gzip", "-dc"], input: compressed).output == text)
     #expect(
       ContentCoding.gzip.entityTag("\"a\"") == "\"a-gzip\"" && ContentCoding.identity.entityTag("\"a\"") == "\"a\"")
   }

@@ -9,16 +9,7 @@ import Testing
 @Suite("Comparison with ExifTool")
 struct ExifToolTests {
   private static func run(_ arguments: [String]) throws -> Data {
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/exiftool")
-    process.arguments = arguments
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    let data = try output.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    return data
+    Data(try runToEnd("/usr/bin/exiftool", arguments).output)
   }
 
   /// ExifTool's values for each file, by the file's name: numbers and texts by tag name, the first one of each name.

@@ -24,7 +24,7 @@ struct CodedPictureRegionTests {
       }
       let eighths = [1, 2, 4, 8].randomElement(using: &random) ?? 8
       let crop = rect(in: picture.size, using: &random)
-      guard case .heif(let coded) = try picture.header.coded else { continue }
+      guard case .heif(let coded) = try picture.header.coded else { throw CodecError.unsupported("no HEIF") }
       let cut = HEIFPicture(color: coded.color, conversion: coded.conversion, crop: crop)
       let step = 8 / eighths
       let reduced = PixelSize(width: (crop.width + step - 1) / step, height: (crop.height + step - 1) / step)
@@ -113,7 +113,7 @@ struct CodedPictureRegionTests {
   func earlyEnd() throws {
     let picture = PaintedPicture { ($0.columns, $0.rows, $0.size) = (1, 4, PixelSize(width: 48, height: 128)) }
     let (decoder, all) = (PaintingDecoder(picture, bandRows: 8), PaintingDecoder(picture, bandRows: 8))
-    guard case .heif(let coded) = try picture.header.coded else { return }
+    guard case .heif(let coded) = try picture.header.coded else { throw CodecError.unsupported("no HEIF") }
     for (workers, limit) in [(decoder, 10), (all, Int.max)] {
       let rows = HEIFRowDecoder(
         coded, eighths: 8, region: PixelRect(coded.crop.size), workers: workers,

@@ -263,7 +263,7 @@ struct JPEGMarkerTests {
 
 /// Changes of a JPEG's header, the same in every run.
 private struct Mutation {
-  private var state: UInt64
+  private var random: SplitMix
 
   /// Bytes with a meaning in a header.
   private static let values: [UInt8] = [
@@ -271,16 +271,9 @@ private struct Mutation {
     0xEE, 0xF0, 0xFE, 0xFF,
   ]
 
-  init(seed: UInt64) { state = seed }
+  init(seed: UInt64) { random = SplitMix(state: seed) }
 
-  /// SplitMix64.
-  private mutating func below(_ limit: Int) -> Int {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
-    return Int((z ^ z >> 31) % UInt64(limit))
-  }
+  private mutating func below(_ limit: Int) -> Int { Int(random.next() % UInt64(limit)) }
 
   private mutating func byte() -> UInt8 {
     below(3) == 0 ? UInt8(below(256)) : Self.values[below(Self.values.count)]

@@ -29,3 +29,39 @@ func request(
     targetSize: .size(PixelSize(width: width, height: height)), contentMode: contentMode, normalizedCropRect: crop,
     format: format)
 }
+
+/// Renders damaged files. Each must give a picture, which ``render(_:_:limits:source:)`` checks, or a `CodecError`.
+///
+/// A file whose size became 100,000 pixels or more is not rendered, and not counted.
+func outcomes(of files: some Sequence<[UInt8]>, _ request: ImageRequest) -> (pictures: Int, errors: Int) {
+  var (pictures, errors) = (0, 0)
+  for file in files {
+    do {
+      let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+      guard header.storedSize.pixelCount < 100_000 else { continue }
+      _ = try render(file, request)
+      pictures += 1
+    } catch is CodecError {
+      errors += 1
+    } catch {
+      Issue.record(error)
+    }
+  }
+  return (pictures, errors)
+}
+
+/// The file with one changed byte, for each place and each pattern of bits to change there.
+func flipped(_ file: [UInt8], at places: some Sequence<Int>, _ patterns: [UInt8]) -> some Sequence<[UInt8]> {
+  places.lazy.flatMap { place in
+    patterns.lazy.map { pattern -> [UInt8] in
+      var bytes = file
+      bytes[place] ^= pattern
+      return bytes
+    }
+  }
+}
+
+/// The first bytes of the file, in each of the lengths.
+func prefixes(_ file: [UInt8], of lengths: some Sequence<Int>) -> some Sequence<[UInt8]> {
+  lengths.lazy.map { Array(file.prefix($0)) }
+}

@@ -2,7 +2,6 @@ import ImageCodec
 import MediaMetadata
 import PhotoFixtures
 import PhotoModel
-import Synchronization
 import Testing
 
 @testable import ImageRender
@@ -181,33 +180,6 @@ struct SharedDecodeTests {
     #expect(plan.peakBytes <= plan.members.reduce(0) { $0 + $1.plan.peakBytes })
   }
 
-  /// Raises a flag during one of its reads.
-  private final class GatedSource: ByteSource {
-    private let source: MemoryByteSource
-    private let gate: Int
-    private let flags: [StopFlag]
-    private let reads = Mutex(0)
-
-    init(_ bytes: [UInt8], atRead gate: Int, raising flags: [StopFlag]) {
-      source = MemoryByteSource(bytes)
-      self.gate = gate
-      self.flags = flags
-    }
-
-    var size: Int64 { source.size }
-    var canReturnNotYet: Bool { false }
-    var readsAfterwards: Int { reads.withLock { max(0, $0 - gate) } }
-
-    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> ByteRead {
-      let number = reads.withLock {
-        $0 += 1
-        return $0
-      }
-      if number == gate { for flag in flags { flag.raise() } }
-      return source.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(512)), at: offset)
-    }
-  }
-
   @Test(
     "a raised flag drops its picture only; when all flags are raised, the decode ends",
     arguments: [0, 5, 10],
@@ -221,7 +193,7 @@ struct SharedDecodeTests {
     #expect(plan.members.count == 3)
     for dropped in [[0], [1], [0, 2], [0, 1, 2]] {
       let stops = plan.members.map { _ in StopFlag() }
-      let source = GatedSource(file, atRead: gate, raising: dropped.map { stops[$0] })
+      let source = GatedSource(file, raising: dropped.map { stops[$0] }, atRead: gate)
       for (member, result) in try Self.together(plan, source, stops: stops) {
         if dropped.contains(member) {
           #expect(throws: CodecError.stopped) { try result.get() }
@@ -240,7 +212,7 @@ struct SharedDecodeTests {
     let header = try Self.header(file)
     let plan = RenderPlanner().sharedPlan(header, [request(400, 400), upper].map(header.sized))
     try #require(plan.members.count == 2)
-    let source = GatedSource(file, atRead: .max, raising: [])
+    let source = GatedSource(file, raising: [], atRead: .max)
     let renderer = try SharedRenderer(plan, source: source, limits: CodecLimits(), stops: [StopFlag(), StopFlag()])
     var order: [Int] = []
     #expect(renderer.resume { member, _ in order.append(member) })

@@ -2,7 +2,6 @@ import ImageCodec
 import MediaMetadata
 import PhotoFixtures
 import PhotoModel
-import Synchronization
 import Testing
 
 @testable import ImageRender
@@ -11,35 +10,6 @@ import Testing
 /// measures the time; these tests count the work after the flag.
 @Suite("Stopping a render")
 struct StoppingTests {
-  /// A source that raises the flag during one of its reads, and counts later reads.
-  private final class GatedSource: ByteSource {
-    private let source: MemoryByteSource
-    private let stop: StopFlag
-    private let gate: Int
-    private let reads = Mutex(0)
-    let canReturnNotYet: Bool
-
-    init(_ bytes: [UInt8], raising stop: StopFlag, atRead gate: Int, canReturnNotYet: Bool = false) {
-      source = MemoryByteSource(bytes)
-      self.stop = stop
-      self.gate = gate
-      self.canReturnNotYet = canReturnNotYet
-    }
-
-    var size: Int64 { source.size }
-    var readsAfterwards: Int { reads.withLock { max(0, $0 - gate) } }
-
-    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> ByteRead {
-      let number = reads.withLock {
-        $0 += 1
-        return $0
-      }
-      if number == gate { stop.raise() }
-      // Few bytes at a time, so that many reads follow.
-      return source.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(512)), at: offset)
-    }
-  }
-
   struct Case: CustomTestStringConvertible {
     let testDescription: String
     let file: [UInt8]
@@ -90,7 +60,7 @@ struct StoppingTests {
     let all = one.file.count / 512
     for gate in [1, all / 4, all / 2, all * 3 / 4] {
       let stop = StopFlag()
-      let source = GatedSource(one.file, raising: stop, atRead: gate, canReturnNotYet: one.canReturnNotYet)
+      let source = GatedSource(one.file, raising: [stop], atRead: gate, canReturnNotYet: one.canReturnNotYet)
       #expect(throws: CodecError.stopped, "raised at read \(gate) of \(all)") {
         let renderer = try Renderer(plan, source: source, limits: limits, stop: stop)
         while try renderer.resume() == nil {}
@@ -106,7 +76,7 @@ struct StoppingTests {
     let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
     let plan = try #require(RenderPlanner().degradedPlan(header, header.sized(request(400, 400))))
     let stop = StopFlag()
-    let source = GatedSource(file, raising: stop, atRead: 4)
+    let source = GatedSource(file, raising: [stop], atRead: 4)
     #expect(throws: CodecError.stopped) {
       _ = try Renderer(plan, source: source, limits: CodecLimits(), stop: stop).resume()
     }

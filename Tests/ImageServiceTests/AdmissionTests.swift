@@ -87,9 +87,9 @@ struct AdmissionTests {
     let log = EventLog()
     func request(_ number: Int, by caller: String) { Self.request(assets, number, by: caller, harness, log) }
     for number in 0..<5 { request(number, by: "greedy") }
-    await harness.untilQueued(5)
+    try await harness.untilQueued(5)
     request(5, by: "other")
-    await harness.untilQueued(6)
+    try await harness.untilQueued(6)
     request(3, by: "third")
     harness.unblockRenderLane()
     let order = await log.lines(7)
@@ -110,7 +110,7 @@ struct AdmissionTests {
     let log = EventLog()
     func request(_ number: Int, by caller: String) { Self.request(assets, number, by: caller, harness, log) }
     for number in 0..<5 { request(number, by: "greedy") }
-    await harness.untilQueued(5)
+    try await harness.untilQueued(5)
     gate.shut()
     request(5, by: "greedy")
     await gate.waitUntilBlocked()
@@ -118,7 +118,7 @@ struct AdmissionTests {
     gate.open()
     // The only quick worker has ended its step for the job before.
     request(6, by: "greedy")
-    await harness.untilQueued(7)
+    try await harness.untilQueued(7)
     harness.unblockRenderLane()
     let order = await log.lines(8)
     #expect(Array(order.prefix(4)) == ["final 0", "final 5", "final 5", "final 1"], "\(order)")
@@ -138,7 +138,7 @@ struct AdmissionTests {
     }
     // An urgent task joins the job with the lowest priority, and a task with high priority leaves its job.
     _ = harness.request(assets[3], named: "urgent", priority: .high) { log.append(Self.name($0)) }
-    await harness.untilQueued(4)
+    try await harness.untilQueued(4)
     harness.unblockRenderLane()
     let order = await log.lines(5)
     #expect(order == ["final 2", "final 3", "final urgent", "final 1", "final 0"])
@@ -153,7 +153,7 @@ struct AdmissionTests {
     _ = harness.request(assets[0], named: "0", priority: .low) { log.append(Self.name($0)) }
     let urgent = harness.request(assets[0], named: "urgent", priority: .high) { log.append(Self.name($0)) }
     _ = harness.request(assets[1], named: "1") { log.append(Self.name($0)) }
-    await harness.untilQueued(2)
+    try await harness.untilQueued(2)
     harness.manager.cancel(urgent)
     harness.unblockRenderLane()
     #expect(await log.lines(3) == ["cancelled", "final 1", "final 0"])

@@ -263,8 +263,8 @@ final class CachingHarness: Sendable {
   }
 
   /// Returns when no lookup or preparation is running or waiting.
-  func untilQuiet() async {
-    await eventually { (0..<4).allSatisfy { _ in isQuiet() } }
+  func untilQuiet() async throws {
+    try await eventually("the end of lookups and preparations") { (0..<4).allSatisfy { _ in isQuiet() } }
   }
 
   /// One observation. It may miss a lookup that began and ended within it, whose result the next one waits for; a

@@ -33,7 +33,7 @@ extension CachingManagerTests {
     #expect(harness.managers.end(made.id, for: Self.other, includingOtherOwners: true))
     #expect(try harness.managers.status(made.id, for: CachingHarness.owner) == nil)
     #expect(harness.managers.end("default", for: Self.other) && harness.managers.end("default", for: Self.other))
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(harness.pinned() == Set(0..<3))
   }
 
@@ -49,7 +49,7 @@ extension CachingManagerTests {
     }
     for (index, client) in ["phone", nil, "tab"].enumerated() { try start(index, client) }
     let made = try managers.make(for: owner)
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     let all = managers.all(of: owner)
     #expect(all.map(\.client) == [nil, "phone", "tab", nil])
     #expect(all.map(\.id) == ["default", "default", "default", made.id] && all.map(\.ready) == [1, 1, 1, 0])
@@ -68,7 +68,7 @@ extension CachingManagerTests {
     #expect(harness.pinned() == [1, 2])
     try start(3, "another")
     _ = try managers.stopAll(id: "default", client: "tab", for: owner)
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(harness.pinned() == [1, 3])
   }
 
@@ -77,7 +77,7 @@ extension CachingManagerTests {
     let harness = CachingHarness()
     let managers = harness.managers
     _ = try harness.start(0..<3)
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     let listed = managers.all(of: Self.other, includingOtherOwners: true)
     let id = try #require(listed.first?.id)
     #expect(listed.count == 1 && id.count == 32 && listed[0].ready == 3)
@@ -101,7 +101,7 @@ extension CachingManagerTests {
     _ = try harness.start(0..<3)
     _ = try harness.start(3..<6, id: made.id)
     _ = try managers.start([harness.library.names[9]], CachingHarness.options(), id: "default", for: Self.other)
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     managers.tick()
     managers.sync()
     #expect(harness.pinned() == [0, 1, 2, 3, 4, 5, 9])
@@ -192,13 +192,13 @@ extension CachingManagerTests {
     func change(_ allowsHighQuality: Bool) async throws -> CachingStatus? {
       let status = try managers.change("default", for: owner, allowsHighQuality: allowsHighQuality)
       #expect(status?.allowsHighQuality == allowsHighQuality)
-      await harness.untilQuiet()
+      try await harness.untilQuiet()
       return try managers.status("default", for: owner)
     }
     _ = try await change(false)
     _ = try harness.start(0..<3)
     try harness.move(20..<25)
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     let reduced = try #require(try managers.status("default", for: owner))
     #expect(reduced.ready == 0 && reduced.leftOut == 18 && reduced.window?.quality == .reduced)
     let high = try #require(try await change(true))
@@ -206,7 +206,7 @@ extension CachingManagerTests {
     let again = try #require(try await change(false))
     #expect(again.ready == 18 && again.counts.prepared == 18 && again.window?.quality == .reduced)
     _ = try harness.start(5..<7)
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(harness.pinned() == Set(0..<3).union(15..<30))
   }
 
@@ -216,7 +216,7 @@ extension CachingManagerTests {
     let brief = try harness.managers.make(for: CachingHarness.owner, lease: .seconds(10))
     _ = try harness.start(0..<3)
     _ = try harness.start(3..<6, id: brief.id)
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     for _ in 0..<3 {
       harness.advance(by: .seconds(9))
       #expect(try harness.managers.status(brief.id, for: CachingHarness.owner)?.ready == 3)

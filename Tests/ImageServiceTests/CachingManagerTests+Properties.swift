@@ -148,7 +148,7 @@ extension CachingManagerTests {
           harness.managers.libraryDidChange()
           // The refresh begins after 200 ms. It reads the clock, which must not advance until the refresh is over.
           harness.advance(by: .milliseconds(200))
-          await harness.untilQuiet()
+          try await harness.untilQuiet()
           model.lookAtAll(now())
           harness.advance(by: .milliseconds(100))
         case 8:
@@ -173,7 +173,7 @@ extension CachingManagerTests {
           log.append("\(milliseconds) ms")
           harness.advance(by: .milliseconds(milliseconds))
         }
-        await harness.untilQuiet()
+        try await harness.untilQuiet()
         model.lookAtAll(now())
         #expect(harness.pinned() == model.pinned, "\(log.joined(separator: "; "))")
         let all = harness.managers.all(of: CachingHarness.owner)
@@ -261,7 +261,7 @@ extension CachingManagerTests {
         }
         // Long enough for every movement to have settled.
         harness.advance(by: .seconds(1))
-        await harness.untilQuiet()
+        try await harness.untilQuiet()
         let rows = list.rows
         /// The positions of the windows with a number of margins, and the started entries.
         func around(_ margins: [String: Int], times: Int) -> Set<Int> {
@@ -327,8 +327,8 @@ extension CachingManagerTests {
       #expect(pins == 0 && bytes == 0, "\(Sampling.note)")
       if pins + bytes != 0 { return }
     }
-    await harness.untilQuiet()
-    await harness.images.untilIdle()
+    try await harness.untilQuiet()
+    try await harness.images.untilIdle()
     #expect(harness.images.cache.pinCount == 0 && harness.images.budget.bytesInUse == 0)
   }
 }

@@ -10,12 +10,12 @@ extension CachingManagerTests {
     let harness = CachingHarness(100, Self.steady)
     let first = try harness.move(20..<30)
     #expect(first.range == 15..<35 && first.quality == .high && first.ready + first.pending == 20)
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(harness.pinned() == Set(15..<35))
     harness.advance(by: .seconds(5))
     _ = try harness.move(27..<37)
     harness.advance(by: .seconds(1))
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     // Existing frames are kept over twice the margin.
     let moved = try #require(try harness.managers.status("default", for: CachingHarness.owner)?.window)
     #expect(moved.range == 22..<42 && moved.ready == 20 && moved.leftOut == 0)
@@ -40,11 +40,11 @@ extension CachingManagerTests {
     func leftOut() throws -> Int? { try harness.managers.status("default", for: CachingHarness.owner)?.leftOut }
     #expect(try leftOut() == 16)
     #expect(try harness.stop(80..<86, id: second.id) == 6)
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(harness.pinned() == Set(20..<30).union(86..<96))
     #expect(try leftOut() == 10)
     #expect(harness.managers.end(second.id, for: CachingHarness.owner))
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(harness.pinned() == Set(15..<35))
     #expect(try leftOut() == 0)
   }
@@ -54,12 +54,12 @@ extension CachingManagerTests {
     let harness = CachingHarness(100, Self.steady)
     _ = try harness.start([18, 50])
     _ = try harness.move(20..<30)
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(harness.pinned() == Set(15..<35).union([50]))
     harness.advance(by: .seconds(5))
     _ = try harness.move(80..<90)
     harness.advance(by: .seconds(1))
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(harness.pinned() == Set(75..<95).union([18, 50]))
     #expect(try harness.stop([18, 50, 80]) == 2)
     #expect(harness.pinned() == Set(75..<95))
@@ -77,7 +77,7 @@ extension CachingManagerTests {
     harness.advance(by: .seconds(1))
     harness.images.originals.resumeReaders()
     harness.images.unblockRenderLane()
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(harness.pinned() == Set(55..<75))
     // At most the few preparations that were running.
     #expect(harness.images.originals.opened - before <= 24)
@@ -99,7 +99,7 @@ extension CachingManagerTests {
     harness.advance(by: .seconds(1))
     harness.images.originals.resumeReaders()
     harness.images.unblockRenderLane()
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     // Five unseen frames on each side, of which each removes one sixteenth: four of five remain ahead. The share behind
     // starts with the share ahead at the first frame, and these leave in no particular order.
     #expect(harness.pinned() == Set(56..<74) || harness.pinned() == Set(57..<74))
@@ -109,16 +109,16 @@ extension CachingManagerTests {
   func fling() async throws {
     let harness = CachingHarness(2000)
     _ = try harness.move(0..<10)
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     for step in 1...20 {
       harness.advance(by: .milliseconds(16))
       let status = try harness.move(step * 32..<step * 32 + 10)
       #expect(status.quality == .reduced && status.pending == 0)
     }
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(harness.pinned() == [])
     harness.advance(by: .milliseconds(250))
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     let range = Set(640..<650)
     #expect(harness.pinned().isSuperset(of: range))
     #expect(harness.managers.all(of: CachingHarness.owner)[0].window?.quality == .high)
@@ -131,7 +131,7 @@ extension CachingManagerTests {
     _ = try harness.start(0..<4, id: made.id)
     let status = try harness.move(20..<30, id: made.id)
     #expect(status.quality == .reduced)
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(harness.pinned() == [])
     #expect(try harness.managers.status(made.id, for: CachingHarness.owner)?.leftOut == 24)
   }
@@ -143,21 +143,21 @@ extension CachingManagerTests {
     let harness = CachingHarness()
     _ = try harness.start([50, 51])
     _ = try harness.move(20..<30)
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     let gone = try #require(harness.library[22])
     for index in [20, 50] { harness.library.edit(index) }
     for index in [22, 51] { harness.library.delete(index) }
     #expect(!harness.pinned().contains(20))
     harness.managers.libraryDidChange()
     harness.advance(by: .milliseconds(500))
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(harness.pinned() == Set(15..<35).subtracting([22]).union([50]))
     #expect(harness.images.cache.pinCount == 20)
     harness.library.restore(22, from: gone)
     // No change was announced, but the regular check finds it.
     harness.managers.tick()
     harness.advance(by: .milliseconds(500))
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(harness.pinned() == Set(15..<35).union([50]))
   }
 
@@ -166,38 +166,38 @@ extension CachingManagerTests {
     let harness = CachingHarness(100, Self.steady)
     _ = try harness.start([50])
     _ = try harness.move(20..<30)
-    await harness.untilQuiet()
-    func after(_ change: () -> Void) async -> Int {
+    try await harness.untilQuiet()
+    func after(_ change: () -> Void) async throws -> Int {
       let before = harness.library.lookedUp
       change()
       harness.managers.libraryDidChange()
       harness.advance(by: .milliseconds(500))
-      await harness.untilQuiet()
+      try await harness.untilQuiet()
       return harness.library.lookedUp - before
     }
     // The first lookup has no change token.
-    #expect(await after { harness.library.edit(99) } == 41)
-    #expect(await after { harness.library.edit(98) } == 0)
-    #expect(await after { for index in 80..<88 { harness.library.edit(index) } } == 0)
+    #expect(try await after { harness.library.edit(99) } == 41)
+    #expect(try await after { harness.library.edit(98) } == 0)
+    #expect(try await after { for index in 80..<88 { harness.library.edit(index) } } == 0)
     // Assets in the window are looked up by list and by name; started entries only by name.
-    #expect(await after { harness.library.edit(20) } == 2)
-    #expect(await after { harness.library.edit(50) } == 1)
+    #expect(try await after { harness.library.edit(20) } == 2)
+    #expect(try await after { harness.library.edit(50) } == 1)
     #expect(harness.pinned() == Set(15..<35).union([50]))
     // More changes than the history holds.
-    #expect(await after { for index in 80..<89 { harness.library.edit(index) } } == 41)
+    #expect(try await after { for index in 80..<89 { harness.library.edit(index) } } == 41)
   }
 
   @Test("assets that were looked up during a change are looked up again")
   func overtaken() async throws {
     let harness = CachingHarness(100, Self.steady)
     _ = try harness.start([0])
-    func changed() async {
+    func changed() async throws {
       harness.managers.libraryDidChange()
       harness.advance(by: .milliseconds(500))
-      await harness.untilQuiet()
+      try await harness.untilQuiet()
     }
     harness.library.edit(99)
-    await changed()
+    try await changed()
     // The asset changes while a lookup of it is running, so all assets are looked up again.
     harness.library.afterLookup {
       harness.library.edit(5)
@@ -207,7 +207,7 @@ extension CachingManagerTests {
     }
     _ = try harness.start([5])
     harness.managers.tick()
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(harness.pinned() == [0, 5])
     _ = try harness.managers.stopAll(id: "default", for: CachingHarness.owner)
     #expect(harness.images.cache.pinCount == 0)
@@ -221,7 +221,7 @@ extension CachingManagerTests {
     harness.library.edit(99)
     harness.managers.libraryDidChange()
     harness.advance(by: .milliseconds(500))
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     harness.library.afterLookup {
       // 5 was looked up and has changed since; so has 0, which is looked up once both changes are known.
       for index in [5, 0] { harness.library.edit(index) }
@@ -237,7 +237,7 @@ extension CachingManagerTests {
     goesOn.signal()
     harness.untilLookedUp()
     harness.managers.tick()
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(harness.pinned() == [0, 5])
   }
 
@@ -251,48 +251,48 @@ extension CachingManagerTests {
       let status = try #require(try harness.managers.status("default", for: CachingHarness.owner))
       return (status.window, status.counts.prepared)
     }
-    func changed(_ change: (inout [Int]) -> Void) async {
+    func changed(_ change: (inout [Int]) -> Void) async throws {
       list.change(change)
       harness.managers.libraryDidChange()
       harness.advance(by: .milliseconds(500))
-      await harness.untilQuiet()
+      try await harness.untilQuiet()
     }
     _ = try harness.move(10..<20, over: list.source)
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(harness.pinned() == Set(25..<45))
     // Inserted before the visible positions: the window moves along. 25 and 44 keep their assets, and nothing is
     // prepared.
-    await changed { $0.insert(contentsOf: [0, 1, 2], at: 4) }
+    try await changed { $0.insert(contentsOf: [0, 1, 2], at: 4) }
     #expect(try state().window?.range == 8..<28)
     #expect(try state().prepared == 20 && harness.pinned() == Set(25..<45))
     let lookedUp = harness.library.lookedUp
-    await changed { $0.removeSubrange(0..<2) }
+    try await changed { $0.removeSubrange(0..<2) }
     #expect(try state().window?.range == 6..<26)
     #expect(harness.library.lookedUp == lookedUp, "what moved along is known")
     // Inserted after the visible positions: the window stays.
-    await changed { $0.removeSubrange(40...) }
+    try await changed { $0.removeSubrange(40...) }
     #expect(try state().window?.range == 6..<26 && state().prepared == 20)
     // Inserted within: the first remaining asset is the first visible one, and new assets are prepared.
-    await changed { $0.removeSubrange(11..<13) }
+    try await changed { $0.removeSubrange(11..<13) }
     #expect(try state().window?.range == 6..<26)
     #expect(harness.pinned() == Set(25..<47).subtracting([30, 31]))
     #expect(try state().prepared == 22)
     // All visible assets are replaced.
-    await changed { $0.reverse() }
-    await changed { $0 = [99, 98] + $0.suffix(3) }
+    try await changed { $0.reverse() }
+    try await changed { $0 = [99, 98] + $0.suffix(3) }
     #expect(try state().window?.range == 0..<5)
-    await changed { $0 = [] }
+    try await changed { $0 = [] }
     #expect(try state().window?.range == 0..<0 && harness.images.cache.pinCount == 0)
-    await changed { $0 = Array(50..<60) }
+    try await changed { $0 = Array(50..<60) }
     #expect(harness.images.cache.pinCount == harness.pinned().count)
     // The client reports its position in the current list.
     _ = try harness.move(0..<3, margin: 1, over: list.source)
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     // 54 is kept because it is near.
     #expect(harness.pinned() == [50, 51, 52, 53, 54])
     list.end()
     harness.managers.tick()
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(try state().window == nil && harness.images.cache.pinCount == 0)
   }
 
@@ -304,22 +304,22 @@ extension CachingManagerTests {
     let list = ChangingList(harness.library, Array(0..<90))
     let old = list.source
     _ = try harness.move(10..<20, over: old)
-    await harness.untilQuiet()
-    func changed() async {
+    try await harness.untilQuiet()
+    func changed() async throws {
       harness.managers.libraryDidChange()
       harness.advance(by: .seconds(1))
-      await harness.untilQuiet()
+      try await harness.untilQuiet()
     }
     harness.library.edit(99)
-    await changed()
+    try await changed()
     let before = harness.library.lookedUp
     if kind != "the same list" { list.change { $0.insert(contentsOf: [90, 91, 92], at: 0) } }
     harness.library.edit(12)
     let said = kind.hasSuffix("of") ? old : list.source
     harness.library.afterLookup { _ = try? harness.move(12..<22, over: said) }
-    await changed()
+    try await changed()
     harness.advance(by: .seconds(1))
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(try harness.managers.status("default", for: CachingHarness.owner)?.window?.range == 7..<27)
     #expect(harness.pinned().isSuperset(of: list.rows[7..<27]))
     // The changed asset, by name and by position, and the new positions ahead.
@@ -331,11 +331,11 @@ extension CachingManagerTests {
     let harness = CachingHarness(100, Self.steady)
     let list = ChangingList(harness.library, Array(0..<60), isLong: true)
     _ = try harness.move(10..<20, over: list.source)
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     list.change { $0.removeFirst() }
     harness.managers.libraryDidChange()
     harness.advance(by: .milliseconds(500))
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(try harness.managers.status("default", for: CachingHarness.owner)?.window?.range == 4..<24)
     #expect(list.readings == 1 && harness.pinned() == Set(5..<25))
   }

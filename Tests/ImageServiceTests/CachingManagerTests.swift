@@ -24,7 +24,7 @@ struct CachingManagerTests {
     let harness = CachingHarness()
     let started = try #require(try harness.start(0..<10))
     #expect(started.started == 10 && started.leftOut.isEmpty && started.missing.isEmpty)
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(harness.pinned() == Set(0..<10))
     #expect(await harness.ask(3) == .memory)
     #expect(await harness.ask(10) == .original)
@@ -48,7 +48,7 @@ struct CachingManagerTests {
   func sizes() async throws {
     let harness = CachingHarness()
     for side in [8, 10, 12] { _ = try harness.start(0..<3, CachingHarness.options(side)) }
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     for side in [8, 10, 12] { #expect(harness.pinned(CachingHarness.options(side)) == [0, 1, 2]) }
     #expect(try harness.stop([1], CachingHarness.options(10)) == 1)
     #expect(harness.pinned(CachingHarness.options(10)) == [0, 2])
@@ -59,7 +59,7 @@ struct CachingManagerTests {
   func twice() async throws {
     let harness = CachingHarness()
     for _ in 0..<2 { _ = try harness.start(0..<3) }
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(harness.images.cache.pinCount == 3)
     #expect(try harness.stop(0..<3) == 3)
     #expect(harness.images.cache.pinCount == 0)
@@ -71,7 +71,7 @@ struct CachingManagerTests {
     let second = try harness.managers.make(for: CachingHarness.owner)
     _ = try harness.start(0..<4)
     _ = try harness.start(2..<6, id: second.id)
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(harness.pinned() == Set(0..<6))
     #expect(harness.managers.end(second.id, for: CachingHarness.owner))
     #expect(harness.pinned() == Set(0..<4))
@@ -88,13 +88,13 @@ struct CachingManagerTests {
     #expect(started.started == 6 && started.leftOut == Array(harness.library.names[6..<10]))
     #expect(try harness.stop([0]) == 1)
     #expect(try harness.start([9])?.started == 1)
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(harness.pinned() == [1, 2, 3, 4, 5, 9])
     _ = try harness.managers.stopAll(id: "default", for: CachingHarness.owner)
     // A window gets the remaining room, nearest positions first.
     _ = try harness.start([0])
     let status = try harness.move(10..<12, margin: 4)
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(status.range == 6..<16)
     #expect(harness.pinned() == [0, 10, 11, 12, 9, 13])
     #expect(harness.managers.all(of: CachingHarness.owner)[0].window?.leftOut == 5)
@@ -108,7 +108,7 @@ struct CachingManagerTests {
     func move(_ visible: Range<Int>) async throws {
       try harness.move(visible, margin: 4)
       harness.advance(by: .seconds(5))
-      await harness.untilQuiet()
+      try await harness.untilQuiet()
     }
     _ = try harness.start(0..<3)
     try await move(10..<12)
@@ -139,10 +139,10 @@ struct CachingManagerTests {
       let first = round * 10
       #expect(try harness.start(first..<first + 4)?.started == 4)
       #expect(try harness.start(first..<first + 4, id: second.id)?.leftOut.count == 2)
-      await harness.untilQuiet()
+      try await harness.untilQuiet()
       #expect(try harness.stop(first..<first + 2) == 2)
       #expect(try harness.start(first + 2..<first + 4, id: second.id)?.started == 2)
-      await harness.untilQuiet()
+      try await harness.untilQuiet()
       #expect(harness.images.cache.pinCount == 6)
       for id in ["default", second.id] { _ = try harness.managers.stopAll(id: id, for: CachingHarness.owner) }
     }
@@ -152,11 +152,11 @@ struct CachingManagerTests {
   func bytes() async throws {
     let probe = CachingHarness(3)
     _ = try probe.start([0])
-    await probe.untilQuiet()
+    try await probe.untilQuiet()
     let one = probe.images.cache.pinnedByteCount
     let harness = CachingHarness(30, pinnedBytes: 4 * one + one / 2)
     _ = try harness.start(0..<10)
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     func counts() throws -> [Int] {
       let status = try #require(try harness.managers.status("default", for: CachingHarness.owner))
       return [status.ready, status.pending, status.leftOut]
@@ -165,7 +165,7 @@ struct CachingManagerTests {
     let first = try counts()
     #expect(first[0] == 4 && first[0] + first[1] + first[2] == 10)
     _ = try harness.stop(0..<4)
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(try counts()[0] == 4)
     #expect(harness.pinned().isSubset(of: Set(4..<10)) && harness.pinned().count == 4)
   }
@@ -187,7 +187,7 @@ struct CachingManagerTests {
   func outcomes() async throws {
     let harness = CachingHarness()
     _ = try harness.move(20..<30)
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     for index in [20, 21, 22, 16] { #expect(await harness.ask(index) == .memory) }
     // As a prepared response does.
     let asset = try #require(harness.library[23])
@@ -208,12 +208,12 @@ struct CachingManagerTests {
   func usedTwice() async throws {
     let harness = CachingHarness()
     _ = try harness.start([0, 1])
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(await harness.ask(0) == .memory)
     for index in [0, 1] { harness.library.edit(index) }
     harness.managers.libraryDidChange()
     harness.advance(by: .milliseconds(500))
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(await harness.ask(0) == .memory)
     let status = try #require(try harness.managers.status("default", for: CachingHarness.owner))
     #expect([status.counts.prepared, status.counts.used, status.counts.wasted] == [4, 2, 1])
@@ -224,7 +224,7 @@ struct CachingManagerTests {
     let harness = CachingHarness(10, CachingLimits()) { $0.cacheBytes = 8 << 20 }
     #expect(await harness.ask(0) == .original)
     _ = try harness.start(0..<2)
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     let status = try #require(try harness.managers.status("default", for: CachingHarness.owner))
     #expect(status.ready == 2 && status.counts.prepared == 1)
   }
@@ -234,7 +234,7 @@ struct CachingManagerTests {
     let harness = CachingHarness()
     harness.images.blockRenderLane()
     _ = try harness.start([0])
-    await harness.images.untilQueued(1)
+    try await harness.images.untilQueued(1)
     #expect(harness.images.renderLane.waitingCounts == (0, 1))
     let asset = try #require(harness.library[0])
     let log = EventLog()
@@ -245,7 +245,7 @@ struct CachingManagerTests {
     #expect(harness.images.renderLane.waitingCounts == (1, 0))
     harness.images.unblockRenderLane()
     #expect(await log.lines(1) == ["original"])
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(harness.images.originals.opened == 1)
     let status = try #require(try harness.managers.status("default", for: CachingHarness.owner))
     #expect([status.counts.prepared, status.counts.used] == [1, 1])
@@ -256,7 +256,7 @@ struct CachingManagerTests {
     let harness = CachingHarness()
     harness.images.blockRenderLane()
     _ = try harness.start([0, 1])
-    await harness.images.untilQueued(2)
+    try await harness.images.untilQueued(2)
     let asset = try #require(harness.library[1])
     let log = EventLog()
     _ = harness.images.request(asset, CachingHarness.options().request(for: asset)) { delivery in
@@ -268,7 +268,7 @@ struct CachingManagerTests {
     #expect(try harness.managers.status("default", for: CachingHarness.owner)?.counts.cancelled == 0)
     harness.images.unblockRenderLane()
     #expect(await log.lines(1) == ["final"])
-    await harness.images.untilIdle()
+    try await harness.images.untilIdle()
     #expect(harness.images.cache.pinCount == 0 && harness.images.cache.pinnedByteCount == 0)
     #expect(harness.images.budget.bytesInUse == 0)
   }
@@ -285,7 +285,7 @@ struct CachingManagerTests {
       harness.library.restore(index, from: harness.images.originals.add(Self.photograph, named: "p\(index)"))
       harness.images.blockRenderLane()
       _ = try harness.start([index])
-      await harness.images.untilQueued(1)
+      try await harness.images.untilQueued(1)
       harness.images.originals.blockReaders()
       harness.images.unblockRenderLane()
       await harness.images.originals.waitUntilReaderBlocks()
@@ -294,7 +294,7 @@ struct CachingManagerTests {
     #expect(try harness.stop([0]) == 1)
     #expect(try counts() == [0, 0, 1])
     harness.images.originals.resumeReaders()
-    await harness.images.untilIdle()
+    try await harness.images.untilIdle()
     try await begin(1)
     let asset = try #require(harness.library[1])
     let log = EventLog()
@@ -314,12 +314,12 @@ struct CachingManagerTests {
     let harness = CachingHarness()
     harness.images.blockRenderLane()
     _ = try harness.start([0])
-    await harness.images.untilQueued(1)
+    try await harness.images.untilQueued(1)
     #expect(harness.images.manager.activeRequests(owner: nil).isEmpty)
     harness.advance(by: .seconds(200))
     harness.images.manager.expire()
     harness.images.unblockRenderLane()
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(harness.pinned() == [0])
   }
 }

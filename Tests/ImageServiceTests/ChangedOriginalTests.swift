@@ -113,7 +113,7 @@ struct ChangedOriginalTests {
     #expect(new.original.identity != old.original.identity)
     changing.gate.open()
     let outcome = await under
-    await harness.untilIdle()
+    try await harness.untilIdle()
     switch way {
     case .overwritten:
       guard case .failed = outcome.last else {

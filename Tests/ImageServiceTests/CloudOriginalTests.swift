@@ -44,7 +44,7 @@ struct CloudOriginalTests {
   @Test func `Tasks with the network share a job that waits, and those without get an error at once`() async throws {
     let log = EventLog()
     _ = request("a", allowsNetwork: true, log)
-    let wait = try #require(await cloud.waits(1).first)
+    let wait = try #require(try await cloud.waits(1).first)
     _ = request("b", allowsNetwork: false, log)
     #expect(await log.next() == "b inCloud")
     _ = request("c", allowsNetwork: true, mode: .opportunistic, log)
@@ -54,7 +54,7 @@ struct CloudOriginalTests {
     wait.ended(.success(try cloud.file(Self.picture)))
     let ends = [await log.next(), await log.next()]
     #expect(Set(ends) == ["a final network", "c final network"])
-    #expect(await cloud.waits(1).count == 1)
+    #expect(try await cloud.waits(1).count == 1)
   }
 
   @Test func `Jobs that wait for a download leave the queue of renders to others, and have a limit of their own`()
@@ -62,7 +62,7 @@ struct CloudOriginalTests {
   {
     let log = EventLog()
     _ = request("a", allowsNetwork: true, log)
-    let wait = try #require(await cloud.waits(1).first)
+    let wait = try #require(try await cloud.waits(1).first)
     #expect(harness.manager.waitingJobCount == 0)
     #expect(harness.manager.request("a", owner: "me")?.stage == .downloading)
     _ = request("b", allowsNetwork: true, side: 50, log)
@@ -74,12 +74,12 @@ struct CloudOriginalTests {
   @Test func `The download is cancelled with the last task, and repeated for a task with more urgency`() async throws {
     let log = EventLog()
     let first = request("a", allowsNetwork: true, priority: .preheat, log)
-    let slow = try #require(await cloud.waits(1).first)
+    let slow = try #require(try await cloud.waits(1).first)
     #expect(!slow.isUrgent)
     let second = request("b", allowsNetwork: true, log)
-    let waits = await cloud.waits(2)
+    let waits = try await cloud.waits(2)
     #expect(waits[1].isUrgent)
-    await eventually { slow.isCancelled }
+    try await eventually { slow.isCancelled }
     harness.manager.cancel(first)
     #expect(await log.next() == "a cancelled")
     #expect(!waits[1].isCancelled)
@@ -94,7 +94,7 @@ struct CloudOriginalTests {
   @Test func `A request that waits for a download fails at its deadline as a download that timed out`() async throws {
     let log = EventLog()
     _ = request("a", allowsNetwork: true, log)
-    let wait = try #require(await cloud.waits(1).first)
+    let wait = try #require(try await cloud.waits(1).first)
     harness.clock.advance(by: .seconds(61))
     harness.manager.expire()
     #expect(await log.next() == "a downloadFailed(PhotoModel.OriginalDownloadError.timedOut)")

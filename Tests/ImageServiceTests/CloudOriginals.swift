@@ -1,5 +1,6 @@
 import Foundation
 import LibraryFolder
+import PhotoFixtures
 import PhotoModel
 import Synchronization
 import Testing
@@ -53,8 +54,8 @@ final class CloudOriginals: OriginalDownloader {
   }
 
   /// Returns when as many waits have begun.
-  func waits(_ count: Int) async -> [Wait] {
-    await eventually { waits.withLock { $0.count >= count } }
+  func waits(_ count: Int) async throws -> [Wait] {
+    try await eventually("\(count) downloads") { waits.withLock { $0.count >= count } }
     return waits.withLock { $0 }
   }
 

@@ -92,7 +92,7 @@ struct CodedOriginalTests {
   /// Starts two requests whose renders wait for memory, then lets them go on, and returns the widths of their final frames.
   private func together(
     _ harness: ImageManagerHarness, sides: [Int], thumbnail: Bool = true, priority: ImagePriority = .normal
-  ) async -> [Int: ImageResult.Source] {
+  ) async throws -> [Int: ImageResult.Source] {
     let asset = harness.originals.add(Self.file(thumbnail: thumbnail))
     harness.blockRenderLane()
     let (stream, continuation) = AsyncStream.makeStream(of: ImageFrame.self)
@@ -103,7 +103,7 @@ struct CodedOriginalTests {
         if case .final(let frame) = $0 { continuation.yield(frame) }
       }
     }
-    await harness.untilQueued(sides.count)
+    try await harness.untilQueued(sides.count)
     harness.unblockRenderLane()
     var sources: [Int: ImageResult.Source] = [:]
     for await frame in stream {
@@ -114,26 +114,26 @@ struct CodedOriginalTests {
   }
 
   @Test("a frame that the thumbnail serves never shares the picture's decode, so its bytes are always the same")
-  func thumbnailIsNotShared() async {
+  func thumbnailIsNotShared() async throws {
     let decoder = GrayDecoder()
-    let sources = await together(ImageManagerHarness { $0.decoder = decoder }, sides: [600, 200, 500])
+    let sources = try await together(ImageManagerHarness { $0.decoder = decoder }, sides: [600, 200, 500])
     #expect(sources == [600: .original, 200: .preview, 500: .original])
     // The other two share one decode.
     #expect(decoder.decodes.map(\.width).sorted() == [320, 1200])
   }
 
   @Test("several workers decode one picture only while a client waits and nothing else is to be rendered")
-  func urgent() async {
+  func urgent() async throws {
     let alone = GrayDecoder()
-    _ = await together(ImageManagerHarness { $0.decoder = alone }, sides: [600], thumbnail: false)
+    _ = try await together(ImageManagerHarness { $0.decoder = alone }, sides: [600], thumbnail: false)
     #expect(alone.urgentDecodes == 1)
     let preheated = GrayDecoder()
-    _ = await together(
+    _ = try await together(
       ImageManagerHarness { $0.decoder = preheated }, sides: [600], thumbnail: false, priority: .preheat)
     #expect(preheated.urgentDecodes == 0 && preheated.decodes.count == 1)
     // The picture waits for a second render, of the thumbnail.
     let busy = GrayDecoder()
-    _ = await together(ImageManagerHarness { $0.decoder = busy }, sides: [600, 200])
+    _ = try await together(ImageManagerHarness { $0.decoder = busy }, sides: [600, 200])
     #expect(busy.urgentDecodes == 0 && busy.decodes.count == 2)
   }
 

@@ -70,14 +70,14 @@ struct EarlyFrameTests {
         case .failed(let error): log.append("\(name) \(error)")
         }
       }
-      return (task, try #require(await cloud.waits(waits).last))
+      return (task, try #require(try await cloud.waits(waits).last))
     }
 
     /// Adds bytes to those that have arrived, and returns when a render has used them and waits without a worker.
-    func arrive(_ count: Int, _ wait: CloudOriginals.Wait) async {
+    func arrive(_ count: Int, _ wait: CloudOriginals.Wait) async throws {
       source.arrive(count, wait)
-      await eventually { source.readBytes == count }
-      await harness.untilIdle()
+      try await eventually { source.readBytes == count }
+      try await harness.untilIdle()
     }
   }
 
@@ -88,10 +88,10 @@ struct EarlyFrameTests {
     try #require(kind.file.count > 600_000)
     let fixture = try Fixture(kind.file)
     let (_, wait) = try await fixture.request(side: kind.side, format: kind.format)
-    await fixture.arrive(kind.file.count / 2, wait)
+    try await fixture.arrive(kind.file.count / 2, wait)
     #expect(fixture.harness.budget.bytesInUse > 0)
     #expect(fixture.harness.manager.request("a", owner: "me")?.stage == .downloading)
-    await fixture.arrive(kind.file.count, wait)
+    try await fixture.arrive(kind.file.count, wait)
     // Nothing is verified yet.
     #expect(fixture.harness.manager.request("a", owner: "me")?.stage == .downloading)
     wait.ended(.success(try fixture.cloud.file(kind.file)))
@@ -108,17 +108,17 @@ struct EarlyFrameTests {
       return
     }
     #expect(early.bytes == frame.bytes && early.derivation == frame.derivation)
-    await fixture.harness.untilIdle()
+    try await fixture.harness.untilIdle()
     #expect(fixture.harness.budget.bytesInUse == 0)
   }
 
   @Test func `Bytes that turn out to be wrong give no final frame, and their render leaves nothing`() async throws {
     let fixture = try Fixture(Self.baseline)
     let (_, wait) = try await fixture.request()
-    await fixture.arrive(Self.baseline.count, wait)
+    try await fixture.arrive(Self.baseline.count, wait)
     wait.ended(.failure(.changed))
     #expect(await fixture.log.next() == "a originalChanged")
-    await eventually { fixture.harness.budget.bytesInUse == 0 }
+    try await eventually { fixture.harness.budget.bytesInUse == 0 }
     #expect(fixture.harness.metric(#"photod_image_early_renders_total{result="dropped"}"#) == 1)
     let request = ImageRequest(targetSize: .size(PixelSize(width: 400, height: 400)), format: .jpeg)
     #expect(fixture.harness.manager.cachedFrame(ResolvedRequest(request, for: fixture.asset).key) == nil)
@@ -127,29 +127,29 @@ struct EarlyFrameTests {
   @Test func `A complete file with another header than the one that arrived is rendered again`() async throws {
     let fixture = try Fixture(Self.baseline)
     let (_, wait) = try await fixture.request()
-    await fixture.arrive(Self.baseline.count, wait)
+    try await fixture.arrive(Self.baseline.count, wait)
     wait.ended(.success(try fixture.cloud.file(Self.progressive)))
     #expect(await fixture.log.next() == "a final network")
     #expect(fixture.harness.metric(#"photod_image_early_renders_total{result="dropped"}"#) == 1)
-    await eventually { fixture.harness.budget.bytesInUse == 0 }
+    try await eventually { fixture.harness.budget.bytesInUse == 0 }
   }
 
   @Test func `A complete file with other bytes than those that arrived is rendered again`() async throws {
     let fixture = try Fixture(Self.baseline)
     let (_, wait) = try await fixture.request()
-    await fixture.arrive(Self.baseline.count, wait)
+    try await fixture.arrive(Self.baseline.count, wait)
     fixture.source.replace()
     wait.ended(.success(try fixture.cloud.file(Self.baseline)))
     #expect(await fixture.log.next() == "a final network")
     #expect(fixture.harness.metric(#"photod_image_early_renders_total{result="dropped"}"#) == 1)
-    await eventually { fixture.harness.budget.bytesInUse == 0 }
+    try await eventually { fixture.harness.budget.bytesInUse == 0 }
   }
 
   @Test func `The render ends and frees its memory when the last task leaves`() async throws {
     let fixture = try Fixture(Self.baseline)
     let (first, _) = try await fixture.request()
     let (second, wait) = try await fixture.request("b")
-    await fixture.arrive(Self.baseline.count / 2, wait)
+    try await fixture.arrive(Self.baseline.count / 2, wait)
     fixture.harness.manager.cancel(first)
     #expect(fixture.harness.budget.bytesInUse > 0)
     fixture.harness.manager.cancel(second)
@@ -160,7 +160,7 @@ struct EarlyFrameTests {
   @Test func `A render that waits for bytes gives its memory to renders that need it`() async throws {
     let fixture = try Fixture(Self.baseline) { $0.memoryBytes = 16 << 20 }
     let (_, wait) = try await fixture.request()
-    await fixture.arrive(Self.baseline.count / 2, wait)
+    try await fixture.arrive(Self.baseline.count / 2, wait)
     fixture.harness.renderLane.submit(.normal, bytes: 16 << 20) { [log = fixture.log] _ in log.append("local") }
     #expect(await fixture.log.next() == "local")
     #expect(fixture.harness.metric(#"photod_image_early_renders_total{result="dropped"}"#) == 1)
@@ -172,7 +172,7 @@ struct EarlyFrameTests {
     let fixture = try Fixture(Self.baseline)
     let (_, first) = try await fixture.request("a", side: 400)
     let (_, second) = try await fixture.request("b", side: 300, waits: 2)
-    await fixture.arrive(Self.baseline.count, first)
+    try await fixture.arrive(Self.baseline.count, first)
     first.ended(.success(try fixture.cloud.file(Self.baseline)))
     let ends = await fixture.log.lines(2)
     #expect(Set(ends) == ["a final network", "b final network"])
@@ -198,7 +198,7 @@ struct EarlyFrameTests {
     let (_, wait) = try await fixture.request()
     if !joinsLate { _ = try await fixture.request("b", caller: "other") }
     fixture.source.arrive(Self.baseline.count, wait)
-    await harness.untilQueued(4)
+    try await harness.untilQueued(4)
     if joinsLate {
       _ = try await fixture.request("b", caller: "other")
     } else {

@@ -39,17 +39,6 @@ final class Gate: @unchecked Sendable {
   }
 }
 
-/// Returns when the condition holds. Pauses between the questions grow from 50 µs to 2 ms, so that the work that is waited
-/// for has the processors.
-func eventually(_ isSo: () -> Bool) async {
-  var pause = Duration.microseconds(50)
-  while !isSo() {
-    // A cancelled test continues to wait: the work ends by itself.
-    try? await Task.sleep(for: pause)
-    pause = min(pause * 2, .milliseconds(2))
-  }
-}
-
 /// An ordered log of events that a test can wait for.
 final class EventLog: Sendable {
   private let (stream, continuation) = AsyncStream.makeStream(of: String.self)

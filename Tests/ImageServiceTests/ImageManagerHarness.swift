@@ -172,8 +172,8 @@ final class InMemoryOriginals: Sendable {
 
 extension ImageManagerHarness {
   /// Returns when every render has ended, which is shortly after its frame was delivered.
-  func untilIdle() async {
-    await eventually { renderLane.runningCount == 0 }
+  func untilIdle() async throws {
+    try await eventually("the end of all renders") { renderLane.runningCount == 0 }
   }
 
   /// The value of a metric, as a scrape shows it.
@@ -183,8 +183,10 @@ extension ImageManagerHarness {
   }
 
   /// Returns when `count` renders are waiting: their first steps run on another thread.
-  func untilQueued(_ count: Int) async {
-    await eventually { renderLane.waitingCounts.interactive + renderLane.waitingCounts.background >= count }
+  func untilQueued(_ count: Int) async throws {
+    try await eventually("\(count) waiting renders") {
+      renderLane.waitingCounts.interactive + renderLane.waitingCounts.background >= count
+    }
   }
 
   func derivativeWork(_ library: any AssetSource) -> DerivativeBackgroundWork {

@@ -46,7 +46,7 @@ struct ImageMetricsTests {
       let request = ImageRequest(targetSize: .size(PixelSize(width: side, height: side)))
       _ = harness.request(asset, request, named: "\(side)") { _ in log.append("over") }
     }
-    await harness.untilQueued(3)
+    try await harness.untilQueued(3)
     harness.unblockRenderLane()
     _ = await log.lines(3)
     #expect(harness.metric("photod_image_shared_decodes_total") == 2)

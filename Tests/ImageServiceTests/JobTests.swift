@@ -42,7 +42,7 @@ struct JobTests {
     #expect(Set(lines) == Set((0..<100).map { "final 400 for \($0)" }))
     #expect(harness.originals.opened == 1)
     #expect(harness.originals.bytesRead < Self.photograph.count * 3 / 2)
-    await harness.untilIdle()
+    try await harness.untilIdle()
     #expect(harness.budget.bytesInUse == 0)
   }
 
@@ -67,9 +67,9 @@ struct JobTests {
       _ = harness.request(asset, Self.request(side), named: "\(side)", caller: caller) { _ in log.append("end") }
     }
     for caller in callers { ask(500, by: caller) }
-    await harness.untilQueued(1)
+    try await harness.untilQueued(1)
     for side in 460..<465 { ask(side, by: "greedy") }
-    await harness.untilQueued(6)
+    try await harness.untilQueued(6)
     harness.unblockRenderLane()
     _ = await log.lines(5 + callers.count)
     #expect(harness.metric("photod_image_shared_decodes_total") == shared)
@@ -85,10 +85,10 @@ struct JobTests {
       _ = harness.request(asset, Self.request(side), named: "\(side)", caller: caller) { _ in log.append(caller) }
     }
     ask(asset, 500, by: "greedy")
-    await harness.untilQueued(1)
+    try await harness.untilQueued(1)
     ask(another, 20, by: "other")
     for side in 460..<465 { ask(asset, side, by: "greedy") }
-    await harness.untilQueued(7)
+    try await harness.untilQueued(7)
     harness.unblockRenderLane()
     let order = await log.lines(7)
     // Its turn is the second one.
@@ -123,7 +123,7 @@ struct JobTests {
     harness.blockRenderLane()
     harness.originals.blockReaders()
     _ = harness.request(asset, Self.request(300)) { continuation.yield($0) }
-    await harness.untilQueued(1)
+    try await harness.untilQueued(1)
     harness.clock.advance(by: .seconds(3))
     harness.unblockRenderLane()
     await harness.originals.waitUntilReaderBlocks()
@@ -167,7 +167,7 @@ struct JobTests {
     let other = harness.originals.add(Self.small, named: "b")
     _ = await harness.deliveries(other)
     #expect(harness.originals.bytesRead - before < Self.photograph.count / 2)
-    await harness.untilIdle()
+    try await harness.untilIdle()
     #expect(harness.budget.bytesInUse == 0)
   }
 

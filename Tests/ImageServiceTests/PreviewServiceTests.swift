@@ -230,7 +230,7 @@ struct PreviewServiceTests {
   }
 
   @Test("a request for another picture stops the decode of the earlier one, and so does the end of the session")
-  func stoppedDecode() async {
+  func stoppedDecode() async throws {
     let harness = Harness { $0.sessions = 1 }
     let large = harness.addLarge()
     let log = EventLog()
@@ -242,7 +242,7 @@ struct PreviewServiceTests {
       #expect(await log.lines(2) == ["large: cancelled", "small: 200 pixels wide"], "\(client)")
       harness.originals.resumeReaders()
       // Less than the proxy of the large picture.
-      await eventually { harness.budget.bytesInUse < 1200 * 900 * 3 }
+      try await eventually { harness.budget.bytesInUse < 1200 * 900 * 3 }
       #expect(harness.service.proxyCount == 1, "\(client)")
     }
   }
@@ -257,25 +257,25 @@ struct PreviewServiceTests {
     _ = try await harness.outcome([], "second").get()
     harness.clock.advance(by: .seconds(1))
     _ = try await harness.outcome([], "third").get()
-    await eventually { harness.budget.bytesInUse == 2 * proxyBytes }
+    try await eventually { harness.budget.bytesInUse == 2 * proxyBytes }
     #expect(harness.service.proxyCount == 2)
     harness.clock.advance(by: .seconds(59.5))
     harness.service.expire()
     #expect(harness.service.proxyCount == 1)
     harness.clock.advance(by: .seconds(2))
     harness.service.expire()
-    await eventually { harness.budget.bytesInUse == 0 }
+    try await eventually { harness.budget.bytesInUse == 0 }
   }
 
   @Test("a render that waits for memory gets that of sessions, of the one that was unused for longest first")
   func memoryShortage() async throws {
     let harness = Harness()
     _ = try await harness.outcome([]).get()
-    await eventually { harness.lane.runningCount == 0 }
+    try await eventually { harness.lane.runningCount == 0 }
     let proxyBytes = harness.budget.bytesInUse
     harness.clock.advance(by: .seconds(1))
     _ = try await harness.outcome([], "second").get()
-    await eventually { harness.lane.runningCount == 0 }
+    try await eventually { harness.lane.runningCount == 0 }
     #expect(proxyBytes > 0 && harness.budget.bytesInUse == 2 * proxyBytes)
     let log = EventLog()
     let capacity = harness.budget.capacityBytes
@@ -283,13 +283,13 @@ struct PreviewServiceTests {
       log.append("large, beside \(service.proxyCount)")
     }
     #expect(await log.next() == "large, beside 1")
-    await eventually { harness.lane.runningCount == 0 }
+    try await eventually { harness.lane.runningCount == 0 }
     // The one that is left needs no new decode.
     _ = try await harness.outcome([.tone(.tint, 0.5)], "second").get()
     #expect(harness.originals.opened == 2)
     harness.lane.submit(.normal, bytes: capacity) { _ in log.append("all") }
     #expect(await log.next() == "all")
-    await eventually { harness.budget.bytesInUse == 0 }
+    try await eventually { harness.budget.bytesInUse == 0 }
     // A session whose proxy is gone decodes its picture again.
     _ = try await harness.outcome([.tone(.tint, 0.25)], "second").get()
     #expect(harness.originals.opened == 3 && harness.service.proxyCount == 1)

@@ -171,7 +171,10 @@ struct RAWOriginalTests {
     let deliveries = await developed(by: decoder, side: 1000, budget: budget)
     let found = summary(deliveries)
     #expect(found.last == "final preview 600" && decoder.requests.count == decodes, "\(name): \(found)")
-    guard case .final(let frame)? = deliveries.last else { return }
+    guard case .final(let frame)? = deliveries.last else {
+      Issue.record("\(name): no final frame")
+      return
+    }
     #expect(frame.result.isDegraded && frame.derivation.isSmallPreview, "\(name)")
   }
 
@@ -210,7 +213,7 @@ struct RAWOriginalTests {
   }
 
   @Test("the render after a failed development comes in the turn of the caller with less work, too")
-  func fallbackTurn() async {
+  func fallbackTurn() async throws {
     let harness = ImageManagerHarness { $0.decoder = Developer(failure: .decoderFailed(.raw, .unsupported)) }
     let raw = harness.originals.add(Self.smallPreviews, named: "raw")
     let pictures = (0..<5).map { harness.originals.add(Self.jpeg(60, 40), named: "\($0)") }
@@ -221,9 +224,9 @@ struct RAWOriginalTests {
       _ = harness.request(asset, request, named: name, caller: caller) { _ in log.append(name) }
     }
     for (number, picture) in pictures.enumerated() { ask(picture, "\(number)", by: "greedy") }
-    await harness.untilQueued(5)
+    try await harness.untilQueued(5)
     ask(raw, "raw", by: "greedy", side: 1000)
-    await harness.untilQueued(6)
+    try await harness.untilQueued(6)
     ask(raw, "raw", by: "other", side: 1000)
     harness.unblockRenderLane()
     let order = await log.lines(7)

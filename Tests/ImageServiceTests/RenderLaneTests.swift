@@ -1,4 +1,5 @@
 import ImageService
+import PhotoFixtures
 import PhotoModel
 import Primitives
 import Testing
@@ -87,7 +88,7 @@ struct RenderLaneTests {
   }
 
   @Test("withdrawn work that holds memory of the budget gives it to later work")
-  func withdrawnMemory() async {
+  func withdrawnMemory() async throws {
     let budget = ByteBudget(capacityBytes: 100)
     let lane = RenderLane(label: "test", workers: 1, budget: budget)
     let log = EventLog()
@@ -100,7 +101,7 @@ struct RenderLaneTests {
     #expect(lane.withdraw(holder))
     #expect(await log.lines(1) == ["next"])
     others?.release()
-    await eventually { budget.bytesInUse == 0 }
+    try await eventually { budget.bytesInUse == 0 }
   }
 
   @Test("background work leaves one worker free")

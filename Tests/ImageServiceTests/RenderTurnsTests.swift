@@ -74,10 +74,10 @@ struct RenderTurnsTests {
   }
 
   @Test("the order is that of a simple model, whatever is submitted, withdrawn and changed", arguments: 1...20)
-  func model(_ seed: Int) async {
+  func model(_ seed: Int) async throws {
     let driver = LaneDriver(seed: UInt64(seed))
     driver.start()
-    await eventually { driver.hasEnded }
+    try await eventually { driver.hasEnded }
     #expect(driver.mistake == nil)
     #expect(driver.lane.waitingCounts == (0, 0))
   }

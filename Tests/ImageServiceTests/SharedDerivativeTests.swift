@@ -107,8 +107,8 @@ private final class Machine {
   }
 
   /// Waits until all that was made is stored.
-  func settle(_ bucket: Bucket) async {
-    await harness.untilIdle()
+  func settle(_ bucket: Bucket) async throws {
+    try await harness.untilIdle()
     disk.waitUntilIdle()
     bucket.settle()
   }
@@ -139,11 +139,11 @@ struct SharedDerivativeTests {
   }
 
   /// Has another machine make the derivatives of an asset.
-  private func makeObject(_ name: String = "a") async {
+  private func makeObject(_ name: String = "a") async throws {
     let first = Machine(bucket)
     let asset = first.add(name)
     #expect(await frames(first, asset, 900).map(\.result.source) == [.original])
-    await first.settle(bucket)
+    try await first.settle(bucket)
   }
 
   @Test func `A manager with an empty disk makes small frames from what another has made, without the original`()
@@ -152,7 +152,7 @@ struct SharedDerivativeTests {
     let first = Machine(bucket)
     let asset = first.add()
     _ = await frames(first, asset, 900)
-    await first.settle(bucket)
+    try await first.settle(bucket)
     #expect(bucket.objects.count == 1)
     let name = try #require(bucket.objects.keys.first)
     #expect(name.wholeMatch(of: /[0-9a-f]{2}\/7-[0-9a-f]{30}/) != nil, "\(name)")
@@ -174,10 +174,10 @@ struct SharedDerivativeTests {
   }
 
   @Test func `An object that is damaged or belongs to another original is ignored, and made again`() async throws {
-    await makeObject()
+    try await makeObject()
     let whole = bucket.objects
     let name = try #require(whole.keys.first)
-    await makeObject("b")
+    try await makeObject("b")
     let other = try #require(bucket.objects.first { $0.key != name }?.value)
     let bytes = try #require(whole[name])
     var flipped = bytes
@@ -194,7 +194,7 @@ struct SharedDerivativeTests {
       #expect(bucket.defects.count == number + 1 && bucket.defects.last == defect)
       // With the next render that makes all sizes.
       _ = await frames(machine, asset, 900)
-      await machine.settle(bucket)
+      try await machine.settle(bucket)
       let next = Machine(bucket)
       #expect(await frames(next, next.add(), 400).map(\.result.source) == [.derivative], "\(defect)")
       #expect(next.harness.originals.opened == 0 && bucket.defects.count == number + 1)
@@ -210,10 +210,10 @@ struct SharedDerivativeTests {
     for asset in [unread, moment] {
       for side in [300, 900] { #expect(await frames(first, asset, side).map(\.result.source) == [.original]) }
     }
-    await first.settle(bucket)
+    try await first.settle(bucket)
     #expect(bucket.objects.isEmpty && bucket.reads == 0)
     // Another size or time is another original.
-    await makeObject("a")
+    try await makeObject("a")
     let second = Machine(bucket)
     var touched = second.add("a")
     touched.original.identity.modified += 2_000_000_000
@@ -221,7 +221,9 @@ struct SharedDerivativeTests {
   }
 
   @Test(arguments: ["com.microsoft.bmp", "public.tiff"])
-  func `Files whose pixels may be uncompressed are shared only if they are objects of a bucket`(_ type: String) async {
+  func `Files whose pixels may be uncompressed are shared only if they are objects of a bucket`(_ type: String)
+    async throws
+  {
     // Two such files of one size and time, or objects of a web server of one size and tag, may have one fingerprint.
     for (isRemote, hasTime) in [(false, true), (true, false), (true, true)] {
       let machine = Machine(bucket, isRemote: isRemote)
@@ -229,20 +231,20 @@ struct SharedDerivativeTests {
       asset.uniformTypeIdentifier = type
       asset.original.identity.modified = hasTime ? 1_600_000_000_000_000_000 : 0
       #expect(await frames(machine, asset, 900).map(\.result.source) == [.original])
-      await machine.settle(bucket)
+      try await machine.settle(bucket)
       #expect(bucket.objects.count == (isRemote && hasTime ? 1 : 0))
     }
   }
 
   @Test func `A job that waits for the shared store keeps no worker and no place in the queue of renders`() async throws
   {
-    await makeObject()
+    try await makeObject()
     let machine = Machine(bucket) { $0.waitingJobs = 1 }
     let asset = machine.add()
     bucket.hold()
     let log = EventLog()
     let waiting = machine.harness.request(asset, Self.request(300), named: "waits") { log.append("waits \($0.source)") }
-    await eventually { bucket.heldCount == 1 }
+    try await eventually { bucket.heldCount == 1 }
     #expect(machine.harness.manager.waitingJobCount == 0)
     #expect(machine.harness.manager.request("waits", owner: "me")?.stage == .awaitingDerivatives)
     // As many jobs wait as may; another one does not wait, and is not refused.
@@ -253,16 +255,16 @@ struct SharedDerivativeTests {
   }
 
   @Test func `The read ends when the last who waits for it leaves, and a late answer changes nothing`() async throws {
-    await makeObject()
+    try await makeObject()
     let machine = Machine(bucket)
     let asset = machine.add()
     bucket.hold()
     let log = EventLog()
     let task = machine.harness.request(asset, Self.request(300)) { log.append("\($0.source)") }
-    await eventually { bucket.heldCount == 1 }
+    try await eventually { bucket.heldCount == 1 }
     machine.harness.manager.cancel(task)
     #expect(await log.lines(1) == ["failed"])
-    await eventually { bucket.cancelled == 1 }
+    try await eventually { bucket.cancelled == 1 }
     bucket.release()
     bucket.settle()
     #expect(machine.harness.originals.opened == 0)
@@ -277,14 +279,14 @@ struct SharedDerivativeTests {
     let asset = machine.add()
     #expect(await frames(machine, asset, 300).map(\.result.source) == [.original])
     _ = await frames(machine, asset, 900)
-    await machine.settle(bucket)
+    try await machine.settle(bucket)
     let reads = bucket.reads
     #expect(await frames(machine, asset, 310).map(\.result.source) == [.derivative])
     #expect(bucket.reads == reads)
   }
 
   @Test func `Background work makes nothing that is shared, and shares what was made before`() async throws {
-    await makeObject("a")
+    try await makeObject("a")
     let machine = Machine(bucket)
     let assets = [machine.add("a"), machine.add("b")]
     let work = machine.harness.derivativeWork(StubLibrary(assets))
@@ -293,7 +295,7 @@ struct SharedDerivativeTests {
       try step.run(StopFlag())
       made += 1
     }
-    await machine.settle(bucket)
+    try await machine.settle(bucket)
     #expect(made == 1 && bucket.objects.count == 2)
     // A new bucket, and a disk cache with "b".
     bucket.removeAll()
@@ -302,7 +304,7 @@ struct SharedDerivativeTests {
       try step.run(StopFlag())
       made += 1
     }
-    await machine.settle(bucket)
+    try await machine.settle(bucket)
     #expect(made == 2 && bucket.objects.count == 2)
   }
 }

@@ -34,8 +34,8 @@ struct StoredFrameTests {
     }
 
     /// Waits until everything that a manager's renders made is written.
-    func settle(_ harness: ImageManagerHarness) async {
-      await harness.untilIdle()
+    func settle(_ harness: ImageManagerHarness) async throws {
+      try await harness.untilIdle()
       disk?.waitUntilIdle()
     }
 
@@ -75,7 +75,7 @@ struct StoredFrameTests {
     let first = fixture.harness()
     let asset = first.originals.add(Self.photograph)
     let rendered = try #require(frames(await first.deliveries(asset, Self.request(900))).last)
-    await fixture.settle(first)
+    try await fixture.settle(first)
     let second = fixture.harness()
     #expect(second.originals.add(Self.photograph) == asset)
     let stored = try #require(frames(await second.deliveries(asset, Self.request(900))).last)
@@ -89,7 +89,7 @@ struct StoredFrameTests {
     let first = fixture.harness()
     let asset = first.originals.add(Self.photograph)
     let rendered = try #require(frames(await first.deliveries(asset, Self.request(900))).last)
-    await fixture.settle(first)
+    try await fixture.settle(first)
     #expect(fixture.files.count >= 3)
     for path in fixture.files where !path.contains("index") {
       var bytes = try Data(contentsOf: URL(filePath: path))
@@ -103,9 +103,9 @@ struct StoredFrameTests {
     let small = try #require(frames(await second.deliveries(asset, Self.request(300))).last)
     #expect(small.result.source == .original)
     // The damaged entries were removed, and the next request makes them again.
-    await fixture.settle(second)
+    try await fixture.settle(second)
     _ = await second.deliveries(asset, Self.request(910))
-    await fixture.settle(second)
+    try await fixture.settle(second)
     let other = try #require(frames(await second.deliveries(asset, Self.request(310))).last)
     #expect(other.result.source == .derivative)
   }
@@ -116,14 +116,14 @@ struct StoredFrameTests {
     let first = fixture.harness()
     let asset = first.originals.add(Self.photograph)
     _ = await first.deliveries(asset, Self.request(900))
-    await fixture.settle(first)
+    try await fixture.settle(first)
     var epochs = FrameStore.epochs
     epochs.frame += 1
     let upgraded = fixture.harness(epochs: epochs)
     _ = upgraded.originals.add(Self.photograph)
     #expect(frames(await upgraded.deliveries(asset, Self.request(300))).map(\.result.source) == [.derivative])
     #expect(frames(await upgraded.deliveries(asset, Self.request(900))).map(\.result.source) == [.original])
-    await fixture.settle(upgraded)
+    try await fixture.settle(upgraded)
     epochs.derivative += 1
     let again = fixture.harness(epochs: epochs)
     _ = again.originals.add(Self.photograph)
@@ -137,7 +137,7 @@ struct StoredFrameTests {
     let asset = harness.originals.add(Self.photograph)
     let direct = try #require(frames(await harness.deliveries(asset, Self.request(300), bypassesCaches: true)).last)
     _ = await harness.deliveries(asset, Self.request(1000))
-    await fixture.settle(harness)
+    try await fixture.settle(harness)
     let opened = harness.originals.opened
     let frame = try #require(frames(await harness.deliveries(asset, Self.request(300))).last)
     #expect(frame.result.source == .derivative && !frame.result.isDegraded && harness.originals.opened == opened)
@@ -153,7 +153,7 @@ struct StoredFrameTests {
     let harness = fixture.harness()
     let asset = harness.originals.add(Self.photograph)
     _ = await harness.deliveries(asset, Self.request(1000))
-    await fixture.settle(harness)
+    try await fixture.settle(harness)
     let requests = [
       Self.request(600),
       Self.request(300) { $0.normalizedCropRect = UnitRect(x: 0.4, y: 0.4, width: 0.2, height: 0.2) },
@@ -175,7 +175,7 @@ struct StoredFrameTests {
     let harness = fixture.harness()
     let asset = harness.originals.add(Self.photograph)
     _ = await harness.deliveries(asset, Self.request(1000))
-    await fixture.settle(harness)
+    try await fixture.settle(harness)
     let both = frames(await harness.deliveries(asset, Self.request(900, .opportunistic)))
     #expect(both.map(\.result.isDegraded) == [true, false] && both.map(\.result.source) == [.derivative, .original])
     #expect(both.map(\.result.size.width) == [667, 900])
@@ -202,7 +202,7 @@ struct StoredFrameTests {
         $0.quality = 95
       }.encoded(scene))
     _ = await harness.deliveries(asset, Self.request(1000))
-    await fixture.settle(harness)
+    try await fixture.settle(harness)
     let cell = frames(await harness.deliveries(asset, Self.request(160, .fastFormat)))
     #expect(cell.map(\.result.source) == [.embedded] && cell.first?.bytes == thumbnail, "as it is")
     let smaller = frames(await harness.deliveries(asset, Self.request(120, .fastFormat)))
@@ -228,7 +228,7 @@ struct StoredFrameTests {
         if case .final(let frame) = $0 { continuation.yield(frame) }
       }
     }
-    await harness.untilQueued(sides.count)
+    try await harness.untilQueued(sides.count)
     harness.unblockRenderLane()
     var shared: [Int: ImageFrame] = [:]
     for await frame in stream {
@@ -262,7 +262,7 @@ struct StoredFrameTests {
       made += 1
     }
     #expect(made == 5)
-    await fixture.settle(harness)
+    try await fixture.settle(harness)
     work.restart()
     #expect(try work.next() == nil)
     let opened = harness.originals.opened

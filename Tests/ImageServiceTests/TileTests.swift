@@ -62,7 +62,7 @@ struct TileTests {
     let asset = fixture.harness.originals.add(Self.photograph)
     let first = try await fixture.frame(asset, Self.tile(1, 1, 1))
     #expect(first.derivation == .tile)
-    await fixture.harness.untilIdle()
+    try await fixture.harness.untilIdle()
     fixture.disk.waitUntilIdle()
     let read = fixture.harness.originals.bytesRead
     for (factor, column, row) in [(1, 2, 2), (1, 0, 0), (2, 1, 0), (2, 0, 1)] {
@@ -85,7 +85,7 @@ struct TileTests {
     let cancelled = fixture.harness.request(asset, Self.tile(1, 0, 0), named: "first") { _ in }
     async let second = fixture.frame(asset, Self.tile(1, 2, 1))
     async let third = fixture.frame(asset, Self.tile(2, 1, 1))
-    await eventually { fixture.harness.manager.waitingJobCount == 3 }
+    try await eventually { fixture.harness.manager.waitingJobCount == 3 }
     fixture.harness.manager.cancel(cancelled)
     fixture.harness.unblockRenderLane()
     let (one, other) = (try await second, try await third)
@@ -107,17 +107,17 @@ struct TileTests {
       _ = harness.request(asset, request, named: name, caller: caller) { _ in log.append(name) }
     }
     for number in 0..<5 { ask(pictures[number], ImageRequest(), "\(number)", by: "greedy") }
-    await harness.untilQueued(5)
+    try await harness.untilQueued(5)
     ask(asset, Self.tile(1, 0, 0), "tile", by: "greedy")
-    await harness.untilQueued(6)
+    try await harness.untilQueued(6)
     ask(asset, Self.tile(1, column, row), "tile", by: "other")
     // The only quick worker has ended its steps for the tiles before.
     ask(pictures[5], ImageRequest(), "5", by: "greedy")
-    await harness.untilQueued(7)
+    try await harness.untilQueued(7)
     harness.unblockRenderLane()
     let order = await log.lines(8)
     #expect(Array(order.prefix(4)) == ["0", "tile", "tile", "1"], "\(order)")
-    await harness.untilIdle()
+    try await harness.untilIdle()
   }
 
   @Test("a pass whose viewers have left stops; one that has served a tile makes the others")
@@ -128,14 +128,14 @@ struct TileTests {
     let tasks = [(0, 0), (1, 2)].map { column, row in
       fixture.harness.request(asset, Self.tile(1, column, row), named: "\(column)") { _ in }
     }
-    await eventually { fixture.harness.renderLane.waitingCounts.interactive == 1 }
+    try await eventually { fixture.harness.renderLane.waitingCounts.interactive == 1 }
     for task in tasks { fixture.harness.manager.cancel(task) }
     fixture.harness.unblockRenderLane()
-    await fixture.harness.untilIdle()
+    try await fixture.harness.untilIdle()
     fixture.disk.waitUntilIdle()
     #expect(fixture.disk.statistics.frames.entries == 0)
     _ = try await fixture.frame(asset, Self.tile(1, 0, 0))
-    await fixture.harness.untilIdle()
+    try await fixture.harness.untilIdle()
     fixture.disk.waitUntilIdle()
     #expect(fixture.disk.statistics.frames.entries > 10)
   }

@@ -153,7 +153,7 @@ struct TranscodingTests {
     let asset = harness.originals.add(Self.photograph)
     // At this quality the background transcodes too.
     _ = try await frame(harness, asset, Self.request(.jpeg, quality: 100))
-    await harness.untilIdle()
+    try await harness.untilIdle()
     encoder.gate.shut()
     let wanted = ResolvedRequest(Self.request(.jxl, quality: 100), for: asset)
     let preparation = harness.manager.prepare(wanted, caller: "", priority: .background, withoutOriginal: false) {
@@ -163,8 +163,8 @@ struct TranscodingTests {
     // The encoding needs more memory than the transcoding, so it waits when that has ended.
     let others = harness.budget.tryReserve(harness.budget.capacityBytes - harness.budget.bytesInUse)
     encoder.gate.open()
-    await harness.untilQueued(1)
-    await harness.untilIdle()
+    try await harness.untilQueued(1)
+    try await harness.untilIdle()
     let lane = harness.renderLane
     #expect(lane.waitingCounts == (interactive: 0, background: 1) && harness.manager.waitingJobCount == 1)
     let task = harness.request(asset, Self.request(.jxl, quality: 100)) { _ in }

@@ -58,13 +58,13 @@ struct WindowUpgradeTests {
   func upgraded() async throws {
     let harness = Self.harness(Encoder())
     try harness.move(5..<8, margin: 2, upgradeFormats: UpgradeFormats(opaque: .jxl))
-    await eventually { harness.upgrades?.statistics.made == 7 }
+    try await eventually { harness.upgrades?.statistics.made == 7 }
     #expect(smaller(harness) == Array(3...9) && smaller(harness, .avif).isEmpty)
     #expect(try #require(harness.upgrades?.statistics).savedBytes > 0)
     // The window's own frames are still pinned, and nothing is made twice.
     #expect(harness.pinned() == Set(3...9))
     try harness.move(5..<8, margin: 2, upgradeFormats: UpgradeFormats(opaque: .jxl))
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(harness.upgrades?.statistics.made == 7)
   }
 
@@ -72,14 +72,14 @@ struct WindowUpgradeTests {
   func learned() async throws {
     let harness = Self.harness(Encoder())
     try harness.move(0..<2, margin: 0)
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     #expect(smaller(harness).isEmpty)
     harness.upgrades?.clientListed(.webp, hasAlpha: true, owner: CachingHarness.owner.name)
     harness.upgrades?.clientListed(.avif, hasAlpha: false, owner: "another owner")
     harness.upgrades?.clientListed(.jxl, hasAlpha: false, owner: CachingHarness.owner.name)
     // Frames that are ready already get one too.
     try harness.move(0..<3, margin: 0)
-    await eventually { smaller(harness) == [0, 1, 2] }
+    try await eventually { smaller(harness) == [0, 1, 2] }
     #expect(smaller(harness, .avif).isEmpty)
   }
 
@@ -89,12 +89,12 @@ struct WindowUpgradeTests {
     let size = TargetSize.size(PixelSize(width: 12, height: 12))
     let options = PreheatOptions(ImageRequest(targetSize: size), format: .jpeg)
     try harness.move(0..<4, options, upgradeFormats: UpgradeFormats(opaque: .jxl))
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     try harness.move(0..<4, upgradeFormats: UpgradeFormats(opaque: .webp))
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     let off = Self.harness(Encoder(), sharePercent: 0)
     try off.move(0..<4, upgradeFormats: UpgradeFormats(opaque: .jxl))
-    await off.untilQuiet()
+    try await off.untilQuiet()
     for harness in [harness, off] { #expect(smaller(harness).isEmpty && harness.upgrades?.statistics.made == 0) }
   }
 
@@ -102,12 +102,12 @@ struct WindowUpgradeTests {
   func larger() async throws {
     let harness = Self.harness(Encoder(length: 5000))
     try harness.move(0..<3, margin: 0, upgradeFormats: UpgradeFormats(opaque: .jxl))
-    await eventually { harness.upgrades?.statistics.notSmaller == 3 }
+    try await eventually { harness.upgrades?.statistics.notSmaller == 3 }
     for formats in [UpgradeFormats(), UpgradeFormats(opaque: .jxl)] {
       try harness.move(0..<3, margin: 0, upgradeFormats: formats)
-      await harness.untilQuiet()
+      try await harness.untilQuiet()
     }
-    await harness.images.untilIdle()
+    try await harness.images.untilIdle()
     #expect(harness.upgrades?.statistics.notSmaller == 3)
   }
 
@@ -120,14 +120,14 @@ struct WindowUpgradeTests {
       let log = EventLog()
       harness.upgrades?.observe { _ in log.append("responses are stale") }
       try harness.move(0..<1, margin: 0, upgradeFormats: UpgradeFormats(opaque: .jxl))
-      await eventually { harness.upgrades?.statistics.failed == 1 }
+      try await eventually { harness.upgrades?.statistics.failed == 1 }
       if mayTryAgain { #expect(await log.next() == "responses are stale") }
       for formats in [UpgradeFormats(), UpgradeFormats(opaque: .jxl)] {
         try harness.move(0..<1, margin: 0, upgradeFormats: formats)
-        await harness.untilQuiet()
+        try await harness.untilQuiet()
       }
-      if mayTryAgain { await eventually { harness.upgrades?.statistics.made == 1 } }
-      await harness.images.untilIdle()
+      if mayTryAgain { try await eventually { harness.upgrades?.statistics.made == 1 } }
+      try await harness.images.untilIdle()
       #expect(smaller(harness) == (mayTryAgain ? [0] : []), "\(failure)")
     }
   }
@@ -137,15 +137,15 @@ struct WindowUpgradeTests {
     let encoder = Encoder()
     let harness = Self.harness(encoder)
     try harness.move(0..<6, margin: 0)
-    await harness.untilQuiet()
+    try await harness.untilQuiet()
     encoder.gate.shut()
     try harness.move(0..<6, margin: 0, upgradeFormats: UpgradeFormats(opaque: .jxl))
     await encoder.gate.waitUntilBlocked()
     // The first encoding has begun; the others wait.
     _ = try harness.managers.stopAll(id: "default", for: CachingHarness.owner)
     encoder.gate.open()
-    await eventually { harness.upgrades?.statistics.made == 1 }
-    await harness.images.untilIdle()
+    try await eventually { harness.upgrades?.statistics.made == 1 }
+    try await harness.images.untilIdle()
     #expect(smaller(harness).count == 1 && harness.upgrades?.statistics.made == 1)
   }
 }

@@ -5,6 +5,7 @@ import LibraryCatalogue
 import LibraryFiles
 import LibraryFixtures
 import Logging
+import PhotoFixtures
 import PhotoModel
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import LibraryCatalogue
+import PhotoFixtures
 import PhotoModel
 
 /// A naive model of a library in memory, which change lists are applied to. The catalogue is compared with it.

@@ -1,4 +1,5 @@
 import LibraryCatalogue
+import PhotoFixtures
 import PhotoModel
 import Synchronization
 import Testing

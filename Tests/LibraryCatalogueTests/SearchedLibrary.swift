@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import LibraryCatalogue
+import PhotoFixtures
 import PhotoModel
 import PhotoPredicate
 

@@ -3,15 +3,9 @@ import ImageCodec
 import LibraryFixtures
 import LibraryScan
 import Logging
-import PhotoFixtures
-import PhotoModel
 
 @testable import LibraryCatalogue
 @testable import LibraryFiles
-
-#if canImport(Glibc)
-  import Glibc
-#endif
 
 extension TemporaryLibrary {
   func files(_ catalogue: Catalogue) throws -> LibraryFiles {
@@ -37,12 +31,5 @@ extension TemporaryLibrary {
       }
     }
     return names
-  }
-}
-
-extension TemporaryFileSystem {
-  /// Gives it another size, and keeps its files.
-  func resize(bytes: Int) throws {
-    guard mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT), "size=\(bytes)") == 0 else { throw SystemError(code: errno) }
   }
 }

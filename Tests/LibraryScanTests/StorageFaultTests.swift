@@ -21,16 +21,6 @@ struct StorageFaultTests {
     return (library, disk)
   }
 
-  /// Fills the disk.
-  private func fill(_ folder: String) throws {
-    let descriptor = open(folder + "/filler", O_CREAT | O_WRONLY, 0o600)
-    try #require(descriptor >= 0)
-    defer { close(descriptor) }
-    let bytes = [UInt8](repeating: 1, count: 4096)
-    while write(descriptor, bytes, bytes.count) > 0 {}
-    #expect(errno == ENOSPC)
-  }
-
   private func isStorageFault(_ fault: StorageFault, _ folder: String, _ error: any Error) -> Bool {
     guard case LibraryError.storageFailed(folder, fault, _)? = error as? LibraryError else { return false }
     let line = "\(error)"
@@ -45,7 +35,7 @@ struct StorageFaultTests {
     let before = try catalogue.everything()
     #expect(before.count == 200)
     for i in 200..<990 { try library.put(smallJPEG + Array("\(i)".utf8), "\(i).jpg") }
-    try fill(disk.path)
+    let filler = try disk.fill()
     #expect {
       try library.scan(catalogue)
     } throws: {
@@ -54,7 +44,7 @@ struct StorageFaultTests {
     // The open catalogue and a newly opened one can still read all rows that were stored before the disk was full.
     let now = try catalogue.everything()
     #expect(now.filter { before[$0.key] != nil } == before)
-    unlink(disk.path + "/filler")
+    unlink(filler)
     try library.scan(catalogue)
     #expect(try catalogue.count(AssetFetch(), deadline: nil, for: .local) == 990)
     #expect(try catalogue.everything().filter { before[$0.key] != nil }.allSatisfy { before[$0.key] == $0.value })
@@ -64,7 +54,7 @@ struct StorageFaultTests {
   @Test("a disk without space for a catalogue is reported as full")
   func fullFromTheStart() throws {
     let (library, disk) = try library(bytes: 1 << 20, files: 1)
-    try fill(disk.path)
+    _ = try disk.fill()
     #expect {
       try library.catalogue()
     } throws: {

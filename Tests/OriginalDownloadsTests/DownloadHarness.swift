@@ -1,5 +1,6 @@
 import Foundation
 import ObjectStores
+import PhotoFixtures
 import PhotoModel
 import Synchronization
 import Testing
@@ -69,15 +70,8 @@ final class DownloadHarness: Sendable {
   }
 
   /// Waits until the counts are as expected.
-  func until(_ isSo: (OriginalDownloads.Counts) -> Bool) {
-    let deadline = ContinuousClock.now + .seconds(20)
-    while !isSo(downloads.counts) {
-      guard ContinuousClock.now < deadline else {
-        Issue.record("\(downloads.counts)")
-        return
-      }
-      _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(1))
-    }
+  func until(_ isSo: (OriginalDownloads.Counts) -> Bool) throws {
+    try eventually("after \(downloads.counts), the expected state") { isSo(downloads.counts) }
   }
 
   var names: [String] {

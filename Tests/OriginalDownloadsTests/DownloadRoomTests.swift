@@ -93,7 +93,7 @@ import Testing
     _ = harness.join("d", 300_000, running)
     let read = harness.store.nextRead(3)
     let tickets = (["e", "f"] as [ObjectKey]).map { harness.join($0, 300_000, TestWaiter()) }
-    harness.until { $0.waiting == 2 }
+    try harness.until { $0.waiting == 2 }
     #expect(harness.downloads.counts.reservedBytes == 300_000)
     for ticket in tickets { harness.downloads.leave(ticket) }
     read.begin()
@@ -112,7 +112,7 @@ import Testing
     _ = harness.join("a", 600_000, waiters[0], priority: priority)
     let first = harness.store.nextRead(0)
     _ = harness.join("b", 600_000, waiters[1])
-    harness.until { $0.running == 1 && $0.waiting == 1 }
+    try harness.until { $0.running == 1 && $0.waiting == 1 }
     first.begin()
     first.send(bytes)
     first.end()

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import ObjectStores
+import PhotoFixtures
 import PhotoModel
 import Synchronization
 import Testing
@@ -67,12 +68,8 @@ import Testing
     return read.key
   }
 
-  private func until(_ isSo: () -> Bool) {
-    let deadline = ContinuousClock.now + .seconds(20)
-    while !isSo(), ContinuousClock.now < deadline {
-      _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(1))
-    }
-    #expect(isSo(), "\(kept.counts)")
+  private func until(_ isSo: () -> Bool) throws {
+    try eventually("after \(kept.counts), the expected state", isSo)
   }
 
   @Test func `The missing ones are downloaded one after the other, and stay when others need room`() throws {
@@ -81,7 +78,7 @@ import Testing
     #expect(list.limits == (750_000, 100_000))
     #expect(send(0) == "b")
     #expect(send(1) == "a")
-    until { kept.counts == KeptOriginals.Counts(local: 2, missing: 0, leftOut: 3) }
+    try until { kept.counts == KeptOriginals.Counts(local: 2, missing: 0, leftOut: 3) }
     try harness.download("c", Self.bytes, read: 2)
     try harness.download("d", Self.bytes, read: 3)
     let identity = DownloadHarness.identity(300_000)
@@ -93,7 +90,7 @@ import Testing
     kept.libraryDidChange()
     #expect(clock.waitingCount == 1)
     clock.advance(.seconds(1))
-    until { kept.counts == KeptOriginals.Counts(local: 1, missing: 0, leftOut: 0) }
+    try until { kept.counts == KeptOriginals.Counts(local: 1, missing: 0, leftOut: 0) }
     #expect(list.reads == 2)
     try harness.download("c", Self.bytes, read: 4)
     #expect(local() == ["a", "c", "d"])
@@ -112,12 +109,12 @@ import Testing
       read.end(.failure(error))
     }
     #expect(send(2) == "c")
-    until { kept.counts == KeptOriginals.Counts(local: 1, missing: 2, leftOut: 0) }
+    try until { kept.counts == KeptOriginals.Counts(local: 1, missing: 2, leftOut: 0) }
     // A change of the library does not try them again, as each may cost a whole download.
     list.set(["a", "b", "d"], size: 300_000)
     kept.update()
     #expect(send(3) == "d")
-    until { kept.counts == KeptOriginals.Counts(local: 1, missing: 2, leftOut: 0) }
+    try until { kept.counts == KeptOriginals.Counts(local: 1, missing: 2, leftOut: 0) }
     #expect(clock.waitingCount == 1)
     clock.advance(.seconds(3600))
     #expect(send(4) == "a")
@@ -155,7 +152,7 @@ import Testing
     #expect(send(1) == "c")
     #expect(try window.wait() == Self.bytes)
     #expect(send(2) == "b")
-    until { kept.counts.local == 1 }
+    try until { kept.counts.local == 1 }
     #expect(harness.downloads.counts.ended.abandoned == 1)
     first.end()
   }
@@ -164,7 +161,7 @@ import Testing
     list.set(["none", "a", "b"], size: 300_000)
     kept.update()
     harness.store.nextRead(0).end(.failure(.unreachable(.notConnected)))
-    until { clock.waitingCount == 1 }
+    try until { clock.waitingCount == 1 }
     #expect(kept.counts == KeptOriginals.Counts(local: 1, missing: 2, leftOut: 0) || kept.counts.missing <= 3)
     #expect(harness.store.readCount == 1)
     clock.advance(.seconds(60))
@@ -172,6 +169,6 @@ import Testing
     #expect(send(1) == "b")
     #expect(send(2) == "a")
     let identity = DownloadHarness.identity(300_000)
-    until { harness.downloads.isLocal("a", identity) && harness.downloads.isLocal("b", identity) }
+    try until { harness.downloads.isLocal("a", identity) && harness.downloads.isLocal("b", identity) }
   }
 }

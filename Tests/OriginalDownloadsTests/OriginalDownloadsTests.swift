@@ -127,7 +127,7 @@ import Testing
     harness.downloads.leave(nextTicket, continuing: true)
     read.send(Array(DownloadHarness.bytes[1000...]))
     read.end()
-    harness.until { $0.originals == 1 }
+    try harness.until { $0.originals == 1 }
     #expect(harness.store.readCount == 1 && waiter.ends == 0 && next.ends == 0)
   }
 
@@ -139,7 +139,7 @@ import Testing
     #expect(harness.downloads.counts.ended.abandoned == 1)
     harness.downloads.leave(other, continuing: true)
     #expect(harness.downloads.counts.ended.abandoned == 2)
-    harness.until { $0.running == 0 && $0.reservedBytes == 0 }
+    try harness.until { $0.running == 0 && $0.reservedBytes == 0 }
   }
 
   @Test(

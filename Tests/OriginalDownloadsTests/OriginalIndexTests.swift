@@ -1,4 +1,5 @@
 import ObjectStores
+import PhotoFixtures
 import PhotoModel
 import Testing
 
@@ -42,7 +43,7 @@ private struct Model {
   }
 
   @Test(arguments: 0..<20) func `The index does what its rules say`(_ seed: UInt64) {
-    var random = Dice(state: seed)
+    var random = SplitMix(state: seed)
     var index = OriginalIndex(capacityBytes: 1000)
     var model = Model(capacity: 1000)
     for _ in 0..<2000 {
@@ -126,18 +127,5 @@ private struct Model {
     ]
     #expect(Set(names).count == names.count)
     for name in names { #expect(OriginalName(folder: name.folder, file: name.file) == name) }
-  }
-}
-
-/// SplitMix64.
-struct Dice: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var value = state
-    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-    return value ^ (value >> 31)
   }
 }

@@ -32,7 +32,7 @@ import Testing
     read.begin()
     read.send(Array(Self.bytes[..<1500]))
     read.send(Array(Self.bytes[1500..<2000]))
-    harness.until { clock.waitingCount == 1 && $0.paused == 1 }
+    try harness.until { clock.waitingCount == 1 && $0.paused == 1 }
     clock.advance(.milliseconds(400))
     #expect(harness.downloads.counts.paused == 1)
     clock.advance(.milliseconds(200))
@@ -41,7 +41,7 @@ import Testing
     // A request for the same original makes it urgent.
     read.send(Array(Self.bytes[2000..<100_000]))
     read.send(Array(Self.bytes[100_000...]))
-    harness.until { $0.paused == 1 }
+    try harness.until { $0.paused == 1 }
     let request = TestWaiter()
     _ = harness.join("w.jpg", 300_000, request)
     read.end()
@@ -61,13 +61,13 @@ import Testing
     let ticket = harness.join("r.jpg", 300_000, leaving)
     let other = harness.store.nextRead(1)
     read.send(Array(Self.bytes[1000..<2000]))
-    harness.until { $0.paused == 1 }
+    try harness.until { $0.paused == 1 }
     let request = TestWaiter()
     _ = harness.join("r.jpg", 300_000, request)
     harness.downloads.leave(ticket)
     other.begin()
     other.send(Self.bytes)
-    harness.until { $0.paused == 1 }
+    try harness.until { $0.paused == 1 }
     other.end()
     #expect(try request.wait() == Self.bytes)
     read.send(Array(Self.bytes[2000...]))
@@ -88,7 +88,7 @@ import Testing
     window.waitForBytes(1000)
     harness.downloads.leave(ticket)
     read.send(Array(Self.bytes[1000...]))
-    harness.until { $0.paused == 1 }
+    try harness.until { $0.paused == 1 }
     let second = harness.store.nextRead(1)
     second.begin()
     second.send(Self.bytes)

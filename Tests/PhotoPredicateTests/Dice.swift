@@ -1,26 +1,12 @@
 import Foundation
+import PhotoFixtures
 import PhotoModel
 import PhotoPredicate
 
-/// SplitMix64 (Steele, Lea and Flood): the same numbers in every run.
-struct Dice: RandomNumberGenerator {
-  var state: UInt64
+typealias Dice = SplitMix
 
-  init(_ seed: Int) { state = UInt64(seed) &* 0x2545_F491_4F6C_DD1D }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
-    return z ^ z >> 31
-  }
-
-  mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
-
-  mutating func oneIn(_ bound: Int) -> Bool { below(bound) == 0 }
-
-  mutating func one<Element>(of elements: [Element]) -> Element { elements[below(elements.count)] }
+extension Dice {
+  init(_ seed: Int) { self.init(state: UInt64(seed) &* 0x2545_F491_4F6C_DD1D) }
 }
 
 /// An object with only its properties.

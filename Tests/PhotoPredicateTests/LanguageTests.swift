@@ -1,3 +1,4 @@
+import PhotoFixtures
 import PhotoModel
 import PhotoPredicate
 import Testing

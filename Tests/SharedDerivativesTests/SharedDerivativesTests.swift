@@ -2,6 +2,7 @@ import Dispatch
 import ImageService
 import Logging
 import ObjectStores
+import PhotoFixtures
 import PhotoModel
 import StoreFixtures
 import Synchronization
@@ -61,15 +62,8 @@ private final class SharedHarness: Sendable {
   }
 
   /// Waits until a count has a value.
-  func until(_ what: String, _ isSo: (SharedDerivatives.Counts) -> Bool) {
-    let deadline = ContinuousClock.now + .seconds(20)
-    while !isSo(shared.counts) {
-      guard ContinuousClock.now < deadline else {
-        Issue.record("\(what): \(shared.counts)")
-        return
-      }
-      _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(2))
-    }
+  func until(_ what: String, _ isSo: (SharedDerivatives.Counts) -> Bool) throws {
+    try eventually("after \(shared.counts), \(what)") { isSo(shared.counts) }
   }
 }
 
@@ -108,7 +102,7 @@ struct SharedDerivativesTests {
     #expect(harness.read("3f/2-a") == .none)
     #expect(harness.server.requests.count == 1)
     harness.shared.write("3f/2-a") { [1, 2, 3] }
-    harness.until("it is written") { $0.written == 1 }
+    try harness.until("it is written") { $0.written == 1 }
     #expect(harness.server.bytes(of: "3f/2-a") == [1, 2, 3])
     #expect(harness.read("3f/2-a") == [1, 2, 3])
     // It is known to be there.
@@ -166,7 +160,7 @@ struct SharedDerivativesTests {
     // For background work it is not there.
     #expect(harness.shared.waitForPresence(of: "3f/2-a") == false)
     harness.shared.write("3f/2-a") { [1] }
-    harness.until("it is replaced") { $0.written == 1 }
+    try harness.until("it is replaced") { $0.written == 1 }
     #expect(harness.read("3f/2-a") == [1])
     harness.server.set("3f/2-b", [UInt8](repeating: 0, count: (4 << 20) + 1))
     #expect(harness.read("3f/2-b") == .some(nil))
@@ -207,7 +201,7 @@ struct SharedDerivativesTests {
         : server.map { [$0.usual(request)] }
     }
     for number in 0..<10 { harness.shared.write("00/2-\(number)") { [1] } }
-    harness.until("all are left out") { $0.failedWrites + $0.droppedWrites == 10 }
+    try harness.until("all are left out") { $0.failedWrites + $0.droppedWrites == 10 }
     #expect(harness.shared.counts.failedWrites >= 5 && harness.shared.counts.droppedWrites > 0)
     #expect(harness.read("3f/2-a") == [1])
   }
@@ -222,19 +216,19 @@ struct SharedDerivativesTests {
     let server = harness.server
     server.misbehave { [weak server] request in server.map { [.wait(gate), $0.usual(request)] } }
     harness.shared.write("00/2-0") { [0] }
-    harness.until("the first is on its way") { $0.waitingWrites == 0 }
+    try harness.until("the first is on its way") { $0.waitingWrites == 0 }
     for number in 1..<10 { harness.shared.write("00/2-\(number)") { [1] } }
     // The same name waits once.
     harness.shared.write("00/2-1") { [1] }
     #expect(harness.shared.counts.droppedWrites == 6 && harness.shared.counts.waitingWrites == 3)
     gate.open()
-    harness.until("the accepted ones are written") { $0.written == 4 }
+    try harness.until("the accepted ones are written") { $0.written == 4 }
     harness.shared.write("00/2-large") { [UInt8](repeating: 0, count: 11) }
-    harness.until("the large one is dropped") { $0.droppedWrites == 7 }
+    try harness.until("the large one is dropped") { $0.droppedWrites == 7 }
     // Nothing to write: no request, and no count.
     harness.shared.write("00/2-gone") { nil }
     harness.shared.write("00/2-last") { [1] }
-    harness.until("the last is written") { $0.written == 5 }
+    try harness.until("the last is written") { $0.written == 5 }
     #expect(server.requests.count == 5 && harness.shared.counts.droppedWrites == 7)
   }
 

@@ -71,3 +71,13 @@ package struct SplitMix: RandomNumberGenerator, Sendable {
     return z ^ (z >> 31)
   }
 }
+
+extension RandomNumberGenerator {
+  /// From 0 to the bound, which is not included.
+  package mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
+
+  /// `true` once in so many times.
+  package mutating func oneIn(_ bound: Int) -> Bool { below(bound) == 0 }
+
+  package mutating func one<Element>(of elements: [Element]) -> Element { elements[below(elements.count)] }
+}
