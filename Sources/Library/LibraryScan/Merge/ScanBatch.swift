@@ -217,22 +217,25 @@ struct ScanBatch {
   /// Whether a path is in a folder that is not scanned.
   func isInSkippedFolder(_ path: [UInt8]) -> Bool { skippedFolders.contains { LibraryPath.isPath(path, below: $0) } }
 
-  /// Whether a known file has left its path: the path is free, or belongs to another known file now, as when names are
-  /// swapped or renumbered. New content at the same path is an edit of the same asset.
+  /// Whether a known file has left its path: no file has the path, or it belongs to another known file now, as when
+  /// names are swapped or renumbered. New content at the same path is an edit of the same asset.
   ///
   /// - Parameter path: its last known path.
   func isGone(_ file: KnownFile, _ path: [UInt8]) throws(AssetSourceError) -> Bool {
     if VacantPath.isVacant(path) { return true }
     if isInSkippedFolder(path) { return false }
-    let now: FileIdentity
+    let now: LibraryFile
     do throws(SystemError) {
-      now = try root.open(path).identity
+      now = try root.open(path)
     } catch {
-      // Any other error does not prove that the file is gone.
-      return error.code == ENOENT || error.code == ENOTDIR
+      // Nothing is there, or a link that leads out of the library, or a socket. Any other error does not prove that the
+      // file is gone.
+      return [ENOENT, ENOTDIR, EXDEV, ELOOP, ENXIO].contains(error.code)
     }
-    if now == file.identity { return false }
-    return try catalogue.knownFiles(like: now).contains { $0.id != file.id }
+    // A folder or a pipe has the name now.
+    guard now.isRegularFile else { return true }
+    if now.identity == file.identity { return false }
+    return try catalogue.knownFiles(like: now.identity).contains { $0.id != file.id }
   }
 }
 
