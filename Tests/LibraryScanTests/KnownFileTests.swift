@@ -16,6 +16,100 @@ struct KnownFileTests {
     if isFull { try watched.library.scan(watched.catalogue, removal: 100) } else { watched.settle() }
   }
 
+  private static func setTime(_ path: String, in library: TemporaryLibrary) {
+    var times = [timespec(tv_sec: 1_700_000_000, tv_nsec: 5), timespec(tv_sec: 1_700_000_000, tv_nsec: 5)]
+    #expect(utimensat(AT_FDCWD, library.root + "/" + path, &times, 0) == 0)
+  }
+
+  /// Writes a file in place, so that it keeps its inode.
+  private static func overwrite(_ path: String, _ bytes: [UInt8], in library: TemporaryLibrary) {
+    let descriptor = open(library.root + "/" + path, O_WRONLY | O_TRUNC)
+    #expect(write(descriptor, bytes, bytes.count) == bytes.count)
+    close(descriptor)
+    setTime(path, in: library)
+  }
+
+  private static func move(_ from: String, _ to: String, in library: TemporaryLibrary) {
+    #expect(rename("\(library.root)/\(from)", "\(library.root)/\(to)") == 0)
+  }
+
+  @Test("each file of a copied library keeps its asset, also if its inode was another one's of the same size and time")
+  func copiedLibrary() throws {
+    let library = try TemporaryLibrary()
+    for number in 0..<5 {
+      try library.put(picture(number), "\(number).jpg")
+      Self.setTime("\(number).jpg", in: library)
+    }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let before = try catalogue.everything().mapValues(\.localIdentifier)
+    for number in 0..<5 { Self.move("\(number).jpg", ".\(number)", in: library) }
+    for number in 0..<5 {
+      Self.move(".\((number + 1) % 5)", "\(number).jpg", in: library)
+      Self.overwrite("\(number).jpg", picture(number), in: library)
+    }
+    let progress = try library.scan(catalogue)
+    #expect(progress.moved == 0 && progress.removed == 0)
+    #expect(try catalogue.everything().mapValues(\.localIdentifier) == before)
+    #expect(try library.scan(catalogue).probed == 0)
+  }
+
+  @Test("a new file with the inode, size and time of a deleted one is another asset")
+  func reusedInode() throws {
+    let library = try TemporaryLibrary()
+    for number in 0..<2 {
+      try library.put(picture(number), "\(number).jpg")
+      Self.setTime("\(number).jpg", in: library)
+    }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let before = try catalogue.everything().mapValues(\.localIdentifier)
+    Self.move("0.jpg", "new.jpg", in: library)
+    Self.overwrite("new.jpg", picture(2), in: library)
+    let progress = try library.scan(catalogue)
+    #expect(progress.moved == 0 && progress.removed == 1 && progress.probed == 1)
+    let after = try catalogue.everything().mapValues(\.localIdentifier)
+    #expect(Set(after.keys) == ["1.jpg", "new.jpg"] && after["1.jpg"] == before["1.jpg"])
+    #expect(after["new.jpg"] != before["0.jpg"])
+  }
+
+  @Test(
+    "the names of one file keep their assets when their folder is renamed", arguments: ["hard", "symbolic"],
+    [true, false])
+  func linksInRenamedFolder(_ kind: String, _ isFull: Bool) throws {
+    let watched = try WatchedLibrary(removal: 100) { try $0.put(picture(1), "d/b.jpg") }
+    // The later row has the earlier name.
+    if kind == "hard" {
+      #expect(link(watched.at("d/b.jpg"), watched.at("d/a.jpg")) == 0)
+    } else {
+      #expect(symlink("b.jpg", watched.at("d/a.jpg")) == 0)
+    }
+    try Self.scan(watched, isFull: isFull)
+    let before = try watched.identifiers()
+    try #require(Set(before.keys) == ["d/a.jpg", "d/b.jpg"])
+    watched.move("d", "e")
+    try Self.scan(watched, isFull: isFull)
+    let after = try watched.identifiers()
+    #expect(after.count == 2)
+    #expect(after["e/a.jpg"] == before["d/a.jpg"] && after["e/b.jpg"] == before["d/b.jpg"])
+    try watched.expectNothingLeft()
+  }
+
+  @Test("one of many hard links that is renamed keeps its asset", arguments: [true, false])
+  func manyLinks(_ isFull: Bool) throws {
+    let watched = try WatchedLibrary(removal: 100) { library in
+      try library.put(picture(1), "10.jpg")
+      for number in 11..<32 { #expect(link(library.root + "/10.jpg", library.root + "/\(number).jpg") == 0) }
+    }
+    var expected = try watched.identifiers()
+    try #require(expected.count == 22)
+    watched.move("31.jpg", "new.jpg")
+    try Self.scan(watched, isFull: isFull)
+    expected["new.jpg"] = expected.removeValue(forKey: "31.jpg")
+    #expect(try watched.identifiers() == expected)
+    try watched.expectNothingLeft()
+  }
+
   @Test(
     "a renamed photograph keeps its asset, whatever has its former name then",
     arguments: ["a folder", "a pipe", "a link out of the library", "a link to itself"], [true, false])

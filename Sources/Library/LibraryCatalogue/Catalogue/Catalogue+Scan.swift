@@ -22,6 +22,9 @@ package struct KnownFile: Sendable {
   /// The path that another file has taken, if this one may get it back.
   package var formerPath: [UInt8]? { VacantPath.former(path) }
 
+  /// The path, or the one that another file has taken.
+  package var lastPath: [UInt8] { formerPath ?? path }
+
   fileprivate static let columns = """
     file.id, file.path, file.inode, file.size, file.modified, file.changed, \
     file.asset IS NOT NULL AND file.unreadableReason IS NOT NULL
@@ -56,9 +59,11 @@ extension FileIdentity {
 }
 
 extension Catalogue {
-  /// The maximum number of candidates for one moved file. More files look alike only if they are links or copies, and
-  /// then none of them can be identified as the moved one.
+  /// The maximum number of candidates for one moved file. More files look alike only if they are copies, and then none
+  /// of them can be identified as the moved one.
   private static let maximumCandidates = 8
+  /// The maximum number of names of one file. Programs that replace copies by hard links make many.
+  private static let maximumLinks = 256
 
   /// The highest row number in use. Rows that the running scan adds have higher numbers.
   package func lastFileID() throws(AssetSourceError) -> Int64 {
@@ -114,7 +119,7 @@ extension Catalogue {
   ) throws(AssetSourceError) -> [KnownFile] {
     if lastID == 0 { return [] }
     return try knownFiles(
-      "inode = ? AND size = ? AND modified = ? AND id <= ? LIMIT \(Self.maximumCandidates)",
+      "inode = ? AND size = ? AND modified = ? AND id <= ? LIMIT \(Self.maximumLinks)",
       [Int64(bitPattern: identity.inode), identity.size, identity.modified, lastID])
   }
 
@@ -125,6 +130,15 @@ extension Catalogue {
     let alike = try knownFiles(
       "fingerprint = ? AND size = ? LIMIT \(Self.maximumCandidates)", [fingerprint.data, identity.size])
     return alike.filter { file in file.identity.isOfSameTime(as: identity) }
+  }
+
+  /// The fingerprint of a known file; `nil` if it is no picture or video.
+  package func fingerprint(of file: KnownFile) throws(AssetSourceError) -> FileFingerprint? {
+    try read { db in
+      let statement = try db.cachedStatement(sql: "SELECT fingerprint FROM file WHERE id = ?")
+      let data = try Data.fetchOne(statement, arguments: [file.id])
+      return data.flatMap { bytes in bytes.withUnsafeBytes { FileFingerprint($0) } }
+    }
   }
 
   /// The files of those rows that still exist.

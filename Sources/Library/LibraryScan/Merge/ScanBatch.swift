@@ -6,20 +6,16 @@ import Logging
 import PhotoModel
 import Primitives
 
-#if canImport(Glibc)
-  import Glibc
-#endif
-
 struct ScanBatch {
   let probe: FileProbe
-  private let catalogue: Catalogue
+  let catalogue: Catalogue
   private let logger: Logger
   /// Whether unchanged files are probed again.
   private let reprobesAll: Bool
   /// Files that a writer has closed. They are probed even if they seem to be unchanged.
   private let writtenFiles: Set<[UInt8]>
   /// Rows above this one were added by this scan and can't be missing files.
-  private let lastID: Int64
+  let lastID: Int64
   var progress = ScanProgress()
   /// Folders that are not scanned: files below them are neither missing nor moved.
   var skippedFolders: [[UInt8]] = []
@@ -47,7 +43,7 @@ struct ScanBatch {
   /// Number of pending writes, probed or not.
   private var count: Int { waiting.count + touched.count + found.count + moves.count }
 
-  private var root: LibraryFolder { probe.root }
+  var root: LibraryFolder { probe.root }
 
   init(
     probe: FileProbe, catalogue: Catalogue, reprobesAll: Bool, writtenFiles: Set<[UInt8]>, lastID: Int64, logger: Logger
@@ -74,7 +70,7 @@ struct ScanBatch {
       return
     }
     // The path is new, but the file may be a known one that was renamed.
-    for candidate in try catalogue.knownFiles(like: file.identity, upTo: lastID) where candidate.id != known?.id {
+    for candidate in try formerFiles(of: file, known: known) {
       // This scan may already have moved it to another path, from which it was renamed again.
       let pending = moves.firstIndex { $0.file.id == candidate.id }
       guard try isGone(candidate, pending.map { moves[$0].path } ?? candidate.path),
@@ -107,7 +103,7 @@ struct ScanBatch {
   /// name. A program has kept the former content: the asset stays with its name. But if the other file exchanged names
   /// with this one, or users changed its asset, they are two photographs, and each keeps its asset.
   private func isBackup(_ path: [UInt8], of file: KnownFile) throws(AssetSourceError) -> Bool {
-    let name = file.formerPath ?? file.path
+    let name = file.lastPath
     guard Self.isPath(path, extending: name), !exchangedPaths.contains(path), let other = try? root.open(name),
       other.isRegularFile
     else { return false }
@@ -216,27 +212,6 @@ struct ScanBatch {
 
   /// Whether a path is in a folder that is not scanned.
   func isInSkippedFolder(_ path: [UInt8]) -> Bool { skippedFolders.contains { LibraryPath.isPath(path, below: $0) } }
-
-  /// Whether a known file has left its path: no file has the path, or it belongs to another known file now, as when
-  /// names are swapped or renumbered. New content at the same path is an edit of the same asset.
-  ///
-  /// - Parameter path: its last known path.
-  func isGone(_ file: KnownFile, _ path: [UInt8]) throws(AssetSourceError) -> Bool {
-    if VacantPath.isVacant(path) { return true }
-    if isInSkippedFolder(path) { return false }
-    let now: LibraryFile
-    do throws(SystemError) {
-      now = try root.open(path)
-    } catch {
-      // Nothing is there, or a link that leads out of the library, or a socket. Any other error does not prove that the
-      // file is gone.
-      return [ENOENT, ENOTDIR, EXDEV, ELOOP, ENXIO].contains(error.code)
-    }
-    // A folder or a pipe has the name now.
-    guard now.isRegularFile else { return true }
-    if now.identity == file.identity { return false }
-    return try catalogue.knownFiles(like: now.identity).contains { $0.id != file.id }
-  }
 }
 
 extension DataFolderLock {
