@@ -59,8 +59,7 @@ extension FileIdentity {
 }
 
 extension Catalogue {
-  /// The maximum number of candidates for one moved file. More files look alike only if they are copies, and then none
-  /// of them can be identified as the moved one.
+  /// The maximum number of files of which one in the trash may be a copy.
   private static let maximumCandidates = 8
   /// The maximum number of names of one file. Programs that replace copies by hard links make many.
   private static let maximumLinks = 256
@@ -155,7 +154,9 @@ extension Catalogue {
   }
 
   /// The known files that may be this file at another path: same fingerprint (first and last bytes) and same metadata.
-  package func knownFiles(like media: ProbedMedia, upTo lastID: Int64) throws(AssetSourceError) -> [KnownFile] {
+  package func knownFiles(
+    like media: ProbedMedia, upTo lastID: Int64, limit: Int
+  ) throws(AssetSourceError) -> [KnownFile] {
     guard lastID > 0, let fingerprint = media.fingerprint else { return [] }
     return try knownFiles(
       """
@@ -164,11 +165,11 @@ extension Catalogue {
           SELECT 1 FROM asset WHERE asset.id = file.asset AND coalesce(unadjustedWidth, pixelWidth) = ?
             AND coalesce(unadjustedHeight, pixelHeight) = ? AND orientation = ?
             AND cameraMake IS ? AND cameraModel IS ?))
-        LIMIT \(Self.maximumCandidates)
+        LIMIT ?
       """,
       [
         fingerprint.data, lastID, media.uniformTypeIdentifier, media.embeddedDate, media.pixelSize.width,
-        media.pixelSize.height, media.orientation.rawValue, media.cameraMake, media.cameraModel,
+        media.pixelSize.height, media.orientation.rawValue, media.cameraMake, media.cameraModel, limit,
       ])
   }
 

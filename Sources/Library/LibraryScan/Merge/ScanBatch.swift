@@ -7,6 +7,16 @@ import PhotoModel
 import Primitives
 
 struct ScanBatch {
+  /// A probed file, by its index in a batch, and a row that it may belong to.
+  private struct PathMatch {
+    let index: Int
+    let row: KnownFile
+    let likeness: PathLikeness
+  }
+
+  /// The maximum number of known files of the same content that are compared with a new one.
+  private static let maximumCopies = 64
+
   let probe: FileProbe
   let catalogue: Catalogue
   private let logger: Logger
@@ -154,10 +164,8 @@ struct ScanBatch {
     let lock = try DataFolderLock.forBatch(into: catalogue)
     defer { lock.unlock() }
     var probed = probe.probe(all: waiting + touched)
-    for index in probed.indices {
-      probed[index].wasWritten = writtenFiles.contains(probed[index].path)
-      try recognise(&probed[index])
-    }
+    for index in probed.indices { probed[index].wasWritten = writtenFiles.contains(probed[index].path) }
+    try recognise(&probed)
     let findings = found + probed
     for file in findings {
       guard case .unreadable(let reason) = file.finding else { continue }
@@ -190,22 +198,36 @@ struct ScanBatch {
     moves = current
   }
 
-  /// Matches a probed file without a row to a missing row. A file that was moved to another disk has another inode, so
-  /// the match requires the same fingerprint and the same metadata, and the same modification time or file name.
-  private mutating func recognise(_ file: inout ProbedFile) throws(AssetSourceError) {
-    guard case .media(let media) = file.finding, newPaths.contains(file.path) else { return }
-    for candidate in try catalogue.knownFiles(like: media, upTo: lastID)
-    where !claimedIDs.contains(candidate.id) {
-      let isNamedAlike = OriginalFile.displayName(candidate.path) == OriginalFile.displayName(file.path)
-      guard isNamedAlike || candidate.identity.isOfSameTime(as: file.identity),
-        try isGone(candidate, candidate.path), try !isBackup(file.path, of: candidate)
-      else { continue }
-      file.movedFromRow = candidate.id
-      recordBrokenLink(leftBy: candidate)
-      claimedIDs.insert(candidate.id)
+  /// Matches probed files without a row to missing rows. A file that was moved to another disk has another inode, so
+  /// the match requires the same fingerprint and the same metadata, and the same modification time or file name. The
+  /// most similar paths come first, so that each of several copies is matched to its own row.
+  private mutating func recognise(_ files: inout [ProbedFile]) throws(AssetSourceError) {
+    var recognised: Set<[UInt8]> = []
+    for match in try matches(for: files) {
+      let (path, row) = (files[match.index].path, match.row)
+      guard !recognised.contains(path), !claimedIDs.contains(row.id) else { continue }
+      guard try isGone(row, row.path), try !isBackup(path, of: row) else { continue }
+      files[match.index].movedFromRow = row.id
+      recordBrokenLink(leftBy: row)
+      recognised.insert(path)
+      claimedIDs.insert(row.id)
       progress.moved += 1
-      return
     }
+  }
+
+  /// The rows that probed files without a row may belong to, the most similar paths first.
+  private func matches(for files: [ProbedFile]) throws(AssetSourceError) -> [PathMatch] {
+    var matches: [PathMatch] = []
+    for (index, file) in files.enumerated() {
+      guard case .media(let media) = file.finding, newPaths.contains(file.path) else { continue }
+      for row in try catalogue.knownFiles(like: media, upTo: lastID, limit: Self.maximumCopies) {
+        let likeness = PathLikeness(row.lastPath, file.path)
+        guard likeness.hasSameName || row.identity.isOfSameTime(as: file.identity) else { continue }
+        matches.append(PathMatch(index: index, row: row, likeness: likeness))
+      }
+    }
+    matches.sort { $0.likeness == $1.likeness ? $0.row.id < $1.row.id : $0.likeness > $1.likeness }
+    return matches
   }
 
   // MARK: Missing rows
