@@ -132,4 +132,19 @@ struct KnownFileTests {
     #expect(after["Trip.jpg"] == before["Trip"] && after["copies/Trip"] == before["copies/Trip"], "\(what)")
     #expect(after.count == 2)
   }
+
+  @Test("a file that is still there behind two links of folders is removed, because a walk no longer comes to it")
+  func secondLink() throws {
+    let watched = try WatchedLibrary(removal: 100) { library in
+      try library.put(picture(1), "a/1.jpg")
+      try library.put(picture(2), "b/2.jpg")
+      #expect(symlink("../b", library.root + "/a/l") == 0)
+    }
+    try #require(Set(try watched.identifiers().keys) == ["a/1.jpg", "a/l/2.jpg", "b/2.jpg"])
+    watched.move("a", "c")
+    #expect(symlink("c", watched.at("a")) == 0)
+    watched.settle()
+    #expect(Set(try watched.identifiers().keys) == ["a/1.jpg", "b/2.jpg", "c/1.jpg", "c/l/2.jpg"])
+    try watched.expectNothingLeft()
+  }
 }
