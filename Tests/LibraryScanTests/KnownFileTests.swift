@@ -95,6 +95,21 @@ struct KnownFileTests {
     try watched.expectNothingLeft()
   }
 
+  @Test("hard links whose names differ only in case are two files", arguments: [true, false])
+  func linksOfOtherCase(_ isFull: Bool) throws {
+    let watched = try WatchedLibrary(removal: 100) { try $0.put(picture(1), "d/a.jpg") }
+    let before = try watched.identifiers()
+    #expect(link(watched.at("d/a.jpg"), watched.at("d/A.JPG")) == 0)
+    try Self.scan(watched, isFull: isFull)
+    let both = try watched.identifiers()
+    #expect(both.count == 2 && both["d/a.jpg"] == before["d/a.jpg"])
+    watched.move("d/a.jpg", "d/b.jpg")
+    try Self.scan(watched, isFull: isFull)
+    let after = try watched.identifiers()
+    #expect(after.count == 2 && after["d/A.JPG"] == both["d/A.JPG"] && after["d/b.jpg"] == both["d/a.jpg"])
+    try watched.expectNothingLeft()
+  }
+
   @Test("one of many hard links that is renamed keeps its asset", arguments: [true, false])
   func manyLinks(_ isFull: Bool) throws {
     let watched = try WatchedLibrary(removal: 100) { library in

@@ -45,8 +45,10 @@ extension ScanBatch {
   /// Whether a known file has left its path: no file has the path, or it belongs to another known file now, as when
   /// names are swapped or renumbered. New content at the same path is an edit of the same asset.
   ///
-  /// - Parameter path: its last known path.
-  func isGone(_ file: KnownFile, _ path: [UInt8]) throws(AssetSourceError) -> Bool {
+  /// - Parameters:
+  ///   - path: its last known path.
+  ///   - found: the path of the file that it may be now.
+  func isGone(_ file: KnownFile, _ path: [UInt8], to found: [UInt8]) throws(AssetSourceError) -> Bool {
     if VacantPath.isVacant(path) { return true }
     if isInSkippedFolder(path) { return false }
     let now: LibraryFile
@@ -59,6 +61,8 @@ extension ScanBatch {
     }
     // A folder or a pipe has the name now.
     guard now.isRegularFile else { return true }
+    // Where case is ignored, this may be the found file.
+    if LibraryWalk.areSpellings(path, found), !LibraryWalk.reaches(path, in: root) { return true }
     if now.identity == file.identity { return false }
     let sameFiles = try catalogue.knownFiles(like: now.identity)
     guard sameFiles.contains(where: { $0.id != file.id }) else { return false }

@@ -83,7 +83,7 @@ struct ScanBatch {
     for candidate in try formerFiles(of: file, known: known) {
       // This scan may already have moved it to another path, from which it was renamed again.
       let pending = moves.firstIndex { $0.file.id == candidate.id }
-      guard try isGone(candidate, pending.map { moves[$0].path } ?? candidate.path),
+      guard try isGone(candidate, pending.map { moves[$0].path } ?? candidate.path, to: file.path),
         try !isBackup(file.path, of: candidate)
       else { continue }
       if let pending {
@@ -182,7 +182,7 @@ struct ScanBatch {
   private mutating func dropOutdatedMoves() throws(AssetSourceError) {
     var current: [MovedFile] = []
     for move in moves {
-      if try isGone(move.file, move.file.path) {
+      if try isGone(move.file, move.file.path, to: move.path) {
         current.append(move)
         continue
       }
@@ -206,7 +206,7 @@ struct ScanBatch {
     for match in try matches(for: files) {
       let (path, row) = (files[match.index].path, match.row)
       guard !recognised.contains(path), !claimedIDs.contains(row.id) else { continue }
-      guard try isGone(row, row.path), try !isBackup(path, of: row) else { continue }
+      guard try isGone(row, row.path, to: path), try !isBackup(path, of: row) else { continue }
       files[match.index].movedFromRow = row.id
       recordBrokenLink(leftBy: row)
       recognised.insert(path)

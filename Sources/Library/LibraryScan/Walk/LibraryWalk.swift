@@ -208,6 +208,7 @@ extension LibraryWalk {
     if let item = openAncestors(LibraryPath.folder(of: path)) { return item.flatMap(\.self) }
     guard let (_, parent, isParentLinked) = ancestors.last else { return nil }
     let name = LibraryPath.name(of: path)
+    if Self.isRespelled(name, in: parent) { return nil }
     switch target {
     case .file:
       let item = item(at: path, name, in: parent)
@@ -248,7 +249,7 @@ extension LibraryWalk {
         let name = Array(rest.prefix { $0 != UInt8(ascii: "/") })
         next = LibraryPath.join(last.path, name)
         let isLink = (try? last.folder.entry(name))?.kind == .link
-        if isLink && last.isLinked { return .some(nil) }
+        if (isLink && last.isLinked) || Self.isRespelled(name, in: last.folder) { return .some(nil) }
         isLinked = isLink || last.isLinked
       }
       do throws(SystemError) {
