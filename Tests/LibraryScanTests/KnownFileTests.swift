@@ -146,6 +146,7 @@ struct KnownFileTests {
     let after = try watched.identifiers()
     #expect(after["Trip.jpg"] == before["Trip"] && after["copies/Trip"] == before["copies/Trip"], "\(what)")
     #expect(after.count == 2)
+    try watched.expectNothingLeft(what)
   }
 
   @Test("a file that is still there behind two links of folders is removed, because a walk no longer comes to it")

@@ -98,7 +98,9 @@ struct ScanBatch {
       recordBrokenLink(leftBy: candidate)
       if claimedIDs.insert(candidate.id).inserted { progress.moved += 1 }
       if let known { displaced.append(known) }
-      if reprobesAll || SubtypeHeuristic.mayDiffer(candidate.path, file.path) { waiting.append(file.path) }
+      // A scan may have recorded what has its former path as unreadable.
+      let isRead = reprobesAll || candidate.isUnreadable
+      if isRead || SubtypeHeuristic.mayDiffer(candidate.path, file.path) { waiting.append(file.path) }
       return
     }
     if let known {
