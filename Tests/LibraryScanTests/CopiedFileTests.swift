@@ -168,6 +168,27 @@ struct CopiedFileTests {
   }
 
   @Test(
+    "of several identical files with the same name, each follows the copy whose path ends most alike",
+    arguments: [true, false])
+  func identicalInSubfolders(_ isKnownBefore: Bool) throws {
+    let library = try TemporaryLibrary()
+    let paths = ["b.jpg", "y/b.jpg", "a/b.jpg", "a/y/b.jpg"]
+    let catalogue = try library.catalogue()
+    // The order of the rows is not that of the paths.
+    for path in paths {
+      try library.put(smallJPEG, "d/\(path)")
+      try library.scan(catalogue)
+    }
+    try Self.mark(paths.map { "d/\($0)" }, catalogue)
+    for path in paths { try library.put(smallJPEG, "e/\(path)") }
+    if isKnownBefore { try library.scan(catalogue) }
+    for path in paths { unlink("\(library.root)/d/\(path)") }
+    #expect(try library.scan(catalogue, removal: 100).moved == 4)
+    let titles = paths.map { ("e/\($0)", "d/\($0)") }
+    #expect(try Self.titles(catalogue) == Dictionary(uniqueKeysWithValues: titles))
+  }
+
+  @Test(
     "the picture and the video of a live photo follow together, also if they are removed one after the other",
     arguments: [[["jpg", "mov"]], [["jpg"], ["mov"]], [["mov"], ["jpg"]]])
   func livePhoto(_ removals: [[String]]) throws {

@@ -103,4 +103,29 @@ struct MovedAcrossDisksTests {
     let after = try catalogue.everything()
     for i in 0..<5 { #expect(after["moved/\(i).jpg"]?.localIdentifier == before["\(i).jpg"]?.localIdentifier) }
   }
+
+  @Test("of many identical copies of the same time, each is matched by its name, and a renamed one by what is left")
+  func identical() throws {
+    let library = try TemporaryLibrary()
+    let names = ["d", "x", "a", "k", "z", "b", "m", "c", "y", "e", "w", "f"]
+    // The new name comes before all others.
+    func copy(of name: String) -> String { name == "m" ? "e/0.jpg" : "e/\(name).jpg" }
+    func put(_ path: String) throws {
+      try library.put(picture(20), path)
+      var times = [timespec(tv_sec: 5, tv_nsec: 5), timespec(tv_sec: 5, tv_nsec: 5)]
+      #expect(utimensat(AT_FDCWD, library.root + "/" + path, &times, 0) == 0)
+    }
+    let catalogue = try library.catalogue()
+    // The order of the rows is not that of the names.
+    for name in names {
+      try put("d/\(name).jpg")
+      try library.scan(catalogue)
+    }
+    let before = try catalogue.everything().mapValues(\.localIdentifier)
+    for name in names { try put(copy(of: name)) }
+    for name in names { unlink(library.root + "/d/\(name).jpg") }
+    #expect(try library.scan(catalogue).moved == names.count)
+    let after = try catalogue.everything().mapValues(\.localIdentifier)
+    for name in names { #expect(after[copy(of: name)] == before["d/\(name).jpg"], "\(name)") }
+  }
 }

@@ -272,6 +272,23 @@ struct ScanTests {
     #expect(try library.scan(catalogue).probed == 0)
   }
 
+  @Test("folders with links to each other have each file once, and once more for each link to its folder")
+  func linkedFolders() throws {
+    let library = try TemporaryLibrary()
+    let count = 6
+    for number in 0..<count {
+      try library.put(smallJPEG, "\(number)/p.jpg")
+      for other in 0..<count where other != number {
+        #expect(symlink("../\(other)", library.root + "/\(number)/to\(other)") == 0)
+      }
+    }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    #expect(try catalogue.everything().count == count * count)
+    #expect(try catalogue.everything()["0/to1/p.jpg"] != nil)
+    #expect(try library.scan(catalogue).probed == 0)
+  }
+
   @Test("a file that is not an image is recorded with the reason, and does not stop the scan")
   func strangers() throws {
     let library = try TemporaryLibrary()

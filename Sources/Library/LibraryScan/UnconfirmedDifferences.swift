@@ -79,7 +79,10 @@ struct UnconfirmedDifferences {
     switch subject {
     case .row(let id):
       guard let row = try catalogue.knownFiles([id]).first else { return nil }
-      return row.hasPath ? difference(of: row, at: row.path) : .rowWithoutPath(row: id)
+      guard row.hasPath else { return .rowWithoutPath(row: id) }
+      let found = difference(of: row, at: row.path)
+      if found == .onlyInCatalogue(path: row.path) || LibraryWalk.reaches(row.path, in: root) { return found }
+      return .onlyInCatalogue(path: row.path)
     case .path(let path): return difference(of: try catalogue.knownFile(at: path), at: path)
     }
   }

@@ -12,6 +12,8 @@ struct RemoteMerge {
   private static let namedRefusals = 20
   /// If the store refuses this many objects before any other was ever read, the key may read none.
   private static let maximumFirstRefusals = 1000
+  /// The maximum number of known objects that are looked up for a new one, each with a request.
+  private static let maximumCandidates = 8
 
   struct Finding {
     var file: ProbedFile
@@ -223,7 +225,7 @@ struct RemoteMerge {
     guard case .media(let media) = file.finding else { return }
     let (catalogue, last) = (catalogue, rows.lastID)
     let candidates = try scanner.source { () throws(AssetSourceError) in
-      try catalogue.knownFiles(like: media, upTo: last)
+      try catalogue.knownFiles(like: media, upTo: last, limit: Self.maximumCandidates)
     }
     let (path, identity) = (file.path, file.identity)
     let isAlike = { (candidate: KnownFile) in

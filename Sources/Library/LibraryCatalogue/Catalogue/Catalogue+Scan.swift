@@ -22,6 +22,9 @@ package struct KnownFile: Sendable {
   /// The path that another file has taken, if this one may get it back.
   package var formerPath: [UInt8]? { VacantPath.former(path) }
 
+  /// The path, or the one that another file has taken.
+  package var lastPath: [UInt8] { formerPath ?? path }
+
   fileprivate static let columns = """
     file.id, file.path, file.inode, file.size, file.modified, file.changed, \
     file.asset IS NOT NULL AND file.unreadableReason IS NOT NULL
@@ -56,9 +59,10 @@ extension FileIdentity {
 }
 
 extension Catalogue {
-  /// The maximum number of candidates for one moved file. More files look alike only if they are links or copies, and
-  /// then none of them can be identified as the moved one.
+  /// The maximum number of files of which one in the trash may be a copy.
   private static let maximumCandidates = 8
+  /// The maximum number of names of one file. Programs that replace copies by hard links make many.
+  private static let maximumLinks = 256
 
   /// The highest row number in use. Rows that the running scan adds have higher numbers.
   package func lastFileID() throws(AssetSourceError) -> Int64 {
@@ -114,7 +118,7 @@ extension Catalogue {
   ) throws(AssetSourceError) -> [KnownFile] {
     if lastID == 0 { return [] }
     return try knownFiles(
-      "inode = ? AND size = ? AND modified = ? AND id <= ? LIMIT \(Self.maximumCandidates)",
+      "inode = ? AND size = ? AND modified = ? AND id <= ? LIMIT \(Self.maximumLinks)",
       [Int64(bitPattern: identity.inode), identity.size, identity.modified, lastID])
   }
 
@@ -125,6 +129,15 @@ extension Catalogue {
     let alike = try knownFiles(
       "fingerprint = ? AND size = ? LIMIT \(Self.maximumCandidates)", [fingerprint.data, identity.size])
     return alike.filter { file in file.identity.isOfSameTime(as: identity) }
+  }
+
+  /// The fingerprint of a known file; `nil` if it is no picture or video.
+  package func fingerprint(of file: KnownFile) throws(AssetSourceError) -> FileFingerprint? {
+    try read { db in
+      let statement = try db.cachedStatement(sql: "SELECT fingerprint FROM file WHERE id = ?")
+      let data = try Data.fetchOne(statement, arguments: [file.id])
+      return data.flatMap { bytes in bytes.withUnsafeBytes { FileFingerprint($0) } }
+    }
   }
 
   /// The files of those rows that still exist.
@@ -141,7 +154,9 @@ extension Catalogue {
   }
 
   /// The known files that may be this file at another path: same fingerprint (first and last bytes) and same metadata.
-  package func knownFiles(like media: ProbedMedia, upTo lastID: Int64) throws(AssetSourceError) -> [KnownFile] {
+  package func knownFiles(
+    like media: ProbedMedia, upTo lastID: Int64, limit: Int
+  ) throws(AssetSourceError) -> [KnownFile] {
     guard lastID > 0, let fingerprint = media.fingerprint else { return [] }
     return try knownFiles(
       """
@@ -150,11 +165,11 @@ extension Catalogue {
           SELECT 1 FROM asset WHERE asset.id = file.asset AND coalesce(unadjustedWidth, pixelWidth) = ?
             AND coalesce(unadjustedHeight, pixelHeight) = ? AND orientation = ?
             AND cameraMake IS ? AND cameraModel IS ?))
-        LIMIT \(Self.maximumCandidates)
+        LIMIT ?
       """,
       [
         fingerprint.data, lastID, media.uniformTypeIdentifier, media.embeddedDate, media.pixelSize.width,
-        media.pixelSize.height, media.orientation.rawValue, media.cameraMake, media.cameraModel,
+        media.pixelSize.height, media.orientation.rawValue, media.cameraMake, media.cameraModel, limit,
       ])
   }
 

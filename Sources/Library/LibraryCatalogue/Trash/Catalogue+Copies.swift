@@ -15,8 +15,14 @@ private struct KnownCopy {
   /// The primary file of its asset.
   let primaryPath: [UInt8]
   let primaryIdentity: FileIdentity
-  /// How many bytes the ends of the two paths have in common.
-  let commonBytes: Int
+  /// How alike its path and that of the missing file are.
+  let likeness: PathLikeness
+}
+
+/// A lost asset, and a copy of its file.
+private struct CopyMatch {
+  let lost: MissingAssets.LostAsset
+  let copy: KnownCopy
 }
 
 extension Catalogue {
@@ -24,9 +30,7 @@ extension Catalogue {
   package func copies(ofMissing rows: [Int64]) throws(AssetSourceError) -> [[UInt8]] {
     try read { db in
       var paths: Set<[UInt8]> = []
-      for lost in try MissingAssets.assets(losing: rows, db) {
-        for copy in try MissingAssets.copies(of: lost, db) { paths.insert(copy.primaryPath) }
-      }
+      for match in try MissingAssets.copies(losing: rows, db) { paths.insert(match.copy.primaryPath) }
       return paths.sorted { $0.lexicographicallyPrecedes($1) }
     }
   }
@@ -51,6 +55,8 @@ extension Catalogue {
 extension MissingAssets {
   /// How long a move by copying may take, in milliseconds: from the first copy to the last removed original.
   private static let maximumMoveTime: Int64 = 24 * 3600 * 1000
+  /// The maximum number of copies that are compared with one lost asset.
+  private static let maximumCopies = 64
 
   private static let copySQL = """
     SELECT copy.id, copy.asset, copy.path, copy.modified, main.path, main.inode, main.size, main.modified,
@@ -68,11 +74,24 @@ extension MissingAssets {
           AND coalesce(other.unadjustedHeight, other.pixelHeight) = coalesce(lost.unadjustedHeight, lost.pixelHeight)
           AND other.orientation = lost.orientation AND other.cameraMake IS lost.cameraMake
           AND other.cameraModel IS lost.cameraModel)
-    ORDER BY copy.id DESC LIMIT \(maximumCandidates)
+    ORDER BY copy.id DESC LIMIT \(maximumCopies)
     """
 
-  /// The files whose assets may replace a lost one, the best first: those of the same name, by what else of their paths
-  /// is the same, the newest first; or else the only one of the same time.
+  /// The lost assets and their copies, the most similar paths first, and of these the newest copies. So each of several
+  /// identical files gets its own copy.
+  fileprivate static func copies(losing rows: [Int64], _ db: Database) throws -> [CopyMatch] {
+    var matches: [CopyMatch] = []
+    for lost in try assets(losing: rows, db) {
+      for copy in try copies(of: lost, db) { matches.append(CopyMatch(lost: lost, copy: copy)) }
+    }
+    matches.sort { one, other in
+      one.copy.likeness == other.copy.likeness
+        ? one.copy.row > other.copy.row : one.copy.likeness > other.copy.likeness
+    }
+    return matches
+  }
+
+  /// The files whose assets may replace a lost one: those of the same name, or else the only one of the same time.
   fileprivate static func copies(of lost: LostAsset, _ db: Database) throws -> [KnownCopy] {
     var named: [KnownCopy] = []
     var others: [KnownCopy] = []
@@ -81,23 +100,22 @@ extension MissingAssets {
     for row in rows {
       let path = try TrashRecord.bytes(row, at: 2)
       if LibraryPath.folder(of: path) == LibraryPath.folder(of: lost.path) { continue }
-      let isNamed = OriginalFile.displayName(path) == OriginalFile.displayName(lost.path)
+      let likeness = PathLikeness(path, lost.path)
       let time = FileIdentity(inode: 0, size: 0, modified: row[3])
       let isOfTime = time.isOfSameTime(as: FileIdentity(inode: 0, size: 0, modified: row[8]))
       let type: String = row[9]
       let asset: Int64 = row[1]
-      guard isCopy(of: type, isNamed: isNamed, isOfTime: isOfTime), try !AssetWriter.hasUserValues(asset, db) else {
-        continue
-      }
-      let commonBytes = zip(path.reversed(), lost.path.reversed()).prefix { $0 == $1 }.count
+      guard isCopy(of: type, isNamed: likeness.hasSameName, isOfTime: isOfTime),
+        try !AssetWriter.hasUserValues(asset, db)
+      else { continue }
       let identity = FileIdentity(inode: UInt64(bitPattern: row[5] as Int64), size: row[6], modified: row[7])
       let copy = KnownCopy(
         row: row[0], asset: asset, primaryPath: try TrashRecord.bytes(row, at: 4), primaryIdentity: identity,
-        commonBytes: commonBytes)
-      if isNamed { named.append(copy) } else { others.append(copy) }
+        likeness: likeness)
+      if likeness.hasSameName { named.append(copy) } else { others.append(copy) }
     }
     if named.isEmpty { return others.count == 1 ? others : [] }
-    return named.sorted { ($0.commonBytes, $0.row) > ($1.commonBytes, $1.row) }
+    return named
   }
 }
 
@@ -105,15 +123,20 @@ extension AssetWriter {
   /// - Returns: the number of rows that were removed.
   fileprivate mutating func adoptCopies(_ found: [ProbedFile], ofMissing rows: [Int64]) throws -> Int {
     let present = Dictionary(found.map { ($0.path, $0) }) { first, _ in first }
+    let owner = try db.cachedStatement(sql: "SELECT asset FROM file WHERE id = ?")
     var removed = 0
-    for lost in try MissingAssets.assets(losing: rows, db) {
-      // An asset that has got the files of a copy has a user's values, so no second one gets them.
-      for copy in try MissingAssets.copies(of: lost, db) {
-        guard let file = present[copy.primaryPath], file.identity == copy.primaryIdentity, case .media = file.finding
-        else { continue }
-        removed += try adoptFiles(of: copy.asset, by: lost.asset, file)
-        break
-      }
+    var adopting: Set<Int64> = []
+    var adopted: Set<Int64> = []
+    for match in try MissingAssets.copies(losing: rows, db) {
+      let (lost, copy) = (match.lost, match.copy)
+      if adopting.contains(lost.asset) || adopted.contains(copy.asset) { continue }
+      // It may have joined an asset that has just got its files.
+      guard try Int64.fetchOne(owner, arguments: [copy.row]) == copy.asset else { continue }
+      guard let file = present[copy.primaryPath], file.identity == copy.primaryIdentity, case .media = file.finding
+      else { continue }
+      removed += try adoptFiles(of: copy.asset, by: lost.asset, file)
+      adopting.insert(lost.asset)
+      adopted.insert(copy.asset)
     }
     return removed
   }

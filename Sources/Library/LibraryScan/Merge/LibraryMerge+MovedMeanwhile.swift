@@ -54,7 +54,7 @@ extension LibraryMerge {
     if known.contains(where: { $0.path == path }) { return [] }
     var rows: [Int64] = []
     for row in known where wanted.contains(row.id) {
-      if try batch.isGone(row, row.path) { rows.append(row.id) }
+      if try batch.isGone(row, row.path, to: path) { rows.append(row.id) }
     }
     return rows
   }

@@ -137,9 +137,10 @@ extension LibraryMerge {
     return try catalogue.adoptCopies(batch.probe.probe(all: paths), ofMissing: rows)
   }
 
-  /// Whether the path of a row has a file, with whatever content.
+  /// Whether the path of a row has a file, with whatever content, that the next walk finds.
   private func isOccupied(_ file: KnownFile) -> Bool {
-    file.hasPath && (try? root.open(file.path))?.isRegularFile == true
+    guard file.hasPath, let opened = try? root.open(file.path), opened.isRegularFile else { return false }
+    return LibraryWalk.reaches(file.path, in: root)
   }
 
   private func page(from start: Int) -> [Int64] {

@@ -28,7 +28,7 @@ extension LibraryMerge {
   ) throws(AssetSourceError) -> Bool {
     var isDeferred = false
     for row in sameFiles where row.id != known?.id && row.hasPath {
-      guard try batch.isGone(row, row.path) else { continue }
+      guard try batch.isGone(row, row.path, to: file.path) else { continue }
       renamedRows.insert(row.id)
       isDeferred = true
     }

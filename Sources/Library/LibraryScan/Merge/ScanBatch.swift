@@ -6,20 +6,26 @@ import Logging
 import PhotoModel
 import Primitives
 
-#if canImport(Glibc)
-  import Glibc
-#endif
-
 struct ScanBatch {
+  /// A probed file, by its index in a batch, and a row that it may belong to.
+  private struct PathMatch {
+    let index: Int
+    let row: KnownFile
+    let likeness: PathLikeness
+  }
+
+  /// The maximum number of known files of the same content that are compared with a new one.
+  private static let maximumCopies = 64
+
   let probe: FileProbe
-  private let catalogue: Catalogue
+  let catalogue: Catalogue
   private let logger: Logger
   /// Whether unchanged files are probed again.
   private let reprobesAll: Bool
   /// Files that a writer has closed. They are probed even if they seem to be unchanged.
   private let writtenFiles: Set<[UInt8]>
   /// Rows above this one were added by this scan and can't be missing files.
-  private let lastID: Int64
+  let lastID: Int64
   var progress = ScanProgress()
   /// Folders that are not scanned: files below them are neither missing nor moved.
   var skippedFolders: [[UInt8]] = []
@@ -47,7 +53,7 @@ struct ScanBatch {
   /// Number of pending writes, probed or not.
   private var count: Int { waiting.count + touched.count + found.count + moves.count }
 
-  private var root: LibraryFolder { probe.root }
+  var root: LibraryFolder { probe.root }
 
   init(
     probe: FileProbe, catalogue: Catalogue, reprobesAll: Bool, writtenFiles: Set<[UInt8]>, lastID: Int64, logger: Logger
@@ -74,10 +80,10 @@ struct ScanBatch {
       return
     }
     // The path is new, but the file may be a known one that was renamed.
-    for candidate in try catalogue.knownFiles(like: file.identity, upTo: lastID) where candidate.id != known?.id {
+    for candidate in try formerFiles(of: file, known: known) {
       // This scan may already have moved it to another path, from which it was renamed again.
       let pending = moves.firstIndex { $0.file.id == candidate.id }
-      guard try isGone(candidate, pending.map { moves[$0].path } ?? candidate.path),
+      guard try isGone(candidate, pending.map { moves[$0].path } ?? candidate.path, to: file.path),
         try !isBackup(file.path, of: candidate)
       else { continue }
       if let pending {
@@ -92,7 +98,9 @@ struct ScanBatch {
       recordBrokenLink(leftBy: candidate)
       if claimedIDs.insert(candidate.id).inserted { progress.moved += 1 }
       if let known { displaced.append(known) }
-      if reprobesAll || SubtypeHeuristic.mayDiffer(candidate.path, file.path) { waiting.append(file.path) }
+      // A scan may have recorded what has its former path as unreadable.
+      let isRead = reprobesAll || candidate.isUnreadable
+      if isRead || SubtypeHeuristic.mayDiffer(candidate.path, file.path) { waiting.append(file.path) }
       return
     }
     if let known {
@@ -107,7 +115,7 @@ struct ScanBatch {
   /// name. A program has kept the former content: the asset stays with its name. But if the other file exchanged names
   /// with this one, or users changed its asset, they are two photographs, and each keeps its asset.
   private func isBackup(_ path: [UInt8], of file: KnownFile) throws(AssetSourceError) -> Bool {
-    let name = file.formerPath ?? file.path
+    let name = file.lastPath
     guard Self.isPath(path, extending: name), !exchangedPaths.contains(path), let other = try? root.open(name),
       other.isRegularFile
     else { return false }
@@ -158,10 +166,8 @@ struct ScanBatch {
     let lock = try DataFolderLock.forBatch(into: catalogue)
     defer { lock.unlock() }
     var probed = probe.probe(all: waiting + touched)
-    for index in probed.indices {
-      probed[index].wasWritten = writtenFiles.contains(probed[index].path)
-      try recognise(&probed[index])
-    }
+    for index in probed.indices { probed[index].wasWritten = writtenFiles.contains(probed[index].path) }
+    try recognise(&probed)
     let findings = found + probed
     for file in findings {
       guard case .unreadable(let reason) = file.finding else { continue }
@@ -178,7 +184,7 @@ struct ScanBatch {
   private mutating func dropOutdatedMoves() throws(AssetSourceError) {
     var current: [MovedFile] = []
     for move in moves {
-      if try isGone(move.file, move.file.path) {
+      if try isGone(move.file, move.file.path, to: move.path) {
         current.append(move)
         continue
       }
@@ -194,46 +200,42 @@ struct ScanBatch {
     moves = current
   }
 
-  /// Matches a probed file without a row to a missing row. A file that was moved to another disk has another inode, so
-  /// the match requires the same fingerprint and the same metadata, and the same modification time or file name.
-  private mutating func recognise(_ file: inout ProbedFile) throws(AssetSourceError) {
-    guard case .media(let media) = file.finding, newPaths.contains(file.path) else { return }
-    for candidate in try catalogue.knownFiles(like: media, upTo: lastID)
-    where !claimedIDs.contains(candidate.id) {
-      let isNamedAlike = OriginalFile.displayName(candidate.path) == OriginalFile.displayName(file.path)
-      guard isNamedAlike || candidate.identity.isOfSameTime(as: file.identity),
-        try isGone(candidate, candidate.path), try !isBackup(file.path, of: candidate)
-      else { continue }
-      file.movedFromRow = candidate.id
-      recordBrokenLink(leftBy: candidate)
-      claimedIDs.insert(candidate.id)
+  /// Matches probed files without a row to missing rows. A file that was moved to another disk has another inode, so
+  /// the match requires the same fingerprint and the same metadata, and the same modification time or file name. The
+  /// most similar paths come first, so that each of several copies is matched to its own row.
+  private mutating func recognise(_ files: inout [ProbedFile]) throws(AssetSourceError) {
+    var recognised: Set<[UInt8]> = []
+    for match in try matches(for: files) {
+      let (path, row) = (files[match.index].path, match.row)
+      guard !recognised.contains(path), !claimedIDs.contains(row.id) else { continue }
+      guard try isGone(row, row.path, to: path), try !isBackup(path, of: row) else { continue }
+      files[match.index].movedFromRow = row.id
+      recordBrokenLink(leftBy: row)
+      recognised.insert(path)
+      claimedIDs.insert(row.id)
       progress.moved += 1
-      return
     }
+  }
+
+  /// The rows that probed files without a row may belong to, the most similar paths first.
+  private func matches(for files: [ProbedFile]) throws(AssetSourceError) -> [PathMatch] {
+    var matches: [PathMatch] = []
+    for (index, file) in files.enumerated() {
+      guard case .media(let media) = file.finding, newPaths.contains(file.path) else { continue }
+      for row in try catalogue.knownFiles(like: media, upTo: lastID, limit: Self.maximumCopies) {
+        let likeness = PathLikeness(row.lastPath, file.path)
+        guard likeness.hasSameName || row.identity.isOfSameTime(as: file.identity) else { continue }
+        matches.append(PathMatch(index: index, row: row, likeness: likeness))
+      }
+    }
+    matches.sort { $0.likeness == $1.likeness ? $0.row.id < $1.row.id : $0.likeness > $1.likeness }
+    return matches
   }
 
   // MARK: Missing rows
 
   /// Whether a path is in a folder that is not scanned.
   func isInSkippedFolder(_ path: [UInt8]) -> Bool { skippedFolders.contains { LibraryPath.isPath(path, below: $0) } }
-
-  /// Whether a known file has left its path: the path is free, or belongs to another known file now, as when names are
-  /// swapped or renumbered. New content at the same path is an edit of the same asset.
-  ///
-  /// - Parameter path: its last known path.
-  func isGone(_ file: KnownFile, _ path: [UInt8]) throws(AssetSourceError) -> Bool {
-    if VacantPath.isVacant(path) { return true }
-    if isInSkippedFolder(path) { return false }
-    let now: FileIdentity
-    do throws(SystemError) {
-      now = try root.open(path).identity
-    } catch {
-      // Any other error does not prove that the file is gone.
-      return error.code == ENOENT || error.code == ENOTDIR
-    }
-    if now == file.identity { return false }
-    return try catalogue.knownFiles(like: now).contains { $0.id != file.id }
-  }
 }
 
 extension DataFolderLock {

@@ -3,6 +3,10 @@
 // The catalogue uses the same order, so a scan merges two sorted streams and holds one folder's names for each level,
 // never the whole library. As in git's index, a subfolder sorts as its name followed by a slash. A walk of a scope
 // visits its targets in the same order and yields the same items for them as a full walk.
+//
+// A link to a folder is followed if no folder above it was entered through a link. Links lead to folders of the library,
+// so every file is reached without them; and folders with links to each other would otherwise have as many paths as
+// their names have orders.
 
 import LibraryCatalogue
 import LibraryFolder
@@ -38,6 +42,10 @@ struct LibraryWalk {
     let path: [UInt8]
     let folder: LibraryFile
     let device: UInt64
+    /// Whether a link led to it, or to a folder above it.
+    let isLinked: Bool
+    /// The names of links to folders.
+    let folderLinks: Set<[UInt8]>
     var names: FolderNames
   }
 
@@ -49,7 +57,7 @@ struct LibraryWalk {
   /// Remaining targets, the next one last.
   private var targets: [ScanScope.Target]
   /// The open folders above the current target.
-  private var ancestors: [(path: [UInt8], folder: LibraryFile)] = []
+  private var ancestors: [(path: [UInt8], folder: LibraryFile, isLinked: Bool)] = []
   private var levels: [Level] = []
   private var pending: Item?
   /// Folders on another file system than their parent, met so far, in walk order.
@@ -73,7 +81,7 @@ struct LibraryWalk {
     targets = scope.targets.reversed()
     guard scope.isEverything else { return }
     targets = []
-    pending = enter([])
+    pending = enter([], isLinked: false)
     isEmpty = levels.first?.names.isEmpty ?? false
   }
 
@@ -97,7 +105,8 @@ struct LibraryWalk {
       }
       if skippedFolders.contains(path) { continue }
       let depth = levels.count
-      if let item = enter(path) { return item }
+      let isLinked = level.isLinked || level.folderLinks.contains(entry.name)
+      if let item = enter(path, isLinked: isLinked) { return item }
       if levels.count > depth, let item = enteredFileSystem(from: level.device) { return item }
     }
   }
@@ -119,7 +128,9 @@ struct LibraryWalk {
   }
 
   /// Opens a folder and reads its names. Returns an item only if that fails.
-  private mutating func enter(_ path: [UInt8]) -> Item? {
+  ///
+  /// - Parameter isLinked: whether a link led to it, or to a folder above it.
+  private mutating func enter(_ path: [UInt8], isLinked: Bool) -> Item? {
     guard ancestors.count + levels.count < Self.maximumDepth else {
       return .unreadableFolder(path: path, reason: "more than \(Self.maximumDepth) folders deep")
     }
@@ -131,16 +142,22 @@ struct LibraryWalk {
       if isInside { return nil }
       observer?.willList(path, folder)
       listedFolders.record(path, folder)
+      var folderLinks: Set<[UInt8]> = []
       var names = try FolderNames(of: folder) { [root, observer] name, isLink in
         // A link, or a file system that does not report entry types. Links are followed only within the library.
         let whole = LibraryPath.join(path, name)
         let isFolder = (try? root.open(whole, isFolder: true)) != nil
-        if isLink { observer?.didFind(link: whole, isFolder: isFolder) }
-        return isFolder
+        guard isLink else { return isFolder }
+        observer?.didFind(link: whole, isFolder: isFolder)
+        guard isFolder, !isLinked else { return false }
+        folderLinks.insert(name)
+        return true
       }
       names.sort()
       levels.append(
-        Level(path: path, folder: folder, device: environment.device(path, folder), names: names))
+        Level(
+          path: path, folder: folder, device: environment.device(path, folder), isLinked: isLinked,
+          folderLinks: folderLinks, names: names))
       return nil
     } catch {
       return .unreadableFolder(path: path, reason: error.description)
@@ -189,8 +206,9 @@ extension LibraryWalk {
   private mutating func begin(_ target: ScanScope.Target) -> Item? {
     let path = target.path
     if let item = openAncestors(LibraryPath.folder(of: path)) { return item.flatMap(\.self) }
-    guard let parent = ancestors.last?.folder else { return nil }
+    guard let (_, parent, isParentLinked) = ancestors.last else { return nil }
     let name = LibraryPath.name(of: path)
+    if Self.isRespelled(name, in: parent) { return nil }
     switch target {
     case .file:
       let item = item(at: path, name, in: parent)
@@ -208,7 +226,8 @@ extension LibraryWalk {
         return isNone ? nil : .unreadableFolder(path: path, reason: error.description)
       }
       if isLink { observer?.didFind(link: path, isFolder: true) }
-      if let item = enter(path) { return item }
+      if isLink && isParentLinked { return nil }
+      if let item = enter(path, isLinked: isLink || isParentLinked) { return item }
       // A disk may have been mounted in a new folder.
       return enteredFileSystem(from: environment.device(LibraryPath.folder(of: path), parent))
     }
@@ -224,12 +243,18 @@ extension LibraryWalk {
     }
     while ancestors.last?.path != path {
       var next: [UInt8] = []
+      var isLinked = false
       if let last = ancestors.last {
         let rest = path[(last.path.isEmpty ? 0 : last.path.count + 1)...]
-        next = LibraryPath.join(last.path, Array(rest.prefix { $0 != UInt8(ascii: "/") }))
+        let name = Array(rest.prefix { $0 != UInt8(ascii: "/") })
+        next = LibraryPath.join(last.path, name)
+        let isLink = (try? last.folder.entry(name))?.kind == .link
+        if (isLink && last.isLinked) || Self.isRespelled(name, in: last.folder) { return .some(nil) }
+        isLinked = isLink || last.isLinked
       }
       do throws(SystemError) {
-        ancestors.append((next, try root.open(next, isFolder: true)))
+        let folder = try root.open(next, isFolder: true)
+        ancestors.append((path: next, folder: folder, isLinked: isLinked))
       } catch {
         if error.code == ENOENT || error.code == ENOTDIR { return .some(nil) }
         return .unreadableFolder(path: next, reason: error.description)
