@@ -120,6 +120,11 @@ extension Problem {
         detail:
           "The setting readOnly is on, the library's file system is mounted read-only, or the library is on a web "
           + "server.")
+    case .busy:
+      self.init(
+        503, "overloaded", "Files can't be moved now",
+        detail: "A scan reads files of the library, or another process moves some, for longer than usual. Nothing was "
+          + "changed. Retry after the time in Retry-After.", fields: ["Retry-After": "5"])
     case .storeFailed(let failure): self.init(failure)
     case .insufficientStorage:
       self.init(
