@@ -124,7 +124,11 @@ struct ChangeStorageTests {
 
   @Test("a change or an upload that waited too long for other callers is to be sent again")
   func busy() {
-    for answer in [Problem(LibraryFilesError.busy), Problem(ChangeListError(.files(.busy)))] {
+    let catalogue = AssetSourceError.storageFailed(.busy, "")
+    for answer in [
+      Problem(LibraryFilesError.busy), Problem(ChangeListError(.files(.busy))), Problem(catalogue),
+      Problem(LibraryFilesError.catalogue(catalogue)), Problem(ChangeListError(.source(catalogue))),
+    ] {
       #expect(answer.status == 503 && answer.kind == "overloaded" && answer.fields["Retry-After"] != nil)
     }
   }

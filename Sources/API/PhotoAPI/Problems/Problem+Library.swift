@@ -77,6 +77,11 @@ extension Problem {
     case .storageFailed(.full, _): self = .insufficientStorage
     case .storageFailed(.readOnly, _): self = .libraryReadOnly
     case .storageFailed(.outOfDescriptors, _): self = .outOfDescriptors
+    case .storageFailed(.busy, _):
+      self.init(
+        503, "overloaded", "The catalogue is busy",
+        detail: "Another process is writing to the catalogue. Retry after the time in Retry-After.",
+        fields: ["Retry-After": "5"])
     case .catalogueFailed, .storageFailed:
       self.init(
         500, "catalogue-failed", "The catalogue failed",
