@@ -70,6 +70,7 @@ extension Composition {
     var options = settings.files
     // These limits are for clients. An import stages one file at a time, and the disk's reserve holds for it too.
     (options.stagedBytes, options.stagedPerCaller) = (.max, .max)
+    options.lockTimeout = nil
     let files = try LibraryFiles(
       catalogue: catalogue, directory: libraryPath, timeZone: settings.timeZone, limits: settings.codec,
       options: options, logger: Logger(label: "files"))

@@ -23,6 +23,9 @@ struct Daemon: Sendable {
     }
   }
 
+  /// How long a scan that was stopped may take to end, if no time for draining is left.
+  private static let minimumScanEnd = Duration.seconds(2)
+
   let server: Server
   let sockets: Sockets
   /// Its folder or its address.
@@ -72,12 +75,18 @@ struct Daemon: Sendable {
     stop.raise()
     images.background.cancel()
     streams.end()
+    let (start, drainTimeout) = (ContinuousClock.now, reloader.current.drainTimeout)
     await withCheckedContinuation { continuation in
-      server.drain(deadline: reloader.current.drainTimeout) { continuation.resume() }
+      server.drain(deadline: drainTimeout) { continuation.resume() }
     }
-    await scans.finish()
-    await images.close()
-    maintenance.finish()
+    let remaining = drainTimeout - (ContinuousClock.now - start)
+    if await scans.finish(within: max(remaining, Self.minimumScanEnd)) {
+      await images.close()
+      maintenance.finish()
+    } else {
+      // What it has not stored, the next scan finds. The steps below may wait for the same disk.
+      logger.warning("a scan has not ended, because a disk does not answer; exiting without it")
+    }
     logger.info("stopped")
   }
 

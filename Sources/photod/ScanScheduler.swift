@@ -6,10 +6,12 @@
 
 import Dispatch
 import ImageService
+import LibraryCatalogue
 import LibraryFiles
 import LibraryScan
 import Logging
 import PhotoModel
+import Primitives
 import Synchronization
 
 final class ScanScheduler: Sendable {
@@ -103,9 +105,14 @@ final class ScanScheduler: Sendable {
   }
 
   /// Ends watching, and waits until a running scan has finished its writes. Raise `stop` first.
-  func finish() async {
+  ///
+  /// - Returns: false if the scan has not ended after `limit`: it waits for a disk that does not answer.
+  func finish(within limit: Duration) async -> Bool {
     watcher.withLock { $0.take() }?.end()
-    await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+    let (stream, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingOldest(1))
+    queue.async { continuation.yield(true) }
+    DispatchQueue.global().asyncAfter(deadline: .now() + limit.seconds) { continuation.yield(false) }
+    return await stream.first { _ in true } ?? false
   }
 
   private func scan() {
@@ -140,18 +147,21 @@ final class ScanScheduler: Sendable {
 
   /// Completes or undoes file moves that an earlier process left unfinished.
   private func recover() {
-    do {
-      try files.recover()
+    do throws(LibraryFilesError) {
+      try files.recover(stop: stop)
     } catch {
+      // It is stopped; the next start does the rest.
+      if error == .busy { return }
       logger.error("file recovery failed", metadata: ["error": "\(error)"])
     }
   }
 
   /// Deletes expired files in the trash.
   private func purge() {
-    do {
+    do throws(LibraryFilesError) {
       try files.purge(stop: stop)
     } catch {
+      if error == .busy { return }
       logger.error("trash purge failed", metadata: ["error": "\(error)"])
     }
   }

@@ -161,6 +161,51 @@ struct TokenTests {
     #expect(try AccessDatabase(dataFolder: folder).tokens().isEmpty)
   }
 
+  @Test("a replaced file of tokens is loaded; one that is missing or has no tokens lets no caller in without a token")
+  func replacedFile() throws {
+    let access = try TemporaryAccess()
+    let path = access.folder + "/access.sqlite"
+    let (token, secret) = try access.token()
+    let registry = access.registry
+    func refusal(_ text: String) -> CredentialError? {
+      access.refusal { () throws(CredentialError) in try registry.grant(bearer: text) }
+    }
+    #expect(registry.isCurrent && refusal(secret) == nil)
+    // As a file is restored: the same content, in another file.
+    try FileManager.default.copyItem(atPath: path, toPath: path + ".copy")
+    try FileManager.default.removeItem(atPath: path)
+    #expect(!registry.isCurrent)
+    registry.refresh()
+    #expect(!registry.isCurrent && registry.requiresCredential && refusal(secret) == nil)
+    try FileManager.default.moveItem(atPath: path + ".copy", toPath: path)
+    #expect(!registry.isCurrent)
+    registry.refresh()
+    #expect(registry.isCurrent && refusal(secret) == nil)
+    _ = try AccessDatabase(dataFolder: access.folder).revokeToken(token.identifier)
+    registry.refresh()
+    #expect(refusal(secret) == .revoked)
+
+    try FileManager.default.removeItem(atPath: path)
+    let new = try AccessDatabase(dataFolder: access.folder)
+    registry.refresh()
+    #expect(!registry.isCurrent && registry.requiresCredential && refusal(secret) == .revoked)
+    let made = try new.createToken(name: nil, scopes: [.read], collections: nil, expires: nil, at: access.clock.now)
+    registry.refresh()
+    #expect(registry.isCurrent && refusal(secret) == .unknown && refusal(made.secret.text) == nil)
+  }
+
+  @Test("a first token in a replaced file ends access without a token")
+  func firstTokenInReplacedFile() throws {
+    let access = try TemporaryAccess()
+    try FileManager.default.removeItem(atPath: access.folder + "/access.sqlite")
+    let new = try AccessDatabase(dataFolder: access.folder)
+    access.registry.refresh()
+    #expect(access.registry.isCurrent && !access.registry.requiresCredential)
+    _ = try new.createToken(name: nil, scopes: [.read], collections: nil, expires: nil, at: access.clock.now)
+    access.registry.refresh()
+    #expect(access.registry.requiresCredential)
+  }
+
   @Test("the number of active tokens is limited, and so is the number of inactive tokens kept")
   func bounded() throws {
     var limits = AccessLimits()

@@ -46,6 +46,18 @@ struct CatalogueFileTests {
       try folders.catalogue { try Int.fetchOne($0, sql: "SELECT count(*) FROM collection WHERE title = 'A'") } == 2)
   }
 
+  @Test("a daemon is not ready while its file of tokens is away")
+  func tokensAway() throws {
+    let folders = try TestDaemon.Folders()
+    let daemon = try daemon(folders)
+    let path = folders.data + "/access.sqlite"
+    #expect(try reason(daemon) == nil)
+    try #require(rename(path, path + ".away") == 0)
+    #expect(try reason(daemon) == "the file of the tokens was moved, deleted or replaced")
+    try #require(rename(path + ".away", path) == 0)
+    #expect(try reason(daemon) == nil)
+  }
+
   @Test("after a daemon has stopped, the catalogue's file is whole without its log")
   func stopped() throws {
     let folders = try TestDaemon.Folders()

@@ -121,4 +121,29 @@ struct ChangeStorageTests {
     #expect(Problem(LibraryFilesError.catalogue(.storageFailed(.readOnly, ""))) == .libraryReadOnly)
     #expect(problem(.storageFailed(.failing, "")).status == 500)
   }
+
+  @Test("a change or an upload that waited too long for other callers is to be sent again")
+  func busy() {
+    let catalogue = AssetSourceError.storageFailed(.busy, "")
+    for answer in [
+      Problem(LibraryFilesError.busy), Problem(ChangeListError(.files(.busy))), Problem(catalogue),
+      Problem(LibraryFilesError.catalogue(catalogue)), Problem(ChangeListError(.source(catalogue))),
+    ] {
+      #expect(answer.status == 503 && answer.kind == "overloaded" && answer.fields["Retry-After"] != nil)
+    }
+  }
+
+  @Test("while another process moves files, changes of the catalogue go on, and SIGTERM ends a waiting scan")
+  func heldLock() throws {
+    let world = try StorageFixture()
+    let lock = open(world.folders.data + "/files.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    defer { close(lock) }
+    // Waits for the first scan.
+    try #require(flock(lock, LOCK_EX) == 0)
+    try TestDaemon.Files(root: world.folders.library).put(UploadTests.picture(2), "2.jpg")
+    try world.daemon.requestScan()
+    let favorite = try world.perform(#"{"type": "updateAsset", "asset": "\#(world.assets[0])", "isFavorite": true}"#)
+    #expect(favorite.status == 200)
+    #expect(world.daemon.terminate() == 0)
+  }
 }

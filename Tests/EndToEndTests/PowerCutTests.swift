@@ -112,6 +112,24 @@ struct PowerCutTests {
     #expect(try TestDaemon.run(["check"] + world.options).status == 0)
   }
 
+  @Test("an upload whose folder can't be synced is refused and leaves no file, so that a repeated one makes one file")
+  func unsyncedFolder() throws {
+    let folders = try TestDaemon.Folders()
+    let failing = Self.log(folders) + ".failing"
+    defer { unlink(failing) }
+    let cut = try PowerCut(root: folders.base + "/", log: Self.log(folders))
+    let daemon = try TestDaemon(
+      serving: folders, arguments: ["--set", "upload.template={name}"],
+      environment: cut.environment.merging(["POWER_CUT_FAIL_FOLDERS": failing]) { $1 })
+    #expect(try daemon.upload(UploadTests.picture(1), "?filename=a.jpg").status == 201)
+    try Data().write(to: URL(filePath: failing))
+    for _ in 0..<2 { #expect(try daemon.upload(UploadTests.picture(2), "?filename=b.jpg").status == 500) }
+    #expect(TestDaemon.files(in: folders.library) == ["a.jpg"])
+    unlink(failing)
+    #expect(try daemon.upload(UploadTests.picture(2), "?filename=b.jpg").status == 201)
+    #expect(TestDaemon.files(in: folders.library) == ["a.jpg", "b.jpg"])
+  }
+
   /// Outside of the folders, on the same disk.
   private static func log(_ folders: TestDaemon.Folders) -> String { folders.base + ".power-cut" }
 }

@@ -12,7 +12,9 @@ struct CatalogueErrorTests {
     #expect(full == .storageFailed(.full, "SQLite error 13"))
     #expect("\(full)" == "\(StorageFault.full) (SQLite error 13)")
     let locked = Catalogue.translated(DatabaseError(resultCode: .SQLITE_BUSY, message: "database is locked"))
-    #expect("\(locked)" == "the catalogue failed: SQLite error 5: database is locked")
+    #expect(locked == .storageFailed(.busy, "SQLite error 5: database is locked"))
+    let other = Catalogue.translated(DatabaseError(resultCode: .SQLITE_MISMATCH, message: "datatype mismatch"))
+    #expect("\(other)" == "the catalogue failed: SQLite error 20: datatype mismatch")
     #expect("\(AssetSourceError.noSuchAsset(LocalIdentifier("x")))" == "there is no asset x")
   }
 }

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import PhotoModel
 import Testing
 
 @testable import LibraryCatalogue
@@ -66,6 +67,20 @@ struct DataFolderLockTests {
     let other = open("\(folder)/\(purpose.file)", O_RDWR | O_CLOEXEC)
     defer { close(other) }
     #expect(flock(other, LOCK_EX | LOCK_NB) == 0)
+  }
+
+  @Test("a wait for the lock of the files ends at its limit, when it is stopped, or when the lock is free")
+  func waiting() throws {
+    let folder = try Self.temporaryFolder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let stop = StopFlag()
+    stop.raise()
+    let held = try DataFolderLock.forFiles(of: folder)
+    let busy = SystemError(code: EWOULDBLOCK)
+    #expect(throws: busy) { try DataFolderLock.forFiles(of: folder, waiting: .zero) }
+    #expect(throws: busy) { try DataFolderLock.forFiles(of: folder, until: stop) }
+    held.unlock()
+    try DataFolderLock.forFiles(of: folder, waiting: .zero, until: stop).unlock()
   }
 
   @Test("of several owners that open a new data folder together, each gets the catalogue, and its tables are made once")

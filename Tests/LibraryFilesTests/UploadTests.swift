@@ -175,6 +175,27 @@ struct UploadTests {
     #expect(library.allFiles.isEmpty)
   }
 
+  @Test("an upload or a deletion that waits too long for another caller changes nothing, and works after that one")
+  func busy() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    let files = try library.files(catalogue) { $0.lockTimeout = .zero }
+    var other = try DataFolderLock.forFiles(of: catalogue.dataFolder)
+    #expect(throws: LibraryFilesError.busy) { try files.upload(Self.dated, "a.jpg") }
+    #expect(library.allFiles.isEmpty)
+    other.unlock()
+    let asset = try files.upload(Self.dated, "a.jpg").asset.localIdentifier
+    other = try DataFolderLock.forFiles(of: catalogue.dataFolder)
+    #expect(throws: FileChangeFailure(index: 0, reason: .busy)) { try files.perform([.delete(asset)]) }
+    let stop = StopFlag()
+    stop.raise()
+    #expect(throws: LibraryFilesError.busy) { try files.purge(stop: stop) }
+    #expect(library.allFiles == ["2021/07/a.jpg"])
+    other.unlock()
+    try files.perform([.delete(asset)])
+    #expect(try catalogue.everything().isEmpty)
+  }
+
   @Test(
     "an upload to a full disk fails, keeps the reserve free, and leaves no partial file",
     .enabled(if: TemporaryFileSystem.canMount))

@@ -5,6 +5,7 @@
 //     POWER_CUT_ROOT   only files of the file system of this folder are recorded, by inode
 //     POWER_CUT_DEAF   1: syncs are not recorded, as if the disk lied; for a test of the test
 //     POWER_CUT_FAIL   while this file exists, writes and syncs fail with EIO
+//     POWER_CUT_FAIL_FOLDERS   while this file exists, syncs of folders fail with EIO
 //
 // A record is a struct record, followed by `length` bytes for a write. Names are not recorded: the test assumes that
 // they are durable at once. Memory that is mapped is not recorded: SQLite maps only its -shm file, which it makes anew.
@@ -35,7 +36,7 @@ struct record {
 static int log_descriptor = -1;
 static dev_t device;
 static int is_deaf;
-static const char *fail_path;
+static const char *fail_path, *fail_folders_path;
 
 __attribute__((constructor)) static void power_cut_begin(void) {
   const char *path = getenv("POWER_CUT_LOG"), *root = getenv("POWER_CUT_ROOT"), *deaf = getenv("POWER_CUT_DEAF");
@@ -45,6 +46,7 @@ __attribute__((constructor)) static void power_cut_begin(void) {
   if (strcmp(program_invocation_short_name, "photod") != 0) return;
   device = status.st_dev;
   fail_path = getenv("POWER_CUT_FAIL");
+  fail_folders_path = getenv("POWER_CUT_FAIL_FOLDERS");
   is_deaf = deaf && deaf[0] == '1';
   int descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (descriptor < 0) return;
@@ -63,6 +65,15 @@ static int fails(int recorded) {
   int code = errno, exists = access(fail_path, F_OK) == 0;
   errno = exists ? EIO : code;
   return exists;
+}
+
+static int is_failing_folder(int descriptor) {
+  struct stat status;
+  int code = errno;
+  int fails = fail_folders_path && fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode)
+      && access(fail_folders_path, F_OK) == 0;
+  errno = fails ? EIO : code;
+  return fails;
 }
 
 static void append(const struct stat *status, uint32_t kind, int64_t offset, const void *bytes, size_t length) {
@@ -113,7 +124,7 @@ int ftruncate(int descriptor, off_t length) { return ftruncate64(descriptor, len
 static int sync_with(long number, int descriptor) {
   struct stat status;
   int recorded = is_recorded(descriptor, &status);
-  if (fails(recorded)) return -1;
+  if (fails(recorded) || is_failing_folder(descriptor)) return -1;
   int result = (int)syscall(number, descriptor);
   if (result == 0 && !is_deaf && recorded) append(&status, 3, 0, 0, 0);
   return result;

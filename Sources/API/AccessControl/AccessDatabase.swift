@@ -17,14 +17,14 @@ package final class AccessDatabase: Sendable {
 
   package let path: String
   private let dataFolder: String
+  /// The file that is open.
+  private let number: FileNumber
   private let queue: DatabaseQueue
   let limits: AccessLimits
 
   /// Opens the database and creates it and its folder if needed. Like all other methods, it blocks while SQLite works.
-  package init(dataFolder: String, limits: AccessLimits = AccessLimits()) throws(AccessError) {
-    path = dataFolder + "/access.sqlite"
-    self.dataFolder = dataFolder
-    self.limits = limits
+  package convenience init(dataFolder: String, limits: AccessLimits = AccessLimits()) throws(AccessError) {
+    let path = AccessDatabase.path(in: dataFolder)
     do {
       guard DatabaseFile.makeFolder(dataFolder) else {
         let error = SystemError(code: errno)
@@ -36,6 +36,23 @@ package final class AccessDatabase: Sendable {
         try AccessSchema.migrator.migrate(queue)
         try queue.close()
       }
+    } catch {
+      throw AccessError(error, path: path)
+    }
+    try self.init(existingIn: dataFolder, limits: limits)
+  }
+
+  /// Opens the database of a data folder that has one.
+  init(existingIn dataFolder: String, limits: AccessLimits) throws(AccessError) {
+    path = AccessDatabase.path(in: dataFolder)
+    self.dataFolder = dataFolder
+    self.limits = limits
+    do {
+      // Before SQLite opens the file: one that takes its place meanwhile is then noticed.
+      guard let number = FileNumber(path) else {
+        throw AccessError.unusable(path: path, reason: SystemError(code: errno).description)
+      }
+      self.number = number
       try Self.makePrivate(path)
       DatabaseFile.inheritOwner(path)
       var configuration = Configuration()
@@ -85,6 +102,17 @@ package final class AccessDatabase: Sendable {
       throw AccessError(error, path: file)
     }
   }
+
+  /// Whether the file was replaced, moved or deleted since it was opened: what other processes write is not in the open
+  /// file. One system call.
+  var isReplaced: Bool { number.isReplaced(at: path) }
+
+  /// The database that has the path now.
+  func reopened() throws(AccessError) -> AccessDatabase {
+    try AccessDatabase(existingIn: dataFolder, limits: limits)
+  }
+
+  private static func path(in dataFolder: String) -> String { dataFolder + "/access.sqlite" }
 
   func read<Value>(_ body: (Database) throws -> Value) throws(AccessError) -> Value {
     do { return try queue.read(body) } catch { throw AccessError(error, path: path) }

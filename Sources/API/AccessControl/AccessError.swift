@@ -8,6 +8,9 @@ package enum AccessError: Error, Sendable, CustomStringConvertible {
   case tooNew(path: String)
   /// `access.sqlite` is empty. To take it for a new one would open the library to callers without a token.
   case withoutTables(path: String)
+  /// A daemon that requires credentials has found another `access.sqlite`, without tokens. To use it would open the
+  /// library to callers without a token.
+  case replacedWithoutTokens(path: String)
   /// The copy to write exists already.
   case copyExists(path: String)
   /// Another process writes a copy to this path.
@@ -32,6 +35,8 @@ package enum AccessError: Error, Sendable, CustomStringConvertible {
     case .withoutTables(let path):
       "\(path) is damaged: it has no tables; restore a backup with photod restore --include-tokens, or delete it to "
         + "begin without tokens"
+    case .replacedWithoutTokens(let path):
+      "\(path) was replaced by a file without tokens; create a token, or start photod again to serve without tokens"
     case .copyExists(let path): "\(path) already exists; choose another file, or pass --replace"
     case .copyUnderWay(let path): "another backup to \(path) is in progress; wait until it ends"
     case .copyWouldReplaceFileInUse(let path): "photod itself uses \(path); choose another file"

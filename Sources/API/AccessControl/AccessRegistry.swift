@@ -1,6 +1,6 @@
 // Access control in memory. Every request is checked here, without a query to SQLite.
 //
-//     access.sqlite -> refresh (once a second, if another process has changed the file)
+//     access.sqlite -> refresh (once a second, if another process has changed or replaced the file)
 //       -> SigningKeyRing, TokenRegistry, SessionRegistry
 //     token or session -> grant(bearer:) | grant(session:) -> Grant -> GrantCache
 //     next request with the same bytes -> cachedGrant: one lookup
@@ -22,10 +22,11 @@ package final class AccessRegistry: Sendable {
   private let sessions: SessionRegistry
   private let cache = GrantCache()
   private let usage = TokenUsage()
-  private let database: AccessDatabase
   private let logger: Logger
-  /// The version of the access list in memory.
-  private let loadedVersion = Mutex<Int64?>(nil)
+  /// The database of the access list in memory, and the version of that list.
+  private let loaded: Mutex<(database: AccessDatabase, version: Int64?)>
+  /// The error that was logged last; `nil` after the access list was read again.
+  private let loggedError = Mutex<String?>(nil)
 
   /// Loads the access list.
   ///
@@ -33,7 +34,7 @@ package final class AccessRegistry: Sendable {
   package init(
     database: AccessDatabase, logger: Logger, now: @escaping @Sendable () -> Int64 = { SystemTime.now }
   ) throws(AccessError) {
-    self.database = database
+    loaded = Mutex((database: database, version: nil))
     self.logger = logger
     self.now = now
     limits = database.limits
@@ -47,6 +48,10 @@ package final class AccessRegistry: Sendable {
 
   /// The class of prepared responses that a caller without a credential may get.
   package var unauthenticatedClass: AccessClass { tokens.unauthenticatedClass }
+
+  /// Whether `access.sqlite` is the file that the tokens were loaded from. If not, a revocation may be in another file.
+  /// One system call.
+  package var isCurrent: Bool { !loaded.withLock { $0.database }.isReplaced }
 
   /// Whether a caller with this principal's name can still send requests: whether its token is active or, without a
   /// token, whether none is required. What a caller keeps in the daemon ends when it can't.
@@ -128,7 +133,8 @@ package final class AccessRegistry: Sendable {
   // MARK: Periodic work
 
   /// Called once a second by one timer; calls must not overlap. Ends expired sessions, loads changes that another
-  /// process made, and periodically records which tokens were used. Blocks while SQLite works.
+  /// process made, also if it has replaced the file, and periodically records which tokens were used. Blocks while
+  /// SQLite works.
   package func refresh() {
     let now = now()
     usage.record(tokens.takeUsage() + sessions.takeUsage(at: now))
@@ -138,19 +144,36 @@ package final class AccessRegistry: Sendable {
       if let list = try reload() {
         logger.info("access list reloaded", metadata: ["tokens": "\(list.tokens.count)"])
       }
-      try usage.writeIfDue(to: database, at: now)
+      loggedError.withLock { $0 = nil }
+      try usage.writeIfDue(to: loaded.withLock { $0.database }, at: now)
     } catch {
-      logger.error("access database unavailable; keeping the loaded access list", metadata: ["error": "\(error)"])
+      log(error)
     }
   }
 
+  /// Logs an error, but not each second.
+  private func log(_ error: AccessError) {
+    let text = "\(error)"
+    let isNew = loggedError.withLock { last in
+      defer { last = text }
+      return last != text
+    }
+    guard isNew else { return }
+    logger.error("access database unavailable; keeping the loaded access list", metadata: ["error": "\(text)"])
+  }
+
   /// Loads the access list if it has changed, and ends the sessions of tokens that are no longer active or have
-  /// changed.
+  /// changed. A file that has replaced the loaded one is opened. If there is none, or it has no tokens although some
+  /// were loaded, the loaded list stays: no file may open the library to callers without a token.
   ///
   /// - Returns: the new list; `nil` if it is loaded already.
   @discardableResult
   private func reload() throws(AccessError) -> AccessList? {
-    guard let list = try database.accessList(unlessVersion: loadedVersion.withLock { $0 }) else { return nil }
+    let (open, version) = loaded.withLock { $0 }
+    let isReplaced = open.isReplaced
+    let database = try isReplaced ? open.reopened() : open
+    guard let list = try database.accessList(unlessVersion: isReplaced ? nil : version) else { return nil }
+    if isReplaced, list.tokens.isEmpty, requiresCredential { throw .replacedWithoutTokens(path: database.path) }
     let now = now()
     // The tokens come after the keys, because they publish the new access class, and before the sessions, so that a
     // sign-in finds either the new tokens or its session ended.
@@ -159,7 +182,7 @@ package final class AccessRegistry: Sendable {
     let active = list.tokens.map(\.token).filter { $0.status(at: now) == .active }
     sessions.end(unlessIn: Dictionary(active.map { ($0.identifier, $0.principal) }) { $1 })
     cache.removeInvalid(at: now)
-    loadedVersion.withLock { $0 = list.version }
+    loaded.withLock { $0 = (database: database, version: list.version) }
     return list
   }
 }

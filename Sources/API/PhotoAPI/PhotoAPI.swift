@@ -80,7 +80,7 @@ package final class PhotoAPI: Sendable {
     responseCache = frameResponses.cache
     blockedImages = BlockedImageLog(logger: logger)
     changeQueue = queues.changes
-    health = HealthRoutes(queries: queries)
+    health = HealthRoutes(queries: queries, access: access)
     self.metrics = MetricsRoute(registry: metrics, queue: queues.scrapes)
     authorization = AuthorizationRoutes(
       access: access, accessPolicy: accessPolicy, queries: queries, presets: options.presets,

@@ -2,8 +2,10 @@
 
 import LibraryCatalogue
 import LibraryFolder
+import Logging
 import ObjectStores
 import PhotoModel
+import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -12,12 +14,31 @@ import PhotoModel
 extension LibraryFiles {
   /// Number of alternative names that are tried.
   static let maximumNameAttempts = 10_000
+  /// How long requests wait for the lock after one has waited in vain. Change lists wait one after the other, and those
+  /// that move no file should not wait long for those that do.
+  private static let busyLockTimeout = Duration.seconds(1)
 
   var trash: TrashFolder { TrashFolder(root: root) }
 
-  /// Waits until no other caller moves files.
-  func acquireLock() throws(LibraryFilesError) -> DataFolderLock {
-    try inFileSystem { () throws(SystemError) in try DataFolderLock.forFiles(of: catalogue.dataFolder) }
+  /// Waits until no other caller moves files. Throws `busy` after ``Options/lockTimeout``.
+  ///
+  /// - Parameter stop: for work that no request waits for. It waits until this is raised, and then throws `busy`.
+  func acquireLock(until stop: StopFlag? = nil) throws(LibraryFilesError) -> DataFolderLock {
+    var limit = stop == nil ? options.lockTimeout : nil
+    if let timeout = limit, isLockBusy.load(ordering: .relaxed) { limit = min(timeout, Self.busyLockTimeout) }
+    do throws(SystemError) {
+      let lock = try DataFolderLock.forFiles(of: catalogue.dataFolder, waiting: limit, until: stop)
+      isLockBusy.store(false, ordering: .relaxed)
+      return lock
+    } catch {
+      guard error.code == EWOULDBLOCK else { throw LibraryFilesError(error) }
+      if stop == nil, !isLockBusy.exchange(true, ordering: .relaxed) {
+        logger.warning(
+          "file changes refused: a scan or another process holds the lock of the files",
+          metadata: ["lock": "\(catalogue.dataFolder)/files.lock"])
+      }
+      throw .busy
+    }
   }
 
   /// The trash record in a row, if it still exists.

@@ -24,6 +24,8 @@ package final class LibraryFiles: Sendable {
     package var stagedPerCaller = 1000
     /// Seconds after which a staged upload that receives nothing is removed.
     package var stagedSeconds = 86_400
+    /// How long a caller waits until no other one moves files and no scan reads a batch of them; `nil` for no limit.
+    package var lockTimeout: Duration? = .seconds(10)
     /// The path template of uploads.
     package var template = UploadTemplate.standard
 
@@ -44,6 +46,8 @@ package final class LibraryFiles: Sendable {
   let staged: StagedUploadTable
   /// The assets that staged uploads became.
   let finished: FinishedUploads
+  /// The last request that waited for the lock did not get it.
+  let isLockBusy = Atomic<Bool>(false)
   /// Recomputes the moments that commits left stale.
   let momentQueue = DispatchQueue(label: "photod.moments", qos: .utility)
   /// A refresh of moments is queued and has not begun yet.

@@ -91,7 +91,7 @@ extension RemoteMerge {
     for (index, object) in objects.enumerated() {
       if let head = heads.files[index] { found.append(Finding(file: head, known: object.known)) }
     }
-    let lock = try scanner.source { () throws(AssetSourceError) in try DataFolderLock.forBatch(into: catalogue) }
+    let lock = try lock()
     defer { lock.unlock() }
     let files = try current(found)
     let listed = Dictionary(rows.map { ($0.id, $0) }) { first, _ in first }

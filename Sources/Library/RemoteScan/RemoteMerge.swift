@@ -162,9 +162,18 @@ struct RemoteMerge {
     try checkFirstRefusals(limit: Self.maximumFirstRefusals)
   }
 
+  /// The lock for one batch. Throws `cancelled` if the scan is stopped while it waits.
+  func lock() throws(RemoteScanError) -> DataFolderLock {
+    let lock = try scanner.source { () throws(AssetSourceError) in
+      try DataFolderLock.forBatch(into: catalogue, until: stop)
+    }
+    guard let lock else { throw .store(.cancelled) }
+    return lock
+  }
+
   private func store(_ found: [Finding]) throws(RemoteScanError) {
     let catalogue = catalogue
-    let lock = try scanner.source { () throws(AssetSourceError) in try DataFolderLock.forBatch(into: catalogue) }
+    let lock = try lock()
     defer { lock.unlock() }
     let files = try current(found)
     try scanner.source { () throws(AssetSourceError) in try catalogue.store(files) }

@@ -107,8 +107,8 @@ extension Problem {
     case .noSuchAsset, .notInTrash, .linkedFile, .fileReplaced: problem.parameter = "asset"
     case .noSuchFile, .notMedia, .damagedMedia: problem.parameter = "path"
     case .noSuchUpload, .uploadIncomplete, .uploadNamedTwice: problem.parameter = "upload"
-    case .readOnly, .insufficientStorage, .storeFailed, .failed, .catalogue, .uploadComplete, .uploadOffsetMismatch,
-      .uploadLengthMismatch, .uploadSuperseded, .tooManyUploads, .stagedStorageFull,
+    case .readOnly, .busy, .insufficientStorage, .storeFailed, .failed, .catalogue, .uploadComplete,
+      .uploadOffsetMismatch, .uploadLengthMismatch, .uploadSuperseded, .tooManyUploads, .stagedStorageFull,
       .diskMissing:
       break
     }

@@ -77,6 +77,11 @@ extension Problem {
     case .storageFailed(.full, _): self = .insufficientStorage
     case .storageFailed(.readOnly, _): self = .libraryReadOnly
     case .storageFailed(.outOfDescriptors, _): self = .outOfDescriptors
+    case .storageFailed(.busy, _):
+      self.init(
+        503, "overloaded", "The catalogue is busy",
+        detail: "Another process is writing to the catalogue. Retry after the time in Retry-After.",
+        fields: ["Retry-After": "5"])
     case .catalogueFailed, .storageFailed:
       self.init(
         500, "catalogue-failed", "The catalogue failed",
@@ -120,6 +125,11 @@ extension Problem {
         detail:
           "The setting readOnly is on, the library's file system is mounted read-only, or the library is on a web "
           + "server.")
+    case .busy:
+      self.init(
+        503, "overloaded", "Files can't be moved now",
+        detail: "A scan reads files of the library, or another process moves some, for longer than usual. Nothing was "
+          + "changed. Retry after the time in Retry-After.", fields: ["Retry-After": "5"])
     case .storeFailed(let failure): self.init(failure)
     case .insufficientStorage:
       self.init(

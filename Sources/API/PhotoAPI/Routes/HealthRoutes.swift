@@ -1,9 +1,11 @@
+import AccessControl
 import HTTPCore
 import PhotoModel
 
 /// `/healthz`, `/readyz`, `/openapi.json` and `/v1/scan`.
 struct HealthRoutes: Sendable {
   let queries: QueryService
+  let access: AccessRegistry
 
   /// Liveness: the process responds. Checks nothing else.
   func health(_ request: HTTPRequest) throws(Problem) -> HTTPResponse {
@@ -32,6 +34,10 @@ struct HealthRoutes: Sendable {
       let state = try queries.library.scanState(for: reader ?? .local)
       let scan = Payload.FirstScan(
         complete: state.isFirstScanComplete, indexed: reader == nil ? nil : state.indexedCount)
+      guard access.isCurrent else {
+        let reason = "the file of the tokens was moved, deleted or replaced"
+        return .json(Payload(ready: false, reason: reason), status: 503)
+      }
       return .json(Payload(ready: true, firstScan: scan))
     } catch {
       queries.log(error)

@@ -41,6 +41,8 @@ struct QueryService: Sendable {
     switch error {
     case .catalogueFailed(let reason):
       logger.error("catalogue failed", metadata: ["error": "\(reason)"])
+    case .storageFailed(.busy, let reason):
+      logger.warning("catalogue busy", metadata: ["error": "\(reason)"])
     case .storageFailed(let fault, let reason):
       logger.error("catalogue failed", metadata: ["error": "\(reason)", "fault": "\(fault)"])
     case .malformedCursor, .noSuchCollection, .queryTooExpensive, .tooManyAssets, .noSuchAsset: break

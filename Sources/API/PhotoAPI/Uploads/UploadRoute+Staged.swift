@@ -10,6 +10,7 @@ import HTTPCore
 import HTTPServer
 import LibraryCatalogue
 import LibraryFiles
+import Logging
 import PhotoModel
 
 extension UploadRoute {
@@ -123,7 +124,11 @@ extension UploadRoute {
       return try body()
     } catch {
       let problem = Problem(error)
-      if problem.status >= 500 { logger.error("upload failed", metadata: ["error": "\(error)"]) }
+      if problem.status >= 500 {
+        // A caller that is told to retry needs no attention.
+        let level = problem.status == 503 ? Logger.Level.warning : .error
+        logger.log(level: level, "upload failed", metadata: ["error": "\(error)"])
+      }
       throw problem
     }
   }

@@ -11,6 +11,8 @@ package enum StorageFault: Sendable, Hashable, CustomStringConvertible {
   case unopenable
   /// No file descriptor is free for a file. The same call may succeed a moment later.
   case outOfDescriptors
+  /// Another process has locked the catalogue for too long. The same call may succeed a moment later.
+  case busy
   /// The file is not a database, or is corrupt.
   case damaged
   /// Another file, or none, has the name of the open catalogue: nothing that is written to it would be found again.
@@ -23,6 +25,7 @@ package enum StorageFault: Sendable, Hashable, CustomStringConvertible {
     case .failing: "the disk returned an I/O error; see the kernel log"
     case .unopenable: "a file in the data folder can't be opened or created"
     case .outOfDescriptors: "no file descriptor is free; raise the limit of open files"
+    case .busy: "another process is writing to the catalogue; try again when it has finished"
     case .damaged: "the catalogue is damaged; restore a backup with photod restore"
     case .replaced:
       "the catalogue's file was moved, deleted or replaced while photod had it open; start photod again"

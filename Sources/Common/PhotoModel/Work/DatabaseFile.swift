@@ -152,6 +152,13 @@ package struct FileNumber: Sendable, Equatable {
     guard stat(path, &status) == 0 else { return nil }
     (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino))
   }
+
+  /// Whether a path leads to another file now, or to none. Another failure, such as of a network file system, says
+  /// nothing about the file.
+  package func isReplaced(at path: String) -> Bool {
+    guard let current = FileNumber(path) else { return errno == ENOENT || errno == ENOTDIR }
+    return current != self
+  }
 }
 
 /// The destination of a copy, for one writer at a time: a second one would overwrite what the first one has written.

@@ -48,9 +48,7 @@ final class CatalogueFile: TransactionObserver, Sendable {
   }
 
   private func checkPath() throws(ReplacedError) {
-    // Another failure, such as of a network file system, says nothing about the file.
-    let isReplaced = FileNumber(path).map { $0 != number } ?? (errno == ENOENT || errno == ENOTDIR)
-    if isReplaced { throw ReplacedError(path: path) }
+    if number.isReplaced(at: path) { throw ReplacedError(path: path) }
   }
 
   // MARK: TransactionObserver

@@ -16,6 +16,9 @@ import Synchronization
 
 /// A lock of a data folder, held until `unlock` or the end of this value.
 package final class DataFolderLock: Sendable {
+  /// Short, because a scan releases the lock only for a few milliseconds between two batches.
+  private static let pollMicroseconds: UInt32 = 2000
+
   /// The descriptor; `nil` after `unlock`.
   private let held: Mutex<Int32?>
 
@@ -23,7 +26,10 @@ package final class DataFolderLock: Sendable {
   ///   - operation: for flock(2). With LOCK_NB, EWOULDBLOCK means that another owner has the lock; without it, this
   ///     call waits.
   ///   - allowsReadOnlyFolder: lock an existing file that can't be written, too.
-  private init(_ path: String, _ operation: Int32, allowsReadOnlyFolder: Bool = false) throws(SystemError) {
+  ///   - triesAgain: called each time another owner has the lock; pauses and returns true, or returns false.
+  private init(
+    _ path: String, _ operation: Int32, allowsReadOnlyFolder: Bool = false, triesAgain: () -> Bool = { false }
+  ) throws(SystemError) {
     var descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     if descriptor >= 0 { DatabaseFile.inheritOwner(path) }
     if descriptor < 0 {
@@ -34,6 +40,7 @@ package final class DataFolderLock: Sendable {
     while flock(descriptor, operation) != 0 {
       let code = errno
       if code == EINTR { continue }
+      if code == EWOULDBLOCK && triesAgain() { continue }
       close(descriptor)
       throw SystemError(code: code)
     }
@@ -96,12 +103,25 @@ extension DataFolderLock {
     }
   }
 
-  /// For a caller that moves files in or out of the library, or stores a batch of a scan. Waits until the lock is free.
+  /// For a caller that moves files in or out of the library, or stores a batch of a scan. Waits until the lock is free,
+  /// which may be never: a scan holds it while it reads from a disk that does not answer.
   ///
   /// A file change that is recorded as unfinished and that is found while holding this lock belongs to no running
   /// process.
-  package static func forFiles(of dataFolder: String) throws(SystemError) -> DataFolderLock {
-    try DataFolderLock(dataFolder + "/files.lock", LOCK_EX)
+  ///
+  /// - Parameters:
+  ///   - limit: how long to wait; `nil` for no limit. After it, EWOULDBLOCK is thrown.
+  ///   - stop: ends the wait, too.
+  package static func forFiles(
+    of dataFolder: String, waiting limit: Duration? = nil, until stop: StopFlag? = nil
+  ) throws(SystemError) -> DataFolderLock {
+    let start = ContinuousClock.now
+    return try DataFolderLock(dataFolder + "/files.lock", LOCK_EX | LOCK_NB) {
+      if let stop, stop.isRaised { return false }
+      if let limit, ContinuousClock.now - start >= limit { return false }
+      usleep(pollMicroseconds)
+      return true
+    }
   }
 
   /// For a daemon that uses the folder of the originals of a remote library. Throws EWOULDBLOCK while another one does.

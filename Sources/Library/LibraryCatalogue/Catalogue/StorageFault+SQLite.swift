@@ -21,6 +21,7 @@ extension StorageFault {
     case .SQLITE_IOERR: self = .failing
     // SQLite does not report the `errno` of the call.
     case .SQLITE_CANTOPEN: self = FileDescriptors.areExhausted ? .outOfDescriptors : .unopenable
+    case .SQLITE_BUSY: self = .busy
     case .SQLITE_CORRUPT, .SQLITE_NOTADB: self = .damaged
     default: return nil
     }

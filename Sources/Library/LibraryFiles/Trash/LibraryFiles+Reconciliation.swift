@@ -15,10 +15,10 @@ extension LibraryFiles {
 
   /// Does nothing if the catalogue was not restored, or if this was done since. Until all disks are mounted, it is done
   /// again. In a bucket, objects have no identity that survives a move: there, nothing is compared.
-  package func reconcileTrash() throws(LibraryFilesError) {
+  package func reconcileTrash(stop: StopFlag = StopFlag()) throws(LibraryFilesError) {
     let isNeeded = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.hasUncheckedTrash() }
     guard isNeeded else { return }
-    let lock = try acquireLock()
+    let lock = try acquireLock(until: stop)
     defer { lock.unlock() }
     if bucket == nil {
       let (restored, allRecords) = try reconcileRecords()

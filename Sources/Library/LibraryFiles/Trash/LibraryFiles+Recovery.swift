@@ -10,18 +10,20 @@ extension LibraryFiles {
   /// Completes or reverts the changes that a previous process left unfinished, removes its unfinished uploads, and
   /// reconciles the trash of a restored catalogue. Call at start, before the first scan. Afterwards the files match the
   /// catalogue.
-  package func recover() throws(LibraryFilesError) {
+  ///
+  /// - Parameter stop: ends the wait for other callers that move files, with `busy`.
+  package func recover(stop: StopFlag = StopFlag()) throws(LibraryFilesError) {
     removeAbandonedUploads()
     let unfinished = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.unfinishedTrashRecords() }
     let uploads = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.unfinishedStagedUploads() }
     if !unfinished.isEmpty || !uploads.isEmpty {
       if isReadOnly { throw .readOnly }
-      let lock = try acquireLock()
+      let lock = try acquireLock(until: stop)
       defer { lock.unlock() }
       try recoverUnfinished()
     }
-    try reconcileTrash()
-    try removeExpiredUploads()
+    try reconcileTrash(stop: stop)
+    try removeExpiredUploads(until: stop)
   }
 
   /// Call with the lock held: then no running process owns a remaining intent.

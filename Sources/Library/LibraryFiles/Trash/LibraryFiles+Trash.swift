@@ -28,7 +28,7 @@ extension LibraryFiles {
   }
 
   /// Deletes assets permanently that were in the trash for longer than `trashDays`. Those on a disk that is not mounted
-  /// are kept until a later purge.
+  /// are kept until a later purge. Throws `busy` if it is stopped while another caller moves files.
   ///
   /// - Returns: the number of purged assets.
   @discardableResult
@@ -38,7 +38,7 @@ extension LibraryFiles {
     // A change list whose store failed has left its intents, and so has a start without one of the disks: they end with
     // the first scan after the store or the disk is back.
     if !isReadOnly {
-      let lock = try acquireLock()
+      let lock = try acquireLock(until: stop)
       defer { lock.unlock() }
       try recoverUnfinished()
     }
@@ -59,7 +59,7 @@ extension LibraryFiles {
       // Read before the lock is taken: changes of the library wait for it.
       let contents = try contents(deletedBefore: limit, after: start, stop)
       if stop.isRaised { break }
-      let lock = try acquireLock()
+      let lock = try acquireLock(until: stop)
       defer { lock.unlock() }
       let found = try inCatalogue { catalogue throws(AssetSourceError) in
         try catalogue.trashRecords(deletedBefore: limit, after: start, limit: Self.purgeBatch)

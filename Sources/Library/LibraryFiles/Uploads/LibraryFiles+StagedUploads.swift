@@ -158,12 +158,15 @@ extension LibraryFiles {
 
   /// Removes staged uploads that have received nothing for `stagedSeconds`, and such files without a record.
   ///
+  /// - Parameter stop: wait for other callers that move files until this is raised, instead of `lockTimeout`.
   /// - Returns: the number of removed staged uploads.
   @discardableResult
-  package func removeExpiredUploads(now: Timestamp = LibraryFiles.now) throws(LibraryFilesError) -> Int {
+  package func removeExpiredUploads(
+    now: Timestamp = LibraryFiles.now, until stop: StopFlag? = nil
+  ) throws(LibraryFilesError) -> Int {
     if isReadOnly { return 0 }
     let limit = Timestamp(milliseconds: now.milliseconds - Int64(options.stagedSeconds) * 1000)
-    let lock = try acquireLock()
+    let lock = try acquireLock(until: stop)
     defer { lock.unlock() }
     try recoverUnfinished()
     var expired = try inCatalogue { catalogue throws(AssetSourceError) in

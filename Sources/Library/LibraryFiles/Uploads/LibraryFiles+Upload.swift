@@ -72,14 +72,20 @@ extension LibraryFiles {
       noteUpload(asset.localIdentifier, by: principal)
       return UploadedAsset(asset: asset, isNew: true)
     } catch {
-      guard isOurs, !mayBeRecorded(path) else { throw error }
-      // The file has no asset. Remove it, because the sender would create a duplicate by retrying.
-      do throws(SystemError) {
-        try root.open(LibraryPath.folder(of: path), isFolder: true).remove(LibraryPath.name(of: path))
-      } catch {
-        logger.error("removing a file without an asset failed", metadata: ["path": "\(LibraryPath.display(path))"])
-      }
+      if isOurs, !mayBeRecorded(path) { removeWithoutAsset(path) }
       throw error
+    }
+  }
+
+  /// Removes a file that got its path and no asset, because the sender would create a duplicate by retrying.
+  private func removeWithoutAsset(_ path: [UInt8]) {
+    do throws(SystemError) {
+      try root.open(LibraryPath.folder(of: path), isFolder: true).remove(LibraryPath.name(of: path))
+    } catch {
+      // The next scan makes it an asset.
+      logger.error(
+        "removing a file without an asset failed",
+        metadata: ["path": "\(LibraryPath.display(path))", "error": "\(error)"])
     }
   }
 
@@ -119,14 +125,20 @@ extension LibraryFiles {
           file = try file.copy(to: folder, at: folderPath)
           try file.place(in: folder, as: name)
         }
-        fault(.named)
-        try folder.sync()
-        fault(.placed)
-        return (path, true)
       } catch {
         if error.code != EEXIST { throw LibraryFilesError(error, at: wanted) }
         if principal.may(.read), try isOrphan(path, like: opened) { return (path, false) }
+        continue
       }
+      fault(.named)
+      do throws(SystemError) {
+        try folder.sync()
+      } catch {
+        removeWithoutAsset(path)
+        throw LibraryFilesError(error, at: wanted)
+      }
+      fault(.placed)
+      return (path, true)
     }
     throw .failed(path: wanted, SystemError(code: EEXIST))
   }

@@ -34,7 +34,7 @@ extension LibraryMerge {
     of files: ArraySlice<KnownFile>, _ outcome: inout ScanOutcome
   ) throws(AssetSourceError) {
     let catalogue = scanner.catalogue
-    let lock = try DataFolderLock.forBatch(into: catalogue)
+    guard let lock = try DataFolderLock.forBatch(into: catalogue, until: options.stop) else { return }
     defer { lock.unlock() }
     var rows: [Int64] = []
     var paths: [[UInt8]] = []

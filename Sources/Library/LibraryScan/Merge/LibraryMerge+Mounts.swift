@@ -29,7 +29,7 @@ extension LibraryMerge {
     guard let top = try? root.open([], isFolder: true) else { return }
     let catalogue = scanner.catalogue
     // The lock keeps this from running between the steps of a deletion or a restoration.
-    let lock = try DataFolderLock.forBatch(into: catalogue)
+    guard let lock = try DataFolderLock.forBatch(into: catalogue, until: options.stop) else { return }
     defer { lock.unlock() }
     func moved(_ old: [UInt8]) -> [UInt8] {
       guard LibraryPath.isPath(old, below: former) else { return old }

@@ -110,7 +110,7 @@ extension LibraryMerge {
   ///
   /// - Returns: the number of removed rows.
   private mutating func remove(_ rows: [Int64], _ outcome: inout ScanOutcome) throws(AssetSourceError) -> Int {
-    let lock = try DataFolderLock.forBatch(into: catalogue)
+    guard let lock = try DataFolderLock.forBatch(into: catalogue, until: options.stop) else { return 0 }
     defer { lock.unlock() }
     var ids: [Int64] = []
     for file in try catalogue.knownFiles(rows) {

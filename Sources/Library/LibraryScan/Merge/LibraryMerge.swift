@@ -68,7 +68,7 @@ struct LibraryMerge {
     let reprobesAll = isFullScan ? try catalogue.probeVersion() != probeVersion : false
     batch = ScanBatch(
       probe: probe, catalogue: catalogue, reprobesAll: reprobesAll, writtenFiles: options.writtenFiles, lastID: lastID,
-      logger: scanner.logger)
+      stop: options.stop, logger: scanner.logger)
     batch.skippedFolders = skipped
     batch.progress.missingMounts = skipped.count
     unsettled = UnsettledFiles(settleTime: scanner.settleTime, limit: scanner.deferralLimit)
@@ -98,8 +98,12 @@ struct LibraryMerge {
     }
     try keepPossiblyMoved(&outcome)
     if options.stop.isRaised { return ScanOutcome(progress: batch.progress) }
+    // A step that a stop has ended is incomplete: the next one would remove what it restores, or record a complete
+    // scan.
     try restoreFormerPaths(&outcome)
+    if options.stop.isRaised { return ScanOutcome(progress: batch.progress) }
     outcome.refusal = try removeMissing(&outcome)
+    if options.stop.isRaised { return ScanOutcome(progress: batch.progress) }
     try record(&outcome)
     batch.progress.expected = report.expected
     onProgress(batch.progress)

@@ -6,6 +6,10 @@ import Logging
 import PhotoModel
 import Primitives
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 struct ScanBatch {
   /// A probed file, by its index in a batch, and a row that it may belong to.
   private struct PathMatch {
@@ -19,6 +23,7 @@ struct ScanBatch {
 
   let probe: FileProbe
   let catalogue: Catalogue
+  private let stop: StopFlag
   private let logger: Logger
   /// Whether unchanged files are probed again.
   private let reprobesAll: Bool
@@ -56,13 +61,15 @@ struct ScanBatch {
   var root: LibraryFolder { probe.root }
 
   init(
-    probe: FileProbe, catalogue: Catalogue, reprobesAll: Bool, writtenFiles: Set<[UInt8]>, lastID: Int64, logger: Logger
+    probe: FileProbe, catalogue: Catalogue, reprobesAll: Bool, writtenFiles: Set<[UInt8]>, lastID: Int64,
+    stop: StopFlag, logger: Logger
   ) {
     self.probe = probe
     self.catalogue = catalogue
     self.reprobesAll = reprobesAll
     self.writtenFiles = writtenFiles
     self.lastID = lastID
+    self.stop = stop
     self.logger = logger
   }
 
@@ -156,14 +163,15 @@ struct ScanBatch {
     size.batchWritten(count, in: ContinuousClock.now - start)
   }
 
-  /// Probes the waiting files, one per core at a time, and stores the results in one transaction.
+  /// Probes the waiting files, one per core at a time, and stores the results in one transaction. If the scan is
+  /// stopped while another caller moves files, they stay pending.
   mutating func flush() throws(AssetSourceError) {
     try dropOutdatedMoves()
     for path in try catalogue.move(moves) where !waiting.contains(path) { waiting.append(path) }
     moves = []
     guard !waiting.isEmpty || !touched.isEmpty || !found.isEmpty else { return }
     // The lock keeps this batch from running between the steps of a deletion or an upload.
-    let lock = try DataFolderLock.forBatch(into: catalogue)
+    guard let lock = try DataFolderLock.forBatch(into: catalogue, until: stop) else { return }
     defer { lock.unlock() }
     var probed = probe.probe(all: waiting + touched)
     for index in probed.indices { probed[index].wasWritten = writtenFiles.contains(probed[index].path) }
@@ -240,10 +248,15 @@ struct ScanBatch {
 
 extension DataFolderLock {
   /// For one batch of a scan. A holder of this lock never waits for a scan.
-  package static func forBatch(into catalogue: Catalogue) throws(AssetSourceError) -> DataFolderLock {
+  ///
+  /// - Returns: `nil` if the scan was stopped while it waited.
+  package static func forBatch(
+    into catalogue: Catalogue, until stop: StopFlag
+  ) throws(AssetSourceError) -> DataFolderLock? {
     do throws(SystemError) {
-      return try forFiles(of: catalogue.dataFolder)
+      return try forFiles(of: catalogue.dataFolder, until: stop)
     } catch {
+      if error.code == EWOULDBLOCK { return nil }
       throw .catalogueFailed("files.lock: \(error)")
     }
   }

@@ -5,6 +5,8 @@ import PhotoModel
 package enum LibraryFilesError: Error, Sendable, Equatable {
   /// The library is read-only, by the settings or by its mount.
   case readOnly
+  /// Other callers move files, or a scan reads some, for too long.
+  case busy
   /// No such asset, or none that the principal may see.
   case noSuchAsset(LocalIdentifier)
   /// No such asset in the trash, or none that the principal may see.
