@@ -114,6 +114,42 @@ struct AutomaticFormatTests {
     }
   }
 
+  @Test(
+    "a picture with alpha that is too large for WebP is a PNG, however it is requested",
+    .enabled(if: EncodedFormatTests.isBuilt),
+    arguments: [
+      // More memory than there is, and a side that WebP does not have.
+      ("large", 1600, 1200, ["--set", "memoryBudgetBytes=100663296"]), ("tall", 2, 16_400, [] as [String]),
+    ])
+  func tooLarge(_ name: String, _ width: Int, _ height: Int, _ settings: [String]) throws {
+    let daemon = try TestDaemon(
+      { files in
+        try files.put(PNGFile(.rgba(depth: 8)).encoded(Pixels(width: width, height: height, channels: 4)), "a.png")
+      }, arguments: settings)
+    let accept = "Accept: image/avif;q=0.5,image/webp,image/*,*/*;q=0.8"
+    let identifier = try daemon.identifier("a.png")
+    func target(_ size: String) -> String { "/v1/assets/\(identifier)/image?\(size)" }
+    // A small one is a WebP.
+    #expect(try daemon.get(target("targetSize=200x200"), [accept])["Content-Type"] == "image/webp", "\(name)")
+    let window = try daemon.post(
+      "/v1/cachingManagers/default/window",
+      #"{"assets": ["\#(identifier)"], "visible": [0, 0], "margin": 0, "targetSize": "1500x16384"}"#, method: "PUT",
+      [accept])
+    #expect(window.status == 200 && window.json["leftOut"] as? Int == 0, "\(name): \(window.json)")
+    #expect(try CachingTests.settled("default", daemon)["prepared"] as? Int == 1, "\(name)")
+    let prepared = try daemon.get(target("targetSize=1500x16384"), [accept])
+    #expect(prepared["Content-Type"] == "image/png" && prepared.result("source") == "memory", "\(name)")
+    for method in ["HEAD", "GET"] {
+      let answer = try daemon.get(target("targetSize=max"), [accept], method: method)
+      #expect(answer.status == 200 && answer["Content-Type"] == "image/png", "\(name): \(method)")
+    }
+    let opportunistic = try daemon.get(
+      target("targetSize=max&deliveryMode=opportunistic&multipart=mixed"), [accept])
+    #expect(try Multipart(opportunistic).parts.last?.fields["content-type"] == "image/png", "\(name)")
+    let batch = try daemon.post("/v1/images", #"{"assets": ["\#(identifier)"]}"#, [accept])
+    #expect(try Multipart(batch).parts.map { $0.fields["content-type"] } == ["image/png"], "\(name)")
+  }
+
   private static func upgrades(_ metrics: TestDaemon.Response) -> Int? {
     String(decoding: metrics.body, as: UTF8.self).split(separator: "\n")
       .first { $0.hasPrefix("photod_upgrades_total ") }.flatMap { Int($0.dropFirst("photod_upgrades_total ".count)) }

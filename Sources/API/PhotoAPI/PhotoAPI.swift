@@ -139,7 +139,7 @@ package final class PhotoAPI: Sendable {
     keepOriginal = KeepOriginalRoutes(changes: changes)
     preview = PreviewRoute(queries: queries, previews: previews, reads: queues.fileReads)
     caching = CachingRoutes(
-      managers: managers, queries: queries, presets: options.presets, encoders: upgrades.formats)
+      managers: managers, queries: queries, presets: options.presets, encoders: upgrades.automaticEncoders)
     self.requestScan = requestScan
   }
 

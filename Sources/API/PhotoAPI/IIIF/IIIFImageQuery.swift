@@ -50,7 +50,7 @@ struct IIIFImageQuery: PictureQuery {
 
   func form(_ accept: Accept, hasAccept: Bool) -> DeliveryForm { .single }
 
-  func formats(for asset: Asset, accept: Accept, encoders: Set<OutputFormat>) throws(Problem) -> FormatChoice {
+  func formats(for asset: Asset, accept: Accept, encoders: AutomaticEncoders) throws(Problem) -> FormatChoice {
     if format.needsWorker, !encoders.contains(format) { throw Self.unsupportedFormat }
     return FormatChoice(format)
   }

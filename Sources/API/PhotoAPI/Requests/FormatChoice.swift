@@ -3,6 +3,7 @@
 // keeps caches small.
 
 import HTTPCore
+import ImageService
 import PhotoModel
 
 /// The format of the first response, and a smaller one that may replace it.
@@ -14,9 +15,11 @@ struct FormatChoice: Sendable, Hashable {
   /// The format that a request names.
   init(_ named: OutputFormat) { first = named }
 
-  /// - Parameter encoders: the formats with an encoder in a process of its own.
+  /// - Parameter fits: whether the picture is small enough for a format's encoder.
   /// - Throws: 406 if the client accepts no format that the picture can have.
-  init(_ accept: Accept, hasAlpha: Bool, encoders: Set<OutputFormat>) throws(Problem) {
+  init(
+    _ accept: Accept, hasAlpha: Bool, encoders: AutomaticEncoders, fits: (OutputFormat) -> Bool = { _ in true }
+  ) throws(Problem) {
     func quality(_ format: OutputFormat) -> Int { accept.quality(ofPicturesAs: format) }
     // The formats that save the most bytes come first.
     let listed = [OutputFormat.jxl, .avif, .webp].filter {
@@ -28,7 +31,13 @@ struct FormatChoice: Sendable, Hashable {
     // Firefox lists image/png, and JPEG only through image/*;q=0.8. It does not want photographs as PNG.
     let prefersPNG = accept.namesExplicitly(OutputFormat.jpeg.mediaType) || quality(.jpeg) == 0
     if !hasAlpha, !prefersPNG { candidates.removeAll { $0 == .png } }
-    if candidates.isEmpty { candidates = listed.reversed() }
+    var fitting = candidates.filter(fits)
+    if fitting.isEmpty {
+      candidates += listed.reversed()
+      fitting = candidates.filter(fits)
+    }
+    // A picture that is too large for all of them is refused by the render, which knows its price.
+    if !fitting.isEmpty { candidates = fitting }
     guard let best = candidates.map(quality).max(), let first = candidates.first(where: { quality($0) == best }) else {
       let names = cheap.map(\.mediaType).joined(separator: " or ")
       throw .notAcceptable(

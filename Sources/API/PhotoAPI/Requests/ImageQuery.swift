@@ -134,11 +134,13 @@ struct ImageQuery: PictureQuery {
     PreheatOptions(request, format: OutputFormat(rawValue: format.rawValue), automaticFormats: automaticFormats)
   }
 
-  func formats(for asset: Asset, accept: Accept, encoders: Set<OutputFormat>) throws(Problem) -> FormatChoice {
+  func formats(for asset: Asset, accept: Accept, encoders: AutomaticEncoders) throws(Problem) -> FormatChoice {
     if let named = OutputFormat(rawValue: format.rawValue) { return FormatChoice(named) }
     let mayBeWebP = encoders.contains(.webp) && accept.quality(ofPicturesAs: .webp) > 0
     if request.isAnimated && asset.isAnimated && mayBeWebP { return FormatChoice(.webp) }
-    return try FormatChoice(accept, hasAlpha: asset.hasAlpha, encoders: encoders)
+    return try FormatChoice(accept, hasAlpha: asset.hasAlpha, encoders: encoders) { format in
+      encoders.fit(ResolvedRequest(self.request(for: asset, as: format), for: asset))
+    }
   }
 
   func request(for asset: Asset, as format: OutputFormat) -> ImageRequest {

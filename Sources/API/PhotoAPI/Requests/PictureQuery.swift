@@ -1,4 +1,5 @@
 import HTTPCore
+import ImageService
 import PhotoModel
 
 /// The parsed request for one picture, before the asset is known: of `/v1/assets/{id}/image`, or of IIIF.
@@ -22,8 +23,7 @@ protocol PictureQuery: Sendable {
 
   /// The formats for an asset. An automatic one is resolved from `Accept` and the asset's needs.
   ///
-  /// - Parameter encoders: the formats with an encoder in a process of its own.
-  func formats(for asset: Asset, accept: Accept, encoders: Set<OutputFormat>) throws(Problem) -> FormatChoice
+  func formats(for asset: Asset, accept: Accept, encoders: AutomaticEncoders) throws(Problem) -> FormatChoice
 
   /// The complete request for an asset.
   func request(for asset: Asset, as format: OutputFormat) throws(Problem) -> ImageRequest

@@ -78,7 +78,7 @@ struct BatchRoute: Sendable {
     do throws(Problem) {
       let asset = try raws.asset(asset, query.imageVersion, principal)
       if let reason = Problem(unrenderable: asset) { return problem(reason) }
-      let formats = try query.formats(for: asset, accept: accept, encoders: upgrades.formats)
+      let formats = try query.formats(for: asset, accept: accept, encoders: upgrades.automaticEncoders)
       let request = query.request(for: asset, as: formats.first)
       let first = ResolvedRequest(request, for: asset)
       var headers = ImageHeaders(

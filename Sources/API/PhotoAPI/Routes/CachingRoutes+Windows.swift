@@ -88,13 +88,18 @@ extension CachingRoutes {
     if let alpha = formatChoice(accept, hasAlpha: true) {
       prepared.alpha = alpha.first
       smaller.alpha = alpha.smaller
+      let large = formatChoice(accept, hasAlpha: true) { $0 != alpha.first }
+      prepared.largeAlpha = large?.first ?? alpha.first
+      prepared.encoders = encoders
     }
     return (prepared, smaller)
   }
 
-  private func formatChoice(_ accept: Accept, hasAlpha: Bool) -> FormatChoice? {
+  private func formatChoice(
+    _ accept: Accept, hasAlpha: Bool, fits: (OutputFormat) -> Bool = { _ in true }
+  ) -> FormatChoice? {
     do throws(Problem) {
-      return try FormatChoice(accept, hasAlpha: hasAlpha, encoders: encoders)
+      return try FormatChoice(accept, hasAlpha: hasAlpha, encoders: encoders, fits: fits)
     } catch {
       // It accepts no picture, which is nothing to complain about here: the response is JSON.
       return nil

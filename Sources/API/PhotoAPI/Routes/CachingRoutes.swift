@@ -11,8 +11,7 @@ struct CachingRoutes: Sendable {
   let managers: CachingManagerRegistry
   let queries: QueryService
   let presets: ImagePresets
-  /// The formats with an encoder in a process of its own.
-  let encoders: Set<OutputFormat>
+  let encoders: AutomaticEncoders
 
   /// The formats of frames with `format=auto` for a client that lists none.
   var preparedFormats: PreparedFormats { PreparedFormats(hasAnimations: encoders.contains(.webp)) }

@@ -35,7 +35,7 @@ extension ImageRoute {
     let (query, head) = (attempt.query, attempt.head)
     let acceptField = head.value(of: .accept)
     let accept = Accept(acceptField)
-    let formats = try query.formats(for: asset, accept: accept, encoders: upgrades.formats)
+    let formats = try query.formats(for: asset, accept: accept, encoders: upgrades.automaticEncoders)
     if let listed = formats.preparedSmaller(hasAlpha: asset.hasAlpha) {
       upgrades.clientListed(listed, hasAlpha: asset.hasAlpha, owner: attempt.principal.name)
     }

@@ -32,8 +32,7 @@ package struct PreheatOptions: Sendable, Hashable {
   /// The request for an asset.
   package func request(for asset: Asset) -> ImageRequest {
     var request = request
-    let automatic = asset.hasAlpha ? automaticFormats.alpha : automaticFormats.opaque
-    request.format = isAnimation(asset) ? .webp : format ?? automatic
+    request.format = isAnimation(asset) ? .webp : format ?? automaticFormats.format(of: request, for: asset)
     if request.format != .webp { request.isAnimated = false }
     return request
   }

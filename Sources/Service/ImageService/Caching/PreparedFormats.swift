@@ -6,6 +6,10 @@ package struct PreparedFormats: Sendable, Hashable {
   package var opaque: OutputFormat
   /// The format of pictures with alpha.
   package var alpha: OutputFormat
+  /// The format of those that are too large for the encoder of `alpha`.
+  package var largeAlpha: OutputFormat
+  /// The encoders that decide which pictures are too large; `nil`: none is.
+  package var encoders: AutomaticEncoders?
   /// Whether animations are prepared as WebP. Otherwise their first frame is prepared, as of a still picture.
   package var hasAnimations: Bool
 
@@ -13,6 +17,17 @@ package struct PreparedFormats: Sendable, Hashable {
   package init(opaque: OutputFormat = .jpeg, alpha: OutputFormat = .png, hasAnimations: Bool = true) {
     self.opaque = opaque
     self.alpha = alpha
+    largeAlpha = alpha
     self.hasAnimations = hasAnimations
+  }
+
+  /// The format of an asset's frame, if it is not an animation.
+  func format(of request: ImageRequest, for asset: Asset) -> OutputFormat {
+    guard asset.hasAlpha else { return opaque }
+    guard let encoders, largeAlpha != alpha else { return alpha }
+    var request = request
+    request.format = alpha
+    request.isAnimated = false
+    return encoders.fit(ResolvedRequest(request, for: asset)) ? alpha : largeAlpha
   }
 }

@@ -80,6 +80,11 @@ package final class EncodingUpgrades: Sendable {
     self.limits = limits
   }
 
+  /// The encoders among which `format=auto` chooses.
+  package var automaticEncoders: AutomaticEncoders {
+    AutomaticEncoders(formats, renderBytes: images.renderCapacityBytes)
+  }
+
   package var statistics: Statistics { state.withLock { $0.statistics } }
 
   /// Calls `observer` with each frame that a smaller one replaces, or whose upgrade has failed and may be requested
