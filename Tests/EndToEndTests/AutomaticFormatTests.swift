@@ -150,6 +150,25 @@ struct AutomaticFormatTests {
     #expect(try Multipart(batch).parts.map { $0.fields["content-type"] } == ["image/png"], "\(name)")
   }
 
+  /// `Accept`, and the type of the parts with `multipart=mixed`.
+  static let forms: [(accept: String, type: String?)] = [
+    ("application/json", "image/jpeg"), ("text/html", "image/jpeg"), ("multipart/mixed;q=0", "image/jpeg"),
+    ("text/html, image/png", "image/png"), ("image/gif", nil),
+  ]
+
+  @Test(
+    "multipart= stands in place of a multipart type in Accept, which then restricts only the images that it names",
+    arguments: forms)
+  func parts(_ accept: String, _ type: String?) throws {
+    let daemon = try Self.daemon()
+    let target = "/v1/assets/\(try daemon.identifier("a.jpg"))/image?targetSize=66x66&multipart=mixed"
+    let answer = try daemon.get(target + "&deliveryMode=opportunistic", ["Accept: \(accept)"])
+    #expect(answer.status == (type == nil ? 406 : 200), "\(accept)")
+    if let type { #expect(try Multipart(answer).parts.last?.fields["content-type"] == type, "\(accept)") }
+    // Without opportunistic delivery it has no effect.
+    if !accept.contains("image") { #expect(try daemon.get(target, ["Accept: \(accept)"]).status == 406, "\(accept)") }
+  }
+
   private static func upgrades(_ metrics: TestDaemon.Response) -> Int? {
     String(decoding: metrics.body, as: UTF8.self).split(separator: "\n")
       .first { $0.hasPrefix("photod_upgrades_total ") }.flatMap { Int($0.dropFirst("photod_upgrades_total ".count)) }

@@ -15,12 +15,15 @@ struct FormatChoice: Sendable, Hashable {
   /// The format that a request names.
   init(_ named: OutputFormat) { first = named }
 
-  /// - Parameter fits: whether the picture is small enough for a format's encoder.
+  /// - Parameters:
+  ///   - isPart: whether the query asks for a multipart response.
+  ///   - fits: whether the picture is small enough for a format's encoder.
   /// - Throws: 406 if the client accepts no format that the picture can have.
   init(
-    _ accept: Accept, hasAlpha: Bool, encoders: AutomaticEncoders, fits: (OutputFormat) -> Bool = { _ in true }
+    _ accept: Accept, hasAlpha: Bool, encoders: AutomaticEncoders, isPart: Bool = false,
+    fits: (OutputFormat) -> Bool = { _ in true }
   ) throws(Problem) {
-    func quality(_ format: OutputFormat) -> Int { accept.quality(ofPicturesAs: format) }
+    func quality(_ format: OutputFormat) -> Int { accept.quality(ofPicturesAs: format, isPart: isPart) }
     // The formats that save the most bytes come first.
     let listed = [OutputFormat.jxl, .avif, .webp].filter {
       encoders.contains($0) && accept.namesExplicitly($0.mediaType)
@@ -53,10 +56,12 @@ struct FormatChoice: Sendable, Hashable {
 }
 
 extension Accept {
-  /// The quality of pictures in a format, 0...1000. A field that names only multipart types does not restrict the format
-  /// of the parts.
-  func quality(ofPicturesAs format: OutputFormat) -> Int {
-    let namesOnlyMultipart = !namesType("image") && quality(of: "image/x") == 0 && namesType("multipart")
-    return namesOnlyMultipart ? 1000 : quality(of: format.mediaType)
+  /// The quality of pictures in a format, 0...1000. A field that says nothing about images, but names multipart types,
+  /// does not restrict the format of the parts.
+  ///
+  /// - Parameter isPart: whether the query asks for a multipart response, as if the field named its type.
+  func quality(ofPicturesAs format: OutputFormat, isPart: Bool = false) -> Int {
+    let namesNoImage = !namesType("image") && quality(of: "image/x") == 0
+    return namesNoImage && (isPart || namesType("multipart")) ? 1000 : quality(of: format.mediaType)
   }
 }

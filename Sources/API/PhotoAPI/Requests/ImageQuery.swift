@@ -136,9 +136,10 @@ struct ImageQuery: PictureQuery {
 
   func formats(for asset: Asset, accept: Accept, encoders: AutomaticEncoders) throws(Problem) -> FormatChoice {
     if let named = OutputFormat(rawValue: format.rawValue) { return FormatChoice(named) }
-    let mayBeWebP = encoders.contains(.webp) && accept.quality(ofPicturesAs: .webp) > 0
+    let isPart = multipart != nil && deliveryMode == .opportunistic
+    let mayBeWebP = encoders.contains(.webp) && accept.quality(ofPicturesAs: .webp, isPart: isPart) > 0
     if request.isAnimated && asset.isAnimated && mayBeWebP { return FormatChoice(.webp) }
-    return try FormatChoice(accept, hasAlpha: asset.hasAlpha, encoders: encoders) { format in
+    return try FormatChoice(accept, hasAlpha: asset.hasAlpha, encoders: encoders, isPart: isPart) { format in
       encoders.fit(ResolvedRequest(self.request(for: asset, as: format), for: asset))
     }
   }
