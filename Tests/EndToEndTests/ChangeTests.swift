@@ -67,6 +67,37 @@ struct ChangeTests {
     }
   }
 
+  @Test("a change whose If-Match or If-None-Match fails is not made")
+  func conditions() throws {
+    let daemon = try TestDaemon.ofCards(1)
+    let asset = try daemon.identifier("0.jpg")
+    // Its tag changes when it gets one.
+    try daemon.until("it has a placeholder") {
+      try daemon.get("/v1/assets/\(asset)").json["placeholder"] as? String != nil
+    }
+    let created = try perform(#"{"type": "createAlbum", "title": "A", "placeholder": "$a"}"#, daemon)
+    let album = try #require((created["created"] as? [String: String])?["$a"])
+    for path in ["/v1/assets/\(asset)", "/v1/collections/\(album)"] {
+      func keep(_ keep: Bool, _ field: String) throws -> Int {
+        try daemon.post("\(path)/keepOriginal", #"{"keep": \#(keep)}"#, method: "PUT", [field]).status
+      }
+      let tag = try #require(try daemon.get(path)["ETag"])
+      for field in [#"If-Match: "x""#, "If-None-Match: *", "If-None-Match: \(tag)"] {
+        #expect(try keep(true, field) == 412, "\(path): \(field)")
+      }
+      #expect(try daemon.get(path).json["keepOriginal"] as? Bool == false, "\(path)")
+      #expect(try keep(true, "If-Match: \(tag)") == 204, "\(path)")
+      #expect(try daemon.get(path).json["keepOriginal"] as? Bool == true, "\(path)")
+      #expect(try keep(false, "If-Match: \(tag)") == 412, "\(path) has changed")
+      #expect(try keep(false, "If-Match: *") == 204, "\(path)")
+    }
+    let list = #"{"changes": [{"type": "updateAsset", "asset": "\#(asset)", "isFavorite": true}]}"#
+    let refused = try daemon.post("/v1/changes", list, [#"If-Match: "x""#])
+    #expect(refused.status == 412 && (refused.json["detail"] as? String)?.contains("ifMatch") == true)
+    #expect(try daemon.get("/v1/assets/\(asset)").json["isFavorite"] as? Bool == false)
+    #expect(try daemon.post("/v1/changes", list, ["If-Match: *"]).status == 200)
+  }
+
   @Test("changes of the folder reach a stream, and a client that reconnects gets what it missed once")
   func resuming() throws {
     let daemon = try TestDaemon.ofCards()

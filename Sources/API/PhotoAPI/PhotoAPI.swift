@@ -136,7 +136,7 @@ package final class PhotoAPI: Sendable {
       services: changeServices, fetchResultChanges: fetchResultChanges, queries: queries, accessPolicy: accessPolicy,
       onAssetsAdded: onAssetsAdded, onPicturesEdited: onPicturesEdited, logger: logger)
     adjustments = AdjustmentRoutes(queries: queries, changes: changes)
-    keepOriginal = KeepOriginalRoutes(changes: changes)
+    keepOriginal = KeepOriginalRoutes(assets: assets, collections: collections, changes: changes)
     preview = PreviewRoute(queries: queries, previews: previews, reads: queues.fileReads)
     caching = CachingRoutes(
       managers: managers, queries: queries, presets: options.presets, encoders: upgrades.automaticEncoders)

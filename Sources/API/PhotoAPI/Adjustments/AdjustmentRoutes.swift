@@ -57,21 +57,13 @@ struct AdjustmentRoutes: Sendable {
     return found
   }
 
-  /// `If-Match` and `If-None-Match` compare with the tags of the current adjustments: each coding that GET sends has its
-  /// own.
+  /// `If-Match` and `If-None-Match` compare with the tags of the current adjustments.
   private func checkConditions(
     _ identifier: LocalIdentifier, _ head: RequestHead, _ principal: Principal
   ) throws(Problem) {
-    guard head.has(.ifMatch) || head.has(.ifNoneMatch) else { return }
+    guard head.hasChangeCondition else { return }
     let found = try find(identifier, principal)
-    let tag = found.adjustments.map { EntityTag.strong(over: AdjustmentsJSON.body($0, of: found)) }
-    func matches(_ field: String, weakly: Bool) -> Bool {
-      guard let tag else { return false }
-      return [ContentCoding.identity, .gzip].contains {
-        EntityTagList.matches($0.entityTag(tag), in: field, weakly: weakly)
-      }
-    }
-    if let field = head.value(of: .ifMatch), !matches(field, weakly: false) { throw .preconditionFailed }
-    if let field = head.value(of: .ifNoneMatch), matches(field, weakly: true) { throw .preconditionFailed }
+    try head.checkChangeConditions(
+      tag: found.adjustments.map { EntityTag.strong(over: AdjustmentsJSON.body($0, of: found)) })
   }
 }

@@ -62,6 +62,10 @@ struct ChangeRoutes: Sendable {
   func perform(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
     try QueryReader(request.target).finish()
     let body = try ChangeListBody(request, lists.limits, queries.tokens, for: principal)
+    // A list has no tag, so only `*` matches.
+    if let field = request.head.value(of: .ifMatch), !EntityTagList.matches(nil, in: field, weakly: false) {
+      throw .changeListHasNoTag
+    }
     let outcome: ChangeOutcome
     do throws(ChangeListError) {
       outcome = try lists.perform(body.requests, for: principal)

@@ -53,7 +53,7 @@ extension Endpoint {
           library that is a folder this has no effect. Needs the scopes read and write.
           """,
         body: "KeepOriginal", responses: [APIResponse(204, "The asset has this value.", .none, [.cacheControl])],
-        problems: [404, 409, 500, 507]),
+        problems: [404, 409, 412, 500, 507]),
       handler: .change { api, routed throws(Problem) in
         try api.keepOriginal.put(asset: routed.identifier("localIdentifier"), routed.request, routed.principal)
       }),
@@ -67,7 +67,7 @@ extension Endpoint {
           value.
           """,
         body: "KeepOriginal", responses: [APIResponse(204, "The collection has this value.", .none, [.cacheControl])],
-        problems: [404, 409, 422, 500, 507]),
+        problems: [404, 409, 412, 422, 500, 507]),
       handler: .change { api, routed throws(Problem) in
         try api.keepOriginal.put(collection: routed.identifier("collection"), routed.request, routed.principal)
       }),

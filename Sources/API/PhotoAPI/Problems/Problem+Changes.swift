@@ -22,6 +22,11 @@ extension Problem {
       parameter: parameter)
   }
 
+  static let changeListHasNoTag = Problem(
+    412, "precondition-failed", "Precondition failed",
+    detail: "A change list has no entity tag that If-Match could name. No change was made. Give the revision of an "
+      + "object as ifMatch of its entry.")
+
   static let libraryReadOnly = Problem(
     409, "library-read-only", "The library is read-only",
     detail: "The setting readOnly is on, the library is on a web server, which photod only reads, or the disk of the "

@@ -120,6 +120,18 @@ struct AssetRoutes: Sendable {
     try QueryReader(request.target).finish()
     let asset = try queries.asset(identifier, principal)
     let answer = queries.json(asset)
+    return JSONResponse(
+      JSONBody.encode(answer), tag: entityTag(of: asset, answer, principal), cacheControl: QueryService.cacheControl
+    ).response(to: request.head)
+  }
+
+  /// The strong entity tag of an asset, as of the uncoded representation.
+  func entityTag(_ identifier: LocalIdentifier, _ principal: Principal) throws(Problem) -> String {
+    let asset = try queries.asset(identifier, principal)
+    return entityTag(of: asset, queries.json(asset), principal)
+  }
+
+  private func entityTag(of asset: Asset, _ answer: AssetJSON, _ principal: Principal) -> String {
     // The representation of a revision also depends on the scopes for places and names, and on whether the placeholder
     // exists, a picture can be made, and the original is local.
     var tag = queries.tokens.text(of: asset.revision)
@@ -128,7 +140,6 @@ struct AssetRoutes: Sendable {
     if !asset.isRenderable { tag += "-u" }
     if queries.originals.isInCloud(asset.original) { tag += "-c" }
     if let placeholder = answer.placeholder { tag += "-\(placeholder)" }
-    return JSONResponse(JSONBody.encode(answer), tag: "\"\(tag)\"", cacheControl: QueryService.cacheControl)
-      .response(to: request.head)
+    return "\"\(tag)\""
   }
 }

@@ -1,4 +1,5 @@
 import HTTPCore
+import ImageService
 import LibraryCatalogue
 import PhotoModel
 
@@ -88,6 +89,15 @@ struct CollectionRoutes: Sendable {
       guard let collection = found else { throw Problem.collectionNotFound }
       return QueryService.response(JSONBody.encode(CollectionJSON(collection, queries.tokens)), to: request)
     }
+  }
+
+  /// The strong entity tag of a collection of the library, as of the uncoded representation without parameters.
+  func entityTag(_ identifier: LocalIdentifier, _ principal: Principal) throws(Problem) -> String {
+    let found = try queries.run { library throws(AssetSourceError) in
+      try library.collection(identifier, CollectionQuery(), for: principal)
+    }
+    guard let found else { throw .collectionNotFound }
+    return EntityTag.strong(over: JSONBody.encode(CollectionJSON(found, queries.tokens)))
   }
 }
 
