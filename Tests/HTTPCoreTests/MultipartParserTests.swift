@@ -79,6 +79,12 @@ struct MultipartParserTests {
       [("C:\\dir\\a \"b\"; c.jpg", "1"), ("\u{E9}.jpg", "2"), ("\u{20AC}.jpg", "3")]),
   ]
 
+  @Test("a name that is not UTF-8 is ISO 8859-1")
+  func latinName() throws {
+    let body = Array("--b\r\n\(Self.disposition)\"neu ".utf8) + [0xE9] + Array(".jpg\"\r\n\r\nx\r\n--b--".utf8)
+    #expect(try Self.parts([body]) == [Part(filename: "neu \u{E9}.jpg", body: "x")])
+  }
+
   @Test("valid bodies give the same parts however they are split", arguments: good)
   func goodBodies(_ row: ValidCase) throws {
     let bytes = Array(row.body.utf8)

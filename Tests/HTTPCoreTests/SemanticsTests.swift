@@ -45,6 +45,24 @@ struct AcceptTests {
   func quality(_ field: String?, _ expected: Int) { #expect(Accept(field).quality(of: "image/jpeg") == expected) }
 }
 
+@Suite("Text of field values")
+struct FieldTextTests {
+  @Test(
+    "a value is UTF-8, or else ISO 8859-1",
+    arguments: [
+      ([0x61, 0x20, 0xC3, 0xA9], "a \u{E9}"), ([0x61, 0x20, 0xE9], "a \u{E9}"), ([0xFF, 0x61], "\u{FF}a"),
+      ([0xF0, 0x9F, 0x98, 0x80], "\u{1F600}"),
+    ] as [([UInt8], String)])
+  func decoded(_ value: [UInt8], _ text: String) throws {
+    var parser = RequestParser(limits: ParserLimits())
+    let bytes = Array("GET / HTTP/1.1\r\nHost: a\r\nContent-Disposition: ".utf8) + value + Array("\r\n\r\n".utf8)
+    bytes.withUnsafeBytes { parser.append($0) }
+    guard case .request(let request) = try parser.next() else { throw ParseError.malformedField }
+    #expect(request.head.value(of: .contentDisposition) == text)
+    #expect(request.head.values(of: .contentDisposition) == [text])
+  }
+}
+
 @Suite("Preconditions")
 struct PreconditionTests {
   private static let tag = "\"abc\""

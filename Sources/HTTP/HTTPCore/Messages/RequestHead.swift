@@ -54,7 +54,7 @@ package struct RequestHead: Sendable {
   /// All values of a field, in the order of the message.
   package func values(of name: HeaderName) -> [String] {
     guard has(name) else { return [] }
-    return fields.filter { $0.headerName == name }.map { string($0.value) }
+    return fields.filter { $0.headerName == name }.map { HTTPGrammar.text(bytes[$0.value]) }
   }
 
   /// The value of a field; the values of a repeated field are joined by commas (RFC 9110 §5.3).
@@ -62,7 +62,7 @@ package struct RequestHead: Sendable {
     guard has(name) else { return nil }
     var found: String?
     for field in fields where field.headerName == name {
-      let value = string(field.value)
+      let value = HTTPGrammar.text(bytes[field.value])
       found = found.map { "\($0), \(value)" } ?? value
     }
     return found

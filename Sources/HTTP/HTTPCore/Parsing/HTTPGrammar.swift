@@ -26,6 +26,12 @@ package enum HTTPGrammar {
   /// The characters of a field value: VCHAR, obs-text, SP or HTAB (RFC 9110 §5.5).
   package static func isFieldContent(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F || byte == 0x09 }
 
+  /// The text of a field value: UTF-8, or else ISO 8859-1, the former rule for obs-text (RFC 9110 §5.5), in which HTTP
+  /// libraries still send the names of files.
+  package static func text(_ value: some Collection<UInt8>) -> String {
+    String(validating: value, as: UTF8.self) ?? String(String.UnicodeScalarView(value.map { Unicode.Scalar($0) }))
+  }
+
   package static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
 
   package static func lowercased(_ byte: UInt8) -> UInt8 {

@@ -210,7 +210,7 @@ package struct MultipartParser: Sendable {
       line[..<colon].allSatisfy(HTTPGrammar.isToken), !line.contains(0), !line.contains(0x0D)
     else { throw .malformed }
     let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
-    let value = HTTPGrammar.trimmed(String(decoding: line[(colon + 1)...], as: UTF8.self)[...])
+    let value = HTTPGrammar.trimmed(HTTPGrammar.text(line[(colon + 1)...])[...])
     // Others, such as the Content-Type, which is a guess of the client, are ignored.
     guard name == "content-disposition" else { return }
     var fields = FieldParameters(String(value))
