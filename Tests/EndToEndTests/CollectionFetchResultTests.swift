@@ -214,7 +214,7 @@ struct CollectionFetchResultTests {
     #expect(both.status == 400)
   }
 
-  @Test("a transient collection counts the assets that it lists")
+  @Test("a transient collection counts the assets that it lists, and has their dates and key assets")
   func transientCounts() throws {
     let daemon = try TestDaemon.ofCards(3)
     let names = try (0..<3).map { try daemon.identifier("\($0).jpg") }
@@ -222,13 +222,22 @@ struct CollectionFetchResultTests {
     let made = try daemon.post("/v1/transientCollections", "{\"assets\": [\(list)]}").json
     let id = try #require(made["localIdentifier"] as? String, "\(made)")
     #expect(made["estimatedAssetCount"] as? Int == 3)
-    _ = try Self.perform(daemon, #"{"type": "updateAsset", "asset": "\#(names[0])", "isHidden": true}"#, fields: [])
+    let hidden =
+      #"{"type": "updateAsset", "asset": "\#(names[0])", "isHidden": true, "creationDate": "2001-02-03T04:05:06Z"}"#
+    _ = try Self.perform(daemon, hidden, fields: [])
     _ = try Self.perform(daemon, #"{"type": "deleteAsset", "asset": "\#(names[1])"}"#, fields: [])
     for (query, count) in [("", 1), ("?includeHiddenAssets=true", 2)] {
       let found = try daemon.get("/v1/collections/\(id)\(query)").json
       #expect(found["estimatedAssetCount"] as? Int == count && found["type"] as? String == "album", "\(found)")
-      let assets = try daemon.get("/v1/collections/\(id)/assets\(query)").json["assets"] as? [Any]
+      let assets = try daemon.get("/v1/collections/\(id)/assets\(query)").json["assets"] as? [[String: Any]]
       #expect(assets?.count == count)
+      let dates = (assets ?? []).compactMap { $0["creationDate"] as? String }.sorted()
+      #expect(found["startDate"] as? String == dates.first && found["endDate"] as? String == dates.last, "\(found)")
+      let keys = (assets ?? []).compactMap { $0["localIdentifier"] as? String }
+      #expect(found["keyAssets"] as? [String] == keys, "\(found)")
     }
+    let none = try daemon.post("/v1/transientCollections", #"{"assets": []}"#).json["localIdentifier"] as? String
+    let empty = try daemon.get("/v1/collections/\(try #require(none))").json
+    #expect(empty["startDate"] is NSNull && empty["endDate"] is NSNull && empty["keyAssets"] as? [String] == [])
   }
 }

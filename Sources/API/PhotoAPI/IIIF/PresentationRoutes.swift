@@ -90,8 +90,8 @@ struct PresentationRoutes: Sendable {
 
   private func collection(_ identifier: LocalIdentifier, _ principal: Principal) throws(Problem) -> AssetCollection {
     if let transient = queries.transientCollection(identifier, principal) {
-      let count = try queries.assetCount(of: transient, until: queries.deadline, principal)
-      return AssetCollection(transient, identifier, assetCount: count)
+      let summary = try queries.summary(of: transient, until: queries.deadline, principal)
+      return AssetCollection(transient, identifier, summary)
     }
     let found = try queries.run { library throws(AssetSourceError) in
       try library.collection(identifier, CollectionQuery(), for: principal)

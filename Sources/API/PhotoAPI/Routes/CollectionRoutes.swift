@@ -79,8 +79,8 @@ struct CollectionRoutes: Sendable {
     try routed.respond(on: isLong ? queries.fetches : queries.lookups) { () throws(Problem) in
       let found: AssetCollection?
       if let transient {
-        let count = try queries.assetCount(of: transient, wanted, until: end, principal)
-        found = AssetCollection(transient, identifier, assetCount: count)
+        let summary = try queries.summary(of: transient, wanted, until: end, principal)
+        found = AssetCollection(transient, identifier, summary)
       } else {
         found = try queries.run { library throws(AssetSourceError) in
           try library.collection(identifier, wanted, for: principal)

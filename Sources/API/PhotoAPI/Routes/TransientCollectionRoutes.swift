@@ -38,7 +38,7 @@ struct TransientCollectionRoutes: Sendable {
       transient = FetchResultStore.TransientCollection(
         title: title, rows: try rows(assets ?? [], handles ?? [], until: end, principal))
     }
-    let assetCount = try queries.assetCount(of: transient, until: end, principal)
+    let summary = try queries.summary(of: transient, until: end, principal)
     let name: String
     do {
       name = try results.keep(transient, owner: principal)
@@ -46,7 +46,7 @@ struct TransientCollectionRoutes: Sendable {
       throw Problem(error)
     }
     return .json(
-      TransientCollectionJSON(LocalIdentifier(name), transient, assetCount: assetCount, results), status: 201,
+      TransientCollectionJSON(LocalIdentifier(name), transient, assetCount: summary.count, results), status: 201,
       location: "/v1/collections/\(name)")
   }
 
@@ -119,7 +119,7 @@ private struct TransientCollectionJSON: Encodable {
     _ identifier: LocalIdentifier, _ transient: FetchResultStore.TransientCollection, assetCount: Int,
     _ results: FetchResultStore
   ) {
-    collection = AssetCollection(transient, identifier, assetCount: assetCount)
+    collection = AssetCollection(transient, identifier, FetchSummary(count: assetCount))
     leaseSeconds = results.limits.lease.components.seconds
   }
 
@@ -152,25 +152,26 @@ extension FetchResultStore.TransientCollection {
 }
 
 extension QueryService {
-  /// The number of assets that a query lists of a transient collection: without those that are gone, that the principal
-  /// does not see, or that the query leaves out.
-  func assetCount(
+  /// The assets that a query lists of a transient collection: without those that are gone, that the principal does not
+  /// see, or that the query leaves out.
+  func summary(
     of transient: FetchResultStore.TransientCollection, _ query: CollectionQuery = CollectionQuery(),
     until end: ContinuousClock.Instant, _ principal: Principal
-  ) throws(Problem) -> Int {
-    if transient.rows.isEmpty { return 0 }
+  ) throws(Problem) -> FetchSummary {
+    if transient.rows.isEmpty { return FetchSummary() }
     let fetch = transient.fetch(query)
-    return try run { library throws(AssetSourceError) in try library.count(fetch, deadline: end, for: principal) }
+    return try run { library throws(AssetSourceError) in try library.summary(of: fetch, deadline: end, for: principal) }
   }
 }
 
 extension AssetCollection {
-  init(_ transient: FetchResultStore.TransientCollection, _ identifier: LocalIdentifier, assetCount: Int) {
+  init(_ transient: FetchResultStore.TransientCollection, _ identifier: LocalIdentifier, _ summary: FetchSummary) {
     let isList = transient.collections != nil
     self.init(
       localIdentifier: identifier, type: isList ? .folder : .album,
       subtype: isList ? "folderTransient" : "albumTransient", title: transient.title,
-      estimatedAssetCount: assetCount)
+      startDate: summary.startDate, endDate: summary.endDate, estimatedAssetCount: summary.count,
+      keyAssets: summary.keyAssets)
     estimatedCollectionCount = transient.collections?.count ?? 0
   }
 }

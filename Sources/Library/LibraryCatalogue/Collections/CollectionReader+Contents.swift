@@ -36,7 +36,7 @@ extension CollectionReader {
 
   /// The number of assets that are examined for key assets that can be rendered. A limit, because an album of a million
   /// videos may have none.
-  private static let examinedKeyAssets = 1000
+  static let examinedKeyAssets = 1000
   private static let isRenderable = "counted & \(1 << CatalogueSchema.renderableBit)"
 
   /// The assets with the highest values of a column, along an index.

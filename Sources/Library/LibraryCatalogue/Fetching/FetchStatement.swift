@@ -73,9 +73,18 @@ struct FetchStatement {
   }
 
   init(counting plan: FetchPlan) {
-    sql = """
-      SELECT count(*) FROM \(plan.source(joiningAsset: Self.namesAsset([plan.condition]))) WHERE \(plan.condition)
-      """
+    self.init(aggregating: "count(*)", plan)
+  }
+
+  /// One row: the number of assets, and their oldest and newest creation date, which are NULL if there is none.
+  init(summarizing plan: FetchPlan) {
+    let date = "\(plan.table).creationDate"
+    self.init(aggregating: "count(*), min(\(date)), max(\(date))", plan)
+  }
+
+  private init(aggregating columns: String, _ plan: FetchPlan) {
+    let source = plan.source(joiningAsset: Self.namesAsset([columns, plan.condition]))
+    sql = "SELECT \(columns) FROM \(source) WHERE \(plan.condition)"
     arguments = StatementArguments(plan.values.map(\.databaseValue))
   }
 

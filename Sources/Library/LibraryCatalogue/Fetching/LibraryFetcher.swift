@@ -15,6 +15,9 @@ package protocol LibraryFetcher: AssetSource {
   func count(
     _ fetch: AssetFetch, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> Int
+  func summary(
+    of fetch: AssetFetch, deadline: ContinuousClock.Instant?, for principal: Principal
+  ) throws(AssetSourceError) -> FetchSummary
   func rows(
     _ fetch: AssetFetch, atMost limit: Int, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> (rows: [UInt32], changeToken: ChangeToken)
