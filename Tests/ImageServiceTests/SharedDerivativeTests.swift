@@ -220,6 +220,28 @@ struct SharedDerivativeTests {
     #expect(await frames(second, touched, 300).map(\.result.source) == [.original])
   }
 
+  @Test func `Files that differ only in an orientation beyond their ends have objects of their own`() async throws {
+    func photograph(_ orientation: Int) -> [UInt8] {
+      let file = JPEGFile {
+        $0.quality = 95
+        $0.exif = EXIFBlock { $0.orientation = orientation }
+      }
+      return file.encoded(Scene(seed: 7).pixels(width: 1600, height: 1200))
+    }
+    #expect(photograph(1).count == photograph(3).count && photograph(1).count == photograph(6).count)
+    for (number, orientation) in [1, 3, 6].enumerated() {
+      let machine = Machine(bucket)
+      let asset = machine.add("a", photograph(orientation))
+      #expect(await frames(machine, asset, 300).map(\.result.source) == [.original], "\(orientation)")
+      _ = await frames(machine, asset, 900)
+      await machine.settle(bucket)
+      #expect(bucket.objects.count == number + 1)
+      let copy = Machine(bucket)
+      let same = copy.add("a", photograph(orientation))
+      #expect(await frames(copy, same, 300).map(\.result.source) == [.derivative], "\(orientation)")
+    }
+  }
+
   @Test(arguments: ["com.microsoft.bmp", "public.tiff"])
   func `Files whose pixels may be uncompressed are shared only if they are objects of a bucket`(_ type: String)
     async throws

@@ -7,7 +7,8 @@ import PhotoModel
 ///
 /// The content versions of two catalogues differ even for the same file, because their digests have different keys.
 /// So the name is made of what all daemons know of the original: its fingerprint and size, and the time of a file or the
-/// entity tag of an object. The same properties decide whether a file is a copy of the one in the catalogue.
+/// entity tag of an object. The same properties decide whether a file is a copy of the one in the catalogue. The shape
+/// of the picture is part of the name too, because metadata may be beyond the bytes of the fingerprint.
 struct SharedDerivativeName: Sendable {
   /// Formats whose files may have the same size and the same ends although the pictures differ, because their pixels may
   /// be stored without compression. A file of these is not recognised without its middle; the entity tag of a bucket
@@ -34,8 +35,10 @@ struct SharedDerivativeName: Sendable {
     if !includesMiddle, Self.uncompressedTypes.contains(asset.uniformTypeIdentifier) { return nil }
     // Whole seconds: not all file systems keep more.
     let state = isRemote ? "object \(identity.inode)" : "file \(identity.modified / 1_000_000_000)"
+    let (size, turn) = (asset.pixelSize, asset.orientation.rawValue)
+    let shape = "\(size.width)x\(size.height) turn \(turn)\(asset.hasAlpha ? " alpha" : "")"
     let kind = asset.mayHaveGainMap ? "|gain map" : ""
-    let content = "\(DerivativeLadder.epoch)|\(fingerprint.bytes)|\(identity.size)|\(state)\(kind)"
+    let content = "\(DerivativeLadder.epoch)|\(fingerprint.bytes)|\(identity.size)|\(state)|\(shape)\(kind)"
     let digest = DiskStore.Key(digestOf: Array(content.utf8)).hexadecimal
     text = "\(digest.prefix(2))/\(DerivativeLadder.epoch)-\(digest.dropFirst(2))"
     entries = rungs.map { ($0, DiskStore.Key(digestOf: Array("\(digest)|\($0.side)".utf8))) }
