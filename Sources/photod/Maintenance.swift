@@ -12,7 +12,7 @@ struct Maintenance: Sendable {
   let catalogue: Catalogue
   let images: ImageManager
   let frames: FrameStore
-  /// Is started when the disk cache gets its folder.
+  /// Is started when another process has changed the catalogue, and when the disk cache gets its folder.
   let background: BackgroundRunner
   let results: FetchResultStore
   let streams: ChangeStreams
@@ -68,14 +68,16 @@ struct Maintenance: Sendable {
   /// closes idle originals, and opens the disk cache that another daemon has released.
   private func tick() {
     access.refresh()
-    catalogue.checkForExternalChanges()
+    let isChanged = catalogue.checkForExternalChanges()
     streams.tick()
     images.expire()
     results.expire()
     results.endAll { access.admits($0) }
     caching.tick { [access] in access.admits($0) }
     api.tick()
-    if frames.reopen() { background.start() }
+    let isReopened = frames.reopen()
+    // New and changed pictures have no placeholders and derivatives yet.
+    if isChanged || isReopened { background.start() }
   }
 
   /// Removes history older than the configured retention, in small steps.

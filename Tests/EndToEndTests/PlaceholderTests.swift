@@ -41,6 +41,19 @@ struct PlaceholderTests {
     #expect(try daemon.assetsWithPlaceholders().count == 2)
   }
 
+  @Test("a picture that another process has scanned gets its placeholder without a scan of the daemon")
+  func scannedBeside() throws {
+    let daemon = try TestDaemon(unwatched: { try $0.put(UploadTests.picture(1), "a.jpg") })
+    _ = try daemon.assetsWithPlaceholders()
+    try TestDaemon.Files(root: daemon.library).put(UploadTests.picture(2), "b.jpg")
+    try daemon.until("the scan has found the picture") {
+      try TestDaemon.succeed(["scan", "--library", daemon.library, "--data", daemon.data])
+      let assets = try daemon.get("/v1/assets?limit=1000").json["assets"] as? [Any]
+      return assets?.count == 2
+    }
+    #expect(try daemon.assetsWithPlaceholders().count == 2)
+  }
+
   @Test("every asset gets an upright placeholder with its shape and colours")
   func library() throws {
     let daemon = try TestDaemon { try Self.fill($0) }

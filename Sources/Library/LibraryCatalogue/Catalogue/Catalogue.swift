@@ -185,13 +185,17 @@ package final class Catalogue: Sendable {
   /// Checks whether another process has changed the catalogue, as `photod scan` does while a daemon runs. Call it
   /// periodically. It waits for this process's writer queue, and reads a few bytes of the memory that SQLite shares
   /// between processes.
-  package func checkForExternalChanges() {
-    guard dataVersion.hasChanged() else { return }
+  ///
+  /// - Returns: whether it has.
+  @discardableResult
+  package func checkForExternalChanges() -> Bool {
+    guard dataVersion.hasChanged() else { return false }
     commits.increment()
     // If the token can't be read now, the next change announces it.
     if let token = try? read({ try Self.changeToken($0) }) { feed.changed(to: token) }
     // The commit may have changed only moments.
     feed.momentsChanged()
+    return true
   }
 
   /// Reads in one transaction, and translates errors to ``AssetSourceError``.
