@@ -175,7 +175,7 @@ let package = Package(
 
     Wing.service.system("CISAL", "libisal", "libisal-dev"),
     Wing.service.module("DiskCache", ["CISAL", grdb, "Cryptography", logging], settings: small),
-    Wing.service.module("ZipFormat", ["CZlib"], settings: small),
+    Wing.service.module("ZipFormat", ["Primitives", "CZlib"], settings: small),
     Wing.service.module(
       "ImageService",
       [

@@ -63,6 +63,21 @@ struct FieldTextTests {
   }
 }
 
+@Suite("Content-Disposition")
+struct ContentDispositionTests {
+  @Test(
+    "a name keeps its letters, and nothing that leads elsewhere or looks like another name",
+    arguments: [
+      ("a b.jpg", "filename=\"a b.jpg\""), ("../a.jpg", "filename=\".._a.jpg\""), ("..", "filename=\"download\""),
+      ("\u{E9}.jpg", "filename=\"_.jpg\"; filename*=UTF-8''%C3%A9.jpg"),
+      ("a\u{202E}gpj.exe", "filename=\"a_gpj.exe\""), ("a\u{200D}b.jpg", "filename=\"a_b.jpg\""),
+      ("\u{6CC}\u{200C}\u{62E}.jpg", "filename=\"___.jpg\"; filename*=UTF-8''%DB%8C%E2%80%8C%D8%AE.jpg"),
+    ])
+  func table(_ name: String, _ expected: String) {
+    #expect(ContentDisposition.value(.inline, name: name) == "inline; " + expected)
+  }
+}
+
 @Suite("Preconditions")
 struct PreconditionTests {
   private static let tag = "\"abc\""

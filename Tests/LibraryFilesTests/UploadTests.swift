@@ -43,7 +43,7 @@ struct UploadTests {
       ("NUL", "_NUL.jpg"),
       ("com1.tar.gz", "_com1.tar.gz"), ("a<b>:\"|?*.jpg", "a_b______.jpg"), ("  a .jpg  ", "a .jpg"),
       ("noending", "noending.jpg"), ("a/", "a.jpg"), ("e\u{301}.jpg", "\u{E9}.jpg"),
-      ("\u{1F469}\u{200D}.jpg", "\u{1F469}.jpg"),
+      ("\u{1F469}\u{200D}.jpg", "\u{1F469}.jpg"), ("\u{6CC}\u{200C}\u{62E}.jpg", "\u{6CC}\u{200C}\u{62E}.jpg"),
       ("a.averyveryverylongending", "a.averyveryverylongending.jpg"), ("%2e%2e%2f.jpg", "%2e%2e%2f.jpg"),
       (".photod-trash", "photod-trash.jpg"), ("-rf.jpg", "-rf.jpg"),
     ])

@@ -25,6 +25,7 @@ struct ZipNamesTests {
     "names are safe to extract on every system",
     arguments: [
       ("../../etc/passwd", ".._.._etc_passwd"), ("..", "file"), ("", "file"), ("a\\b", "a_b"), ("C:x.jpg", "C_x.jpg"),
+      ("\u{6CC}\u{200C}\u{62E}.jpg", "\u{6CC}\u{200C}\u{62E}.jpg"),
       ("a\u{0}b\n.jpg", "a_b_.jpg"), ("a\u{202E}gpj.exe", "a_gpj.exe"), ("con.jpg", "_con.jpg"), ("LPT1", "_LPT1"),
       ("a?*<>|\".jpg", "a______.jpg"), ("end. . ", "end"), ("console.jpg", "console.jpg"),
       (String(repeating: "é", count: 300) + ".jpeg", String(repeating: "é", count: 97) + ".jpeg"),

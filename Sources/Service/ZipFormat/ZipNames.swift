@@ -1,3 +1,5 @@
+import Primitives
+
 /// Makes the names of an archive's entries: each is safe to extract on every system, and no two differ only in case.
 package struct ZipNames: Sendable {
   /// Maximum length of a name in bytes of UTF-8: most file systems have a limit of 255.
@@ -31,9 +33,9 @@ package struct ZipNames: Sendable {
   /// reserves.
   package static func safe(_ name: String) -> String {
     var scalars = String.UnicodeScalarView()
-    for scalar in name.unicodeScalars {
-      let category = scalar.properties.generalCategory
-      let isReserved = "/\\:*?\"<>|".unicodeScalars.contains(scalar) || category == .control || category == .format
+    for scalar in name.unicodeScalars.replacingFormatCharacters(with: "_") {
+      let isControl = scalar.properties.generalCategory == .control
+      let isReserved = isControl || "/\\:*?\"<>|".unicodeScalars.contains(scalar)
       scalars.append(isReserved ? "_" : scalar)
     }
     // Windows drops dots and spaces at the end. A name of dots is a folder.

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Writes `Content-Disposition` with a file name (RFC 6266 §4.3).
 package enum ContentDisposition {
   /// How a browser treats the response.
@@ -12,14 +14,11 @@ package enum ContentDisposition {
   /// (RFC 8187 §3.2), which current clients prefer.
   ///
   /// - Parameter name: a name without folders. Slashes, backslashes and control characters become underscores, so that
-  ///   no client is led to another folder.
+  ///   no client is led to another folder. So do format characters that are not part of the spelling.
   package static func value(_ kind: Kind, name: String) -> String {
     var safe = String.UnicodeScalarView()
-    for scalar in name.unicodeScalars {
-      let isSafe =
-        scalar != "/" && scalar != "\\" && scalar.properties.generalCategory != .control
-        // Characters that reorder the text around them make a name look like another one.
-        && scalar.properties.generalCategory != .format
+    for scalar in name.unicodeScalars.replacingFormatCharacters(with: "_") {
+      let isSafe = scalar != "/" && scalar != "\\" && scalar.properties.generalCategory != .control
       safe.append(isSafe ? scalar : "_")
     }
     // A name of dots is a folder.

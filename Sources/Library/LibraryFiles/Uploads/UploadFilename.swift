@@ -3,6 +3,7 @@
 
 import Foundation
 import LibraryFolder
+import Primitives
 
 package enum UploadFilename {
   /// The name of a file without a given name.
@@ -32,10 +33,10 @@ package enum UploadFilename {
   /// Makes a text safe for use in a path component; may be empty.
   static func component(_ text: String) -> String {
     var scalars = String.UnicodeScalarView()
-    for scalar in text.precomposedStringWithCanonicalMapping.unicodeScalars {
+    let composed = text.precomposedStringWithCanonicalMapping
+    for scalar in composed.unicodeScalars.replacingFormatCharacters(with: nil) {
       switch scalar.properties.generalCategory {
-      // Format characters include those that reverse the text direction.
-      case .control, .format, .surrogate, .unassigned, .lineSeparator, .paragraphSeparator: continue
+      case .control, .surrogate, .unassigned, .lineSeparator, .paragraphSeparator: continue
       default: scalars.append(forbidden.contains(scalar) || scalar == "/" || scalar == "\\" ? "_" : scalar)
       }
     }
