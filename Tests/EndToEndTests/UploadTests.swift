@@ -242,6 +242,29 @@ struct UploadTests {
     #expect(TestDaemon.files(in: daemon.library).isEmpty)
   }
 
+  @Test("in a folder without write permission a deletion and an upload are refused as in a read-only library")
+  func permission() throws {
+    let folders = try TestDaemon.Folders()
+    let folder = folders.library + "/locked"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try TestDaemon.Files(root: folders.library).put(Self.picture(1), "locked/a.jpg")
+    #expect(chmod(folder, 0o555) == 0)
+    defer { chmod(folder, 0o755) }
+    // root may write everywhere unless it gives up this capability.
+    let asUser = "exec setpriv --bounding-set=-dac_override,-dac_read_search \"$@\""
+    let daemon = try TestDaemon(
+      serving: folders, arguments: ["--set", "upload.template=locked/{name}"],
+      launcher: geteuid() == 0 ? asUser : "exec \"$@\"")
+    try daemon.until("the picture is indexed") { try daemon.get("/v1/assets?count=true").json["count"] as? Int == 1 }
+    let identifier = try daemon.identifier("locked/a.jpg")
+    let list = #"{"changes": [{"type": "deleteAsset", "asset": "\#(identifier)"}]}"#
+    for answer in [try daemon.post("/v1/changes", list), try daemon.upload(Self.picture(2))] {
+      #expect(answer.status == 409 && answer.json["type"] as? String == "/problems/library-read-only")
+    }
+    #expect(TestDaemon.files(in: daemon.library) == ["locked/a.jpg"])
+    #expect(try daemon.get("/v1/assets/\(identifier)").status == 200)
+  }
+
   @Test(
     "a kill between any two steps of an upload leaves the complete file or none, and no other file",
     arguments: ["received", "synced", "named", "placed", "recorded"])

@@ -174,6 +174,12 @@ extension Problem {
       .uploadSuperseded, .uploadNamedTwice, .tooManyUploads, .stagedStorageFull:
       self = Self.stagedUpload(error)
     case .failed(_, let error) where error.isOutOfDescriptors: self = .outOfDescriptors
+    case .failed(_, let error) where error.isPermissionDenied:
+      self.init(
+        409, "library-read-only", "The library is read-only",
+        detail:
+          "The user that photod runs as may not write this file or its folder, or the folder .photod-trash. The "
+          + "daemon's log names the file.")
     case .failed:
       self.init(
         500, "library-failed", "The library failed",

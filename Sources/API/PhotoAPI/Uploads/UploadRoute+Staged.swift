@@ -128,6 +128,9 @@ extension UploadRoute {
         // A caller that is told to retry needs no attention.
         let level = problem.status == 503 ? Logger.Level.warning : .error
         logger.log(level: level, "upload failed", metadata: ["error": "\(error)"])
+      } else if case .failed = error {
+        // The client does not learn the path.
+        logger.warning("upload failed", metadata: ["error": "\(error)"])
       }
       throw problem
     }

@@ -14,5 +14,8 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The disk or the quota of the user is full, or the file would be larger than the system allows.
   package var isOutOfSpace: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
 
+  /// The user of the process lacks a permission.
+  package var isPermissionDenied: Bool { code == EACCES || code == EPERM }
+
   package var description: String { String(cString: strerror(code)) }
 }
