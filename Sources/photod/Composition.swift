@@ -13,6 +13,10 @@ import PhotoModel
 import SharedDerivatives
 import Telemetry
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 struct Composition: Sendable {
   let settings: Settings
   private let addresses: [ListenAddress]
@@ -29,6 +33,9 @@ struct Composition: Sendable {
     proxies = try settings.proxies()
     library = try settings.libraryLocation()
     dataFolder = try settings.dataFolder()
+    // For SQLite's temporary files, before it opens a database: this folder is writable and has room, while the system's
+    // may be in memory, or read-only in a container.
+    setenv("SQLITE_TMPDIR", dataFolder, 0)
     let logLevel = LogLevel(settings.logLevel)
     self.logLevel = logLevel
     let logFormat = settings.logFormat.format

@@ -80,12 +80,24 @@ struct Daemon: Sendable {
       server.drain(deadline: drainTimeout) { continuation.resume() }
     }
     let remaining = drainTimeout - (ContinuousClock.now - start)
-    if await scans.finish(within: max(remaining, Self.minimumScanEnd)) {
+    let isScanFinished = await scans.finish(within: max(remaining, Self.minimumScanEnd))
+    let closing = Task { [images, maintenance] in
       await images.close()
       maintenance.finish()
+    }
+    if isScanFinished {
+      await closing.value
     } else {
-      // What it has not stored, the next scan finds. The steps below may wait for the same disk.
-      logger.warning("a scan has not ended, because a disk does not answer; exiting without it")
+      // What it has not stored, the next scan finds.
+      logger.warning("a scan has not ended in time; exiting without it")
+      // These steps may wait for what the scan holds.
+      let isClosed = await ends(within: Self.minimumScanEnd) { done in
+        Task {
+          await closing.value
+          done()
+        }
+      }
+      if !isClosed { logger.warning("the caches and the catalogue's log could not be written out in time") }
     }
     logger.info("stopped")
   }

@@ -6,6 +6,7 @@ import LibraryFiles
 import Logging
 import PhotoAPI
 import PhotoModel
+import Synchronization
 
 /// The periodic work of the daemon, except scans.
 struct Maintenance: Sendable {
@@ -24,6 +25,7 @@ struct Maintenance: Sendable {
   let api: PhotoAPI
   /// Stops pruning.
   let stop: StopFlag
+  private let externalChanges = ExternalChanges()
   private let logger = Logger(label: "photod")
   private let timers = DispatchSources()
 
@@ -69,6 +71,7 @@ struct Maintenance: Sendable {
   private func tick() {
     access.refresh()
     let isChanged = catalogue.checkForExternalChanges()
+    let hasSettled = externalChanges.haveSettled(isChanged)
     streams.tick()
     images.expire()
     results.expire()
@@ -77,7 +80,7 @@ struct Maintenance: Sendable {
     api.tick()
     let isReopened = frames.reopen()
     // New and changed pictures have no placeholders and derivatives yet.
-    if isChanged || isReopened { background.start() }
+    if hasSettled || isReopened { background.start() }
   }
 
   /// Removes history older than the configured retention, in small steps.
@@ -93,7 +96,9 @@ struct Maintenance: Sendable {
   /// Removes staged uploads that receive nothing more.
   private func removeExpiredUploads() {
     do {
-      try files.removeExpiredUploads()
+      try files.removeExpiredUploads(until: stop)
+    } catch .busy {
+      // The daemon ends.
     } catch {
       logger.error("removing expired staged uploads failed", metadata: ["error": "\(error)"])
     }
@@ -115,5 +120,16 @@ struct Maintenance: Sendable {
     } catch {
       logger.error("limited library cleanup failed", metadata: ["error": "\(error)"])
     }
+  }
+}
+
+/// Whether other processes have stopped changing the catalogue. A scan commits many times, and background work begins
+/// with the first asset at each start.
+private final class ExternalChanges: Sendable {
+  private let wasChanged = Atomic(false)
+
+  /// - Parameter isChanged: whether the catalogue has changed since the last call.
+  func haveSettled(_ isChanged: Bool) -> Bool {
+    wasChanged.exchange(isChanged, ordering: .relaxed) && !isChanged
   }
 }

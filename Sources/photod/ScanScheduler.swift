@@ -106,13 +106,10 @@ final class ScanScheduler: Sendable {
 
   /// Ends watching, and waits until a running scan has finished its writes. Raise `stop` first.
   ///
-  /// - Returns: false if the scan has not ended after `limit`: it waits for a disk that does not answer.
+  /// - Returns: false if the scan has not ended after `limit`, as when it waits for a disk that does not answer.
   func finish(within limit: Duration) async -> Bool {
     watcher.withLock { $0.take() }?.end()
-    let (stream, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingOldest(1))
-    queue.async { continuation.yield(true) }
-    DispatchQueue.global().asyncAfter(deadline: .now() + limit.seconds) { continuation.yield(false) }
-    return await stream.first { _ in true } ?? false
+    return await ends(within: limit) { done in queue.async(execute: done) }
   }
 
   private func scan() {

@@ -36,7 +36,7 @@ package enum AccessError: Error, Sendable, CustomStringConvertible {
       "\(path) is damaged: it has no tables; restore a backup with photod restore --include-tokens, or delete it to "
         + "begin without tokens"
     case .replacedWithoutTokens(let path):
-      "\(path) was replaced by a file without tokens; create a token, or start photod again to serve without tokens"
+      "\(path) was replaced by a file without tokens: put the former file back, or create a token"
     case .copyExists(let path): "\(path) already exists; choose another file, or pass --replace"
     case .copyUnderWay(let path): "another backup to \(path) is in progress; wait until it ends"
     case .copyWouldReplaceFileInUse(let path): "photod itself uses \(path); choose another file"

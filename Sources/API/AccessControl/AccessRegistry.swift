@@ -144,7 +144,7 @@ package final class AccessRegistry: Sendable {
       if let list = try reload() {
         logger.info("access list reloaded", metadata: ["tokens": "\(list.tokens.count)"])
       }
-      loggedError.withLock { $0 = nil }
+      if loggedError.withLock({ $0.take() }) != nil { logger.info("access database available again") }
       try usage.writeIfDue(to: loaded.withLock { $0.database }, at: now)
     } catch {
       log(error)

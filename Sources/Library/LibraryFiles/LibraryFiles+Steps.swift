@@ -16,7 +16,7 @@ extension LibraryFiles {
   static let maximumNameAttempts = 10_000
   /// How long requests wait for the lock after one has waited in vain. Change lists wait one after the other, and those
   /// that move no file should not wait long for those that do.
-  private static let busyLockTimeout = Duration.seconds(1)
+  private static let busyLockTimeout = Duration.seconds(3)
 
   var trash: TrashFolder { TrashFolder(root: root) }
 

@@ -1,8 +1,8 @@
 import ImageCodec
 import PhotoModel
 
-/// The encoders of formats that are encoded in a process of its own, for `format=auto`: which are installed, and which
-/// pictures are small enough for them.
+/// The encoders that run in processes of their own, for `format=auto`: which are installed, and which pictures are small
+/// enough for them.
 package struct AutomaticEncoders: Sendable, Hashable {
   private let formats: Set<OutputFormat>
   private let renderBytes: Int
@@ -32,11 +32,13 @@ package struct AutomaticEncoders: Sendable, Hashable {
   }
 
   /// The most memory that a decoder needs for each pixel of the original: libjxl with alpha; libde265 and dav1d with a
-  /// reference picture; libwebp, or an interlaced PNG of 16 bits.
+  /// reference picture; libwebp. A PNG is decoded by rows. An interlaced one is buffered, which the catalogue does not
+  /// know: such a render may be refused.
   private static func decoderBytesPerPixel(_ asset: Asset) -> Int {
     switch asset.uniformTypeIdentifier {
     case SourceFormat.jxl.uniformTypeIdentifier: 100
     case SourceFormat.heic.uniformTypeIdentifier, SourceFormat.avif.uniformTypeIdentifier: 20
+    case SourceFormat.png.uniformTypeIdentifier: 0
     default: 12
     }
   }

@@ -1,4 +1,4 @@
-// The address's fragment says what is shown, as #collection=…&search=…&asset=…, and so does the history.
+// The address's fragment, and so the history, says what is shown: #collection=…&search=…&asset=….
 
 import { query } from "./api.js"
 import { $, on, page } from "./dom.js"

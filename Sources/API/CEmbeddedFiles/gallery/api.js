@@ -15,9 +15,9 @@ export async function request(path, { method = "GET", body, headers, signal } = 
     headers: { ...(isJSON && { "Content-Type": "application/json" }), ...headers },
   })
   if (response.ok) return response
-  const { status } = response, { detail, title } = await response.json().catch(() => ({}))
+  const { status } = response, { detail, title, type } = await response.json().catch(() => ({}))
   if (status === 401) page.emit("signedOut")
-  throw Object.assign(new Error(detail ?? title ?? `HTTP ${status}`), { status })
+  throw Object.assign(new Error(detail ?? title ?? `HTTP ${status}`), { status, type })
 }
 
 export async function json(path, options) {

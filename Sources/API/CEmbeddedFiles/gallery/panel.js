@@ -1,4 +1,4 @@
-// The service panel: /metrics, if the caller may read them, the preheat window, and times of the viewer's frames.
+// The service panel: /metrics if the caller may read them, the preheat window, times of frames.
 
 import { client, json, request } from "./api.js"
 import { $, make, on } from "./dom.js"

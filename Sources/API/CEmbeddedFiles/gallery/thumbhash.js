@@ -1,4 +1,4 @@
-// Decodes ThumbHash placeholders (https://evanw.github.io/thumbhash): cosine terms with coefficients of four bits.
+// Decodes ThumbHash placeholders (https://evanw.github.io/thumbhash): cosine terms of four bits.
 
 import { make } from "./dom.js"
 

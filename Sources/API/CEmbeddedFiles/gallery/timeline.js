@@ -1,4 +1,4 @@
-// The grid: cells near the screen, names of months, a preheat window that follows the scroll, and years at the side.
+// The grid: cells near the screen, months' names, a preheat window that follows the scroll, and years at the side.
 
 import { visit } from "./address.js"
 import { client, imageURL, json, rights } from "./api.js"

@@ -88,7 +88,7 @@ async function run() {
       if (isNew) added++
       else present++
     } catch (error) {
-      if (error instanceof TypeError || [409, 502, 503, 504].includes(error.status)) {
+      if (error instanceof TypeError || [409, 502, 503, 504].includes(error.status) && !/read-only/.test(error.type)) {
         setTimeout(run, 3000)
         return draw(text("connectionLost"), 0)
       }

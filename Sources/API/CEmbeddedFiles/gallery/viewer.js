@@ -1,4 +1,4 @@
-// One picture on the whole screen: its thumbnail, then the frames of one opportunistic request.
+// A picture on the whole screen: its thumbnail, then the frames of an opportunistic request.
 
 import { address, closeAsset, update } from "./address.js"
 import { change, client, fileURL, imageURL, json, post, query, rights, squareURL } from "./api.js"

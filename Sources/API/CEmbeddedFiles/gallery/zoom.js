@@ -1,4 +1,4 @@
-// Zoom and pan of the viewer's picture, by wheel and pointers, and tiles of its full resolution.
+// Zoom and pan of the viewer's picture by wheel and pointers, and tiles of its full resolution.
 
 import { imageURL, json } from "./api.js"
 import { report } from "./dialogs.js"

@@ -178,7 +178,7 @@ extension Problem {
       self.init(
         409, "library-read-only", "The library is read-only",
         detail:
-          "The user that photod runs as may not write this file or its folder, or the folder .photod-trash. The "
+          "The user that photod runs as lacks a permission for this file, its folder, or the folder .photod-trash. The "
           + "daemon's log names the file.")
     case .failed:
       self.init(

@@ -129,7 +129,7 @@ extension UploadRoute {
         let level = problem.status == 503 ? Logger.Level.warning : .error
         logger.log(level: level, "upload failed", metadata: ["error": "\(error)"])
       } else if case .failed = error {
-        // The client does not learn the path.
+        // The response does not name the file, so the log does.
         logger.warning("upload failed", metadata: ["error": "\(error)"])
       }
       throw problem

@@ -1,5 +1,5 @@
-// The files of an SQLite database, their folder, and the file that a copy of one is written to. The catalogue and the tokens are
-// databases of two modules that do not know each other.
+// The files of an SQLite database, their folder, and the file that a copy of one is written to. The catalogue and the
+// tokens are databases of two modules that do not know each other.
 
 #if canImport(Glibc)
   import Glibc

@@ -61,7 +61,7 @@ extension FileIdentity {
 extension Catalogue {
   /// The maximum number of files of which one in the trash may be a copy.
   private static let maximumCandidates = 8
-  /// The maximum number of names of one file. Programs that replace copies by hard links make many.
+  /// How many names of one file are compared. Programs that replace copies by hard links make many.
   private static let maximumLinks = 256
 
   /// The highest row number in use. Rows that the running scan adds have higher numbers.

@@ -27,13 +27,8 @@ extension LibraryFiles {
       try object(file), NewFile(media: media, size: file.size, principal: principal), at: wanted, in: bucket)
     let key = try bucket.key(path)
     fault(.placed)
-    let lock: DataFolderLock
-    do throws(LibraryFilesError) {
-      lock = try acquireLock()
-    } catch {
-      if isOurs, !mayBeRecorded(path) { removeWithoutAsset(path, in: bucket) }
-      throw error
-    }
+    // If it is busy, the object stays: a scan may be recording it, and a repeated upload takes it over.
+    let lock = try acquireLock()
     defer { lock.unlock() }
     // A scan may have found the object first. If not, a concurrent upload of the same content may have been quicker.
     let isNew = try !isKnown(path)

@@ -61,8 +61,8 @@ extension ScanBatch {
     }
     // A folder or a pipe has the name now.
     guard now.isRegularFile else { return true }
-    // Where case is ignored, this may be the found file.
-    if LibraryWalk.areSpellings(path, found), !LibraryWalk.reaches(path, in: root) { return true }
+    // Where case is ignored, `open` may have found the new file under its old name.
+    if NameSpellings.areSpellings(path, found), !LibraryWalk.reaches(path, in: root) { return true }
     if now.identity == file.identity { return false }
     let sameFiles = try catalogue.knownFiles(like: now.identity)
     guard sameFiles.contains(where: { $0.id != file.id }) else { return false }

@@ -4,9 +4,8 @@
 // never the whole library. As in git's index, a subfolder sorts as its name followed by a slash. A walk of a scope
 // visits its targets in the same order and yields the same items for them as a full walk.
 //
-// A link to a folder is followed if no folder above it was entered through a link. Links lead to folders of the library,
-// so every file is reached without them; and folders with links to each other would otherwise have as many paths as
-// their names have orders.
+// Links to folders of the library are followed, at most two on the way to a file: folders with links to each other would
+// otherwise have as many paths as their names have orders.
 
 import LibraryCatalogue
 import LibraryFolder
@@ -37,13 +36,15 @@ struct LibraryWalk {
 
   /// Maximum folder depth, which is the number of open levels.
   static let maximumDepth = 128
+  /// Maximum number of links to folders on the way to a file.
+  static let maximumFolderLinks = 2
 
   private struct Level {
     let path: [UInt8]
     let folder: LibraryFile
     let device: UInt64
-    /// Whether a link led to it, or to a folder above it.
-    let isLinked: Bool
+    /// Links on the way to it.
+    let links: Int
     /// The names of links to folders.
     let folderLinks: Set<[UInt8]>
     var names: FolderNames
@@ -57,7 +58,8 @@ struct LibraryWalk {
   /// Remaining targets, the next one last.
   private var targets: [ScanScope.Target]
   /// The open folders above the current target.
-  private var ancestors: [(path: [UInt8], folder: LibraryFile, isLinked: Bool)] = []
+  private var ancestors: [(path: [UInt8], folder: LibraryFile, links: Int)] = []
+  private var spellings = NameSpellings()
   private var levels: [Level] = []
   private var pending: Item?
   /// Folders on another file system than their parent, met so far, in walk order.
@@ -81,7 +83,7 @@ struct LibraryWalk {
     targets = scope.targets.reversed()
     guard scope.isEverything else { return }
     targets = []
-    pending = enter([], isLinked: false)
+    pending = enter([], links: 0)
     isEmpty = levels.first?.names.isEmpty ?? false
   }
 
@@ -105,8 +107,8 @@ struct LibraryWalk {
       }
       if skippedFolders.contains(path) { continue }
       let depth = levels.count
-      let isLinked = level.isLinked || level.folderLinks.contains(entry.name)
-      if let item = enter(path, isLinked: isLinked) { return item }
+      let links = level.links + (level.folderLinks.contains(entry.name) ? 1 : 0)
+      if let item = enter(path, links: links) { return item }
       if levels.count > depth, let item = enteredFileSystem(from: level.device) { return item }
     }
   }
@@ -129,8 +131,8 @@ struct LibraryWalk {
 
   /// Opens a folder and reads its names. Returns an item only if that fails.
   ///
-  /// - Parameter isLinked: whether a link led to it, or to a folder above it.
-  private mutating func enter(_ path: [UInt8], isLinked: Bool) -> Item? {
+  /// - Parameter links: links on the way to it.
+  private mutating func enter(_ path: [UInt8], links: Int) -> Item? {
     guard ancestors.count + levels.count < Self.maximumDepth else {
       return .unreadableFolder(path: path, reason: "more than \(Self.maximumDepth) folders deep")
     }
@@ -147,16 +149,16 @@ struct LibraryWalk {
         // A link, or a file system that does not report entry types. Links are followed only within the library.
         let whole = LibraryPath.join(path, name)
         let isFolder = (try? root.open(whole, isFolder: true)) != nil
-        guard isLink else { return isFolder }
+        guard isLink || isFolder && (try? folder.entry(name))?.kind == .link else { return isFolder }
         observer?.didFind(link: whole, isFolder: isFolder)
-        guard isFolder, !isLinked else { return false }
+        guard isFolder, links < Self.maximumFolderLinks else { return false }
         folderLinks.insert(name)
         return true
       }
       names.sort()
       levels.append(
         Level(
-          path: path, folder: folder, device: environment.device(path, folder), isLinked: isLinked,
+          path: path, folder: folder, device: environment.device(path, folder), links: links,
           folderLinks: folderLinks, names: names))
       return nil
     } catch {
@@ -206,9 +208,9 @@ extension LibraryWalk {
   private mutating func begin(_ target: ScanScope.Target) -> Item? {
     let path = target.path
     if let item = openAncestors(LibraryPath.folder(of: path)) { return item.flatMap(\.self) }
-    guard let (_, parent, isParentLinked) = ancestors.last else { return nil }
+    guard let (parentPath, parent, parentLinks) = ancestors.last else { return nil }
     let name = LibraryPath.name(of: path)
-    if Self.isRespelled(name, in: parent) { return nil }
+    if spellings.isRespelled(name, in: parent, at: parentPath) { return nil }
     switch target {
     case .file:
       let item = item(at: path, name, in: parent)
@@ -226,10 +228,11 @@ extension LibraryWalk {
         return isNone ? nil : .unreadableFolder(path: path, reason: error.description)
       }
       if isLink { observer?.didFind(link: path, isFolder: true) }
-      if isLink && isParentLinked { return nil }
-      if let item = enter(path, isLinked: isLink || isParentLinked) { return item }
+      let links = parentLinks + (isLink ? 1 : 0)
+      if links > Self.maximumFolderLinks { return nil }
+      if let item = enter(path, links: links) { return item }
       // A disk may have been mounted in a new folder.
-      return enteredFileSystem(from: environment.device(LibraryPath.folder(of: path), parent))
+      return enteredFileSystem(from: environment.device(parentPath, parent))
     }
   }
 
@@ -243,18 +246,18 @@ extension LibraryWalk {
     }
     while ancestors.last?.path != path {
       var next: [UInt8] = []
-      var isLinked = false
+      var links = 0
       if let last = ancestors.last {
         let rest = path[(last.path.isEmpty ? 0 : last.path.count + 1)...]
         let name = Array(rest.prefix { $0 != UInt8(ascii: "/") })
         next = LibraryPath.join(last.path, name)
-        let isLink = (try? last.folder.entry(name))?.kind == .link
-        if (isLink && last.isLinked) || Self.isRespelled(name, in: last.folder) { return .some(nil) }
-        isLinked = isLink || last.isLinked
+        links = last.links + ((try? last.folder.entry(name))?.kind == .link ? 1 : 0)
+        if links > Self.maximumFolderLinks { return .some(nil) }
+        if spellings.isRespelled(name, in: last.folder, at: last.path) { return .some(nil) }
       }
       do throws(SystemError) {
         let folder = try root.open(next, isFolder: true)
-        ancestors.append((path: next, folder: folder, isLinked: isLinked))
+        ancestors.append((path: next, folder: folder, links: links))
       } catch {
         if error.code == ENOENT || error.code == ENOTDIR { return .some(nil) }
         return .unreadableFolder(path: next, reason: error.description)

@@ -119,6 +119,12 @@ extension LibraryWatcher {
       if !hints.isDisjoint(with: [.folder, .attributes]) { targets.append(.folder(path)) }
       guard hints.contains(.file) else { continue }
       targets.append(.file(path))
+      // Where case is ignored, a program may have used another spelling than the folder lists.
+      if NameSpellings.hasOtherCase(path, in: top) {
+        var listed = path
+        while !LibraryWalk.reaches(listed, in: root) { listed = LibraryPath.folder(of: listed) }
+        if listed != path { targets.append(.folder(listed)) }
+      }
       // The link may lead to a folder now.
       if !hints.contains(.folder), (try? top.entry(path))?.kind == .link { targets.append(.folder(path)) }
     }

@@ -8,7 +8,7 @@ package struct PreparedFormats: Sendable, Hashable {
   package var alpha: OutputFormat
   /// The format of those that are too large for the encoder of `alpha`.
   package var largeAlpha: OutputFormat
-  /// The encoders that decide which pictures are too large; `nil`: none is.
+  /// The encoders that decide which pictures are too large; `nil`: all are taken for small enough.
   package var encoders: AutomaticEncoders?
   /// Whether animations are prepared as WebP. Otherwise their first frame is prepared, as of a still picture.
   package var hasAnimations: Bool

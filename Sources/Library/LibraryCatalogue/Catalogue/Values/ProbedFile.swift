@@ -22,8 +22,9 @@ package struct ProbedFile: Sendable {
   /// The row of the missing file that this file was recognised as.
   package var movedFromRow: Int64?
 
-  /// Whether the file system seems to keep change times in steps of 10 ms up to 2 s, or to give the modification time
-  /// instead, as for FAT and exFAT. A write may leave such a time as it was.
+  /// Whether the file system seems to keep change times in steps of 10 ms or more (exFAT: 10 ms, ext4 with small inodes:
+  /// 1 s, FAT: 2 s). A write may leave such a time as it was. One fine time in a million looks like that, too, and its
+  /// only price is a new version.
   package var hasCoarseChangeTime: Bool { changeTimeNanoseconds % 10_000_000 == 0 }
 
   package init(path: [UInt8], identity: FileIdentity, finding: Finding) {

@@ -179,7 +179,9 @@ struct AssetWriter {
       try store(media, of: returned, fileRow(at: file.path))
       return try joinCompanions(of: asset)
     }
-    let number = Self.newContentNumber(of: file)
+    // A file that changes its asset or its role has the same content.
+    let known = row.flatMap { $0.isRewritten(file, media) ? nil : $0.contentNumber } ?? 0
+    let number = known != 0 ? known : Self.newContentNumber(of: file)
     let pairing = try AssetPairing.find(
       for: media, at: file.path, excluding: row?.id, among: joinable, known: partner, db)
     if let partner = pairing {

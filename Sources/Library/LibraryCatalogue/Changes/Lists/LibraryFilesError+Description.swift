@@ -7,7 +7,7 @@ extension LibraryFilesError: CustomStringConvertible {
   package var description: String {
     switch self {
     case .readOnly: "the library is read-only"
-    case .busy: "a scan reads files, or another process moves some, for too long; try again when it has finished"
+    case .busy: "a scan or another process has held files.lock for too long; try again later"
     case .noSuchAsset(let asset): "no such asset: \(asset)"
     case .notInTrash(let asset): "not in the trash: \(asset)"
     case .noSuchFile(let path): "no such file: \(LibraryPath.display(path))"
