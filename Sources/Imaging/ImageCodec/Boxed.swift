@@ -12,7 +12,7 @@ package struct Boxed<Value: Sendable & Hashable>: Sendable, Hashable {
 
   package init(wrappedValue: Value) { box = Box(wrappedValue) }
 
-  package var wrappedValue: Value {
+  var wrappedValue: Value {
     get { box.value }
     set { box = Box(newValue) }
   }

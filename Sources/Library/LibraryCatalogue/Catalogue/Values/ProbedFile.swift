@@ -24,7 +24,7 @@ package struct ProbedFile: Sendable {
 
   /// Whether the file system seems to keep change times in steps of 10 ms up to 2 s, or to give the modification time
   /// instead, as for FAT and exFAT. A write may leave such a time as it was.
-  package var hasCoarseChangeTime: Bool { changeTimeNanoseconds % 10_000_000 == 0 }
+  var hasCoarseChangeTime: Bool { changeTimeNanoseconds % 10_000_000 == 0 }
 
   package init(path: [UInt8], identity: FileIdentity, finding: Finding) {
     self.path = path
