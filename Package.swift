@@ -200,10 +200,8 @@ let package = Package(
       dependencies: [
         "Primitives", "JSONText", "PhotoModel", "Telemetry", "HTTPServer", "AccessControl", "LibraryCatalogue",
         "LibraryScan", "LibraryFiles", "LibraryFolder", "LibraryImport", "ImageService", "PhotoAPI", "DiskCache",
-        "CPhotodSystem",
-        "ImageCodec",
-        "ImageRender", "MediaMetadata", "PhotoPredicate", "DecoderWorkers", "ObjectStores", "RemoteScan",
-        "OriginalDownloads", "SharedDerivatives", argumentParser, "Cryptography", logging,
+        "CPhotodSystem", "ImageCodec", "ImageRender", "MediaMetadata", "PhotoPredicate", "DecoderWorkers",
+        "ObjectStores", "RemoteScan", "OriginalDownloads", "SharedDerivatives", argumentParser, "Cryptography", logging,
       ],
       swiftSettings: strict + small),
 
@@ -276,7 +274,7 @@ let package = Package(
     // Servers in the test's own process that are a bucket or a web server, and misbehave on demand.
     .target(name: "StoreFixtures", dependencies: ["Cryptography"], path: "Tests/StoreFixtures", swiftSettings: strict),
     tests("CryptographyTests", ["Cryptography"]),
-    tests("ObjectStoresTests", ["ObjectStores", "StoreFixtures", "PhotoModel", "Cryptography"]),
+    tests("ObjectStoresTests", ["ObjectStores", "StoreFixtures", "PhotoModel"]),
     tests(
       "RemoteScanTests",
       [
@@ -295,8 +293,8 @@ let package = Package(
     tests(
       "LibraryImportTests",
       [
-        "PhotoModel", "ImageCodec", "LibraryFolder", "LibraryCatalogue", "LibraryScan", "LibraryFiles",
-        "LibraryImport", "LibraryFixtures", "PhotoFixtures", "Cryptography", grdb, logging,
+        "PhotoModel", "ImageCodec", "LibraryCatalogue", "LibraryScan", "LibraryFiles", "LibraryImport",
+        "LibraryFixtures", "PhotoFixtures", "Cryptography", grdb, logging,
       ]),
     tests(
       "ImageServiceTests",

@@ -9,7 +9,6 @@ import LibraryScan
 import Logging
 import ObjectStores
 import OriginalDownloads
-import PhotoModel
 import RemoteScan
 
 extension Composition {

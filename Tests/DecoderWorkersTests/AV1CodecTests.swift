@@ -1,5 +1,4 @@
 import DecoderWorkers
-import PhotoFixtures
 import PhotoModel
 import Testing
 

@@ -1,6 +1,5 @@
 import DecoderWorkers
 import Foundation
-import PhotoFixtures
 import PhotoModel
 import Testing
 

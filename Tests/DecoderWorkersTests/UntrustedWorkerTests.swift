@@ -1,5 +1,4 @@
 import DecoderWorkers
-import PhotoModel
 import Testing
 
 /// A codec that an attacker has taken over does what it likes inside of its process. These tests do it.

@@ -1,6 +1,5 @@
 import DiskCache
 import Foundation
-import PhotoFixtures
 import Testing
 
 /// Twelve entries of three subjects, of both kinds, each in its own subject's part of the keys.

@@ -1,6 +1,5 @@
 import Foundation
 import GRDB
-import PhotoFixtures
 import Testing
 
 #if canImport(Glibc)

@@ -1,5 +1,4 @@
 import Foundation
-import PhotoFixtures
 import Testing
 
 /// An album sidebar: a handle over collections, its stream, and transient lists.

@@ -1,4 +1,3 @@
-import AccessControl
 import Foundation
 import Logging
 import PhotoFixtures

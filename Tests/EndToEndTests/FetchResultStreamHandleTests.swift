@@ -1,5 +1,4 @@
 import Foundation
-import PhotoFixtures
 import Testing
 
 /// Which handles of a stream exist, and for whom.

@@ -1,5 +1,4 @@
 import Foundation
-import PhotoFixtures
 import Testing
 
 /// A list on screen that a stream keeps up to date, over sockets.

@@ -1,5 +1,4 @@
 import Foundation
-import PhotoFixtures
 import Testing
 
 /// Objects that one caller created, used by others: each is visible to its owner and to administrators who see the

@@ -1,7 +1,5 @@
 import Foundation
-import HTTPCore
 import PhotoAPI
-import PhotoFixtures
 import Testing
 
 extension PlantedPlaceTests {

@@ -1,7 +1,6 @@
 import Foundation
 import HTTPCore
 import PhotoAPI
-import PhotoFixtures
 import Testing
 
 /// Places are planted in files of each kind, in every spelling that programs write them in. Then every resource is

@@ -1,5 +1,4 @@
 import Foundation
-import PhotoFixtures
 import StoreFixtures
 import Testing
 

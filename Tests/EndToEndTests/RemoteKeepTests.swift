@@ -1,5 +1,4 @@
 import Foundation
-import StoreFixtures
 import Testing
 
 @Suite("Originals to keep", .blocking)

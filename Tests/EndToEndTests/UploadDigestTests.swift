@@ -1,6 +1,5 @@
 import Cryptography
 import Foundation
-import PhotoFixtures
 import Testing
 
 @Suite("Digests of uploads", .blocking)

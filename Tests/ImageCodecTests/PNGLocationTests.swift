@@ -1,5 +1,4 @@
 import ImageCodec
-import MediaMetadata
 import PhotoFixtures
 import PhotoModel
 import Testing

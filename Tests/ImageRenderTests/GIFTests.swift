@@ -1,5 +1,4 @@
 import ImageCodec
-import ImageRender
 import PhotoFixtures
 import PhotoModel
 import Testing

@@ -1,7 +1,6 @@
 import ImageService
 import PhotoFixtures
 import PhotoModel
-import Telemetry
 import Testing
 
 /// The manager's metrics, as a scrape shows them.

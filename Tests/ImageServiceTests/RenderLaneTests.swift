@@ -1,6 +1,5 @@
 import ImageService
 import PhotoFixtures
-import PhotoModel
 import Primitives
 import Testing
 

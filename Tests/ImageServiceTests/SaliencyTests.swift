@@ -1,7 +1,5 @@
 import ImageCodec
-import ImageRender
 import ImageService
-import PhotoFixtures
 import PhotoModel
 import Testing
 

@@ -1,6 +1,5 @@
 import DiskCache
 import Foundation
-import ImageRender
 import ImageService
 import Logging
 import PhotoFixtures

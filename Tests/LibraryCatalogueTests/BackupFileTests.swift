@@ -2,7 +2,6 @@ import Dispatch
 import Foundation
 import GRDB
 import LibraryFixtures
-import PhotoFixtures
 import Testing
 
 @testable import LibraryCatalogue

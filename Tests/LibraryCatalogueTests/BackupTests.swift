@@ -3,7 +3,6 @@ import GRDB
 import LibraryCatalogue
 import LibraryFixtures
 import LibraryScan
-import PhotoFixtures
 import PhotoModel
 import Synchronization
 import Testing

@@ -1,5 +1,4 @@
 import LibraryCatalogue
-import PhotoFixtures
 import PhotoModel
 import Testing
 

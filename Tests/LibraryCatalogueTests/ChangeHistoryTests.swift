@@ -5,7 +5,6 @@ import LibraryCatalogue
 import LibraryFiles
 import LibraryFixtures
 import Logging
-import PhotoFixtures
 import PhotoModel
 import Testing
 

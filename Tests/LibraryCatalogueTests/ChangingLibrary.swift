@@ -1,7 +1,6 @@
 import Foundation
 import GRDB
 import LibraryCatalogue
-import LibraryFixtures
 import PhotoFixtures
 import PhotoModel
 

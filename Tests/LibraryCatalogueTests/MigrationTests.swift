@@ -2,7 +2,6 @@ import Foundation
 import GRDB
 import LibraryCatalogue
 import LibraryFixtures
-import PhotoModel
 import Testing
 
 @Suite("Migrations")

@@ -3,8 +3,6 @@ import GRDB
 import LibraryCatalogue
 import LibraryFixtures
 import LibraryScan
-import PhotoFixtures
-import PhotoModel
 import Testing
 
 /// A catalogue of each released version, as SQL text in `Tests/Catalogues/VERSION.sql`: its tables, indexes and

@@ -1,5 +1,4 @@
 import Foundation
-import LibraryFixtures
 import PhotoModel
 import Testing
 

@@ -1,5 +1,4 @@
 import LibraryFixtures
-import PhotoFixtures
 import PhotoModel
 import Testing
 

@@ -2,7 +2,6 @@ import Foundation
 import GRDB
 import LibraryFixtures
 import LibraryScan
-import PhotoFixtures
 import PhotoModel
 import Testing
 

@@ -3,7 +3,6 @@ import GRDB
 import ImageCodec
 import LibraryFixtures
 import Logging
-import PhotoFixtures
 import PhotoModel
 import Testing
 

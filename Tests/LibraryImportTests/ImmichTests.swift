@@ -1,6 +1,5 @@
 import Cryptography
 import Foundation
-import LibraryFixtures
 import PhotoFixtures
 import PhotoModel
 import Testing

@@ -4,7 +4,6 @@ import LibraryCatalogue
 import LibraryFixtures
 import LibraryFolder
 import LibraryScan
-import PhotoFixtures
 import PhotoModel
 import Testing
 

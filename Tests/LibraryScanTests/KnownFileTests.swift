@@ -1,7 +1,6 @@
 import Foundation
 import LibraryFixtures
 import LibraryScan
-import PhotoFixtures
 import PhotoModel
 import Testing
 

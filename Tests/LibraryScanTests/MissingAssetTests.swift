@@ -1,7 +1,6 @@
 import GRDB
 import LibraryFixtures
 import LibraryFolder
-import LibraryScan
 import PhotoFixtures
 import PhotoModel
 import Testing

@@ -1,5 +1,4 @@
 import Foundation
-import LibraryCatalogue
 import LibraryFixtures
 import PhotoFixtures
 import PhotoModel

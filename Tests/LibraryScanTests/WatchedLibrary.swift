@@ -5,7 +5,6 @@ import LibraryCatalogue
 import LibraryFixtures
 import LibraryScan
 import Logging
-import PhotoFixtures
 import PhotoModel
 import Synchronization
 import Testing

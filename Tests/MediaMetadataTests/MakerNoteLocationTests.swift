@@ -1,5 +1,4 @@
 import MediaMetadata
-import PhotoFixtures
 import Testing
 
 @Suite("Removing places from maker notes")

@@ -1,6 +1,4 @@
 import Foundation
-import ObjectStores
-import PhotoModel
 import Synchronization
 import Testing
 

@@ -15,7 +15,7 @@ import PhotoModel
 package final class AccessDatabase: Sendable {
   private static let busySeconds: TimeInterval = 5
 
-  package let path: String
+  let path: String
   private let dataFolder: String
   /// The file that is open.
   private let number: FileNumber

@@ -9,19 +9,19 @@ package struct APIQueues: Sendable {
   /// deadline.
   package let fetches: WorkQueue
   /// Responses with many images. Each one has at most one step in it.
-  package let batches: WorkQueue
+  let batches: WorkQueue
   /// Serial: one change list at a time; transactions of scans run in between.
-  package let changes: WorkQueue
+  let changes: WorkQueue
   /// Writes of uploaded files. Without a limit, because each piece of a body is work of its own: an upload that was
   /// admitted is never refused halfway. Each connection has at most one piece or request in it.
-  package let uploads: WorkQueue
+  let uploads: WorkQueue
   /// Reads of originals: for metadata, for previews, and while they are sent. Each connection has at most one step in
   /// it.
-  package let fileReads: WorkQueue
+  let fileReads: WorkQueue
   /// Opens all files of an archive; one plan at a time leaves the disk to others.
-  package let archivePlans: WorkQueue
+  let archivePlans: WorkQueue
   /// Builds the responses of `/metrics`.
-  package let scrapes: WorkQueue
+  let scrapes: WorkQueue
 
   package init(
     lookups: WorkQueue, fetches: WorkQueue, batches: WorkQueue, changes: WorkQueue, uploads: WorkQueue,

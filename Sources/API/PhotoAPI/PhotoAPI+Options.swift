@@ -5,28 +5,28 @@ extension PhotoAPI {
   /// The settings of the API.
   package struct Options: Sendable {
     /// Peers that are reverse proxies: their forwarding headers are trusted.
-    package var proxies: PeerSet
+    var proxies: PeerSet
     /// Maximum number of byte ranges in one request. A request with more ranges gets the whole representation.
-    package var maximumRanges: Int
+    var maximumRanges: Int
     /// Let shared caches store images that are visible without a credential.
-    package var allowsPublicCaching: Bool
+    var allowsPublicCaching: Bool
     /// The setting `allowAnonymous`: until the first token is created, pages of every origin may read public resources
     /// (``AccessPolicy/allowsAllOrigins(_:)``).
-    package var allowsAnonymous: Bool
+    var allowsAnonymous: Bool
     /// Hide the names of people from callers without the scope `people`.
-    package var namesNeedScope: Bool
+    var namesNeedScope: Bool
     /// The name of the library's time zone.
-    package var timeZone: String
+    var timeZone: String
     /// Limits for reading image files, here for reading metadata.
-    package var codec: CodecLimits
+    var codec: CodecLimits
     /// Maximum duration of one fetch.
-    package var fetchDeadline: Duration
+    var fetchDeadline: Duration
     /// Limits for uploads.
-    package var uploads: UploadLimits
+    var uploads: UploadLimits
     /// The presets of image requests.
-    package var presets: ImagePresets
+    var presets: ImagePresets
     /// Limits for archives.
-    package var archives: ArchiveLimits
+    var archives: ArchiveLimits
 
     package init(
       proxies: PeerSet, maximumRanges: Int, allowsPublicCaching: Bool, allowsAnonymous: Bool = false,

@@ -2,7 +2,6 @@
 // the handlers of all routes together; PhotoAPI+Requests.swift has the path of a request.
 
 import AccessControl
-import HTTPServer
 import ImageService
 import LibraryCatalogue
 import LibraryFiles

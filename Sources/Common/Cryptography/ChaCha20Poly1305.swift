@@ -2,9 +2,9 @@ import CLibCrypto
 
 /// Authenticated encryption (RFC 8439 §2.8) without additional data.
 package enum ChaCha20Poly1305 {
-  package static let keyBytes = 32
+  static let keyBytes = 32
   package static let nonceBytes = 12
-  package static let tagBytes = 16
+  static let tagBytes = 16
 
   /// The nonce, the encrypted message, as long as the message, and the tag.
   ///

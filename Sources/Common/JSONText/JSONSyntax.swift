@@ -42,7 +42,7 @@ package struct JSONSyntaxError: Error, Sendable, Equatable, CustomStringConverti
 
 package enum JSONSyntax {
   /// How deep arrays and objects may be nested, as in Foundation's decoder.
-  package static let maximumDepth = 512
+  static let maximumDepth = 512
 
   /// Checks that a text is one JSON value (RFC 8259) in UTF-8, and that no object has two members with the same name.
   /// A byte order mark at the beginning is ignored.

@@ -4,7 +4,7 @@ import Primitives
 package enum Stage: Int, Sendable, CaseIterable {
   case queue, read, worker, decode, resize, encode
 
-  package var name: String {
+  var name: String {
     switch self {
     case .queue: "queue"
     case .read: "read"

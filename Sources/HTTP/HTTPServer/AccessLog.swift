@@ -257,7 +257,7 @@ package final class AccessLog: Sendable {
   private static let flushTimeout = DispatchTimeInterval.seconds(2)
 
   /// Waits until every submitted batch is written, if that is soon.
-  package func flush() {
+  func flush() {
     let written = DispatchSemaphore(value: 0)
     queue.async { written.signal() }
     _ = written.wait(timeout: .now() + Self.flushTimeout)

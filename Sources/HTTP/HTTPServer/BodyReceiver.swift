@@ -1,5 +1,4 @@
 import Dispatch
-import HTTPCore
 import Primitives
 
 /// The receiving side of one streamed request body: it buffers the bytes that arrive before the handler reads them, up

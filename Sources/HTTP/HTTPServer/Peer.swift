@@ -6,7 +6,7 @@
 package struct IPAddress: Sendable, Hashable {
   private let high: UInt64
   private let low: UInt64
-  package let isIPv4: Bool
+  let isIPv4: Bool
 
   private init(high: UInt64, low: UInt64, isIPv4: Bool) {
     self.high = high
@@ -52,7 +52,7 @@ package struct IPAddress: Sendable, Hashable {
   }
 
   /// 127.0.0.0/8 or ::1.
-  package var isLoopback: Bool { isIPv4 ? low >> 24 == 127 : high == 0 && low == 1 }
+  var isLoopback: Bool { isIPv4 ? low >> 24 == 127 : high == 0 && low == 1 }
 
   /// The network that limits per client apply to: an IPv4 address, or the first 64 bits of an IPv6 address, because one
   /// subscriber usually owns the whole /64.
@@ -68,7 +68,7 @@ package struct IPAddress: Sendable, Hashable {
     return !differ(high ^ other.high, 64, length) && !differ(low ^ other.low, 64, length - 64)
   }
 
-  package var text: String {
+  var text: String {
     if isIPv4 { return [24, 16, 8, 0].map { String(low >> $0 & 255) }.joined(separator: ".") }
     var address = in6_addr()
     withUnsafeMutableBytes(of: &address) {
@@ -149,6 +149,6 @@ package struct PeerSet: Sendable, Hashable {
 
 /// A text that does not describe a peer.
 package struct MalformedPeer: Error, Sendable, CustomStringConvertible {
-  package let text: String
+  let text: String
   package var description: String { "\(text) is not an IP address, a network such as 10.0.0.0/8, or unix" }
 }

@@ -29,7 +29,7 @@ package struct PreparedRange: Sendable {
   /// Maximum length of the range. Longer ranges may take the loop's time for too long, or wait for a disk.
   package static let maximumBytes = 128 << 10
   /// Ranges up to this length are copied: that costs less than two more system calls.
-  package static let maximumCopiedBytes = 24 << 10
+  static let maximumCopiedBytes = 24 << 10
   /// Length of the end of a longer range, which is read and sent last.
   private static let endBytes = 4096
 

@@ -4,11 +4,11 @@ import HTTPCore
 ///
 /// Immutable and shared. Sending copies the small head and never the body.
 package final class PreparedResponse: Sendable {
-  package let status: HTTPStatus
+  let status: HTTPStatus
   /// Status line and fields, including `Content-Length`. `Date`, `Connection` and the empty line are added when the
   /// response is sent.
-  package let head: [UInt8]
-  package let body: [UInt8]
+  let head: [UInt8]
+  let body: [UInt8]
   /// The bytes that are sent between the head and `body`, and after it: the rest of a chunked body, with its framing.
   let opening: [UInt8]
   let closing: [UInt8]
@@ -21,7 +21,7 @@ package final class PreparedResponse: Sendable {
   private let identifierOffsets: (head: Int?, opening: Int?)
 
   /// Maximum size of a prepared head and `opening`.
-  package static let maximumHeadBytes = 2048
+  static let maximumHeadBytes = 2048
 
   /// Returns `nil` if the head is larger than ``maximumHeadBytes``. Each send replaces ``requestIDPlaceholder`` in a
   /// field by the identifier of the request.

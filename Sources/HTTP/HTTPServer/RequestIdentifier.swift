@@ -2,7 +2,7 @@ import CPhotodSystem
 
 /// The identifier of one request: 128 random bits, written as 32 hexadecimal digits.
 package struct RequestIdentifier: Sendable, Hashable, CustomStringConvertible {
-  package static let digitCount = 32
+  static let digitCount = 32
 
   let high: UInt64
   let low: UInt64

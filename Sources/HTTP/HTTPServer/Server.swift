@@ -30,7 +30,7 @@ package final class Server: Sendable {
 
   /// Each loop keeps a thread. Dispatch has 255 for all serial queues of one quality of service, and the work queues need
   /// the others.
-  package static let maximumLoops = 128
+  static let maximumLoops = 128
 
   private let limits: ServerLimits
   private let handler: any HTTPHandler

@@ -16,7 +16,7 @@ package struct ServerClock: Sendable {
     self.wall = wall
   }
 
-  package static let system = ServerClock(
+  static let system = ServerClock(
     monotonic: { DispatchTime.now().uptimeNanoseconds },
     wall: {
       var now = timespec()

@@ -12,7 +12,7 @@ package struct BandLayout: Sendable, Hashable {
     /// Samples in a row; pixels for interleaved samples.
     package let width: Int
     /// Rows of the picture for one of this plane: 1 or 2.
-    package let verticalStep: Int
+    let verticalStep: Int
 
     /// Rows of the plane for the first `rows` rows of the picture.
     package func rowCount(_ rows: Int) -> Int { (rows + verticalStep - 1) / verticalStep }
@@ -20,7 +20,7 @@ package struct BandLayout: Sendable, Hashable {
 
   package let planes: [Plane]
   /// Even, at least 2. The last band of a tile may have fewer rows.
-  package let bandRows: Int
+  let bandRows: Int
 
   /// - Throws: ``DecoderError/requestTooLarge(_:limit:found:)`` if two rows do not fit into a slot.
   init(_ samples: DecodeRequest.Samples, _ size: PixelSize, slotBytes: Int) throws(DecoderError) {

@@ -18,9 +18,9 @@ package struct DecodeRequest: Sendable, Hashable {
 
   /// A part that is coded as a picture of its own, such as a tile of a grid. The ranges are of the payload, in order.
   package struct Tile: Sendable, Hashable {
-    package var picture: [ByteRange]
+    var picture: [ByteRange]
     /// WebP: the data of the chunk ALPH.
-    package var alpha: [ByteRange]
+    var alpha: [ByteRange]
 
     package init(picture: [ByteRange], alpha: [ByteRange] = []) {
       self.picture = picture
@@ -40,7 +40,7 @@ package struct DecodeRequest: Sendable, Hashable {
   /// decoder_raw_parameters. libavcodec: the codec's name in four bytes, and its configuration.
   package let parameters: [UInt8]
   /// HEVC: the bytes of a NAL unit's length in the payload.
-  package let nalLengthBytes: Int
+  let nalLengthBytes: Int
   /// The bytes that the worker may allocate.
   package let priceBytes: Int
   /// The CPU time that it may use.
@@ -50,7 +50,7 @@ package struct DecodeRequest: Sendable, Hashable {
   package var areAlternatives = false
 
   /// The number of tiles whose rows the worker sends.
-  package var pictureCount: Int { areAlternatives ? 1 : tiles.count }
+  var pictureCount: Int { areAlternatives ? 1 : tiles.count }
 
   package init(
     codec: DecoderCodec, samples: Samples, codedSize: PixelSize, size: PixelSize, tiles: [Tile],
@@ -159,7 +159,7 @@ package struct DecodeRequest: Sendable, Hashable {
 
 extension DecodeRequest.Tile {
   /// The bytes of all ranges; `Int.max` if there are more.
-  package var byteCount: Int {
+  var byteCount: Int {
     (picture + alpha).reduce(0) { sum, range in
       let (result, overflow) = sum.addingReportingOverflow(max(0, range.length))
       return overflow ? .max : result

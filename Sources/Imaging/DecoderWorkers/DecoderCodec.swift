@@ -6,7 +6,7 @@ package struct DecoderCodec: Sendable, Hashable {
   /// In the program's name, in metrics and in logs: `webp`.
   package let name: String
   /// The package of Debian that has the codec's library, for messages.
-  package let libraryPackage: String
+  let libraryPackage: String
 
   package let programName: String
 
@@ -21,7 +21,7 @@ package struct DecoderCodec: Sendable, Hashable {
   }
 
   /// - Parameter format: in the program's name: `webp`. The codec's own name has `-encoder` after it.
-  package static func encoder(_ format: String, libraryPackage: String) -> DecoderCodec {
+  static func encoder(_ format: String, libraryPackage: String) -> DecoderCodec {
     DecoderCodec(
       name: "\(format)-encoder", libraryPackage: libraryPackage, programName: "photod-encoder-\(format)")
   }

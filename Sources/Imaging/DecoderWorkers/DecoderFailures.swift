@@ -5,9 +5,9 @@ import Synchronization
 /// Identifies a file of ``DecodedPicture``s. A changed file has another value, and so has a file after an update of the
 /// renderer.
 package struct DecodedFile: Sendable, Hashable {
-  package let identity: FileIdentity
+  let identity: FileIdentity
   /// The epoch of the renderer: a newer renderer may be able to decode the file.
-  package let epoch: Int
+  let epoch: Int
 
   package init(identity: FileIdentity, epoch: Int) {
     self.identity = identity
@@ -49,8 +49,8 @@ extension DecoderFailure {
 package final class DecoderFailures: Sendable {
   /// A counter of the metric.
   package struct Kind: Sendable, Hashable {
-    package let codec: DecoderCodec
-    package let reason: DecoderFailure
+    let codec: DecoderCodec
+    let reason: DecoderFailure
   }
 
   private struct Entry {

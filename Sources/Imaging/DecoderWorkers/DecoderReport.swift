@@ -22,7 +22,7 @@ package struct DecoderReport: Sendable, Hashable {
 }
 
 extension DecoderUnavailability {
-  package func summary(_ codec: DecoderCodec) -> String {
+  func summary(_ codec: DecoderCodec) -> String {
     switch self {
     case .notInstalled: "missing: \(codec.programName) is not in the folder of decoders"
     case .notStarting: "not starting: install the package \(codec.libraryPackage)"

@@ -1,5 +1,4 @@
 import Logging
-import PhotoModel
 import Synchronization
 
 /// The zygote of one codec: started on demand, and again, after a growing pause, when it has ended.

@@ -27,9 +27,9 @@ package struct EncodeRequest: Sendable, Hashable {
   /// How the codec stores deep samples.
   package struct DeepCoding: Sendable, Hashable {
     /// Bits of a coded sample: 10 in AV1.
-    package var bits: Int
+    var bits: Int
     /// The brightest light of the picture in cd/m², for JPEG XL.
-    package var peakLuminance: Int
+    var peakLuminance: Int
 
     package init(bits: Int, peakLuminance: Int) {
       self.bits = bits
@@ -39,9 +39,9 @@ package struct EncodeRequest: Sendable, Hashable {
 
   /// Code points of H.273 that an AV1 picture carries, or a JPEG XL of deep samples.
   package struct ColorCodes: Sendable, Hashable {
-    package var primaries: Int
-    package var transfer: Int
-    package var matrix: Int
+    var primaries: Int
+    var transfer: Int
+    var matrix: Int
 
     package init(primaries: Int, transfer: Int, matrix: Int) {
       self.primaries = primaries
@@ -59,9 +59,9 @@ package struct EncodeRequest: Sendable, Hashable {
   /// Strips, each coded while the rows of the next ones arrive; 1 for a whole picture.
   let stripCount: Int
   /// The maximum size of an accepted coded picture.
-  package let maximumBytes: Int
+  let maximumBytes: Int
 
-  package var codec: DecoderCodec { request.codec }
+  var codec: DecoderCodec { request.codec }
   package var size: PixelSize { request.size }
 
   /// - Parameters:

@@ -10,15 +10,15 @@ package struct SandboxParts: OptionSet, Sendable, Hashable {
   private init(_ bit: Int) { rawValue = UInt32(bit) }
 
   /// `no_new_privs`: no program that the process could start would gain rights.
-  package static let noNewPrivileges = SandboxParts(DECODER_PART_NO_NEW_PRIVILEGES)
+  static let noNewPrivileges = SandboxParts(DECODER_PART_NO_NEW_PRIVILEGES)
   /// seccomp(2): a list of allowed system calls, without open, socket, exec and fork.
-  package static let systemCallFilter = SandboxParts(DECODER_PART_SYSTEM_CALL_FILTER)
+  static let systemCallFilter = SandboxParts(DECODER_PART_SYSTEM_CALL_FILTER)
   /// landlock(7), without rules: no file can be opened.
-  package static let landlock = SandboxParts(DECODER_PART_LANDLOCK)
+  static let landlock = SandboxParts(DECODER_PART_LANDLOCK)
   /// setrlimit(2): memory, CPU time, processes, descriptors, core dumps.
-  package static let resourceLimits = SandboxParts(DECODER_PART_RESOURCE_LIMITS)
+  static let resourceLimits = SandboxParts(DECODER_PART_RESOURCE_LIMITS)
   /// PR_SET_PDEATHSIG: the process ends with the zygote.
-  package static let parentDeath = SandboxParts(DECODER_PART_PARENT_DEATH)
+  static let parentDeath = SandboxParts(DECODER_PART_PARENT_DEATH)
 
   package static let all: SandboxParts = [
     .noNewPrivileges, .systemCallFilter, .landlock, .resourceLimits, .parentDeath,
@@ -30,7 +30,7 @@ package struct SandboxParts: OptionSet, Sendable, Hashable {
     (.resourceLimits, "resource-limits"), (.parentDeath, "parent-death"),
   ]
 
-  package var names: [String] { Self.names.filter { contains($0.part) }.map(\.name) }
+  var names: [String] { Self.names.filter { contains($0.part) }.map(\.name) }
 }
 
 /// How much of the sandbox a codec needs. The raw values are those of the setting `decoders.sandbox`.

@@ -14,7 +14,7 @@ package struct CodecLimits: Sendable, Hashable {
   package var headerSegments: Int
   /// Maximum total bytes that are skipped between the marker segments before a JPEG's pixels. libjpeg has no such
   /// limit.
-  package var headerSkippedBytes: Int
+  var headerSkippedBytes: Int
   /// Maximum frames of an animation, and pixels that they paint: of each frame, and of the canvas each time.
   package var animationFrames: Int
   package var animationPixels: Int

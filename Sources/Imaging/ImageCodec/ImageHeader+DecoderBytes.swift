@@ -94,5 +94,5 @@ extension ChromaSampling {
 
 extension CodedTiles {
   /// The bytes of the longest tile's data.
-  package var largestTile: Int { tiles.map { $0.reduce(0) { $0 + $1.length } }.max() ?? 0 }
+  var largestTile: Int { tiles.map { $0.reduce(0) { $0 + $1.length } }.max() ?? 0 }
 }

@@ -14,12 +14,12 @@ package struct EmbeddedThumbnail: Sendable {
   /// Thumbnails up to this size are rendered without a memory reservation. The standard limits them (a whole EXIF block
   /// is at most 64 KiB, DC-008 §4.5.4); together with baseline coding that limits the memory of a frame to under 4 MiB.
   package static let unreservedBytes = 65_536
-  package static let unreservedSide = 640
+  static let unreservedSide = 640
   /// Previews are larger, and frames from them need a reservation. Previews over this size are ignored: they are hardly
   /// quicker than the picture, and are held in memory. Final frames of RAW files are made from previews of any size, as
   /// from a JPEG: see `RenderPlanner.plan`.
-  package static let maximumBytes = 2 << 20
-  package static let maximumSide = 2048
+  static let maximumBytes = 2 << 20
+  static let maximumSide = 2048
   /// A thumbnail with more than this many times the wanted pixels on a side is not used: decoding it would cost what it
   /// saves.
   private static let maximumOversampling = 4.0

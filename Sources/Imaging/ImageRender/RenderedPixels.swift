@@ -11,9 +11,9 @@ package struct RenderedPixels: Sendable {
   package let rgba: [UInt8]
   package let size: PixelSize
   /// The original ended early; the decoded part is shown.
-  package let isIncomplete: Bool
+  let isIncomplete: Bool
   /// For the log.
-  package let warnings: [CodecWarnings]
+  let warnings: [CodecWarnings]
 }
 
 extension Renderer {

@@ -9,8 +9,8 @@ package struct MetadataDictionary: Sendable, Hashable {
 
   /// A metadata block of a file.
   package struct Block: Sendable {
-    package let kind: MetadataBlock.Kind
-    package let bytes: ArraySlice<UInt8>
+    let kind: MetadataBlock.Kind
+    let bytes: ArraySlice<UInt8>
 
     package init(_ kind: MetadataBlock.Kind, _ bytes: ArraySlice<UInt8>) {
       self.kind = kind

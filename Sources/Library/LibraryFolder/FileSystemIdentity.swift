@@ -13,11 +13,11 @@ package struct FileSystemIdentity: Sendable, Hashable, Codable {
   /// stat(2): st_dev.
   package var device: UInt64
   /// statfs(2): f_fsid, both words.
-  package var identifier: UInt64
+  var identifier: UInt64
   /// statfs(2): f_type.
-  package var type: Int64
+  var type: Int64
   /// The inode of the folder.
-  package var inode: UInt64
+  var inode: UInt64
 
   /// Stands for the file system of a folder that another one hides, and that can't be examined. Equal to no real one.
   package static let hidden = FileSystemIdentity(device: 0, identifier: 0, type: 0, inode: 0)

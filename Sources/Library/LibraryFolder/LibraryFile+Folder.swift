@@ -39,7 +39,7 @@ extension LibraryFile {
   }
 
   /// Makes a subfolder. Throws EEXIST if the name is taken.
-  package func makeFolder(_ name: [UInt8], mode: UInt32 = 0o755) throws(SystemError) {
+  func makeFolder(_ name: [UInt8], mode: UInt32 = 0o755) throws(SystemError) {
     try call(name) { mkdirat(descriptor, $0, mode) }
   }
 

@@ -6,7 +6,7 @@ package struct PathLikeness: Sendable, Hashable, Comparable {
   /// Whether the last components are the same text.
   package let hasSameName: Bool
   /// How many bytes the ends of the two paths have in common.
-  package let commonBytes: Int
+  let commonBytes: Int
 
   package init(_ path: [UInt8], _ other: [UInt8]) {
     hasSameName = OriginalFile.displayName(path) == OriginalFile.displayName(other)

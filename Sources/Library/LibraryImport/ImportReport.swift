@@ -56,7 +56,7 @@ package final class ImportReport {
   /// - Parameter notify: called with each notice as it arises; notices are not kept.
   package init(notify: @escaping (Notice) -> Void = { _ in }) { self.notify = notify }
 
-  package func noteFailure(_ path: [UInt8], _ reason: String) {
+  func noteFailure(_ path: [UInt8], _ reason: String) {
     failed += 1
     notify(.failed(path: path, reason: reason))
   }

@@ -6,15 +6,15 @@ import PhotoModel
 /// A file of an export, with everything that the export says about it and that photod can keep.
 package struct ImportedItem: Sendable {
   /// Below the export's folder.
-  package var path: [UInt8]
+  var path: [UInt8]
   /// The filename that it gets in the library, where that is free.
-  package var name: String
-  package var metadata = ImportedMetadata()
-  package var albums: [ImportedAlbum] = []
-  package var sidecars: [ImportedSidecar] = []
+  var name: String
+  var metadata = ImportedMetadata()
+  var albums: [ImportedAlbum] = []
+  var sidecars: [ImportedSidecar] = []
   /// The video of a live photo, or the RAW file of a picture: they get the folder and the stem of this file, and join its
   /// asset. Their own metadata and albums count only if they can't join it. They have no companions.
-  package var companions: [ImportedItem] = []
+  var companions: [ImportedItem] = []
 
   package init(path: [UInt8], name: String) {
     self.path = path
@@ -25,30 +25,30 @@ package struct ImportedItem: Sendable {
 /// A file that describes a picture and is kept beside it, byte by byte.
 package struct ImportedSidecar: Sendable, Hashable {
   /// Below the export's folder.
-  package var path: [UInt8]
-  package var form: SidecarForm
+  var path: [UInt8]
+  var form: SidecarForm
   /// Without the dot.
-  package var fileExtension: String
+  var fileExtension: String
 }
 
 /// An album of an export.
 package struct ImportedAlbum: Sendable, Hashable {
   /// Distinguishes albums with the same title, and stays the same when the export is made again. Starts with the kind of
   /// the export.
-  package var key: String
-  package var title: String
+  var key: String
+  var title: String
 }
 
 /// Properties that an export states. `nil`, empty and `false` state nothing.
 package struct ImportedMetadata: Sendable, Hashable {
-  package var date: ImportedDate?
-  package var location: Location?
-  package var title: String?
-  package var caption: String?
-  package var keywords: [String] = []
-  package var rating: Int?
-  package var isFavorite = false
-  package var isHidden = false
+  var date: ImportedDate?
+  var location: Location?
+  var title: String?
+  var caption: String?
+  var keywords: [String] = []
+  var rating: Int?
+  var isFavorite = false
+  var isHidden = false
 
   package init() {}
 

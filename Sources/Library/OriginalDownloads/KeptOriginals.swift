@@ -18,7 +18,7 @@ package final class KeptOriginals: ChangeObserver {
     /// Share of the store that originals to keep may take; the rest is for all others.
     package var percentOfDisk = 75
     /// Files in the list; each takes about 300 bytes of memory.
-    package var files = 100_000
+    var files = 100_000
     /// Downloads at a time; 0: what is to be kept is kept once a request has downloaded it.
     package var downloads = 2
 

@@ -218,12 +218,12 @@ package final class OriginalDownloads: Sendable {
   }
 
   /// Keeps an original longer than others, now or once it is downloaded, until ``endHold(_:_:)`` is called as often.
-  package func hold(_ key: ObjectKey, _ identity: FileIdentity) {
+  func hold(_ key: ObjectKey, _ identity: FileIdentity) {
     let name = OriginalName(key, identity)
     state.withLock { $0.index.hold(name) }
   }
 
-  package func endHold(_ key: ObjectKey, _ identity: FileIdentity) {
+  func endHold(_ key: ObjectKey, _ identity: FileIdentity) {
     let name = OriginalName(key, identity)
     state.withLock { $0.index.endHold(name) }
   }

@@ -43,11 +43,11 @@ package struct RemoteScanner: Sendable {
     /// Objects whose heads are read at the same time.
     package var parallelProbes = 8
     /// Objects in one transaction.
-    package var batchObjects = 256
+    var batchObjects = 256
     /// A scan that would remove more than this share of the objects removes none.
     package var maximumRemovalPercent = 50
     /// Bytes and ranges of one object's head.
-    package var ranges = RangedObject.Limits()
+    var ranges = RangedObject.Limits()
     /// Called on several threads.
     package var keepHead: KeepHead = { _, _, _ in }
 

@@ -1,6 +1,6 @@
 /// A stored entry.
 package struct DiskEntry: Sendable, Hashable {
-  package static let maximumInfoBytes = 64
+  static let maximumInfoBytes = 64
 
   package let bytes: [UInt8]
   /// Facts about the entry for the caller; the store does not interpret them.
@@ -12,9 +12,9 @@ package struct DiskEntry: Sendable, Hashable {
 /// The cost of an entry against the capacity.
 package enum EntryCost {
   /// File sizes are rounded up to this unit: the block size of ext4, XFS and Btrfs.
-  package static let blockBytes = 4096
+  static let blockBytes = 4096
   /// Cost of the two index rows and the name in the folder; `scripts/bench disk` prints the measured value.
-  package static let rowBytes = 256
+  static let rowBytes = 256
 
   /// The cost of an entry with `count` bytes.
   package static func bytes(of count: Int) -> Int64 {

@@ -19,7 +19,7 @@ package enum DiskStep: String, Sendable, CaseIterable {
 /// injected errors.
 package struct DiskEnvironment: Sendable {
   /// A monotonic clock.
-  package var now: @Sendable () -> ContinuousClock.Instant
+  var now: @Sendable () -> ContinuousClock.Instant
   /// Free bytes for an ordinary user in the file system of a path; `nil`, with `errno` set, if unknown.
   package var freeBytes: @Sendable (_ path: String) -> Int64?
   /// An identifier that changes with every start of the machine; `nil` if unknown.

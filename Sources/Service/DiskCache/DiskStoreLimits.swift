@@ -10,7 +10,7 @@ package struct DiskStoreLimits: Sendable {
   /// Nothing is written when less than this is free on the file system.
   package var minimumFreeBytes: Int64
   /// Time from a failure of the disk to the next attempt to write.
-  package var retryDelay: Duration
+  var retryDelay: Duration
 
   package init(
     entryBytes: Int = 4 << 20, pendingBytes: Int = 8 << 20, pendingIndexUpdates: Int = 4096,

@@ -38,7 +38,7 @@ package final class ImageManager: Sendable {
     /// Unique among the caller's active requests.
     package var requestID: String
     /// The principal's name. The caller owns its requests: it sees and cancels them.
-    package var caller: String
+    var caller: String
     package var priority = ImagePriority.normal
     /// The request's parameters as the client sent them.
     package var parameters: [String: String] = [:]

@@ -40,7 +40,7 @@ extension Asset {
 
   /// Whether the original may have high dynamic range, as far as the catalogue knows: by a gain map, or because its format
   /// can have the curves PQ and HLG.
-  package var mayBeHDR: Bool {
+  var mayBeHDR: Bool {
     let standard: [SourceFormat] = [.jpeg, .gif, .bmp, .tiff, .webp]
     return mayHaveGainMap
       || (!isRAW && !standard.contains { $0.uniformTypeIdentifier == uniformTypeIdentifier })

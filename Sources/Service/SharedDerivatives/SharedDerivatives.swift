@@ -24,12 +24,12 @@ package final class SharedDerivatives: SharedDerivativeStore {
     package var objectBytes = 4 << 20
     /// Objects that are remembered as being in the store, or as damaged there: 16 bytes each. When this memory is full, it
     /// starts again empty.
-    package var knownObjects = 262_144
+    var knownObjects = 262_144
     /// Objects that are remembered as not worth reading, because they were missing or damaged.
-    package var missingObjects = 4096
+    var missingObjects = 4096
     /// For how long such an object is not read again.
-    package var missingLifetime: Duration = .seconds(60)
-    package var breaker = CircuitBreaker.Limits()
+    var missingLifetime: Duration = .seconds(60)
+    var breaker = CircuitBreaker.Limits()
 
     package init() {}
   }

@@ -16,13 +16,13 @@ package struct ZipLayout: Sendable {
   /// An entry of the archive.
   package struct Entry: Sendable, Hashable {
     /// A relative path with `/`, at most 65,535 bytes of UTF-8.
-    package let name: String
+    let name: String
     /// In bytes, not negative.
-    package let size: Int64
+    let size: Int64
     /// Seconds since 1970 in UTC.
-    package let date: Int64
+    let date: Int64
     /// Minutes east of UTC. DOS times are local times.
-    package let utcOffset: Int
+    let utcOffset: Int
 
     package init(name: String, size: Int64, date: Int64, utcOffset: Int = 0) {
       self.name = name

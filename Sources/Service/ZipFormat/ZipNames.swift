@@ -3,7 +3,7 @@ import Primitives
 /// Makes the names of an archive's entries: each is safe to extract on every system, and no two differ only in case.
 package struct ZipNames: Sendable {
   /// Maximum length of a name in bytes of UTF-8: most file systems have a limit of 255.
-  package static let maximumBytes = 200
+  static let maximumBytes = 200
 
   private var used: Set<String> = []
   /// The next number to try for a name, so that many equal names take linear time.

@@ -6,7 +6,6 @@
 
 import ArgumentParser
 import Foundation
-import PhotoFixtures
 
 struct AccessBench: ParsableCommand {
   static let configuration = CommandConfiguration(

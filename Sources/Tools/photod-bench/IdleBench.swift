@@ -2,7 +2,6 @@
 
 import ArgumentParser
 import Foundation
-import PhotoFixtures
 
 #if canImport(Glibc)
   import Glibc

@@ -5,7 +5,6 @@
 
 import ArgumentParser
 import Foundation
-import PhotoFixtures
 
 struct ServeBench: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -2,7 +2,6 @@
 
 import ArgumentParser
 import Foundation
-import PhotoFixtures
 
 struct SlowBench: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -8,7 +8,6 @@ import Foundation
 import ImageCodec
 import ImageRender
 import LibraryFolder
-import PhotoFixtures
 import PhotoModel
 
 struct ThumbnailBench: ParsableCommand {

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Logging
-import Telemetry
 
 #if canImport(Glibc)
   import Glibc

@@ -1,5 +1,4 @@
 import ArgumentParser
-import HTTPServer
 
 #if canImport(Glibc)
   import Glibc

@@ -4,7 +4,7 @@
 package struct FailureBackoff<Peer: Hashable & Sendable>: Sendable {
   /// Failures without a wait.
   package static var unthrottledFailures: Int { 10 }
-  package static var maximumWaitSeconds: Int64 { 60 }
+  static var maximumWaitSeconds: Int64 { 60 }
   /// Seconds without a failure after which a peer's count starts again.
   package static var resetAfterSeconds: Int64 { 900 }
 

@@ -6,7 +6,7 @@ import GRDB
 package struct SigningKey: Sendable {
   static let validCount = 2
 
-  package let identifier: String
+  let identifier: String
   /// Signs, and checks signatures.
   let hmac: HMACSHA256
 

@@ -35,7 +35,7 @@ package struct URLSignature: Sendable, Hashable {
   /// The album that the URL grants, with its whole content; `nil`: the URL grants only the signed resource.
   package let collection: String?
   /// The identifier of the issuing token, or ``operatorIssuer``.
-  package let issuer: String
+  let issuer: String
   package let key: String
   /// Seconds since 1970.
   package let expires: Int64

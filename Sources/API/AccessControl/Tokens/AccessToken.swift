@@ -34,7 +34,7 @@ package struct AccessToken: Sendable, Hashable {
     }
   }
 
-  package var visibility: Visibility { collections.map(Visibility.collections) ?? .everything }
+  var visibility: Visibility { collections.map(Visibility.collections) ?? .everything }
 
   /// The principal of a request with this token. A session of the token has the same principal.
   package var principal: Principal {

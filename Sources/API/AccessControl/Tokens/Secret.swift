@@ -12,9 +12,9 @@ package struct Secret: Sendable {
   }
 
   /// Length of the longest secret in bytes: 256 bits are 43 characters of base64url (RFC 4648 §5) without padding.
-  package static let maximumBytes = 51
+  static let maximumBytes = 51
 
-  package let kind: Kind
+  let kind: Kind
   package let text: String
 
   /// Creates a random secret.
@@ -35,5 +35,5 @@ package struct Secret: Sendable {
   }
 
   /// SHA-256 of the text. The secret is random, so a slow password hash is not needed.
-  package var digest: [UInt8] { Digest.sha256(text.utf8) }
+  var digest: [UInt8] { Digest.sha256(text.utf8) }
 }

@@ -4,7 +4,6 @@
 import AccessControl
 import HTTPCore
 import HTTPServer
-import PhotoModel
 
 struct AccessPolicy: Sendable {
   /// Header fields that show that a proxy forwarded the request.

@@ -8,7 +8,6 @@
 // The file is written before the first byte is sent, so all ranges of one entity tag fit together.
 
 import HTTPCore
-import HTTPServer
 import ImageCodec
 import ImageService
 import Logging

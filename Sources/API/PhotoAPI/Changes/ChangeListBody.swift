@@ -5,7 +5,6 @@ import FoundationEssentials
 import HTTPCore
 import LibraryCatalogue
 import PhotoModel
-import Primitives
 
 struct ChangeListBody: Sendable {
   let requests: [ChangeRequest]

@@ -29,9 +29,9 @@ package final class ChangeStreams: ChangeObserver, Sendable {
     /// instead of single changes.
     package var streamLagObjects = 10_000
     /// Approximate maximum of objects in one event; a commit is not split.
-    package var objectsPerEvent = 1000
+    var objectsPerEvent = 1000
     /// Delay before a client reconnects after losing its stream, in milliseconds.
-    package var retryMilliseconds = 2000
+    var retryMilliseconds = 2000
 
     package init() {}
   }

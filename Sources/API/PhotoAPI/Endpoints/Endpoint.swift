@@ -17,10 +17,10 @@ package final class Endpoint: Sendable {
   /// created, such as fetch results. Pages of read-only origins may use it.
   package let isReading: Bool
   /// How a signed URL opens the resource. `nil`: not at all.
-  package let signedAccess: SignedAccess?
+  let signedAccess: SignedAccess?
   /// Whether pages of every origin may read the responses that a caller without a credential gets. Only if the daemon
   /// serves such callers (`allowAnonymous`).
-  package let allowsAllOrigins: Bool
+  let allowsAllOrigins: Bool
   let operation: APIOperation
   let handler: Handler
 

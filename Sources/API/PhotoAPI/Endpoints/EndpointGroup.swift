@@ -9,7 +9,7 @@ package final class EndpointGroup: Sendable {
   /// The value of `Allow`.
   let allow: String
   /// How a signed URL opens the resource. `nil`: not at all.
-  package let signedAccess: SignedAccess?
+  let signedAccess: SignedAccess?
   /// Whether pages of every origin may read it: see ``Endpoint/allowsAllOrigins``.
   package let allowsAllOrigins: Bool
 

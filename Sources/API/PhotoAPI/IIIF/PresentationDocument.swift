@@ -1,4 +1,3 @@
-import LibraryCatalogue
 import PhotoModel
 
 /// Builds the documents of the Presentation API 3.0 from assets and collections.

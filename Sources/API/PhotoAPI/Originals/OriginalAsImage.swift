@@ -2,7 +2,6 @@
 // in. Sending the file costs no decode and loses no quality. Requests for the data of an asset do not come here: DataRoute
 // sends an original (OriginalFiles) or, for an adjusted picture, a render (AdjustedPhotoSender).
 
-import HTTPCore
 import ImageCodec
 import ImageService
 import PhotoModel

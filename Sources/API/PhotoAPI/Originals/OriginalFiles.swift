@@ -1,4 +1,3 @@
-import HTTPCore
 import ImageCodec
 import ImageService
 import Logging

@@ -1,5 +1,4 @@
 import HTTPCore
-import HTTPServer
 import ImageService
 import PhotoModel
 

@@ -1,5 +1,3 @@
-import HTTPCore
-import HTTPServer
 import ImageService
 import Logging
 import PhotoModel

@@ -1,5 +1,4 @@
 import LibraryCatalogue
-import PhotoModel
 
 // Problems of staged uploads. Those about bytes carry Upload-Offset, so that the client can continue without a HEAD.
 

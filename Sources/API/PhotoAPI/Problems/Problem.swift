@@ -20,13 +20,13 @@ package struct Problem: Error, Sendable, Hashable {
   package var status: Int
   /// The last part of the type's path: `asset-not-found` for `/problems/asset-not-found`. Stable.
   package var kind: String
-  package var title: String
+  var title: String
   /// The cause and the remedy, in a sentence or two.
   package var detail: String
   /// The request parameter at fault: of the query, of the path, or a member of the body.
-  package var parameter: String?
+  var parameter: String?
   /// The index of the list entry at fault, counted from 0.
-  package var index: Int?
+  var index: Int?
   /// Extra response fields, such as `Allow` and `Retry-After`.
   package var fields: [String: String] = [:]
 

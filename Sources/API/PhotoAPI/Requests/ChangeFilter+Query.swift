@@ -1,5 +1,4 @@
 import LibraryCatalogue
-import PhotoModel
 
 extension ChangeFilter {
   init(_ query: inout QueryReader) throws(Problem) {

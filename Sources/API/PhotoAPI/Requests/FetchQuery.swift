@@ -1,4 +1,3 @@
-import HTTPCore
 import LibraryCatalogue
 import PhotoModel
 import PhotoPredicate

@@ -6,14 +6,14 @@ import HTTPCore
 /// The presets that requests may name, by name.
 package struct ImagePresets: Sendable {
   /// Maximum number of presets in the settings.
-  package static let maximumCount = 64
+  static let maximumCount = 64
   /// The parameters that a preset may set.
   static let parameterNames: Set<String> = [
     "targetSize", "contentMode", "resizeMode", "deliveryMode", "normalizedCropRect", "cropAnchor", "version", "format",
     "quality", "colorSpace", "dynamicRange", "resample", "bitDepth", "posterTime", "animated",
   ]
   /// The presets that always exist.
-  package static let builtIn: [String: [String: String]] = [
+  static let builtIn: [String: [String: String]] = [
     "thumbnail": ["targetSize": "200x200", "contentMode": "aspectFill"],
     "aspectRatioThumbnail": ["targetSize": "360x360", "contentMode": "aspectFit"],
     "fullScreenImage": ["targetSize": "2048x2048", "contentMode": "aspectFit"],

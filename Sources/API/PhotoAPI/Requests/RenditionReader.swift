@@ -1,6 +1,5 @@
 // Reads rendition options from a JSON body. They have the same names and rules as in an image query.
 
-import HTTPCore
 import PhotoModel
 
 struct RenditionReader {

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import HTTPCore
 import LibraryCatalogue
 import PhotoModel
 

@@ -5,7 +5,6 @@
 // header block of the next part is complete, so the delimiter and the next part's head are sent with the first frame.
 
 import HTTPCore
-import HTTPServer
 import ImageService
 import Logging
 import PhotoModel

@@ -5,7 +5,7 @@ extension ImageResult {
   ///
   /// Written by hand, because a serializer would shorten `degraded=?1` to `degraded` (§4.1.2). Parsers read both
   /// alike, but the API contract uses the longer form, and people search logs for it.
-  package var fieldValue: String {
+  var fieldValue: String {
     func flag(_ value: Bool) -> String { value ? "?1" : "?0" }
     // A request identifier is visible ASCII without quotes or backslashes, so it needs no escaping.
     var members = ["request-id=\"\(requestID)\"", "degraded=\(flag(isDegraded))", "in-cloud=\(flag(isInCloud))"]

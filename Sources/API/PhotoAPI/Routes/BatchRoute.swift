@@ -2,7 +2,6 @@
 // looks up the assets; `BatchDelivery` writes the parts.
 
 import HTTPCore
-import HTTPServer
 import ImageService
 import Logging
 import PhotoModel

@@ -1,5 +1,4 @@
 import HTTPCore
-import ImageService
 import LibraryCatalogue
 import PhotoModel
 

@@ -1,10 +1,8 @@
 // Prepared responses: the answer of ResponseCache to later equal requests.
 
-import AccessControl
 import HTTPCore
 import HTTPServer
 import ImageService
-import PhotoModel
 
 extension ImageRoute {
   /// Stores a prepared response for later equal requests.

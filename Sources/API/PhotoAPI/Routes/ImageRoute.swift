@@ -6,9 +6,7 @@
 //       -> 304 or 412, if that is known without a render -> the response to HEAD
 //       -> ImageManager.requestImage: ImageDeliveryWriter sends the frames or 304, ResponseCache keeps the response
 
-import AccessControl
 import HTTPCore
-import HTTPServer
 import ImageService
 import Logging
 import PhotoModel

@@ -2,7 +2,6 @@ import HTTPCore
 import ImageCodec
 import ImageService
 import Logging
-import MediaMetadata
 import PhotoModel
 
 /// `GET /v1/assets/{localIdentifier}/metadata`: all metadata of the original, by name. Reads the file on each request.

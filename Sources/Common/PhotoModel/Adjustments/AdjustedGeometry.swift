@@ -24,7 +24,7 @@ package struct AdjustedGeometry: Sendable, Hashable {
   /// The picture at one point of the list of operations.
   package struct Frame: Sendable, Hashable {
     package var map: Homography
-    package var size: PixelSize
+    var size: PixelSize
   }
 
   /// - Parameter unadjusted: the size of the upright picture before the operations.

@@ -36,7 +36,7 @@ package enum ToneOperation: String, Sendable, Hashable, CaseIterable, Codable {
   case sharpness, noiseReduction, blackAndWhite
 
   /// The JSON member that has the number.
-  package var member: String { self == .exposure ? "ev" : "amount" }
+  var member: String { self == .exposure ? "ev" : "amount" }
 
   package var range: ClosedRange<Double> {
     switch self {
@@ -53,8 +53,8 @@ package enum ToneOperation: String, Sendable, Hashable, CaseIterable, Codable {
 /// A function from 0...1 to 0...1 through points, by monotone cubic interpolation.
 package struct ToneCurve: Sendable, Hashable {
   package struct Point: Sendable, Hashable {
-    package var x: Double
-    package var y: Double
+    var x: Double
+    var y: Double
 
     package init(_ x: Double, _ y: Double) {
       self.x = x

@@ -8,13 +8,13 @@ package struct Adjustments: Sendable, Hashable {
   package static let formatVersion = "1"
 
   /// The maximum number of operations.
-  package static let maximumOperations = 100
+  static let maximumOperations = 100
   /// The maximum number of sharpness and noise reduction operations together: each keeps rows in memory.
-  package static let maximumNeighbourOperations = 4
+  static let maximumNeighbourOperations = 4
   /// The maximum number of points of a tone curve.
-  package static let maximumCurvePoints = 64
+  static let maximumCurvePoints = 64
   /// The aspect ratios that a perspective operation may state, width by height.
-  package static let aspectRatios = 0.01...100.0
+  static let aspectRatios = 0.01...100.0
 
   package let operations: [AdjustmentOperation]
 
@@ -41,8 +41,8 @@ package struct AdjustmentError: Error, Sendable, Hashable {
   /// The position of the operation at fault; `nil` if it is the list itself.
   package var index: Int?
   /// The type of the operation at fault, if it is known.
-  package var type: String?
-  package var reason: String
+  var type: String?
+  var reason: String
 
   package init(index: Int? = nil, type: String? = nil, _ reason: String) {
     self.index = index

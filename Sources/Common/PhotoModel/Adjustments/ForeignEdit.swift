@@ -21,8 +21,8 @@ package struct ForeignEdit: Sendable, Hashable, Codable {
   package struct Tone: Sendable, Hashable, Codable {
     /// The other program's name.
     package var name: String
-    package var operation: ToneOperation
-    package var value: Double
+    var operation: ToneOperation
+    var value: Double
 
     package init(_ name: String, _ operation: ToneOperation, _ value: Double) {
       self.name = name

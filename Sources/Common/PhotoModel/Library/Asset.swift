@@ -104,7 +104,7 @@ package struct Asset: Sendable, Hashable {
 
 /// A picture before its adjustments.
 package struct UnadjustedPicture: Sendable, Hashable {
-  package var contentVersion: ContentVersion
+  var contentVersion: ContentVersion
   /// Upright.
   package var pixelSize: PixelSize
   package var regions: [PictureRegion]

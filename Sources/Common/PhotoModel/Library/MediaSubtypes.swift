@@ -10,7 +10,7 @@ package struct MediaSubtypes: OptionSet, Sendable, Hashable {
   package static let photoLive = MediaSubtypes(rawValue: 1 << 3)
   package static let photoDepthEffect = MediaSubtypes(rawValue: 1 << 4)
   package static let spatialMedia = MediaSubtypes(rawValue: 1 << 10)
-  package static let videoStreamed = MediaSubtypes(rawValue: 1 << 16)
+  static let videoStreamed = MediaSubtypes(rawValue: 1 << 16)
   package static let videoHighFrameRate = MediaSubtypes(rawValue: 1 << 17)
   package static let videoTimelapse = MediaSubtypes(rawValue: 1 << 18)
   package static let videoScreenRecording = MediaSubtypes(rawValue: 1 << 19)

@@ -7,7 +7,7 @@
 
 package enum DatabaseFile {
   /// The suffixes that SQLite appends to the name of a database for its logs.
-  package static let logSuffixes = ["-journal", "-wal", "-shm"]
+  static let logSuffixes = ["-journal", "-wal", "-shm"]
 
   /// Creates a data folder and its missing parents, accessible only by this user. If this fails, `errno` has the reason.
   package static func makeFolder(_ path: String) -> Bool {

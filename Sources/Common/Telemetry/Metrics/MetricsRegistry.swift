@@ -39,7 +39,7 @@ package final class MetricsRegistry: MetricsFactory {
   }
 
   /// Default bucket bounds for durations, in seconds.
-  package static let defaultBounds = [
+  static let defaultBounds = [
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
   ]
 

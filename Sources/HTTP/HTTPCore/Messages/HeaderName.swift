@@ -140,6 +140,6 @@ package struct HeaderNames: OptionSet, Sendable {
   package init(rawValue: UInt64) { self.rawValue = rawValue }
   package init(_ names: HeaderName...) { rawValue = names.reduce(0) { $0 | 1 << UInt64($1.rawValue) } }
 
-  package func contains(_ name: HeaderName) -> Bool { rawValue >> UInt64(name.rawValue) & 1 != 0 }
+  func contains(_ name: HeaderName) -> Bool { rawValue >> UInt64(name.rawValue) & 1 != 0 }
   mutating func insert(_ name: HeaderName) { self = HeaderNames(rawValue: rawValue | 1 << UInt64(name.rawValue)) }
 }

@@ -8,7 +8,7 @@ import Primitives
 package struct RequestHead: Sendable {
   package struct Field: Sendable {
     /// The known name of the field, or `other`.
-    package let headerName: HeaderName
+    let headerName: HeaderName
     /// Offsets into the head's bytes.
     let nameStart: UInt32
     let nameEnd: UInt32

@@ -21,24 +21,24 @@ package enum HTTPGrammar {
   /// digits and :.%-_~
   package static let addressCharacters = ASCIISet(low: 0x07FF_6020_0000_0000, high: 0x47FF_FFFE_87FF_FFFE)
 
-  package static func isToken(_ byte: UInt8) -> Bool { tokenCharacters.contains(byte) }
+  static func isToken(_ byte: UInt8) -> Bool { tokenCharacters.contains(byte) }
 
   /// The characters of a field value: VCHAR, obs-text, SP or HTAB (RFC 9110 §5.5).
-  package static func isFieldContent(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F || byte == 0x09 }
+  static func isFieldContent(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F || byte == 0x09 }
 
   /// The text of a field value: UTF-8, or else ISO 8859-1, the former rule for obs-text (RFC 9110 §5.5), in which HTTP
   /// libraries still send the names of files.
-  package static func text(_ value: some Collection<UInt8>) -> String {
+  static func text(_ value: some Collection<UInt8>) -> String {
     String(validating: value, as: UTF8.self) ?? String(String.UnicodeScalarView(value.map { Unicode.Scalar($0) }))
   }
 
   package static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
 
-  package static func lowercased(_ byte: UInt8) -> UInt8 {
+  static func lowercased(_ byte: UInt8) -> UInt8 {
     byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
   }
 
-  package static func hexValue(_ byte: UInt8) -> UInt8? {
+  static func hexValue(_ byte: UInt8) -> UInt8? {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
     case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10

@@ -60,7 +60,7 @@ package struct MultipartParser: Sendable {
   }
 
   /// Maximum bytes of a part's head, and of the preamble.
-  package static let headLimit = 16_384
+  static let headLimit = 16_384
   /// Maximum bytes of white space after a boundary.
   private static let paddingLimit = 256
 

@@ -1,4 +1,3 @@
-import MediaMetadata
 import PhotoModel
 
 /// The pictures of a GIF, an APNG or an animated WebP, in the order in which they are shown.
@@ -37,7 +36,7 @@ package struct Animation: Sendable, Hashable {
   /// How often it is shown; 0 is without end.
   package let plays: Int
   /// The chunks before the pixels that the PNG of each frame needs, of an APNG.
-  package var pngHead: [UInt8] = []
+  var pngHead: [UInt8] = []
 
   /// Pixels that are painted: each frame's own, and the canvas for each frame.
   package var paintedPixels: Int {

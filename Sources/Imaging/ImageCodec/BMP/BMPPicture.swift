@@ -13,23 +13,23 @@ package struct BMPPicture: Sendable, Hashable {
     case masks(bytes: Int, SIMD4<UInt32>)
   }
 
-  package let size: PixelSize
-  package let isTopDown: Bool
-  package let coding: Coding
+  let size: PixelSize
+  let isTopDown: Bool
+  let coding: Coding
   /// The colours, each blue, green, red and perhaps an unused byte.
-  package let palette: ByteRange
-  package let paletteEntryBytes: Int
+  let palette: ByteRange
+  let paletteEntryBytes: Int
   /// The position of the pixels, and the bytes of a row that is not coded in runs.
-  package let pixels: Int64
-  package let strideBytes: Int
-  package let embeddedProfile: EmbeddedProfile?
+  let pixels: Int64
+  let strideBytes: Int
+  let embeddedProfile: EmbeddedProfile?
 
-  package var hasAlpha: Bool {
+  var hasAlpha: Bool {
     if case .masks(_, let masks) = coding { masks.w != 0 } else { false }
   }
 
   /// Runs are stored from the bottom, and have no index: the whole picture must be decoded before its first row.
-  package var isBuffered: Bool {
+  var isBuffered: Bool {
     if case .runs = coding { true } else { false }
   }
 

@@ -6,7 +6,7 @@ package struct CodePoints: Sendable, Hashable {
   package var primaries = 2
   package var transfer = 2
   package var matrix = 2
-  package var isFullRange: Bool
+  var isFullRange: Bool
 
   package init(primaries: Int = 2, transfer: Int = 2, matrix: Int = 2, isFullRange: Bool) {
     self.primaries = primaries

@@ -23,7 +23,7 @@ package struct MediaHeader: Sendable, Hashable {
   /// creation time, which is in UTC (`offsetMinutes` 0). `nil` if the container has neither.
   package var containerDate: EXIFDate?
   /// Whether a RAW file has all colours for each pixel instead of a mosaic: a linear DNG.
-  package var isLinearSensor = false
+  var isLinearSensor = false
   /// How a video's frames are stored; `nil` for a still.
   package var movie: MovieFacts?
   package var exif = EXIFSummary()

@@ -26,11 +26,11 @@ package struct WorkerEncoding: Sendable, Hashable {
   /// The light of a picture of high dynamic range; `nil` until its rows are known.
   package var contentLight: ContentLight?
   /// 1...100, the same for every format.
-  package let quality: Int
+  let quality: Int
   /// Bytes of the profile that the file will have.
   private let profileBytes: Int
 
-  package var hasProfile: Bool { profileBytes > 0 }
+  var hasProfile: Bool { profileBytes > 0 }
 
   /// - Parameter channels: of the picture, 1...4.
   package init(

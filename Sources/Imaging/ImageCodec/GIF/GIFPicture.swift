@@ -5,17 +5,17 @@ import PhotoModel
 /// How a GIF's first picture is coded.
 package struct GIFPicture: Sendable, Hashable {
   /// The logical screen.
-  package let canvas: PixelSize
+  let canvas: PixelSize
   /// The picture's place, which may reach beyond the canvas. The rest of the canvas is transparent.
-  package let frame: PixelRect
-  package let isInterlaced: Bool
-  package let transparentIndex: UInt8?
+  let frame: PixelRect
+  let isInterlaced: Bool
+  let transparentIndex: UInt8?
   /// The colours, three bytes each; `nil` if the file has no table.
-  package let colorTable: ByteRange?
+  let colorTable: ByteRange?
   /// The bits of an index, 1...8; the first codes have one more.
-  package let indexBits: Int
+  let indexBits: Int
   /// The position of the first sub-block.
-  package let data: Int64
+  let data: Int64
 
   /// The part of the canvas that the picture covers; it may be empty.
   var shown: PixelRect {
@@ -33,7 +33,7 @@ package struct GIFPicture: Sendable, Hashable {
       colorTable: colorTable, indexBits: indexBits, data: data)
   }
 
-  package var hasAlpha: Bool { transparentIndex != nil || shown != PixelRect(canvas) }
+  var hasAlpha: Bool { transparentIndex != nil || shown != PixelRect(canvas) }
 
   /// Memory of its decoder: input, codes and colours, a row, and an interlaced picture's indexes.
   var decoderBytes: Int {

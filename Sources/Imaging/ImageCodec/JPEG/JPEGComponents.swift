@@ -5,12 +5,12 @@ package struct JPEGComponents: Sendable, Hashable {
   /// The sampling factors of a component: it is sampled this often where the component with the largest factor is
   /// sampled `maximum` times (T.81 §A.1.1).
   package struct Sampling: Sendable, Hashable {
-    package var across: Int
-    package var down: Int
+    var across: Int
+    var down: Int
   }
 
   /// One entry for each component, in the file's order.
-  package var sampling: [Sampling]
+  var sampling: [Sampling]
   /// Whether the components are luma and two chroma, as libjpeg interprets the file's markers and component numbers.
   package var isYCbCr: Bool
 

@@ -7,11 +7,11 @@ package final class JPEGDecoder: RowDecoder {
   /// Options of a JPEG decode.
   package struct Options: Sendable, Hashable {
     /// The DCT scale in eighths: 1, 2, 4 or 8.
-    package var eighths: Int
+    var eighths: Int
     /// The wanted region, in pixels of the scaled picture; `nil` for all of it.
-    package var region: PixelRect?
+    var region: PixelRect?
     /// Decode only a progressive file's DC coefficients, and read no further.
-    package var firstScanOnly: Bool
+    var firstScanOnly: Bool
 
     package init(eighths: Int, region: PixelRect? = nil, firstScanOnly: Bool = false) {
       self.eighths = eighths

@@ -2,7 +2,6 @@
 // read. A box of a kind that is not known is turned into a free one, because it may hold a place.
 
 import MediaMetadata
-import PhotoModel
 
 /// The facts about a file that the walk over its boxes needs.
 struct BoxFile {

@@ -1,5 +1,4 @@
 import MediaMetadata
-import PhotoModel
 
 extension LocationRemoval {
   /// The box of Canon's directories.

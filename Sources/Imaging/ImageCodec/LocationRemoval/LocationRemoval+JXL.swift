@@ -2,7 +2,6 @@
 // original JPEG of it are removed, because they may hold everything that came with that file.
 
 import MediaMetadata
-import PhotoModel
 
 extension LocationRemoval {
   /// - Parameter range: the whole file. A codestream without boxes has no places.

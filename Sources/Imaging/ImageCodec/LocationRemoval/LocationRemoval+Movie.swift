@@ -1,5 +1,4 @@
 import MediaMetadata
-import PhotoModel
 
 extension LocationRemoval {
   /// Boxes of a movie that hold structure (ISO/IEC 14496-12 §8.2; QuickTime File Format, "Movie Atoms").

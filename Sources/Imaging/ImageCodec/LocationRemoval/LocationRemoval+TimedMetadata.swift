@@ -3,7 +3,6 @@
 // the file is refused. Renaming the track would not do: its samples would still be in the file.
 
 import MediaMetadata
-import PhotoModel
 
 extension LocationRemoval {
   /// Handlers of tracks that are seen or heard, or say how others are sent (ISO/IEC 14496-12 §8.4.3, and QuickTime's).

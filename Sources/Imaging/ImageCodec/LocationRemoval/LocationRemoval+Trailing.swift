@@ -1,5 +1,4 @@
 import MediaMetadata
-import PhotoModel
 
 extension LocationRemoval {
   /// The end of Insta360's records, which hold positions.

@@ -1,5 +1,4 @@
 import MediaMetadata
-import PhotoModel
 
 extension LocationRemoval {
   /// Chunks that hold pictures (RFC 9649 §2.7).

@@ -1,5 +1,4 @@
 import MediaMetadata
-import PhotoModel
 
 /// A box of an ISO base media file (ISO/IEC 14496-12 §4.2) and its position.
 struct PlacedBox {

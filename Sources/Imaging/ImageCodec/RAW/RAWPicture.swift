@@ -1,4 +1,3 @@
-import MediaMetadata
 import PhotoModel
 
 /// The part of a RAW file that an ``ImageHeader`` describes: a JPEG that represents the developed picture.

@@ -16,7 +16,7 @@ package struct RAWPreview: Sendable, Hashable {
   /// the borders, so a difference of a fiftieth does not count; thumbnails with black bars differ by an eighth.
   ///
   /// - Parameter picture: the size of the developed RAW picture as stored.
-  package func hasAspect(of picture: PixelSize) -> Bool {
+  func hasAspect(of picture: PixelSize) -> Bool {
     guard picture.width > 0, picture.height > 0 else { return false }
     let one = header.storedSize.width * picture.height
     let other = picture.width * header.storedSize.height

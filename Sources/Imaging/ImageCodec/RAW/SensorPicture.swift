@@ -4,7 +4,7 @@ import PhotoModel
 package struct SensorPicture: Sendable, Hashable {
   /// The size of the developed picture, as stored.
   package let size: PixelSize
-  package let fileBytes: Int
+  let fileBytes: Int
   /// Whether every pixel has all colours, as in a linear DNG. Then nothing is saved by developing at half the size.
   package let isLinear: Bool
 

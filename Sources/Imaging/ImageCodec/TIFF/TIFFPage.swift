@@ -41,7 +41,7 @@ package struct TIFFPage: Sendable, Hashable {
     let entryBytes: Int
   }
 
-  package let size: PixelSize
+  let size: PixelSize
   let isBigEndian: Bool
   let compression: Compression
   let colors: Colors
@@ -67,10 +67,10 @@ package struct TIFFPage: Sendable, Hashable {
   /// Smaller versions in the same file, smallest first.
   package internal(set) var reductions: [TIFFPage] = []
 
-  package var hasAlpha: Bool { alpha != nil }
+  var hasAlpha: Bool { alpha != nil }
 
   /// As decoded: without alpha.
-  package var colorChannels: Int {
+  var colorChannels: Int {
     switch colors {
     case .gray: 1
     case .inks: 4
@@ -79,7 +79,7 @@ package struct TIFFPage: Sendable, Hashable {
   }
 
   /// 8 or 16, as decoded.
-  package var bitsPerChannel: Int {
+  var bitsPerChannel: Int {
     switch colors {
     case .gray, .rgb: bits == 16 ? 16 : 8
     case .palette, .inks, .yCbCr, .lab: 8

@@ -1,8 +1,6 @@
 // The mathematics of tone operations that depend on one channel at a time, for values 0...1. The guide Adjustments
 // explains each and names its source.
 
-import PhotoModel
-
 #if canImport(Glibc)
   import Glibc
 #endif

@@ -3,7 +3,7 @@ import PhotoModel
 
 /// How an animation becomes an animated WebP of another size.
 package struct AnimationPlan: Sendable {
-  package let animation: Animation
+  let animation: Animation
   /// The plan that turns the canvas into the pixels of an output frame.
   let frame: RenderPlan
   let quality: Int

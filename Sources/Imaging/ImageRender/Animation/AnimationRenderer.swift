@@ -2,7 +2,6 @@
 // encodes it -> the next frame.
 
 import ImageCodec
-import MediaMetadata
 import PhotoModel
 
 package struct AnimationRenderer {

@@ -1,7 +1,6 @@
 // The gain map of a frame: decoded, cut, resized and turned like the frame's picture, by a plan of its own.
 
 import ImageCodec
-import MediaMetadata
 import PhotoModel
 
 /// How the gain map of a frame is made: after the picture, with the same renderer, if the frame keeps it; before the

@@ -80,7 +80,7 @@ package struct DerivativeLadder: Sendable, Hashable {
     rungs.filter { $0.reduction(of: upright) >= Self.minimumReduction }
   }
 
-  package func format(hasAlpha: Bool) -> OutputFormat { hasAlpha ? .png : .jpeg }
+  func format(hasAlpha: Bool) -> OutputFormat { hasAlpha ? .png : .jpeg }
 
   /// The request that renders a rung from the original.
   ///

@@ -19,10 +19,10 @@ package struct RenderPlan: Sendable, Hashable {
   /// is converted to RGB in between.
   package let planes: [PlaneAxes]
   package let format: OutputFormat
-  package let quality: Int
-  package let jpegCoding: JPEGCoding
+  let quality: Int
+  let jpegCoding: JPEGCoding
   package let colorSpace: ColorSpace
-  package let tone: Tone
+  let tone: Tone
   /// Whether rows are scaled in linear light.
   let isLinear: Bool
   /// Bits of each channel of the rows that are encoded: 8, or 16 for a PNG or a frame of high dynamic range.
@@ -32,14 +32,14 @@ package struct RenderPlan: Sendable, Hashable {
   /// The gain map that the frame keeps, or whose gains it has if it ``isHDR``; `nil` for none.
   package let gainMap: GainMapPlan?
   /// Whether the frame itself has high dynamic range.
-  package let isHDR: Bool
+  let isHDR: Bool
   let price: RenderPrice
 
   /// Peak memory of the render; an upper estimate.
   package var peakBytes: Int { price.sourceBytes + price.outputBytes }
 
   /// How many output pixels one chroma sample covers, in each direction.
-  package var chromaStep: Int { JPEGEncoder.chromaStep(quality: quality) }
+  var chromaStep: Int { JPEGEncoder.chromaStep(quality: quality) }
 
   /// The size of the finished, upright picture.
   package var outputSize: PixelSize { edit?.outputSize(uprightSize) ?? uprightSize }
@@ -83,7 +83,7 @@ package struct RenderPlan: Sendable, Hashable {
       outputBits: outputBits)
   }
 
-  package var outputChannels: Int { header.outputChannels(in: format) }
+  var outputChannels: Int { header.outputChannels(in: format) }
 }
 
 /// How one plane is resampled between decoder and encoder.

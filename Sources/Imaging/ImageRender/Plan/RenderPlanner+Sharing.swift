@@ -74,7 +74,7 @@ extension RenderPlanner {
   }
 
   /// Requests beyond this number are not considered.
-  package static let maximumConsideredRequests = 32
+  static let maximumConsideredRequests = 32
 
   private func candidate(_ header: ImageHeader, _ wanted: SizedRequest, _ index: Int) -> Candidate {
     let geometry = geometry(header, wanted, eighths: nil)

@@ -38,7 +38,7 @@ package struct SharedPlan: Sendable, Hashable {
   var staysInPlanes: Bool { members.allSatisfy { !$0.plan.planes.isEmpty } }
 
   /// The pixels that at least one member shows, at the DCT scale, including the kernels' reach.
-  package var decodedRegion: PixelRect {
+  var decodedRegion: PixelRect {
     let regions = members.map(\.plan.decodedRegion)
     let (left, top) = (regions.map(\.x).min() ?? 0, regions.map(\.y).min() ?? 0)
     let right = regions.map { $0.x + $0.width }.max() ?? 0

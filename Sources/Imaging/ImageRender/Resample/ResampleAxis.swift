@@ -13,8 +13,8 @@ package struct ResampleAxis: Sendable, Hashable {
   package let taps: Int
   package let starts: [Int32]
   package let weights: [Float]
-  package let outputLength: Int
-  package let inputLength: Int
+  let outputLength: Int
+  let inputLength: Int
   /// Whether each output sample is exactly one input sample, `starts[o]`, and these are consecutive.
   package let isIdentity: Bool
   private let kernelWeights = KernelWeights()
@@ -85,12 +85,12 @@ package struct ResampleAxis: Sendable, Hashable {
   var byteCount: Int { outputLength * (4 + taps * 4 + (taps + 8) * 2 + 4 + (taps + 2) * 2) }
 
   /// The last input sample that an output sample needs; weights after it are zero.
-  package func lastInput(of output: Int) -> Int {
+  func lastInput(of output: Int) -> Int {
     min(Int(starts[output]) + (isIdentity ? 1 : taps), inputLength) - 1
   }
 
   /// The input samples that are read.
-  package var inputRange: Range<Int> {
+  var inputRange: Range<Int> {
     guard let first = starts.first, outputLength > 0 else { return 0..<0 }
     return Int(first)..<lastInput(of: outputLength - 1) + 1
   }

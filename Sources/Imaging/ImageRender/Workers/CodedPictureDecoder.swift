@@ -38,8 +38,8 @@ package enum CodedPictureRequest: Sendable, Hashable {
 package struct DecodedBand: Sendable, Hashable {
   /// Row r, counted from the band's first, is at `offset + r * strideBytes`.
   package struct Plane: Sendable, Hashable {
-    package let offset: Int
-    package let strideBytes: Int
+    let offset: Int
+    let strideBytes: Int
 
     package init(offset: Int, strideBytes: Int) {
       self.offset = offset
@@ -48,11 +48,11 @@ package struct DecodedBand: Sendable, Hashable {
   }
 
   /// The index in the request's tiles.
-  package let tile: Int
+  let tile: Int
   /// Even, so that rows of chroma are whole.
-  package let firstRow: Int
-  package let rowCount: Int
-  package let planes: [Plane]
+  let firstRow: Int
+  let rowCount: Int
+  let planes: [Plane]
 
   package init(tile: Int, firstRow: Int, rowCount: Int, planes: [Plane]) {
     self.tile = tile

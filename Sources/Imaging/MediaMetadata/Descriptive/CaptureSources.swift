@@ -10,8 +10,8 @@ import PhotoModel
 
 /// Dates and the place of a picture by their source, apart from EXIF.
 package struct CaptureSources: Sendable, Hashable {
-  package var xmpDate: EXIFDate?
-  package var iptcDate: EXIFDate?
+  var xmpDate: EXIFDate?
+  var iptcDate: EXIFDate?
   /// From XMP.
   package var location: Location?
 

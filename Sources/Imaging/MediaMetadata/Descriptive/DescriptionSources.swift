@@ -13,8 +13,8 @@ import PhotoModel
 
 /// Descriptive metadata by its source.
 package struct DescriptionSources: Sendable, Hashable {
-  package var xmp: DescriptiveMetadata?
-  package var iptc: DescriptiveMetadata?
+  var xmp: DescriptiveMetadata?
+  var iptc: DescriptiveMetadata?
   package var exif: DescriptiveMetadata?
 
   package init() {}
@@ -27,7 +27,7 @@ package struct DescriptionSources: Sendable, Hashable {
   }
 
   /// One value of each property.
-  package var merged: DescriptiveMetadata {
+  var merged: DescriptiveMetadata {
     let sources = [xmp, iptc, exif].compactMap(\.self)
     var merged = DescriptiveMetadata()
     for source in sources {

@@ -17,7 +17,7 @@ package enum MultiPictureIndex {
   /// A further picture in the file.
   package struct Picture: Sendable, Hashable {
     /// Its use (§5.2.3.3.1): the attribute's low 24 bits.
-    package let type: Int
+    let type: Int
     /// The range of a complete JPEG in the file.
     package let range: ByteRange
 

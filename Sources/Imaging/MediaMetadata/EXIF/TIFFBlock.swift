@@ -4,16 +4,16 @@ package struct TIFFBlock {
   package struct Entry {
     package let tag: Int
     /// TIFF 6.0 §2, "Types"; files contain other numbers too.
-    package let type: Int
-    package let count: Int
+    let type: Int
+    let count: Int
     /// The position of the value's four bytes in the block. They contain the value itself, or its offset.
-    package let valuePosition: Int
+    let valuePosition: Int
   }
 
   package struct Directory {
     package let entries: [Entry]
     /// The position of the next directory; 0 if there is none.
-    package let next: Int
+    let next: Int
   }
 
   private let bytes: ArraySlice<UInt8>
@@ -39,7 +39,7 @@ package struct TIFFBlock {
 
   /// The directory at an offset; `nil` unless all its entries lie within the block. A block that ends directly after
   /// the entries has no further directory.
-  package func directory(at offset: Int) -> Directory? {
+  func directory(at offset: Int) -> Directory? {
     guard offset >= 8, let count = number(at: offset, bytes: 2), offset + 2 + count * 12 <= bytes.count else {
       return nil
     }
@@ -71,7 +71,7 @@ package struct TIFFBlock {
   }
 
   /// A LONG that is an entry's only value.
-  package func long(_ tag: Int, in directory: Directory) -> Int? {
+  func long(_ tag: Int, in directory: Directory) -> Int? {
     directory.entries.first { $0.tag == tag }.flatMap { number(at: $0.valuePosition, bytes: 4) }
   }
 
@@ -102,7 +102,7 @@ package struct TIFFBlock {
   }
 
   /// The JPEG that IFD1 points to (CIPA DC-008 §4.5.5), as offsets in the block; `nil` if there is none.
-  package var thumbnail: Range<Int>? {
+  var thumbnail: Range<Int>? {
     guard let first = firstDirectory, first.next != 0, let second = directory(at: first.next),
       let offset = long(0x0201, in: second), let length = long(0x0202, in: second), length >= 4,
       length <= bytes.count, offset <= bytes.count - length, number(at: offset, bytes: 1) == 0xFF,

@@ -43,7 +43,7 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
   var isBigEndian: Bool
   /// The facts to remove.
   let facts: PrivateFacts
-  package var found = LocationBlocks.Directories()
+  var found = LocationBlocks.Directories()
   /// Ranges that must not change.
   var kept: [Range<Int>] = []
   /// The camera's maker; some maker notes don't say whose they are.

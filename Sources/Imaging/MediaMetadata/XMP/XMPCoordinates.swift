@@ -22,7 +22,7 @@ package enum XMPCoordinates {
   }
 
   /// `123/10`, or a decimal number.
-  package static func rational(_ text: String) -> Double? {
+  static func rational(_ text: String) -> Double? {
     let parts = text.split(separator: "/").map { Double($0) }
     guard let number = parts.first ?? nil else { return nil }
     guard parts.count == 2 else { return parts.count == 1 ? number : nil }

@@ -216,7 +216,7 @@ package final class Catalogue: Sendable {
 
   /// Throws if the catalogue can no longer be relied on, as far as is known: its file was moved, deleted or replaced,
   /// or a damaged page was met. One system call.
-  package func checkFile() throws(AssetSourceError) {
+  func checkFile() throws(AssetSourceError) {
     do { try file.check() } catch { throw Self.translated(error) }
   }
 

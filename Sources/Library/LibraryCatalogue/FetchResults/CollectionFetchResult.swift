@@ -19,7 +19,7 @@ package final class CollectionFetchResult: LeasedFetchResult {
   }
 
   /// A member, the heap memory of its identifier, and its entries in the tables of a comparison.
-  package static let bytesPerCollection = 192
+  static let bytesPerCollection = 192
 
   package let members: [Member]
   /// The fetch, from which changes are computed.

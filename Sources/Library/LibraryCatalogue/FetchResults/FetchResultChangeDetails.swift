@@ -25,7 +25,7 @@ package struct FetchResultChangeDetails: Sendable, Hashable {
 
   /// The maximum number of entries of all kinds together. Above it there are no details, because reading the list again
   /// is cheaper for a client.
-  package static let maximumEntries = 50_000
+  static let maximumEntries = 50_000
 
   package private(set) var removedIndexes: [Int] = []
   package private(set) var insertedIndexes: [Int] = []

@@ -30,7 +30,7 @@ package final class LeaseTable<Value: Sendable>: Sendable {
     var end: ContinuousClock.Instant
   }
 
-  package let lease: Duration
+  let lease: Duration
   private let limit: Int
   private let limitPerOwner: Int
   private let budget: LeaseBudget
@@ -55,7 +55,7 @@ package final class LeaseTable<Value: Sendable>: Sendable {
   ///
   /// - Parameter bytes: the value's memory.
   /// - Returns: its name: 128 random bits in base64url.
-  package func keep(_ value: Value, bytes: Int, owner: Principal) throws(Refusal) -> String {
+  func keep(_ value: Value, bytes: Int, owner: Principal) throws(Refusal) -> String {
     let instant = now()
     let share = budget.share(of: owner)
     let refusalOrName: Result<String, Refusal> = entries.withLock { entries in
@@ -114,7 +114,7 @@ package final class LeaseTable<Value: Sendable>: Sendable {
   }
 
   /// Ends the leases that were not renewed in time. Call it periodically.
-  package func expire() {
+  func expire() {
     let instant = now()
     entries.withLock { Self.expire(&$0, instant) }
   }
@@ -133,7 +133,7 @@ package final class LeaseTable<Value: Sendable>: Sendable {
   }
 
   /// All leased values, of every owner.
-  package var values: [Value] { entries.withLock { $0.values.map(\.value) } }
+  var values: [Value] { entries.withLock { $0.values.map(\.value) } }
 
   /// The leased values by name: those of one owner, or with `nil` those of every owner. Does not renew their leases.
   package func values(of owner: Principal?) -> [(name: String, value: Value)] {

@@ -5,7 +5,7 @@ package struct TouchedRows: Sendable {
   private static let bitsPerRow = 16
 
   /// Ascending, without duplicates.
-  package let rows: [UInt32]
+  let rows: [UInt32]
   private let isChanged: [Bool]
   /// The bit `row & mask` is set for each row in the set.
   private var filterBits: [UInt64]

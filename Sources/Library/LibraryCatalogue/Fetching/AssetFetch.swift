@@ -18,7 +18,7 @@ package struct AssetFetch: Sendable, Hashable {
   package init() {}
 
   /// Approximate memory in bytes.
-  package var bytes: Int {
+  var bytes: Int {
     var bytes = 512 + (predicate?.bytes ?? 0) + (search?.bytes ?? 0)
     if case .rows(let rows) = scope { bytes += rows.count * MemoryLayout<UInt32>.stride }
     return bytes

@@ -29,7 +29,7 @@ package struct ByteStrings: Sendable, Hashable {
   /// The strings as text; invalid UTF-8 is repaired.
   package var texts: [String] { (0..<count).map { String(decoding: self[$0], as: UTF8.self) } }
 
-  package mutating func reserveCapacity(_ count: Int, bytesEach: Int) {
+  mutating func reserveCapacity(_ count: Int, bytesEach: Int) {
     ends.reserveCapacity(count)
     bytes.reserveCapacity(count * bytesEach)
   }

@@ -1,4 +1,3 @@
-import PhotoModel
 import PhotoPredicate
 
 /// The clauses of a fetch while its plan is made: the path, the conditions that the path does not guarantee, and the

@@ -1,6 +1,5 @@
 // The paths that a fetch reads its rows along.
 
-import PhotoModel
 import PhotoPredicate
 
 extension FetchPlan {

@@ -1,4 +1,3 @@
-import PhotoModel
 import PhotoPredicate
 
 /// Fetches along the search index.

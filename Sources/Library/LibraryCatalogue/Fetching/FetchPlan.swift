@@ -7,7 +7,6 @@
 // Words and names have the full-text index, whose rows are numbered by date: see SearchAccess. It returns them in that
 // order, so a fetch by date needs only the rows up to the end of its page: see `dateStream`.
 
-import PhotoModel
 import PhotoPredicate
 
 struct FetchPlan {

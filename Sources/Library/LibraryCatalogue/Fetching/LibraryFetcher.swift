@@ -1,5 +1,4 @@
 import PhotoModel
-import PhotoPredicate
 
 /// The read interface of the library for fetches. Calls block while SQLite works, so never call them on a connection's
 /// queue.

@@ -7,11 +7,11 @@ package struct AssetSearch: Sendable, Hashable {
   /// this many results.
   package static let maximumRanked = 5000
 
-  package let query: SearchQuery
+  let query: SearchQuery
   /// The names of places are searched too: the principal has the scope `location`.
-  package let includesPlaces: Bool
+  let includesPlaces: Bool
   /// The names of people are searched too: the principal may read them.
-  package let includesNames: Bool
+  let includesNames: Bool
   /// The best matches come first, and equally good ones newest first.
   package var isByRelevance = false
 

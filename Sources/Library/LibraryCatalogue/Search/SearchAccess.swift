@@ -8,7 +8,6 @@
 // the beginning of a word is first expanded to the words that begin with it.
 
 import GRDB
-import PhotoModel
 import PhotoPredicate
 
 struct SearchAccess {

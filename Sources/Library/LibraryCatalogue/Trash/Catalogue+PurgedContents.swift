@@ -19,7 +19,7 @@ package struct PurgedContent: Sendable, Hashable {
 
 extension Catalogue {
   /// The number of contents that are remembered. The oldest are forgotten first.
-  package static let maximumPurgedContents = 100_000
+  static let maximumPurgedContents = 100_000
 
   /// Records that the files of assets will be removed for good, and remembers their contents.
   package func beginPurge(

@@ -2,9 +2,9 @@ import PhotoModel
 
 /// The end of a page of the trash: the last record of the page. Clients get it as text, see ``TokenCodec``.
 package struct TrashCursor: Sendable, Hashable {
-  package let deletedDate: Timestamp
+  let deletedDate: Timestamp
   /// The row of the trash record.
-  package let record: Int64
+  let record: Int64
 
   package init(deletedDate: Timestamp, record: Int64) {
     self.deletedDate = deletedDate

@@ -50,7 +50,7 @@ package struct TrashRecord: Sendable {
   package var isRestorable: Bool { files.first?.number == 0 && !isMissing }
 
   /// Whether all files are missing, and the path of the primary one is known.
-  package var isMissing: Bool { files.first?.trashPath.isEmpty ?? false }
+  var isMissing: Bool { files.first?.trashPath.isEmpty ?? false }
 }
 
 // MARK: - Queries

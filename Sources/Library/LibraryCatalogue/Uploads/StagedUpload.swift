@@ -95,12 +95,12 @@ package struct StagedUploadChange: Sendable {
     case existing(LocalIdentifier)
   }
 
-  package let upload: StagedUpload
+  let upload: StagedUpload
   package var content: Content
   /// The new file may join assets that this principal may see.
-  package let principal: Principal
+  let principal: Principal
   /// The asset that it belongs to, as the sender knows.
-  package let partner: LocalIdentifier?
+  let partner: LocalIdentifier?
 
   package init(
     upload: StagedUpload, content: Content, principal: Principal, partner: LocalIdentifier? = nil

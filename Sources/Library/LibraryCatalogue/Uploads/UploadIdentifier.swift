@@ -1,4 +1,3 @@
-import PhotoModel
 import Primitives
 
 /// The identifier of a staged upload: `u.` and 22 letters of base64url. No asset's identifier contains a dot, so a

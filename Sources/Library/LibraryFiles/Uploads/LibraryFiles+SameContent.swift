@@ -12,7 +12,7 @@ import PhotoModel
 extension LibraryFiles {
   /// An asset that the principal may see, or has made, and that has a file with the same bytes. For a principal without
   /// the read scope the catalogue is not searched, so the response time does not reveal whether the content exists.
-  package func asset(
+  func asset(
     like file: LibraryFile, _ media: ProbedMedia, for principal: Principal
   ) throws(LibraryFilesError) -> Asset? {
     try earlierUpload(like: file, media, for: principal)?.asset

@@ -15,7 +15,7 @@ package final class StagedAppend: Sendable {
 
   package let upload: StagedUpload
   /// The length of the whole file, if it is known by now.
-  package let length: Int64?
+  let length: Int64?
   /// The bytes that the staged upload had before.
   package let start: Int64
   private let file: LibraryFile

@@ -5,7 +5,6 @@ import Foundation
 import ImageCodec
 import LibraryCatalogue
 import LibraryFolder
-import PhotoModel
 import Synchronization
 
 /// Probes files of the library. A scan, an upload and a change list read a file in the same way, so each finds the same

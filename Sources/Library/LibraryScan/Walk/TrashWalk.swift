@@ -30,7 +30,7 @@ package struct TrashWalk {
 
   /// The paths of the files and of the folders in a folder of the trash, in no particular order; none if there is no
   /// such folder. A link counts as a file, because what it leads to is not in the trash.
-  package func contents(of path: [UInt8]) throws(SystemError) -> (files: [[UInt8]], folders: [[UInt8]]) {
+  func contents(of path: [UInt8]) throws(SystemError) -> (files: [[UInt8]], folders: [[UInt8]]) {
     let folder: LibraryFile
     do throws(SystemError) {
       folder = try root.open(path, isFolder: true)

@@ -9,8 +9,8 @@ package struct CircuitBreaker: Sendable, Hashable {
   package struct Limits: Sendable, Hashable {
     /// Failures in a row that open the breaker.
     package var failures = 5
-    package var firstPause: Duration = .seconds(5)
-    package var maximumPause: Duration = .seconds(120)
+    var firstPause: Duration = .seconds(5)
+    var maximumPause: Duration = .seconds(120)
 
     package init() {}
   }

@@ -8,7 +8,7 @@ package struct RemoteLimits: Sendable, Hashable {
   /// The longest list, manifest or error that is read, in bytes.
   package var documentBytes = 16 << 20
   /// The longest object that is read, in bytes.
-  package var objectBytes: Int64 = 16 << 30
+  var objectBytes: Int64 = 16 << 30
 
   package init() {}
 }

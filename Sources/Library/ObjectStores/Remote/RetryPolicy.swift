@@ -3,7 +3,7 @@ package struct RetryPolicy: Sendable, Hashable {
   /// Requests in all, the first included, without progress between them. A read that receives bytes starts counting
   /// again.
   package var attempts = 4
-  package var firstDelay: Duration = .milliseconds(100)
+  var firstDelay: Duration = .milliseconds(100)
   package var maximumDelay: Duration = .seconds(5)
   /// For a whole operation other than a read, delays included.
   package var operationTimeout: Duration = .seconds(30)

@@ -1,9 +1,9 @@
 /// Where a bucket is, and how its address is written.
 package struct S3Bucket: Sendable, Hashable {
-  package let name: String
+  let name: String
   /// The part of the keys that all objects of the store share, without slashes at its ends; may be empty.
-  package let prefix: String
-  package let region: String
+  let prefix: String
+  let region: String
   /// The address of the bucket, without the prefix.
   let address: RemoteAddress
 

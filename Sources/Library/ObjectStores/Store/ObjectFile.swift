@@ -3,12 +3,12 @@ import PhotoModel
 
 /// A file that becomes an object, or is compared with one. It is complete, and nothing writes to it any longer.
 package struct ObjectFile: Sendable {
-  package let source: any ByteSource
-  package let sha256: [UInt8]
+  let source: any ByteSource
+  let sha256: [UInt8]
   /// Many stores use it as the entity tag of an object that was written in one piece, as Amazon S3 does.
   private let md5: [UInt8]
 
-  package var size: Int64 { source.size }
+  var size: Int64 { source.size }
 
   /// Reads the whole file, for its checksums.
   package init(_ source: any ByteSource) throws(ByteSourceError) {

@@ -2,7 +2,7 @@
 /// components and none in front.
 package struct ObjectKey: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// The limit of S3, and less than that of Linux (PATH_MAX).
-  package static let maximumBytes = 1024
+  static let maximumBytes = 1024
 
   package let bytes: [UInt8]
 
@@ -29,7 +29,7 @@ package struct ObjectKey: Sendable, Hashable, Comparable, CustomStringConvertibl
   package var description: String { String(decoding: bytes, as: UTF8.self) }
 
   /// The key as text; `nil` if it is not valid UTF-8, which only a folder can have.
-  package var text: String? { String(validating: bytes, as: UTF8.self) }
+  var text: String? { String(validating: bytes, as: UTF8.self) }
 
   /// The order of their bytes, which is the order of lists.
   package static func < (a: ObjectKey, b: ObjectKey) -> Bool { a.bytes.lexicographicallyPrecedes(b.bytes) }

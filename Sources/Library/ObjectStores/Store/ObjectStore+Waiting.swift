@@ -54,7 +54,7 @@ final class CollectingReceiver: ObjectReceiver {
 
 extension ObjectStore {
   /// Reads a part of an object into memory: the caller chooses the length, and so the memory.
-  package func bytes(
+  func bytes(
     _ key: ObjectKey, _ range: ObjectRange, of identity: ObjectIdentity, _ completion: @escaping Completion<[UInt8]>
   ) -> any ObjectOperation {
     read(key, range, of: identity, into: CollectingReceiver(completion))

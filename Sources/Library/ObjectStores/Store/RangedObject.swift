@@ -7,9 +7,9 @@ import Synchronization
 package final class RangedObject: ByteSource {
   package struct Limits: Sendable, Hashable {
     /// The first range, from the start of the object.
-    package var firstBytes: Int64 = 48 << 10
+    var firstBytes: Int64 = 48 << 10
     /// Each later range, from the byte that is missing; more if a read wants more.
-    package var nextBytes: Int64 = 16 << 10
+    var nextBytes: Int64 = 16 << 10
     /// All ranges together. A read beyond this limit fails.
     package var totalBytes: Int64 = 1 << 20
 
@@ -31,7 +31,7 @@ package final class RangedObject: ByteSource {
   }
 
   package let key: ObjectKey
-  package let identity: ObjectIdentity
+  let identity: ObjectIdentity
   private let store: any ObjectStore
   private let limits: Limits
   private let stop: StopFlag?

@@ -9,7 +9,7 @@ package struct TransferLimits: Sendable, Hashable {
   /// Without a byte in either direction, while the receiver takes bytes.
   package var stallTimeout: Duration = .seconds(15)
   /// The fields of an answer, in all.
-  package var headerBytes = 65_536
+  var headerBytes = 65_536
 
   package init() {}
 }
@@ -17,9 +17,9 @@ package struct TransferLimits: Sendable, Hashable {
 /// The hosts and addresses that a transfer may go to.
 package struct TransferRules: Sendable, Hashable {
   /// Lower-case host names or addresses, without a port.
-  package var allowedHosts: Set<String>
+  var allowedHosts: Set<String>
   /// Whether private, link-local and loopback addresses are allowed.
-  package var allowsPrivateAddresses: Bool
+  var allowsPrivateAddresses: Bool
 
   package init(allowedHosts: Set<String>, allowsPrivateAddresses: Bool = false) {
     self.allowedHosts = allowedHosts

@@ -18,7 +18,7 @@ extension FetchPredicate {
 }
 
 extension PredicateComparison {
-  package func matches(_ row: some PropertyRow) -> Bool {
+  func matches(_ row: some PropertyRow) -> Bool {
     if let element = ofElement {
       guard case .strings(let texts) = row.value(for: subject.key) else { return false }
       return texts.contains { element.matches(SingleValue(value: .string($0))) }

@@ -5,7 +5,7 @@ package struct PropertyKey: Sendable, Hashable {
   /// The name in JSON and in printed predicates.
   package let name: String
   /// Other accepted names.
-  package let aliases: [String]
+  let aliases: [String]
   package let type: PropertyType
   /// Whether the value may be absent, which allows a comparison with `nil`.
   package let isNullable: Bool
@@ -67,7 +67,7 @@ package struct Enumeration: Sendable, Hashable {
     /// The Swift and JSON name: `image`.
     package let name: String
     /// The Objective-C name: `PHAssetMediaTypeImage`.
-    package let fullName: String
+    let fullName: String
     /// The PhotoKit number, or the bit; `nil` if another case already has it.
     package let number: Int64?
 
@@ -89,7 +89,7 @@ package struct Enumeration: Sendable, Hashable {
     self.cases = cases.map { Case($0.name, $0.number, fullName: Self.fullName(prefix, $0.name)) }
   }
 
-  package static func fullName(_ prefix: String, _ name: String) -> String {
+  static func fullName(_ prefix: String, _ name: String) -> String {
     prefix + name.prefix(1).uppercased() + name.dropFirst()
   }
 

@@ -64,16 +64,16 @@ extension PropertySchema {
 
 extension Enumeration {
   /// PHAssetMediaType.
-  package static let mediaType = Enumeration(
+  static let mediaType = Enumeration(
     prefix: "PHAssetMediaType",
     [MediaType.unknown, .image, .video, .audio].enumerated().map { ($0.element.rawValue, Int64($0.offset)) })
 
   /// PHAssetMediaSubtype.
-  package static let mediaSubtypes = Enumeration(
+  static let mediaSubtypes = Enumeration(
     prefix: "PHAssetMediaSubtype", MediaSubtypes.named.map { ($0.name, $0.subtype.rawValue) })
 
   /// PHAssetCollectionType, and the folder of PHCollectionListType without its number, which is that of smart albums.
-  package static let collectionType = Enumeration(
+  static let collectionType = Enumeration(
     Enumeration(prefix: "PHAssetCollectionType", [("album", 1), ("smartAlbum", 2), ("moment", 3)]).cases
       + Enumeration(prefix: "PHCollectionListType", [("folder", nil)]).cases)
 

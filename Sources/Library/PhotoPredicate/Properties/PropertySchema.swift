@@ -6,7 +6,7 @@ package struct PropertySchema: Sendable {
   /// The keys that replace those of the same name for principals without the scope `location`.
   package let keysWithoutLocation: [PropertyKey]
   /// The tie-breaker: every object has a value, and no two objects share it.
-  package let identifier: PropertyKey
+  let identifier: PropertyKey
 
   private let byName: [String: PropertyKey]
   private let enumerationNames: Set<String>
@@ -29,7 +29,7 @@ package struct PropertySchema: Sendable {
   package func key(named name: String) -> PropertyKey? { byName[name] }
 
   /// The key with that name or alias for a principal. Keys that need the scope `location` do not exist without it.
-  package func key(named name: String, for principal: Principal) -> PropertyKey? {
+  func key(named name: String, for principal: Principal) -> PropertyKey? {
     guard let key = byName[name] else { return nil }
     if !key.needsLocationScope || principal.may(.location) { return key }
     return keysWithoutLocation.first { $0.name == key.name }

@@ -3,7 +3,7 @@
 package struct SQLColumns: Sendable {
   package struct Column: Sendable {
     /// The SQL expression of the value, such as `asset.creationDate`; it is used as an operand without parentheses.
-    package let expression: String
+    let expression: String
     /// The stored values of an enumeration, if they are not the names.
     package let stored: [String: SQLValue]
 

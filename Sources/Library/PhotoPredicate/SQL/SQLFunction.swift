@@ -26,7 +26,7 @@ package struct SQLFunction: Sendable {
   }
 
   /// `photod_like(text, pattern)`: 1 or 0, see ``LikePattern``. NULL if either is not text.
-  package static let like = SQLFunction(name: "photod_like", argumentCount: 2) { arguments in
+  static let like = SQLFunction(name: "photod_like", argumentCount: 2) { arguments in
     guard case .text(let text) = arguments[0], case .text(let pattern) = arguments[1] else { return .null }
     return .integer(LikePattern.matches(text, pattern: pattern) ? 1 : 0)
   }

@@ -1,8 +1,6 @@
 // The conditions that the words of a name fulfil if a comparison with the name is true. The search index finds the few
 // candidates that fulfil them, and then the comparison itself decides.
 
-import PhotoModel
-
 /// Consecutive words that every text has for which a comparison is true.
 package struct SearchPattern: Sendable, Hashable {
   /// At least one.

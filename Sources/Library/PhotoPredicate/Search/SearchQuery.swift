@@ -59,8 +59,8 @@ package struct SearchQuery: Sendable, Hashable {
 
 /// Limits of a search's text.
 package struct SearchLimits: Sendable, Hashable {
-  package var bytes = 1024
-  package var words = 32
+  var bytes = 1024
+  var words = 32
 
   package init() {}
 }

@@ -25,7 +25,7 @@ package struct TextFolding: OptionSet, Sendable, Hashable {
   /// The text in the brackets.
   var name: String { (contains(.letterCase) ? "c" : "") + (contains(.diacritics) ? "d" : "") }
 
-  package func folded(_ text: String) -> String {
+  func folded(_ text: String) -> String {
     let base = contains(.diacritics) ? Self.withoutDiacritics(text) : text
     return contains(.letterCase) ? CaseFolding.folded(base) : base
   }

@@ -55,7 +55,7 @@ package struct PredicateComparison: Sendable, Hashable {
     }
 
     /// Whether the value may be absent.
-    package var isNullable: Bool { key.isNullable }
+    var isNullable: Bool { key.isNullable }
   }
 
   package enum Relation: String, Sendable, Hashable, CaseIterable {
@@ -67,7 +67,7 @@ package struct PredicateComparison: Sendable, Hashable {
     case greaterOrEqual = ">="
 
     /// The relation with its operands exchanged.
-    package var flipped: Relation {
+    var flipped: Relation {
       switch self {
       case .equal, .notEqual: self
       case .less: .greater
@@ -78,7 +78,7 @@ package struct PredicateComparison: Sendable, Hashable {
     }
 
     /// The relation that is true of two present values exactly where this one is false.
-    package var inverse: Relation {
+    var inverse: Relation {
       switch self {
       case .equal: .notEqual
       case .notEqual: .equal

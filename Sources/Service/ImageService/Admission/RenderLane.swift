@@ -131,14 +131,14 @@ package final class RenderLane: Sendable {
   }
 
   /// Whether the lane has work besides one running render.
-  package var hasOtherWork: Bool { state.withLock { $0.running > 1 || !$0.entries.isEmpty } }
+  var hasOtherWork: Bool { state.withLock { $0.running > 1 || !$0.entries.isEmpty } }
 
   /// Number of running renders.
   package var runningCount: Int { state.withLock { $0.running } }
 
   /// A ticket for work that is submitted later, so that the caller can record it before the work may start. Its age
   /// begins now.
-  package func makeTicket() -> Ticket {
+  func makeTicket() -> Ticket {
     state.withLock { state in
       defer { state.nextNumber += 1 }
       return Ticket(number: state.nextNumber)
@@ -159,7 +159,7 @@ package final class RenderLane: Sendable {
   }
 
   /// Adds work to the queue, under a ticket of ``makeTicket()`` that no other work has.
-  package func submit(
+  func submit(
     _ priority: ImagePriority, bytes: Int, for caller: String, as ticket: Ticket, _ work: @escaping Work
   ) {
     precondition(bytes <= budget.capacityBytes, "work that can never fit")
@@ -191,7 +191,7 @@ package final class RenderLane: Sendable {
   }
 
   /// Raises the priority of waiting work; never lowers it.
-  package func raisePriority(to priority: ImagePriority, of ticket: Ticket) {
+  func raisePriority(to priority: ImagePriority, of ticket: Ticket) {
     let isLower = state.withLock { state in state.entries[ticket.number].map { $0.priority < priority } ?? false }
     if isLower { setPriority(priority, of: ticket) }
   }
@@ -208,7 +208,7 @@ package final class RenderLane: Sendable {
   }
 
   /// Starts threads for parts of one render. `nil` if the lane has a single worker, so that it uses a single core.
-  package var stages: StageStarter? {
+  var stages: StageStarter? {
     guard workers > 1 else { return nil }
     return { work in
       // A serial queue: Dispatch gives each a thread at once, and its work waits for other threads of the render.
@@ -222,7 +222,7 @@ package final class RenderLane: Sendable {
   /// Calls `body` once, on the lane's queue, when the next entry waits for memory and is not background work: then the
   /// holder can give back memory that it does not need at once. Replaces an earlier body of the same holder that was
   /// not called yet.
-  package func onMemoryShortage(of holder: AnyObject, _ body: @escaping @Sendable () -> Void) {
+  func onMemoryShortage(of holder: AnyObject, _ body: @escaping @Sendable () -> Void) {
     let holder = ObjectIdentifier(holder)
     // Released after the lock.
     let replaced = state.withLock { $0.onMemoryShortage.updateValue(body, forKey: holder) }

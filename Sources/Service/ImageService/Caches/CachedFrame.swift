@@ -12,11 +12,11 @@ package final class CachedFrame: Sendable {
   }
 
   package let bytes: [UInt8]
-  package let format: OutputFormat
-  package let size: PixelSize
+  let format: OutputFormat
+  let size: PixelSize
   package let derivation: Derivation
   /// Whether the frame has a gain map, or is a picture of high dynamic range itself.
-  package let isHDR: Bool
+  let isHDR: Bool
   let key: RenditionKey
   private let total: ByteCounter
   private let used = Atomic<Bool>(false)

@@ -68,7 +68,7 @@ package enum Derivation: Sendable, Hashable {
 
   /// Every derivation of a frame that a client or the disk may keep. Stored frames refer to positions in this array, so
   /// the order must not change within an epoch.
-  package static let all: [Derivation] = {
+  static let all: [Derivation] = {
     let scales = [1, 2, 4, 8]
     let direct: [Derivation] =
       [.original] + scales.dropFirst().map { .sharedDecode(eighths: $0) }

@@ -46,7 +46,7 @@ package final class FrameCache: Sendable {
   private static let capacityDivisor = 4
   private static let shardCount = 8
 
-  package let capacityBytes: Int
+  let capacityBytes: Int
   package let pinnedCapacityBytes: Int
   private let onEvict: @Sendable ([CachedFrame]) -> Void
   private let shards = (0..<shardCount).map { _ in LockedShard() }

@@ -3,7 +3,6 @@
 
 import DiskCache
 import Dispatch
-import ImageRender
 import PhotoModel
 
 extension FrameStore {

@@ -98,7 +98,7 @@ package final class FullSizeRenderStore: Sendable {
   }
 
   /// Whether files are stored.
-  package var isEnabled: Bool { limits.capacityBytes > 0 }
+  var isEnabled: Bool { limits.capacityBytes > 0 }
 
   package func file(for key: Key) -> FullSizeRender? { open(key.name) }
 

@@ -1,4 +1,3 @@
-import PhotoModel
 import Primitives
 
 /// The two caches of final frames: memory first, then disk.

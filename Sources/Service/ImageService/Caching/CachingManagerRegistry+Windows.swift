@@ -6,13 +6,13 @@ import PhotoModel
 extension CachingManagerRegistry {
   /// The requested state of a window.
   package struct WindowMove: Sendable {
-    package var visible: Range<Int>
-    package var margin: Int
-    package var options: PreheatOptions
+    var visible: Range<Int>
+    var margin: Int
+    var options: PreheatOptions
     /// Originals in the cloud may be downloaded.
-    package var allowsNetwork: Bool
+    var allowsNetwork: Bool
     /// The formats in which the client takes smaller encodings; `nil` for those that its owner's clients have listed.
-    package var upgradeFormats: UpgradeFormats?
+    var upgradeFormats: UpgradeFormats?
 
     package init(
       visible: Range<Int>, margin: Int, options: PreheatOptions, allowsNetwork: Bool = false,

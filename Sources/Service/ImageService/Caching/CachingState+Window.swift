@@ -79,7 +79,7 @@ extension CachingState {
       count: found.source.count, visible: visible == asked.tracker.visible ? found.tracker.visible : visible)
   }
 
-  package mutating func endWindow() {
+  mutating func endWindow() {
     window = nil
     for (entryKey, entry) in entries where entry.isInWindow {
       updateEntry(entryKey) { $0.leaveWindow() }
@@ -156,7 +156,7 @@ extension CachingState {
   }
 
   /// Whether the window must be planned again when other managers leave more room.
-  package var isCut: Bool { (window?.cutCount ?? 0) > 0 }
+  var isCut: Bool { (window?.cutCount ?? 0) > 0 }
 
   /// A window's wish for one asset.
   private struct WantedEntry {

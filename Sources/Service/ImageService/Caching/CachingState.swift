@@ -141,7 +141,7 @@ package struct CachingState {
 
   /// Allows or forbids frames that are made from originals. Ready frames stay, and preparations in progress continue.
   /// The window must be planned again.
-  package mutating func setAllowsHighQuality(_ allowsHighQuality: Bool) {
+  mutating func setAllowsHighQuality(_ allowsHighQuality: Bool) {
     guard allowsHighQuality != self.allowsHighQuality else { return }
     self.allowsHighQuality = allowsHighQuality
     for (entryKey, entry) in entries where entry.isStarted {

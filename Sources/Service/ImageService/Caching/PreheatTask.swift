@@ -83,7 +83,7 @@ extension ImageManager {
   ///
   /// - Parameter ended: called once, later and on any queue, with whether the original is local, unless the wait is
   ///   cancelled before.
-  package func download(_ original: OriginalFile, ended: @escaping @Sendable (Bool) -> Void) -> RemoteWait {
+  func download(_ original: OriginalFile, ended: @escaping @Sendable (Bool) -> Void) -> RemoteWait {
     guard let downloader = pipeline.originals.downloader else {
       preconditionFailure("an original of a local library is not in the cloud")
     }

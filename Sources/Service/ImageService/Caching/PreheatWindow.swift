@@ -45,27 +45,27 @@ package struct PreheatWindow: Sendable {
   /// Constants of the plan. The unit is in the name.
   package struct Parameters: Sendable, Hashable {
     /// A fling moves so fast that the whole visible range passes in less than this.
-    package var flingDwellSeconds = 0.25
+    var flingDwellSeconds = 0.25
     /// In a fling, a position that is visible for less than this could not be shown in time.
-    package var minimumVisibleSeconds = 0.05
+    var minimumVisibleSeconds = 0.05
     /// How much scrolling is prepared ahead, in addition to the margin.
-    package var lookaheadSeconds = 0.5
+    var lookaheadSeconds = 0.5
     /// The speed is computed from moves within this time.
-    package var speedSampleSeconds = 0.15
+    var speedSampleSeconds = 0.15
     /// Longest assumed duration of one move, however long the rest before it was.
-    package var maximumStepSeconds = 0.1
+    var maximumStepSeconds = 0.1
     /// Shortest assumed duration of one move: one frame of a display.
-    package var minimumStepSeconds = 1.0 / 60
+    var minimumStepSeconds = 1.0 / 60
     /// The pause that ends the scrolling.
-    package var settleSeconds = 0.25
+    var settleSeconds = 0.25
     /// About how many frames beyond the visible range are remembered as seen or unseen.
     package var rememberedOutcomes = 16.0
     /// Factor of the requested margin: the largest distance that is prepared ahead, and the distance that existing
     /// frames are kept on both sides.
-    package var maximumMarginFactor = 2
+    var maximumMarginFactor = 2
     /// A rest counts as long after this factor times the previous rest, limited to `longRestSeconds`.
-    package var longRestFactor = 2.0
-    package var longRestSeconds = 2.0...10.0
+    var longRestFactor = 2.0
+    var longRestSeconds = 2.0...10.0
     /// The rules that are switched off: none, except in measurements.
     package var disabled: Set<Rule> = []
 
@@ -123,7 +123,7 @@ package struct PreheatWindow: Sendable {
     let at: ContinuousClock.Instant
   }
 
-  package let parameters: Parameters
+  let parameters: Parameters
   /// Number of positions in the list.
   package private(set) var count = 0
   package private(set) var visible = 0..<0
@@ -191,7 +191,7 @@ package struct PreheatWindow: Sendable {
   }
 
   /// The list's length has changed, and the visible assets are now at `visible`.
-  package mutating func listChanged(count: Int, visible: Range<Int>) {
+  mutating func listChanged(count: Int, visible: Range<Int>) {
     self.count = max(0, count)
     self.visible = visible.clamped(to: 0..<self.count)
     if let last = samples.last { samples = [Sample(position: self.visible.lowerBound, at: last.at)] }
@@ -209,7 +209,7 @@ package struct PreheatWindow: Sendable {
   // MARK: Plan
 
   /// Positions per second; 0 after the scrolling has settled.
-  package func speed(at now: ContinuousClock.Instant) -> Double {
+  func speed(at now: ContinuousClock.Instant) -> Double {
     guard let settlesAt, now < settlesAt else { return 0 }
     return lastSpeed
   }

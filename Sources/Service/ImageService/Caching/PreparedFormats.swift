@@ -11,7 +11,7 @@ package struct PreparedFormats: Sendable, Hashable {
   /// The encoders that decide which pictures are too large; `nil`: all are taken for small enough.
   package var encoders: AutomaticEncoders?
   /// Whether animations are prepared as WebP. Otherwise their first frame is prepared, as of a still picture.
-  package var hasAnimations: Bool
+  var hasAnimations: Bool
 
   /// By default the formats for a client that lists none.
   package init(opaque: OutputFormat = .jpeg, alpha: OutputFormat = .png, hasAnimations: Bool = true) {

@@ -6,7 +6,6 @@ import ImageRender
 import Logging
 import MediaMetadata
 import PhotoModel
-import Telemetry
 
 struct FrameRenderer: Sendable {
   let limits: CodecLimits

@@ -1,6 +1,5 @@
 // Tiles of large pictures: one pass over the picture makes all its tiles, and each job waits for its own tile.
 
-import ImageCodec
 import ImageRender
 import PhotoModel
 import Primitives

@@ -1,7 +1,6 @@
 // Which pictures are being cut into tiles, and which jobs wait for these tiles. There is at most one pass for each
 // content: the first requested tile of a picture starts it, and jobs for other tiles wait.
 
-import ImageRender
 import PhotoModel
 import Synchronization
 

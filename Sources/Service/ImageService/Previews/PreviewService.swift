@@ -23,7 +23,7 @@ package final class PreviewService: Sendable {
     /// The maximum of the longer side of a proxy.
     package var proxySide = 2048
     /// How long a session that is not used keeps its proxy.
-    package var lease = Duration.seconds(60)
+    var lease = Duration.seconds(60)
 
     package init() {}
   }

@@ -6,12 +6,12 @@ import Synchronization
 /// A preview of a picture with given operations.
 package struct PreviewRequest: Sendable {
   /// The principal's name, and the name that its client gives itself.
-  package var owner: String
-  package var client: String
+  var owner: String
+  var client: String
   /// Without its adjustments.
   package var asset: Asset
-  package var adjustments: Adjustments
-  package var targetSize: TargetSize
+  var adjustments: Adjustments
+  var targetSize: TargetSize
 
   package init(owner: String, client: String, asset: Asset, adjustments: Adjustments, targetSize: TargetSize) {
     self.owner = owner

@@ -16,12 +16,12 @@ package final class ImageTask: Sendable {
   /// Unique among the caller's active tasks.
   package let requestID: String
   /// The name of the principal that made the request.
-  package let caller: String
-  package let wanted: ResolvedRequest
-  package let priority: ImagePriority
+  let caller: String
+  let wanted: ResolvedRequest
+  let priority: ImagePriority
   /// The request's parameters as the client sent them, for the list of active requests.
-  package let parameters: [String: String]
-  package let created: ContinuousClock.Instant
+  let parameters: [String: String]
+  let created: ContinuousClock.Instant
   /// Whether the original may be downloaded from its remote store.
   let allowsNetwork: Bool
   /// The key of the job that the task waits for.

@@ -5,7 +5,7 @@ package struct RemoteWait: Sendable {
   package let cancel: @Sendable () -> Void
 
   /// Stops waiting because the caller's time is over. A download that has begun may go on.
-  package let expire: @Sendable () -> Void
+  let expire: @Sendable () -> Void
 
   /// - Parameter expire: `nil`: like `cancel`.
   package init(cancel: @escaping @Sendable () -> Void, expire: (@Sendable () -> Void)? = nil) {

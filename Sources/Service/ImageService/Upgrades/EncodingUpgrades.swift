@@ -25,9 +25,9 @@ package final class EncodingUpgrades: Sendable {
     package var waiting = 256
     /// Maximum number of frames for which the service remembers that the other encoding was not smaller or can't be
     /// made, and of files that were sent.
-    package var remembered = 16_384
+    var remembered = 16_384
     /// Maximum number of owners whose clients' formats are remembered.
-    package var rememberedOwners = 256
+    var rememberedOwners = 256
 
     package init() {}
   }

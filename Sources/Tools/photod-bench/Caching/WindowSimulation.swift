@@ -1,7 +1,6 @@
 // A scroll through a gallery, simulated: the caching manager's own state machine, two cores that render for a fixed
 // time, and a client on six connections. Nothing runs in real time, so the result is the same on every machine.
 
-import ImageCodec
 import ImageService
 import PhotoModel
 

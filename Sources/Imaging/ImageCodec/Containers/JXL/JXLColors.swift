@@ -2,16 +2,16 @@
 
 /// The colours in the header of a codestream.
 package struct JXLColors: Sendable, Hashable {
-  package var isGray = false
+  var isGray = false
   /// Whether the codestream has an ICC profile, after the header and compressed: only a decoder can read it.
   package var hasProfile = false
   /// `nil` if the profile has them.
-  package var primaries: ColorCalibration.Primaries? = .bt709
-  package var transfer = ColorCalibration.Transfer.sRGB
+  var primaries: ColorCalibration.Primaries? = .bt709
+  var transfer = ColorCalibration.Transfer.sRGB
   /// Whether the curve is one of high dynamic range: PQ or HLG.
-  package var isHDR: Bool { transfer == .perceptualQuantizer || transfer == .hybridLogGamma }
+  var isHDR: Bool { transfer == .perceptualQuantizer || transfer == .hybridLogGamma }
 
-  package static let sRGB = JXLColors()
+  static let sRGB = JXLColors()
 
   package init() {}
 

@@ -6,7 +6,7 @@ package struct JXLPicture: Sendable, Hashable {
   /// The ranges of the file that are the codestream, in order.
   package let codestream: [ByteRange]
   /// Whether the picture was a JPEG, whose blocks the codestream has.
-  package let isJPEG: Bool
+  let isJPEG: Bool
 
   package init(_ header: JXLCodestream, codestream: [ByteRange], isJPEG: Bool = false) {
     self.header = header

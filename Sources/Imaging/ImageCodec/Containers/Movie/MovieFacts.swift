@@ -8,9 +8,9 @@ package struct MovieFacts: Sendable, Hashable {
   }
 
   /// The codec's four characters, such as `avc1`.
-  package var codec: String
+  var codec: String
   /// 0 if not stated.
-  package var framesPerSecond: Double
+  var framesPerSecond: Double
   package var hdrFormat: HDRFormat?
 
   /// - Parameter description: the track's `stsd` (ISO/IEC 14496-12 §8.5.2).

@@ -7,7 +7,6 @@
 // alternatives, and the decoder takes the first that is not nearly black. Of Motion JPEG, a frame is chosen here, by the
 // lengths of the frames: a black one is much shorter than others.
 
-import MediaMetadata
 import PhotoModel
 
 enum MoviePoster {

@@ -8,7 +8,7 @@ package struct LocalCalendar: Sendable {
   /// The days of the years 0 to 9999, in days since 1970: those with a date in RFC 3339.
   package static let days = CivilDate.daysSince1970(0, 1, 1)..<CivilDate.daysSince1970(10_000, 1, 1)
 
-  package let timeZone: TimeZone
+  let timeZone: TimeZone
   private let isUTC: Bool
 
   package init(timeZone: TimeZone) {

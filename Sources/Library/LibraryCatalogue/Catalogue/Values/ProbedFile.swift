@@ -25,7 +25,7 @@ package struct ProbedFile: Sendable {
   /// Whether the file system seems to keep change times in steps of 10 ms or more (exFAT: 10 ms, ext4 with small inodes:
   /// 1 s, FAT: 2 s). A write may leave such a time as it was. One fine time in a million looks like that, too, and its
   /// only price is a new version.
-  package var hasCoarseChangeTime: Bool { changeTimeNanoseconds % 10_000_000 == 0 }
+  var hasCoarseChangeTime: Bool { changeTimeNanoseconds % 10_000_000 == 0 }
 
   package init(path: [UInt8], identity: FileIdentity, finding: Finding) {
     self.path = path

@@ -5,7 +5,7 @@ package struct ProbedMedia: Sendable {
   package var uniformTypeIdentifier: String
   package var mediaType: MediaType
   package var mediaSubtypes: MediaSubtypes
-  package var isRAW: Bool
+  var isRAW: Bool
   /// False for a RAW file without a preview, whose sensor data must be developed, and for a video without a frame that
   /// can be decoded.
   package var hasPicture = true
@@ -14,13 +14,13 @@ package struct ProbedMedia: Sendable {
   package var isLongExposure = false
   /// Upright: after the orientation is applied.
   package var pixelSize: PixelSize
-  package var orientation: Orientation
-  package var hasAlpha: Bool
+  var orientation: Orientation
+  var hasAlpha: Bool
   /// 0 for a picture.
-  package var durationSeconds: Double
+  var durationSeconds: Double
   package var date: CreationDate
   /// When the file was last written.
-  package var modificationDate: Timestamp
+  var modificationDate: Timestamp
   package var location: Location?
   package var cameraMake: String?
   package var cameraModel: String?
@@ -32,9 +32,9 @@ package struct ProbedMedia: Sendable {
   package var video: ByteRange?
   package var fingerprint: FileFingerprint?
   /// Apple's content identifier, the same for the picture and the video of a live photo.
-  package var contentIdentifier: String?
+  var contentIdentifier: String?
   /// The burst identifier in the file.
-  package var burst: String?
+  var burst: String?
   /// The edit that another program left in the file.
   package var edit: ForeignEdit?
 
@@ -70,7 +70,7 @@ package struct CreationDate: Sendable, Hashable {
   package var moment: Timestamp
   package var source: DateSource
   /// Whether the date has fractions of a second.
-  package var hasFraction: Bool
+  var hasFraction: Bool
   /// Minutes east of UTC at the place and time of the picture; `nil` if the file does not give it.
   package var utcOffset: Int?
 
@@ -82,5 +82,5 @@ package struct CreationDate: Sendable, Hashable {
   }
 
   /// Whether the date comes from the contents of the file.
-  package var isEmbedded: Bool { source != .file }
+  var isEmbedded: Bool { source != .file }
 }

@@ -5,7 +5,7 @@ package struct RemovalLimit: Sendable, Hashable {
   package static let alwaysAllowed = 20
 
   /// The share that may be removed.
-  package let percent: Int
+  let percent: Int
 
   package init(percent: Int) { self.percent = percent }
 

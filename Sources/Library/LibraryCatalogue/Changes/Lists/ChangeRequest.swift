@@ -55,7 +55,7 @@ package struct ChangeRequest: Sendable, Hashable {
 
   package var action: Action
   /// The revision that the object must have. ``ChangeToken/never`` matches no object.
-  package var ifMatch: ChangeToken?
+  var ifMatch: ChangeToken?
   /// The placeholder by which later entries name the created object.
   package var placeholder: String?
   /// The member that names the pictures of `setAdjustments` and `revertAdjustments`: `asset`, or `assets` for a list.
@@ -130,7 +130,7 @@ package struct NewCollection: Sendable, Hashable {
   package var parent: ChangeTarget?
   /// The name in the export of an imported album, by which the next import finds it. See
   /// ``Catalogue/importedAlbums()``.
-  package var importKey: String?
+  var importKey: String?
 
   package init(isFolder: Bool, title: String, parent: ChangeTarget? = nil, importKey: String? = nil) {
     self.isFolder = isFolder
@@ -148,7 +148,7 @@ package struct CollectionUpdate: Sendable, Hashable {
   package var parent: ChangeTarget??
   package var keepsOriginals: Bool?
   /// For an album that an import adds to: see ``NewCollection/importKey``.
-  package var importKey: String?
+  var importKey: String?
 
   package init(
     title: String? = nil, keyAsset: ChangeTarget?? = nil, parent: ChangeTarget?? = nil, importKey: String? = nil

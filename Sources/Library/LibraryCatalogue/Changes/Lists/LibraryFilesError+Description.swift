@@ -1,7 +1,6 @@
 // Errors for the log: what failed, and where.
 
 import LibraryFolder
-import PhotoModel
 
 extension LibraryFilesError: CustomStringConvertible {
   package var description: String {
