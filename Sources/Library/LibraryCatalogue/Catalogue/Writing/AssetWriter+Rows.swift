@@ -213,7 +213,10 @@ extension AssetWriter.FileRow {
   /// later, with other bytes. Never for an object of a remote store.
   func isRewritten(_ file: ProbedFile, _ media: ProbedMedia) -> Bool {
     guard file.changeTimeNanoseconds != 0 else { return false }
-    if identity != file.identity { return true }
+    // `remove(row:)` clears the identity, so that the file is read again.
+    let isSame =
+      identity == .unknown ? changeTimeNanoseconds == file.changeTimeNanoseconds : identity == file.identity
+    if !isSame { return true }
     if file.wasWritten && (wasTouched(file) || file.hasCoarseChangeTime) { return true }
     guard let fingerprint, let now = media.fingerprint else { return false }
     return fingerprint != now
