@@ -10,7 +10,8 @@ let strict: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
 let optimized: [SwiftSetting] = [
   .unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))
 ]
-// Optimised for size: commands, values, parsers of short texts, and what waits for disks, networks, SQLite and workers.
+// Optimised for size: commands, tokens, metrics, values, parsers of metadata and of short texts, and what waits for disks,
+// networks, SQLite and workers.
 let small: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 let optimizedC: [CSetting] = [.unsafeFlags(["-O2"], .when(configuration: .debug))]
 
@@ -110,8 +111,8 @@ let package = Package(
     Wing.common.module("Primitives"),
     Wing.common.module("JSONText"),
     Wing.common.module("PhotoModel", ["Primitives"], settings: small),
-    Wing.common.module("Cryptography", ["CLibCrypto"]),
-    Wing.common.module("Telemetry", ["Primitives", coreMetrics, logging]),
+    Wing.common.module("Cryptography", ["CLibCrypto"], settings: small),
+    Wing.common.module("Telemetry", ["Primitives", coreMetrics, logging], settings: small),
 
     Wing.http.module("HTTPCore", ["Primitives", "CZlib"]),
     Wing.http.module("HTTPServer", ["Primitives", "Telemetry", "HTTPCore", "CPhotodSystem", deque, logging]),
@@ -127,7 +128,7 @@ let package = Package(
     Wing.imaging.system("CBrotli", "libbrotlidec", "libbrotli-dev"),
     Wing.imaging.system("CExpat", "expat", "libexpat1-dev"),
     Wing.imaging.system("CLCMS2", "lcms2", "liblcms2-dev"),
-    Wing.imaging.module("MediaMetadata", ["Primitives", "PhotoModel", "CLibExif", "CExpat", "CZlib"]),
+    Wing.imaging.module("MediaMetadata", ["Primitives", "PhotoModel", "CLibExif", "CExpat", "CZlib"], settings: small),
     Wing.imaging.module(
       "ImageCodec", ["Primitives", "PhotoModel", "MediaMetadata", "CPhotodJPEG", "CPhotodPNG", "CZlib", "CBrotli"],
       settings: optimized),
@@ -185,7 +186,8 @@ let package = Package(
 
     Wing.service.module("SharedDerivatives", ["PhotoModel", "ObjectStores", "ImageService", logging], settings: small),
 
-    Wing.api.module("AccessControl", ["Primitives", "PhotoModel", "HTTPCore", grdb, "Cryptography", logging]),
+    Wing.api.module(
+      "AccessControl", ["Primitives", "PhotoModel", "HTTPCore", grdb, "Cryptography", logging], settings: small),
     Wing.api.c("CEmbeddedFiles", excluding: ["gallery", "components.json"]),
     Wing.api.module(
       "PhotoAPI",

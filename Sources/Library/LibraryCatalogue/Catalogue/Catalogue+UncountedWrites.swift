@@ -32,7 +32,8 @@ extension Catalogue {
             }
           }
         }
-        if isLarge { try db.execute(sql: "PRAGMA temp_store = MEMORY") }
+        // Such a statement has filled the page cache.
+        if isLarge { try db.execute(sql: "PRAGMA temp_store = MEMORY; PRAGMA shrink_memory") }
         try result.get()
       }
     } catch {
