@@ -144,8 +144,8 @@ package final class AccessRegistry: Sendable {
       if let list = try reload() {
         logger.info("access list reloaded", metadata: ["tokens": "\(list.tokens.count)"])
       }
-      if loggedError.withLock({ $0.take() }) != nil { logger.info("access database available again") }
       try usage.writeIfDue(to: loaded.withLock { $0.database }, at: now)
+      if loggedError.withLock({ $0.take() }) != nil { logger.info("access database available again") }
     } catch {
       log(error)
     }
