@@ -13,7 +13,7 @@ struct Maintenance: Sendable {
   let catalogue: Catalogue
   let images: ImageManager
   let frames: FrameStore
-  /// Is started when another process has changed the catalogue, and when the disk cache gets its folder.
+  /// Is started when another process has finished changing the catalogue, and when the disk cache gets its folder.
   let background: BackgroundRunner
   let results: FetchResultStore
   let streams: ChangeStreams

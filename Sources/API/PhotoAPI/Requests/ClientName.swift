@@ -6,7 +6,7 @@ import HTTPCore
 struct ClientName: Sendable {
   static let parameter = QueryParameter.text(
     "client", "The client whose default manager is meant. Without effect for other managers.",
-    pattern: QueryReader.plainNamePattern)
+    pattern: PlainName.pattern)
 
   /// `nil` if the client gave none.
   private(set) var name: String?
@@ -27,7 +27,7 @@ struct ClientName: Sendable {
   }
 
   private static func checked(_ text: String) throws(Problem) -> String {
-    guard QueryReader.isPlainName(text) else {
+    guard PlainName.isValid(text) else {
       throw QueryReader.invalid("client", "must be 1 to 64 of A-Z, a-z, 0-9, -, . and _")
     }
     return text

@@ -51,7 +51,7 @@ package struct ImagePresets: Sendable {
     guard own.count <= Self.maximumCount else { throw .tooMany(limit: Self.maximumCount, found: own.count) }
     var presets = Self.builtIn
     for (name, query) in own.sorted(by: { $0.key < $1.key }) {
-      guard ClientRequestID.isValid(name) else { throw .invalidName(name) }
+      guard PlainName.isValid(name) else { throw .invalidName(name) }
       guard Self.builtIn[name] == nil else { throw .builtIn(name) }
       presets[name] = try Self.parameters(of: name, query)
     }

@@ -154,9 +154,9 @@ struct ImageQuery: PictureQuery {
 
   private static func requestID(_ text: String?) throws(Problem) -> String? {
     guard let text else { return nil }
-    guard ClientRequestID.isValid(text) else {
+    guard PlainName.isValid(text) else {
       throw QueryReader.invalid(
-        "requestID", "must be 1 to \(ClientRequestID.maximumLength) of A-Z, a-z, 0-9, dot, dash and underscore")
+        "requestID", "must be 1 to \(PlainName.maximumLength) of A-Z, a-z, 0-9, dot, dash and underscore")
     }
     return text
   }

@@ -119,28 +119,12 @@ struct QueryReader {
   static func invalid(_ name: String, _ rule: String) -> Problem {
     .invalidParameter("\(name) \(rule).", parameter: name)
   }
-
-  /// The texts that ``isPlainName(_:)`` accepts, as a regular expression.
-  static let plainNamePattern = "^[A-Za-z0-9._-]{1,64}$"
-
-  /// Whether a text has the form of identifiers and of clients' names, which need no escapes in a URL.
-  static func isPlainName(_ text: String) -> Bool {
-    (1...64).contains(text.utf8.count)
-      && text.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
-          true
-        default: false
-        }
-      }
-  }
 }
 
 extension LocalIdentifier {
   /// Parses an identifier. Identifiers are URL-safe, so other texts are rejected without a lookup.
   init(parameter text: String, _ name: String) throws(Problem) {
-    guard QueryReader.isPlainName(text) else {
+    guard PlainName.isValid(text) else {
       throw QueryReader.invalid(name, "must be a localIdentifier: 1 to 64 of A-Z, a-z, 0-9, -, . and _")
     }
     self.init(text)

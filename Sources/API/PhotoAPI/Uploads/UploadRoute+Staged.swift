@@ -125,7 +125,7 @@ extension UploadRoute {
     } catch {
       let problem = Problem(error)
       if problem.status >= 500 {
-        // A caller that is told to retry needs no attention.
+        // 503 asks the caller to retry; nothing is left to do here.
         let level = problem.status == 503 ? Logger.Level.warning : .error
         logger.log(level: level, "upload failed", metadata: ["error": "\(error)"])
       } else if case .failed = error {

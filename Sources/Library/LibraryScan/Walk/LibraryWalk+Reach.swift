@@ -13,7 +13,7 @@ extension LibraryWalk {
     var links = 0
     for component in path.split(separator: UInt8(ascii: "/")) {
       let name = Array(component)
-      // If a folder can't be listed, it can't be told, so the row is kept.
+      // A folder that can't be opened proves nothing, so the row is kept.
       guard let folder = try? root.open(place, isFolder: true) else { return true }
       if spellings.isRespelled(name, in: folder, at: place) { return false }
       place = LibraryPath.join(place, name)

@@ -1,6 +1,9 @@
-/// The syntax of a requestID: the client's own name for a request, by which another connection can cancel it.
-enum ClientRequestID {
+/// The syntax of identifiers, of clients' own names for requests and other things, and of presets. Such a name needs no
+/// escapes in a URL.
+enum PlainName {
   static let maximumLength = 64
+  /// The valid names, as a regular expression.
+  static let pattern = "^[A-Za-z0-9._-]{1,\(maximumLength)}$"
 
   static func isValid(_ text: String) -> Bool {
     (1...maximumLength).contains(text.utf8.count)
