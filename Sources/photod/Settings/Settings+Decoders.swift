@@ -34,7 +34,7 @@ extension Settings {
       "decoders.folder", .text(\.decoders.folder),
       """
       Folder of the decoder and encoder programs (photod-decoder-NAME, photod-encoder-NAME), which work in processes of \
-      their own: HEIC, AVIF, WebP, JPEG XL, videos and the sensor data of RAW files. Default: the folder of the photod \
+      their own: HEIC, AVIF, WebP, JPEG XL, videos and the sensor data of RAW files. Empty: the folder of the photod \
       program.
       """,
       advice: "Set it if the decoder programs are installed elsewhere, such as in /usr/libexec/photod."),
@@ -66,8 +66,8 @@ extension Settings {
       "decoders.slotBytes",
       .number(\.decoders.limits.slotBytes, (64 << 10)...DecoderPool.Limits.maximumSlotBytes, .bytes),
       """
-      Size of the shared memory through which a decoder process hands over rows; each one has two. It must hold two \
-      rows of the widest picture.
+      Size of one slot, a block of shared memory in which a decoder or encoder process and photod exchange rows. Each \
+      process has two. A slot must hold two rows of the widest picture.
       """,
       advice: "Raise it if very wide pictures are refused for their rows."),
     Setting(

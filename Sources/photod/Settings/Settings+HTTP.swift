@@ -12,7 +12,10 @@ extension Settings {
   static let httpTable: [Setting] = [
     Setting(
       "http.eventLoops", .number(\.http.eventLoops, 0...256),
-      "Event loops (threads) that serve connections, at most 128. 0: one for each core that the process may use.",
+      """
+      Event loops (threads) that serve connections. 0: one for each core that the process may use. More than 128 count \
+      as 128.
+      """,
       advice: "Lower it to leave CPU to other services."),
     Setting(
       "http.connections", .number(\.http.server.connections, 1...1_000_000),

@@ -91,7 +91,8 @@ extension Settings {
       "remote.prefetchBytesPerSecond",
       .number(\.originals.windowBytesPerSecond, 0...(1 << 40), .bytesPerSecond),
       """
-      Maximum rate of these downloads together. They also pause while a request waits for another original. 0: no limit.
+      Maximum rate of all downloads that no request waits for (remote.prefetchConnections), together. They also pause \
+      while a request waits for another original. 0: no limit.
       """,
       advice: "Set it to half of what the network can carry."),
   ]
