@@ -13,10 +13,11 @@ struct Check: AsyncParsableCommand {
       Prints one line for each difference, with its kind and path, and a summary. Changes nothing; safe while a daemon \
       runs. In a path, \\xHH is a byte that is not printable text, and two backslashes stand for one.
 
-      Then names what photod found in places of the disk cache and moved aside, which is not a difference.
+      After the summary, "not of the disk cache" names each folder that was in the place of a cache entry, and that \
+      photod has moved aside. It is not a difference.
 
-      With --repair, and if there are differences: copies the catalogue, corrects everything in it that follows from \
-      other rows, scans the library, and checks again. Originals are never changed. No daemon may run meanwhile.
+      With --repair, if there are differences: copies the catalogue, corrects in it what can be derived from the rest \
+      of the catalogue, scans the library, and checks again. Originals are never changed. Stop the daemon first.
 
       Exits with 0 if there is no difference, with 1 if there are differences, and with 2 if the check or the repair \
       failed.

@@ -23,7 +23,8 @@ struct Get: AsyncParsableCommand {
   @Argument(help: "The localIdentifier of the asset. Write -- before one that begins with a hyphen.")
   var asset: String
 
-  @Option(name: .shortAndLong, help: "The file to write; - for standard output. It gets its name once it is complete.")
+  @Option(
+    name: .shortAndLong, help: "The file to write; - for standard output. An incomplete file never has this name.")
   var output: String
 
   @Flag(help: "Replace an existing file, but never one in the library.")

@@ -6,7 +6,7 @@ import Foundation
 struct ShowDecoders: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "decoders",
-    abstract: "List the decoders and encoders of other formats, with their libraries and sandboxes.",
+    abstract: "Test the decoder and encoder programs; print the library and the sandbox of each.",
     discussion: """
       Each line has a codec, the version of its library and the parts of the sandbox that this kernel lacks, or the \
       reason why the codec can't be used. The exit status is 1 if a codec can't be used.

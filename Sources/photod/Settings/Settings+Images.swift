@@ -134,7 +134,10 @@ extension Settings {
       advice: "Raise it if photod_upgrades_total stays low although many frames are requested again."),
     Setting(
       "requests.deadlineSeconds", .number(\.render.limits.deadline.wholeSeconds, 1...86_400, .seconds),
-      "Longest time from an image request to its final frame; then it gets 503 with Retry-After.",
+      """
+      Longest time from an image request to its final frame. Then it gets 503 with Retry-After, or 504 if it still \
+      waits for a download.
+      """,
       advice: "Raise it for slow disks or very large originals."),
     Setting(
       "requests.retained", .number(\.render.limits.retainedRequests, 0...1_000_000),

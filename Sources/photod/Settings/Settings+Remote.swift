@@ -73,11 +73,13 @@ extension Settings {
       advice: "Raise it for a store that reads from tapes or cold storage."),
     Setting(
       "remote.operationSeconds", .number(\.remote.limits.retries.operationTimeout.wholeSeconds, 1...3600, .seconds),
-      "Maximum time for a list or for the facts of an object, including all repetitions.",
+      "Maximum time for a list, or for the size and date of one object (HEAD), including all repetitions.",
       advice: "Raise it together with remote.stallSeconds."),
     Setting(
       "remote.readSeconds", .number(\.remote.limits.retries.readTimeout.wholeSeconds, 1...86_400, .seconds),
-      "Maximum time for the download of one original, including all repetitions.",
+      """
+      Maximum time for the download of one original, or the upload of one file to a bucket, including all repetitions.
+      """,
       advice: "Raise it for long videos over slow networks."),
     Setting(
       "remote.prefetchConnections", .number(\.caching.windowDownloads, 0...1000),

@@ -45,11 +45,12 @@ extension Problem {
     }
     let detail =
       switch refusal {
-      case .expired: "The token has expired."
-      case .revoked: "The token was revoked."
+      case .expired: "The token has expired. Make a new one with photod token create."
+      case .revoked: "The token was revoked. Make a new one with photod token create."
       case .malformed where credential == .session: "The member token of the body is not a valid token."
       case .malformed: "The Authorization field does not contain a valid token."
-      case .unknown, .invalidSignature, .wrongResource, .missingReadScope: "The token is unknown."
+      case .unknown, .invalidSignature, .wrongResource, .missingReadScope:
+        "No token of this daemon has this value. Copy it again, or make a new one with photod token create."
       }
     self.init(
       401, "invalid-token", "The token is not valid", detail: detail,

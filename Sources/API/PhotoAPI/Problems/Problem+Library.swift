@@ -64,8 +64,8 @@ extension Problem {
       self.init(
         503, "query-too-expensive", "The query is too expensive",
         detail:
-          "It took longer than fetch.deadlineMilliseconds. Fetch less, or filter by a key that has an index: dates, "
-          + "media types, favourites, albums.",
+          "It took longer than fetch.deadlineMilliseconds. Sort by date, and filter by what has an index: dates, "
+          + "albums, favourites, videos or search text.",
         fields: ["Retry-After": "5"])
     case .tooManyAssets:
       // The free space is not reported: it would reveal how many assets other callers hold.
@@ -97,7 +97,8 @@ extension Problem {
     switch refusal {
     case .tooMany(let limit):
       self = .tooManyHandles(
-        "The limit of \(limit) is reached. Delete handles that you no longer need, or let their leases end.")
+        "At most \(limit) handles of this kind are allowed (fetchResults.handlesPerCaller, fetchResults.handles). "
+          + "Delete some that you no longer need, or let their leases end.")
     case .tooLarge(let bytes):
       self = .tooManyHandles(
         "All handles together would exceed \(bytes) bytes. Delete handles that you don't need, or fetch less.")

@@ -22,7 +22,7 @@ extension Problem {
 
   static let missingUpload = Problem(
     400, "malformed-request", "Bad Request",
-    detail: "The request has no body. Send the image itself as the body.")
+    detail: "The request has no body. Send the file itself as the body, or several files as multipart/form-data.")
 
   /// - Parameter detail: what the resource has, and what the request excludes.
   static func notAcceptable(_ detail: String) -> Problem {

@@ -123,7 +123,7 @@ package struct MediaHeader: Sendable, Hashable {
     }
   }
 
-  private static let unknown = "no kind of file that is known"
+  private static let unknown = "a file of an unknown type"
 
   /// The header of a picture that can be decoded.
   private init(_ read: (header: ImageHeader, facts: MediaFacts), _ format: MediaFormat) {
