@@ -150,6 +150,57 @@ struct AppleTests {
     #expect(names.isSuperset(of: ["IMG_1.JPG.xmp", "IMG_1.xmp", "IMG_O1.AAE", "IMG_1.MOV.xmp"]), "\(names)")
   }
 
+  /// A picture of July 2023, with its own date.
+  private static func picture(_ number: Int, day: String) -> [UInt8] {
+    ImportedLibrary.picture(
+      number,
+      exif: EXIFBlock {
+        $0.dateTimeOriginal = "2023:07:\(day) 12:00:00"
+        $0.offsetTimeOriginal = "+02:00"
+      })
+  }
+
+  @Test("a picture with sidecars or a video gets a name that no other file of the library has, whatever its extension")
+  func ownStem() throws {
+    let library = try ImportedLibrary()
+    try library.folder.put(Self.picture(1, day: "20"), "2023/07/IMG_1.JPG")
+    // Too long for a live photo.
+    try library.folder.put(MovieFile { $0.duration = 8 * 600 }.bytes, "2023/07/IMG_2.MOV")
+    try library.folder.scan(library.catalogue)
+    try library.put(Self.picture(2, day: "01"), "IMG_1.JPEG")
+    try library.put(Self.xmp, "IMG_1.xmp")
+    try library.put(Self.adjustments, "IMG_1.AAE")
+    let live = Self.picture(3, day: "01")
+    try library.put(live, "IMG_2.JPEG")
+    try library.put(MovieFile().bytes, "IMG_2.MOV")
+    let outcome = try library.apple()
+    #expect(outcome.report.added == 3 && outcome.report.sidecarsAdded == 2, "\(outcome.lines)")
+    let names = Set(library.folder.allFiles.map { ($0 as NSString).lastPathComponent })
+    #expect(names.isDisjoint(with: ["IMG_1.xmp", "IMG_1.AAE"]), "\(names)")
+    #expect(names.isSuperset(of: ["IMG_1-2.JPEG", "IMG_1-2.xmp", "IMG_1-2.AAE", "IMG_2-2.JPEG", "IMG_2-2.MOV"]))
+    #expect(try library.assets()[ImportedLibrary.digest(live)]?.mediaSubtypes.contains(.photoLive) == true)
+    #expect(try library.apple().report.added == 0)
+  }
+
+  @Test("a sidecar that would describe two pictures gets the whole name of its own, and adjustments are left out")
+  func sharedStem() throws {
+    let library = try ImportedLibrary()
+    let picture = Self.picture(2, day: "01")
+    try library.folder.put(Self.picture(1, day: "20"), "a/IMG_1.JPG")
+    try library.folder.put(picture, "a/IMG_1.JPEG")
+    try library.folder.scan(library.catalogue)
+    try library.put(picture, "IMG_1.JPEG")
+    try library.put(Self.xmp, "IMG_1.xmp")
+    try library.put(Self.adjustments, "IMG_1.AAE")
+    for added in [1, 0] {
+      let outcome = try library.apple()
+      #expect(outcome.report.sidecarsAdded == added)
+      #expect(outcome.lines.count == 1 && outcome.lines[0].hasPrefix("skipped IMG_1.AAE: "), "\(outcome.lines)")
+      #expect(library.folder.allFiles == ["a/IMG_1.JPG", "a/IMG_1.JPEG", "a/IMG_1.JPEG.xmp"])
+    }
+    #expect(try library.assets()[ImportedLibrary.digest(picture)]?.descriptive.title == "Title")
+  }
+
   @Test("a Google Takeout is refused, because its pictures would lose their dates")
   func takeout() throws {
     let library = try ImportedLibrary()

@@ -16,6 +16,9 @@ package struct ImportedItem: Sendable {
   /// asset. Their own metadata and albums count only if they can't join it. They have no companions.
   var companions: [ImportedItem] = []
 
+  /// Whether other files get its stem.
+  var needsOwnStem: Bool { !companions.isEmpty || sidecars.contains { $0.form != .wholeName } }
+
   package init(path: [UInt8], name: String) {
     self.path = path
     self.name = name

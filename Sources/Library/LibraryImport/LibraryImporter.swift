@@ -242,7 +242,9 @@ package final class LibraryImporter {
     let target = ChangeTarget.placeholder("$asset")
     var changes = Changes(target: target)
     changes.requests.append(
-      ChangeRequest(.createAssetFromStagedUpload(upload, beside: partner), placeholder: target.description))
+      ChangeRequest(
+        .createAssetFromStagedUpload(upload, beside: partner, needsOwnStem: item.needsOwnStem),
+        placeholder: target.description))
     if partner == nil {
       changes.update(item.metadata.update(of: KnownProperties(media), in: timeZone))
     } else if item.metadata.isHidden {
@@ -351,11 +353,17 @@ package final class LibraryImporter {
         report.noteFailure(sidecar.path, "the sidecar can't be read (\(error))")
         continue
       }
-      let result = try files.addSidecar(bytes, sidecar.form, extension: sidecar.fileExtension, beside: path)
+      var result = try files.addSidecar(bytes, sidecar.form, extension: sidecar.fileExtension, beside: path)
+      // Under the whole name, it describes only this picture. Adjustment data have no such name.
+      if result == .shared, sidecar.fileExtension.lowercased() == "xmp" {
+        result = try files.addSidecar(bytes, .wholeName, extension: sidecar.fileExtension, beside: path)
+      }
       switch result {
       case .added: report.noteSidecar()
       case .unchanged: break
       case .kept: report.noteSkip(sidecar.path, "the library has another file of that name beside the picture")
+      case .shared:
+        report.noteSkip(sidecar.path, "it would also change another picture or video of the library that has its name")
       }
     }
   }

@@ -1,4 +1,5 @@
-// The sidecars that go to the trash with an asset. One that describes a file of another asset too stays in the library.
+// Which assets a sidecar describes. One that describes a file of another asset too stays in the library when its asset
+// goes to the trash, and an import does not add it.
 
 import Foundation
 import GRDB
@@ -26,6 +27,17 @@ extension Catalogue {
         }
       }
       return sidecars
+    }
+  }
+
+  /// Whether a sidecar at this path describes a file of another asset than that of an original, or would do so.
+  package func isShared(sidecar path: [UInt8], of original: [UInt8]) throws(AssetSourceError) -> Bool {
+    try read { db in
+      let own = try String.fetchOne(
+        db.cachedStatement(
+          sql: "SELECT localIdentifier FROM file JOIN asset ON asset.id = file.asset WHERE file.path = ?"),
+        arguments: [Data(original)])
+      return try Self.assets(describedBy: path, db).contains { $0.rawValue != own }
     }
   }
 

@@ -13,6 +13,8 @@ package enum AddedSidecar: Sendable, Hashable {
   case unchanged
   /// Another file has that name and was kept.
   case kept
+  /// It would also describe a file of another asset, and was not added.
+  case shared
 }
 
 /// How the name of a sidecar is made of its original's.
@@ -27,7 +29,7 @@ package enum SidecarForm: Sendable, Hashable {
 
 extension LibraryFiles {
   /// Writes a sidecar beside an original, durably: `a/b.jpg` and the extension `xmp` give `a/b.xmp` or `a/b.jpg.xmp`.
-  /// Never replaces a file.
+  /// Never replaces a file, and never describes a file of another asset.
   package func addSidecar(
     _ bytes: [UInt8], _ form: SidecarForm, extension fileExtension: String, beside original: [UInt8]
   ) throws(LibraryFilesError) -> AddedSidecar {
@@ -44,9 +46,16 @@ extension LibraryFiles {
       }
     let sidecar = base + Array(".\(fileExtension)".utf8)
     let folderPath = LibraryPath.folder(of: original)
+    let path = LibraryPath.join(folderPath, sidecar)
+    // Files of several assets may have one stem.
+    if form != .wholeName {
+      let isShared = try inCatalogue { catalogue throws(AssetSourceError) in
+        try catalogue.isShared(sidecar: path, of: original)
+      }
+      if isShared { return hasContent(bytes, at: path) ? .unchanged : .shared }
+    }
     var incoming = try receive(length: Int64(bytes.count))
     try incoming.write(bytes)
-    let path = LibraryPath.join(folderPath, sidecar)
     do throws(SystemError) {
       try incoming.sync()
       let folder = try root.open(folderPath, isFolder: true)
@@ -66,5 +75,10 @@ extension LibraryFiles {
     let written = incoming
     let (file, other) = try inFileSystem { () throws(SystemError) in (try written.file(), try root.open(path)) }
     return other.isRegularFile && Self.hasSameBytes(file, other) ? .unchanged : .kept
+  }
+
+  private func hasContent(_ bytes: [UInt8], at path: [UInt8]) -> Bool {
+    guard let file = try? root.open(path), file.isRegularFile, file.size == Int64(bytes.count) else { return false }
+    return (try? file.bytes(at: 0, count: bytes.count)) == bytes
   }
 }

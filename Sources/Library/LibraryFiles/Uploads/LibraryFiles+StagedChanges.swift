@@ -87,9 +87,11 @@ extension LibraryFiles {
     var destination: Destination
     /// The asset that it belongs to, as the sender knows.
     var partner: LocalIdentifier?
+    /// See ``NewFile``.
+    var needsOwnStem = false
 
     func newFile(for principal: Principal) -> NewFile {
-      NewFile(media: media, size: file.size, principal: principal)
+      NewFile(media: media, size: file.size, principal: principal, needsOwnStem: needsOwnStem)
     }
   }
 
@@ -111,10 +113,11 @@ extension LibraryFiles {
   ///
   /// - Parameters:
   ///   - partner: the asset that it belongs to, as the sender knows.
+  ///   - needsOwnStem: other files of its asset follow, if it is a new one: see ``NewFile``.
   ///   - others: the staged uploads of earlier entries of the list, by their index.
   func plan(
-    _ identifier: UploadIdentifier, beside partner: LocalIdentifier?, after others: [Int: StagedPlan],
-    for principal: Principal
+    _ identifier: UploadIdentifier, beside partner: LocalIdentifier?, needsOwnStem: Bool,
+    after others: [Int: StagedPlan], for principal: Principal
   ) throws(LibraryFilesError) -> StagedPlan {
     if others.values.contains(where: { $0.upload.identifier == identifier }) { throw .uploadNamedTwice(identifier) }
     let upload = try stagedUpload(identifier, for: principal)
@@ -132,16 +135,18 @@ extension LibraryFiles {
       }
     }
     let wanted: [UInt8]
+    var new = NewFile(media: media, size: file.size, principal: principal)
     if let beside = try path(beside: partner, named: name, for: principal) {
       wanted = beside
     } else {
       wanted = try uploadPath(for: name, media, for: principal)
+      new.needsOwnStem = needsOwnStem
     }
     try checkDisk(of: wanted)
     let taken = Set(others.values.compactMap(\.destination.path))
-    return plan(
-      .path(try newPath(like: wanted, for: NewFile(media: media, size: file.size, principal: principal), except: taken))
-    )
+    var result = plan(.path(try newPath(like: wanted, for: new, except: taken)))
+    result.needsOwnStem = new.needsOwnStem
+    return result
   }
 
   /// The folder and the stem of an asset's original, with the extension of a name; `nil` if there is no such asset.

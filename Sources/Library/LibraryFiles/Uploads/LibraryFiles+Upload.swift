@@ -28,6 +28,8 @@ struct NewFile: Sendable {
   let media: ProbedMedia
   let size: Int64
   let principal: Principal
+  /// Sidecars or other files of its asset follow, with its stem. No other file in the folder may have that.
+  var needsOwnStem = false
 }
 
 extension LibraryFiles {
@@ -145,11 +147,13 @@ extension LibraryFiles {
 
   /// Whether a new file at a free path would take over what belongs to another one: the row, and so the asset, of a file
   /// that is missing or was moved and not found yet; or a sidecar with its edit, unless the new file may be the RAW file,
-  /// the picture or the video of the same photograph.
+  /// the picture or the video of the same photograph. Files that need a stem of their own share none.
   func isReserved(_ path: [UInt8], for file: NewFile) throws(LibraryFilesError) -> Bool {
     if try isKnown(path) { return try !isLost(file, at: path) }
+    if file.needsOwnStem, try isStemTaken(of: path) { return true }
     if bucket != nil { return false }
     for sidecar in SidecarPaths.beside(path) where try exists(sidecar.path) {
+      if file.needsOwnStem { return true }
       return try inCatalogue { catalogue throws(AssetSourceError) in
         try !catalogue.hasCounterpart(of: file.media, at: path)
       }
@@ -170,6 +174,10 @@ extension LibraryFiles {
 
   func isKnown(_ path: [UInt8]) throws(LibraryFilesError) -> Bool {
     try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.knownFile(at: path) } != nil
+  }
+
+  private func isStemTaken(of path: [UInt8]) throws(LibraryFilesError) -> Bool {
+    try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.isStemTaken(of: path) }
   }
 
   private func isOrphan(_ path: [UInt8], like file: LibraryFile) throws(LibraryFilesError) -> Bool {

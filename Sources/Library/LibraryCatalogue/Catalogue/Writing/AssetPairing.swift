@@ -139,6 +139,15 @@ struct AssetPairing {
     return found.sorted { $0.lexicographicallyPrecedes($1) }
   }
 
+  /// Whether a file, of whatever kind, has this path, or this path with another extension.
+  static func isStemTaken(of path: [UInt8], _ db: Database) throws -> Bool {
+    guard let stem = stem(of: path) else { return false }
+    let paths = try Data.fetchAll(
+      db.cachedStatement(sql: "SELECT path FROM file WHERE path > ? AND path < ?"),
+      arguments: [Data(stem + [UInt8(ascii: ".")]), Data(stem + [UInt8(ascii: "/")])])
+    return paths.contains { isSameStem([UInt8]($0), path) }
+  }
+
   /// Whether there is a file of the same name or content identifier, in the same folder, of another kind: the RAW file,
   /// the picture or the video of one photograph.
   static func hasCounterpart(of media: ProbedMedia, at path: [UInt8], _ db: Database) throws -> Bool {

@@ -146,7 +146,8 @@ extension ChangeRequest.Action {
     case .deleteAsset(.existing(let identifier)): .delete(identifier)
     case .restoreAsset(let identifier): .restore(identifier)
     case .createAsset(let path): .create(path: path)
-    case .createAssetFromStagedUpload(let identifier, let asset): .createFromUpload(identifier, beside: asset)
+    case .createAssetFromStagedUpload(let identifier, let asset, let needsOwnStem):
+      .createFromUpload(identifier, beside: asset, needsOwnStem: needsOwnStem)
     default: nil
     }
   }

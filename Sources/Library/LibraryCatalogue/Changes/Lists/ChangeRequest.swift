@@ -31,8 +31,10 @@ package struct ChangeRequest: Sendable, Hashable {
     case createAssetFromUpload(LocalIdentifier)
     /// Creates an asset from a staged upload, and removes the staged upload.
     ///
-    /// - Parameter beside: the asset whose RAW file, picture or video the upload is: see ``FileChange``.
-    case createAssetFromStagedUpload(UploadIdentifier, beside: LocalIdentifier? = nil)
+    /// - Parameters:
+    ///   - beside: the asset whose RAW file, picture or video the upload is: see ``FileChange``.
+    ///   - needsOwnStem: other files of the asset follow: see ``FileChange``.
+    case createAssetFromStagedUpload(UploadIdentifier, beside: LocalIdentifier? = nil, needsOwnStem: Bool = false)
     case createCollection(NewCollection)
     case updateCollection(ChangeTarget, CollectionUpdate)
     case deleteCollection(ChangeTarget)

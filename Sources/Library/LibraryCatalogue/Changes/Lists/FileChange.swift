@@ -21,9 +21,12 @@ package enum FileChange: Sendable, Hashable {
   /// Makes an asset of a complete staged upload of the principal. If the principal may see an asset with the same
   /// content, that asset is used instead. In both cases the staged upload is used up.
   ///
-  /// - Parameter beside: an asset whose RAW file, picture or video the upload is, as the sender knows. The file gets the
-  ///   folder and the stem of the asset's original, and joins the asset even without dates that show it.
-  case createFromUpload(UploadIdentifier, beside: LocalIdentifier? = nil)
+  /// - Parameters:
+  ///   - beside: an asset whose RAW file, picture or video the upload is, as the sender knows. The file gets the folder
+  ///     and the stem of the asset's original, and joins the asset even without dates that show it.
+  ///   - needsOwnStem: sidecars or other files of the asset follow, with the stem of this one: no other file in the
+  ///     folder has it. No effect beside an asset.
+  case createFromUpload(UploadIdentifier, beside: LocalIdentifier? = nil, needsOwnStem: Bool = false)
 
   /// Whether a path below the root has no empty, `.` or `..` component. Another way to write the path of a file would make
   /// a second asset of it.
