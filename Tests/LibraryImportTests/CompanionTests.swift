@@ -72,6 +72,46 @@ struct CompanionTests {
     #expect(try library.albums()["Sea"]?.count == 2)
   }
 
+  @Test("a picture joins its video that an earlier part of the export had without it", arguments: [false, true])
+  func pictureLater(isNameTaken: Bool) throws {
+    let library = try ImportedLibrary()
+    if isNameTaken { try library.folder.put(ImportedLibrary.picture(99), "2023/06/IMG_1.jpg") }
+    try library.folder.scan(library.catalogue)
+    let (first, second) = ("1/Takeout/Google Photos/Sea", "2/Takeout/Google Photos/Sea")
+    try library.put(Self.movie(1), "\(first)/IMG_1.MP4")
+    try library.put(Self.json("IMG_1.jpg", ["description": "Words", "favorited": true]), "\(first)/IMG_1.jpg.json")
+    #expect(try library.takeout().report.added == 1)
+    let video = try #require(try library.assets()[ImportedLibrary.digest(Self.movie(1))])
+    let picture = ImportedLibrary.picture(1)
+    try library.put(picture, "\(second)/IMG_1.jpg")
+    let outcome = try library.takeout()
+    #expect(outcome.report.added == 1 && outcome.report.existing == 1 && outcome.report.failed == 0)
+    let asset = try #require(try library.assets()[ImportedLibrary.digest(picture)])
+    #expect(asset.localIdentifier == video.localIdentifier && asset.mediaSubtypes.contains(.photoLive))
+    #expect(asset.original.displayPath == (isNameTaken ? "2023/06/IMG_1-2.jpg" : "2023/06/IMG_1.jpg"))
+    #expect(asset.descriptive.caption == "Words" && asset.isFavorite)
+    #expect(asset.creationDate.milliseconds == 1_688_169_590_000)
+    let token = try library.catalogue.changeToken()
+    try library.folder.scan(library.catalogue)
+    #expect(try library.takeout().report.existing == 2)
+    #expect(try library.catalogue.changeToken() == token)
+  }
+
+  @Test("a picture and its video that the library has as two assets are reported")
+  func separate() throws {
+    let library = try ImportedLibrary()
+    try library.folder.put(ImportedLibrary.picture(1), "a/1.jpg")
+    try library.folder.put(Self.movie(1), "b/1.MP4")
+    try library.folder.scan(library.catalogue)
+    try library.put(ImportedLibrary.picture(1), "IMG_1.jpg")
+    try library.put(Self.movie(1), "IMG_1.MP4")
+    for isDryRun in [true, false] {
+      let report = try library.takeout(isDryRun: isDryRun).report
+      #expect(report.existing == 2 && report.added == 0)
+      #expect(report.remarks["videos and RAW files of pictures that stay assets of their own"] == 1)
+    }
+  }
+
   @Test("a RAW file that joins a picture of the library keeps what a user has set, and adds the rest")
   func joinsExisting() throws {
     let library = try ImportedLibrary()

@@ -13,7 +13,8 @@ package struct ImportedItem: Sendable {
   var albums: [ImportedAlbum] = []
   var sidecars: [ImportedSidecar] = []
   /// The video of a live photo, or the RAW file of a picture: they get the folder and the stem of this file, and join its
-  /// asset. Their own metadata and albums count only if they can't join it. They have no companions.
+  /// asset. If the library has one of them already, this file gets its folder and stem, and joins its asset. Their own
+  /// metadata and albums count only if they can't join it. They have no companions.
   var companions: [ImportedItem] = []
 
   /// Whether other files get its stem.

@@ -7,7 +7,8 @@
 //       one change list                    the asset, its properties and its albums: all of them, or nothing
 //       sidecars, beside the original
 //
-// The companions of an item follow: they are copied beside its file.
+// The companions of an item follow: they are copied beside its file. If one of them came before it, as from an earlier
+// part of the export, the item is copied beside that one, and joins its asset.
 //
 // Uploads and change lists are those of the daemon, so a daemon may run meanwhile: both take the lock of the library's
 // files, and the daemon announces the commits of this process within a second. A kill at any moment leaves each asset
@@ -27,6 +28,7 @@ package final class LibraryImporter {
   static let maximumSidecarBytes = 16 << 20
   /// Attempts for a staged upload that the expiry of another process removes before its record is written.
   private static let attempts = 3
+  private static let separatePart = "videos and RAW files of pictures that stay assets of their own"
 
   /// Why a file is not imported.
   private struct ItemFailure: Error {
@@ -140,7 +142,7 @@ package final class LibraryImporter {
   }
 
   /// - Parameter picture: what became of the picture whose companion the file is.
-  /// - Returns: `nil` in a dry run and after a failure, which is reported.
+  /// - Returns: `nil` for a new file in a dry run, and after a failure, which is reported.
   private func addFile(_ item: ImportedItem, beside picture: FileResult?) throws(ImportError) -> FileResult? {
     let file: LibraryFile
     let media: ProbedMedia
@@ -183,9 +185,12 @@ package final class LibraryImporter {
     if case .asset(let asset)? = picture { partner = asset }
     if let (asset, path) = try files.assetAndPath(like: file, media, for: Self.principal) {
       report.noteAsset(isNew: false)
+      if let partner, asset.localIdentifier != partner, isSeparatePart(asset, path) {
+        report.noteRemark(Self.separatePart)
+      }
       if isDryRun {
         countAlbums(of: item)
-        return nil
+        return .asset(asset.localIdentifier)
       }
       if asset.localIdentifier != partner { try describe(asset, item) }
       try addSidecars(of: item, beside: path)
@@ -211,10 +216,11 @@ package final class LibraryImporter {
       countAlbums(of: item)
       return nil
     }
+    let earlier = try earlierPart(of: item)
     guard let upload = try staging.stage(item, file) else { return nil }
     let created: LocalIdentifier?
     do throws(LibraryFilesError) {
-      created = try create(item, media, upload, beside: partner)
+      created = try create(item, media, upload, beside: partner ?? earlier)
     } catch {
       staging.discard(upload)
       throw error
@@ -226,7 +232,7 @@ package final class LibraryImporter {
     report.noteAsset(isNew: true)
     let hasJoined = created == partner
     if isUndated && !hasJoined { report.noteUndated(item.path) }
-    let isDescribed = hasJoined || partner == nil
+    let isDescribed = hasJoined || partner == nil && earlier == nil
     if isDescribed && item.sidecars.isEmpty { return .asset(created) }
     if let (asset, path) = try files.assetAndPath(like: file, media, for: Self.principal) {
       if !isDescribed { try describe(asset, item) }
@@ -235,7 +241,29 @@ package final class LibraryImporter {
     return .asset(created)
   }
 
-  /// Creates the asset of a staged upload, with its properties and albums unless it is a companion.
+  /// The asset of a companion that was in the library before its item.
+  private func earlierPart(of item: ImportedItem) throws(LibraryFilesError) -> LocalIdentifier? {
+    for companion in item.companions {
+      // What can't be read is reported when it is imported.
+      guard let file = try? root.open(companion.path), file.isRegularFile,
+        let media = try? probe.media(of: file, at: Array(companion.name.utf8))
+      else { continue }
+      if let (asset, path) = try files.assetAndPath(like: file, media, for: Self.principal),
+        isSeparatePart(asset, path)
+      {
+        return asset.localIdentifier
+      }
+    }
+    return nil
+  }
+
+  /// Whether a video or a RAW file, at this path, is no part of a picture's asset and may become one.
+  private func isSeparatePart(_ asset: Asset, _ path: [UInt8]) -> Bool {
+    guard asset.original.path == path else { return false }
+    return asset.mediaType == .image ? asset.isRAW : asset.duration <= Catalogue.maximumPairedVideoSeconds
+  }
+
+  /// Creates the asset of a staged upload, with its properties and albums unless it has a partner.
   private func create(
     _ item: ImportedItem, _ media: ProbedMedia, _ upload: UploadIdentifier, beside partner: LocalIdentifier?
   ) throws(LibraryFilesError) -> LocalIdentifier? {

@@ -32,6 +32,9 @@ extension Catalogue {
     }
   }
 
+  /// The longest video that becomes a part of a live photo without a content identifier, in seconds.
+  package static var maximumPairedVideoSeconds: Double { AssetPairing.maximumPairedVideoSeconds }
+
   /// Maximum number of assets with one fingerprint that an upload is compared with.
   private static let maximumUploadCandidates = 64
 

@@ -15,7 +15,7 @@ struct AssetPairing {
   let existingFileRole: FileRole
 
   /// A live photo's video lasts about three seconds. A longer video with the same name is unrelated.
-  private static let maximumPairedVideoSeconds = 5.0
+  static let maximumPairedVideoSeconds = 5.0
   /// The maximum difference between the dates of files that were taken together.
   private static let toleranceMilliseconds: Int64 = 1000
   /// The maximum difference for a video, which names a moment, and a picture, which may name only local clock time.
@@ -50,23 +50,20 @@ struct AssetPairing {
   /// - Parameters:
   ///   - row: the file's own row, if it has one.
   ///   - joinable: the assets that the file may join.
-  ///   - partner: the asset that it is known to belong to: dates need not show it.
+  ///   - partner: the asset that it is known to belong to: neither names nor dates need show it.
   static func find(
     for media: ProbedMedia, at path: [UInt8], excluding row: Int64?, among joinable: JoinableAssets,
     known partner: Int64?, _ db: Database
   ) throws -> AssetPairing? {
     let facts = Facts(media, at: path)
-    for other in try candidates(like: facts, db) where other.file != row {
+    for other in try candidates(like: facts, known: partner, db) where other.file != row {
       guard try joinable.contains(other.asset, db) else { continue }
       let isOtherRAW = other.isRAW
       let isKnown = other.asset == partner
       switch (media.mediaType, other.mediaType) {
       case (.image, .image) where media.isRAW != isOtherRAW:
-        guard isSameStem(path, other.facts.path), isKnown || isSameTime(facts, other.facts),
-          try hasNoFile(.alternatePhoto, other.asset, db)
-        else {
-          continue
-        }
+        let isPair = isKnown || isSameStem(path, other.facts.path) && isSameTime(facts, other.facts)
+        guard isPair, try hasNoFile(.alternatePhoto, other.asset, db) else { continue }
         return AssetPairing(
           asset: other.asset, file: other.file, newFileRole: media.isRAW ? .alternatePhoto : nil,
           existingFileRole: .alternatePhoto)
@@ -160,10 +157,15 @@ struct AssetPairing {
     }
   }
 
-  /// Primary files that may belong to the same asset: same path except for the extension, or same content identifier.
-  private static func candidates(like facts: Facts, _ db: Database) throws -> [Candidate] {
+  /// Primary files that may belong to the same asset: that of the known partner, then those with the same path except
+  /// for the extension, then those with the same content identifier.
+  private static func candidates(like facts: Facts, known partner: Int64? = nil, _ db: Database) throws -> [Candidate] {
     let path = facts.path
     var rows: [Row] = []
+    if let partner {
+      rows += try Row.fetchAll(
+        db.cachedStatement(sql: "\(columns) WHERE file.asset = ? AND file.isPrimary = 1"), arguments: [partner])
+    }
     if let stem = stem(of: path) {
       // All paths that start with the stem and a dot: the slash is the byte value after the dot.
       rows += try Row.fetchAll(
@@ -207,8 +209,9 @@ struct AssetPairing {
 
   private static func isLivePhotoPair(_ one: Facts, _ other: Facts, duration: Double, _ isKnown: Bool) -> Bool {
     if let identifier = one.contentIdentifier, let another = other.contentIdentifier { return identifier == another }
-    guard isSameStem(one.path, other.path), duration <= maximumPairedVideoSeconds else { return false }
+    guard duration <= maximumPairedVideoSeconds else { return false }
     if isKnown { return true }
+    guard isSameStem(one.path, other.path) else { return false }
     guard let date = one.creationDate, let otherDate = other.creationDate else { return false }
     let difference = abs(date - otherDate)
     if difference <= videoToleranceMilliseconds { return true }

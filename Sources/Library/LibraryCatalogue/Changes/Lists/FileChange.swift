@@ -23,7 +23,8 @@ package enum FileChange: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - beside: an asset whose RAW file, picture or video the upload is, as the sender knows. The file gets the folder
-  ///     and the stem of the asset's original, and joins the asset even without dates that show it.
+  ///     and the stem of the asset's original, where that name is free. It joins the asset even if neither its name nor
+  ///     its date shows that they belong together.
   ///   - needsOwnStem: sidecars or other files of the asset follow, with the stem of this one: no other file in the
   ///     folder has it. No effect beside an asset.
   case createFromUpload(UploadIdentifier, beside: LocalIdentifier? = nil, needsOwnStem: Bool = false)
