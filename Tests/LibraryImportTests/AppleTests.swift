@@ -201,6 +201,45 @@ struct AppleTests {
     #expect(try library.assets()[ImportedLibrary.digest(picture)]?.descriptive.title == "Title")
   }
 
+  @Test(
+    "of two pictures with one name, the video goes to the one that was taken with it",
+    arguments: ["IMG_1.JPG", "IMG_1.JPEG"], ["apple", "takeout"])
+  func twoPictures(_ name: String, _ kind: String) throws {
+    let library = try ImportedLibrary()
+    let (live, other) = (Self.picture(1, day: "20"), Self.picture(2, day: "01"))
+    try library.put(live, name)
+    try library.put(other, name == "IMG_1.JPG" ? "IMG_1.JPEG" : "IMG_1.JPG")
+    var movie = MovieFile()
+    // Seconds from 1904 to 2023-07-20T10:00:00Z.
+    movie.created = 1_689_847_200 + 2_082_844_800
+    try library.put(movie.bytes, "IMG_1.MOV")
+    let outcome = try kind == "apple" ? library.apple() : library.takeout()
+    #expect(outcome.report.added == 3 && outcome.report.failed == 0, "\(outcome.lines)")
+    let assets = try library.assets()
+    #expect(assets.count == 2)
+    #expect(assets[ImportedLibrary.digest(live)]?.mediaSubtypes.contains(.photoLive) == true)
+    #expect(assets[ImportedLibrary.digest(other)]?.mediaSubtypes.contains(.photoLive) == false)
+  }
+
+  @Test("a picture with the content identifier of a video is before one of its date, and that before HEIC")
+  func ranks() {
+    func file(_ seconds: Int64?, _ identifier: String?, _ type: String = "public.jpeg") -> ProbedMedia {
+      let moment = Timestamp(milliseconds: (seconds ?? 0) * 1000)
+      var media = ProbedMedia.picture(at: moment, source: seconds == nil ? .file : .metadata)
+      media.contentIdentifier = identifier
+      media.uniformTypeIdentifier = type
+      return media
+    }
+    var movie = file(100, "A")
+    movie.mediaType = .video
+    let ordered = [
+      file(9000, "A"), file(101, nil, "public.heic"), file(101, nil), file(200, nil, "public.heic"),
+      file(nil, nil, "public.heic"), file(nil, nil), file(100, "B"),
+    ]
+    let ranks = ordered.map { PictureChoice.Rank($0, of: movie) } + [PictureChoice.Rank()]
+    #expect(ranks == ranks.sorted() && Set(ranks).count == ranks.count)
+  }
+
   @Test("a Google Takeout is refused, because its pictures would lose their dates")
   func takeout() throws {
     let library = try ImportedLibrary()

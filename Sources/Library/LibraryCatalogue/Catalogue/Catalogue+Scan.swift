@@ -313,5 +313,5 @@ extension FileFingerprint {
 
 extension ProbedMedia {
   /// Milliseconds since 1970; `nil` if the file itself contains no date.
-  var embeddedDate: Int64? { date.isEmbedded ? date.moment.milliseconds : nil }
+  package var embeddedDate: Int64? { date.isEmbedded ? date.moment.milliseconds : nil }
 }

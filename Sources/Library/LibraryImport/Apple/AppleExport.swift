@@ -15,6 +15,7 @@ package struct AppleExport: ImportSource {
   private static let maximumDateCharacters = 10
 
   private let folder: ExportFolder
+  private let choice: PictureChoice
   private let makesAlbums: Bool
   private let timeZone: TimeZone
 
@@ -23,6 +24,7 @@ package struct AppleExport: ImportSource {
   ///   - timeZone: the zone of dates without an offset.
   package init(folder path: String, makesAlbums: Bool, timeZone: TimeZone) throws(ImportError) {
     folder = try ExportFolder(path)
+    choice = PictureChoice(root: folder.root)
     self.makesAlbums = makesAlbums
     self.timeZone = timeZone
   }
@@ -95,9 +97,10 @@ package struct AppleExport: ImportSource {
       guard ExportFileName.isVideo(name) || ExportFileName.isRAW(name) else { continue }
       let stem = ExportFileName.stem(name)
       let candidates = pictures[stem] ?? []
-      let exact = candidates.last { $0.starts(with: Array(stem.utf8)) }
-      guard let picture = exact ?? candidates.last else { continue }
-      companions[picture, default: []].append(file)
+      let exact = candidates.filter { $0.starts(with: Array(stem.utf8)) }
+      let paths = (exact.isEmpty ? candidates : exact).map { LibraryPath.join(path, $0) }
+      guard let picture = choice.picture(of: LibraryPath.join(path, file), among: paths) else { continue }
+      companions[LibraryPath.name(of: picture), default: []].append(file)
     }
     let joined = Set(companions.values.joined())
     for file in media where !joined.contains(file) {

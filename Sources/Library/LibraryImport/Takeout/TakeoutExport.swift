@@ -23,11 +23,13 @@ package struct TakeoutExport: ImportSource {
   private static let top = Array("Takeout".utf8)
 
   private let folder: ExportFolder
+  private let choice: PictureChoice
   private let includesTrash: Bool
 
   /// - Parameter includesTrash: also imports what is in Google's trash.
   package init(folder path: String, includesTrash: Bool) throws(ImportError) {
     folder = try ExportFolder(path)
+    choice = PictureChoice(root: folder.root)
     self.includesTrash = includesTrash
   }
 
@@ -99,7 +101,7 @@ package struct TakeoutExport: ImportSource {
     in path: [UInt8], _ files: FolderFiles, _ report: ImportReport,
     _ body: (ImportedItem) throws(ImportError) -> Void
   ) throws(ImportError) {
-    let sidecars = TakeoutSidecars(files.names) { name in
+    let sidecars = TakeoutSidecars(files.names, choose: { picture(of: $0, among: $1, files) }) { name in
       var json = files.path(of: name).flatMap { parse($0) }
       return json?.text("title")
     }
@@ -140,6 +142,13 @@ package struct TakeoutExport: ImportSource {
     for file in companions.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }).flatMap(\.value) {
       if let item = item(file, sidecars, files, album, report) { try body(item) }
     }
+  }
+
+  /// The picture that a video or a RAW file belongs to, by the contents of the files.
+  private func picture(of companion: String, among pictures: [String], _ files: FolderFiles) -> String? {
+    guard let path = files.path(of: companion) else { return pictures.first }
+    let paths = pictures.compactMap { files.path(of: $0, beside: path) }
+    return choice.picture(of: path, among: paths).map { Self.name($0) }
   }
 
   /// `nil` if the file is not imported, which is reported.

@@ -37,12 +37,18 @@ struct TakeoutSidecars {
   private var counters: [String: [Int?]] = [:]
   /// The names of the other files by their stem in lower case.
   private var siblings: [String: [String]] = [:]
+  private let choose: (String, [String]) -> String?
   private let title: (String) -> String?
 
   /// - Parameters:
   ///   - files: all names of one folder.
+  ///   - choose: the picture that a video or a RAW file belongs to, among several that have its name.
   ///   - title: the title that a JSON file states.
-  init(_ files: [String], title: @escaping (String) -> String? = { _ in nil }) {
+  init(
+    _ files: [String], choose: @escaping (String, [String]) -> String? = { $1.first },
+    title: @escaping (String) -> String? = { _ in nil }
+  ) {
+    self.choose = choose
     self.title = title
     for file in files {
       if Self.isJSON(file) {
@@ -74,7 +80,8 @@ struct TakeoutSidecars {
   func picture(of file: String) -> String? {
     guard ExportFileName.isVideo(file) || ExportFileName.isRAW(file) else { return nil }
     let candidates = (siblings[ExportFileName.stem(file).lowercased()] ?? []) + (siblings[file.lowercased()] ?? [])
-    return candidates.first { $0 != file && !ExportFileName.isVideo($0) && !ExportFileName.isRAW($0) }
+    let pictures = candidates.filter { $0 != file && !ExportFileName.isVideo($0) && !ExportFileName.isRAW($0) }
+    return pictures.count > 1 ? choose(file, pictures) : pictures.first
   }
 
   /// The JSON file of the picture that a video belongs to, if that picture is not in the folder.

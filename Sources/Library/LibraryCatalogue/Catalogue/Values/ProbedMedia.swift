@@ -32,7 +32,7 @@ package struct ProbedMedia: Sendable {
   package var video: ByteRange?
   package var fingerprint: FileFingerprint?
   /// Apple's content identifier, the same for the picture and the video of a live photo.
-  var contentIdentifier: String?
+  package var contentIdentifier: String?
   /// The burst identifier in the file.
   var burst: String?
   /// The edit that another program left in the file.
