@@ -124,4 +124,41 @@ struct TakeoutSidecarTests {
     let one = TakeoutSidecars(["\(base)a.jpg", "\(base)b.jpg", "\(base).json"]) { titles[$0] }
     #expect(one.sidecar(of: "\(base)a.jpg") == nil && one.sidecar(of: "\(base)b.jpg") != nil)
   }
+
+  /// Pictures of cut names, with their descriptions in order; `x` stands for 46 characters.
+  private static let equalTitles: [(titles: [String: String], expected: [String: String?])] = [
+    // One name three times.
+    (
+      ["x.json": "xa long.jpg", "x(1).json": "xa long.jpg", "x(2).json": "xa long.jpg"],
+      ["xa.jpg": "x.json", "xa(1).jpg": "x(1).json", "xa(2).jpg": "x(2).json"]
+    ),
+    // Titles that differ only where the names of the pictures are cut too.
+    (
+      ["x.json": "xa long.jpg", "x(1).json": "xa short.jpg"], ["xa.jpg": "x.json", "xa(1).jpg": "x(1).json"]
+    ),
+    // Another title has one of the counters.
+    (
+      ["x.json": "xb.jpg", "x(1).json": "xa long.jpg", "x(2).json": "xa long.jpg"],
+      ["xb.jpg": "x.json", "xa.jpg": "x(1).json", "xa(1).jpg": "x(2).json"]
+    ),
+    // One description is missing: no picture gets that of another.
+    (
+      ["x.json": "xa long.jpg", "x(2).json": "xa long.jpg"],
+      ["xa.jpg": "x.json", "xa(1).jpg": nil, "xa(2).jpg": "x(2).json"]
+    ),
+  ]
+
+  @Test("counters tell apart pictures whose descriptions have the same cut name and title", arguments: equalTitles.indices)
+  func sameTitle(_ index: Int) {
+    let (titles, expected) = Self.equalTitles[index]
+    func long(_ name: String) -> String { String(repeating: "x", count: 46) + name.dropFirst() }
+    var longTitles: [String: String] = [:]
+    for (name, title) in titles { longTitles[long(name)] = long(title) }
+    let sidecars = TakeoutSidecars((Array(titles.keys) + Array(expected.keys)).map(long)) { [longTitles] in
+      longTitles[$0]
+    }
+    for (picture, description) in expected {
+      #expect(sidecars.sidecar(of: long(picture))?.name == description.map(long), "\(picture)")
+    }
+  }
 }

@@ -5,7 +5,8 @@
 //     long names                      the JSON's name is cut to 46 UTF-16 units before `.json`, anywhere in it:
 //                                     `IMG_1.jpg.supplemental-me.json`, `IMG_1.jpg..json`, `A very long na.json`
 //     IMG_1(1).jpg                    IMG_1.jpg(1).json, IMG_1.jpg.supplemental-metadata(1).json
-//     two names with the same cut     `A very long na.json` and `A very long na(1).json`: their titles tell them apart
+//     two names with the same cut     `A very long na.json` and `A very long na(1).json`: their titles tell them apart,
+//                                     and of equal titles the numbers
 //     IMG_1-edited.jpg                that of IMG_1.jpg; the word is in the user's language, and cut in long names, of
 //                                     which only the hyphen may be left
 //     IMG_1.mp4 of a live photo       that of IMG_1.heic
@@ -165,20 +166,45 @@ struct TakeoutSidecars {
   /// The JSON file of a cut name: several pictures may have the same one.
   private func cut(_ base: String, _ counter: Int?, of file: String) -> String? {
     guard let counters = counters[base] else { return nil }
-    let candidates = counters.compactMap { names[Key(base: base, counter: $0)] }
-    let titled = candidates.filter { title($0).map { Self.isTitle($0, of: file) } ?? false }
-    if let found = titled.first { return found }
+    var candidates: [(counter: Int?, name: String)] = []
+    for number in counters.sorted(by: { ($0 ?? 0) < ($1 ?? 0) }) {
+      if let name = names[Key(base: base, counter: number)] { candidates.append((counter: number, name: name)) }
+    }
+    // A number of the picture's name that is not Google's is a part of the title.
+    let stem = counter == nil ? ExportFileName.stem(file) : Self.parts(ExportFileName.stem(file)).base
+    let suffix = ExportFileName.pathExtension(file)
+    let titled = candidates.filter { candidate in
+      guard let stated = title(candidate.name) else { return false }
+      return Self.isTitle(stated, of: stem, suffix)
+    }
+    if !titled.isEmpty {
+      // The counters of descriptions also count those of other titles.
+      let pictures = pictureCounters(stem, suffix)
+      if pictures.count == titled.count, let place = pictures.firstIndex(of: counter ?? 0) { return titled[place].name }
+      if let found = titled.first(where: { $0.counter == counter }) { return found.name }
+      // The picture that has this description is in another folder.
+      if titled.count == 1, pictures.isEmpty { return titled[0].name }
+    }
     // Google has changed the name in another way, or the title can't be read.
     let files = siblings.values.joined().count { $0.hasPrefix(base) }
-    return candidates.count == 1 && files <= 1 || candidates.allSatisfy({ title($0) == nil })
+    return candidates.count == 1 && files <= 1 || candidates.allSatisfy({ title($0.name) == nil })
       ? names[Key(base: base, counter: counter)] : nil
   }
 
+  /// The counters of the files with a name and extension, in ascending order; 0 for a file without one.
+  private func pictureCounters(_ stem: String, _ suffix: String) -> [Int] {
+    var counters: [Int] = []
+    for file in siblings.values.joined() where ExportFileName.pathExtension(file) == suffix {
+      let (base, counter) = Self.parts(ExportFileName.stem(file))
+      if base == stem { counters.append(counter ?? 0) }
+    }
+    return counters.sorted()
+  }
+
   /// Whether a file's name is that of a title, possibly cut. Google replaces some characters by underscores.
-  private static func isTitle(_ title: String, of file: String) -> Bool {
+  private static func isTitle(_ title: String, of stem: String, _ suffix: String) -> Bool {
     func plain(_ text: String) -> String { String(text.map { $0.isLetter || $0.isNumber ? $0 : "_" }).lowercased() }
-    let stem = parts(ExportFileName.stem(file)).base
-    return ExportFileName.pathExtension(title).lowercased() == ExportFileName.pathExtension(file).lowercased()
+    return ExportFileName.pathExtension(title).lowercased() == suffix.lowercased()
       && plain(ExportFileName.stem(title)).hasPrefix(plain(stem))
   }
 
