@@ -121,6 +121,33 @@ struct ArchiveTests {
     #expect(sorted.map(\.name) == ["été_ 1.jpg", "img_1.JPG", "IMG_1 (2).jpg"])
   }
 
+  @Test("all files of an asset get one number, so that a sidecar stays with its picture")
+  func sidecars() throws {
+    let daemon = try TestDaemon(
+      unwatched: { files in
+        for (folder, width) in [("a", 64), ("b", 80)] {
+          try files.put(Self.picture(width), "\(folder)/IMG_1.jpg")
+          try files.put(Array("<x/>".utf8), "\(folder)/IMG_1.jpg.xmp")
+        }
+      })
+    let target = try Self.target(["a/IMG_1.jpg", "b/IMG_1.jpg"], daemon) + "&resources=all&includeLocation=true"
+    let entries = try Self.entries(daemon.get(target).body)
+    #expect(entries.map(\.name) == ["IMG_1.jpg", "IMG_1.jpg.xmp", "IMG_1 (2).jpg", "IMG_1 (2).jpg.xmp"])
+  }
+
+  @Test("the local time of a picture without an offset is that of the library's zone")
+  func localTime() throws {
+    let daemon = try TestDaemon(
+      unwatched: { files in
+        let exif = EXIFBlock { $0.dateTimeOriginal = "2023:06:01 12:00:00" }
+        let card = Pixels.orientationCard(width: 64, height: 48)
+        try files.put(JPEGFile { $0.exif = exif }.encoded(card), "a.jpg")
+      }, arguments: ["--set", "timeZone=Europe/Vienna"])
+    let bytes = try daemon.get(Self.target(["a.jpg"], daemon)).body
+    // 12:00 and 1 June 2023 in the local header (APPNOTE §4.4.6).
+    #expect(Array(bytes[10..<14]) == [0x00, 0x60, 0xC1, 0x56])
+  }
+
   @Test("a range is that part of the archive, also from a daemon that has sent nothing else of it")
   func ranges() throws {
     let target = try Self.target()

@@ -148,7 +148,8 @@ struct TakeoutSidecarTests {
     ),
   ]
 
-  @Test("counters tell apart pictures whose descriptions have the same cut name and title", arguments: equalTitles.indices)
+  @Test(
+    "counters tell apart pictures whose descriptions have the same cut name and title", arguments: equalTitles.indices)
   func sameTitle(_ index: Int) {
     let (titles, expected) = Self.equalTitles[index]
     func long(_ name: String) -> String { String(repeating: "x", count: 46) + name.dropFirst() }

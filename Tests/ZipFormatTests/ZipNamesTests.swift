@@ -14,6 +14,32 @@ struct ZipNamesTests {
       ])
   }
 
+  @Test("the files of one asset get one number, after their stem, and no other asset has it")
+  func assets() {
+    let assets: [(given: [String], expected: [String])] = [
+      (["IMG_1.HEIC", "IMG_1.MOV", "IMG_1.AAE"], ["IMG_1.HEIC", "IMG_1.MOV", "IMG_1.AAE"]),
+      (["IMG_1.JPG", "img_1.mov"], ["IMG_1 (2).JPG", "img_1 (2).mov"]),
+      (["IMG_1.HEIC", "IMG_O1.AAE"], ["IMG_1 (3).HEIC", "IMG_O1 (3).AAE"]),
+      (["IMG_1.DNG"], ["IMG_1 (4).DNG"]),
+      (["A.JPG", "A.JPG.xmp"], ["A.JPG", "A.JPG.xmp"]),
+      (["A.JPG", "A.JPG.xmp"], ["A (2).JPG", "A (2).JPG.xmp"]),
+      (["P.MP.jpg", "P.MP"], ["P.MP.jpg", "P.MP"]),
+      (["P.MP.jpg", "P.MP"], ["P (2).MP.jpg", "P (2).MP"]),
+      // A file of another asset has the second one's name, or the stem of its sidecar.
+      (["B.JPG", "B.MOV"], ["B.JPG", "B.MOV"]),
+      (["C.HEIC", "B.JPG"], ["C (2).HEIC", "B (2).JPG"]),
+      (["b (2).jpg"], ["b (2) (2).jpg"]),
+      // Two files of one asset have the same name.
+      (["D.JPG", "d.jpg"], ["D.JPG", "d (2).jpg"]),
+      ([], []),
+    ]
+    var names = ZipNames()
+    for (given, expected) in assets {
+      let unique = names.unique(given)
+      #expect(unique == expected)
+    }
+  }
+
   @Test("10,000 equal names stay different")
   func manyEqual() {
     var names = ZipNames()

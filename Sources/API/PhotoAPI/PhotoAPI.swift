@@ -2,6 +2,7 @@
 // the handlers of all routes together; PhotoAPI+Requests.swift has the path of a request.
 
 import AccessControl
+import Foundation
 import ImageService
 import LibraryCatalogue
 import LibraryFiles
@@ -108,7 +109,8 @@ package final class PhotoAPI: Sendable {
     archive = ArchiveRoute(
       queries: queries,
       planner: ArchivePlanner(
-        queries: queries, files: originalFiles, limits: options.archives,
+        queries: queries, files: originalFiles,
+        calendar: LocalCalendar(timeZone: TimeZone(identifier: options.timeZone) ?? .gmt), limits: options.archives,
         budget: ByteBudget(capacityBytes: options.archives.memoryBytes)), planning: queues.archivePlans,
       files: queues.fileReads, maximumRanges: options.maximumRanges)
     trash = TrashRoute(files: files, queries: queries)

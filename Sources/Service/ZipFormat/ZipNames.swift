@@ -5,8 +5,11 @@ package struct ZipNames: Sendable {
   /// Maximum length of a name in bytes of UTF-8: most file systems have a limit of 255.
   static let maximumBytes = 200
 
+  /// The names so far, in lower case.
   private var used: Set<String> = []
-  /// The next number to try for a name, so that many equal names take linear time.
+  /// Their stems in lower case: programs join files with equal stems to one photograph.
+  private var stems: Set<String> = []
+  /// The next number to try for a stem, so that many equal names take linear time.
   private var next: [String: Int] = [:]
 
   package init() {}
@@ -14,18 +17,55 @@ package struct ZipNames: Sendable {
   /// The name for a file: `IMG_1.jpg`, then `IMG_1 (2).jpg`.
   ///
   /// - Parameter name: the name of a file, without folders.
-  package mutating func unique(_ name: String) -> String {
-    let safe = Self.safe(name)
-    if used.insert(safe.lowercased()).inserted { return safe }
-    let (stem, suffix) = Self.split(safe)
-    var number = next[safe.lowercased()] ?? 2
-    while true {
-      let candidate = "\(stem) (\(number))\(suffix)"
+  package mutating func unique(_ name: String) -> String { unique([name])[0] }
+
+  /// The names for the files of one asset, with one number for all of them: `IMG_1.jpg`, `IMG_1.jpg.xmp` and `IMG_O1.aae`,
+  /// then `IMG_1 (2).jpg`, `IMG_1 (2).jpg.xmp` and `IMG_O1 (2).aae`. No other asset's file has one of their stems.
+  ///
+  /// - Parameter names: the names of the files, without folders, the primary file's first.
+  package mutating func unique(_ names: [String]) -> [String] {
+    let parts = Self.parts(of: names.map(Self.safe))
+    guard let primary = parts.first else { return [] }
+    let key = primary.stem.lowercased()
+    var number = next[key] ?? 1
+    var numbered = parts
+    repeat {
+      let insert = number == 1 ? "" : " (\(number))"
+      numbered = parts.map { (stem: $0.stem + insert, suffix: $0.suffix) }
       number += 1
-      if used.insert(candidate.lowercased()).inserted {
-        next[safe.lowercased()] = number
-        return candidate
+    } while numbered.contains(where: { isTaken($0.stem, $0.suffix) })
+    next[key] = number
+    var unique: [String] = []
+    for (stem, suffix) in numbered {
+      var name = stem + suffix
+      var copy = 2
+      // Two files of the asset with the same name.
+      while !used.insert(name.lowercased()).inserted {
+        name = "\(stem) (\(copy))\(suffix)"
+        copy += 1
       }
+      unique.append(name)
+    }
+    stems.formUnion(numbered.map { $0.stem.lowercased() })
+    return unique
+  }
+
+  private func isTaken(_ stem: String, _ suffix: String) -> Bool {
+    stems.contains(stem.lowercased()) || used.contains((stem + suffix).lowercased())
+  }
+
+  /// The stem of each file of an asset, after which a number is inserted, and the rest of its name. The stem is that of
+  /// the primary file in all names that begin with it: `IMG_1` in `IMG_1.jpg.xmp`.
+  private static func parts(of names: [String]) -> [(stem: String, suffix: String)] {
+    guard let first = names.first else { return [] }
+    var shared = split(first).stem
+    // The video of a Pixel has the whole stem of its picture as its name: `PXL_1.MP` of `PXL_1.MP.jpg`.
+    if names.dropFirst().contains(where: { $0.lowercased() == shared.lowercased() }) { shared = split(shared).stem }
+    return names.map { name in
+      let rest = name.dropFirst(shared.count)
+      let stem = String(name.prefix(shared.count))
+      guard stem.lowercased() == shared.lowercased(), rest.isEmpty || rest.first == "." else { return split(name) }
+      return (stem: stem, suffix: String(rest))
     }
   }
 

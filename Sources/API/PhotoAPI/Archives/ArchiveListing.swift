@@ -16,6 +16,7 @@ struct ArchiveListing: Sendable {
     let date: Timestamp
     /// Minutes east of UTC.
     let utcOffset: Int16
+    let isFirstOfAsset: Bool
   }
 
   /// The memory of the listing and of its plan. Released when neither exists any longer.
@@ -33,15 +34,19 @@ struct ArchiveListing: Sendable {
   /// - Parameters:
   ///   - date: the creation date of the asset.
   ///   - utcOffset: minutes east of UTC.
+  ///   - isFirstOfAsset: whether it is not another file of the previous one's asset.
   ///   - changeTimeNanoseconds: see ``changeTimeNanoseconds(_:)``.
-  mutating func append(_ resource: AssetResource, date: Timestamp, utcOffset: Int, changeTimeNanoseconds: Int64 = 0) {
+  mutating func append(
+    _ resource: AssetResource, date: Timestamp, utcOffset: Int, isFirstOfAsset: Bool, changeTimeNanoseconds: Int64 = 0
+  ) {
     let file = resource.file
     paths += file.path
     items.append(
       Item(
         pathEnd: paths.count, type: resource.type, offset: resource.slice?.offset ?? 0,
         length: resource.slice?.length ?? -1, identity: file.identity, fingerprint: file.fingerprint,
-        changeTimeNanoseconds: changeTimeNanoseconds, date: date, utcOffset: Int16(clamping: utcOffset)))
+        changeTimeNanoseconds: changeTimeNanoseconds, date: date, utcOffset: Int16(clamping: utcOffset),
+        isFirstOfAsset: isFirstOfAsset))
   }
 
   func resource(_ index: Int) -> AssetResource {
@@ -56,6 +61,13 @@ struct ArchiveListing: Sendable {
   /// The ctime of the file when the archive was planned, from ``OriginalFiles/changeTimeNanoseconds(of:)``. 0: not
   /// known.
   func changeTimeNanoseconds(_ index: Int) -> Int64 { items[index].changeTimeNanoseconds }
+
+  /// The files of the asset whose first file is at this index.
+  func filesOfAsset(from first: Int) -> Range<Int> {
+    var end = first + 1
+    while end < items.count, !items[end].isFirstOfAsset { end += 1 }
+    return first..<end
+  }
 
   func date(_ index: Int) -> Timestamp { items[index].date }
 

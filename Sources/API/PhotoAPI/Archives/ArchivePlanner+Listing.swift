@@ -131,11 +131,12 @@ extension ArchivePlanner {
       guard listing.count + found.count <= planner.limits.files else {
         throw Problem.archiveTooLarge(planner.limits)
       }
-      for resource in found {
-        listing.append(resource, date: asset.creationDate, utcOffset: asset.utcOffset ?? 0)
+      let utcOffset = asset.utcOffset ?? planner.calendar.utcOffset(at: asset.creationDate)
+      for (index, resource) in found.enumerated() {
+        listing.append(resource, date: asset.creationDate, utcOffset: utcOffset, isFirstOfAsset: index == 0)
         let identity = resource.file.identity
         digest.add(
-          "\(asset.localIdentifier) \(asset.contentVersion) \(asset.creationDate.milliseconds) \(asset.utcOffset ?? 0)")
+          "\(asset.localIdentifier) \(asset.contentVersion) \(asset.creationDate.milliseconds) \(utcOffset)")
         digest.add("\(identity.inode) \(identity.size) \(identity.modified) \(resource.changeTimeNanoseconds)")
         if let slice = resource.slice { digest.add("slice \(slice.offset) \(slice.length)") }
         digest.add(resource.file.path)

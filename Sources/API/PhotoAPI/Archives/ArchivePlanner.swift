@@ -1,4 +1,5 @@
 import ImageCodec
+import LibraryCatalogue
 import PhotoModel
 import Primitives
 import ZipFormat
@@ -20,6 +21,8 @@ struct ArchivePlanner: Sendable {
 
   let queries: QueryService
   let files: OriginalFiles
+  /// The offsets of dates without one.
+  let calendar: LocalCalendar
   let limits: ArchiveLimits
   /// The memory of all plans: ``ArchiveLimits/memoryBytes``.
   let budget: ByteBudget
@@ -42,25 +45,33 @@ struct ArchivePlanner: Sendable {
     var digest = ArchiveDigest()
     digest.add(key)
     digest.add("\(ZipLayout.epoch)")
-    for index in 0..<listing.count {
-      if isCancelled() { return nil }
-      if ContinuousClock.now >= end { throw .archiveTooSlow }
-      let resource = listing.resource(index)
-      let changeTime: Int64
-      do throws(OriginalFiles.Failure) {
-        changeTime = files.changeTimeNanoseconds(of: try files.open(resource, includesLocation: includesLocation))
-      } catch {
-        errors += "\(ZipNames.safe(resource.filename)): \(error.text)\n"
-        digest.add("\(index) \(error)")
-        continue
+    var first = 0
+    while first < listing.count {
+      let indexes = listing.filesOfAsset(from: first)
+      first = indexes.upperBound
+      var found: [AssetResource] = []
+      let (date, utcOffset) = (listing.date(indexes.lowerBound), listing.utcOffset(indexes.lowerBound))
+      for index in indexes {
+        if isCancelled() { return nil }
+        if ContinuousClock.now >= end { throw .archiveTooSlow }
+        let resource = listing.resource(index)
+        let changeTime: Int64
+        do throws(OriginalFiles.Failure) {
+          changeTime = files.changeTimeNanoseconds(of: try files.open(resource, includesLocation: includesLocation))
+        } catch {
+          errors += "\(ZipNames.safe(resource.filename)): \(error.text)\n"
+          digest.add("\(index) \(error)")
+          continue
+        }
+        sent.append(
+          resource, date: date, utcOffset: utcOffset, isFirstOfAsset: found.isEmpty, changeTimeNanoseconds: changeTime)
+        digest.add("\(changeTime)")
+        found.append(resource)
       }
-      let date = listing.date(index)
-      sent.append(resource, date: date, utcOffset: listing.utcOffset(index), changeTimeNanoseconds: changeTime)
-      digest.add("\(changeTime)")
-      entries.append(
-        ZipLayout.Entry(
-          name: names.unique(resource.filename), size: resource.size,
-          date: Int64((Double(date.milliseconds) / 1000).rounded(.down)), utcOffset: listing.utcOffset(index)))
+      let seconds = Int64((Double(date.milliseconds) / 1000).rounded(.down))
+      for (resource, name) in zip(found, names.unique(found.map(\.filename))) {
+        entries.append(ZipLayout.Entry(name: name, size: resource.size, date: seconds, utcOffset: utcOffset))
+      }
     }
     if !errors.isEmpty {
       entries.append(ZipLayout.Entry(name: errorsName, size: Int64(errors.utf8.count), date: 0))

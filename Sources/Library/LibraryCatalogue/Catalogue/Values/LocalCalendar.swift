@@ -21,6 +21,9 @@ package struct LocalCalendar: Sendable {
     isUTC ? 0 : timeZone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(moment.milliseconds) / 1000))
   }
 
+  /// The offset of the library's time zone in whole minutes east of UTC.
+  package func utcOffset(at moment: Timestamp) -> Int { zoneOffset(at: moment) / 60 }
+
   /// The day in days since 1970. Equals the column `localDay` of an asset.
   ///
   /// - Parameter utcOffset: minutes east of UTC, if known.
