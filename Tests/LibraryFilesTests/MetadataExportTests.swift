@@ -68,7 +68,7 @@ struct MetadataExportTests {
     try library.update("place.jpg") { $0.location = .some(Location(latitude: 1, longitude: 2)) }
     _ = try export { $0.includesOnlyEdited = true }
     #expect(library.folder.allFiles(in: target) == ["date.jpg.xmp", "title.jpg.xmp"])
-    #expect(try text(target + "/date.jpg.xmp").contains(">1970-01-01T00:00:00Z<"))
+    #expect(try text(target + "/date.jpg.xmp").contains(">1970-01-01T00:00:00+00:00<"))
     _ = try export {
       $0.includesOnlyEdited = true
       $0.includesLocations = true
@@ -77,14 +77,15 @@ struct MetadataExportTests {
   }
 
   @Test(
-    "a date that a user set is written as the local time with its offset",
+    "a date that a user set is written as the local time with its offset, or with that of the library's zone",
     arguments: [
       (-210, 1_583_033_399_123, "2020-02-29T23:59:59.123-03:30"), (120, 0, "1970-01-01T02:00:00+02:00"),
-      (0, 0, "1970-01-01T00:00:00+00:00"), (nil, 0, "1970-01-01T00:00:00Z"),
+      (0, 0, "1970-01-01T00:00:00+00:00"), (nil, 0, "1970-01-01T01:00:00+01:00"),
+      (nil, 1_688_202_000_000, "2023-07-01T11:00:00+02:00"),
     ] as [(Int?, Int64, String)])
   func localTime(_ utcOffset: Int?, _ milliseconds: Int64, _ written: String) throws {
     try library.put("", "a.jpg")
-    try library.scan()
+    try library.folder.scan(library.catalogue, timeZone: "Europe/Vienna")
     try library.update("a.jpg") {
       $0.creationDate = Timestamp(milliseconds: milliseconds)
       $0.utcOffset = utcOffset

@@ -79,11 +79,12 @@ package struct MetadataExport {
     fetch.includesHidden = true
     fetch.includesAllBurstAssets = true
     var summary = Summary()
+    let calendar = try catalogue.localCalendar()
     var cursor: PageCursor?
     repeat {
       let page = try catalogue.assets(fetch, FetchPageRequest(limit: Self.pageSize, cursor: cursor), for: .local)
       for asset in page.assets where !options.includesOnlyEdited || isEdited(asset) {
-        let sidecar = XMPSidecar(asset, includesLocation: options.includesLocations)
+        let sidecar = XMPSidecar(asset, includesLocation: options.includesLocations, calendar: calendar)
         if sidecar.isEmpty || VacantPath.isVacant(asset.original.path) { continue }
         write(sidecar, at: asset.original.path + Array(".xmp".utf8), &summary, report)
       }

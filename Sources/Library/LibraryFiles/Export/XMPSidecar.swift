@@ -3,6 +3,7 @@
 // extension's people, and with locations the coordinates and the names of the place. A favourite is a label, because
 // XMP has no property for it.
 
+import LibraryCatalogue
 import PhotoModel
 import Primitives
 
@@ -24,8 +25,10 @@ struct XMPSidecar {
   /// The properties, one element a line.
   private var elements: [String] = []
 
-  /// - Parameter includesLocation: writes where the picture was taken.
-  init(_ asset: Asset, includesLocation: Bool) {
+  /// - Parameters:
+  ///   - includesLocation: writes where the picture was taken.
+  ///   - calendar: the library's, for a date without an offset.
+  init(_ asset: Asset, includesLocation: Bool, calendar: LocalCalendar) {
     let descriptive = asset.descriptive
     add(language: "dc:title", descriptive.title)
     add(language: "dc:description", descriptive.caption)
@@ -34,7 +37,9 @@ struct XMPSidecar {
     add("xmp:Label", asset.isFavorite ? Self.favoriteLabel : nil)
     add(bag: "Iptc4xmpExt:PersonInImage", descriptive.people)
     if asset.creationDateSource == .user {
-      let date = Self.dateTime(asset.creationDate, utcOffset: asset.utcOffset)
+      // From a time in UTC, another library could not tell what the corrected clock shows.
+      let utcOffset = asset.utcOffset ?? calendar.utcOffset(at: asset.creationDate)
+      let date = Self.dateTime(asset.creationDate, utcOffset: utcOffset)
       add("photoshop:DateCreated", date)
       add("exif:DateTimeOriginal", date)
     }
@@ -112,9 +117,8 @@ struct XMPSidecar {
     return escaped
   }
 
-  /// The local time with its offset from UTC in minutes, or the time in UTC if the offset is not known.
-  private static func dateTime(_ date: Timestamp, utcOffset: Int?) -> String {
-    guard let utcOffset else { return date.rfc3339 }
+  /// The local time with its offset from UTC in minutes.
+  private static func dateTime(_ date: Timestamp, utcOffset: Int) -> String {
     let local = Timestamp(milliseconds: date.milliseconds + Int64(utcOffset) * 60_000)
     guard Timestamp.rfc3339Range.contains(local) else { return date.rfc3339 }
     let (hours, minutes) = abs(utcOffset).quotientAndRemainder(dividingBy: 60)

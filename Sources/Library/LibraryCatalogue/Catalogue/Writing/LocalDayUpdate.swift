@@ -54,6 +54,11 @@ enum LocalDayUpdate {
 }
 
 extension Catalogue {
+  /// The calendar of the library's time zone; UTC before the first scan.
+  package func localCalendar() throws(AssetSourceError) -> LocalCalendar {
+    try read { try LocalDayUpdate.calendar($0) }
+  }
+
   /// Files all assets under the days of a time zone: a cheap check unless the zone differs from that of the last call.
   package func updateLocalDays(zone: TimeZone, stop: StopFlag = StopFlag()) throws(AssetSourceError) {
     var isDone = try read { try LocalDayUpdate.isComplete($0, zone: zone) }
