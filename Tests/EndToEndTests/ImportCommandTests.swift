@@ -74,6 +74,28 @@ struct ImportCommandTests {
     #expect(run.status == 0 && run.output.contains("0 new, 2 already in the library"), "\(run)")
   }
 
+  @Test("an import with another time zone than the library's is refused, and changes nothing")
+  func otherTimeZone() throws {
+    let folders = try TestDaemon.Folders()
+    let export = TestDaemon.Files(root: folders.base + "/export")
+    try export.put(Self.picture(0), "0.jpg")
+    try TestDaemon.Files(root: folders.library).put(Self.picture(1), "1.jpg")
+    let options = ["--library", folders.library, "--data", folders.data]
+    let vienna = options + ["--set", "timeZone=Europe/Vienna"]
+    try TestDaemon.succeed(["scan"] + vienna)
+    for more in [[], ["--dry-run"]] {
+      let run = try TestDaemon.run(["import", "takeout", export.root] + more + options)
+      #expect(run.status == 2 && run.error.contains("--set timeZone=Europe/Vienna"), "\(run)")
+    }
+    let files = try FileManager.default.contentsOfDirectory(atPath: folders.library)
+    #expect(files.filter { !$0.hasPrefix(".") } == ["1.jpg"])
+    let run = try TestDaemon.run(["import", "takeout", export.root] + vienna)
+    #expect(run.status == 0 && run.output.contains("1 new"), "\(run)")
+    // After a change of the setting, a scan reads all dates in the new zone.
+    try TestDaemon.succeed(["scan"] + options)
+    #expect(try TestDaemon.run(["import", "takeout", export.root] + options).status == 0)
+  }
+
   @Test("a dry run needs no catalogue, and writes nothing")
   func dryRunWithoutCatalogue() throws {
     let folders = try TestDaemon.Folders()

@@ -40,7 +40,8 @@ package final class LibraryFiles: Sendable {
   let options: Options
   let probe: FileProbe
   let mediaProbe: MediaProbe
-  let timeZone: TimeZone
+  /// The zone of dates without an offset.
+  package let timeZone: TimeZone
   let logger: Logger
   /// The bytes of the staged uploads, and the requests that append to them.
   let staged: StagedUploadTable

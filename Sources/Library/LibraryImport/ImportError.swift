@@ -7,6 +7,8 @@ package enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   case folderUnreadable(path: String, SystemError)
   /// The export is inside of the library, or the library inside of the export.
   case insideLibrary(path: String)
+  /// The settings have another time zone than the library.
+  case otherTimeZone(library: String, settings: String)
   /// The library has files, and no scan of it was completed. Only dry runs are refused for this.
   case notScanned(path: String)
   /// The scan before the first item failed.
@@ -23,6 +25,11 @@ package enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
     case .folderUnreadable(let path, let error): "\(path) can't be read (\(error))"
     case .insideLibrary(let path):
       "\(path) and the library contain one another; move the export out of the library, and start again"
+    case .otherTimeZone(let library, let settings):
+      """
+      the library's time zone is \(library), and timeZone is \(settings); start again with the daemon's settings \
+      (--config, or --set timeZone=\(library)), or after a scan if timeZone has changed
+      """
     case .notScanned(let path):
       "\(path) may have files that photod does not know; start photod scan first, so that a dry run can recognise them"
     case .scanFailed(let error): "the library must be scanned first, and that failed: \(error)"

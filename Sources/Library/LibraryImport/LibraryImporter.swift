@@ -92,6 +92,7 @@ package final class LibraryImporter {
   /// Imports everything that a source finds.
   package func run(_ source: some ImportSource) throws(ImportError) {
     if !isDryRun && files.isReadOnly { throw .library(.readOnly) }
+    try checkTimeZone()
     try completeFirstScan()
     do throws(AssetSourceError) {
       trash = try includesDeleted ? nil : catalogue.trashContents()
@@ -99,6 +100,19 @@ package final class LibraryImporter {
       throw .library(.catalogue(error))
     }
     try source.forEachItem(report) { item throws(ImportError) in try add(item) }
+  }
+
+  /// Refuses settings with another time zone than the library's: no later scan would read the dates without an offset of
+  /// the imported files again.
+  private func checkTimeZone() throws(ImportError) {
+    let own = files.timeZone.identifier
+    let known: String?
+    do throws(AssetSourceError) {
+      known = try catalogue.timeZoneIdentifier()
+    } catch {
+      throw .library(.catalogue(error))
+    }
+    if let known, known != own { throw .otherTimeZone(library: known, settings: own) }
   }
 
   /// Scans a library with files that the catalogue may not know, because its first scan is not complete or because the

@@ -59,6 +59,12 @@ extension Catalogue {
     try read { try LocalDayUpdate.calendar($0) }
   }
 
+  /// The identifier of the time zone by which the assets are filed; `nil` before the first scan.
+  package func timeZoneIdentifier() throws(AssetSourceError) -> String? {
+    let name = try read { try String.fetchOne($0, sql: "SELECT value FROM catalogueValue WHERE name = 'timeZone'") }
+    return name == "" ? nil : name
+  }
+
   /// Files all assets under the days of a time zone: a cheap check unless the zone differs from that of the last call.
   package func updateLocalDays(zone: TimeZone, stop: StopFlag = StopFlag()) throws(AssetSourceError) {
     var isDone = try read { try LocalDayUpdate.isComplete($0, zone: zone) }
