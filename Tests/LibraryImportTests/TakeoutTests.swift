@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import ImageCodec
 import LibraryFixtures
 import PhotoFixtures
@@ -158,6 +159,25 @@ struct TakeoutTests {
       #expect(try library.takeout(includesDeleted: true).report.added == 1)
     }
     #expect(try library.takeout().report.existing == 2)
+  }
+
+  @Test("an album that another import makes meanwhile gets the pictures of both")
+  func concurrentImports() throws {
+    let library = try ImportedLibrary()
+    try library.put(["title": "Sea"], "Sea/metadata.json")
+    try library.put(ImportedLibrary.picture(1), "Sea/1.jpg")
+    // The outer import has read the albums before the inner one makes its own.
+    _ = try library.run { folder in
+      _ = try library.takeout()
+      try library.put(ImportedLibrary.picture(2), "Sea/2.jpg")
+      return try TakeoutExport(folder: folder, includesTrash: false)
+    }
+    let digests = (1...2).map { ImportedLibrary.digest(ImportedLibrary.picture($0)) }
+    #expect(try library.albums() == ["Sea": Set(digests)])
+    let count = try library.catalogue.pool.read {
+      try Int.fetchOne($0, sql: "SELECT count(*) FROM collection WHERE type = 'album'")
+    }
+    #expect(count == 1)
   }
 
   @Test("pictures whose names differ only in the normalisation of Unicode get their own descriptions")

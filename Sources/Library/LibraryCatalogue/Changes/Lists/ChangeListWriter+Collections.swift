@@ -5,6 +5,7 @@ import Primitives
 /// Entries that create, rename and move albums and folders.
 extension ChangeListWriter {
   func create(_ new: NewCollection) throws -> LocalIdentifier {
+    if let key = new.importKey, let album = try importedAlbum(key) { return album }
     let parent = try folder(new.parent)
     if parent == nil, !targets.library.isWhole { throw ChangeListError(.outsideOfGrant, parameter: "parent") }
     if new.isFolder { try checkDepth(of: parent, and: 1) }
@@ -22,9 +23,20 @@ extension ChangeListWriter {
     return LocalIdentifier(identifier)
   }
 
+  /// The album that another import has made since this one began.
+  private func importedAlbum(_ key: String) throws -> LocalIdentifier? {
+    let identifier = try String.fetchOne(
+      db.cachedStatement(
+        sql: """
+          SELECT localIdentifier FROM importedAlbum JOIN collection ON collection.id = importedAlbum.collection
+          WHERE key = ?
+          """), arguments: [key])
+    return identifier.map { LocalIdentifier($0) }
+  }
+
   private func record(_ importKey: String, of identifier: String) throws {
     try run(
-      "INSERT OR REPLACE INTO importedAlbum (key, collection) SELECT ?, id FROM collection WHERE localIdentifier = ?",
+      "INSERT INTO importedAlbum (key, collection) SELECT ?, id FROM collection WHERE localIdentifier = ?",
       [importKey, identifier])
   }
 
@@ -50,7 +62,8 @@ extension ChangeListWriter {
         [keepsOriginals, collection.row])
     }
     if let key = update.importKey {
-      try run("INSERT OR REPLACE INTO importedAlbum (key, collection) VALUES (?, ?)", [key, collection.row])
+      // An album that another import has made since this one began keeps its key.
+      try run("INSERT OR IGNORE INTO importedAlbum (key, collection) VALUES (?, ?)", [key, collection.row])
     }
     if let parent = update.parent { try move(collection, to: try folder(parent)) }
   }

@@ -130,8 +130,8 @@ package struct NewCollection: Sendable, Hashable {
   package var title: String
   /// The parent folder; `nil` for the top level.
   package var parent: ChangeTarget?
-  /// The name in the export of an imported album, by which the next import finds it. See
-  /// ``Catalogue/importedAlbums()``.
+  /// The name in the export of an imported album, by which the next import finds it. If there is an album with this
+  /// key, it is used, and nothing is created. See ``Catalogue/importedAlbums()``.
   var importKey: String?
 
   package init(isFolder: Bool, title: String, parent: ChangeTarget? = nil, importKey: String? = nil) {
