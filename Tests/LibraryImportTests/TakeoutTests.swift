@@ -161,6 +161,22 @@ struct TakeoutTests {
     #expect(try library.takeout().report.existing == 2)
   }
 
+  @Test("a picture goes into the folder of its date in the export, also if the file system can't store that date")
+  func folders() throws {
+    let library = try ImportedLibrary()
+    let exif = EXIFBlock { ($0.dateTimeOriginal, $0.offsetTimeOriginal) = ("2001:01:01 00:00:00", "+00:00") }
+    let pictures = ["a.jpg": ImportedLibrary.picture(1), "b.jpg": ImportedLibrary.picture(2, exif: exif)]
+    // 1 January 1900 and 30 June 2023.
+    let times = ["a.jpg": "-2208988800", "b.jpg": "1688169590"]
+    for (name, bytes) in pictures {
+      try library.put(bytes, "Sea/\(name)")
+      try library.put(
+        ["title": name, "photoTakenTime": ["timestamp": times[name] ?? ""]] as [String: Any], "Sea/\(name).json")
+    }
+    #expect(try library.takeout().report.added == 2)
+    #expect(library.folder.allFiles.isSuperset(of: ["1900/01/a.jpg", "2023/06/b.jpg"]), "\(library.folder.allFiles)")
+  }
+
   @Test("an album that another import makes meanwhile gets the pictures of both")
   func concurrentImports() throws {
     let library = try ImportedLibrary()

@@ -21,7 +21,7 @@ struct ImportStaging {
         discard(upload)
         return nil
       }
-      // The date of an asset without one of its own, and the one that decides on its path.
+      // The date of an asset without one of its own.
       try append.setModificationDate(
         item.metadata.date?.moment ?? Timestamp(milliseconds: file.identity.modified / 1_000_000))
       _ = try files.finish(append, isEnd: true)

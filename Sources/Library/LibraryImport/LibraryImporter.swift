@@ -283,12 +283,12 @@ package final class LibraryImporter {
   ) throws(LibraryFilesError) -> LocalIdentifier? {
     let target = ChangeTarget.placeholder("$asset")
     var changes = Changes(target: target)
-    changes.requests.append(
-      ChangeRequest(
-        .createAssetFromStagedUpload(upload, beside: partner, needsOwnStem: item.needsOwnStem),
-        placeholder: target.description))
+    let update = item.metadata.update(of: KnownProperties(media), in: timeZone)
+    let action = ChangeRequest.Action.createAssetFromStagedUpload(
+      upload, beside: partner, needsOwnStem: item.needsOwnStem, day: update?.day(of: media, in: timeZone))
+    changes.requests.append(ChangeRequest(action, placeholder: target.description))
     if partner == nil {
-      changes.update(item.metadata.update(of: KnownProperties(media), in: timeZone))
+      changes.update(update)
     } else if item.metadata.isHidden {
       // From the first moment, also if it can't join. The asset that it joins is hidden for the same reason.
       changes.update(AssetUpdate(isHidden: true))

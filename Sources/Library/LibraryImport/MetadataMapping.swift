@@ -75,6 +75,16 @@ extension ImportedMetadata {
   }
 }
 
+extension AssetUpdate {
+  /// The day of a file's asset after this change, in days since 1970; `nil`: that of the file.
+  ///
+  /// - Parameter zone: the library's.
+  func day(of media: ProbedMedia, in zone: TimeZone) -> Int? {
+    guard let creationDate else { return nil }
+    return LocalCalendar(timeZone: zone).day(of: creationDate, utcOffset: utcOffset ?? media.date.utcOffset)
+  }
+}
+
 extension Location {
   /// Exports write 0, 0 for an unknown place.
   init?(exported latitude: Double?, _ longitude: Double?, altitude: Double? = nil) {

@@ -71,10 +71,10 @@ extension LibraryFiles: FileChangePreparing {
   ) throws(FileChangeFailure) -> [Int: StagedPlan] {
     var plans: [Int: StagedPlan] = [:]
     for (index, change) in changes.enumerated() {
-      guard case .createFromUpload(let identifier, let asset, let needsOwnStem) = change else { continue }
+      guard case .createFromUpload(let identifier, let asset, let needsOwnStem, let day) = change else { continue }
       do throws(LibraryFilesError) {
         plans[index] = try plan(
-          identifier, beside: asset, needsOwnStem: needsOwnStem, after: plans, for: principal)
+          identifier, beside: asset, needsOwnStem: needsOwnStem, on: day, after: plans, for: principal)
       } catch {
         throw FileChangeFailure(index: index, reason: error)
       }

@@ -16,13 +16,14 @@ extension LibraryFiles {
   /// files therefore end with the end of the caller's own name, so that only its own files can have taken them. A RAW
   /// file, picture or video keeps the name of the photograph that it belongs to, if the caller sees that.
   ///
-  /// - Parameter name: a result of ``UploadFilename``.
+  /// - Parameters:
+  ///   - name: a result of ``UploadFilename``.
+  ///   - day: the day of the asset in days since 1970, if not that of the file.
   func uploadPath(
-    for name: [UInt8], _ media: ProbedMedia, for principal: Principal
+    for name: [UInt8], _ media: ProbedMedia, on day: Int? = nil, for principal: Principal
   ) throws(LibraryFilesError) -> [UInt8] {
-    let path = options.template.path(
-      for: name, day: LocalCalendar(timeZone: timeZone).day(of: media.date.moment, utcOffset: media.date.utcOffset),
-      camera: media.cameraModel)
+    let ownDay = LocalCalendar(timeZone: timeZone).day(of: media.date.moment, utcOffset: media.date.utcOffset)
+    let path = options.template.path(for: name, day: day ?? ownDay, camera: media.cameraModel)
     guard principal.may(.read), principal.visibility != .everything else { return path }
     let isPart = try inCatalogue { catalogue throws(AssetSourceError) in
       try catalogue.isPartOfPhotograph(media, at: path, for: principal)

@@ -114,9 +114,10 @@ extension LibraryFiles {
   /// - Parameters:
   ///   - partner: the asset that it belongs to, as the sender knows.
   ///   - needsOwnStem: other files of its asset follow, if it is a new one: see ``NewFile``.
+  ///   - day: the day of the asset, if not that of the file.
   ///   - others: the staged uploads of earlier entries of the list, by their index.
   func plan(
-    _ identifier: UploadIdentifier, beside partner: LocalIdentifier?, needsOwnStem: Bool,
+    _ identifier: UploadIdentifier, beside partner: LocalIdentifier?, needsOwnStem: Bool, on day: Int?,
     after others: [Int: StagedPlan], for principal: Principal
   ) throws(LibraryFilesError) -> StagedPlan {
     if others.values.contains(where: { $0.upload.identifier == identifier }) { throw .uploadNamedTwice(identifier) }
@@ -139,7 +140,7 @@ extension LibraryFiles {
     if let beside = try path(beside: partner, named: name, for: principal) {
       wanted = beside
     } else {
-      wanted = try uploadPath(for: name, media, for: principal)
+      wanted = try uploadPath(for: name, media, on: day, for: principal)
       new.needsOwnStem = needsOwnStem
     }
     try checkDisk(of: wanted)

@@ -146,8 +146,8 @@ extension ChangeRequest.Action {
     case .deleteAsset(.existing(let identifier)): .delete(identifier)
     case .restoreAsset(let identifier): .restore(identifier)
     case .createAsset(let path): .create(path: path)
-    case .createAssetFromStagedUpload(let identifier, let asset, let needsOwnStem):
-      .createFromUpload(identifier, beside: asset, needsOwnStem: needsOwnStem)
+    case .createAssetFromStagedUpload(let identifier, let asset, let needsOwnStem, let day):
+      .createFromUpload(identifier, beside: asset, needsOwnStem: needsOwnStem, day: day)
     default: nil
     }
   }

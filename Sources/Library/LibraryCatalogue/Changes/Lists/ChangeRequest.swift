@@ -34,7 +34,9 @@ package struct ChangeRequest: Sendable, Hashable {
     /// - Parameters:
     ///   - beside: the asset whose RAW file, picture or video the upload is: see ``FileChange``.
     ///   - needsOwnStem: other files of the asset follow: see ``FileChange``.
-    case createAssetFromStagedUpload(UploadIdentifier, beside: LocalIdentifier? = nil, needsOwnStem: Bool = false)
+    ///   - day: the day of the asset: see ``FileChange``.
+    case createAssetFromStagedUpload(
+      UploadIdentifier, beside: LocalIdentifier? = nil, needsOwnStem: Bool = false, day: Int? = nil)
     case createCollection(NewCollection)
     case updateCollection(ChangeTarget, CollectionUpdate)
     case deleteCollection(ChangeTarget)

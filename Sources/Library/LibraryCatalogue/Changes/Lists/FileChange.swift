@@ -27,7 +27,10 @@ package enum FileChange: Sendable, Hashable {
   ///     its date shows that they belong together.
   ///   - needsOwnStem: sidecars or other files of the asset follow, with the stem of this one: no other file in the
   ///     folder has it. No effect beside an asset.
-  case createFromUpload(UploadIdentifier, beside: LocalIdentifier? = nil, needsOwnStem: Bool = false)
+  ///   - day: the day by which the template files the new asset, in days since 1970, if a later entry of the list gives it
+  ///     another date than the file's.
+  case createFromUpload(
+    UploadIdentifier, beside: LocalIdentifier? = nil, needsOwnStem: Bool = false, day: Int? = nil)
 
   /// Whether a path below the root has no empty, `.` or `..` component. Another way to write the path of a file would make
   /// a second asset of it.
