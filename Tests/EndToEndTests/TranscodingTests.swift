@@ -118,6 +118,28 @@ struct TranscodingTests {
     #expect(try image(daemon, "plain.jpg", "format=jxl&quality=70").result("transcoded") == nil)
   }
 
+  @Test("a JPEG XL has the colours of its original, whatever profile that has")
+  func colors() throws {
+    let smooth = Scene(seed: 32, grain: 0).pixels(width: 600, height: 400)
+    let profile = ICCFile.displayP3
+    let parts = [
+      JPEGSegment.profilePart(profile[200...], 2, of: 2), JPEGSegment.profilePart(profile[..<200], 1, of: 2),
+    ]
+    let files: [(name: String, bytes: [UInt8])] = [
+      ("gray-profile.jpg", JPEGFile { $0.profile = ICCFile.gray(exponent: 2.2) }.encoded(smooth)),
+      ("parts.jpg", JPEGFile { $0.segments = parts }.encoded(smooth)),
+    ]
+    let daemon = try TestDaemon { folder in
+      for file in files { try folder.put(file.bytes, file.name) }
+    }
+    for file in files {
+      let answer = try image(daemon, file.name, "format=jxl")
+      #expect(answer.status == 200 && answer.result("transcoded") == nil, "\(file.name)")
+      let difference = try decoded(answer.body, "a.jxl").meanDifference(from: decoded(file.bytes, "a.jpg"))
+      #expect(try #require(difference) < 3, "\(file.name)")
+    }
+  }
+
   @Test("an original that is asked for again is replaced by a JPEG XL of the same pixels", .enabled(if: canReconstruct))
   func upgradedFile() throws {
     let plain = JPEGFile { $0.quality = 95 }.encoded(Self.scene)

@@ -210,6 +210,61 @@ struct TranscodingTests {
     #expect(encoder.jpegs.isEmpty)
   }
 
+  /// The JPEG with Adobe's segment for RGB instead of its JFIF segment: the same samples are red, green and blue.
+  private static func inRGB(_ jpeg: [UInt8]) -> [UInt8] {
+    var file = jpeg
+    let start: [UInt8] = [0xFF, 0xEE, 0, 16] + Array("Adobe".utf8)
+    // The version 100, two numbers of flags, the transform 0, and two bytes to fill the former segment.
+    let rest: [UInt8] = [0, 100, 0, 0, 0, 0, 0, 0, 0]
+    file.replaceSubrange(2..<20, with: start + rest)
+    return file
+  }
+
+  private static func inParts(_ profile: [UInt8], _ order: [Int]) -> [JPEGSegment] {
+    let length = (profile.count + 2) / 3
+    return order.map { i in
+      JPEGSegment.profilePart(profile[((i - 1) * length)..<min(profile.count, i * length)], i, of: 3)
+    }
+  }
+
+  @Test("an original of which a JPEG XL with its coefficients would have other colours is encoded")
+  func wholeColors() async throws {
+    let scene = Scene(seed: 10).pixels(width: 80, height: 60)
+    let gray = scene.channels(1)
+    let (p3, ofGray) = (ICCFile.displayP3, ICCFile.gray(exponent: 2.2))
+    func file(_ change: (inout JPEGFile) -> Void) -> [UInt8] { JPEGFile(change).encoded(scene) }
+    func grayFile(_ profile: [UInt8]?) -> [UInt8] {
+      JPEGFile {
+        $0.color = .gray
+        $0.profile = profile
+      }.encoded(gray)
+    }
+    let files: [(name: String, isTranscoded: Bool, bytes: [UInt8])] = [
+      ("RGB", true, file { $0.color = .rgb }),
+      ("RGB at full sampling", true, Self.inRGB(file { $0.sampling = (1, 1) })),
+      ("RGB at 4:2:0", false, Self.inRGB(file { $0.sampling = (2, 2) })),
+      ("RGB at 4:2:2", false, Self.inRGB(file { $0.sampling = (2, 1) })),
+      ("YCbCr at 4:1:1", true, file { $0.sampling = (4, 1) }),
+      ("gray", true, grayFile(nil)), ("gray with a profile of gray", true, grayFile(ofGray)),
+      ("gray with a profile of RGB", false, grayFile(p3)),
+      ("colours with a profile of gray", false, file { $0.profile = ofGray }),
+      ("colours with a profile of inks", false, file { $0.profile = ICCFile.cmyk }),
+      ("a damaged profile", false, file { $0.profile = [UInt8](repeating: 7, count: 200) }),
+      ("a profile in three parts", true, file { $0.segments = Self.inParts(p3, [1, 2, 3]) }),
+      ("a profile in parts from the last on", false, file { $0.segments = Self.inParts(p3, [3, 2, 1]) }),
+      ("a profile in mixed parts", false, file { $0.segments = Self.inParts(p3, [2, 1, 3]) }),
+      ("a profile without its last part", false, file { $0.segments = Self.inParts(p3, [1, 2]) }),
+    ]
+    for (name, isTranscoded, bytes) in files {
+      let encoder = Encoder()
+      let harness = Self.harness(encoder)
+      let asset = harness.originals.add(bytes, named: name)
+      let found = try await frame(harness, asset, Self.request(.jxl, side: nil))
+      #expect(found.derivation == (isTranscoded ? .transcoded(.file) : .original), "\(name)")
+      #expect(encoder.jpegs == (isTranscoded ? [bytes] : []), "\(name)")
+    }
+  }
+
   @Test("a picture whose transcoding has no room in the memory of renders is encoded")
   func memory() async throws {
     let encoder = Encoder()

@@ -16,6 +16,12 @@ package enum EmbeddedProfile: Sendable, Hashable {
   /// The largest profile that a picture's decoder is asked for.
   package static let maximumCodedBytes = 1 << 20
 
+  /// Whether a reader that joins the parts as they follow each other in the file gets the profile.
+  package var isInFileOrder: Bool {
+    guard case .parts(let parts) = self else { return true }
+    return zip(parts, parts.dropFirst()).allSatisfy { $0.offset < $1.offset }
+  }
+
   /// Maximum memory of a profile with any content.
   func maximumBytes(_ limits: CodecLimits) -> Int {
     switch self {

@@ -14,6 +14,12 @@ package struct JPEGComponents: Sendable, Hashable {
   /// Whether the components are luma and two chroma, as libjpeg interprets the file's markers and component numbers.
   package var isYCbCr: Bool
 
+  /// Whether a JPEG XL can have the same coefficients. It states the sampling of luma and chroma (`jpeg_upsampling`
+  /// beside `do_YCbCr` in the frame header of ISO/IEC 18181-1), but none of red, green and blue.
+  package var canBeTranscoded: Bool {
+    isYCbCr || sampling.count == 1 || sampling.allSatisfy { $0.across == 1 && $0.down == 1 }
+  }
+
   /// The planes that a decode at `eighths` of the full size delivers without conversion to RGB. `nil` unless the file
   /// is YCbCr and no component is sampled more often than luma.
   package func planes(of size: PixelSize, eighths: Int) -> [PlaneGeometry]? {

@@ -77,6 +77,19 @@ package final class ColorTransforms: Sendable {
     return output
   }
 
+  /// Whether a picture of 8 bits, in gray or RGB, is shown with the profile in its file; also if it has none. False for
+  /// an unusable one.
+  ///
+  /// - Throws: ``CodecError``, if the profile is too large or can't be read.
+  package func acceptsProfile(
+    of header: ImageHeader, in source: any ByteSource, limits: CodecLimits
+  ) throws(CodecError) -> Bool {
+    guard header.embeddedProfile != nil else { return true }
+    let color = try SourceColor(header, in: source, limits: limits)
+    let rows = RowFormat(model: header.colorChannels == 1 ? .gray : .rgb, hasAlpha: false, bitsPerChannel: 8)
+    return outputColor(of: color, rows, as: .preserve).warning == nil
+  }
+
   private func keep(_ output: OutputColor, _ key: Key) {
     let tables =
       switch output.transform {

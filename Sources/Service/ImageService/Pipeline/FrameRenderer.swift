@@ -71,6 +71,21 @@ struct FrameRenderer: Sendable {
       unchanged: bytes, jpeg.transcoding.size, .jxl, encodeTime: ContinuousClock.now - began)
   }
 
+  /// Whether libjxl shows an original in JPEG in the colours that its pixels are rendered in: it takes any profile, and
+  /// joins its parts in the order of the file.
+  func canTranscode(_ original: OpenedOriginal) -> Bool {
+    let header = original.header
+    guard header.jpegComponents?.canBeTranscoded == true, header.embeddedProfile?.isInFileOrder != false else {
+      return false
+    }
+    do throws(CodecError) {
+      return try transforms.acceptsProfile(of: header, in: original.source, limits: limits)
+    } catch {
+      // The render reports it.
+      return false
+    }
+  }
+
   /// Renders a frame that tasks don't need, such as a degraded one; `nil` if it can't be rendered.
   func optionalFrame(
     _ plan: RenderPlan, from source: any ByteSource, _ attributes: FrameAttributes, stop: StopFlag

@@ -57,7 +57,7 @@ extension ImagePipeline {
     let hasOwnColors = header.calibration == nil || header.embeddedProfile != nil
     guard job.wanted.showsWholeJPEG(of: job.asset), header.format == .jpeg, header.raw == nil,
       header.orientation == .topLeft, header.storedSize == job.wanted.upright, header.isWidelyDecodable,
-      header.colorChannels <= 3, hasOwnColors
+      header.colorChannels <= 3, hasOwnColors, renderer.canTranscode(original)
     else { return nil }
     return affordable(FinishedJPEG(original))
   }
