@@ -76,6 +76,18 @@ struct GainMapTests {
     #expect(plain.bytes.count < image.bytes.count && UltraHDRFile.parts(plain.bytes) == nil)
   }
 
+  @Test(
+    "metadata of any length may precede the index that leads to the map", arguments: [UltraHDRFile.Form.iso, .apple])
+  func farIndex(_ form: UltraHDRFile.Form) throws {
+    var file = Self.landscape
+    file.form = form
+    let near = try Self.parts(try Self.frame(file.encoded, Self.request(400, 400)))
+    let long = JPEGSegment(marker: 0xE9, content: [UInt8](repeating: 1, count: 50_000))
+    file.leadingSegments = [long, long]
+    let far = try Self.parts(try Self.frame(file.encoded, Self.request(400, 400)))
+    #expect(far.map == near.map)
+  }
+
   struct View: CustomTestStringConvertible {
     let testDescription: String
     let request: ImageRequest

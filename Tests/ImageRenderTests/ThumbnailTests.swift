@@ -166,6 +166,15 @@ struct ThumbnailTests {
     #expect(header.previews.map { Array(file[Int($0.offset)..<Int($0.offset) + $0.length]) } == previews)
   }
 
+  @Test("previews are found after metadata of any length")
+  func previewsAfterMuchMetadata() throws {
+    let long = JPEGSegment(marker: 0xE9, content: [UInt8](repeating: 1, count: 50_000))
+    let photograph = JPEGFile { $0.segments = [long, long] }.encoded(Self.scene)
+    let file = MultiPictureFile(previews: [(type: 0x01_0001, bytes: Self.previews[0])]).encoded(photograph)
+    let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+    #expect(header.previews.map(\.length) == [Self.previews[0].count])
+  }
+
   @Test("other pictures of the index and missing previews are not used")
   func otherPictures() throws {
     let scene = Scene(seed: 3).pixels(width: 160, height: 120)

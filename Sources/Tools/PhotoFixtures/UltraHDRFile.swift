@@ -33,6 +33,8 @@ package struct UltraHDRFile: Sendable {
   package var pictureQuality = 92
   package var profile: [UInt8]?
   package var isBaseHDR = false
+  /// Segments before all others of the picture.
+  package var leadingSegments: [JPEGSegment] = []
 
   package init(_ picture: Pixels, map: Pixels, _ change: (inout UltraHDRFile) -> Void = { _ in }) {
     self.picture = picture
@@ -78,7 +80,10 @@ package struct UltraHDRFile: Sendable {
       if self.picture.channels == 1 { $0.color = .gray }
       $0.profile = profile
       $0.exif = exif
-      $0.leadingSegments = form == .apple ? [JPEGSegment(marker: 0xE1, content: Self.appleEXIF(orientation ?? 1))] : []
+      $0.leadingSegments = leadingSegments
+      if form == .apple {
+        $0.leadingSegments.append(JPEGSegment(marker: 0xE1, content: Self.appleEXIF(orientation ?? 1)))
+      }
       $0.segments = pictureSegments(mapBytes: mapFile.count)
     }.encoded(self.picture)
     return form == .directory

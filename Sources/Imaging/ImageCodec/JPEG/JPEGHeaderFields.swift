@@ -112,24 +112,20 @@ struct JPEGHeaderFields {
       if gainMapBlock == nil { gainMapBlock = Self.range(segment, after: signature) }
       return
     }
-    if try takePictures(segment, &reader) { return }
+    if start.starts(with: MultiPictureIndex.signature) { return try takePictures(segment, &reader) }
     try profile.take(at: segment.content, length: segment.length, &reader)
   }
 
-  /// Reads an APP2 segment if it is a multi-picture index; returns false if it is not.
+  /// APP2: the multi-picture index. The first one with pictures wins.
   private mutating func takePictures(
     _ segment: JPEGMarkerSegment, _ reader: inout HeaderReader
-  ) throws(CodecError) -> Bool {
-    guard pictures.isEmpty, segment.content + Int64(segment.length) <= MultiPictureIndex.searchedBytes else {
-      return false
-    }
+  ) throws(CodecError) {
+    guard pictures.isEmpty else { return }
     let block = try reader.bytes(at: segment.content, count: segment.length)
-    guard block.starts(with: MultiPictureIndex.signature) else { return false }
     let start = MultiPictureIndex.signature.count
     blocks.append(Self.block(.multiPicture, segment, after: MultiPictureIndex.signature))
     pictures = MultiPictureIndex.pictures(
       block.dropFirst(start), at: segment.content + Int64(start), fileSize: reader.size)
-    return true
   }
 
   private static func block(

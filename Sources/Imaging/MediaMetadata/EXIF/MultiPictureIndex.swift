@@ -5,9 +5,6 @@ package enum MultiPictureIndex {
   /// The bytes before the TIFF header in an APP2 (§5.1).
   package static let signature: [UInt8] = Array("MPF".utf8) + [0]
 
-  /// How far into a file the index is searched for. It is not worth reading more of a file.
-  package static let searchedBytes: Int64 = 65_536
-
   /// The index entries that are read; a file usually has one or two previews and a gain map.
   private static let maximumPictures = 8
 
