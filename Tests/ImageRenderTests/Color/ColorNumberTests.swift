@@ -50,6 +50,12 @@ extension ColorTests {
       chunks: [.chromaticities(ICCFile.d65 + ICCFile.adobePrimaries), .gamma(45_470)],
       expected: power(2.199_218_75, ReferenceColor.adobe)),
     Numbers(
+      testDescription: "the gAMA and cHRM of ProPhoto RGB",
+      chunks: [
+        .chromaticities([0.3457, 0.3585, 0.7347, 0.2653, 0.1596, 0.8404, 0.0366, 0.0001]), .gamma(55_556),
+      ],
+      expected: power(1.8, ReferenceColor.proPhoto)),
+    Numbers(
       testDescription: "iCCP outranks sRGB and gAMA", chunks: [PNGChunk("sRGB", [0]), .gamma(100_000)],
       profile: ICCFile.displayP3, expected: p3),
     Numbers(

@@ -25,6 +25,11 @@ enum ReferenceColor {
   static let adobe: [[Double]] = [
     [1.3983557440, -0.3983557440, 0], [0, 1, 0], [0, -0.0429289893, 1.0429289893],
   ]
+  /// Linear ProPhoto RGB (ISO 22028-2) to linear sRGB, with Bradford's adaptation from D50 to D65.
+  static let proPhoto: [[Double]] = [
+    [2.0343675435, -0.7276344742, -0.3067330693], [-0.2288267982, 1.2317533962, -0.0029265980],
+    [-0.0085584243, -0.1532682035, 1.1618266279],
+  ]
   static let same: [[Double]] = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
 
   static func sRGB(_ pixel: [UInt8], _ matrix: [[Double]], _ light: (Double) -> Double) -> [UInt8] {

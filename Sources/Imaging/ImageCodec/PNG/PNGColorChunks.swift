@@ -45,8 +45,10 @@ struct PNGColorChunks {
           Double(bytes.bigEndian(at: i * 8, bytes: 4)) / 100_000,
           Double(bytes.bigEndian(at: i * 8 + 4, bytes: 4)) / 100_000)
       }
-      // A real chromaticity has a y, and x and y of no more than 1 together.
-      guard points.allSatisfy({ $0.y > 0.001 && $0.x + $0.y <= 1.001 }) else { return }
+      // A real chromaticity has a y, and x and y of no more than 1 together. The y of ProPhoto RGB's blue is 0.0001; no
+      // white has one that is nearly 0.
+      let areReal = points.allSatisfy { $0.y > 0 && $0.x + $0.y <= 1.001 }
+      guard areReal, points[0].y > 0.001 else { return }
       primaries = ColorCalibration.Primaries(white: points[0], red: points[1], green: points[2], blue: points[3])
     default: break
     }
