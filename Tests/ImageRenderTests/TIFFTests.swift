@@ -174,6 +174,18 @@ struct TIFFTests {
     }
   }
 
+  @Test("alpha of a palette, of inks, of YCbCr and of L*a*b* is left out", arguments: [3, 5, 6, 8], [1, 2])
+  func otherAlpha(_ interpretation: Int, _ extra: Int) throws {
+    let colors = interpretation == 3 ? 1 : interpretation == 5 ? 4 : 3
+    let file = Self.file(colors + 1) {
+      ($0.interpretation, $0.extraSamples) = (interpretation, [extra])
+      if interpretation == 3 { $0.colorMap = [Int](repeating: 257, count: 768) }
+    }
+    let (_, pixels, _) = try render(file.bytes, Self.whole)
+    let isOpaque = stride(from: 3, to: pixels.bytes.count, by: 4).allSatisfy { pixels.bytes[$0] == 255 }
+    #expect(isOpaque)
+  }
+
   @Test("inks are shown as the light that they leave", arguments: [8, 16], [false, true])
   func inks(_ bits: Int, _ isPlanar: Bool) throws {
     for channels in [4, 5] {
