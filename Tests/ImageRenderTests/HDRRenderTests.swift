@@ -160,6 +160,18 @@ struct HDRRenderTests {
     #expect(found.samples.max() ?? 0 > UInt16(ReferenceLight.pq(203) * 65_535))
   }
 
+  @Test("a profile's table precedes its curves, as in frames of standard range")
+  func table() throws {
+    let picture = Pixels(width: 160, height: 120, channels: 3, bytes: Array(repeating: 150, count: 160 * 120 * 3))
+    // A map without gains.
+    let file = UltraHDRFile(picture, map: Pixels(width: 40, height: 30, channels: 1)) {
+      $0.profile = ICCFile.table(exponent: 2.6, besideCurve: 1.8)
+    }
+    let found = try #require(try Self.frame(file.encoded, Self.request(160, 120)).capture).pixel(80, 60)
+    let expected = ReferenceLight.pq(203 * pow(150.0 / 255, 2.6)) * 65_535
+    for channel in 0..<3 { #expect(abs(found[channel] - expected) < 400, "\(found[channel]) of \(expected)") }
+  }
+
   @Test("the map's gains are cut, resized and turned with the picture", arguments: 1...8, GainMapTests.views)
   func geometry(_ orientation: Int, _ view: GainMapTests.View) throws {
     let upright = UltraHDRFile.glow(width: 400, height: 300)

@@ -38,6 +38,41 @@ uint8_t *fixture_gray_profile(double exponent, size_t *length) {
   return saved(profile, length);
 }
 
+static cmsInt32Number add(const cmsUInt16Number in[], cmsUInt16Number out[], void *colorants) {
+  const cmsCIEXYZ *primaries = colorants;
+  cmsCIEXYZ sum = {0, 0, 0};
+  for (int i = 0; i < 3; i++) {
+    double share = in[i] / 65535.0;
+    sum.X += share * primaries[i].X;
+    sum.Y += share * primaries[i].Y;
+    sum.Z += share * primaries[i].Z;
+  }
+  cmsFloat2XYZEncoded(out, &sum);
+  return TRUE;
+}
+
+uint8_t *fixture_table_profile(const double white[2], const double primaries[6], double exponent,
+                               double table_exponent, size_t *length) {
+  size_t count = 0;
+  uint8_t *bytes = fixture_rgb_profile(white, primaries, exponent, 2.1, &count);
+  cmsHPROFILE profile = bytes ? cmsOpenProfileFromMem(bytes, (cmsUInt32Number)count) : NULL;
+  free(bytes);
+  if (!profile) return saved(NULL, length);
+  const cmsTagSignature tags[] = {cmsSigRedColorantTag, cmsSigGreenColorantTag, cmsSigBlueColorantTag};
+  cmsCIEXYZ colorants[3];
+  for (int i = 0; i < 3; i++) colorants[i] = *(const cmsCIEXYZ *)cmsReadTag(profile, tags[i]);
+  cmsToneCurve *one = curve(table_exponent), *curves[] = {one, one, one};
+  cmsPipeline *pipeline = cmsPipelineAlloc(NULL, 3, 3);
+  cmsStage *table = cmsStageAllocCLut16bit(NULL, 2, 3, 3, NULL);
+  cmsStageSampleCLut16bit(table, add, colorants, 0);
+  cmsPipelineInsertStage(pipeline, cmsAT_END, cmsStageAllocToneCurves(NULL, 3, curves));
+  cmsPipelineInsertStage(pipeline, cmsAT_END, table);
+  cmsWriteTag(profile, cmsSigAToB0Tag, pipeline);
+  cmsPipelineFree(pipeline);
+  cmsFreeToneCurve(one);
+  return saved(profile, length);
+}
+
 static cmsInt32Number mix(const cmsUInt16Number in[], cmsUInt16Number out[], void *inks) {
   const double *lab = inks;
   cmsCIELab sum = {100, 0, 0};

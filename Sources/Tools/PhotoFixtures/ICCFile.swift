@@ -22,6 +22,11 @@ package enum ICCFile {
     bytes { fixture_rgb_profile(d65, primaries, exponent, version, &$0) }
   }
 
+  /// A profile of sRGB's primaries that has a table for one intent beside a curve of another exponent.
+  package static func table(exponent: Double, besideCurve other: Double) -> [UInt8] {
+    bytes { fixture_table_profile(d65, sRGBPrimaries, other, exponent, &$0) }
+  }
+
   package static func gray(exponent: Double) -> [UInt8] { bytes { fixture_gray_profile(exponent, &$0) } }
 
   /// L*a*b* of the inks of ``cmyk``.

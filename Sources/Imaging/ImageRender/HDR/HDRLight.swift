@@ -5,7 +5,6 @@
 // A picture of standard range has its white at 203 cd/m² (ITU-R BT.2408). PQ has its own light. HLG gets that of a display
 // of 1,000 cd/m².
 
-import CLCMS2
 import ImageCodec
 import PhotoModel
 
@@ -107,12 +106,12 @@ struct HDRLight: Sendable {
     )
   }
 
-  /// `nil` for a profile that has tables of colours instead of curves and primaries.
+  /// `nil` for a profile that has tables of colours, even if it also has curves and primaries.
   private init?(_ profile: ICCProfile) throws(ProfileError) {
+    // ICC.1 §8.10: a table precedes curves and primaries, and serves intents that have none.
+    guard !profile.hasTables else { return nil }
     let curves = LinearLight.curves(profile)
-    let intent = cmsUInt32Number(INTENT_RELATIVE_COLORIMETRIC)
-    let hasTables = cmsIsCLUT(profile.handle, intent, cmsUInt32Number(LCMS_USED_AS_INPUT)) != 0
-    guard !hasTables, !curves.isEmpty else { return nil }
+    guard !curves.isEmpty else { return nil }
     if curves.count == 1 {
       self.init(curves, [1, 0, 0, 0, 1, 0, 0, 0, 1], .white, hasOwnPrimaries: true)
       return

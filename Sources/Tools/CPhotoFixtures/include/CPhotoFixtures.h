@@ -68,6 +68,9 @@ uint8_t *fixture_profile_in(const uint8_t *bytes, size_t length, size_t *profile
 // An RGB profile: x and y of white and of red, green and blue; the exponent of its curve, 0 for that of sRGB; 2.1 or 4.3.
 uint8_t *fixture_rgb_profile(const double white[2], const double primaries[6], double exponent, double version,
                              size_t *length);
+// The same with a table for one intent, whose curve has another exponent.
+uint8_t *fixture_table_profile(const double white[2], const double primaries[6], double exponent,
+                               double table_exponent, size_t *length);
 uint8_t *fixture_gray_profile(double exponent, size_t *length);
 // A CMYK profile with a table: L*a*b* of full cyan, magenta and yellow, whose distances from white add up, and L* of
 // black, towards which all colours darken.
