@@ -56,7 +56,10 @@ struct AnimationTests {
     return file + [0x3B]
   }()
 
-  private static let png: [UInt8] = {
+  private static let png: [UInt8] = apng(.rgba(depth: 8))
+
+  /// - Parameter chunks: complete chunks after IHDR.
+  private static func apng(_ kind: PNGFile.Kind, chunks: [UInt8] = []) -> [UInt8] {
     func number(_ value: Int, _ bytes: Int = 4) -> [UInt8] { Boxes.number(value, bytes) }
     func chunk(_ type: String, _ content: [UInt8]) -> [UInt8] {
       var sum = ~UInt32(0)
@@ -73,10 +76,10 @@ struct AnimationTests {
         guard let index = frame.index(p % frame.width, p / frame.width) else { continue }
         pixels.bytes.replaceSubrange(p * 4..<p * 4 + 4, with: colors[index] + [255])
       }
-      let picture = PNGFile(.rgba(depth: 8)).encoded(pixels)
+      let picture = PNGFile(kind).encoded(pixels)
       if i == 0 {
         // Signature and IHDR.
-        file = Array(picture.prefix(33)) + chunk("acTL", number(frames.count) + number(3))
+        file = Array(picture.prefix(33)) + chunks + chunk("acTL", number(frames.count) + number(3))
       }
       let disposal = [0, 0, 1, 2][frame.disposal]
       file += chunk(
@@ -96,7 +99,7 @@ struct AnimationTests {
       }
     }
     return file + chunk("IEND", [])
-  }()
+  }
 
   /// An animated WebP, taken apart: each frame as a file of its own.
   private struct TakenApart {
@@ -186,6 +189,28 @@ struct AnimationTests {
     let again = try TestDaemon { try $0.put(first, "c.webp") }
     try expect(
       try image(again, "c.webp", "animated=true&format=webp&quality=95").body, shows: Self.shown, "c.webp")
+  }
+
+  @Test("frames of gray are converted from their profile to sRGB, whatever colours are asked for")
+  func gray() throws {
+    // A profile of linear light. The gray of a fixture is the green of its pixels.
+    let profile = Array("a\0\0".utf8) + PNGChunks.stored(ICCFile.gray(exponent: 1))
+    let file = Self.apng(.grayAlpha(depth: 8), chunks: PNGChunks.chunk("iCCP", profile))
+    let daemon = try TestDaemon { try $0.put(file, "a.png") }
+    let expected = Self.shown.map { picture -> Pixels in
+      var picture = picture
+      for i in stride(from: 0, to: picture.bytes.count, by: 4) {
+        let light = Double(picture.bytes[i + 1]) / 255
+        let sample = light <= 0.0031308 ? light * 12.92 : 1.055 * pow(light, 1 / 2.4) - 0.055
+        let gray = UInt8((sample * 255).rounded())
+        picture.bytes.replaceSubrange(i..<i + 3, with: [gray, gray, gray])
+      }
+      return picture
+    }
+    for colorSpace in ["preserve", "srgb"] {
+      let answer = try image(daemon, "a.png", "animated=true&quality=95&colorSpace=\(colorSpace)")
+      try expect(answer.body, shows: expected, colorSpace)
+    }
   }
 
   @Test("by default an animation is its first frame, under another tag")

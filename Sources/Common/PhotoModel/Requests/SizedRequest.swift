@@ -73,6 +73,13 @@ package struct SizedRequest: Sendable, Hashable {
     return copy
   }
 
+  /// The same picture in sRGB.
+  package var inSRGB: SizedRequest {
+    var copy = self
+    copy.request.colorSpace = .srgb
+    return copy
+  }
+
   /// The request of only the final frame. Its size, and therefore its key, does not depend on the delivery mode.
   package var forFinalFrame: SizedRequest {
     var copy = self

@@ -9,15 +9,17 @@ final class AnimationCanvas: RowDecoder {
   let warnings: CodecWarnings? = nil
   let readTime = Duration.zero
   private let size: PixelSize
-  /// Pixel (x, y) at `(y * size.width + x) * 4`; alpha is not multiplied.
+  /// Pixel (x, y) at `(y * size.width + x) * layout.channels`; alpha is not multiplied.
   private let pixels: RowBuffer<UInt8>
   /// The pixels before the current frame was painted, if the frame must be undone afterwards.
   private var saved: RowBuffer<UInt8>?
 
-  init(_ size: PixelSize) {
+  /// - Parameter isGray: whether pixels are gray and alpha, as its frames must be; else RGBA.
+  init(_ size: PixelSize, isGray: Bool) {
     self.size = size
-    layout = RowLayout(imageSize: size, firstColumn: 0, width: size.width, channels: 4, bitsPerChannel: 8)
-    pixels = RowBuffer(count: size.pixelCount * 4, zero: 0)
+    layout = RowLayout(
+      imageSize: size, firstColumn: 0, width: size.width, channels: isGray ? 2 : 4, bitsPerChannel: 8)
+    pixels = RowBuffer(count: size.pixelCount * layout.channels, zero: 0)
   }
 
   /// Two canvases, and a row of a frame with 16 bits a channel.
@@ -34,11 +36,11 @@ final class AnimationCanvas: RowDecoder {
   /// Paints a frame. Afterwards ``dispose(_:)`` prepares the canvas for the next one.
   func paint(_ frame: Animation.Frame, _ decoder: any RowDecoder) throws(CodecError) {
     if frame.disposal == .restore {
-      let copy = saved ?? RowBuffer(count: size.pixelCount * 4, zero: 0)
-      copy.pointer.update(from: pixels.pointer, count: size.pixelCount * 4)
+      let copy = saved ?? RowBuffer(count: byteCount, zero: 0)
+      copy.pointer.update(from: pixels.pointer, count: byteCount)
       saved = copy
     }
-    let painter = FramePainter(frame, decoder.layout, canvas: size, pixels)
+    let painter = FramePainter(frame, decoder.layout, canvas: layout, pixels)
     guard try decoder.decode(into: painter) == .finished else { throw .truncated(offset: 0) }
   }
 
@@ -46,14 +48,17 @@ final class AnimationCanvas: RowDecoder {
     switch frame.disposal {
     case .keep: break
     case .restore:
-      if let saved { pixels.pointer.update(from: saved.pointer, count: size.pixelCount * 4) }
+      if let saved { pixels.pointer.update(from: saved.pointer, count: byteCount) }
     case .clear:
       let columns = (frame.rect.x..<frame.rect.x + frame.rect.width).clamped(to: 0..<size.width)
       for y in (frame.rect.y..<frame.rect.y + frame.rect.height).clamped(to: 0..<size.height) {
-        (pixels.pointer + (y * size.width + columns.lowerBound) * 4).update(repeating: 0, count: columns.count * 4)
+        let first = pixels.pointer + (y * size.width + columns.lowerBound) * layout.channels
+        first.update(repeating: 0, count: columns.count * layout.channels)
       }
     }
   }
+
+  private var byteCount: Int { size.pixelCount * layout.channels }
 }
 
 /// Takes the rows of a frame and paints them into its rectangle.
@@ -61,13 +66,16 @@ private final class FramePainter: RowConsumer {
   private let frame: Animation.Frame
   private let layout: RowLayout
   private let canvas: PixelSize
+  /// Of the canvas: the last one is alpha.
+  private let channels: Int
   private let pixels: RowBuffer<UInt8>
   private let row: RowBuffer<UInt16>
 
-  init(_ frame: Animation.Frame, _ layout: RowLayout, canvas: PixelSize, _ pixels: RowBuffer<UInt8>) {
+  init(_ frame: Animation.Frame, _ layout: RowLayout, canvas: RowLayout, _ pixels: RowBuffer<UInt8>) {
     self.frame = frame
     self.layout = layout
-    self.canvas = canvas
+    self.canvas = canvas.imageSize
+    channels = canvas.channels
     self.pixels = pixels
     row = RowBuffer(count: (layout.rowBytes + 1) / 2, zero: 0)
   }
@@ -78,7 +86,7 @@ private final class FramePainter: RowConsumer {
     let to = frame.rect.y + y
     guard 0..<canvas.height ~= to else { return to < canvas.height }
     let columns = (frame.rect.x..<frame.rect.x + layout.width).clamped(to: 0..<canvas.width)
-    for x in columns { paint(pixel(x - frame.rect.x), at: pixels.pointer + (to * canvas.width + x) * 4) }
+    for x in columns { paint(pixel(x - frame.rect.x), at: pixels.pointer + (to * canvas.width + x) * channels) }
     return true
   }
 
@@ -95,15 +103,17 @@ private final class FramePainter: RowConsumer {
   }
 
   private func paint(_ color: SIMD4<Int>, at to: UnsafeMutablePointer<UInt8>) {
+    let colors = channels - 1
     var result = color
     if frame.isBlended, color.w < 255 {
       if color.w == 0 { return }
       // PNG third edition §13.16: over, with alpha that is not multiplied.
-      let below = Int(to[3]) * (255 - color.w)
+      let below = Int(to[colors]) * (255 - color.w)
       let alpha = color.w * 255 + below
-      for c in 0..<3 { result[c] = (color[c] * color.w * 255 + Int(to[c]) * below + alpha / 2) / alpha }
+      for c in 0..<colors { result[c] = (color[c] * color.w * 255 + Int(to[c]) * below + alpha / 2) / alpha }
       result.w = (alpha + 127) / 255
     }
-    for c in 0..<4 { to[c] = UInt8(truncatingIfNeeded: result[c]) }
+    for c in 0..<colors { to[c] = UInt8(truncatingIfNeeded: result[c]) }
+    to[colors] = UInt8(truncatingIfNeeded: result.w)
   }
 }

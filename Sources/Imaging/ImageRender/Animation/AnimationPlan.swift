@@ -7,7 +7,6 @@ package struct AnimationPlan: Sendable {
   /// The plan that turns the canvas into the pixels of an output frame.
   let frame: RenderPlan
   let quality: Int
-  let colorSpace: ColorSpace
   /// The header of the file.
   let header: ImageHeader
   /// Peak memory of the render; an upper estimate.
@@ -23,16 +22,18 @@ package struct AnimationPlan: Sendable {
     self.animation = animation
     self.header = header
     quality = wanted.request.quality ?? JPEGEncoder.defaultQuality
-    colorSpace = wanted.request.colorSpace
+    let isGray = header.colorChannels == 1
     // The canvas is decoded already.
     var canvas = header
     canvas.format = .png
     canvas.coded = nil
     canvas.storedSize = animation.canvas
-    (canvas.colorChannels, canvas.hasAlpha, canvas.bitsPerChannel) = (3, true, 8)
+    (canvas.colorChannels, canvas.hasAlpha, canvas.bitsPerChannel) = (isGray ? 1 : 3, true, 8)
     (canvas.isProgressive, canvas.isBuffered) = (false, false)
     canvas.containerOrientation = header.orientation
-    frame = planner.plan(canvas, wanted.asPixels)
+    // WebP has RGB for gray, which a profile of gray does not describe.
+    let pixels = wanted.inFormat(.png)
+    frame = planner.plan(canvas, isGray ? pixels.inSRGB : pixels)
     let size = frame.outputSize
     let encoder = WorkerEncoding(
       .webp, size: size, channels: 4, quality: quality, profileBytes: header.profileBytes)
@@ -42,9 +43,4 @@ package struct AnimationPlan: Sendable {
       AnimationCanvas.byteCount(animation.canvas) + frame.peakBytes + size.pixelCount * 8 + encoder.peakBytes
       + largest * 16 + (8 << 20) + 2 * min(Self.maximumBytes, animation.frames.count * encoder.maximumBytes)
   }
-}
-
-extension SizedRequest {
-  /// The request of the same pixels for computation.
-  fileprivate var asPixels: SizedRequest { inFormat(.png) }
 }

@@ -22,7 +22,7 @@ package struct AnimationRenderer {
     self.limits = limits
     self.stop = stop
     let described = try plan.header.sourceColor(in: source, workers: workers, limits: limits, stop: stop)
-    var color = transforms.outputColor(of: described, plan.frame.sourceRows, as: plan.colorSpace)
+    var color = transforms.outputColor(of: described, plan.frame.sourceRows, as: plan.frame.colorSpace)
     if plan.frame.isLinear { color.light = .of(described, plan.frame.sourceRows) }
     self.color = color
   }
@@ -33,7 +33,7 @@ package struct AnimationRenderer {
     let began = ContinuousClock.now
     let animation = plan.animation
     let size = plan.frame.outputSize
-    let canvas = AnimationCanvas(animation.canvas)
+    let canvas = AnimationCanvas(animation.canvas, isGray: plan.frame.header.colorChannels == 1)
     var file = WebPAnimation(canvas: size, plays: animation.plays, profile: color.profile)
     var shown: [UInt8]?
     /// The part of the current frame that differs from the one before, and how long it is shown.
