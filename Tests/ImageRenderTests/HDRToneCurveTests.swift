@@ -1,4 +1,6 @@
 import ImageCodec
+import PhotoFixtures
+import PhotoModel
 import Testing
 
 @testable import ImageRender
@@ -33,6 +35,32 @@ struct HDRToneCurveTests {
     let ascends = zip(curve, curve.dropFirst()).allSatisfy { $0 <= $1 }
     #expect(ascends && curve.first == 0 && curve.last == 65535)
     #expect(try light(transfer, white + 0.1) > light(transfer, white) + 0.05)
+  }
+
+  @Test(
+    "a JPEG of a picture with alpha is its PNG over the white of a screen, scaled or not",
+    arguments: [PNGFile.Kind.rgba(depth: 8), .rgba(depth: 16), .grayAlpha(depth: 8), .grayAlpha(depth: 16)], [48, 20])
+  func overWhite(_ kind: PNGFile.Kind, _ side: Int) throws {
+    var dark = Pixels(width: 48, height: 36, channels: 4)
+    for i in 0..<48 * 36 {
+      let (gray, alpha) = (UInt8(40 + i % 48), UInt8(100 + i / 48 * 3))
+      dark.bytes.replaceSubrange(i * 4..<i * 4 + 4, with: [gray, gray, gray, alpha])
+    }
+    // PQ, HLG, and linear light of standard range.
+    let descriptions = [
+      PNGChunk("cICP", [9, 16, 0, 1]), PNGChunk("cICP", [9, 18, 0, 1]), PNGChunk("gAMA", [0, 1, 0x86, 0xA0]),
+    ]
+    for (i, description) in descriptions.enumerated() {
+      let file = PNGFile(kind) { $0.chunks = [description] }.encoded(dark)
+      var wanted = request(side, side, .aspectFit, .png)
+      wanted.colorSpace = .srgb
+      let expected = try render(file, wanted).pixels.overWhite
+      wanted.format = .jpeg
+      wanted.quality = 100
+      let found = try render(file, wanted).pixels.channels(3)
+      let difference = try #require(found.meanDifference(from: expected))
+      #expect(difference < 1.5, "\(i): \(difference)")
+    }
   }
 
   @Test("curves of standard range have no table")

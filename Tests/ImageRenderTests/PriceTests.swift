@@ -208,6 +208,8 @@ struct PriceTests {
     (deepLight.targetSize, deepLight.resampling, deepLight.colorSpace) = (fit(700).targetSize, .linear, .srgb)
     cases += [
       Case("linear light", jpeg(), light), Case("linear light, RGBA", png(.rgba(depth: 8)), light),
+      Case("converted, RGBA to JPEG", png(.rgba(depth: 8)) { $0.profile = ICCFile.displayP3 }, srgb),
+      Case("converted, RGBA of 16 bits to JPEG", png(.rgba(depth: 16)) { $0.profile = ICCFile.displayP3 }, srgb),
       Case("noise of 16 bits", png(.rgb(depth: 16), noisy), deep),
       Case("noise of 16 bits with alpha", png(.rgba(depth: 16), Self.noise(4, isEven: true)), deep),
       Case(

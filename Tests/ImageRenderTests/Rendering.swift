@@ -21,6 +21,21 @@ func render(
   return (rendered, decoded.pixels, decoded.fileChannels)
 }
 
+extension Pixels {
+  /// An RGBA picture over white, as RGB.
+  var overWhite: Pixels {
+    var out = channels(3)
+    for i in 0..<width * height {
+      let alpha = Int(bytes[i * 4 + 3])
+      for c in 0..<3 {
+        let sum = Int(bytes[i * 4 + c]) * alpha + 255 * (255 - alpha)
+        out.bytes[i * 3 + c] = UInt8((sum + 127) / 255)
+      }
+    }
+    return out
+  }
+}
+
 func request(
   _ width: Int, _ height: Int, _ contentMode: ContentMode = .aspectFit, _ format: OutputFormat = .png,
   crop: UnitRect? = nil

@@ -116,23 +116,11 @@ final class AdjustingEncoder: RowEncoder {
         photod_adjust_store_u8(plane, Int32(channels), bytes.pointer + channel, size.width)
       }
     }
-    if outputChannels < channels { blendOverWhite() }
+    if outputChannels < channels {
+      WhiteBackground.blend(bytes.pointer, channels: channels, to: bytes.pointer, pixels: size.width)
+    }
     let first = UnsafeRawPointer(bytes.pointer) + shown.x * outputChannels
     try encoder.write(first, strideBytes: shown.width * outputChannels, count: 1)
-  }
-
-  /// In place: no pixel is written before it has been read.
-  private func blendOverWhite() {
-    let samples = bytes.pointer
-    for x in 0..<size.width {
-      let from = x * channels
-      let alpha = Int(samples[from + colors])
-      let white = 255 * (255 - alpha)
-      for c in 0..<colors {
-        let light = Int(samples[from + c]) * alpha + white
-        samples[x * colors + c] = UInt8((light + 127) / 255)
-      }
-    }
   }
 
   private static let plainTable: [Float] = (0..<256).map { Float($0) / 255 }

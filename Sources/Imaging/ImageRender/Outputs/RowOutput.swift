@@ -42,9 +42,11 @@ final class RowOutput: RenderOutput, RowConsumer {
         encoder = staged(encoder, rowBytes: upright.width * plan.rowPixelBytes)
       }
     }
+    // Where the values stay as they are, the resampler blends, which needs no row in between.
+    let changesValues = color.transform?.source.hasAlpha ?? (color.light != nil)
     writer = RowWriter(
       storedSize: plan.storedOutput, channels: channels, bits: plan.outputBits,
-      transform: color.transform,
+      transform: color.transform, blendsAlpha: plan.dropsAlpha && changesValues,
       orientation: plan.orientation, encoder: encoder, stop: stop)
     consumer = Self.consumer(plan, layout, color.light, writer)
   }

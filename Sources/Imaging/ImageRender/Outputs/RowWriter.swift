@@ -2,8 +2,8 @@ import ImageCodec
 import MediaMetadata
 import PhotoModel
 
-/// Takes rows of the output's size in stored order, converts their colours if necessary, rotates the picture upright,
-/// and encodes it.
+/// Takes rows of the output's size in stored order, converts their colours and blends them over white if necessary,
+/// rotates the picture upright, and encodes it.
 final class RowWriter {
   /// Number of interleaved channels of arriving rows.
   let channels: Int
@@ -15,6 +15,8 @@ final class RowWriter {
   private let transform: (any RowTransform)?
   /// A row before colour conversion; `nil` if colours are not converted.
   private let arriving: RowBuffer<UInt16>?
+  /// A row in the output's colours with the alpha that is blended over white; `nil` if rows are not blended.
+  private let unblended: RowBuffer<UInt8>?
   /// Bytes of an output pixel.
   private let pixelBytes: Int
   private let stop: StopFlag
@@ -29,24 +31,29 @@ final class RowWriter {
   ///   - channels: number of output channels.
   ///   - bits: of each output channel: 8, or 16 in native byte order.
   ///   - transform: converts arriving colours to output colours; `nil` if they are the same.
+  ///   - blendsAlpha: whether arriving rows have alpha and the output, of 8 bits, does not: it is blended over white.
   init(
-    storedSize: PixelSize, channels: Int, bits: Int = 8, transform: (any RowTransform)?, orientation: Orientation,
-    encoder: any RowEncoder, stop: StopFlag
+    storedSize: PixelSize, channels: Int, bits: Int = 8, transform: (any RowTransform)?, blendsAlpha: Bool = false,
+    orientation: Orientation, encoder: any RowEncoder, stop: StopFlag
   ) {
+    precondition(!blendsAlpha || bits == 8)
+    let unblendedChannels = blendsAlpha ? channels + 1 : channels
     self.stop = stop
     self.storedSize = storedSize
     pixelBytes = channels * bits / 8
     self.transform = transform
-    self.channels = transform?.source.channels ?? channels
+    self.channels = transform?.source.channels ?? unblendedChannels
     bitsPerChannel = transform?.source.bitsPerChannel ?? bits
     arriving = transform.map { RowBuffer(count: storedSize.width * $0.source.channels, zero: 0) }
+    unblended = blendsAlpha ? RowBuffer<UInt8>(count: storedSize.width * unblendedChannels, zero: 0) : nil
     self.encoder = encoder
     orientationTransform = OrientationTransform(orientation: orientation, channels: pixelBytes)
     pixels = RowBuffer(
       count: storedSize.width * (orientationTransform.canStream ? 1 : storedSize.height) * pixelBytes, zero: 0)
   }
 
-  /// Memory of a writer, without its encoder: one arriving row of `arrivingBytes`, and one output row or all of them.
+  /// Memory of a writer, without its encoder: one output row or all of them, and the rows before it, with
+  /// `arrivingBytes` a pixel.
   static func byteCount(_ storedSize: PixelSize, pixelBytes: Int, arrivingBytes: Int, _ orientation: Orientation) -> Int
   {
     let rows = OrientationTransform.canStream(orientation) ? 1 : storedSize.height
@@ -59,7 +66,11 @@ final class RowWriter {
   private var strideBytes: Int { storedSize.width * pixelBytes }
 
   /// The buffer for the next row.
-  var rowSpace: UnsafeMutableRawPointer { arriving.map { UnsafeMutableRawPointer($0.pointer) } ?? outputSpace }
+  var rowSpace: UnsafeMutableRawPointer { arriving.map { UnsafeMutableRawPointer($0.pointer) } ?? convertedSpace }
+
+  private var convertedSpace: UnsafeMutableRawPointer {
+    unblended.map { UnsafeMutableRawPointer($0.pointer) } ?? outputSpace
+  }
 
   private var outputSpace: UnsafeMutableRawPointer {
     UnsafeMutableRawPointer(pixels.pointer + (orientationTransform.canStream ? 0 : row * strideBytes))
@@ -67,14 +78,19 @@ final class RowWriter {
 
   /// Processes the next row. Returns false if something failed and no further row is wanted.
   func rowArrived() -> Bool {
-    if transform == nil && !orientationTransform.canStream {
+    if transform == nil && unblended == nil && !orientationTransform.canStream {
       row += 1
       return true
     }
     let started = ContinuousClock.now
     defer { encodeTime += ContinuousClock.now - started }
     if let transform, let arriving {
-      transform.convert(UnsafeRawPointer(arriving.pointer), to: outputSpace, pixels: storedSize.width)
+      transform.convert(UnsafeRawPointer(arriving.pointer), to: convertedSpace, pixels: storedSize.width)
+    }
+    if let unblended {
+      WhiteBackground.blend(
+        unblended.pointer, channels: pixelBytes + 1, to: outputSpace.assumingMemoryBound(to: UInt8.self),
+        pixels: storedSize.width)
     }
     row += 1
     guard orientationTransform.canStream else { return true }

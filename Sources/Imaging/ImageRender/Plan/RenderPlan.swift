@@ -70,7 +70,8 @@ package struct RenderPlan: Sendable, Hashable {
     return widths.reduce(peakBytes) { $0 + StagedEncoder.byteCount(rowBytes: $1 * rowPixelBytes) }
   }
 
-  /// The format of rows before colour conversion: resampled, and blended over white if alpha is dropped then.
+  /// The format of rows before colour conversion. A frame without alpha is blended over white after it: the white is
+  /// that of the output.
   var sourceRows: RowFormat {
     let model: RowFormat.Model =
       switch header.colorChannels {
@@ -79,9 +80,11 @@ package struct RenderPlan: Sendable, Hashable {
       default: .rgb
       }
     return RowFormat(
-      model: model, hasAlpha: header.keepsAlpha(in: format, edit), bitsPerChannel: header.bitsPerChannel,
-      outputBits: outputBits)
+      model: model, hasAlpha: header.hasAlpha, bitsPerChannel: header.bitsPerChannel, outputBits: outputBits)
   }
+
+  /// Whether the picture has alpha that its warped and adjusted rows do not have.
+  var dropsAlpha: Bool { header.dropsAlpha(in: format, edit) }
 
   var outputChannels: Int { header.outputChannels(in: format) }
 }
@@ -109,7 +112,12 @@ extension ImageHeader {
     return hasAlpha && (format.carriesAlpha || hasTones)
   }
 
-  /// The channels of rows that are resampled, warped and adjusted.
+  /// Whether alpha is blended over white before rows are warped and adjusted.
+  func dropsAlpha(in format: OutputFormat, _ edit: PixelAdjustments?) -> Bool {
+    hasAlpha && !keepsAlpha(in: format, edit)
+  }
+
+  /// The channels of rows that are warped and adjusted.
   func rowChannels(in format: OutputFormat, _ edit: PixelAdjustments?) -> Int {
     (colorChannels == 1 ? 1 : 3) + (keepsAlpha(in: format, edit) ? 1 : 0)
   }

@@ -30,7 +30,8 @@ struct RenderPrice: Sendable, Hashable {
       bytes = max(
         bytes,
         Self.rowBytes(
-          header, geometry, horizontal, vertical, pixelBytes: pixelBytes, isConverted, isDeep: outputBits == 16))
+          header, geometry, horizontal, vertical, pixelBytes: pixelBytes, isConverted, isDeep: outputBits == 16,
+          dropsAlpha: header.dropsAlpha(in: format, geometry.edit)))
     }
     bytes += Self.editBytes(geometry, channels: rowChannels)
     let size = geometry.finishedSize
@@ -104,7 +105,7 @@ struct RenderPrice: Sendable, Hashable {
 
   private static func rowBytes(
     _ header: ImageHeader, _ geometry: RenderGeometry, _ horizontal: ResampleAxis, _ vertical: ResampleAxis,
-    pixelBytes: Int, _ isConverted: Bool, isDeep: Bool
+    pixelBytes: Int, _ isConverted: Bool, isDeep: Bool, dropsAlpha: Bool
   ) -> Int {
     // A JPEG decode starts at an MCU boundary; an MCU has at most 32 pixels.
     let width = min(horizontal.inputLength, horizontal.inputRange.count + 2 * 32)
@@ -115,9 +116,11 @@ struct RenderPrice: Sendable, Hashable {
       ? FloatResampler.byteCount(
         horizontal, vertical, width: width, pixelBytes: channels * header.bitsPerChannel / 8)
       : IntegerResampler.byteCount(horizontal, vertical, width: width, channels: channels)
+    // A row of 8 bits before it is blended over white.
+    let blended = dropsAlpha && (isConverted || geometry.isLinear) ? channels : 0
     return resampler + (geometry.isLinear ? LinearLight.byteCount(bitsPerChannel: header.bitsPerChannel) : 0)
       + RowWriter.byteCount(
-        geometry.output, pixelBytes: pixelBytes, arrivingBytes: isConverted ? channels * 2 : 0,
+        geometry.output, pixelBytes: pixelBytes, arrivingBytes: (isConverted ? channels * 2 : 0) + blended,
         geometry.orientation)
   }
 }

@@ -113,8 +113,8 @@ final class FloatResampler: RowResampler {
     }
   }
 
-  /// Writes the finished row in the writer's channels; blended over white if the output has no alpha and the picture
-  /// has.
+  /// Writes the finished row in the writer's channels. Blends it over white if the picture has alpha and the writer's
+  /// rows do not: only for rows whose values stay as they are, neither converted nor scaled in linear light.
   @inline(__always)
   private func unpremultiply(store: (Int, Float) -> Void) {
     let channels = writer.channels
