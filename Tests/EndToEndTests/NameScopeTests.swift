@@ -79,6 +79,46 @@ struct NameScopeTests {
     #expect(try daemon.post("/v1/changes", change, [with]).status == 200)
   }
 
+  @Test("are not in the response to an upload, whether the file joins a picture or is one")
+  func uploads() throws {
+    let daemon = try Self.daemon(namesNeedScope: true)
+    let with = TestDaemon.bearer(try daemon.makeToken("read,people,location,write"))
+    let without = TestDaemon.bearer(try daemon.makeToken("read,location,write"))
+    func picture(width: Int) -> [UInt8] {
+      JPEGFile {
+        $0.segments = [.xmp(Self.packet)]
+        $0.exif = EXIFBlock {
+          $0.dateTimeOriginal = "2024:05:06 07:08:09"
+          $0.offsetTimeOriginal = "+00:00"
+        }
+      }.encoded(Pixels.orientationCard(width: width, height: 32))
+    }
+    func movie(_ ticks: Int) -> [UInt8] {
+      MovieFile {
+        // 2024-05-06T07:08:09Z, in seconds since 1904.
+        $0.created = 3_797_824_089
+        $0.duration = ticks
+      }.bytes
+    }
+    let first = try daemon.upload(picture(width: 48), "?filename=IMG_1.jpg", [with])
+    #expect(first.status == 201 && first.json["people"] as? [String] == [Self.name], "\(first.json)")
+    let second = try daemon.upload(picture(width: 56), "?filename=IMG_2.jpg", [with])
+    let staged = try daemon.stage(movie(1200), "?filename=IMG_2.mov", [without, "Upload-Complete: ?1"])
+    let upload = try #require(staged.json["upload"] as? String, "\(staged.json)")
+    let answers = [
+      try daemon.upload(movie(1800), "?filename=IMG_1.mov", type: "video/quicktime", [without]),
+      try daemon.post("/v1/assets", #"{"upload": "\#(upload)"}"#, [without]),
+      try daemon.upload(picture(width: 64), "?filename=IMG_3.jpg", [without]),
+    ]
+    for answer in answers {
+      #expect(answer.status == 201 && answer.json["people"] as? [String] == [], "\(answer.json)")
+      #expect(!String(decoding: answer.body, as: UTF8.self).contains(Self.name))
+    }
+    let pictures = [first, second].map { $0.json["localIdentifier"] as? String }
+    let joined = answers[..<2].map { $0.json["localIdentifier"] as? String }
+    #expect(joined == pictures, "they are live photos")
+  }
+
   @Test("are shown to every reader by default")
   func byDefault() throws {
     let daemon = try Self.daemon(namesNeedScope: false)

@@ -48,6 +48,13 @@ package struct Principal: Sendable, Hashable {
   /// Any other caller, if the daemon runs with `--allow-anonymous`: may read, but never sees locations.
   package static let anonymous = Principal(name: "anonymous", scopes: [.read])
 
+  /// The same principal with the whole library visible: the sender of an asset that it does not see yet.
+  package var seeingEverything: Principal {
+    var principal = Principal(name: name, scopes: scopes)
+    principal.namesNeedScope = namesNeedScope
+    return principal
+  }
+
   package func may(_ scope: Scope) -> Bool { scopes.contains(scope) }
 
   /// Whether the principal may read, search and set the names of the people in pictures.

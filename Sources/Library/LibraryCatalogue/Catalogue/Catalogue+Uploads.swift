@@ -80,8 +80,7 @@ extension Catalogue {
     if principal.may(.read), principal.visibility != .everything { try read(for: principal) { _, _ in } }
     var identifier: LocalIdentifier?
     try change { db, token in identifier = try write(db, token) }
-    let sender = Principal(name: principal.name, scopes: principal.scopes)
-    guard let identifier, let asset = try self.asset(identifier, for: sender) else {
+    guard let identifier, let asset = try self.asset(identifier, for: principal.seeingEverything) else {
       throw .catalogueFailed("a created asset was not found")
     }
     return asset

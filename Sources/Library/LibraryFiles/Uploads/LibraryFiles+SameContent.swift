@@ -57,7 +57,7 @@ extension LibraryFiles {
     if let seen = try asset(for: principal) { return UploadedAsset(asset: seen, isNew: false) }
     // A limited caller does not see what it has made, and repeats an upload whose response it did not get.
     guard isUpload(identifier, of: principal) else { return nil }
-    let own = try asset(for: Principal(name: principal.name, scopes: principal.scopes))
+    let own = try asset(for: principal.seeingEverything)
     return own.map { UploadedAsset(asset: $0, isNew: true, isRepeated: true) }
   }
 

@@ -63,7 +63,7 @@ extension LibraryFiles {
     guard let outcome = finished.outcome(of: identifier, owner: principal.name, now: now) else { return nil }
     // A limited caller does not see the new asset, and gets only its identifier and version.
     let isUnseen = outcome.isNew && principal.visibility != .everything
-    let viewer = isUnseen ? Principal(name: principal.name, scopes: principal.scopes) : principal
+    let viewer = isUnseen ? principal.seeingEverything : principal
     let asset = try inCatalogue { catalogue throws(AssetSourceError) in
       try catalogue.asset(outcome.asset, for: viewer)
     }
