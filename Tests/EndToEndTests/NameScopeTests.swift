@@ -11,9 +11,15 @@ struct NameScopeTests {
     <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
     <rdf:Description rdf:about="" xmlns:mwg-rs="http://www.metadataworkinggroup.com/schemas/regions/"
      xmlns:stArea="http://ns.adobe.com/xmp/sType/Area#" xmlns:Iptc4xmpExt="http://iptc.org/std/Iptc4xmpExt/2008-02-29/"
-     xmlns:dc="http://purl.org/dc/elements/1.1/">
+     xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:mediapro="http://ns.iview-multimedia.com/mediapro/1.0/"
+     xmlns:acdsee-rs="http://ns.acdsee.com/regions/" xmlns:prism="http://prismstandard.org/namespaces/basic/2.1/"
+     xmlns:getty="http://xmp.gettyimages.com/gift/1.0/" prism:person="\(name)">
     <dc:subject><rdf:Bag><rdf:li>harbour</rdf:li></rdf:Bag></dc:subject>
     <Iptc4xmpExt:PersonInImage><rdf:Bag><rdf:li>\(name)</rdf:li></rdf:Bag></Iptc4xmpExt:PersonInImage>
+    <mediapro:People><rdf:Bag><rdf:li>\(name)</rdf:li></rdf:Bag></mediapro:People>
+    <getty:Personality><rdf:Bag><rdf:li>\(name)</rdf:li></rdf:Bag></getty:Personality>
+    <acdsee-rs:Regions rdf:parseType="Resource"><acdsee-rs:RegionList><rdf:Bag><rdf:li rdf:parseType="Resource">
+    <acdsee-rs:Name>\(name)</acdsee-rs:Name></rdf:li></rdf:Bag></acdsee-rs:RegionList></acdsee-rs:Regions>
     <mwg-rs:Regions rdf:parseType="Resource"><mwg-rs:RegionList><rdf:Bag><rdf:li>
     <rdf:Description mwg-rs:Type="Face" mwg-rs:Name="\(name)"><mwg-rs:Area stArea:x="0.5" stArea:y="0.5" stArea:w="0.1"
      stArea:h="0.1" stArea:unit="normalized"/></rdf:Description>

@@ -36,6 +36,13 @@ struct LocationBlockTests {
       "<i:PersonInImage><rdf:Bag><rdf:li>Ana</rdf:li></rdf:Bag></i:PersonInImage>",
       "<m:PersonDisplayName>Ana</m:PersonDisplayName>",
       "<i:PersonInImageWDetails><rdf:Bag><rdf:li><i:PersonName>Ana</i:PersonName></rdf:li></rdf:Bag></i:PersonInImageWDetails>",
+      "<a:People xmlns:a='http://ns.iview-multimedia.com/mediapro/1.0/'>Ana</a:People>",
+      "<a:People xmlns:a='http://ns.microsoft.com/expressionmedia/1.0/'>Ana</a:People>",
+      "<a:Name xmlns:a='http://ns.acdsee.com/regions/'>Ana</a:Name>",
+      "<a:person xmlns:a='http://prismstandard.org/namespaces/1.2/basic/'>Ana</a:person>",
+      "<a:person xmlns:a='http://prismstandard.org/namespaces/basic/2.0/'>Ana</a:person>",
+      "<a:person xmlns:a='http://prismstandard.org/namespaces/basic/3.0/'>Ana</a:person>",
+      "<a:Personality xmlns:a='http://xmp.gettyimages.com/gift/1.0/'><rdf:Bag><rdf:li>Ana</rdf:li></rdf:Bag></a:Personality>",
     ])
   func names(_ property: String) throws {
     let packet = Array(

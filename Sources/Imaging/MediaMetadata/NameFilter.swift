@@ -21,10 +21,12 @@ enum NameFilter {
   static func isNameKey(_ key: String) -> Bool { keys.contains(key) }
 
   /// Metadata Working Group, "Guidelines for Handling Image Metadata" 2.0 §5.9; Microsoft's People Tagging; IPTC Photo
-  /// Metadata Standard, "Person Shown", "Person Shown with Details" and "Image Region".
+  /// Metadata Standard, "Person Shown", "Person Shown with Details" and "Image Region"; ACDSee's regions; Media Pro and
+  /// Expression Media; PRISM Basic; Getty Images.
   private static let keys: Set<String> = [
     "mwg-rs:Name", "MPReg:PersonDisplayName", "MPReg:PersonEmailDigest", "MPReg:PersonLiveIdCID",
     "MPReg:PersonSourceID", "Iptc4xmpExt:PersonInImage", "Iptc4xmpExt:PersonInImageWDetails",
-    "Iptc4xmpExt:PersonName", "Iptc4xmpExt:Name",
+    "Iptc4xmpExt:PersonName", "Iptc4xmpExt:Name", "acdsee-rs:Name", "mediapro:People", "expressionmedia:People",
+    "prism:person", "GettyImagesGIFT:Personality",
   ]
 }
