@@ -232,10 +232,12 @@ struct LimitedCallerTests {
     #expect(again.status == 200 && again.json["relativePath"] as? String == "in.jpg", "\(again.json)")
   }
 
-  @Test("that repeats an upload after a lost response gets its asset again, and no more of it")
-  func repeatedUploads() throws {
+  @Test(
+    "that repeats an upload after a lost response gets its asset again, and no more of it",
+    arguments: ["read,write", "read,add"])
+  func repeatedUploads(_ scopes: String) throws {
     let world = try LimitedCallerFixture()
-    let writer = TestDaemon.bearer(try world.daemon.makeToken("read,write", ["--limit-to", "Mine"]))
+    let writer = TestDaemon.bearer(try world.daemon.makeToken(scopes, ["--limit-to", "Mine"]))
     func upload() throws -> TestDaemon.Response {
       try world.daemon.upload(UploadTests.picture(2), "?filename=again.jpg", [writer])
     }

@@ -40,7 +40,7 @@ extension LibraryFiles {
   }
 
   func noteUpload(_ asset: LocalIdentifier, by principal: Principal, now: Timestamp) {
-    guard principal.may(.write), principal.visibility != .everything else { return }
+    guard principal.may(.read), principal.visibility != .everything else { return }
     do throws(AssetSourceError) {
       // An asset that it sees may be another caller's, which the file has joined.
       guard try catalogue.asset(asset, for: principal) == nil else { return }
