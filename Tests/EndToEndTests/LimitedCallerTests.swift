@@ -339,6 +339,45 @@ struct LimitedCallerTests {
     }
   }
 
+  @Test("does not learn from the number of a name which files lie beside a picture that it sees")
+  func partNames() throws {
+    let world = try LimitedCallerFixture()
+    let daemon = world.daemon
+    let everything = TestDaemon.bearer(try daemon.makeToken("read,write", ["--name", "everything"]))
+    let writer = TestDaemon.bearer(try daemon.makeToken("read,write", ["--limit-to", "Mine", "--name", "writer"]))
+    func upload(_ file: [UInt8], _ name: String, _ caller: String) throws -> String {
+      let answer = try daemon.upload(file, "?filename=\(name)", [caller])
+      return try #require(answer.json["localIdentifier"] as? String, "\(answer.json)")
+    }
+    func add(_ asset: String, _ caller: String) throws {
+      let entry = #"{"type": "addAssets", "collection": "mine", "assets": ["\#(asset)"]}"#
+      let answer = try daemon.post("/v1/changes", "{\"changes\": [\(entry)]}", [caller])
+      #expect(answer.status == 200, "\(answer.json)")
+    }
+    func movie(daysLater: Int, ticks: Int) -> [UInt8] {
+      // 2024-05-06T07:08:09Z, in seconds since 1904.
+      MovieFile { ($0.created, $0.duration) = (3_797_824_089 + daysLater * 86_400, ticks) }.bytes
+    }
+    for (number, name) in ["taken", "free"].enumerated() {
+      let exif = EXIFBlock {
+        ($0.dateTimeOriginal, $0.offsetTimeOriginal) = ("2024:05:06 07:08:09", "+00:00")
+      }
+      let pixels = Pixels.orientationCard(width: 80, height: 48 + 8 * number)
+      let picture = try upload(JPEGFile { $0.exif = exif }.encoded(pixels), "\(name).jpg", everything)
+      try add(picture, everything)
+      if name == "taken" {
+        #expect(try upload(movie(daysLater: 14, ticks: 600), "taken.mov", everything) != picture)
+      }
+      let video = try upload(movie(daysLater: 0, ticks: 900 + 300 * number), "\(name).mov", writer)
+      #expect((video == picture) == (name == "free"))
+      if video == picture { continue }
+      try add(video, writer)
+      let asset = try daemon.get("/v1/assets/\(video)", [writer]).json
+      let path = try #require(asset["relativePath"] as? String, "\(asset)")
+      #expect(path.hasPrefix("2024/05/taken-") && path.hasSuffix(".mov") && !path.hasSuffix("-2.mov"), "\(path)")
+    }
+  }
+
   @Test("can't use up what others need: handles, transient collections and streams have limits for each caller")
   func shares() throws {
     let daemon = try TestDaemon(

@@ -14,7 +14,8 @@ extension LibraryFiles {
   ///
   /// The number after a name that is taken would show a limited caller that another file has the name. The names of its
   /// files therefore end with the end of the caller's own name, so that only its own files can have taken them. A RAW
-  /// file, picture or video keeps the name of the photograph that it belongs to, if the caller sees that.
+  /// file, picture or video keeps the name of the photograph that it belongs to, if the caller sees that and the name is
+  /// free.
   ///
   /// - Parameters:
   ///   - name: a result of ``UploadFilename``.
@@ -28,7 +29,8 @@ extension LibraryFiles {
     let isPart = try inCatalogue { catalogue throws(AssetSourceError) in
       try catalogue.isPartOfPhotograph(media, at: path, for: principal)
     }
-    if isPart { return path }
+    // A taken name would get a number, which shows that another file has it.
+    if isPart, try !exists(path), try !isKnown(path) { return path }
     let suffix = UploadFilename.component("-\(principal.name.suffix(Self.callerSuffixLength))")
     return LibraryPath.join(
       LibraryPath.folder(of: path), LibraryPath.suffixed(LibraryPath.name(of: path), with: Array(suffix.utf8)))
