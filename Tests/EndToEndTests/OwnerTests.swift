@@ -82,6 +82,38 @@ struct OwnerTests {
     }
   }
 
+  @Test("a copy of a list that depends on places is hidden from administrators who may not read places")
+  func copiesOfLists() throws {
+    let (daemon, _, _) = try CredentialTests.daemon()
+    func fields(_ scopes: String) throws -> [String] { [TestDaemon.bearer(try daemon.makeToken(scopes))] }
+    let owner = try fields("read,location")
+    func make(_ path: String, _ body: String) throws -> String {
+      let answer = try daemon.ask("POST", path, owner, body: body)
+      return try #require((answer.json["id"] ?? answer.json["localIdentifier"]) as? String, "\(answer.json)")
+    }
+    let result = try make("/v1/fetchResults", #"{"sortDescriptors": "latitude"}"#)
+    let collection = try make("/v1/transientCollections", #"{"fetchResults": ["\#(result)"]}"#)
+    // A copy of the copy.
+    let resultOfCopy = try make("/v1/fetchResults", #"{"collection": "\#(collection)"}"#)
+    let second = try make("/v1/transientCollections", #"{"fetchResults": ["\#(resultOfCopy)"]}"#)
+    let paths = [
+      "/v1/fetchResults/\(result)", "/v1/fetchResults/\(resultOfCopy)", "/v1/collections/\(collection)",
+      "/v1/collections/\(collection)/assets", "/v1/collections/\(second)/assets",
+      "/v1/archive?collection=\(collection)",
+    ]
+    for (scopes, status) in [("read,admin,location", 200), ("read,admin", 404)] {
+      let administrator = try fields(scopes)
+      for path in paths { #expect(try daemon.get(path, administrator).status == status, "\(path): \(scopes)") }
+      let window = try daemon.ask(
+        "PUT", "/v1/cachingManagers/default/window", administrator,
+        body: #"{"collection": "\#(collection)", "visible": [0, 1], "targetSize": "20x20"}"#)
+      #expect(window.status == status, "\(scopes): \(window.json)")
+      let list = try daemon.get("/v1/transientCollections", administrator)
+      let expected: Set<String> = status == 200 ? [collection, second] : []
+      #expect(Set(Self.names(list, "collections", "localIdentifier")) == expected, "\(scopes)")
+    }
+  }
+
   @Test("a window moves over lists of other callers only for administrators, and ends with the list")
   func windows() throws {
     let (daemon, inside, outside) = try CredentialTests.daemon()

@@ -59,7 +59,7 @@ extension ArchivePlanner {
     of collection: LocalIdentifier, until end: ContinuousClock.Instant, _ principal: Principal
   ) throws(Problem) -> [UInt32] {
     var fetch = AssetFetch()
-    fetch.scope = try queries.scope(of: collection, principal)
+    try queries.limit(&fetch, to: collection, principal)
     let scoped = fetch
     let rows = try queries.run { library throws(AssetSourceError) -> [UInt32]? in
       do throws(AssetSourceError) {

@@ -38,7 +38,7 @@ struct PresentationRoutes: Sendable {
     let end = queries.deadline
     try routed.run(on: queries.lookups) { () throws(Problem) in
       var fetch = AssetFetch()
-      fetch.scope = try queries.scope(of: identifier, principal)
+      try queries.limit(&fetch, to: identifier, principal)
       let scoped = fetch
       guard scoped.needsFullScan(for: principal) else {
         return routed.reply.send(try manifest(identifier, scoped, page, until: end, routed, principal))

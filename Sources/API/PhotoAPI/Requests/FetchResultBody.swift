@@ -28,7 +28,7 @@ enum FetchResultBody: Sendable {
       self = .collections(try CollectionFetch(&collections, for: principal))
       return
     }
-    if let collection { fetch.scope = try queries.scope(of: collection, principal) }
+    if let collection { try queries.limit(&fetch, to: collection, principal) }
     if case .rows = fetch.scope { self = .assets(fetch, nil) } else { self = .assets(fetch, collection) }
   }
 }

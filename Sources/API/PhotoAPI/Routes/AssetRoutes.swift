@@ -19,7 +19,7 @@ struct AssetRoutes: Sendable {
     // Whether this may read every asset is known only after the collection has been looked up.
     try routed.run(on: queries.lookups) { () throws(Problem) in
       var query = query
-      query.fetch.scope = try queries.scope(of: collection, principal)
+      try queries.limit(&query.fetch, to: collection, principal)
       guard query.needsFullScan(for: principal) else {
         return routed.reply.send(try list(query, routed.request, principal))
       }

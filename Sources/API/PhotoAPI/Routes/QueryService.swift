@@ -95,32 +95,37 @@ struct QueryService: Sendable {
   }
 
   /// A transient collection of the principal, or of any owner if the principal sees all owners. Renews the lease only
-  /// for the owner.
+  /// for the owner. `nil` if there is none, or if the principal may not read the places and names that it depends on.
   func transientCollection(
     _ identifier: LocalIdentifier, _ principal: Principal
   ) -> FetchResultStore.TransientCollection? {
-    results.transientCollections.value(
+    let collection = results.transientCollections.value(
       identifier.rawValue, owner: principal, includingOtherOwners: principal.seesAllOwners)
+    guard let collection, collection.isReadable(by: principal) else { return nil }
+    return collection
   }
 
   /// Whether the principal may read a transient collection with that name. Renews no lease.
   func hasTransientCollection(_ identifier: LocalIdentifier, _ principal: Principal) -> Bool {
-    results.transientCollections.contains(
+    let collection = results.transientCollections.valueWithoutRenewal(
       identifier.rawValue, owner: principal, includingOtherOwners: principal.seesAllOwners)
+    return collection?.isReadable(by: principal) ?? false
   }
 
-  /// The scope of a collection's assets. Throws 404.
-  func scope(of identifier: LocalIdentifier, _ principal: Principal) throws(Problem) -> AssetScope {
+  /// Limits a fetch to the assets of a collection. Throws 404.
+  func limit(
+    _ fetch: inout AssetFetch, to identifier: LocalIdentifier, _ principal: Principal
+  ) throws(Problem) {
     if let transient = transientCollection(identifier, principal) {
       guard transient.collections == nil else { throw .collectionNotFound }
-      return .rows(transient.rows)
+      return transient.limit(&fetch)
     }
     guard
       let scope = try run({ library throws(AssetSourceError) in try library.scope(of: identifier, for: principal) })
     else {
       throw .collectionNotFound
     }
-    return scope
+    fetch.scope = scope
   }
 
   /// The path of the next page: the same request with a new cursor. It has one slash between components: `//v1` would

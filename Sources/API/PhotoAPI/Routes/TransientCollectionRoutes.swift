@@ -35,8 +35,8 @@ struct TransientCollectionRoutes: Sendable {
       transient = FetchResultStore.TransientCollection(
         title: title, collections: try members(collections, until: end, principal))
     } else {
-      transient = FetchResultStore.TransientCollection(
-        title: title, rows: try rows(assets ?? [], handles ?? [], until: end, principal))
+      let (rows, scopes) = try self.rows(assets ?? [], handles ?? [], until: end, principal)
+      transient = FetchResultStore.TransientCollection(title: title, rows: rows, neededScopes: scopes)
     }
     let summary = try queries.summary(of: transient, until: end, principal)
     let name: String
@@ -57,6 +57,7 @@ struct TransientCollectionRoutes: Sendable {
       let collections: [TransientCollectionJSON]
     }
     let found = try queries.handles(in: results.transientCollections, request, principal)
+      .filter { $0.value.isReadable(by: principal) }
     let collections = found.map {
       TransientCollectionJSON(LocalIdentifier($0.name), $0.value, assetCount: $0.value.rows.count, results)
     }
@@ -68,10 +69,12 @@ struct TransientCollectionRoutes: Sendable {
       id, in: results.transientCollections, orThrow: .transientCollectionNotFound, request, principal)
   }
 
-  /// The row numbers of assets, or of the assets of fetch results, each at its first position.
+  /// The row numbers of assets, or of the assets of fetch results, each at its first position, and the scopes that the
+  /// fetch results need.
   private func rows(
     _ assets: [LocalIdentifier], _ handles: [String], until end: ContinuousClock.Instant, _ principal: Principal
-  ) throws(Problem) -> [UInt32] {
+  ) throws(Problem) -> (rows: [UInt32], scopes: Set<Scope>) {
+    var scopes: Set<Scope> = []
     var rows = try queries.run { library throws(AssetSourceError) in
       try library.rows(of: assets, deadline: end, for: principal)
     }
@@ -86,10 +89,11 @@ struct TransientCollectionRoutes: Sendable {
         throw QueryReader.invalid("fetchResults", "must have at most \(results.limits.transientAssets) assets in total")
       }
       rows += handle.rows(in: 0..<handle.count)
+      scopes.formUnion(handle.fetch.neededScopes)
     }
     var seen: Set<UInt32> = []
     rows.removeAll { !seen.insert($0).inserted }
-    return rows
+    return (rows, scopes)
   }
 
   /// Existing collections of the library, each at its first position.
@@ -144,10 +148,16 @@ extension FetchResultStore.TransientCollection {
   /// The fetch of its assets that a query lists.
   func fetch(_ query: CollectionQuery) -> AssetFetch {
     var fetch = AssetFetch()
-    fetch.scope = .rows(rows)
+    limit(&fetch)
     fetch.includesHidden = query.includesHidden
     fetch.includesAllBurstAssets = query.includesAllBurstAssets
     return fetch
+  }
+
+  /// Limits a fetch to its assets. A fetch result of that fetch needs the same scopes.
+  func limit(_ fetch: inout AssetFetch) {
+    fetch.scope = .rows(rows)
+    fetch.scopesOfRows = neededScopes
   }
 }
 

@@ -151,7 +151,7 @@ struct CollectionWindowSource: PreheatSource {
     var fetch = AssetFetch()
     if let transient = queries.transientCollection(collection, principal) {
       guard transient.collections == nil else { return nil }
-      fetch.scope = .rows(transient.rows)
+      transient.limit(&fetch)
       return fetch
     }
     guard let scope = try queries.library.scope(of: collection, for: principal) else { return nil }

@@ -59,4 +59,9 @@ package struct Principal: Sendable, Hashable {
 
   /// Whether the principal may read, search and set the names of the people in pictures.
   package var mayReadNames: Bool { !namesNeedScope || may(.people) }
+
+  /// Whether the principal may read facts that need these scopes. Names need `people` only where they are hidden.
+  package func mayRead(needing scopes: Set<Scope>) -> Bool {
+    scopes.allSatisfy { $0 == .people ? mayReadNames : may($0) }
+  }
 }

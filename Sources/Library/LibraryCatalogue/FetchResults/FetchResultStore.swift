@@ -26,10 +26,13 @@ package struct FetchResultStore: Sendable {
     package let rows: [UInt32]
     /// The members of a list of collections, each at most once; `nil` for a collection of assets.
     package let collections: [LocalIdentifier]?
+    /// The scopes that the fetch results need from which the rows were copied.
+    package let neededScopes: Set<Scope>
 
-    package init(title: String?, rows: [UInt32]) {
+    package init(title: String?, rows: [UInt32], neededScopes: Set<Scope> = []) {
       self.title = title
       self.rows = rows
+      self.neededScopes = neededScopes
       collections = nil
     }
 
@@ -37,7 +40,11 @@ package struct FetchResultStore: Sendable {
       self.title = title
       rows = []
       self.collections = collections
+      neededScopes = []
     }
+
+    /// Whether a principal may read the places and names that the list depends on.
+    package func isReadable(by principal: Principal) -> Bool { principal.mayRead(needing: neededScopes) }
 
     /// Bytes for each member of a list, with the heap memory of its identifier.
     private static let bytesPerCollection = 96

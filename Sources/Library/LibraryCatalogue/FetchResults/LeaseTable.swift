@@ -91,14 +91,22 @@ package final class LeaseTable<Value: Sendable>: Sendable {
     }
   }
 
+  /// The value with that name, or `nil`. Does not renew the lease.
+  ///
+  /// - Parameter includingOtherOwners: also a value of another owner.
+  package func valueWithoutRenewal(_ name: String, owner: Principal, includingOtherOwners: Bool = false) -> Value? {
+    let instant = now()
+    return entries.withLock { entries in
+      guard let entry = entries[name], entry.end > instant else { return nil }
+      return includingOtherOwners || entry.owner == owner.name ? entry.value : nil
+    }
+  }
+
   /// Whether this owner has a value with that name. Does not renew the lease.
   ///
   /// - Parameter includingOtherOwners: whether any owner has one.
   package func contains(_ name: String, owner: Principal, includingOtherOwners: Bool = false) -> Bool {
-    let instant = now()
-    return entries.withLock { entries in
-      entries[name].map { (includingOtherOwners || $0.owner == owner.name) && $0.end > instant } ?? false
-    }
+    valueWithoutRenewal(name, owner: owner, includingOtherOwners: includingOtherOwners) != nil
   }
 
   /// Ends a lease. `false` if this owner has no value with that name.

@@ -4,6 +4,8 @@ import PhotoPredicate
 /// A fetch of assets: PHFetchOptions, and the scope to search.
 package struct AssetFetch: Sendable, Hashable {
   package var scope = AssetScope.library
+  /// The scopes that the fetch results need from which the rows of `scope` were copied.
+  package var scopesOfRows: Set<Scope> = []
   /// The parser has already rejected keys that the fetching principal may not use.
   package var predicate: FetchPredicate?
   /// The words that assets must have, in addition to the predicate.
@@ -24,10 +26,15 @@ package struct AssetFetch: Sendable, Hashable {
     return bytes
   }
 
-  /// Whether a principal may run the fetch and see its results: it may read the places and names that the predicate, the
-  /// search and the sort order use.
-  package func isReadable(by principal: Principal) -> Bool {
-    (principal.may(.location) || !usesLocations) && (principal.mayReadNames || search?.includesNames != true)
+  /// Whether a principal may run the fetch and see its results: it may read the places and names that they depend on.
+  package func isReadable(by principal: Principal) -> Bool { principal.mayRead(needing: neededScopes) }
+
+  /// The scopes of the places and names that the predicate, the search and the sort order use, and the rows depend on.
+  package var neededScopes: Set<Scope> {
+    var scopes = scopesOfRows
+    if usesLocations { scopes.insert(.location) }
+    if search?.includesNames == true { scopes.insert(.people) }
+    return scopes
   }
 
   private var usesLocations: Bool {
