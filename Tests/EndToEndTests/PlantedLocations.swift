@@ -44,7 +44,12 @@ enum PlantedLocations {
           $0.xmp = xmp
         }.bytes
       ))
-    // Far from the others and soon after them: only moments that use places separate it from them.
+    let follower = JPEGFile {
+      $0.exif = EXIFBlock { ($0.latitude, $0.longitude) = (latitude, longitude) }
+      $0.segments = [.xmp(xmp)]
+    }
+    // Far from the others and soon after them: only moments that use places separate it from them. Another picture
+    // follows in the file, without an index.
     files.append(
       (
         "far.jpg",
@@ -54,7 +59,7 @@ enum PlantedLocations {
             ($0.latitude, $0.longitude) = (52.5, 13.4)
           }
           $0.segments = [.xmp(xmp)]
-        }.encoded(scene)
+        }.encoded(scene) + follower.encoded(scene)
       ))
     // Outside of the album.
     files.append(("outside.jpg", jpeg(false, "2024:05:06 08:45:00")))

@@ -50,6 +50,9 @@ struct TailLocationTests {
 
   static let files: [(name: String, bytes: [UInt8], kept: Int)] = [
     ("a movie", plain + movie, 1),
+    ("a picture", plain + other, 1),
+    ("two pictures", plain + other + other, 2),
+    ("a picture, then padding", plain + other + [UInt8](repeating: 0, count: 16), 1),
     ("a movie after padding", plain + [UInt8](repeating: 0, count: 16) + movie, 1),
     ("a movie that XMP names", container(movie.count, "GCamera:MicroVideoOffset") + movie, 1),
     ("a movie in Google's container", container(movie.count) + movie, 1),
@@ -105,18 +108,20 @@ struct TailLocationTests {
     #expect(throws: LocationRemovalError.self) { try LocationRemoval.overlay(of: MemoryByteSource(Self.plain + tail)) }
   }
 
-  @Test("the scans of a picture are read only if its end is not known otherwise")
+  @Test("the scans of a large picture are read only if it may not be the end of the file")
   func reads() throws {
-    let scan = [UInt8](repeating: 0x11, count: 4 << 20)
+    let scan = [UInt8](repeating: 0x11, count: 8 << 20)
     // The scan of the picture is longer now; nothing decodes it.
     let picture = Array(Self.plain.dropLast(2)) + scan + [0xFF, 0xD9]
     for (name, file, isRead) in [
       ("a plain picture", picture, false),
       ("a picture and a movie", picture + Self.movie, true),
+      ("a picture and another picture", picture + Self.other, true),
     ] {
       let source = CountingSource(file)
       _ = try LocationRemoval.overlay(of: source)
-      #expect((source.bytesRead > 1 << 20) == isRead, "\(name): \(source.bytesRead) bytes")
+      // The last 4 MiB are searched.
+      #expect((source.bytesRead > 6 << 20) == isRead, "\(name): \(source.bytesRead) bytes")
     }
   }
 }

@@ -1,6 +1,6 @@
 // Bytes after the end of a picture: movies of motion photos, gain maps, makers' trailers. Where a JPEG ends is not known
-// without reading its scans, so this is found out in the cheapest way that is certain: the multi-picture index, the
-// lengths that an XMP packet states, and only for other files that do not end like a JPEG the scans themselves.
+// without reading its scans, so this is found out in the cheapest way: the multi-picture index, the lengths that an XMP
+// packet states, the last megabytes of a file that ends like a JPEG, and only for other files the scans themselves.
 
 import MediaMetadata
 import PhotoModel
@@ -20,6 +20,8 @@ struct JPEGTail {
 extension LocationRemoval {
   /// Maximum bytes of scans that are read in search of a picture's end.
   private static let maximumScanBytes: Int64 = 256 << 20
+  /// Bytes at the end of a file that are searched for another picture. Reading whole files would delay their first byte.
+  private static let searchedTailBytes: Int64 = 4 << 20
 
   /// Removes the places of what follows a JPEG's picture: the movie of a motion photo, a maker's trailer.
   static func tail(_ tail: JPEGTail, _ context: inout LocationRemovalContext) throws(LocationRemovalError) {
@@ -50,7 +52,9 @@ extension LocationRemoval {
       return try trailing(start..<file.upperBound, &context)
     }
     let namesOthers = tail.packets.contains { !numbers(after: Array("Item:Length".utf8), in: Array($0)).isEmpty }
-    if !namesOthers, try endsLikePicture(file, &context) { return }
+    if !namesOthers, try endsLikePicture(file, &context) {
+      guard try hasLaterStart(tail.firstScan..<file.upperBound, &context) else { return }
+    }
     guard let end = try endOfPicture(from: tail.firstScan, before: file.upperBound, &context) else { return }
     if end < file.upperBound { try trailing(end..<file.upperBound, &context) }
   }
@@ -63,6 +67,22 @@ extension LocationRemoval {
     let end = try context.head(of: start..<file.upperBound, count: 4096)
     guard let last = end.lastIndex(where: { $0 != 0 }), last > end.startIndex else { return false }
     return end[last - 1] == 0xFF && end[last] == 0xD9
+  }
+
+  /// Whether a picture begins in the last bytes of a range that starts with a scan. Scans have no SOI (T.81 §B.1.1.2).
+  private static func hasLaterStart(
+    _ range: Range<Int64>, _ context: inout LocationRemovalContext
+  ) throws(LocationRemovalError) -> Bool {
+    let length = 1 << 16
+    var position = max(range.lowerBound, range.upperBound - searchedTailBytes)
+    while position < range.upperBound {
+      let bytes = Array(try context.head(of: position..<range.upperBound, count: length))
+      if LocationRemovalContext.find([0xFF, 0xD8, 0xFF], in: bytes) { return true }
+      if bytes.count < length { return false }
+      // A start may continue in the next bytes.
+      position += Int64(length - 2)
+    }
+    return false
   }
 
   /// The position of a movie according to the XMP packet: Google's `MicroVideoOffset` or the `Item:Length` of its
