@@ -65,6 +65,10 @@ struct RemoteLibrary: Sendable {
   }
 
   private static func makeFolder(_ path: String) throws(SystemError) {
-    if mkdir(path, 0o700) != 0, errno != EEXIST { throw SystemError(code: errno) }
+    if mkdir(path, 0o700) == 0 {
+      FileOwner.inherit(path)
+    } else if errno != EEXIST {
+      throw SystemError(code: errno)
+    }
   }
 }

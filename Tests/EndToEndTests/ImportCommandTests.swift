@@ -96,6 +96,23 @@ struct ImportCommandTests {
     #expect(try TestDaemon.run(["import", "takeout", export.root] + options).status == 0)
   }
 
+  @Test("what root imports belongs to the owner of the library", .enabled(if: geteuid() == 0))
+  func owner() throws {
+    let folders = try TestDaemon.Folders()
+    let export = TestDaemon.Files(root: folders.base + "/export")
+    for number in 0..<2 { try export.put(Self.picture(number), "\(number).jpg") }
+    try #require(chown(folders.library, 12_345, 12_346) == 0)
+    try TestDaemon.succeed(
+      ["import", "takeout", export.root, "--library", folders.library, "--data", folders.data])
+    let names = try FileManager.default.subpathsOfDirectory(atPath: folders.library)
+    #expect(names.contains(".photod-staged") && names.filter { $0.hasSuffix(".jpg") }.count == 2)
+    for name in names {
+      var status = stat()
+      let path = folders.library + "/" + name
+      #expect(lstat(path, &status) == 0 && status.st_uid == 12_345 && status.st_gid == 12_346, "\(name)")
+    }
+  }
+
   @Test("a dry run needs no catalogue, and writes nothing")
   func dryRunWithoutCatalogue() throws {
     let folders = try TestDaemon.Folders()

@@ -303,6 +303,22 @@ struct UploadTests {
     #expect(Set(try catalogue.everything().values.map(\.localIdentifier)) == identifiers)
   }
 
+  @Test("what root uploads and stages belongs to the owner of the folder", .enabled(if: geteuid() == 0))
+  func owner() throws {
+    let library = try TemporaryLibrary()
+    let files = try library.files(try library.catalogue())
+    try #require(chown(library.root, 12_345, 12_346) == 0)
+    _ = try files.upload(Self.dated, "a.jpg")
+    try files.staged(Self.dated + [0])
+    let names = try FileManager.default.subpathsOfDirectory(atPath: library.root)
+    #expect(Set(["2021", "2021/07", "2021/07/a.jpg", ".photod-staged"]).isSubset(of: names) && names.count == 5)
+    for name in names {
+      var status = stat()
+      let path = library.root + "/" + name
+      #expect(lstat(path, &status) == 0 && status.st_uid == 12_345 && status.st_gid == 12_346, "\(name)")
+    }
+  }
+
   @Test("no upload is written through a link that leaves the library")
   func link() throws {
     let library = try TemporaryLibrary()

@@ -54,7 +54,7 @@ package final class AccessDatabase: Sendable {
       }
       self.number = number
       try Self.makePrivate(path)
-      DatabaseFile.inheritOwner(path)
+      FileOwner.inherit(path)
       var configuration = Configuration()
       configuration.label = "access"
       configuration.busyMode = .timeout(Self.busySeconds)

@@ -38,9 +38,12 @@ extension LibraryFile {
     }
   }
 
-  /// Makes a subfolder. Throws EEXIST if the name is taken.
+  /// Makes a subfolder, with the owner of this folder. Throws EEXIST if the name is taken.
   func makeFolder(_ name: [UInt8], mode: UInt32 = 0o755) throws(SystemError) {
     try call(name) { mkdirat(descriptor, $0, mode) }
+    guard FileOwner.isInherited else { return }
+    let new = try subfolder(name)
+    withExtendedLifetime(new) { FileOwner.inherit(new.descriptor, from: descriptor) }
   }
 
   /// Opens a subfolder. A link to a folder is refused (ELOOP, ENOTDIR).
@@ -104,10 +107,12 @@ extension LibraryFile {
 }
 
 extension LibraryFile {
-  /// Makes a file in this folder, open for writing; the caller closes the descriptor. Throws EEXIST if the name is
-  /// taken.
+  /// Makes a file in this folder, with the owner of the folder, open for writing; the caller closes the descriptor.
+  /// Throws EEXIST if the name is taken.
   package func create(_ name: [UInt8]) throws(SystemError) -> Int32 {
-    try call(name) { photod_create_file(descriptor, $0) }
+    let file = try call(name) { photod_create_file(descriptor, $0) }
+    FileOwner.inherit(file, from: descriptor)
+    return file
   }
 
   /// Opens a file of this folder for reading and appending; the caller closes the descriptor. A link is refused

@@ -18,7 +18,11 @@ struct OriginalFolder: Sendable {
   private let folder: LibraryFolder
 
   init(path: String) throws(SystemError) {
-    if mkdir(path, 0o700) != 0, errno != EEXIST { throw SystemError(code: errno) }
+    if mkdir(path, 0o700) == 0 {
+      FileOwner.inherit(path)
+    } else if errno != EEXIST {
+      throw SystemError(code: errno)
+    }
     folder = try LibraryFolder(path: path)
   }
 

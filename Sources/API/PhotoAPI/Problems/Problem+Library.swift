@@ -179,8 +179,8 @@ extension Problem {
       self.init(
         409, "library-read-only", "The library is read-only",
         detail:
-          "The user that photod runs as lacks a permission for this file, its folder, or the folder .photod-trash. The "
-          + "daemon's log names the file.")
+          "The user that photod runs as lacks a permission for this file, its folder, or a folder of photod's own: "
+          + ".photod-trash, .photod-staged or .photod-uploads. The daemon's log names the file.")
     case .failed:
       self.init(
         500, "library-failed", "The library failed",

@@ -49,7 +49,7 @@ package enum DatabaseFile {
   package static func install(_ complete: String, at path: String) throws(SystemError) {
     // Also those of a database that is lost.
     try removeLogs(of: path)
-    inheritOwner(complete)
+    FileOwner.inherit(complete)
     try DurableFile.rename(complete, to: path)
   }
 
@@ -110,18 +110,6 @@ package enum DatabaseFile {
     // Opening a pipe waits for its writer.
     if status.st_mode & S_IFMT != S_IFREG { return "it is not a regular file" }
     return access(path, R_OK) == 0 ? nil : SystemError(code: errno).description
-  }
-
-  /// Gives a file that root has made in a data folder to the owner of the folder: the service runs as that user, and
-  /// could not open it otherwise. Does nothing for other users.
-  package static func inheritOwner(_ path: String) {
-    guard geteuid() == 0 else { return }
-    var (file, folder) = (stat(), stat())
-    guard lstat(path, &file) == 0, stat(path.lastIndex(of: "/").map { String(path[...$0]) } ?? ".", &folder) == 0,
-      file.st_uid != folder.st_uid || file.st_gid != folder.st_gid
-    else { return }
-    // A file system that refuses this keeps root; whether the service can use the file shows when it starts.
-    _ = lchown(path, folder.st_uid, folder.st_gid)
   }
 
   /// Whether a path is a file that photod itself uses in a data folder, also by another path to it.
@@ -192,7 +180,7 @@ package struct CopyDestination: Sendable {
       let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
       guard descriptor >= 0 else { throw SystemError(code: errno) }
       // A killed process leaves it to the others.
-      DatabaseFile.inheritOwner(path)
+      FileOwner.inherit(path)
       if flock(descriptor, operation) != 0 {
         let code = errno
         close(descriptor)

@@ -283,7 +283,7 @@ package final class Catalogue: Sendable {
     let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     if descriptor >= 0 {
       close(descriptor)
-      DatabaseFile.inheritOwner(path)
+      FileOwner.inherit(path)
     }
     // A file of another user keeps its mode; whether it can be used shows next.
     for suffix in ["", "-wal", "-shm"] { chmod(path + suffix, 0o600) }

@@ -31,7 +31,7 @@ package final class DataFolderLock: Sendable {
     _ path: String, _ operation: Int32, allowsReadOnlyFolder: Bool = false, triesAgain: () -> Bool = { false }
   ) throws(SystemError) {
     var descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    if descriptor >= 0 { DatabaseFile.inheritOwner(path) }
+    if descriptor >= 0 { FileOwner.inherit(path) }
     if descriptor < 0 {
       let code = errno
       if allowsReadOnlyFolder { descriptor = open(path, O_RDONLY | O_CLOEXEC) }

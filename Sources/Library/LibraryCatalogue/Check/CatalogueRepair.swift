@@ -86,7 +86,7 @@ package struct CatalogueRepair {
       number += 1
     }
     try CatalogueCopy.make(of: queue, at: path + ".partial", isChecked: false)
-    DatabaseFile.inheritOwner(path + ".partial")
+    FileOwner.inherit(path + ".partial")
     try DurableFile.rename(path + ".partial", to: path)
     return path
   }

@@ -87,8 +87,10 @@ package final class IncomingFile: Sendable {
   /// Syncs the written bytes to the disk, so that they survive a power failure.
   func sync() throws(SystemError) { try file().sync() }
 
-  /// Gives the file a name without replacing an existing file (EEXIST). EXDEV: the folder is on another file system.
+  /// Gives the file a name and the folder's owner. Never replaces an existing file (EEXIST). EXDEV: the folder is on
+  /// another file system.
   func place(in folder: LibraryFile, as name: [UInt8]) throws(SystemError) {
+    FileOwner.inherit(descriptor, from: folder.descriptor)
     guard let (uploads, itsName) = temporary.withLock({ $0 }) else { return try folder.link(descriptor, as: name) }
     try uploads.rename(itsName, to: folder, as: name)
     temporary.withLock { $0 = nil }
