@@ -329,6 +329,37 @@ struct CommandLineTests {
     }
   }
 
+  /// The words of a command line, and what bash offers for the last one in a folder with `My Photos` and `My.json`.
+  private static let completions: [(words: [String], offered: [String])] = [
+    (["serve", "--library", "M"], ["My Photos"]), (["scan", "--data", "M"], ["My Photos"]),
+    (["serve", "--config", "M"], ["My Photos", "My.json"]), (["import", "takeout", "M"], ["My Photos"]),
+    (["export-metadata", "M"], ["My Photos"]), (["backup", "M"], ["My Photos", "My.json"]),
+    (["restore", "M"], ["My Photos", "My.json"]), (["get", "x", "-o", "M"], ["My Photos", "My.json"]),
+    (["render", "M"], ["My Photos", "My.json"]), (["render", "x", "--output", "M"], ["My Photos", "My.json"]),
+    (["serve", "--log-level", "w"], ["warning"]), (["token", "create", "--scope", "w"], ["write"]),
+    (["settings", "--format", "f"], ["file"]),
+  ]
+
+  @Test("bash completes the arguments that are paths, and the words of options")
+  func completion() throws {
+    let folders = try TestDaemon.Folders()
+    try TestDaemon.Files(root: folders.library).put(Self.plain, "My Photos/a.jpg")
+    try TestDaemon.Files(root: folders.library).put([], "My.json")
+    // The variables are those that bash sets for a completion.
+    let script = #"""
+      eval "$("$0" --generate-completion-script bash)" && cd "$1" && shift
+      COMP_WORDS=(photod "$@") COMP_CWORD=$# COMP_LINE="photod $*"
+      COMP_POINT=${#COMP_LINE}
+      _photod photod "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+      printf '%s\n' "${COMPREPLY[@]}"
+      """#
+    for (words, offered) in Self.completions {
+      let run = try runToEnd("/bin/bash", ["-c", script, TestDaemon.binary, folders.library] + words)
+      let lines = String(decoding: run.output, as: UTF8.self).split(separator: "\n").map(String.init)
+      #expect(lines.sorted() == offered, "\(words): \(lines) \(run.error)")
+    }
+  }
+
   @Test("export-metadata names the folder that it can't make, and makes none without a catalogue")
   func exportFolder() throws {
     let folders = try TestDaemon.Folders()

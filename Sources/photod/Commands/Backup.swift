@@ -16,7 +16,7 @@ struct Backup: AsyncParsableCommand {
 
   @OptionGroup var common: CommonOptions
 
-  @Argument(help: "The file to write.")
+  @Argument(help: "The file to write.", completion: .file())
   var file: String
 
   @Flag(help: "Replace a former backup of the same catalogue. Other files are never replaced.")

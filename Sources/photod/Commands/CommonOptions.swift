@@ -7,11 +7,13 @@ import Logging
 
 /// Options of every command. They have no defaults, so an option that is not given overrides nothing.
 struct CommonOptions: ParsableArguments {
-  @Option(help: "A JSON file with settings: see photod.json(5), or photod settings --format file.")
+  @Option(
+    help: "A JSON file with settings: see photod.json(5), or photod settings --format file.", completion: .file())
   var config: String?
 
   @Option(
-    help: "The library: the folder with the photographs, or the s3:// or https:// address of a remote library.")
+    help: "The library: the folder with the photographs, or the s3:// or https:// address of a remote library.",
+    completion: .directory)
   var library: String?
 
   @Option(
@@ -19,10 +21,12 @@ struct CommonOptions: ParsableArguments {
       """
       The data folder, which holds the catalogue. Default: one folder per library, below $XDG_DATA_HOME/photod or \
       ~/.local/share/photod.
-      """)
+      """, completion: .directory)
   var data: String?
 
-  @Option(help: "The log level: \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")).")
+  @Option(
+    help: "The log level: \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")).",
+    completion: .list(Logger.Level.allCases.map(\.rawValue)))
   var logLevel: String?
 
   @Option(name: .customLong("set"), help: "Set any setting, as KEY=VALUE. Repeatable.")

@@ -18,7 +18,7 @@ struct ExportMetadata: AsyncParsableCommand {
 
   @OptionGroup var common: CommonOptions
 
-  @Argument(help: "The folder to write to. It is created if it does not exist.")
+  @Argument(help: "The folder to write to. It is created if it does not exist.", completion: .directory)
   var folder: String
 
   @Flag(help: "Also write coordinates and names of places.")

@@ -24,7 +24,8 @@ struct Get: AsyncParsableCommand {
   var asset: String
 
   @Option(
-    name: .shortAndLong, help: "The file to write; - for standard output. An incomplete file never has this name.")
+    name: .shortAndLong, help: "The file to write; - for standard output. An incomplete file never has this name.",
+    completion: .file())
   var output: String
 
   @Flag(help: "Replace an existing file, but never one in the library.")

@@ -31,7 +31,7 @@ struct Import: AsyncParsableCommand {
   @Argument(help: "The kind of export: takeout, immich or apple.")
   var kind: Kind
 
-  @Argument(help: "The folder of the export.")
+  @Argument(help: "The folder of the export.", completion: .directory)
   var folder: String
 
   @Flag(help: "Write nothing; print what would be imported.")

@@ -10,7 +10,7 @@ struct Render: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Render one file upright at a given size, without a library.")
 
-  @Argument(help: "The picture or video to render.")
+  @Argument(help: "The picture or video to render.", completion: .file())
   var input: String
 
   @Option(help: "The target size: max, or WxH in pixels.")
@@ -40,7 +40,8 @@ struct Render: AsyncParsableCommand {
   @Option(help: "8 or 16 bits a channel; 16 for a PNG of a picture with more than 8.")
   var bitDepth = 8
 
-  @Option(name: .shortAndLong, help: "The file to write. An incomplete file never has this name.")
+  @Option(
+    name: .shortAndLong, help: "The file to write. An incomplete file never has this name.", completion: .file())
   var output: String
 
   @Flag(help: "Replace an existing file, but never the input.")

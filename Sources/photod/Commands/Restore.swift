@@ -11,7 +11,7 @@ struct Restore: AsyncParsableCommand {
 
   @OptionGroup var common: CommonOptions
 
-  @Argument(help: "The copy to restore.")
+  @Argument(help: "The copy to restore.", completion: .file())
   var file: String
 
   @Flag(help: "Also restore the tokens and the keys of signed URLs, from FILE.access.")

@@ -14,7 +14,9 @@ struct TokenCreate: AsyncParsableCommand {
 
   @OptionGroup var common: CommonOptions
 
-  @Option(help: "Scopes of the token: read, add, write, location, people, admin, separated by commas. Repeatable.")
+  @Option(
+    help: "Scopes of the token: read, add, write, location, people, admin, separated by commas. Repeatable.",
+    completion: .list(Scope.allCases.map(\.rawValue)))
   var scope: [String] = ["read"]
 
   @Option(
