@@ -28,21 +28,24 @@ struct AccessLogTests {
     #expect(!text.contains("secret"))
   }
 
-  @Test("the field that names the client behind a proxy is logged: Forwarded, if there is one")
+  @Test("the field that names the client behind a proxy is logged as sent: Forwarded, if there is one")
   func forwarded() async throws {
     let lines = Mutex<[UInt8]>([])
     let log = AccessLog(limitBytes: 1 << 20) { bytes in lines.withLock { $0 += bytes } }
     let server = try TestServer(proxies: ["127.0.0.1"], accessLog: log)
     let client = try TestClient(port: server.port)
     client.send("GET /a HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 10.0.0.1\r\nForwarded: for=10.0.0.2\r\n\r\n")
-    client.send("GET /b HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 10.0.0.3\r\nConnection: close\r\n\r\n")
+    client.send("GET /b HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 10.0.0.3\r\n\r\n")
+    client.send(bytes: Array("GET /c HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: é".utf8) + [0xFF])
+    client.send("\r\nX-Forwarded-For: 10.0.0.4\r\nConnection: close\r\n\r\n")
     #expect(client.readToEnd() != nil)
     await server.drain()
     let text = lines.withLock { String(decoding: $0, as: UTF8.self) }
     let found = text.split(separator: "\n")
-    try #require(found.count == 2)
+    try #require(found.count == 3)
     #expect(found[0].contains(" peer=127.0.0.1 forwarded=\"for=10.0.0.2\" method=GET ") && !text.contains("10.0.0.1"))
     #expect(found[1].contains(" peer=127.0.0.1 forwardedFor=10.0.0.3 method=GET "))
+    #expect(found[2].contains(" peer=127.0.0.1 forwardedFor=\"\\xc3\\xa9\\xff, 10.0.0.4\" method=GET "))
   }
 
   @Test("a line of the access log has the caller's trace, also as JSON, and no invalid trace")

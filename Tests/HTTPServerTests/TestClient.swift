@@ -128,8 +128,9 @@ final class TestClient {
 
   struct ConnectionRefused: Error {}
 
-  func send(_ text: String) {
-    let bytes = Array(text.utf8)
+  func send(_ text: String) { send(bytes: Array(text.utf8)) }
+
+  func send(bytes: [UInt8]) {
     _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
   }
 

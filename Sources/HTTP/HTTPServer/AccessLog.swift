@@ -80,7 +80,8 @@ struct AccessLogBatch: Sendable {
     // The field that names the client behind a proxy: Forwarded, if there is one.
     let isForwardedField = head?.has(.forwarded) ?? false
     if let head, isForwardedField || head.has(.xForwardedFor) {
-      append(head.value(of: isForwardedField ? .forwarded : .xForwardedFor) ?? "", limit: Self.maximumTextBytes)
+      let value = head.valueBytes(of: isForwardedField ? .forwarded : .xForwardedFor)
+      bytes.append(contentsOf: value.prefix(Self.maximumTextBytes))
     }
     let afterForwarded = mark()
     if let stages = entry.stages { append(stages, limit: Self.maximumTextBytes) }

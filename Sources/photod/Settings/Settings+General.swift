@@ -135,7 +135,7 @@ extension Settings {
       validate: Settings.checkTimeZone),
     Setting(
       "logLevel", .choice(\.logLevel.word, Logger.Level.allCases.map(\.rawValue)),
-      "Lowest level that is logged. The log goes to standard error.",
+      "Lowest level that is logged. The log goes to standard error. The access log does not depend on it.",
       advice: "Set it to debug to investigate a problem.", isReloadable: true),
     Setting(
       "logFormat", .choice(\.logFormat.word, LogFormatSetting.allCases.map(\.rawValue)),

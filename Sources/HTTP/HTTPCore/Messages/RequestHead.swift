@@ -68,6 +68,16 @@ package struct RequestHead: Sendable {
     return found
   }
 
+  /// The bytes of a field as received; those of a repeated field are joined by commas.
+  package func valueBytes(of name: HeaderName) -> [UInt8] {
+    var found: [UInt8] = []
+    for field in fields where field.headerName == name {
+      if !found.isEmpty { found += ", ".utf8 }
+      found += bytes[field.value]
+    }
+    return found
+  }
+
   /// The bytes of a field that occurs exactly once; `nil` otherwise.
   package func withSingleValue<Result>(of name: HeaderName, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
     guard has(name) else { return nil }
