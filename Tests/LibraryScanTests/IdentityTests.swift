@@ -155,6 +155,33 @@ struct IdentityTests {
         }())
   }
 
+  @Test(
+    "a photograph that also has a symbolic link keeps its asset when it, or its folder, is renamed",
+    arguments: [
+      ("b.jpg", "c/x.jpg", "c/x.jpg", "a/y.jpg", "a/y.jpg"), ("z.jpg", "c/x.jpg", "c/x.jpg", "a/y.jpg", "a/y.jpg"),
+      ("b", "c", "c/x.jpg", "a/x.jpg", "a/x.jpg"), ("b", "c", "c", "d", "d/x.jpg"), ("z", "c", "c", "d", "d/x.jpg"),
+    ])
+  func linked(_ link: String, _ target: String, _ from: String, _ to: String, _ path: String) throws {
+    for isFull in [true, false] {
+      let watched = try WatchedLibrary(removal: 100) { library in
+        try library.put(picture(1), "a/other.jpg")
+        try library.put(picture(2), "c/x.jpg")
+        #expect(symlink(target, library.root + "/" + link) == 0)
+      }
+      func scan() throws {
+        if isFull { try watched.library.scan(watched.catalogue, removal: 100) } else { watched.settle() }
+      }
+      let before = try #require(try watched.identifiers()["c/x.jpg"])
+      watched.move(from, to)
+      try scan()
+      #expect(try watched.identifiers()[path] == before, "\(link), full: \(isFull)")
+      unlink(watched.at(link))
+      #expect(symlink(target == from ? to : "a", watched.at(link)) == 0)
+      try scan()
+      #expect(try watched.identifiers()[path] == before, "\(link) made again, full: \(isFull)")
+    }
+  }
+
   @Test("the files of a renamed folder keep their assets, over many batches")
   func movedFolder() throws {
     let library = try TemporaryLibrary()

@@ -185,6 +185,20 @@ struct MissingAssetTests {
     try watched.expectNothingLeft()
   }
 
+  @Test("of two hard links that are gone, the one that users changed is the renamed one", arguments: [true, false])
+  func hardLinks(_ isFull: Bool) throws {
+    let watched = try Self.library { library in
+      #expect(link(library.root + "/f/a.jpg", library.root + "/b.jpg") == 0)
+    }
+    let before = try #require(try watched.identifiers()["f/a.jpg"])
+    watched.move("f/a.jpg", "f/y.jpg")
+    #expect(unlink(watched.at("b.jpg")) == 0)
+    try Self.scan(watched, isFull: isFull)
+    #expect(try watched.identifiers() == ["f/y.jpg": before])
+    #expect(try Self.marked(watched.catalogue) == ["f/y.jpg"])
+    try watched.expectNothingLeft()
+  }
+
   @Test("the video of a live photo joins it again")
   func livePhoto() throws {
     let exif = EXIFBlock {

@@ -3,11 +3,11 @@
 //
 // 1. The file has the identity (inode, size, time) of its path's row: that one, without a look at its content.
 // 2. Only the inode differs, and the content is the row's: that one. The library was copied to another disk.
-// 3. It has the identity and the content of files that left their paths: the one with the most similar path. It was
-//    renamed.
+// 3. It has the identity and the content of files that left their paths: the most probable of them (`FormerFile`). It
+//    was renamed.
 // 4. Its path has a row: that one. It was edited.
-// 5. It has the content and the metadata of files that left their paths, and the name or the time: the one with the most
-//    similar path. It was moved to another disk.
+// 5. It has the content and the metadata of files that left their paths, and the name or the time: the most probable of
+//    them. It was moved to another disk.
 // 6. Otherwise it is a new file.
 //
 // Content means the fingerprint, which is 4 KiB of the file. It is read only if another row has the identity.
@@ -21,7 +21,7 @@ import PhotoModel
 #endif
 
 extension ScanBatch {
-  /// The known files that a file may have been before it was renamed to its path, the most similar path first. Their
+  /// The known files that a file may have been before it was renamed to its path, the most probable one first. Their
   /// former paths may still have a file.
   ///
   /// - Parameter known: the row of its path.
@@ -31,15 +31,36 @@ extension ScanBatch {
     if candidates.isEmpty { return [] }
     let fingerprint = fingerprint(of: file)
     if let known, known.identity.isSameExceptInode(file.identity), try hasContent(known, fingerprint) { return [] }
-    var alike: [(row: KnownFile, likeness: PathLikeness)] = []
-    for candidate in candidates {
-      guard try hasContent(candidate, fingerprint) else { continue }
-      alike.append((row: candidate, likeness: PathLikeness(candidate.lastPath, file.path)))
+    var alike: [KnownFile] = []
+    for candidate in candidates where try hasContent(candidate, fingerprint) { alike.append(candidate) }
+    if alike.count < 2 { return alike }
+    var former: [FormerFile] = []
+    for row in alike { former.append(try formerFile(row, of: file.path)) }
+    former.sort { $0.precedes($1) }
+    return former.map { $0.row }
+  }
+
+  /// A known file that a found one may have been.
+  ///
+  /// - Parameter path: that of the found file.
+  func formerFile(_ row: KnownFile, of path: [UInt8]) throws(AssetSourceError) -> FormerFile {
+    let hasUserValues = try catalogue.hasUserValues(row)
+    // A link to the moved file may be found before the file itself.
+    let isPreferred = hasUserValues != isLinked(path)
+    return FormerFile(
+      row: row, isLinked: isLinked(row.lastPath), likeness: PathLikeness(row.lastPath, path), isPreferred: isPreferred)
+  }
+
+  /// Whether a path leads through a symbolic link, also if the link leads nowhere.
+  private func isLinked(_ path: [UInt8]) -> Bool {
+    guard !VacantPath.isVacant(path), let top = try? root.open([], isFolder: true) else { return false }
+    var place: [UInt8] = []
+    for component in path.split(separator: UInt8(ascii: "/")) {
+      place = LibraryPath.join(place, Array(component))
+      guard let entry = try? top.entry(place) else { return false }
+      if entry.kind == .link { return true }
     }
-    alike.sort { one, other in
-      one.likeness == other.likeness ? one.row.id < other.row.id : one.likeness > other.likeness
-    }
-    return alike.map { $0.row }
+    return false
   }
 
   /// Whether a known file has left its path: no file has the path, or it belongs to another known file now, as when
@@ -85,6 +106,24 @@ extension ScanBatch {
       return nil
     }
     return try? FileFingerprint(of: opened)
+  }
+}
+
+/// A known file that a found one may have been, and what decides between several of them.
+struct FormerFile {
+  let row: KnownFile
+  /// Its path still leads through a symbolic link. A link that leads nowhere now was not renamed: its target was.
+  let isLinked: Bool
+  let likeness: PathLikeness
+  /// Users changed its asset, which the file itself keeps; for a link, they did not.
+  let isPreferred: Bool
+
+  /// Whether it is more probable than another one.
+  func precedes(_ other: FormerFile) -> Bool {
+    if isLinked != other.isLinked { return other.isLinked }
+    if likeness != other.likeness { return likeness > other.likeness }
+    if isPreferred != other.isPreferred { return isPreferred }
+    return row.id < other.row.id
   }
 }
 

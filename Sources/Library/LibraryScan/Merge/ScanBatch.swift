@@ -14,8 +14,7 @@ struct ScanBatch {
   /// A probed file, by its index in a batch, and a row that it may belong to.
   private struct PathMatch {
     let index: Int
-    let row: KnownFile
-    let likeness: PathLikeness
+    let former: FormerFile
   }
 
   /// The maximum number of known files of the same content that are compared with a new one.
@@ -214,7 +213,7 @@ struct ScanBatch {
   private mutating func recognise(_ files: inout [ProbedFile]) throws(AssetSourceError) {
     var recognised: Set<[UInt8]> = []
     for match in try matches(for: files) {
-      let (path, row) = (files[match.index].path, match.row)
+      let (path, row) = (files[match.index].path, match.former.row)
       guard !recognised.contains(path), !claimedIDs.contains(row.id) else { continue }
       guard try isGone(row, row.path, to: path), try !isBackup(path, of: row) else { continue }
       files[match.index].movedFromRow = row.id
@@ -225,18 +224,18 @@ struct ScanBatch {
     }
   }
 
-  /// The rows that probed files without a row may belong to, the most similar paths first.
+  /// The rows that probed files without a row may belong to, the most probable ones first.
   private func matches(for files: [ProbedFile]) throws(AssetSourceError) -> [PathMatch] {
     var matches: [PathMatch] = []
     for (index, file) in files.enumerated() {
       guard case .media(let media) = file.finding, newPaths.contains(file.path) else { continue }
       for row in try catalogue.knownFiles(like: media, upTo: lastID, limit: Self.maximumCopies) {
-        let likeness = PathLikeness(row.lastPath, file.path)
-        guard likeness.hasSameName || row.identity.isOfSameTime(as: file.identity) else { continue }
-        matches.append(PathMatch(index: index, row: row, likeness: likeness))
+        let hasSameName = PathLikeness(row.lastPath, file.path).hasSameName
+        guard hasSameName || row.identity.isOfSameTime(as: file.identity) else { continue }
+        matches.append(PathMatch(index: index, former: try formerFile(row, of: file.path)))
       }
     }
-    matches.sort { $0.likeness == $1.likeness ? $0.row.id < $1.row.id : $0.likeness > $1.likeness }
+    matches.sort { $0.former.precedes($1.former) }
     return matches
   }
 
