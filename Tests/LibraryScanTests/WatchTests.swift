@@ -233,6 +233,42 @@ struct WatchTests {
     try watched.expectNothingLeft()
   }
 
+  @Test(
+    "a photograph that is renamed keeps its asset, although a copy of it soon appears under its former name",
+    arguments: ["a/x.jpg", "z/x.jpg"], [0, 300, 600])
+  func copyOfRenamed(_ copy: String, _ milliseconds: Int) throws {
+    let watched = try WatchedLibrary(removal: 100) { try $0.put(picture(0), "m/x.jpg") }
+    let before = try #require(try watched.identifiers()["m/x.jpg"])
+    watched.move("m/x.jpg", "m/holiday.jpg")
+    if milliseconds > 0 { watched.settle(for: .milliseconds(milliseconds)) }
+    try watched.put(picture(0), copy)
+    watched.settle()
+    let after = try watched.identifiers()
+    #expect(Set(after.keys) == ["m/holiday.jpg", copy])
+    #expect(after["m/holiday.jpg"] == before)
+    try watched.expectNothingLeft()
+    #expect(watched.rescans == 0)
+  }
+
+  @Test(
+    "photographs that are renumbered keep their assets, although copies of them appear in another folder",
+    arguments: ["a", "z"], [true, false])
+  func copiesOfRenumbered(_ folder: String, _ isFull: Bool) throws {
+    // More than the first batch of a scan holds.
+    let count = 40
+    let watched = try WatchedLibrary(removal: 100) { library in
+      for number in 0..<count { try library.put(picture(number), "m/\(number).jpg") }
+    }
+    let before = try watched.identifiers()
+    for number in (0..<count).reversed() { watched.move("m/\(number).jpg", "m/\(number + 1).jpg") }
+    for number in 0..<count { try watched.put(picture(number), "\(folder)/\(number).jpg") }
+    if isFull { try watched.library.scan(watched.catalogue, removal: 100) } else { watched.settle() }
+    let after = try watched.identifiers()
+    #expect(after.count == 2 * count)
+    for number in 0..<count { #expect(after["m/\(number + 1).jpg"] == before["m/\(number).jpg"], "\(number)") }
+    try watched.expectNothingLeft()
+  }
+
   @Test("a file that was written in place and got its old time back has another content version")
   func rewritten() throws {
     // Neither its metadata nor its first and last bytes change.

@@ -22,7 +22,8 @@ struct ScanOptions: Sendable {
   /// Number of files that scans of changed paths removed recently.
   var recentRemovals = 0
   var observer: (any WalkObserver)?
-  /// Called before removals: renamed paths that are not scanned yet and may be the missing files.
+  /// Called before missing files are removed, or moved to a new file: renamed paths that are not scanned yet and may be
+  /// the missing files.
   var arrivals: (@Sendable () -> Arrivals)?
   var stop: StopFlag
 

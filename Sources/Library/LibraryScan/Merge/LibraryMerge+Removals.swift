@@ -21,6 +21,7 @@ extension LibraryMerge {
 
   /// Keeps the rows of files that were renamed a moment ago. Their former paths are scanned again with the new ones.
   private mutating func keepRenamed(_ outcome: inout ScanOutcome) throws(AssetSourceError) {
+    let renamedRows = batch.renamedRows
     let kept = missing.filter { renamedRows.contains($0) }
     if kept.isEmpty { return }
     batch.progress.kept += kept.count
@@ -50,28 +51,16 @@ extension LibraryMerge {
   /// them, they are removed then.
   private mutating func keepArriving(_ outcome: inout ScanOutcome) throws(AssetSourceError) {
     guard !missing.isEmpty, let arrivals = options.arrivals else { return }
-    let arriving = try filesInTransit(arrivals)
+    let inTransit = FilesInTransit(arrivals, in: root)
+    if inTransit.isEmpty { return }
+    var arriving: [KnownFile] = []
+    for start in stride(from: 0, to: missing.count, by: LibraryScanner.pageSize) {
+      arriving += try catalogue.knownFiles(page(from: start)).filter { inTransit.contains($0) }
+    }
     let ids = Set(arriving.map(\.id))
     batch.progress.kept += arriving.count
     outcome.followUps += arriving.map { Recheck(path: $0.path, delayNanoseconds: 0) }
     missing.removeAll { ids.contains($0) }
-  }
-
-  /// Missing files that were renamed to another path, or may have been.
-  private func filesInTransit(_ arrivals: () -> Arrivals) throws(AssetSourceError) -> [KnownFile] {
-    let arrived = arrivals()
-    let top = try? root.open([], isFolder: true)
-    let inodes = arrived.isPartialList ? [] : Set(arrived.files.compactMap { try? top?.entry($0).identity.inode })
-    // A file that was renamed again during the lookup raised another event, which changes the count.
-    let mayBeAny = arrived.isPartialList || arrivals().count != arrived.count
-    if inodes.isEmpty && !mayBeAny { return [] }
-    var arriving: [KnownFile] = []
-    for start in stride(from: 0, to: missing.count, by: LibraryScanner.pageSize) {
-      arriving += try catalogue.knownFiles(page(from: start)).filter {
-        mayBeAny || inodes.contains($0.identity.inode)
-      }
-    }
-    return arriving
   }
 
   /// Removes missing files, or returns why it refuses.

@@ -29,7 +29,7 @@ extension LibraryMerge {
     var isDeferred = false
     for row in sameFiles where row.id != known?.id && row.hasPath {
       guard try batch.isGone(row, row.path, to: file.path) else { continue }
-      renamedRows.insert(row.id)
+      batch.renamedRows.insert(row.id)
       isDeferred = true
     }
     if isDeferred { renamedPaths.append(file.path) }

@@ -2,6 +2,7 @@
 //
 //     merge     unchanged file: skipped; new or changed file: written, or held back; row without a file: missing
 //     settle    files that were deferred because they may still be written are checked once more
+//     decide    new files with the content of missing ones: these were moved, unless they were found under another name
 //     restore   the paths of missing files that other files have taken, as when a program saves a file
 //     remove    rows of missing files, unless a disk was unmounted, or they were or may have been moved
 //     record    a complete full scan
@@ -39,9 +40,8 @@ struct LibraryMerge {
   /// Rows whose files were not found. Only their numbers are kept: eight bytes a file, even if the whole library is
   /// missing.
   var missing: [Int64] = []
-  /// Files that were renamed a moment ago and are held back: their new paths, and their rows.
+  /// The new paths of files that were renamed a moment ago and are held back.
   var renamedPaths: [[UInt8]] = []
-  var renamedRows: Set<Int64> = []
 
   var isFullScan: Bool { options.scope.isEverything }
 
@@ -69,6 +69,7 @@ struct LibraryMerge {
     batch = ScanBatch(
       probe: probe, catalogue: catalogue, reprobesAll: reprobesAll, writtenFiles: options.writtenFiles, lastID: lastID,
       stop: options.stop, logger: scanner.logger)
+    batch.arrivals = options.arrivals
     batch.skippedFolders = skipped
     batch.progress.missingMounts = skipped.count
     unsettled = UnsettledFiles(settleTime: scanner.settleTime, limit: scanner.deferralLimit)
@@ -85,11 +86,14 @@ struct LibraryMerge {
     try merge(onProgress)
     try settle()
     if options.stop.isRaised { return ScanOutcome(progress: batch.progress) }
+    try batch.flushUndecided()
+    if options.stop.isRaised { return ScanOutcome(progress: batch.progress) }
     try addRemainingRows()
     var outcome = ScanOutcome(
       progress: batch.progress, rechecks: unsettled.rechecks, heldBack: isFullScan ? unsettled.rechecks : [],
       fullScanDelayNanoseconds: unsettled.fullScanDelayNanoseconds(now: scanner.environment.now()),
       isWalkComplete: true)
+    outcome.appeared = batch.postponed
     outcome.renamed = renamedPaths.map { Recheck(path: $0, delayNanoseconds: Self.renamePauseNanoseconds) }
     // A disk that was mounted or unmounted during the walk added or hid files.
     guard mounts.isUnchanged(since: mountsBefore, walk.mounts, directory: scanner.directory) else {

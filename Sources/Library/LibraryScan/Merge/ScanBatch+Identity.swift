@@ -10,6 +10,9 @@
 //    them. It was moved to another disk.
 // 6. Otherwise it is a new file.
 //
+// A file that was renamed may be found after a copy of it. So 5 is decided at the end of the walk, and not for rows of
+// files that were renamed to paths that are held back or not scanned yet.
+//
 // Content means the fingerprint, which is 4 KiB of the file. It is read only if another row has the identity.
 
 import LibraryCatalogue

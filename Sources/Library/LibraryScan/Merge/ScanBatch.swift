@@ -19,6 +19,8 @@ struct ScanBatch {
 
   /// The maximum number of known files of the same content that are compared with a new one.
   private static let maximumCopies = 64
+  /// The maximum number of files that wait for the end of the walk. Further ones are decided at once.
+  private static let maximumUndecided = 10_000
 
   let probe: FileProbe
   let catalogue: Catalogue
@@ -53,6 +55,16 @@ struct ScanBatch {
   /// Paths whose file has moved to the name that they extend, from `a.jpg~` to `a.jpg`. A file that is found there now
   /// has exchanged names with it, and is not a backup.
   private var exchangedPaths: Set<[UInt8]> = []
+  /// New files with the content of files that left their paths. They wait for the end of the walk, which may find these
+  /// under other names.
+  private var undecided: [[UInt8]] = []
+  private var isWalkComplete = false
+  /// Rows of files that were renamed a moment ago and are held back: no copy gets them.
+  var renamedRows: Set<Int64> = []
+  /// The renamed paths that are not scanned yet; `nil`: the scan follows no events.
+  var arrivals: (@Sendable () -> Arrivals)?
+  /// New files that have the content of files that were, or may have been, renamed to such paths.
+  private(set) var postponed: [[UInt8]] = []
 
   /// Number of pending writes, probed or not.
   private var count: Int { waiting.count + touched.count + found.count + moves.count }
@@ -174,7 +186,8 @@ struct ScanBatch {
     defer { lock.unlock() }
     var probed = probe.probe(all: waiting + touched)
     for index in probed.indices { probed[index].wasWritten = writtenFiles.contains(probed[index].path) }
-    try recognise(&probed)
+    let heldBack = try recognise(&probed)
+    probed.removeAll { heldBack.contains($0.path) }
     let findings = found + probed
     for file in findings {
       guard case .unreadable(let reason) = file.finding else { continue }
@@ -182,8 +195,22 @@ struct ScanBatch {
       logger.info("file not indexed", metadata: ["path": "\(LibraryPath.display(file.path))", "reason": "\(reason)"])
     }
     try catalogue.store(findings)
-    progress.probed += waiting.count
+    progress.probed += waiting.count - heldBack.count
     (waiting, touched, found, newPaths) = ([], [], [], [])
+  }
+
+  /// Stores the files that waited for the end of the walk.
+  mutating func flushUndecided() throws(AssetSourceError) {
+    isWalkComplete = true
+    let paths = undecided
+    undecided = []
+    for path in paths {
+      if stop.isRaised { return }
+      newPaths.insert(path)
+      waiting.append(path)
+      try flushIfFull()
+    }
+    try flush()
   }
 
   /// Drops the moves of files whose former path has new content by now: an edit of the same asset. What was to be moved
@@ -210,18 +237,52 @@ struct ScanBatch {
   /// Matches probed files without a row to missing rows. A file that was moved to another disk has another inode, so
   /// the match requires the same fingerprint and the same metadata, and the same modification time or file name. The
   /// most similar paths come first, so that each of several copies is matched to its own row.
-  private mutating func recognise(_ files: inout [ProbedFile]) throws(AssetSourceError) {
-    var recognised: Set<[UInt8]> = []
-    for match in try matches(for: files) {
+  ///
+  /// - Returns: the paths of files that are not decided yet.
+  private mutating func recognise(_ files: inout [ProbedFile]) throws(AssetSourceError) -> Set<[UInt8]> {
+    let chosen = try missingRows(for: files)
+    var heldBack: Set<[UInt8]> = []
+    if chosen.isEmpty { return heldBack }
+    if !isWalkComplete && undecided.count < Self.maximumUndecided {
+      for match in chosen {
+        undecided.append(files[match.index].path)
+        heldBack.insert(files[match.index].path)
+      }
+      return heldBack
+    }
+    // After the rows were found missing: a file that was renamed since then has raised an event.
+    let inTransit = FilesInTransit(arrivals, in: root)
+    for match in chosen {
       let (path, row) = (files[match.index].path, match.former.row)
-      guard !recognised.contains(path), !claimedIDs.contains(row.id) else { continue }
-      guard try isGone(row, row.path, to: path), try !isBackup(path, of: row) else { continue }
+      if inTransit.contains(row) {
+        renamedRows.insert(row.id)
+        postponed.append(path)
+        heldBack.insert(path)
+        continue
+      }
       files[match.index].movedFromRow = row.id
       recordBrokenLink(leftBy: row)
-      recognised.insert(path)
       claimedIDs.insert(row.id)
       progress.moved += 1
     }
+    return heldBack
+  }
+
+  /// The missing rows that probed files without a row belong to: at most one for each file, and each row once.
+  private func missingRows(for files: [ProbedFile]) throws(AssetSourceError) -> [PathMatch] {
+    var chosen: [PathMatch] = []
+    var recognised: Set<Int> = []
+    var taken: Set<Int64> = []
+    for match in try matches(for: files) {
+      let (path, row) = (files[match.index].path, match.former.row)
+      guard !recognised.contains(match.index), !taken.contains(row.id) else { continue }
+      if claimedIDs.contains(row.id) || renamedRows.contains(row.id) { continue }
+      guard try isGone(row, row.path, to: path), try !isBackup(path, of: row) else { continue }
+      recognised.insert(match.index)
+      taken.insert(row.id)
+      chosen.append(match)
+    }
+    return chosen
   }
 
   /// The rows that probed files without a row may belong to, the most probable ones first.
