@@ -185,6 +185,46 @@ struct MissingAssetTests {
     try watched.expectNothingLeft()
   }
 
+  /// The halves of a live photo.
+  private static func halves() -> (picture: [UInt8], video: [UInt8]) {
+    let exif = EXIFBlock {
+      $0.make = "Maker"
+      $0.dateTimeOriginal = "2024:05:06 07:08:09"
+      $0.offsetTimeOriginal = "+00:00"
+    }
+    let picture = JPEGFile { $0.exif = exif }.encoded(Pixels.orientationCard(width: 32, height: 24))
+    // 2024-05-06T07:08:09Z, in seconds since 1904-01-01.
+    let video = MovieFile { ($0.created, $0.duration) = (3_797_824_089, 1800) }.bytes
+    return (picture, video)
+  }
+
+  @Test(
+    "a half of a live photo that is removed and saved through an indexed temporary file joins it again",
+    arguments: ["f/live.jpg", "f/live.mov"], [true, false])
+  func savedHalf(_ path: String, _ isFull: Bool) throws {
+    let (picture, video) = Self.halves()
+    let watched = try Self.library { library in
+      try library.put(picture, "f/live.jpg")
+      try library.put(video, "f/live.mov")
+    }
+    try watched.catalogue.change { db, token in
+      try db.execute(sql: "UPDATE asset SET title = 'Mine', userFields = 1, revision = ?", arguments: [token])
+    }
+    let before = try watched.identifiers()
+    try #require(before["f/live.jpg"] != nil && before["f/live.mov"] == nil, "one asset")
+    try watched.put((path == "f/live.jpg" ? picture : video) + [0, 0, 0, 8] + Array("free".utf8), "f/new.tmp")
+    try Self.scan(watched, isFull: isFull)
+    try #require(try watched.identifiers()["f/new.tmp"] != nil)
+    #expect(unlink(watched.at(path)) == 0)
+    try Self.scan(watched, isFull: isFull)
+    watched.move("f/new.tmp", path)
+    try Self.scan(watched, isFull: isFull)
+    #expect(try watched.identifiers() == before)
+    let asset = try #require(try watched.catalogue.everything()["f/live.jpg"])
+    #expect(asset.mediaSubtypes.contains(.photoLive))
+    try watched.expectNothingLeft()
+  }
+
   @Test("of two hard links that are gone, the one that users changed is the renamed one", arguments: [true, false])
   func hardLinks(_ isFull: Bool) throws {
     let watched = try Self.library { library in
@@ -201,14 +241,7 @@ struct MissingAssetTests {
 
   @Test("the video of a live photo joins it again")
   func livePhoto() throws {
-    let exif = EXIFBlock {
-      $0.make = "Maker"
-      $0.dateTimeOriginal = "2024:05:06 07:08:09"
-      $0.offsetTimeOriginal = "+00:00"
-    }
-    let picture = JPEGFile { $0.exif = exif }.encoded(Pixels.orientationCard(width: 32, height: 24))
-    // 2024-05-06T07:08:09Z, in seconds since 1904-01-01.
-    let video = MovieFile { ($0.created, $0.duration) = (3_797_824_089, 1800) }.bytes
+    let (picture, video) = Self.halves()
     let watched = try Self.library { library in
       try library.put(picture, "f/live.jpg")
       try library.put(video, "f/live.mov")

@@ -223,9 +223,10 @@ extension Catalogue {
 
   /// Records files that were found at another path. They keep their row, and so their asset. A row that already has the
   /// new path loses it until its own file is found, so two files may also swap paths. A file with the path of a missing
-  /// asset may bring that one back instead: see `MissingAssets`.
+  /// asset may bring that one back instead: see `MissingAssets`. One beside its counterpart may belong to its asset.
   ///
-  /// - Returns: the paths of missing assets that came back. Their files must be read.
+  /// - Returns: the paths of missing assets that came back, and of files that may join another asset
+  ///   (`ProbedFile.mayJoin`). These files must be read.
   package func move(_ moves: [MovedFile]) throws(AssetSourceError) -> [[UInt8]] {
     var returned: [[UInt8]] = []
     guard !moves.isEmpty else { return returned }
@@ -242,6 +243,7 @@ extension Catalogue {
           try writer.run("UPDATE file SET changed = ? WHERE id = ?", [move.changeTimeNanoseconds, move.file.id])
         }
       }
+      for move in moves where try writer.mayJoin(row: move.file.id) { returned.append(move.path) }
       try writer.finish()
     }
     return returned
@@ -253,7 +255,10 @@ extension Catalogue {
     try change { db, token in
       var writer = try AssetWriter(db, token: token)
       writer.isScan = true
-      for file in files { try writer.store(file) }
+      for file in files {
+        if file.mayJoin, try writer.joinAgain(file) { continue }
+        try writer.store(file)
+      }
       try writer.finish()
     }
   }

@@ -178,14 +178,19 @@ struct ScanBatch {
   /// stopped while another caller moves files, they stay pending.
   mutating func flush() throws(AssetSourceError) {
     try dropOutdatedMoves()
-    for path in try catalogue.move(moves) where !waiting.contains(path) { waiting.append(path) }
+    let reread = try catalogue.move(moves)
+    for path in reread where !waiting.contains(path) { waiting.append(path) }
     moves = []
     guard !waiting.isEmpty || !touched.isEmpty || !found.isEmpty else { return }
     // The lock keeps this batch from running between the steps of a deletion or an upload.
     guard let lock = try DataFolderLock.forBatch(into: catalogue, until: stop) else { return }
     defer { lock.unlock() }
     var probed = probe.probe(all: waiting + touched)
-    for index in probed.indices { probed[index].wasWritten = writtenFiles.contains(probed[index].path) }
+    let moved = Set(reread)
+    for index in probed.indices {
+      probed[index].wasWritten = writtenFiles.contains(probed[index].path)
+      probed[index].mayJoin = moved.contains(probed[index].path)
+    }
     let heldBack = try recognise(&probed)
     probed.removeAll { heldBack.contains($0.path) }
     let findings = found + probed

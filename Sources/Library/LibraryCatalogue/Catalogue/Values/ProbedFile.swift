@@ -21,6 +21,8 @@ package struct ProbedFile: Sendable {
   package var sidecarEdit: ForeignEdit?
   /// The row of the missing file that this file was recognised as.
   package var movedFromRow: Int64?
+  /// It is a known file with a new name, and joins an asset that it belongs to, like a new file: see `Catalogue.move`.
+  package var mayJoin = false
 
   /// Whether the file system seems to keep change times in steps of 10 ms or more (exFAT: 10 ms, ext4 with small inodes:
   /// 1 s, FAT: 2 s). A write may leave such a time as it was. One fine time in a million looks like that, too, and its

@@ -157,6 +157,16 @@ struct AssetPairing {
     }
   }
 
+  /// The same for a known file.
+  static func hasCounterpart(ofRow row: Int64, _ db: Database) throws -> Bool {
+    let found = try Row.fetchOne(db.cachedStatement(sql: "\(columns) WHERE file.id = ?"), arguments: [row])
+    guard let found else { return false }
+    let file = try candidate(found)
+    return try candidates(like: file.facts, db).contains { other in
+      other.mediaType != file.mediaType || other.isRAW != file.isRAW
+    }
+  }
+
   /// Primary files that may belong to the same asset: that of the known partner, then those with the same path except
   /// for the extension, then those with the same content identifier.
   private static func candidates(like facts: Facts, known partner: Int64? = nil, _ db: Database) throws -> [Candidate] {

@@ -32,20 +32,36 @@ extension AssetWriter {
     return try AssetPairing.mayBePairedVideo(media, of: asset, db)
   }
 
-  /// Joins a picture, given with its current properties, to the asset of its RAW file or its video.
-  mutating func joinAgain(_ file: ProbedFile) throws {
-    guard case .media(let media) = file.finding, media.mediaType == .image, !media.isRAW,
-      let row = try fileRow(at: file.path), row.isPrimary, row.identity == file.identity, let asset = row.asset,
-      try isMergeable(asset)
-    else { return }
+  /// Whether a file that was renamed may belong to the asset of a file beside it: a program has saved a part of a
+  /// photograph, and a scan indexed its temporary file. A file that was known for longer keeps its asset.
+  func mayJoin(row: Int64) throws -> Bool {
+    let asset = try Int64.fetchOne(
+      db.cachedStatement(
+        sql: """
+          SELECT asset.id FROM file JOIN asset ON asset.id = file.asset
+          WHERE file.id = ? AND file.isPrimary = 1 AND asset.addedDate >= ?
+          """), arguments: [row, now - MissingAssets.savingTime])
+    guard let asset, try isMergeable(asset) else { return false }
+    return try AssetPairing.hasCounterpart(ofRow: row, db)
+  }
+
+  /// Joins a file that is an asset of its own, given with its current properties, to the asset that it belongs to.
+  ///
+  /// - Returns: whether it did.
+  @discardableResult
+  mutating func joinAgain(_ file: ProbedFile) throws -> Bool {
+    guard case .media(let media) = file.finding, let row = try fileRow(at: file.path), row.isPrimary,
+      row.identity == file.identity, let asset = row.asset, try isMergeable(asset)
+    else { return false }
     let pairing = try AssetPairing.find(
       for: media, at: file.path, excluding: row.id, among: joinable, known: nil, db)
-    guard pairing != nil else { return }
+    guard pairing != nil else { return false }
     try bursts.pictureRemoved(asset)
     try run("UPDATE file SET asset = NULL, role = NULL, isPrimary = 0 WHERE id = ?", [row.id])
     try run("DELETE FROM asset WHERE id = ?", [asset])
     // Without an asset it is like a new file, which joins the one that was found.
     try store(file)
+    return true
   }
 
   /// Whether an asset has only one file, and nothing that a user set.
