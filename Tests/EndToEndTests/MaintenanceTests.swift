@@ -121,6 +121,33 @@ struct MaintenanceTests {
     #expect(bytes.firstRange(of: Data(identifier.utf8)) != nil)
   }
 
+  @Test(
+    "a backup or a restore that a signal ends leaves no unfinished file",
+    arguments: ["backup", "restore"], [SIGINT, SIGTERM])
+  func interrupted(_ command: String, _ signal: Int32) throws {
+    let folders = try TestDaemon.Folders(files: 3)
+    try TestDaemon.succeed(["scan"] + folders.options)
+    // So large that the signal comes before the end of the copy.
+    try folders.catalogue { try $0.execute(sql: "CREATE TABLE large AS SELECT zeroblob(100000000) AS bytes") }
+    let copy = folders.base + "/copy.sqlite"
+    if command == "restore" { try TestDaemon.succeed(["backup", copy] + folders.options) }
+    func files() throws -> [String] {
+      try [folders.base, folders.data].flatMap { try FileManager.default.contentsOfDirectory(atPath: $0) }
+    }
+    let before = try files().sorted()
+    let run = try KilledProcess([command, copy] + folders.options)
+    try TestDaemon.until("the copy has begun") {
+      try files().contains { ["copy.sqlite.partial", "catalogue.incoming.sqlite"].contains($0) }
+    }
+    kill(run.process.processIdentifier, signal)
+    run.process.waitUntilExit()
+    #expect(run.process.terminationReason == .uncaughtSignal && run.process.terminationStatus == signal)
+    // A reader of the catalogue that is killed leaves its log.
+    let logs = ["catalogue.sqlite-wal", "catalogue.sqlite-shm"]
+    #expect(try files().filter { !logs.contains($0) }.sorted() == before.filter { !logs.contains($0) })
+    try TestDaemon.succeed(["check"] + folders.options)
+  }
+
   @Test("a scan after a restore finds an asset that was deleted since the backup in the trash")
   func trashAfterRestore() throws {
     let daemon = try TestDaemon({ for i in 0..<3 { try $0.put(picture + [UInt8(i)], "\(i).jpg") } })

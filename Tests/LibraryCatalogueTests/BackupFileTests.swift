@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import GRDB
 import LibraryFixtures
+import PhotoModel
 import Testing
 
 @testable import LibraryCatalogue
@@ -285,6 +286,64 @@ struct BackupFileTests {
     do { try library.scan(library.catalogue()) }
     #expect(try files(of: present).allSatisfy { !$0.contains("partial") })
     #expect(try assets(present) == 3)
+  }
+
+  @Test("the next start removes the unfinished copies of killed processes, but not one that is being written")
+  func abandonedCopies() throws {
+    let library = try TemporaryLibrary()
+    try fill(library, 0..<3)
+    do { try library.scan(library.catalogue()) }
+    let abandoned = [
+      "catalogue.incoming.sqlite", "catalogue.incoming.sqlite-journal", "access.incoming.sqlite",
+      "access.incoming.sqlite-journal", "catalogue.before-repair.sqlite.partial",
+      "catalogue.before-repair-2.sqlite.partial-journal", "catalogue.before-1.sqlite.partial",
+      "catalogue.copy.sqlite.partial", "catalogue.copy.sqlite.partial-lock", "access.sqlite.partial-wal",
+    ]
+    let kept = [
+      "catalogue.before-repair.sqlite", "catalogue.before-restore.sqlite", "access.before-restore.sqlite",
+      "catalogue.written.sqlite.partial", "catalogue.written.sqlite.partial-journal", "notes.partial", "copy.sqlite",
+    ]
+    for name in abandoned + kept { try Data("a copy".utf8).write(to: URL(filePath: library.data + "/" + name)) }
+    let destination = try CopyDestination(library.data + "/catalogue.written.sqlite")
+    func left() throws -> Set<String> { Set(try FileManager.default.contentsOfDirectory(atPath: library.data)) }
+    do {
+      // While it runs, a restore or a repair may be writing them.
+      let restore = try DataFolderLock.forRestore(of: library.data)
+      #expect(throws: LibraryError.restoreUnderWay(path: library.data)) { try library.catalogue() }
+      #expect(try left().isSuperset(of: abandoned))
+      restore.unlock()
+    }
+    _ = try Catalogue(reading: library.data)
+    #expect(try left().isSuperset(of: abandoned), "a reader removes nothing")
+    _ = try library.catalogue()
+    #expect(try left().isDisjoint(with: abandoned))
+    #expect(try left().isSuperset(of: kept + ["catalogue.written.sqlite.partial-lock"]))
+    destination.release()
+    #expect(try assets(library.data + "/catalogue.sqlite") == 3)
+  }
+
+  @Test("the end of a command removes only the copies that it is writing")
+  func endedCommand() throws {
+    let library = try TemporaryLibrary()
+    try FileManager.default.createDirectory(atPath: library.data, withIntermediateDirectories: true)
+    let copies = UnfinishedCopies()
+    let (written, finished, other) = ("written.sqlite", "finished.sqlite", "other.sqlite")
+    var destinations: [String: CopyDestination] = [:]
+    for name in [written, finished, other] {
+      let path = library.data + "/" + name
+      destinations[name] =
+        try name == other ? CopyDestination(path) : CopyDestination(path, notedIn: copies)
+      for suffix in ["", "-journal"] { try Data("a copy".utf8).write(to: URL(filePath: path + ".partial" + suffix)) }
+    }
+    destinations[finished]?.release()
+    copies.removeAll {}
+    let left = try FileManager.default.contentsOfDirectory(atPath: library.data).sorted()
+    #expect(
+      left == [
+        "finished.sqlite.partial", "finished.sqlite.partial-journal", "other.sqlite.partial",
+        "other.sqlite.partial-journal", "other.sqlite.partial-lock",
+      ])
+    for name in [written, other] { destinations[name]?.release() }
   }
 
   @Test("a restore refuses a pipe and does not wait for its writer")

@@ -79,13 +79,17 @@ package final class AccessDatabase: Sendable {
   /// Copies the tokens and signing keys into one file that only this user can read, which gets its name once it is
   /// complete and synced. Concurrent readers and writers are not disturbed.
   ///
-  /// - Parameter replaces: an existing file is replaced.
-  package func backUp(to file: String, replacing replaces: Bool = false) throws(AccessError) {
+  /// - Parameters:
+  ///   - replaces: an existing file is replaced.
+  ///   - copies: notes the copy while it is written.
+  package func backUp(
+    to file: String, replacing replaces: Bool = false, notedIn copies: UnfinishedCopies = UnfinishedCopies()
+  ) throws(AccessError) {
     if DatabaseFile.isInUse(file, in: dataFolder) { throw .copyWouldReplaceFileInUse(path: file) }
     if !replaces && access(file, F_OK) == 0 { throw .copyExists(path: file) }
     let destination: CopyDestination
     do throws(SystemError) {
-      destination = try CopyDestination(file)
+      destination = try CopyDestination(file, notedIn: copies)
     } catch {
       throw error.code == EWOULDBLOCK ? .copyUnderWay(path: file) : .unusable(path: file, reason: "\(error)")
     }

@@ -27,24 +27,30 @@ package struct AccessRestore {
 
   /// No other process may use the data folder meanwhile.
   ///
+  /// - Parameter copies: notes the restored tokens until they are in their place.
   /// - Returns: the new path of the previous tokens; `nil`: there were none.
-  package func restore(from path: String) throws(AccessError) -> String? {
+  package func restore(
+    from path: String, notedIn copies: UnfinishedCopies = UnfinishedCopies()
+  ) throws(AccessError) -> String? {
     let present = dataFolder + "/access.sqlite"
     let incoming = dataFolder + "/access.incoming.sqlite"
+    copies.begin(incoming)
     do {
       let source = try Self.opened(path)
       try AccessCopy.make(of: source, at: incoming)
       try source.close()
       var aside: String?
-      if access(present, F_OK) == 0 {
-        // Opening it first ends a transaction that a killed process has left in the journal. A damaged file keeps it.
-        try? DatabaseQueue(path: present).close()
-        aside = try DatabaseFile.setAside(present)
+      try copies.finish(incoming) {
+        if access(present, F_OK) == 0 {
+          // Opening it first ends a transaction that a killed process has left in the journal. A damaged file keeps it.
+          try? DatabaseQueue(path: present).close()
+          aside = try DatabaseFile.setAside(present)
+        }
+        try DatabaseFile.install(incoming, at: present)
       }
-      try DatabaseFile.install(incoming, at: present)
       return aside
     } catch {
-      unlink(incoming)
+      copies.discard(incoming)
       throw AccessError(error, path: path)
     }
   }

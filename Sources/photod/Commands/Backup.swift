@@ -1,6 +1,7 @@
 import AccessControl
 import ArgumentParser
 import LibraryCatalogue
+import PhotoModel
 
 #if canImport(Glibc)
   import Glibc
@@ -39,10 +40,13 @@ struct Backup: AsyncParsableCommand {
         DatabaseTables.names(at: path).isSuperset(of: AccessRestore.tables)
       }
     }
-    try Catalogue(reading: dataFolder).backUp(to: file, replacing: replace)
+    let copies = UnfinishedCopies()
+    let signals = await EndingSignals { copies.removeAll(andExit: $0) }
+    defer { withExtendedLifetime(signals) {} }
+    try Catalogue(reading: dataFolder).backUp(to: file, replacing: replace, notedIn: copies)
     print("copied the catalogue of \(dataFolder) to \(file)")
     guard includeTokens else { return }
-    try AccessDatabase(dataFolder: dataFolder).backUp(to: tokens, replacing: replace)
+    try AccessDatabase(dataFolder: dataFolder).backUp(to: tokens, replacing: replace, notedIn: copies)
     print("copied the tokens to \(tokens)")
   }
 

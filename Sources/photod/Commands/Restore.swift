@@ -1,6 +1,7 @@
 import AccessControl
 import ArgumentParser
 import LibraryCatalogue
+import PhotoModel
 
 struct Restore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -22,13 +23,16 @@ struct Restore: AsyncParsableCommand {
     let tokens = Backup.tokens(of: file)
     // Before anything is replaced.
     if includeTokens { try AccessRestore.check(tokens) }
-    let before = try CatalogueRestore(dataFolder: dataFolder).restore(from: file)
+    let copies = UnfinishedCopies()
+    let signals = await EndingSignals { copies.removeAll(andExit: $0) }
+    defer { withExtendedLifetime(signals) {} }
+    let before = try CatalogueRestore(dataFolder: dataFolder).restore(from: file, notedIn: copies)
     print("restored the catalogue of \(dataFolder) from \(file)")
     if let before { print("the previous catalogue is \(before)") }
     guard includeTokens else { return }
     let lock = try DataFolderLock.forRestore(of: dataFolder)
     defer { lock.unlock() }
-    let formerTokens = try AccessRestore(dataFolder: dataFolder).restore(from: tokens)
+    let formerTokens = try AccessRestore(dataFolder: dataFolder).restore(from: tokens, notedIn: copies)
     print("restored the tokens from \(tokens)")
     if let formerTokens { print("the previous tokens are \(formerTokens)") }
   }

@@ -152,23 +152,31 @@ package struct FileNumber: Sendable, Equatable {
 /// The destination of a copy, for one writer at a time: a second one would overwrite what the first one has written.
 package struct CopyDestination: Sendable {
   /// The file that is written; it gets the name of the destination once it is complete. A killed process leaves it, and
-  /// the next copy overwrites it.
+  /// the next copy overwrites it; in a data folder, the next start removes it (``UnfinishedCopies``).
   package let unfinished: String
   private let lockPath: String
   /// The descriptor of an empty file. On network file systems, flock(2) on the copy itself would exclude SQLite too.
   private let lock: Int32
+  private let copies: UnfinishedCopies
 
   /// Throws ``SystemError`` with EWOULDBLOCK while another copy to this path is written.
   ///
-  /// - Parameter waits: wait until the other copy is complete, instead.
-  package init(_ path: String, waits: Bool = false) throws(SystemError) {
+  /// - Parameters:
+  ///   - waits: wait until the other copy is complete, instead.
+  ///   - copies: notes the copy until ``release()``.
+  package init(
+    _ path: String, waits: Bool = false, notedIn copies: UnfinishedCopies = UnfinishedCopies()
+  ) throws(SystemError) {
     unfinished = path + ".partial"
     lockPath = path + ".partial-lock"
+    self.copies = copies
     lock = try Self.locked(lockPath, waits ? LOCK_EX : LOCK_EX | LOCK_NB)
+    copies.begin(unfinished)
   }
 
   /// Lets others write to the destination. Call it once.
   package func release() {
+    copies.end(unfinished)
     // Before the lock ends, so that the name never leads others to a lock that has no name.
     unlink(lockPath)
     flock(lock, LOCK_UN)

@@ -11,14 +11,18 @@ extension Catalogue {
   /// albums, adjustments, tokens, the key of content versions. Concurrent readers and writers are not disturbed; the
   /// copy is a snapshot of one moment. It gets its name once it is complete, checked and synced.
   ///
-  /// - Parameter replaces: an existing file is replaced, unless it is the copy of another catalogue, which may be the
-  ///   only one of a catalogue that was lost.
-  package func backUp(to path: String, replacing replaces: Bool = false) throws(LibraryError) {
+  /// - Parameters:
+  ///   - replaces: an existing file is replaced, unless it is the copy of another catalogue, which may be the only one
+  ///     of a catalogue that was lost.
+  ///   - copies: notes the copy while it is written.
+  package func backUp(
+    to path: String, replacing replaces: Bool = false, notedIn copies: UnfinishedCopies = UnfinishedCopies()
+  ) throws(LibraryError) {
     if DatabaseFile.isInUse(path, in: dataFolder) { throw .copyWouldReplaceFileInUse(path: path) }
     if !replaces && access(path, F_OK) == 0 { throw .copyExists(path: path) }
     let destination: CopyDestination
     do throws(SystemError) {
-      destination = try CopyDestination(path)
+      destination = try CopyDestination(path, notedIn: copies)
     } catch {
       throw error.code == EWOULDBLOCK ? .copyUnderWay(path: path) : .copyFailed(path: path, "\(error)")
     }

@@ -17,8 +17,11 @@ package struct CatalogueRestore {
     self.dataFolder = dataFolder
   }
 
+  /// - Parameter copies: notes the restored catalogue until it is in its place.
   /// - Returns: the new path of the previous catalogue; `nil`: there was none.
-  package func restore(from path: String) throws(LibraryError) -> String? {
+  package func restore(
+    from path: String, notedIn copies: UnfinishedCopies = UnfinishedCopies()
+  ) throws(LibraryError) -> String? {
     if let obstacle = DatabaseFile.obstacle(to: path) { throw .notACatalogue(path: path, obstacle) }
     guard DatabaseFile.makeFolder(dataFolder) else {
       throw .unusable(dataFolder, SystemError(code: errno))
@@ -27,15 +30,14 @@ package struct CatalogueRestore {
     defer { withExtendedLifetime(lock) {} }
     let present = Catalogue.path(in: dataFolder)
     let incoming = dataFolder + "/catalogue.incoming.sqlite"
+    copies.begin(incoming)
     do {
       let source = try Self.checked(path)
       try CatalogueCopy.make(of: source, at: incoming)
       try source.close()
-    } catch let error as LibraryError {
-      throw error
     } catch {
-      unlink(incoming)
-      throw .notACatalogue(path: path, Self.reason(error))
+      copies.discard(incoming)
+      throw error as? LibraryError ?? .notACatalogue(path: path, Self.reason(error))
     }
     do {
       let copy = try DatabaseQueue(path: incoming)
@@ -48,11 +50,14 @@ package struct CatalogueRestore {
         try Self.forgetUnfinished(db)
       }
       try copy.close()
-      let kept = access(present, F_OK) == 0 ? try DatabaseFile.setAside(present) : nil
-      try DatabaseFile.install(incoming, at: present)
+      var kept: String?
+      try copies.finish(incoming) {
+        if access(present, F_OK) == 0 { kept = try DatabaseFile.setAside(present) }
+        try DatabaseFile.install(incoming, at: present)
+      }
       return kept
     } catch {
-      unlink(incoming)
+      copies.discard(incoming)
       throw LibraryError(Catalogue.translated(error), dataFolder: dataFolder)
     }
   }

@@ -54,6 +54,7 @@ package final class Catalogue: Sendable {
     lock = try DataFolderLock.forUse(of: dataFolder)
     let opening = try DataFolderLock.forOpening(of: dataFolder)
     defer { opening.unlock() }
+    UnfinishedCopies.removeAbandoned(in: dataFolder)
     try Self.createIfMissing(in: dataFolder)
     if let rejection = CatalogueSchema.rejection(at: path) { throw rejection }
     var configuration = Self.configuration(statements)
@@ -258,11 +259,12 @@ package final class Catalogue: Sendable {
     if isCurrent { return }
     if !isNew {
       let copy = "\(dataFolder)/catalogue.before-\(migrator.migrations.count).sqlite"
-      unlink(copy + ".part")
+      let unfinished = copy + ".partial"
+      unlink(unfinished)
       // SQLite writes into an empty file as into a new one.
-      makePrivate(copy + ".part")
-      try pool.writeWithoutTransaction { try $0.execute(sql: "VACUUM INTO ?", arguments: [copy + ".part"]) }
-      try DurableFile.rename(copy + ".part", to: copy)
+      makePrivate(unfinished)
+      try pool.writeWithoutTransaction { try $0.execute(sql: "VACUUM INTO ?", arguments: [unfinished]) }
+      try DurableFile.rename(unfinished, to: copy)
     }
     try migrator.migrate(pool)
   }

@@ -1,0 +1,29 @@
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Lets a command remove what it has not finished before SIGINT or SIGTERM ends the process. Works as long as this
+/// object lives.
+final class EndingSignals: Sendable {
+  private let sources = DispatchSources()
+
+  /// - Parameter cleanUp: called on a thread of its own, while the command goes on. It calls the function that it gets,
+  ///   which ends the process.
+  init(_ cleanUp: @escaping @Sendable (_ exit: () -> Void) -> Void) async {
+    for number in [SIGINT, SIGTERM] {
+      await sources.onSignal(number) {
+        cleanUp { EndingSignals.runDefaultAction(of: number) }
+      }
+    }
+  }
+
+  /// Ends the process by a signal, so that its parent sees which one it was. Threads of Dispatch block signals.
+  private static func runDefaultAction(of number: Int32) {
+    signal(number, SIG_DFL)
+    var numbers = sigset_t()
+    sigemptyset(&numbers)
+    sigaddset(&numbers, number)
+    pthread_sigmask(SIG_UNBLOCK, &numbers, nil)
+    raise(number)
+  }
+}
