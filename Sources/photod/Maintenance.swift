@@ -30,6 +30,9 @@ struct Maintenance: Sendable {
   private let timers = DispatchSources()
 
   private static let historyPruneSeconds = 300
+  private static let termPruneSeconds = 86_400
+  /// When former words are removed for the first time.
+  private static let firstTermPruneSeconds = 3600
   private static let uploadExpirySeconds = 300
   private static let formerPictureSeconds = 60
   private static let unusedLibrarySeconds = 3600
@@ -39,10 +42,13 @@ struct Maintenance: Sendable {
   /// Starts all timers. They run as long as the process.
   func start() {
     timers.repeatEvery(1, after: 1, leeway: .milliseconds(200), on: .global(qos: .userInitiated)) { [self] in tick() }
+    let pruning = DispatchQueue(label: "photod.history", qos: .utility)
     timers.repeatEvery(
-      Self.historyPruneSeconds, after: Self.historyPruneSeconds, leeway: .seconds(10),
-      on: DispatchQueue(label: "photod.history", qos: .utility)
+      Self.historyPruneSeconds, after: Self.historyPruneSeconds, leeway: .seconds(10), on: pruning
     ) { [self] in pruneHistory() }
+    timers.repeatEvery(
+      Self.termPruneSeconds, after: Self.firstTermPruneSeconds, leeway: .seconds(60), on: pruning
+    ) { [self] in pruneSearchTerms() }
     timers.repeatEvery(
       Self.unusedLibrarySeconds, after: Self.firstUnusedLibrarySeconds, leeway: .seconds(60),
       on: .global(qos: .utility)
@@ -90,6 +96,15 @@ struct Maintenance: Sendable {
       while try !stop.isRaised && catalogue.pruneHistory(history, needed: needed) {}
     } catch {
       logger.error("history pruning failed", metadata: ["error": "\(error)"])
+    }
+  }
+
+  /// Removes words that no asset has any more from the words that searches look up, in small steps.
+  private func pruneSearchTerms() {
+    do {
+      try catalogue.pruneSearchTerms(until: stop)
+    } catch {
+      logger.error("removing former words failed", metadata: ["error": "\(error)"])
     }
   }
 

@@ -14,6 +14,13 @@ import Testing
 /// The search index after every kind of change, by the programs' own writers.
 @Suite("Search index")
 struct SearchIndexTests {
+  private func changeLists(_ catalogue: Catalogue, _ library: TemporaryLibrary) throws -> ChangeListExecutor {
+    let files = try LibraryFiles(
+      catalogue: catalogue, directory: library.root, timeZone: "UTC", limits: CodecLimits(),
+      options: LibraryFiles.Options(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    return ChangeListExecutor(catalogue: catalogue, files: files, limits: ChangeLimits())
+  }
+
   @Test("a catalogue with words of another version is indexed again when it is opened")
   func otherWords() throws {
     let library = try TemporaryLibrary()
@@ -39,6 +46,75 @@ struct SearchIndexTests {
       try catalogue.checkConsistency { differences.append($0) }
       #expect(differences.isEmpty)
     }
+  }
+
+  @Test("words that no asset has any more are removed, and the words of assets are found as before")
+  func formerWords() throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallPNG, "cliff.png")
+    try library.put(smallPNG + [0], "beach.png")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let lists = try changeLists(catalogue, library)
+    let asset = try #require(try catalogue.everything()["cliff.png"]).localIdentifier
+    func describe(_ caption: String?) throws {
+      var update = AssetUpdate()
+      update.caption = .some(caption)
+      _ = try lists.perform([ChangeRequest(.updateAsset(.existing(asset), update))], for: .local)
+    }
+    /// The words that searches look up, and those that assets have.
+    func words() throws -> (known: Set<String>, used: Set<String>) {
+      let queue = try DatabaseQueue(path: library.data + "/catalogue.sqlite")
+      defer { try? queue.close() }
+      return try queue.read { db in
+        let known = try String.fetchAll(db, sql: "SELECT term FROM searchTerm")
+        let texts = try String.fetchAll(db, sql: "SELECT text FROM searchText")
+        var used: Set<String> = []
+        for text in texts {
+          for word in text.split(separator: " ") {
+            // Marks of fields are characters for private use.
+            let first = word.unicodeScalars.first?.value ?? 0
+            if first < 0xE000 || first > 0xF8FF { used.insert(String(word)) }
+          }
+        }
+        return (known: Set(known), used: used)
+      }
+    }
+    func found(_ search: String) throws -> [String] {
+      var fetch = AssetFetch()
+      fetch.search = AssetSearch(try SearchQuery(search), for: .local)
+      return try catalogue.assets(fetch, FetchPageRequest(limit: 9), for: .local).assets.map(\.original.displayPath)
+    }
+    // Many steps of words.
+    for round in 0..<3 { try describe((1000..<2200).map { "w\(round)v\($0)" }.joined(separator: " ")) }
+    try describe("former")
+    try describe("a walk")
+    let before = try words()
+    #expect(before.known.isSuperset(of: before.used))
+    #expect(before.known.count > before.used.count + 1000)
+    #expect(before.known.contains("former"))
+    let generation = catalogue.generation
+    let stop = StopFlag()
+    stop.raise()
+    try catalogue.pruneSearchTerms(until: stop)
+    #expect(try words().known == before.known, "a stopped daemon removes nothing")
+
+    try catalogue.pruneSearchTerms(until: StopFlag())
+    var after = try words()
+    #expect(after.known == before.used)
+    #expect(after.used == before.used)
+    #expect(catalogue.generation == generation, "it is no change")
+    #expect(try found("wal") == ["cliff.png"])
+    #expect(try found("bea") == ["beach.png"])
+    #expect(try found("form") == [])
+    try describe("former")
+    #expect(try found("form") == ["cliff.png"])
+    #expect(try found("wal") == [])
+    _ = try lists.perform([ChangeRequest(.deleteAsset(.existing(asset)))], for: .local)
+    try catalogue.pruneSearchTerms(until: StopFlag())
+    after = try words()
+    #expect(after.known == after.used)
+    #expect(after.known.contains("beach") && !after.known.contains("cliff"))
   }
 
   @Test("scans, change lists, the trash, and a restored copy keep the search index true")
@@ -67,10 +143,7 @@ struct SearchIndexTests {
     try check(catalogue, "cliff", ["2024/cliff.png"])
     try check(catalogue, "\"b png\"", [])
 
-    let files = try LibraryFiles(
-      catalogue: catalogue, directory: library.root, timeZone: "UTC", limits: CodecLimits(),
-      options: LibraryFiles.Options(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-    let lists = ChangeListExecutor(catalogue: catalogue, files: files, limits: ChangeLimits())
+    let lists = try changeLists(catalogue, library)
     let asset = try #require(try catalogue.everything()["2024/cliff.png"]).localIdentifier
     let created = try lists.perform(
       [

@@ -46,6 +46,7 @@ struct SearchTests {
         )
       }
       for _ in 0..<15 { try world.edit(&dice) }
+      if round == 1 { try world.library.catalogue.pruneSearchTerms(until: StopFlag()) }
       #expect(try world.differences().isEmpty)
     }
     #expect(found > Self.searchesASeed, "they find something")

@@ -196,6 +196,21 @@ struct RepairTests {
     #expect(again.corrections == [:] && again.copy != summary.copy)
   }
 
+  @Test("a repair removes search words that no asset has, and no others")
+  func formerWords() throws {
+    let library = try DamagedLibrary()
+    func terms() throws -> [String] {
+      let queue = try DatabaseQueue(path: library.path)
+      defer { try? queue.close() }
+      return try queue.read { try String.fetchAll($0, sql: "SELECT term FROM searchTerm ORDER BY term") }
+    }
+    let before = try terms()
+    try library.alter("INSERT INTO searchTerm VALUES ('former'), ('zzz'); UPDATE counter SET assets = 7")
+    #expect(before.contains("kept"))
+    #expect(try library.repair().corrections["words of the search index"] == nil)
+    #expect(try terms() == before)
+  }
+
   @Test("a repair is refused while the catalogue is open")
   func open() throws {
     let library = try DamagedLibrary()

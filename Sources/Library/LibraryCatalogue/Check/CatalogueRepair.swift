@@ -4,7 +4,7 @@
 //     dangling references   a row that names a missing row is removed, or names none
 //     single values         missing ones get the value of a new catalogue; a lost token, one above all others
 //     derived tables        rows of libraries, members, folders, counters, days, moments: compared and corrected
-//     search index          built again from the assets
+//     search index          built again from the assets, if it is wrong; loses the words that no asset has
 //
 // It never opens a file of the library. Rows of files are not compared with the folder; the scan that follows a repair
 // does that, with its protection against missing disks. The triggers that keep the derived tables are away meanwhile,
@@ -130,6 +130,7 @@ package struct CatalogueRepair {
     for trigger in triggers { try db.execute(sql: trigger[1]) }
     try MomentWriter.refreshAll(of: .whole, db)
     if try Self.rebuildSearch(db) { corrections["words of the search index", default: 0] += 1 }
+    try SearchIndex.removeAllUnused(db)
     return corrections
   }
 

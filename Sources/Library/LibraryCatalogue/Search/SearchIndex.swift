@@ -108,7 +108,7 @@ package enum SearchIndex {
     try noteTerms(documents, db)
   }
 
-  /// Adds new words to `searchTerm`.
+  /// Adds new words to `searchTerm`. ``removeUnused(_:_:)`` removes former ones.
   private static func noteTerms(_ documents: [Document], _ db: Database) throws {
     var terms: Set<Substring> = []
     for document in documents where document.old != document.new {

@@ -22,8 +22,8 @@ extension CatalogueSchema {
     INSERT INTO search (search, rank) VALUES ('automerge', 8);
     -- All that the index contains, for the check.
     CREATE VIRTUAL TABLE searchInstance USING fts5vocab (search, instance);
-    -- The words that were ever indexed. It is faster to look up the words that begin with a text here, and then search
-    -- for these words, than to let FTS5 merge their lists.
+    -- The words that are indexed, and former ones until Catalogue.pruneSearchTerms. It is faster to look up the words
+    -- that begin with a text here, and then search for these words, than to let FTS5 merge their lists.
     CREATE TABLE searchTerm (term TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
     -- Documents that may have to be indexed again, added or removed. Empty after each commit.
     CREATE TABLE searchQueue (document INTEGER PRIMARY KEY) STRICT;

@@ -1,0 +1,60 @@
+// Removes words from `searchTerm` that no document has any more. Writers only add words: to remove one, they would have
+// to look up every word that an asset loses.
+
+import GRDB
+import PhotoModel
+
+extension SearchIndex {
+  /// The number of words that are looked up at a time.
+  private static let termsPerStep = 500
+
+  /// Reads the next words, and looks them up in the index.
+  ///
+  /// - Parameter last: the last word of the step before; empty before the first one.
+  /// - Returns: the last word of this step, or `nil` if there are no more, and the words that no document has.
+  static func nextTerms(after last: String, _ db: Database) throws -> (last: String?, unused: [String]) {
+    let terms = try String.fetchAll(
+      db.cachedStatement(sql: "SELECT term FROM searchTerm WHERE term > ? ORDER BY term LIMIT ?"),
+      arguments: [last, termsPerStep])
+    let lookup = try db.cachedStatement(sql: "SELECT 1 FROM search WHERE search MATCH ? LIMIT 1")
+    var unused: [String] = []
+    for term in terms where try Int.fetchOne(lookup, arguments: [expression(term)]) == nil { unused.append(term) }
+    return (terms.last, unused)
+  }
+
+  /// Removes those of the words that no document has.
+  static func removeUnused(_ terms: [String], _ db: Database) throws {
+    let remove = try db.cachedStatement(
+      sql: "DELETE FROM searchTerm WHERE term = ? AND NOT EXISTS (SELECT 1 FROM search WHERE search MATCH ?)")
+    for term in terms { try remove.execute(arguments: [term, expression(term)]) }
+  }
+
+  /// Removes all words that no document has.
+  static func removeAllUnused(_ db: Database) throws {
+    var last: String? = ""
+    while let begin = last {
+      let step = try nextTerms(after: begin, db)
+      try removeUnused(step.unused, db)
+      last = step.last
+    }
+  }
+
+  /// A word has letters and digits only, so it needs no escape.
+  private static func expression(_ term: String) -> String { "\"\(term)\"" }
+}
+
+extension Catalogue {
+  /// Removes words that no asset has any more from the list that searches expand the beginnings of words with. Small
+  /// steps, so that no writer waits long. Not a change of the library: no token.
+  package func pruneSearchTerms(until stop: StopFlag) throws(AssetSourceError) {
+    var last: String? = ""
+    while let begin = last, !stop.isRaised {
+      let step = try read { db in try SearchIndex.nextTerms(after: begin, db) }
+      if !step.unused.isEmpty {
+        // Looks them up once more: an asset may have got such a word meanwhile.
+        try writeMaintenance { db in try SearchIndex.removeUnused(step.unused, db) }
+      }
+      last = step.last
+    }
+  }
+}
