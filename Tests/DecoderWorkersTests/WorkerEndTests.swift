@@ -155,6 +155,18 @@ struct WorkerEndTests {
     #expect(pool.error(TestDecoders.request("rows")) == .unavailable(.test, .notStarting))
   }
 
+  @Test("a program that is killed while it starts makes its codec unavailable only for now")
+  func killedAtStart() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "photod-decoders-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let program = folder.appending(path: "photod-decoder-test")
+    try Data("#!/bin/sh\nkill -9 $$\n".utf8).write(to: program)
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program.path)
+    let pool = TestDecoders.pool(folder: folder.path)
+    #expect(pool.error(TestDecoders.request("rows")) == .unavailable(.test, .restarting))
+  }
+
   @Test("a started pool names each codec with its library and its sandbox")
   func reports() throws {
     let pool = TestDecoders.pool()

@@ -134,7 +134,8 @@ int photod_decoder_kill(int pidfd) { return (int)syscall(SYS_pidfd_send_signal, 
 
 int photod_decoder_reap(pid_t pid) {
   pid_t ended;
-  do ended = waitpid(pid, NULL, 0);
+  int status = 0;
+  do ended = waitpid(pid, &status, 0);
   while (ended < 0 && errno == EINTR);
-  return ended < 0 ? -1 : 0;
+  return ended < 0 ? -1 : status;
 }

@@ -39,7 +39,7 @@ package enum DecoderUnavailability: Error, Sendable, Hashable {
   case otherVersion
   /// The kernel lacks parts of the sandbox that `decoders.sandbox` requires.
   case sandboxIncomplete(missing: SandboxParts)
-  /// Its process ended several times; it is started again after a pause.
+  /// Its process was killed while it started, or ended several times; it is started again, after a pause.
   case restarting
 }
 

@@ -35,8 +35,11 @@ final class ZygoteConnection: Sendable {
         String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
     } catch {
+      // Its end closes the socket. If it has ended, the signal below no longer changes how.
+      let hasEnded = Self.isClosed(control.number)
       kill(identifier, SIGKILL)
-      _ = photod_decoder_reap(identifier)
+      let status = photod_decoder_reap(identifier)
+      if hasEnded && photod_decoder_signal(status) == SIGKILL { throw DecoderUnavailability.restarting }
       throw error
     }
     processIdentifier = identifier
@@ -52,6 +55,12 @@ final class ZygoteConnection: Sendable {
   deinit {
     end()
     _ = photod_decoder_reap(processIdentifier)
+  }
+
+  /// Whether the other end of a socket is closed, without waiting.
+  private static func isClosed(_ socket: Int32) -> Bool {
+    var polled = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+    return poll(&polled, 1, 0) == 1 && polled.revents & Int16(POLLHUP) != 0
   }
 
   private static func hello(_ control: Int32) throws(DecoderUnavailability) -> decoder_hello {

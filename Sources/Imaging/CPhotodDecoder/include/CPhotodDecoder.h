@@ -30,7 +30,7 @@ ssize_t photod_decoder_receive(int socket, void *message, size_t bytes, int *des
 
 // Sends SIGKILL to the process of a pidfd.
 int photod_decoder_kill(int pidfd);
-// Waits until a process that this one started has ended, and reaps it.
+// Waits until a process that this one started has ended, and reaps it. Returns waitpid's status.
 int photod_decoder_reap(pid_t pid);
 
 // How a child ended, from waitpid's status: the signal, or 0.
