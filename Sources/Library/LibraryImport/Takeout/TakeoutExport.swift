@@ -101,9 +101,11 @@ package struct TakeoutExport: ImportSource {
     in path: [UInt8], _ files: FolderFiles, _ report: ImportReport,
     _ body: (ImportedItem) throws(ImportError) -> Void
   ) throws(ImportError) {
-    let sidecars = TakeoutSidecars(files.names, choose: { picture(of: $0, among: $1, files) }) { name in
+    let sidecars = TakeoutSidecars(files.names) { name in
       var json = files.path(of: name).flatMap { parse($0) }
       return json?.text("title")
+    } choose: { companion, pictures in
+      picture(of: companion, among: pictures, files)
     }
     var unused = Set(files.names.filter(TakeoutSidecars.isJSON))
     /// The JSON files that describe a file.

@@ -38,19 +38,19 @@ struct TakeoutSidecars {
   private var counters: [String: [Int?]] = [:]
   /// The names of the other files by their stem in lower case.
   private var siblings: [String: [String]] = [:]
-  private let choose: (String, [String]) -> String?
   private let title: (String) -> String?
+  private let choose: (String, [String]) -> String?
 
   /// - Parameters:
   ///   - files: all names of one folder.
-  ///   - choose: the picture that a video or a RAW file belongs to, among several that have its name.
   ///   - title: the title that a JSON file states.
+  ///   - choose: the picture that a video or a RAW file belongs to, among several that have its name.
   init(
-    _ files: [String], choose: @escaping (String, [String]) -> String? = { $1.first },
-    title: @escaping (String) -> String? = { _ in nil }
+    _ files: [String], title: @escaping (String) -> String? = { _ in nil },
+    choose: @escaping (String, [String]) -> String? = { $1.first }
   ) {
-    self.choose = choose
     self.title = title
+    self.choose = choose
     for file in files {
       if Self.isJSON(file) {
         let (base, counter) = Self.parts(String(file.dropLast(Self.fileExtension.count)))

@@ -119,17 +119,22 @@ struct StormBench: ParsableCommand {
     try check(allocated)
   }
 
-  /// Fails if memory grows steadily.
+  /// Fails if memory grows steadily: if the slope of the best straight line, less twice its standard error, is above the
+  /// limit. A large render in one minute is no trend.
   private func check(_ allocated: [Double]) throws {
-    let steady = allocated.dropFirst()
+    let steady = Array(allocated.dropFirst())
     guard steady.count >= 4 else { return }
-    let slope = Self.slope(Array(steady))
-    print("\nAllocated beside frames and renders: \(slope.text(3)) MiB a minute over \(steady.count) minutes")
-    if slope > maxSlope { throw BenchError(description: "memory grows by \(slope.text(2)) MiB a minute: a leak") }
+    let (slope, standardError) = Self.slope(steady)
+    print(
+      "\nAllocated beside frames and renders: \(slope.text(2)) ± \(standardError.text(2)) MiB a minute over "
+        + "\(steady.count) minutes")
+    if slope - 2 * standardError > maxSlope {
+      throw BenchError(description: "memory grows by \(slope.text(2)) MiB a minute: a leak")
+    }
   }
 
-  /// The slope of the best straight line, by least squares.
-  private static func slope(_ values: [Double]) -> Double {
+  /// The slope of the best straight line, by least squares, and its standard error.
+  private static func slope(_ values: [Double]) -> (slope: Double, standardError: Double) {
     let meanX = Double(values.count - 1) / 2
     let meanY = values.reduce(0, +) / Double(values.count)
     var (product, square) = (0.0, 0.0)
@@ -137,7 +142,12 @@ struct StormBench: ParsableCommand {
       product += (Double(x) - meanX) * (y - meanY)
       square += (Double(x) - meanX) * (Double(x) - meanX)
     }
-    return product / square
+    let slope = product / square
+    let residual = values.enumerated().reduce(0) { sum, value in
+      let error = value.element - meanY - slope * (Double(value.offset) - meanX)
+      return sum + error * error
+    }
+    return (slope, (residual / Double(values.count - 2) / square).squareRoot())
   }
 
   // MARK: - Who storms
