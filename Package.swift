@@ -182,7 +182,7 @@ let package = Package(
       [
         "Primitives", "PhotoModel", "MediaMetadata", "ImageCodec", "ImageRender", "DiskCache", "CPhotodSystem",
         "Telemetry", deque, "Cryptography", logging,
-      ]),
+      ], settings: small),
 
     Wing.service.module("SharedDerivatives", ["PhotoModel", "ObjectStores", "ImageService", logging], settings: small),
 

@@ -91,6 +91,11 @@ struct ImportCommandTests {
     #expect(files.filter { !$0.hasPrefix(".") } == ["1.jpg"])
     let run = try TestDaemon.run(["import", "takeout", export.root] + vienna)
     #expect(run.status == 0 && run.output.contains("1 new"), "\(run)")
+    // Two names of one zone.
+    let calcutta = options + ["--set", "timeZone=Asia/Calcutta"]
+    let kolkata = options + ["--set", "timeZone=Asia/Kolkata"]
+    try TestDaemon.succeed(["scan"] + calcutta)
+    #expect(try TestDaemon.run(["import", "takeout", export.root] + kolkata).status == 0)
     // After a change of the setting, a scan reads all dates in the new zone.
     try TestDaemon.succeed(["scan"] + options)
     #expect(try TestDaemon.run(["import", "takeout", export.root] + options).status == 0)

@@ -52,6 +52,8 @@ struct TailLocationTests {
     ("a movie", plain + movie, 1),
     ("a picture", plain + other, 1),
     ("two pictures", plain + other + other, 2),
+    ("twenty pictures", plain + (0..<20).flatMap { _ in other }, 20),
+    ("a picture after one without an end", plain.dropLast(2) + other, 1),
     ("a picture, then padding", plain + other + [UInt8](repeating: 0, count: 16), 1),
     ("a movie after padding", plain + [UInt8](repeating: 0, count: 16) + movie, 1),
     ("a movie that XMP names", container(movie.count, "GCamera:MicroVideoOffset") + movie, 1),

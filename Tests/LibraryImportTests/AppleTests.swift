@@ -163,7 +163,8 @@ struct AppleTests {
   @Test("a picture with sidecars or a video gets a name that no other file of the library has, whatever its extension")
   func ownStem() throws {
     let library = try ImportedLibrary()
-    try library.folder.put(Self.picture(1, day: "20"), "2023/07/IMG_1.JPG")
+    // The folder of the date in the sidecar.
+    try library.folder.put(Self.picture(1, day: "20"), "2019/05/IMG_1.JPG")
     // Too long for a live photo.
     try library.folder.put(MovieFile { $0.duration = 8 * 600 }.bytes, "2023/07/IMG_2.MOV")
     try library.folder.scan(library.catalogue)
@@ -180,6 +181,23 @@ struct AppleTests {
     #expect(names.isSuperset(of: ["IMG_1-2.JPEG", "IMG_1-2.xmp", "IMG_1-2.AAE", "IMG_2-2.JPEG", "IMG_2-2.MOV"]))
     #expect(try library.assets()[ImportedLibrary.digest(live)]?.mediaSubtypes.contains(.photoLive) == true)
     #expect(try library.apple().report.added == 0)
+  }
+
+  @Test("a picture with a sidecar still joins its video that the library has")
+  func knownVideo() throws {
+    let library = try ImportedLibrary()
+    // 2023-07-01T10:00:00Z, in seconds since 1904.
+    let video = MovieFile { ($0.created, $0.duration) = (1_688_205_600 + 2_082_844_800, 1200) }.bytes
+    try library.folder.put(video, "2019/05/IMG_1.MOV")
+    try library.folder.scan(library.catalogue)
+    let picture = Self.picture(1, day: "01")
+    try library.put(picture, "IMG_1.JPG")
+    try library.put(Self.xmp, "IMG_1.xmp")
+    #expect(try library.apple().report.sidecarsAdded == 1)
+    #expect(
+      Set(library.folder.allFiles.map { ($0 as NSString).lastPathComponent })
+        == ["IMG_1.MOV", "IMG_1.JPG", "IMG_1.xmp"])
+    #expect(try library.assets()[ImportedLibrary.digest(picture)]?.mediaSubtypes.contains(.photoLive) == true)
   }
 
   @Test("a sidecar that would describe two pictures gets the whole name of its own, and adjustments are left out")

@@ -136,6 +136,8 @@ struct TakeoutSidecarTests {
     (
       ["x.json": "xa long.jpg", "x(1).json": "xa short.jpg"], ["xa.jpg": "x.json", "xa(1).jpg": "x(1).json"]
     ),
+    // One title begins with another.
+    (["x.json": "xab.jpg", "x(1).json": "xa.jpg"], ["xa.jpg": "x(1).json", "xab.jpg": "x.json"]),
     // Another title has one of the counters.
     (
       ["x.json": "xb.jpg", "x(1).json": "xa long.jpg", "x(2).json": "xa long.jpg"],

@@ -225,6 +225,25 @@ struct MissingAssetTests {
     try watched.expectNothingLeft()
   }
 
+  @Test(
+    "a picture that moved to another disk joins the video that is new beside it", arguments: [true, false])
+  func movedPicture(_ isFull: Bool) throws {
+    let (picture, video) = Self.halves()
+    let watched = try Self.library { try $0.put(picture, "o/live.jpg") }
+    try watched.catalogue.change { db, token in
+      try db.execute(sql: "UPDATE asset SET title = 'Mine', userFields = 1, revision = ?", arguments: [token])
+    }
+    let before = try #require(try watched.identifiers()["o/live.jpg"])
+    try watched.put(picture, "n/live.jpg")
+    try watched.put(video, "n/live.mov")
+    #expect(unlink(watched.at("o/live.jpg")) == 0)
+    try Self.scan(watched, isFull: isFull)
+    #expect(try watched.identifiers() == ["n/live.jpg": before])
+    let asset = try #require(try watched.catalogue.everything()["n/live.jpg"])
+    #expect(asset.mediaSubtypes.contains(.photoLive) && asset.descriptive.title == "Mine")
+    try watched.expectNothingLeft()
+  }
+
   @Test("of two hard links that are gone, the one that users changed is the renamed one", arguments: [true, false])
   func hardLinks(_ isFull: Bool) throws {
     let watched = try Self.library { library in

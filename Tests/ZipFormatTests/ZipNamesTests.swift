@@ -31,6 +31,7 @@ struct ZipNamesTests {
       (["b (2).jpg"], ["b (2) (2).jpg"]),
       // Two files of one asset have the same name.
       (["D.JPG", "d.jpg"], ["D.JPG", "d (2).jpg"]),
+      (["D.PNG"], ["D (3).PNG"]),
       ([], []),
     ]
     var names = ZipNames()

@@ -29,7 +29,7 @@ extension DecoderUnavailability {
     case .otherVersion: "\(codec.programName) is of another version of photod"
     case .sandboxIncomplete(let missing):
       "not used: the kernel lacks \(missing.names.joined(separator: ", ")); see decoders.sandbox"
-    case .restarting: "was killed, or ended several times; it is started again after a pause"
+    case .restarting: "was killed while it started, or ended several times; it is started again after a pause"
     }
   }
 }

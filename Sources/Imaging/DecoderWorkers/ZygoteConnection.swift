@@ -35,7 +35,7 @@ final class ZygoteConnection: Sendable {
         String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
     } catch {
-      // Its end closes the socket. If it has ended, the signal below no longer changes how.
+      // A program that has ended has closed its socket. The signal below then no longer changes the status.
       let hasEnded = Self.isClosed(control.number)
       kill(identifier, SIGKILL)
       let status = photod_decoder_reap(identifier)

@@ -41,8 +41,7 @@ extension LibraryFile {
   /// Makes a subfolder, with the owner of this folder. Throws EEXIST if the name is taken.
   func makeFolder(_ name: [UInt8], mode: UInt32 = 0o755) throws(SystemError) {
     try call(name) { mkdirat(descriptor, $0, mode) }
-    guard FileOwner.isInherited else { return }
-    let new = try subfolder(name)
+    guard FileOwner.isInherited, let new = try? subfolder(name) else { return }
     withExtendedLifetime(new) { FileOwner.inherit(new.descriptor, from: descriptor) }
   }
 

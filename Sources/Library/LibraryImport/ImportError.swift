@@ -27,8 +27,8 @@ package enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
       "\(path) and the library contain one another; move the export out of the library, and start again"
     case .otherTimeZone(let library, let settings):
       """
-      the library's time zone is \(library), and timeZone is \(settings); start again with the daemon's settings \
-      (--config, or --set timeZone=\(library)), or after a scan if timeZone has changed
+      the library's time zone is \(library), but this command's timeZone is \(settings); use the daemon's settings \
+      (--config, or --set timeZone=\(library)); if you have changed timeZone, restart the daemon or run photod scan first
       """
     case .notScanned(let path):
       "\(path) may have files that photod does not know; start photod scan first, so that a dry run can recognise them"

@@ -10,14 +10,24 @@ extension LibraryImporter {
   /// Refuses settings with another time zone than the library's: no later scan would read the dates without an offset of
   /// the imported files again.
   func checkTimeZone() throws(ImportError) {
-    let own = files.timeZone.identifier
+    let own = files.timeZone
     let known: String?
     do throws(AssetSourceError) {
       known = try catalogue.timeZoneIdentifier()
     } catch {
       throw .library(.catalogue(error))
     }
-    if let known, known != own { throw .otherTimeZone(library: known, settings: own) }
+    guard let known, known != own.identifier else { return }
+    if let zone = TimeZone(identifier: known), Self.haveSameOffsets(zone, own) { return }
+    throw .otherTimeZone(library: known, settings: own.identifier)
+  }
+
+  /// Whether two zones are the same under two names: their offsets are, in each month from 1875 to 2096.
+  private static func haveSameOffsets(_ one: TimeZone, _ other: TimeZone) -> Bool {
+    stride(from: -3.0e9, to: 4.0e9, by: 2.6e6).allSatisfy { seconds in
+      let date = Date(timeIntervalSince1970: seconds)
+      return one.secondsFromGMT(for: date) == other.secondsFromGMT(for: date)
+    }
   }
 
   /// Scans a library with files that the catalogue may not know, because its first scan is not complete or because the

@@ -28,7 +28,7 @@ package final class LibraryImporter {
   static let maximumSidecarBytes = 16 << 20
   /// Attempts for a staged upload that the expiry of another process removes before its record is written.
   private static let attempts = 3
-  private static let separatePart = "videos and RAW files of pictures that stay assets of their own"
+  private static let separatePart = "videos and RAW files that stay assets apart from their pictures"
 
   /// Why a file is not imported.
   private struct ItemFailure: Error {

@@ -42,6 +42,7 @@ package struct ZipNames: Sendable {
       // Two files of the asset with the same name.
       while !used.insert(name.lowercased()).inserted {
         name = "\(stem) (\(copy))\(suffix)"
+        stems.insert("\(stem) (\(copy))".lowercased())
         copy += 1
       }
       unique.append(name)

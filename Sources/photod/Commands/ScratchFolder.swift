@@ -1,6 +1,7 @@
 import Foundation
 
-/// A folder for files that a command needs only while it runs. SIGINT and SIGTERM remove it before they end the process.
+/// A folder for files that a command needs only while it runs. SIGHUP, SIGINT and SIGTERM remove it before they end the
+/// process.
 final class ScratchFolder: Sendable {
   let path: String
   private let signals: EndingSignals

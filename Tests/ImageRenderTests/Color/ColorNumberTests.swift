@@ -41,6 +41,10 @@ extension ColorTests {
       testDescription: "the gAMA and cHRM of sRGB",
       chunks: [.gamma(45_455), .chromaticities(ICCFile.d65 + ICCFile.sRGBPrimaries)], expected: nil),
     Numbers(testDescription: "linear light", chunks: [.gamma(100_000)], expected: power(1)),
+    Numbers(
+      testDescription: "linear light, and a cHRM of primaries on a line",
+      chunks: [.gamma(100_000), .chromaticities([0.3127, 0.329, 0.7, 0.0001, 0.4, 0.0002, 0.1, 0.0003])],
+      expected: power(1)),
     Numbers(testDescription: "the gAMA of old Macintosh files", chunks: [.gamma(55_556)], expected: power(1.8)),
     Numbers(
       testDescription: "Display P3's primaries",

@@ -62,7 +62,9 @@ struct ArchiveListing: Sendable {
   /// known.
   func changeTimeNanoseconds(_ index: Int) -> Int64 { items[index].changeTimeNanoseconds }
 
-  /// The files of the asset whose first file is at this index.
+  /// The indexes of the files of one asset.
+  ///
+  /// - Parameter first: that of its first file.
   func filesOfAsset(from first: Int) -> Range<Int> {
     var end = first + 1
     while end < items.count, !items[end].isFirstOfAsset { end += 1 }

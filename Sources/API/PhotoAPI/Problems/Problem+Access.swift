@@ -49,8 +49,10 @@ extension Problem {
       case .revoked: "The token was revoked. Make a new one with photod token create."
       case .malformed where credential == .session: "The member token of the body is not a valid token."
       case .malformed: "The Authorization field does not contain a valid token."
+      // All but the first are of signed URLs only.
       case .unknown, .invalidSignature, .wrongResource, .missingReadScope:
-        "No token of this daemon has this value. Copy it again, or make a new one with photod token create."
+        "No token of this daemon has this value. A new token works after a second. Otherwise copy it again, or make a "
+          + "new one with photod token create."
       }
     self.init(
       401, "invalid-token", "The token is not valid", detail: detail,

@@ -97,7 +97,8 @@ extension Problem {
     switch refusal {
     case .tooMany(let limit):
       self = .tooManyHandles(
-        "At most \(limit) handles of this kind are allowed (fetchResults.handlesPerCaller, fetchResults.handles). "
+        "At most \(limit) fetch results, or transient collections, are allowed (fetchResults.handlesPerCaller for one "
+          + "caller, fetchResults.handles for all). "
           + "Delete some that you no longer need, or let their leases end.")
     case .tooLarge(let bytes):
       self = .tooManyHandles(

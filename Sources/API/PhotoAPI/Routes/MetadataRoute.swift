@@ -9,7 +9,7 @@ struct MetadataRoute: Sendable {
   private static let cacheControl = "private, max-age=0, must-revalidate"
   /// Increased whenever the same file would be read differently, so that cached responses of older daemons become
   /// invalid.
-  private static let epoch = 1
+  private static let epoch = 2
 
   let queries: QueryService
   let originals: OriginalStore

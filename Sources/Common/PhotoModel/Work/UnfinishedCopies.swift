@@ -5,7 +5,7 @@
 //     access.incoming.sqlite       the tokens that a restore puts in place
 //
 // What a killed process leaves of them in a data folder is removed when the catalogue is opened for writing. A signal
-// that ends a command removes its own at once.
+// that ends a backup or a restore removes its own at once.
 
 import Synchronization
 
@@ -44,7 +44,7 @@ package final class UnfinishedCopies: Sendable {
     end(path)
   }
 
-  /// Removes all copies, and ends the process. The command neither begins nor finishes one meanwhile.
+  /// Removes all copies, and calls `exit`, which ends the process, with the lock held. The command neither begins nor finishes one meanwhile.
   package func removeAll(andExit exit: () -> Void) {
     paths.withLock { paths in
       for path in paths { Self.remove(path) }

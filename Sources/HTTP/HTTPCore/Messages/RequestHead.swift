@@ -68,14 +68,11 @@ package struct RequestHead: Sendable {
     return found
   }
 
-  /// The bytes of a field as received; those of a repeated field are joined by commas.
+  /// The bytes of a field's value as received, which need not be UTF-8; the values of a repeated field are joined by a
+  /// comma and a space.
   package func valueBytes(of name: HeaderName) -> [UInt8] {
-    var found: [UInt8] = []
-    for field in fields where field.headerName == name {
-      if !found.isEmpty { found += ", ".utf8 }
-      found += bytes[field.value]
-    }
-    return found
+    let values = fields.filter { $0.headerName == name }.map { bytes[$0.value] }
+    return Array(values.joined(separator: ", ".utf8))
   }
 
   /// The bytes of a field that occurs exactly once; `nil` otherwise.

@@ -120,8 +120,8 @@ extension LocationRemoval {
     return numbers
   }
 
-  /// The position after a picture's EOI (T.81 §B.1.1): walks the scans, whose bytes 0xFF are marked. `nil` if the file
-  /// ends before.
+  /// The position after a picture's EOI (T.81 §B.1.1), or of the next picture's SOI: walks the scans, whose bytes 0xFF are
+  /// marked. `nil` if the file ends before.
   static func endOfPicture(
     from start: Int64, before end: Int64, _ context: inout LocationRemovalContext
   ) throws(LocationRemovalError) -> Int64? {
@@ -142,8 +142,10 @@ extension LocationRemoval {
         }
         switch bytes[i + 1] {
         case 0xD9: return position + Int64(i - bytes.startIndex) + 2
-        // A stuffed byte, a restart; TEM and SOI have no length either.
-        case 0x00, 0x01, 0xD0...0xD8: i += 2
+        // Another picture; this one has no EOI.
+        case 0xD8: return position + Int64(i - bytes.startIndex)
+        // A stuffed byte, a restart; TEM has no length either.
+        case 0x00, 0x01, 0xD0...0xD7: i += 2
         // Fill.
         case 0xFF: i += 1
         default:

@@ -10,32 +10,30 @@ extension LocationRemoval {
     Array("ftyp".utf8), Array("moov".utf8), Array("Latitude".utf8), Array("latitude".utf8), insta360,
   ]
 
-  /// Removes the places of bytes that follow the end of a file: another file, a trailer of Samsung's, padding.
+  /// Removes the places of bytes that follow the end of a file: other files, a trailer of Samsung's, padding.
   ///
   /// - Throws: `unsupported` for bytes of another kind that hold metadata.
   static func trailing(
     _ range: Range<Int64>, _ context: inout LocationRemovalContext
   ) throws(LocationRemovalError) {
     var range = range
-    if try isPadding(range, &context) { return }
-    while let block = try paddingHead(of: range, &context) {
-      range = range.lowerBound + Int64(block)..<range.upperBound
-    }
-    if range.isEmpty { return }
-    if let samsung = try samsungEnd(of: range, &context) {
-      return try samsungTrailer(range.lowerBound..<samsung, &context)
-    }
-    let head = try context.head(of: range, count: FileType.bytes)
-    if let format = MediaFormat(firstBytes: head), !format.hasShortSignature {
+    while true {
+      try context.countStructure()
+      if try isPadding(range, &context) { return }
+      while let block = try paddingHead(of: range, &context) {
+        range = range.lowerBound + Int64(block)..<range.upperBound
+      }
+      if range.isEmpty { return }
+      if let samsung = try samsungEnd(of: range, &context) {
+        return try samsungTrailer(range.lowerBound..<samsung, &context)
+      }
+      let head = try context.head(of: range, count: FileType.bytes)
+      guard let format = MediaFormat(firstBytes: head), !format.hasShortSignature else { break }
       // Another file may follow a picture, as the movie follows the gain map of a motion photo.
       let end = format == .jpeg ? try endOfJPEG(range, &context) : range.upperBound
       try remove(from: range.lowerBound..<end, &context)
-      if end < range.upperBound {
-        try context.nested { context throws(LocationRemovalError) in
-          try trailing(end..<range.upperBound, &context)
-        }
-      }
-      return
+      if end >= range.upperBound { return }
+      range = end..<range.upperBound
     }
     if holdsMetadata(Array(try context.block(range))) {
       throw .unsupported("the metadata after the end of a file")

@@ -48,7 +48,10 @@ struct PNGColorChunks {
       // A real chromaticity has a y, and x and y of no more than 1 together. The y of ProPhoto RGB's blue is 0.0001; no
       // white has one that is nearly 0.
       let areReal = points.allSatisfy { $0.y > 0 && $0.x + $0.y <= 1.001 }
-      guard areReal, points[0].y > 0.001 else { return }
+      // No profile can be made of primaries on a line, so the exponent would be lost with them.
+      let (red, green, blue) = (points[1], points[2], points[3])
+      let area = (green.x - red.x) * (blue.y - red.y) - (blue.x - red.x) * (green.y - red.y)
+      guard areReal, points[0].y > 0.001, abs(area) > 0.001 else { return }
       primaries = ColorCalibration.Primaries(white: points[0], red: points[1], green: points[2], blue: points[3])
     default: break
     }

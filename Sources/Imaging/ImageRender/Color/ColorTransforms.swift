@@ -77,8 +77,8 @@ package final class ColorTransforms: Sendable {
     return output
   }
 
-  /// Whether a picture of 8 bits, in gray or RGB, is shown with the profile in its file; also if it has none. False for
-  /// an unusable one.
+  /// Whether the profile in a file is used for a picture of 8 bits in gray or RGB. True without a profile; false for an
+  /// unusable one.
   ///
   /// - Throws: ``CodecError``, if the profile is too large or can't be read.
   package func acceptsProfile(

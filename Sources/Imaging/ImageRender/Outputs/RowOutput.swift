@@ -42,7 +42,7 @@ final class RowOutput: RenderOutput, RowConsumer {
         encoder = staged(encoder, rowBytes: upright.width * plan.rowPixelBytes)
       }
     }
-    // Where the values stay as they are, the resampler blends, which needs no row in between.
+    // Without a conversion and linear light, the resampler blends: that needs no further row.
     let changesValues = color.transform?.source.hasAlpha ?? (color.light != nil)
     writer = RowWriter(
       storedSize: plan.storedOutput, channels: channels, bits: plan.outputBits,

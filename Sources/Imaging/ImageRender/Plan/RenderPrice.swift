@@ -120,7 +120,7 @@ struct RenderPrice: Sendable, Hashable {
     let blended = dropsAlpha && (isConverted || geometry.isLinear) ? channels : 0
     return resampler + (geometry.isLinear ? LinearLight.byteCount(bitsPerChannel: header.bitsPerChannel) : 0)
       + RowWriter.byteCount(
-        geometry.output, pixelBytes: pixelBytes, arrivingBytes: (isConverted ? channels * 2 : 0) + blended,
+        geometry.output, pixelBytes: pixelBytes, earlierBytes: (isConverted ? channels * 2 : 0) + blended,
         geometry.orientation)
   }
 }

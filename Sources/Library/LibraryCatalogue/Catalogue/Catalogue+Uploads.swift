@@ -10,9 +10,10 @@ extension Catalogue {
     try read { try AssetPairing.hasCounterpart(of: media, at: path, $0) }
   }
 
-  /// Whether a file has this path, or this path with another extension.
-  package func isStemTaken(of path: [UInt8]) throws(AssetSourceError) -> Bool {
-    try read { try AssetPairing.isStemTaken(of: path, $0) }
+  /// Whether a file has this path, or this path with another extension. Files of the asset that a new file at the path
+  /// would join do not count.
+  package func isStemTaken(of path: [UInt8], by media: ProbedMedia) throws(AssetSourceError) -> Bool {
+    try read { try AssetPairing.isStemTaken(of: path, by: media, $0) }
   }
 
   /// Whether a file at this path would become a part of an asset that the principal sees, and that has the file's name

@@ -26,7 +26,7 @@ package struct FetchResultStore: Sendable {
     package let rows: [UInt32]
     /// The members of a list of collections, each at most once; `nil` for a collection of assets.
     package let collections: [LocalIdentifier]?
-    /// The scopes that the fetch results need from which the rows were copied.
+    /// If the rows were copied from fetch results: the scopes that reading those needs.
     package let neededScopes: Set<Scope>
 
     package init(title: String?, rows: [UInt32], neededScopes: Set<Scope> = []) {

@@ -4,7 +4,7 @@ import PhotoPredicate
 /// A fetch of assets: PHFetchOptions, and the scope to search.
 package struct AssetFetch: Sendable, Hashable {
   package var scope = AssetScope.library
-  /// The scopes that the fetch results need from which the rows of `scope` were copied.
+  /// If the rows of `scope` were copied from fetch results: the scopes that reading those needs.
   package var scopesOfRows: Set<Scope> = []
   /// The parser has already rejected keys that the fetching principal may not use.
   package var predicate: FetchPredicate?

@@ -193,7 +193,7 @@ struct SearchAccess {
     return disjunction(found.map { phrase([$0] + pattern.words.dropFirst()) + end })
   }
 
-  /// A word has letters and digits only, so it needs no escape.
+  /// A word has letters, digits and at most a mark before them, so it needs no escape.
   private static func phrase(_ words: some Sequence<String>) -> String {
     "\"\(words.joined(separator: " "))\""
   }

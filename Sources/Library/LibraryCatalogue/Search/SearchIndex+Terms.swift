@@ -39,7 +39,7 @@ extension SearchIndex {
     }
   }
 
-  /// A word has letters and digits only, so it needs no escape.
+  /// A word has letters, digits and at most a mark before them, so it needs no escape.
   private static func expression(_ term: String) -> String { "\"\(term)\"" }
 }
 

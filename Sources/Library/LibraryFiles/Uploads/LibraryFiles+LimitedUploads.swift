@@ -19,9 +19,11 @@ extension LibraryFiles {
   ///
   /// - Parameters:
   ///   - name: a result of ``UploadFilename``.
+  ///   - file: the received file; `nil` for a staged upload, whose record completes an interrupted one.
   ///   - day: the day of the asset in days since 1970, if not that of the file.
   func uploadPath(
-    for name: [UInt8], _ media: ProbedMedia, on day: Int? = nil, for principal: Principal
+    for name: [UInt8], _ media: ProbedMedia, like file: LibraryFile? = nil, on day: Int? = nil,
+    for principal: Principal
   ) throws(LibraryFilesError) -> [UInt8] {
     let ownDay = LocalCalendar(timeZone: timeZone).day(of: media.date.moment, utcOffset: media.date.utcOffset)
     let path = options.template.path(for: name, day: day ?? ownDay, camera: media.cameraModel)
@@ -29,8 +31,12 @@ extension LibraryFiles {
     let isPart = try inCatalogue { catalogue throws(AssetSourceError) in
       try catalogue.isPartOfPhotograph(media, at: path, for: principal)
     }
-    // A taken name would get a number, which shows that another file has it.
-    if isPart, try !exists(path), try !isKnown(path) { return path }
+    // A taken name would get a number, which shows that another file has it. A file with the same bytes and without an
+    // asset is what an interrupted upload has left, and is taken over.
+    if isPart, try !isKnown(path) {
+      if try !exists(path) { return path }
+      if let file, try hasSameBytes(file, at: path) { return path }
+    }
     let suffix = UploadFilename.component("-\(principal.name.suffix(Self.callerSuffixLength))")
     return LibraryPath.join(
       LibraryPath.folder(of: path), LibraryPath.suffixed(LibraryPath.name(of: path), with: Array(suffix.utf8)))

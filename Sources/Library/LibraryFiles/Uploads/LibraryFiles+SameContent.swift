@@ -86,7 +86,7 @@ extension LibraryFiles {
     return digests.contains(digest)
   }
 
-  private func hasSameBytes(_ file: LibraryFile, at path: [UInt8]) throws(LibraryFilesError) -> Bool {
+  func hasSameBytes(_ file: LibraryFile, at path: [UInt8]) throws(LibraryFilesError) -> Bool {
     if let bucket {
       guard let found = try bucket.head(path), found.identity.size == file.size else { return false }
       return try object(file).hasBytes(of: found)

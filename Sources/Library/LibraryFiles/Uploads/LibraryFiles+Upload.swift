@@ -60,7 +60,7 @@ extension LibraryFiles {
     // Sync before taking the lock, while no other caller waits.
     try inFileSystem { () throws(SystemError) in try file.sync() }
     fault(.synced)
-    let wanted = try uploadPath(for: name, media, for: principal)
+    let wanted = try uploadPath(for: name, media, like: opened, for: principal)
     if let bucket { return try add(opened, media, at: wanted, in: bucket, for: principal) }
     try checkDisk(of: wanted)
     let lock = try acquireLock()
@@ -150,7 +150,7 @@ extension LibraryFiles {
   /// the picture or the video of the same photograph. Files that need a stem of their own share none.
   func isReserved(_ path: [UInt8], for file: NewFile) throws(LibraryFilesError) -> Bool {
     if try isKnown(path) { return try !isLost(file, at: path) }
-    if file.needsOwnStem, try isStemTaken(of: path) { return true }
+    if file.needsOwnStem, try isStemTaken(of: path, by: file.media) { return true }
     if bucket != nil { return false }
     for sidecar in SidecarPaths.beside(path) where try exists(sidecar.path) {
       if file.needsOwnStem { return true }
@@ -176,8 +176,8 @@ extension LibraryFiles {
     try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.knownFile(at: path) } != nil
   }
 
-  private func isStemTaken(of path: [UInt8]) throws(LibraryFilesError) -> Bool {
-    try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.isStemTaken(of: path) }
+  private func isStemTaken(of path: [UInt8], by media: ProbedMedia) throws(LibraryFilesError) -> Bool {
+    try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.isStemTaken(of: path, by: media) }
   }
 
   private func isOrphan(_ path: [UInt8], like file: LibraryFile) throws(LibraryFilesError) -> Bool {

@@ -173,10 +173,13 @@ struct TakeoutSidecars {
     // A number of the picture's name that is not Google's is a part of the title.
     let stem = counter == nil ? ExportFileName.stem(file) : Self.parts(ExportFileName.stem(file)).base
     let suffix = ExportFileName.pathExtension(file)
-    let titled = candidates.filter { candidate in
+    var titled = candidates.filter { candidate in
       guard let stated = title(candidate.name) else { return false }
       return Self.isTitle(stated, of: stem, suffix)
     }
+    // A title that is the whole name counts before longer ones that begin with it.
+    let exact = titled.filter { Self.plain(ExportFileName.stem(title($0.name) ?? "")) == Self.plain(stem) }
+    if !exact.isEmpty { titled = exact }
     if !titled.isEmpty {
       // The counters of descriptions also count those of other titles.
       let pictures = pictureCounters(stem, suffix)
@@ -203,9 +206,12 @@ struct TakeoutSidecars {
 
   /// Whether a file's name is that of a title, possibly cut. Google replaces some characters by underscores.
   private static func isTitle(_ title: String, of stem: String, _ suffix: String) -> Bool {
-    func plain(_ text: String) -> String { String(text.map { $0.isLetter || $0.isNumber ? $0 : "_" }).lowercased() }
-    return ExportFileName.pathExtension(title).lowercased() == suffix.lowercased()
+    ExportFileName.pathExtension(title).lowercased() == suffix.lowercased()
       && plain(ExportFileName.stem(title)).hasPrefix(plain(stem))
+  }
+
+  private static func plain(_ text: String) -> String {
+    String(text.map { $0.isLetter || $0.isNumber ? $0 : "_" }).lowercased()
   }
 
   // MARK: Names

@@ -115,10 +115,12 @@ extension ScanBatch {
 /// A known file that a found one may have been, and what decides between several of them.
 struct FormerFile {
   let row: KnownFile
-  /// Its path still leads through a symbolic link. A link that leads nowhere now was not renamed: its target was.
+  /// Its last path leads through a symbolic link. Such a row comes last: probably the link's target was renamed, not the
+  /// link.
   let isLinked: Bool
   let likeness: PathLikeness
-  /// Users changed its asset, which the file itself keeps; for a link, they did not.
+  /// Decides between rows with equally similar paths: for a file, one whose asset users changed; for a path through a
+  /// link, one whose asset they did not.
   let isPreferred: Bool
 
   /// Whether it is more probable than another one.

@@ -279,10 +279,9 @@ struct ScanBatch {
     var recognised: Set<Int> = []
     var taken: Set<Int64> = []
     for match in try matches(for: files) {
-      let (path, row) = (files[match.index].path, match.former.row)
+      let row = match.former.row
       guard !recognised.contains(match.index), !taken.contains(row.id) else { continue }
       if claimedIDs.contains(row.id) || renamedRows.contains(row.id) { continue }
-      guard try isGone(row, row.path, to: path), try !isBackup(path, of: row) else { continue }
       recognised.insert(match.index)
       taken.insert(row.id)
       chosen.append(match)
@@ -290,7 +289,7 @@ struct ScanBatch {
     return chosen
   }
 
-  /// The rows that probed files without a row may belong to, the most probable ones first.
+  /// The missing rows that probed files without a row may belong to, the most probable ones first.
   private func matches(for files: [ProbedFile]) throws(AssetSourceError) -> [PathMatch] {
     var matches: [PathMatch] = []
     for (index, file) in files.enumerated() {
@@ -298,6 +297,7 @@ struct ScanBatch {
       for row in try catalogue.knownFiles(like: media, upTo: lastID, limit: Self.maximumCopies) {
         let hasSameName = PathLikeness(row.lastPath, file.path).hasSameName
         guard hasSameName || row.identity.isOfSameTime(as: file.identity) else { continue }
+        guard try isGone(row, row.path, to: file.path), try !isBackup(file.path, of: row) else { continue }
         matches.append(PathMatch(index: index, former: try formerFile(row, of: file.path)))
       }
     }

@@ -71,8 +71,8 @@ struct FrameRenderer: Sendable {
       unchanged: bytes, jpeg.transcoding.size, .jxl, encodeTime: ContinuousClock.now - began)
   }
 
-  /// Whether libjxl shows an original in JPEG in the colours that its pixels are rendered in: it takes any profile, and
-  /// joins its parts in the order of the file.
+  /// Whether libjxl shows an original in JPEG in the colours that its pixels are rendered in. libjxl does not check a
+  /// profile, and joins its parts in the order of the file.
   func canTranscode(_ original: OpenedOriginal) -> Bool {
     let header = original.header
     guard header.jpegComponents?.canBeTranscoded == true, header.embeddedProfile?.isInFileOrder != false else {

@@ -136,13 +136,21 @@ struct AssetPairing {
     return found.sorted { $0.lexicographicallyPrecedes($1) }
   }
 
-  /// Whether a file, of whatever kind, has this path, or this path with another extension.
-  static func isStemTaken(of path: [UInt8], _ db: Database) throws -> Bool {
+  /// Whether a file, of whatever kind, has this path, or this path with another extension. Files of the asset that a new
+  /// file at the path would join do not count.
+  static func isStemTaken(of path: [UInt8], by media: ProbedMedia, _ db: Database) throws -> Bool {
     guard let stem = stem(of: path) else { return false }
-    let paths = try Data.fetchAll(
-      db.cachedStatement(sql: "SELECT path FROM file WHERE path > ? AND path < ?"),
+    let rows = try Row.fetchAll(
+      db.cachedStatement(sql: "SELECT path, asset FROM file WHERE path > ? AND path < ?"),
       arguments: [Data(stem + [UInt8(ascii: ".")]), Data(stem + [UInt8(ascii: "/")])])
-    return paths.contains { isSameStem([UInt8]($0), path) }
+    var assets: [Int64?] = []
+    for row in rows {
+      let other: Data = row[0]
+      if isSameStem([UInt8](other), path) { assets.append(row[1]) }
+    }
+    if assets.isEmpty { return false }
+    let joined = try find(for: media, at: path, excluding: nil, among: .of(.whole), known: nil, db)?.asset
+    return joined == nil || assets.contains { $0 != joined }
   }
 
   /// Whether there is a file of the same name or content identifier, in the same folder, of another kind: the RAW file,

@@ -161,6 +161,8 @@ struct AssetWriter {
         try run("UPDATE file SET rewritten = ? WHERE id = ?", [Self.newContentNumber(of: file), row.id])
       }
       try refresh(asset)
+      // It waited for the end of the walk. Its RAW file or its video may have been stored before it.
+      if file.movedFromRow != nil && row.isPrimary { try joinCompanions(of: asset) }
       edits.note(asset: asset)
       return
     }
