@@ -10,8 +10,8 @@ let strict: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
 let optimized: [SwiftSetting] = [
   .unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))
 ]
-// Optimised for size: commands, tokens, metrics, values, parsers of metadata and of short texts, and what waits for disks,
-// networks, SQLite and workers.
+// Optimised for size: commands, tokens, metrics, values, the image service, parsers of metadata and of short texts, and
+// what waits for disks, networks, SQLite and workers.
 let small: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 let optimizedC: [CSetting] = [.unsafeFlags(["-O2"], .when(configuration: .debug))]
 

@@ -108,7 +108,7 @@ struct CompanionTests {
     for isDryRun in [true, false] {
       let report = try library.takeout(isDryRun: isDryRun).report
       #expect(report.existing == 2 && report.added == 0)
-      #expect(report.remarks["videos and RAW files of pictures that stay assets of their own"] == 1)
+      #expect(report.remarks["videos and RAW files that stay assets apart from their pictures"] == 1)
     }
   }
 

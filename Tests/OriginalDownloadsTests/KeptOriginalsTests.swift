@@ -92,6 +92,10 @@ import Testing
     clock.advance(.seconds(1))
     try until { kept.counts == KeptOriginals.Counts(local: 1, missing: 0, leftOut: 0) }
     #expect(list.reads == 2)
+    // The next update begins after this one has unpinned what left the list.
+    kept.libraryDidChange()
+    clock.advance(.seconds(1))
+    try until { list.reads == 3 }
     try harness.download("c", Self.bytes, read: 4)
     #expect(local() == ["a", "c", "d"])
   }
