@@ -1,5 +1,5 @@
 import Foundation
-import ImageService
+import ImageRender
 import PhotoFixtures
 import PhotoModel
 import Testing

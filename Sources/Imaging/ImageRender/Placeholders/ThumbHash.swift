@@ -20,7 +20,7 @@ import PhotoModel
 
 package enum ThumbHash {
   /// Maximum side of the input picture; a larger one would add no information.
-  static let maximumSide = 100
+  package static let maximumSide = 100
 
   /// The hash of a picture: 25 bytes at most.
   ///

@@ -1,5 +1,5 @@
 import ImageCodec
-import ImageService
+import ImageRender
 import PhotoModel
 import Testing
 
