@@ -358,7 +358,7 @@ struct LimitedCallerTests {
       // 2024-05-06T07:08:09Z, in seconds since 1904.
       MovieFile { ($0.created, $0.duration) = (3_797_824_089 + daysLater * 86_400, ticks) }.bytes
     }
-    for (number, name) in ["taken", "free", "left"].enumerated() {
+    for (number, name) in ["taken", "free", "interrupted"].enumerated() {
       let exif = EXIFBlock {
         ($0.dateTimeOriginal, $0.offsetTimeOriginal) = ("2024:05:06 07:08:09", "+00:00")
       }
@@ -369,8 +369,7 @@ struct LimitedCallerTests {
         #expect(try upload(movie(daysLater: 14, ticks: 600), "taken.mov", everything) != picture)
       }
       let bytes = movie(daysLater: 0, ticks: 900 + 300 * number)
-      // What an interrupted upload has left.
-      if name == "left" { try TestDaemon.Files(root: daemon.library).put(bytes, "2024/05/left.mov") }
+      if name == "interrupted" { try TestDaemon.Files(root: daemon.library).put(bytes, "2024/05/interrupted.mov") }
       let video = try upload(bytes, "\(name).mov", writer)
       #expect((video == picture) == (name != "taken"))
       if video == picture { continue }

@@ -2,7 +2,7 @@
 //
 //     merge     unchanged file: skipped; new or changed file: written, or held back; row without a file: missing
 //     settle    files that were deferred because they may still be written are checked once more
-//     decide    new files with the content of missing ones: these were moved, unless they were found under another name
+//     decide    new files with the content of missing ones get the rows of those that were not found under another name
 //     restore   the paths of missing files that other files have taken, as when a program saves a file
 //     remove    rows of missing files, unless a disk was unmounted, or they were or may have been moved
 //     record    a complete full scan

@@ -241,7 +241,7 @@ struct ScanBatch {
 
   /// Matches probed files without a row to missing rows. A file that was moved to another disk has another inode, so
   /// the match requires the same fingerprint and the same metadata, and the same modification time or file name. The
-  /// most similar paths come first, so that each of several copies is matched to its own row.
+  /// most probable rows come first, so that each of several copies is matched to its own.
   ///
   /// - Returns: the paths of files that are not decided yet.
   private mutating func recognise(_ files: inout [ProbedFile]) throws(AssetSourceError) -> Set<[UInt8]> {
