@@ -41,11 +41,7 @@ struct HDRToneCurveTests {
     "a JPEG of a picture with alpha is its PNG over the white of a screen, scaled or not",
     arguments: [PNGFile.Kind.rgba(depth: 8), .rgba(depth: 16), .grayAlpha(depth: 8), .grayAlpha(depth: 16)], [48, 20])
   func overWhite(_ kind: PNGFile.Kind, _ side: Int) throws {
-    var dark = Pixels(width: 48, height: 36, channels: 4)
-    for i in 0..<48 * 36 {
-      let (gray, alpha) = (UInt8(40 + i % 48), UInt8(100 + i / 48 * 3))
-      dark.bytes.replaceSubrange(i * 4..<i * 4 + 4, with: [gray, gray, gray, alpha])
-    }
+    let dark = Pixels.translucent(from: 40)
     // PQ, HLG, and linear light of standard range.
     let descriptions = [
       PNGChunk("cICP", [9, 16, 0, 1]), PNGChunk("cICP", [9, 18, 0, 1]), PNGChunk("gAMA", [0, 1, 0x86, 0xA0]),

@@ -22,6 +22,16 @@ func render(
 }
 
 extension Pixels {
+  /// 48x36 pixels of RGBA: grays from a value on, from left to right, with more alpha further down.
+  static func translucent(from darkest: Int) -> Pixels {
+    var pixels = Pixels(width: 48, height: 36, channels: 4)
+    for i in 0..<48 * 36 {
+      let (gray, alpha) = (UInt8(darkest + i % 48), UInt8(100 + i / 48 * 3))
+      pixels.bytes.replaceSubrange(i * 4..<i * 4 + 4, with: [gray, gray, gray, alpha])
+    }
+    return pixels
+  }
+
   /// An RGBA picture over white, as RGB.
   var overWhite: Pixels {
     var out = channels(3)

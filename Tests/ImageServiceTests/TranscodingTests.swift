@@ -192,14 +192,7 @@ struct TranscodingTests {
       ("of other colours, without a profile", false, file { $0.exif = adobeRGB }),
       ("of inks", false, file { $0.color = .cmyk }), ("arithmetic", false, file { $0.isArithmetic = true }),
     ]
-    for (name, isTranscoded, bytes) in files {
-      let encoder = Encoder()
-      let harness = Self.harness(encoder)
-      let asset = harness.originals.add(bytes, named: name)
-      let found = try await frame(harness, asset, Self.request(.jxl, side: nil))
-      #expect(found.derivation == (isTranscoded ? .transcoded(.file) : .original), "\(name)")
-      #expect(encoder.jpegs == (isTranscoded ? [bytes] : []), "\(name)")
-    }
+    for (name, isTranscoded, bytes) in files { try await expectTranscoded(isTranscoded, bytes, name) }
     let encoder = Encoder()
     let harness = Self.harness(encoder)
     let asset = harness.originals.add(files[0].bytes)
@@ -255,14 +248,17 @@ struct TranscodingTests {
       ("a profile in mixed parts", false, file { $0.segments = Self.inParts(p3, [2, 1, 3]) }),
       ("a profile without its last part", false, file { $0.segments = Self.inParts(p3, [1, 2]) }),
     ]
-    for (name, isTranscoded, bytes) in files {
-      let encoder = Encoder()
-      let harness = Self.harness(encoder)
-      let asset = harness.originals.add(bytes, named: name)
-      let found = try await frame(harness, asset, Self.request(.jxl, side: nil))
-      #expect(found.derivation == (isTranscoded ? .transcoded(.file) : .original), "\(name)")
-      #expect(encoder.jpegs == (isTranscoded ? [bytes] : []), "\(name)")
-    }
+    for (name, isTranscoded, bytes) in files { try await expectTranscoded(isTranscoded, bytes, name) }
+  }
+
+  /// Requests an original as a JPEG XL at full size: whether it is made of the file's coefficients.
+  private func expectTranscoded(_ isTranscoded: Bool, _ bytes: [UInt8], _ name: String) async throws {
+    let encoder = Encoder()
+    let harness = Self.harness(encoder)
+    let asset = harness.originals.add(bytes, named: name)
+    let found = try await frame(harness, asset, Self.request(.jxl, side: nil))
+    #expect(found.derivation == (isTranscoded ? .transcoded(.file) : .original), "\(name)")
+    #expect(encoder.jpegs == (isTranscoded ? [bytes] : []), "\(name)")
   }
 
   @Test("a picture whose transcoding has no room in the memory of renders is encoded")

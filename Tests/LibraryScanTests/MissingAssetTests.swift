@@ -198,20 +198,27 @@ struct MissingAssetTests {
     return (picture, video)
   }
 
-  @Test(
-    "a half of a live photo that is removed and saved through an indexed temporary file joins it again",
-    arguments: ["f/live.jpg", "f/live.mov"], [true, false])
-  func savedHalf(_ path: String, _ isFull: Bool) throws {
-    let (picture, video) = Self.halves()
-    let watched = try Self.library { library in
+  /// A library with a live photo, `f/live`, that a user has changed.
+  private static func library(with picture: [UInt8], _ video: [UInt8]) throws -> WatchedLibrary {
+    let watched = try library { library in
       try library.put(picture, "f/live.jpg")
       try library.put(video, "f/live.mov")
     }
     try watched.catalogue.change { db, token in
       try db.execute(sql: "UPDATE asset SET title = 'Mine', userFields = 1, revision = ?", arguments: [token])
     }
+    let identifiers = try watched.identifiers()
+    try #require(identifiers["f/live.jpg"] != nil && identifiers["f/live.mov"] == nil, "one asset")
+    return watched
+  }
+
+  @Test(
+    "a half of a live photo that is removed and saved through an indexed temporary file joins it again",
+    arguments: ["f/live.jpg", "f/live.mov"], [true, false])
+  func savedHalf(_ path: String, _ isFull: Bool) throws {
+    let (picture, video) = Self.halves()
+    let watched = try Self.library(with: picture, video)
     let before = try watched.identifiers()
-    try #require(before["f/live.jpg"] != nil && before["f/live.mov"] == nil, "one asset")
     try watched.put((path == "f/live.jpg" ? picture : video) + [0, 0, 0, 8] + Array("free".utf8), "f/new.tmp")
     try Self.scan(watched, isFull: isFull)
     try #require(try watched.identifiers()["f/new.tmp"] != nil)
@@ -262,15 +269,8 @@ struct MissingAssetTests {
   @Test("the video of a live photo joins it again")
   func livePhoto() throws {
     let (picture, video) = Self.halves()
-    let watched = try Self.library { library in
-      try library.put(picture, "f/live.jpg")
-      try library.put(video, "f/live.mov")
-    }
-    try watched.catalogue.change { db, token in
-      try db.execute(sql: "UPDATE asset SET title = 'Mine', userFields = 1, revision = ?", arguments: [token])
-    }
+    let watched = try Self.library(with: picture, video)
     let before = try watched.identifiers()
-    try #require(before["f/live.jpg"] != nil && before["f/live.mov"] == nil, "one asset")
     for name in ["live.jpg", "live.mov"] { #expect(unlink(watched.at("f/\(name)")) == 0) }
     watched.settle()
     try watched.put(video, "f/live.mov")

@@ -98,9 +98,7 @@ package final class AccessDatabase: Sendable {
       try AccessCopy.make(of: queue, at: destination.unfinished)
       try AccessRestore.check(destination.unfinished)
       if !replaces && access(file, F_OK) == 0 { throw AccessError.copyExists(path: file) }
-      // Logs of a file that was there before.
-      try DatabaseFile.removeLogs(of: file)
-      try DurableFile.rename(destination.unfinished, to: file)
+      try destination.finish()
     } catch {
       unlink(destination.unfinished)
       throw AccessError(error, path: file)

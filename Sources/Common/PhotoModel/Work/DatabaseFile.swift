@@ -154,6 +154,7 @@ package struct CopyDestination: Sendable {
   /// The file that is written; it gets the name of the destination once it is complete. A killed process leaves it, and
   /// the next copy overwrites it; in a data folder, the next start removes it (``UnfinishedCopies``).
   package let unfinished: String
+  private let path: String
   private let lockPath: String
   /// The descriptor of an empty file. On network file systems, flock(2) on the copy itself would exclude SQLite too.
   private let lock: Int32
@@ -167,11 +168,21 @@ package struct CopyDestination: Sendable {
   package init(
     _ path: String, waits: Bool = false, notedIn copies: UnfinishedCopies = UnfinishedCopies()
   ) throws(SystemError) {
+    self.path = path
     unfinished = path + ".partial"
     lockPath = path + ".partial-lock"
     self.copies = copies
     lock = try Self.locked(lockPath, waits ? LOCK_EX : LOCK_EX | LOCK_NB)
     copies.begin(unfinished)
+  }
+
+  /// Gives the complete copy the name of the destination, durably, after SQLite's logs of a former file are removed. A
+  /// signal waits for this.
+  package func finish() throws {
+    try copies.finish(unfinished) {
+      try DatabaseFile.removeLogs(of: path)
+      try DurableFile.rename(unfinished, to: path)
+    }
   }
 
   /// Lets others write to the destination. Call it once.

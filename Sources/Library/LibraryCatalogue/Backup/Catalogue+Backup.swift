@@ -31,9 +31,7 @@ extension Catalogue {
       if replaces { try checkReplaced(path) }
       try CatalogueCopy.make(of: pool, at: destination.unfinished)
       if !replaces && access(path, F_OK) == 0 { throw LibraryError.copyExists(path: path) }
-      // Logs of a file that was there before.
-      try DatabaseFile.removeLogs(of: path)
-      try DurableFile.rename(destination.unfinished, to: path)
+      try destination.finish()
     } catch {
       unlink(destination.unfinished)
       throw error as? LibraryError ?? .copyFailed(path: path, CatalogueCopy.reason(error))
