@@ -299,6 +299,29 @@ struct IdentityTests {
     #expect(after["a/2.jpg"] == before["z/2.jpg"] && after["a/s/t/3.jpg"] == before["z/s/t/3.jpg"])
   }
 
+  @Test("a new file that is renamed during the scan, after the scan has stored it, has one asset")
+  func renamedAfterItWasStored() throws {
+    let library = try TemporaryLibrary()
+    // More than a batch.
+    for number in 0..<40 { try library.put(smallJPEG + Array("\(number)".utf8), "a/\(number).jpg") }
+    for name in ["m/1.jpg", "z/2.jpg"] { try library.put(smallJPEG + Array(name.utf8), name) }
+    let catalogue = try library.catalogue()
+    let isFirst = Atomic(true)
+    var environment = LibraryEnvironment.system
+    environment.device = { [root = library.root] folder, opened in
+      // The walk has passed "a".
+      if folder == Array("m".utf8), isFirst.exchange(false, ordering: .relaxed) {
+        _ = rename(root + "/a/0.jpg", root + "/z/0.jpg")
+      }
+      return opened.device
+    }
+    #expect(try library.scan(catalogue, environment: environment).moved == 1)
+    let found = try catalogue.everything().mapValues(\.localIdentifier)
+    #expect(found.count == 42 && found["z/0.jpg"] != nil && found["a/0.jpg"] == nil)
+    #expect(try library.scan(catalogue).removed == 0)
+    #expect(try catalogue.everything().mapValues(\.localIdentifier) == found)
+  }
+
   @Test("files that swap names or are renumbered keep their assets")
   func permutation() throws {
     let library = try TemporaryLibrary()

@@ -13,7 +13,7 @@ import PhotoModel
 
 extension LibraryMerge {
   /// File systems round times: some by two seconds.
-  private static let timeTolerance: Int64 = 2_000_000_000
+  static let timeTolerance: Int64 = 2_000_000_000
 
   /// Keeps missing files that were moved meanwhile. Their new paths are scanned once more.
   mutating func keepMovedMeanwhile(_ outcome: inout ScanOutcome) throws(AssetSourceError) {

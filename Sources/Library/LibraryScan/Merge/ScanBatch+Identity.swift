@@ -29,7 +29,9 @@ extension ScanBatch {
   ///
   /// - Parameter known: the row of its path.
   func formerFiles(of file: WalkedFile, known: KnownFile?) throws(AssetSourceError) -> [KnownFile] {
-    let sameFiles = try catalogue.knownFiles(like: file.identity, upTo: lastID)
+    // One that was renamed during the scan may have been added by it, under its former path. A rename sets the ctime.
+    let isRecent = file.changeTimeNanoseconds >= start - LibraryMerge.timeTolerance
+    let sameFiles = try catalogue.knownFiles(like: file.identity, upTo: isRecent ? .max : lastID)
     let candidates = sameFiles.filter { $0.id != known?.id }
     if candidates.isEmpty { return [] }
     let fingerprint = fingerprint(of: file)

@@ -30,8 +30,10 @@ struct ScanBatch {
   private let reprobesAll: Bool
   /// Files that a writer has closed. They are probed even if they seem to be unchanged.
   private let writtenFiles: Set<[UInt8]>
-  /// Rows above this one were added by this scan and can't be missing files.
+  /// Rows above this one were added by this scan.
   let lastID: Int64
+  /// When the walk began, in nanoseconds since 1970.
+  let start: Int64
   var progress = ScanProgress()
   /// Folders that are not scanned: files below them are neither missing nor moved.
   var skippedFolders: [[UInt8]] = []
@@ -73,13 +75,14 @@ struct ScanBatch {
 
   init(
     probe: FileProbe, catalogue: Catalogue, reprobesAll: Bool, writtenFiles: Set<[UInt8]>, lastID: Int64,
-    stop: StopFlag, logger: Logger
+    start: Int64, stop: StopFlag, logger: Logger
   ) {
     self.probe = probe
     self.catalogue = catalogue
     self.reprobesAll = reprobesAll
     self.writtenFiles = writtenFiles
     self.lastID = lastID
+    self.start = start
     self.stop = stop
     self.logger = logger
   }
