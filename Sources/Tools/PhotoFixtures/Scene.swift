@@ -26,7 +26,9 @@ package struct Scene: Sendable {
   /// The picture at a size: 8-bit RGB. The scene's height is 1, whatever the size.
   package func pixels(width: Int, height: Int) -> Pixels {
     let channels = 3
-    let ridges = (0..<width).map { self.ridges(Double($0) / Double(height)) }
+    let ridges = (0..<width).map { x in
+      SIMD4((0..<Self.ranges).map { ridge(of: $0, Double(x) / Double(height)) })
+    }
     let bytes = [UInt8](unsafeUninitializedCapacity: width * height * channels) { buffer, filled in
       // Because each row is written by one thread.
       nonisolated(unsafe) let buffer = buffer
@@ -48,46 +50,59 @@ package struct Scene: Sendable {
 
   private typealias Color = (r: Double, g: Double, b: Double)
 
+  /// The ranges of hills, the farthest one first.
+  private static let ranges = 4
+
+  /// How near a range is, 0...1.
+  private static func nearness(_ range: Int) -> Double { Double(range) / Double(ranges - 1) }
+
   /// - Parameter ridges: those at `x`.
   private func color(_ x: Double, _ y: Double, aspect: Double, _ ridges: SIMD4<Double>) -> Color {
     let lake = horizon + 0.22
-    if y > lake {
-      // The lake mirrors the sky, darker and with ripples.
-      let depth = y - lake
-      let ripple = (noise(x * 40, depth * 260) - 0.5) * 0.05 * (1 + depth * 6)
-      let mirrored = above(
-        x + ripple, lake - depth * 1.4 + ripple, aspect: aspect, self.ridges(x + ripple))
-      let shade = 0.82 - depth * 0.6
-      return (mirrored.r * shade, mirrored.g * shade, mirrored.b * shade + 0.04)
+    guard y > lake else { return above(x, y, aspect: aspect) { y > ridges[$0] } }
+    // The lake mirrors the sky, darker and with ripples.
+    let depth = y - lake
+    let ripple = (noise(x * 40, depth * 260) - 0.5) * 0.05 * (1 + depth * 6)
+    let mirrored = above(x + ripple, lake - depth * 1.4 + ripple, aspect: aspect) {
+      isBelowRidge(of: $0, x + ripple, lake - depth * 1.4 + ripple)
     }
-    return above(x, y, aspect: aspect, ridges)
+    let shade = 0.82 - depth * 0.6
+    return (mirrored.r * shade, mirrored.g * shade, mirrored.b * shade + 0.04)
   }
 
-  /// The heights at which the four ranges of hills begin, the farthest one first.
-  private func ridges(_ x: Double) -> SIMD4<Double> {
-    var ridges = SIMD4<Double>()
-    for range in 0..<4 {
-      let near = Double(range) / 3
-      let height = fractal(x * (1.6 + near * 2.5) + near * 17, 3.7 + near, octaves: 6)
-      ridges[range] = horizon + near * 0.16 - 0.2 * (1 - near * 0.6) * height
-    }
-    return ridges
+  /// Where a range of hills begins.
+  private func ridge(of range: Int, _ x: Double) -> Double {
+    let near = Self.nearness(range)
+    let height = fractal(x * (1.6 + near * 2.5) + near * 17, 3.7 + near, octaves: 6)
+    return horizon + near * 0.16 - 0.2 * (1 - near * 0.6) * height
   }
 
-  /// Sky and four ranges of hills; nearer ones are darker.
-  private func above(_ x: Double, _ y: Double, aspect: Double, _ ridges: SIMD4<Double>) -> Color {
+  /// Calculates the ridge only if heights of 0...1 don't answer.
+  private func isBelowRidge(of range: Int, _ x: Double, _ y: Double) -> Bool {
+    let near = Self.nearness(range)
+    let lowest = horizon + near * 0.16
+    if y > lowest { return true }
+    if y < lowest - 0.2 * (1 - near * 0.6) { return false }
+    return y > ridge(of: range, x)
+  }
+
+  /// Sky and ranges of hills; nearer ones are darker. The nearest has no haze, and hides what is behind it.
+  private func above(_ x: Double, _ y: Double, aspect: Double, isBelowRidge: (Int) -> Bool) -> Color {
+    if isBelowRidge(Self.ranges - 1) { return hill(Self.ranges - 1, x, y, behind: (0, 0, 0)) }
     var color = sky(x, y, aspect: aspect)
-    for range in 0..<4 where y > ridges[range] {
-      let near = Double(range) / 3
-      let texture = 0.75 + 0.5 * fractal(x * 30 + near * 5, y * 45, octaves: 3)
-      let haze = (1 - near) * 0.55
-      let green = (0.10 + 0.05 * warmth, 0.22 - 0.05 * near, 0.12)
-      color = (
-        green.0 * texture * (1 - haze) + color.r * haze, green.1 * texture * (1 - haze) + color.g * haze,
-        green.2 * texture * (1 - haze) + color.b * haze
-      )
-    }
+    for range in 0..<Self.ranges - 1 where isBelowRidge(range) { color = hill(range, x, y, behind: color) }
     return color
+  }
+
+  private func hill(_ range: Int, _ x: Double, _ y: Double, behind color: Color) -> Color {
+    let near = Self.nearness(range)
+    let texture = 0.75 + 0.5 * fractal(x * 30 + near * 5, y * 45, octaves: 3)
+    let haze = (1 - near) * 0.55
+    let green = (0.10 + 0.05 * warmth, 0.22 - 0.05 * near, 0.12)
+    return (
+      green.0 * texture * (1 - haze) + color.r * haze, green.1 * texture * (1 - haze) + color.g * haze,
+      green.2 * texture * (1 - haze) + color.b * haze
+    )
   }
 
   private func sky(_ x: Double, _ y: Double, aspect: Double) -> Color {
