@@ -55,6 +55,12 @@ extension ChangeListWriter {
         throw ChangeListError(.notAMember(keyAsset?.description ?? ""), parameter: "keyAsset")
       }
       try run("UPDATE collection SET keyAsset = ?1 WHERE id = ?2 AND keyAsset IS NOT ?1", [row, collection.row])
+      // A former choice that is in the trash does not come back with its asset.
+      try run(
+        """
+        UPDATE trashPlace SET isKeyAsset = 0
+        WHERE isKeyAsset = 1 AND collection = (SELECT localIdentifier FROM collection WHERE id = ?)
+        """, [collection.row])
     }
     if let keepsOriginals = update.keepsOriginals {
       try run(
