@@ -13,9 +13,10 @@ import PhotoModel
 
 extension LibraryMerge {
   /// File systems round times: some by two seconds.
-  static let timeTolerance: Int64 = 2_000_000_000
+  private static let timeTolerance: Int64 = 2_000_000_000
 
-  /// Keeps missing files that were moved meanwhile. Their new paths are scanned once more.
+  /// Keeps missing files that were moved meanwhile. Their new paths are scanned once more; if other files had these, the
+  /// whole library is, or the next scan does it.
   mutating func keepMovedMeanwhile(_ outcome: inout ScanOutcome) throws(AssetSourceError) {
     guard isFullScan, !missing.isEmpty else { return }
     let wanted = Set(missing)
@@ -39,7 +40,12 @@ extension LibraryMerge {
         let movedRows = try rows(movedTo: path, file.identity, among: wanted)
         if movedRows.isEmpty { continue }
         moved.formUnion(movedRows)
-        outcome.appeared.append(path)
+        if try scanner.catalogue.knownFile(at: path) == nil {
+          outcome.appeared.append(path)
+        } else if !options.isSecondWalk {
+          // The file that had this path is elsewhere by now, as when names are swapped, and only a full walk finds where.
+          outcome.fullScanDelayNanoseconds = 0
+        }
       }
     }
     missing.removeAll { moved.contains($0) }

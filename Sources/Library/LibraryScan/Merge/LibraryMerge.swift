@@ -68,7 +68,7 @@ struct LibraryMerge {
     let reprobesAll = isFullScan ? try catalogue.probeVersion() != probeVersion : false
     batch = ScanBatch(
       probe: probe, catalogue: catalogue, reprobesAll: reprobesAll, writtenFiles: options.writtenFiles, lastID: lastID,
-      start: start, stop: options.stop, logger: scanner.logger)
+      stop: options.stop, logger: scanner.logger)
     batch.arrivals = options.arrivals
     batch.skippedFolders = skipped
     batch.progress.missingMounts = skipped.count

@@ -2,15 +2,14 @@
 // of deleted files to new ones, and links share one. So:
 //
 // 1. The file has the identity (inode, size, time) of its path's row: that one, without a look at its content.
-// 2. Only the inode differs, and the content is the row's: that one. The library was copied to another disk.
-// 3. It has the identity and the content of files that left their paths: the most probable of them (`FormerFile`). It
+// 2. It has the identity and the content of files that left their paths: the most probable of them (`FormerFile`). It
 //    was renamed.
-// 4. Its path has a row: that one. It was edited.
-// 5. It has the content and the metadata of files that left their paths, and the name or the time: the most probable of
+// 3. Its path has a row: that one. It was edited; or the library was copied to another disk, if only the inode differs.
+// 4. It has the content and the metadata of files that left their paths, and the name or the time: the most probable of
 //    them. It was moved to another disk.
-// 6. Otherwise it is a new file.
+// 5. Otherwise it is a new file.
 //
-// A file that was renamed may be found after a copy of it. So 5 is decided at the end of the walk, and not for rows of
+// A file that was renamed may be found after a copy of it. So 4 is decided at the end of the walk, and not for rows of
 // files that were renamed to paths that are held back or not scanned yet.
 //
 // Content means the fingerprint, which is 4 KiB of the file. It is read only if another row has the identity.
@@ -29,13 +28,12 @@ extension ScanBatch {
   ///
   /// - Parameter known: the row of its path.
   func formerFiles(of file: WalkedFile, known: KnownFile?) throws(AssetSourceError) -> [KnownFile] {
-    // One that was renamed during the scan may have been added by it, under its former path. A rename sets the ctime.
-    let isRecent = file.changeTimeNanoseconds >= start - LibraryMerge.timeTolerance
-    let sameFiles = try catalogue.knownFiles(like: file.identity, upTo: isRecent ? .max : lastID)
+    // One that was renamed during the scan may have been stored by it, under its former path.
+    let last = storedInodes.mayContain(file.identity.inode) ? Int64.max : lastID
+    let sameFiles = try catalogue.knownFiles(like: file.identity, upTo: last)
     let candidates = sameFiles.filter { $0.id != known?.id }
     if candidates.isEmpty { return [] }
     let fingerprint = fingerprint(of: file)
-    if let known, known.identity.isSameExceptInode(file.identity), try hasContent(known, fingerprint) { return [] }
     var alike: [KnownFile] = []
     for candidate in candidates where try hasContent(candidate, fingerprint) { alike.append(candidate) }
     if alike.count < 2 { return alike }
@@ -90,11 +88,12 @@ extension ScanBatch {
     // Where case is ignored, `open` may have found the new file under its old name.
     if NameSpellings.areSpellings(path, found), !LibraryWalk.reaches(path, in: root) { return true }
     if now.identity == file.identity { return false }
-    let sameFiles = try catalogue.knownFiles(like: now.identity)
-    guard sameFiles.contains(where: { $0.id != file.id }) else { return false }
+    let others = try catalogue.knownFiles(like: now.identity).filter { $0.id != file.id }
+    if others.isEmpty { return false }
     // In a copied library the inode may be that of any other file.
     guard now.identity.isSameExceptInode(file.identity) else { return true }
     let fingerprint = try? FileFingerprint(of: now)
+    for other in others where try hasContent(other, fingerprint) { return true }
     return try !hasContent(file, fingerprint)
   }
 

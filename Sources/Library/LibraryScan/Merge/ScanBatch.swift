@@ -30,10 +30,10 @@ struct ScanBatch {
   private let reprobesAll: Bool
   /// Files that a writer has closed. They are probed even if they seem to be unchanged.
   private let writtenFiles: Set<[UInt8]>
-  /// Rows above this one were added by this scan.
+  /// Rows above this one were added since the scan began.
   let lastID: Int64
-  /// When the walk began, in nanoseconds since 1970.
-  let start: Int64
+  /// The inodes of the files that this scan has stored.
+  private(set) var storedInodes = InodeFilter()
   var progress = ScanProgress()
   /// Folders that are not scanned: files below them are neither missing nor moved.
   var skippedFolders: [[UInt8]] = []
@@ -75,14 +75,13 @@ struct ScanBatch {
 
   init(
     probe: FileProbe, catalogue: Catalogue, reprobesAll: Bool, writtenFiles: Set<[UInt8]>, lastID: Int64,
-    start: Int64, stop: StopFlag, logger: Logger
+    stop: StopFlag, logger: Logger
   ) {
     self.probe = probe
     self.catalogue = catalogue
     self.reprobesAll = reprobesAll
     self.writtenFiles = writtenFiles
     self.lastID = lastID
-    self.start = start
     self.stop = stop
     self.logger = logger
   }
@@ -177,18 +176,20 @@ struct ScanBatch {
     size.batchWritten(count, in: ContinuousClock.now - start)
   }
 
-  /// Probes the waiting files, one per core at a time, and stores the results in one transaction. If the scan is
-  /// stopped while another caller moves files, they stay pending.
+  /// Moves rows, probes the waiting files, one per core at a time, and stores the results in one transaction. If the scan
+  /// is stopped while another caller moves files, they stay pending.
   mutating func flush() throws(AssetSourceError) {
+    if count == 0 { return }
+    // The lock keeps this batch from running between the steps of a deletion or an upload.
+    guard let lock = try DataFolderLock.forBatch(into: catalogue, until: stop) else { return }
+    defer { lock.unlock() }
     try dropOutdatedMoves()
     let reread = try catalogue.move(moves)
     for path in reread where !waiting.contains(path) { waiting.append(path) }
     moves = []
-    guard !waiting.isEmpty || !touched.isEmpty || !found.isEmpty else { return }
-    // The lock keeps this batch from running between the steps of a deletion or an upload.
-    guard let lock = try DataFolderLock.forBatch(into: catalogue, until: stop) else { return }
-    defer { lock.unlock() }
     var probed = probe.probe(all: waiting + touched)
+    // The scan finds a file that was renamed since then under its new name, or the next scan does.
+    probed.removeAll { newPaths.contains($0.path) && $0.identity == .unknown && isAbsent($0.path) }
     let moved = Set(reread)
     for index in probed.indices {
       probed[index].wasWritten = writtenFiles.contains(probed[index].path)
@@ -203,8 +204,19 @@ struct ScanBatch {
       logger.info("file not indexed", metadata: ["path": "\(LibraryPath.display(file.path))", "reason": "\(reason)"])
     }
     try catalogue.store(findings)
-    progress.probed += waiting.count - heldBack.count
+    for file in findings { storedInodes.insert(file.identity.inode) }
+    progress.probed += probed.count - touched.count
     (waiting, touched, found, newPaths) = ([], [], [], [])
+  }
+
+  /// Whether no file has a path, not even a link that leads nowhere.
+  private func isAbsent(_ path: [UInt8]) -> Bool {
+    do throws(SystemError) {
+      _ = try root.open(LibraryPath.folder(of: path), isFolder: true).entry(LibraryPath.name(of: path))
+      return false
+    } catch {
+      return error.code == ENOENT || error.code == ENOTDIR
+    }
   }
 
   /// Stores the files that waited for the end of the walk.
@@ -221,12 +233,17 @@ struct ScanBatch {
     try flush()
   }
 
-  /// Drops the moves of files whose former path has new content by now: an edit of the same asset. What was to be moved
-  /// is its backup, and a file of its own.
+  /// Drops moves that the walk decided and that no longer hold. A row has another file by now, because its asset was
+  /// deleted or restored. Or the former path has new content: an edit of the same asset, and what was to be moved is its
+  /// backup. Such a file is one of its own.
   private mutating func dropOutdatedMoves() throws(AssetSourceError) {
+    var rows: [Int64: KnownFile] = [:]
+    for row in try catalogue.knownFiles(moves.map(\.file.id)) { rows[row.id] = row }
     var current: [MovedFile] = []
     for move in moves {
-      if try isGone(move.file, move.file.path, to: move.path) {
+      let row = rows[move.file.id]
+      let isSameFile = row?.path == move.file.path && row?.identity == move.file.identity
+      if isSameFile, try isGone(move.file, move.file.path, to: move.path) {
         current.append(move)
         continue
       }
