@@ -111,6 +111,8 @@ struct CachingTests {
     // Another caller has a different default manager.
     let others = try daemon.get("/v1/cachingManagers/default", ["Via: 1.1 x"])
     #expect(others.status == 200 && others.json["pinned"] as? Int == 0)
+    let stopped = try daemon.post("/v1/cachingManagers/default/stopCachingAllImages", "{}", ["Via: 1.1 x"])
+    #expect(stopped.status == 200)
     let all = try #require(try daemon.get("/v1/cachingManagers").json["cachingManagers"] as? [[String: Any]])
     #expect(all.count == 2 && all[0]["id"] as? String == "default" && all[1]["id"] as? String != "default")
     #expect(try daemon.get("/v1/cachingManagers/default", method: "DELETE").status == 204)
@@ -231,6 +233,31 @@ struct CachingTests {
     #expect(deletion.status == 204)
     let day = try daemon.post("/v1/cachingManagers", #"{"leaseSeconds": 86400}"#)
     #expect(day.status == 201 && day.json["leaseSeconds"] as? Int == 86_400)
+  }
+
+  @Test("a caller that can have no further manager reads those that it has, and finds the one to delete")
+  func readingAtTheLimit() throws {
+    let daemon = try Self.daemon(["--set", "caching.managers=1"])
+    func listed() throws -> [String?] {
+      let answer = try daemon.get("/v1/cachingManagers")
+      #expect(answer.status == 200)
+      let all = try #require(answer.json["cachingManagers"] as? [[String: Any]])
+      return all.map { $0["id"] as? String }
+    }
+    // Neither request takes the only place.
+    #expect(try daemon.get("/v1/cachingManagers/default").status == 200)
+    #expect(try listed() == ["default"])
+    let id = try Self.manager(daemon)
+    for query in ["", "?client=tab"] {
+      let standard = try daemon.get("/v1/cachingManagers/default" + query)
+      #expect(standard.status == 200 && standard.json["pinned"] as? Int == 0, "\(query)")
+    }
+    #expect(try daemon.post("/v1/cachingManagers", "{}").status == 429)
+    #expect(try daemon.post("/v1/cachingManagers/default", "{}", method: "PATCH").status == 429)
+    #expect(try listed() == ["default", id])
+    #expect(try daemon.get("/v1/cachingManagers/\(id)", method: "DELETE").status == 204)
+    #expect(try listed() == ["default"])
+    _ = try Self.manager(daemon)
   }
 
   @Test(

@@ -279,8 +279,7 @@ struct CredentialTests {
       let all = try daemon.get("/v1/cachingManagers", fields).json["cachingManagers"] as? [[String: Any]] ?? []
       let ids = all.compactMap { $0["id"] as? String }
       #expect(ids.prefix(2) == (isShown ? ["default", id] : ["default"]))
-      // For the administrator, the `default` managers of the two callers before follow.
-      #expect(ids.count == (secret == tokens[2] ? 4 : isShown ? 2 : 1))
+      #expect(ids.count == (isShown ? 2 : 1))
     }
     for (secret, status) in zip(tokens.reversed(), [404, 204, 404, 404]) {
       #expect(

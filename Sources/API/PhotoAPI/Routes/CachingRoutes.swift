@@ -35,10 +35,6 @@ struct CachingRoutes: Sendable {
       let cachingManagers: [CachingManagerJSON]
     }
     _ = try ClientName(request)
-    // Creates the default manager, which every caller has.
-    _ = try mappingFailures { () throws(CachingManagerRegistry.CachingError) in
-      try managers.status(CachingManagerRegistry.defaultID, for: principal)
-    }
     return .json(
       Payload(
         cachingManagers: managers.all(of: principal, includingOtherOwners: principal.seesAllOwners).map(

@@ -118,7 +118,9 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
     return try made.get()
   }
 
-  /// Returns `nil` if this owner has no manager with this ID. Renews the lease, as every call does.
+  /// Returns `nil` if this owner has no manager with this ID. Renews the lease, as every call does. Creates no manager:
+  /// a `default` one that does not exist is shown empty. Any page can send a GET, and a caller that has reached a limit
+  /// must be able to find the managers to delete.
   ///
   /// - Parameters:
   ///   - client: the client whose `default` manager is meant. Without effect for other managers, here and below.
@@ -127,23 +129,12 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
   package func status(
     _ id: String, client: String? = nil, for owner: Principal, includingOtherOwners: Bool = false
   ) throws(CachingError) -> CachingStatus? {
-    // A `default` manager of a client's name exists once something is asked of it. Until then it is empty: reading must
-    // not make one, because any page can send a GET.
-    let key = ManagerKey(owner: owner, id: id, client: client)
-    let isMissing = queue.sync {
-      expire()
-      return managers[key] == nil
-    }
-    if id == Self.defaultID, !key.isStandard, isMissing {
-      let state = CachingState(
-        allowsHighQuality: true, maximumAssets: limits.assets, parameters: limits.windowParameters)
-      return CachingStatus(id: id, client: client, lease: min(limits.lease, limits.maximumLease), state)
-    }
-    if let own = try withManager(id, client, owner, { status(of: $0) }) { return own }
+    if let own = try withManager(id, client, owner, createsDefault: false, { status(of: $0) }) { return own }
+    if id == Self.defaultID { return emptyDefaultStatus(client: client) }
     return includingOtherOwners ? queue.sync { managerOfAnyOwner(id).map { status(of: $0, isOwn: false) } } : nil
   }
 
-  /// The owner's managers: the `default` one first, then by age.
+  /// The owner's managers: the `default` one first, also if it does not exist, then by age.
   ///
   /// - Parameter includingOtherOwners: append the managers of other owners. Their `default` managers have other IDs
   ///   there.
@@ -153,7 +144,8 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
       let own = managers.values.filter { $0.owner.name == owner.name }.sorted {
         ($0.key.isStandard ? 0 : 1, $0.instanceID) < ($1.key.isStandard ? 0 : 1, $1.instanceID)
       }
-      let statuses = own.map { status(of: $0) }
+      var statuses = own.map { status(of: $0) }
+      if own.first?.key.isStandard != true { statuses.insert(emptyDefaultStatus(client: nil), at: 0) }
       guard includingOtherOwners else { return statuses }
       let others = managers.values.filter { $0.owner.name != owner.name }.sorted { $0.instanceID < $1.instanceID }
       return statuses + others.map { status(of: $0, isOwn: false) }
@@ -209,6 +201,14 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
       id: isOwn ? manager.id : manager.name, client: manager.key.client, lease: manager.lease, manager.state)
   }
 
+  /// The status of a `default` manager that does not exist.
+  private func emptyDefaultStatus(client: String?) -> CachingStatus {
+    let state = CachingState(
+      allowsHighQuality: true, maximumAssets: limits.assets, parameters: limits.windowParameters)
+    return CachingStatus(
+      id: Self.defaultID, client: client, lease: min(limits.lease, limits.maximumLease), state)
+  }
+
   /// The manager with this name, of any owner. `nil` for `default`, which every principal has.
   private func managerOfAnyOwner(_ name: String) -> CachingManager? { roundRobin.first { $0.name == name } }
 
@@ -247,15 +247,18 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
     for manager in roundRobin where manager.end <= now { remove(manager) }
   }
 
-  /// Runs `body` with a manager and renews its lease. Creates the `default` manager if it does not exist.
+  /// Runs `body` with a manager and renews its lease. Returns `nil` if there is none.
+  ///
+  /// - Parameter createsDefault: create a `default` manager that does not exist.
   func withManager<Value>(
-    _ id: String, _ client: String?, _ owner: Principal, _ body: (CachingManager) -> Value
+    _ id: String, _ client: String?, _ owner: Principal, createsDefault: Bool = true,
+    _ body: (CachingManager) -> Value
   ) throws(CachingError) -> Value? {
     let result: Result<Value?, CachingError> = queue.sync {
       expire()
       let managerKey = ManagerKey(owner: owner, id: id, client: client)
       var manager = managers[managerKey]
-      if manager == nil && id == Self.defaultID {
+      if manager == nil && createsDefault && id == Self.defaultID {
         if let limit = reachedLimit(for: managerKey) { return .failure(.tooManyManagers(limit: limit)) }
         manager = add(managerKey, owner, true, limits.lease)
       }
