@@ -28,26 +28,36 @@ final class SettingsReloader: Sendable {
 
   /// Changes nothing if a source can't be read or a value is not valid. Not called by two threads at a time.
   func reload() {
-    var next = current
+    let former = current
+    var next = former
+    let loaded: Settings
     let changed: [Setting]
     do {
-      let loaded = try load()
-      changed = Settings.table.filter { loaded.value(of: $0) != next.value(of: $0) }
+      loaded = try load()
+      changed = Settings.table.filter { loaded.value(of: $0) != former.value(of: $0) }
       for setting in changed where setting.isReloadable { try next.set(setting, to: loaded.value(of: setting)) }
-      for setting in changed {
-        let metadata: Logger.Metadata = ["key": "\(setting.key)", "value": "\(loaded.value(of: setting).text)"]
-        if setting.isReloadable {
-          logger.info("setting changed", metadata: metadata)
-        } else {
-          logger.warning("setting needs a restart", metadata: metadata)
-        }
-      }
     } catch {
       logger.error("settings not reloaded", metadata: ["error": "\(error)"])
       return
     }
     running.withLock { $0 = next }
+    // Changes are logged at the lower of the two levels: an operator who asks for more sees them, and the last lines
+    // before a log becomes quieter say why.
+    let logsFirst = former.logLevel < next.logLevel
+    if logsFirst { log(changed, loaded) }
     apply(next)
+    if !logsFirst { log(changed, loaded) }
     logger.info("settings reloaded", metadata: ["changed": "\(changed.count(where: \.isReloadable))"])
+  }
+
+  private func log(_ changed: [Setting], _ loaded: Settings) {
+    for setting in changed {
+      let metadata: Logger.Metadata = ["key": "\(setting.key)", "value": "\(loaded.value(of: setting).text)"]
+      if setting.isReloadable {
+        logger.info("setting changed", metadata: metadata)
+      } else {
+        logger.warning("setting needs a restart", metadata: metadata)
+      }
+    }
   }
 }

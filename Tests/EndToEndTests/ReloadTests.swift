@@ -84,6 +84,24 @@ struct ReloadTests {
     #expect(again.contains { $0.contains("key=timeZone") } && !again.contains { $0.contains("key=logLevel") })
   }
 
+  @Test(
+    "SIGHUP logs each change at the lower of the former and the new level",
+    arguments: [("error", "info"), ("warning", "info"), ("info", "error"), ("info", "warning")])
+  func levels(former: String, next: String) throws {
+    let running = try Running(["logLevel": former])
+    let changed: [String: Any] = [
+      "corsOrigins": ["https://reader.example"], "readOnly": true, "logLevel": next,
+    ]
+    // In the order of the table of settings.
+    let lines = try running.reload(changed, until: "key=logLevel value=\(next)")
+    for text in [
+      "\"setting changed\" key=corsOrigins value=https://reader.example",
+      "\"setting needs a restart\" key=readOnly value=true", "\"setting changed\" key=logLevel value=\(next)",
+    ] {
+      #expect(lines.contains { $0.contains(text) }, "\(text)")
+    }
+  }
+
   @Test("settings that are not valid change nothing", arguments: ["logLevel", "nothing"])
   func invalid(key: String) throws {
     let running = try Running(["allowedHosts": ["one.example"]])
