@@ -155,6 +155,19 @@ struct MetricsTests {
     #expect(try open.get("/metrics").status == 200)
   }
 
+  @Test("with a trusted proxy, a 403 to a request from this machine names the setting")
+  func trustedProxies() throws {
+    let daemon = try Self.daemon(["--set", "trustedProxies=10.0.0.0/8"])
+    for (method, target, body) in [
+      ("GET", "/metrics", nil), ("POST", "/v1/signedURLs", #"{"path": "/v1/assets/none/image"}"#),
+    ] as [(String, String, String?)] {
+      let refused = try daemon.ask(method, target, body: body)
+      #expect(refused.status == 403, "\(target)")
+      let detail = refused.json["detail"] as? String ?? ""
+      #expect(detail.contains("while the setting trustedProxies is empty"), "\(target): \(detail)")
+    }
+  }
+
   /// Prometheus' text format, read strictly by the rules of its page.
   private struct Exposition {
     /// Values by series, as they are written.

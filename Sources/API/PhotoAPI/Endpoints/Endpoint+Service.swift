@@ -25,7 +25,7 @@ extension Endpoint {
         "The daemon's metrics, in the Prometheus text format.",
         description: """
           Needs the scope admin and a token that is not limited to collections. If no token was ever made: for \
-          requests from this machine that no proxy forwarded.
+          requests from this machine that no proxy forwarded, while `trustedProxies` is empty.
           """,
         responses: [APIResponse(200, "The metrics.", .media([MetricsRegistry.mediaType]), [.cacheControl])]),
       handler: .custom { api, routed throws(Problem) in

@@ -81,7 +81,12 @@ struct AuthorizationRoutes: Sendable {
     // A signed URL grants what its issuer may see, so the issuer must be identified. A signed URL can't be used to
     // sign another one.
     guard caller.credential != .signature, !caller.isAnonymous else {
-      throw Problem(403, "forbidden", "Forbidden", detail: "Signing needs a token, or a request from this machine.")
+      throw Problem(
+        403, "forbidden", "Forbidden",
+        detail: """
+          Signing needs a token or, while the setting trustedProxies is empty, a request from this machine that no \
+          proxy forwarded.
+          """)
     }
     let target = try SignedTarget(path, presets: presets)
     try target.checkQuery(queries.tokens)

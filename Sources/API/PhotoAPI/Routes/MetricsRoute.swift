@@ -18,7 +18,10 @@ struct MetricsRoute: Sendable {
       guard principal == .anonymous else { throw .insufficientScope([.admin]) }
       throw Problem(
         403, "forbidden", "Forbidden",
-        detail: "Metrics need a token with the scope admin, or a request from this machine that no proxy forwarded.")
+        detail: """
+          Metrics need a token with the scope admin or, while the setting trustedProxies is empty, a request from this \
+          machine that no proxy forwarded.
+          """)
     }
     // They count what the whole library has and what all callers do.
     guard principal.visibility == .everything else {
