@@ -245,6 +245,18 @@ struct BatchTests {
     #expect(try Self.shared.post("/v1/images", Self.body([one]), type: "text/plain").status == 415)
   }
 
+  @Test("a batch that has more frames than renders may wait is complete", arguments: [1, 2, 5])
+  func shortQueue(length: Int) throws {
+    let daemon = try TestDaemon(
+      { files in for i in 0..<40 { try files.put(Self.picture(i), "p\(i).jpg") } },
+      arguments: ["--set", "render.queueLength=\(length)", "--set", "cache.backgroundDerivatives=false"])
+    let identifiers = try (0..<40).map { try daemon.identifier("p\($0).jpg") }
+    let answer = try daemon.post("/v1/images", Self.body(identifiers))
+    let parts = try Multipart(answer).parts
+    #expect(parts.count == 40 && Set(parts.map(Self.asset)) == Set(identifiers))
+    #expect(Set(parts.map(Self.status)) == ["status=200"])
+  }
+
   @Test("a slow image does not delay the others, and closing the connection cancels the rest")
   func slow() throws {
     let daemon = try TestDaemon(

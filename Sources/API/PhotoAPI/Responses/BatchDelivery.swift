@@ -5,7 +5,9 @@
 //           -> a few requests at a time, each a task of its own -> ready -+        ^ more when there is room
 //
 // A frame is in one of these states: not requested, a task, ready, or written. Tasks and ready frames together are at
-// most `maximumInFlight`, so a client that does not read holds no more than that in memory, plus one write.
+// most `maximumInFlight`, so a client that does not read holds no more than that in memory, plus one write. A frame that
+// finds no place in a queue is requested again when another frame of the batch has ended: if the queue is short, the
+// batch waits for its own frames instead of failing in most parts.
 
 import HTTPCore
 import HTTPServer
@@ -52,6 +54,8 @@ final class BatchDelivery: Sendable {
     var ready: ArraySlice<Part> = []
     /// Requested frames that have not arrived, by index. The task is set as soon as `requestImage` has returned it.
     var tasks: [Int: ImageTask?] = [:]
+    /// A queue was full, and no task has ended since: no frame is requested. Only while there are tasks.
+    var isHeldBack = false
     /// The number of parts not yet written.
     var remainingParts: Int
     /// True when the client has read most of the written bytes.
@@ -177,10 +181,12 @@ final class BatchDelivery: Sendable {
   // MARK: Requesting
 
   private func requestFrames() {
-    while let frame = next() {
+    while let (frame, isAlone) = next() {
       var context = context
       context.requestID += ".\(frame.index)"
-      let task = images.requestImage(frame.headers.wanted, context) { [self] in delivered($0, frame) }
+      let task = images.requestImage(frame.headers.wanted, context) { [self] in
+        delivered($0, frame, isAlone: isAlone)
+      }
       let isLate = state.withLock { state in
         // The frame may have been delivered already.
         if state.tasks[frame.index] != nil { state.tasks[frame.index] = .some(task) }
@@ -190,22 +196,26 @@ final class BatchDelivery: Sendable {
     }
   }
 
-  private func next() -> Frame? {
-    state.withLock { state in
-      guard !state.isClosed, state.tasks.count + state.ready.count < Self.maximumInFlight,
+  /// The next frame to request, and whether the batch has no other task.
+  private func next() -> (Frame, isAlone: Bool)? {
+    state.withLock { state -> (Frame, isAlone: Bool)? in
+      guard !state.isClosed, !state.isHeldBack, state.tasks.count + state.ready.count < Self.maximumInFlight,
         let frame = state.waiting.popFirst()
       else { return nil }
+      let isAlone = state.tasks.isEmpty
       state.tasks[frame.index] = .some(nil)
-      return frame
+      return (frame, isAlone)
     }
   }
 
-  private func delivered(_ delivery: ImageDelivery, _ frame: Frame) {
+  private func delivered(_ delivery: ImageDelivery, _ frame: Frame, isAlone: Bool) {
     let part: Part
     switch delivery {
     case .progress, .degraded: return
     case .final(let image): part = self.part(image, frame)
     case .failed(let error):
+      // Without another task, only other callers hold the places, and no event of the batch would end the wait.
+      if error == .queueFull, !isAlone, holdBack(frame) { return }
       let problem = Problem(error)
       if problem.isServerFailure { reply.logFailure("image failed", error, to: logger) }
       part = self.part(problem, frame.location)
@@ -213,9 +223,25 @@ final class BatchDelivery: Sendable {
     state.withLock { state in
       guard !state.isClosed else { return }
       state.tasks[frame.index] = nil
+      state.isHeldBack = false
       state.ready.append(part)
     }
     schedulePump()
+  }
+
+  /// Puts a frame that found no place in a queue first among the waiting ones. Returns false if the batch has been closed
+  /// or cancelled.
+  private func holdBack(_ frame: Frame) -> Bool {
+    let isWaiting = state.withLock { state in
+      guard !state.isClosed, !state.isCancelled else { return false }
+      state.tasks[frame.index] = nil
+      // If the other tasks have ended since, the frame is requested again at once.
+      state.isHeldBack = !state.tasks.isEmpty
+      state.waiting.insert(frame, at: state.waiting.startIndex)
+      return true
+    }
+    if isWaiting { schedulePump() }
+    return isWaiting
   }
 
   // MARK: Writing
