@@ -2,6 +2,15 @@
 # hitch, HAProxy or nginx before it, which pass the client's address with the PROXY protocol (varnishd -a :6086,PROXY).
 # `varnishd -C -f FILE` checks it, `scripts/check-proxies` tries it. Tested with Varnish 7.1.
 #
+# Start varnishd with these parameters. On Debian, `systemctl edit varnish`: an empty ExecStart=, then the new one.
+#
+#   -p pipe_timeout=300           Longer than http.bodyTimeoutSeconds of photod (60), which answers a stalled upload
+#                                 with 408, and than a large upload takes to be synced to disk. The default is 60.
+#   -p http_resp_hdr_len=32k      The Link field of a list repeats the query. It has up to 8 KiB, and percent-encoding
+#   -p http_resp_size=64k         can make it three times as long. With the defaults (8k, 32k) a long query gets 503.
+#
+# Leave Varnish's HTTP/2 off, which is the default: it has no pipes, which this file uses for all large bodies.
+#
 # Settings of photod that belong to it, in photod.json or the environment:
 #
 #   "trustedProxies": ["127.0.0.1", "::1"]      Trust the forwarding headers of this proxy.
@@ -19,7 +28,7 @@ backend photod {
     .port = "8080";
     # Or the socket of config/photod.socket:
     # .path = "/run/photod.sock";
-    # Longer than changes.streamHeartbeatSeconds (15), and than a large upload takes to be synced to disk.
+    # Longer than changes.streamHeartbeatSeconds (15), and than a frame takes. The parameter pipe_timeout limits pipes.
     .first_byte_timeout = 300s;
     .between_bytes_timeout = 300s;
 }
@@ -37,6 +46,17 @@ sub vcl_recv {
     # Varnish reads no response before the body is complete, and an upload that photod refuses early would get 503.
     if (req.http.Content-Length ~ "[1-9]" || req.http.Transfer-Encoding) {
         return (pipe);
+    }
+    # Originals and archives: a pipe too, because they can be large. With `pass`, Varnish reads a response as fast as it
+    # can, and keeps what a slow client has not read yet in memory that -s does not limit. photod decodes the path, so a
+    # path with % may be one of these.
+    if (req.url ~ "^[^?]*(%|/(archive|data)/*([?]|$))") {
+        return (pipe);
+    }
+    # Varnish applies Range itself, but only if it is a single range, and also to other methods than GET: other requests
+    # with Range would get 416 or 503. Without the field, the client gets the whole response.
+    if (req.method != "GET" || req.http.Range !~ "^bytes=([0-9]{1,15}-[0-9]{0,15}|-[1-9][0-9]{0,14})$") {
+        unset req.http.Range;
     }
     # Everything else is passed on as it arrives: events and degraded frames reach the client at once.
     if (req.method != "GET" && req.method != "HEAD") {
@@ -58,7 +78,7 @@ sub vcl_recv {
 }
 
 sub vcl_pipe {
-    # Only one request: another one on this connection would not come through vcl_recv.
+    # Only one request: another one on this connection would not come through vcl_recv, and could forge its address.
     set bereq.http.Connection = "close";
     return (pipe);
 }

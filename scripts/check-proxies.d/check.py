@@ -5,9 +5,6 @@ import json
 import os
 import re
 import shutil
-import signal
-import socket
-import ssl
 import subprocess
 import sys
 import tempfile
@@ -15,12 +12,17 @@ import time
 import urllib.parse
 from pathlib import Path
 
+from servers import CLIENT, HOST, Server, free_port, nginx, paused, varnish, varnish_parameters
+
 root, binaries = Path(sys.argv[1]), Path(sys.argv[2])
-HOST = "photos.example"
-# A client's address that is not the proxy's. Every address in 127.0.0.0/8 is this machine.
-CLIENT = "127.0.0.9"
 # The limit of an upload.
 UPLOAD_BYTES = 1_000_000
+# http.bodyTimeoutSeconds of the daemon: a stalled upload gets 408.
+BODY_TIMEOUT_SECONDS = 5
+# An original that is much larger than the buffers of the sockets between photod and a client.
+LARGE_BYTES = 64 << 20
+# What a client claims to be.
+FORGED = "203.0.113.7"
 # How much later than on a direct connection an event may arrive through a proxy.
 EVENT_DELAY_SECONDS = 0.5
 
@@ -31,115 +33,6 @@ def check(name, condition, detail=""):
     global failures
     failures += not condition
     print(f"{'ok' if condition else 'FAILED'}: {name}{f' ({detail})' if detail else ''}", flush=True)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-class Server:
-    """A server process, and connections to its port."""
-
-    def __init__(self, name, command, port, folder, tls=None, environment=None):
-        self.name, self.port, self.tls = name, port, tls
-        self.log = folder / f"{name}.log"
-        self.process = subprocess.Popen(
-            command, stdout=self.log.open("wb"), stderr=subprocess.STDOUT, env=environment, cwd=folder)
-        end = time.monotonic() + 60
-        while True:
-            try:
-                self.connect().close()
-                return
-            except OSError:
-                if self.process.poll() is not None or time.monotonic() > end:
-                    sys.exit(f"{name} does not listen:\n{self.log.read_text()}")
-                time.sleep(0.05)
-
-    def connect(self, timeout=30):
-        plain = socket.create_connection(("127.0.0.1", self.port), timeout, source_address=(CLIENT, 0))
-        return self.tls.wrap_socket(plain, server_hostname=HOST) if self.tls else plain
-
-    def send(self, method, target, fields=(), body=b""):
-        """A connection on which this was sent."""
-        connection = self.connect()
-        lines = [f"{method} {target} HTTP/1.1", f"Host: {HOST}", *fields, "", ""]
-        connection.sendall("\r\n".join(lines).encode() + body)
-        return connection
-
-    def ask(self, target, fields=(), method="GET", body=b""):
-        """The response and its body."""
-        connection = self.send(method, target, ["Connection: close", *fields], body)
-        response = http.client.HTTPResponse(connection, method=method)
-        response.begin()
-        content = response.read()
-        connection.close()
-        return response, content
-
-    def stop(self):
-        self.process.terminate()
-        try:
-            self.process.wait(30)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-
-
-def certificate(folder):
-    subprocess.run(
-        ["openssl", "req", "-x509", "-days", "2", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-         "-keyout", folder / "key", "-out", folder / "certificate", "-subj", f"/CN={HOST}",
-         "-addext", f"subjectAltName=DNS:{HOST}"], check=True, capture_output=True)
-
-
-def replaced(text, replacements):
-    for original, replacement in replacements.items():
-        if text.count(original) != 1:
-            sys.exit(f"the sample has {original!r} {text.count(original)} times")
-        text = text.replace(original, replacement)
-    return text
-
-
-def nginx(folder, daemon_socket):
-    certificate(folder)
-    temporary = " ".join(
-        f"{name}_temp_path {folder}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-    port = free_port()
-    (folder / "nginx.conf").write_text(replaced((root / "config/nginx.conf").read_text(), {
-        "/run/nginx.pid": f"{folder}/pid",
-        "\nhttp {": f"\nhttp {{ {temporary}",
-        "unix:/run/photod.sock": f"unix:{daemon_socket}",
-        "/var/cache/nginx-photod": f"{folder}/cache",
-        "listen 80;": f"listen unix:{folder}/http;",
-        "listen [::]:80;": "",
-        "listen 443 ssl http2;": f"listen 127.0.0.1:{port} ssl http2;",
-        "listen [::]:443 ssl http2;": "",
-        f"/etc/letsencrypt/live/{HOST}/fullchain.pem": f"{folder}/certificate",
-        f"/etc/letsencrypt/live/{HOST}/privkey.pem": f"{folder}/key",
-    }))
-    user = "user root; " if os.getuid() == 0 else ""
-    command = ["nginx", "-p", folder, "-c", folder / "nginx.conf", "-e", folder / "error",
-               "-g", f"{user}daemon off; master_process off;"]
-    return Server("nginx", command, port, folder, ssl.create_default_context(cafile=folder / "certificate"))
-
-
-def varnish(folder, daemon_port):
-    port = free_port()
-    (folder / "photod.vcl").write_text(replaced(
-        (root / "config/photod.vcl").read_text(), {'.port = "8080";': f'.port = "{daemon_port}";'}))
-    command = ["varnishd", "-F", "-j", "none", "-n", folder / "varnish", "-a", f"127.0.0.1:{port}", "-T", "none",
-               "-f", folder / "photod.vcl", "-s", "default,64m"]
-    return Server("varnish", command, port, folder)
-
-
-@contextlib.contextmanager
-def paused(daemon):
-    """While photod answers nothing: what arrives comes from the proxy."""
-    daemon.process.send_signal(signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        daemon.process.send_signal(signal.SIGCONT)
 
 
 def frames(proxy, daemon, target):
@@ -272,24 +165,118 @@ def upload(proxy, daemon, library, secret):
           f"{response.status} {problem}")
 
 
-def addresses(proxy, daemon):
-    marker = f"/v1/assets?limit=1&marker={proxy.name}"
-    proxy.ask(marker, ["X-Forwarded-For: 203.0.113.7", "Forwarded: for=203.0.113.7"])
+def ranges(proxy, original, frame):
+    unversioned = re.sub("&v=[^&]*", "", frame)
+    several = "bytes=0-9,20-29"
+    for method, target, field, statuses in [
+        ("GET", original, "bytes=10-19", [206]), ("GET", original, several, [206]),
+        ("GET", frame, several, [200, 206]), ("GET", unversioned, several, [200, 206]),
+        ("GET", frame, "lines=0-9", [200]),
+        ("HEAD", original, "bytes=0-9", [200]), ("HEAD", frame, "bytes=0-9", [200]),
+        ("HEAD", unversioned, "bytes=0-9", [200]), ("OPTIONS", "/v1/assets", several, [204]),
+    ]:
+        response, _ = proxy.ask(target, [f"Range: {field}"], method)
+        check(f"{proxy.name}: {method} {target.partition('?')[0]} with {field}", response.status in statuses,
+              str(response.status))
+
+
+def long_query(proxy):
+    """A list whose Link field repeats a query of nearly 8 KiB, in which percent-encoding triples each parenthesis."""
+    start = "/v1/assets?limit=1&predicate=originalFilename%20!=%20'"
+    response, _ = proxy.ask(start + "(" * (8000 - len(start)) + "'")
+    check(f"{proxy.name}: a list with a long query has its Link field",
+          response.status == 200 and len(response.headers["Link"] or "") > 20_000, str(response.status))
+
+
+def slow_readers(proxy, daemon, targets, fields):
+    """Clients that stop after the first bytes: what the proxy has read for them by then."""
+    connections = [proxy.send("GET", target, fields) for target in targets]
+    for connection in connections:
+        connection.recv(1024)
+    # A proxy without a limit reads the whole response in this time.
+    time.sleep(1)
+    with paused(daemon):
+        for target, connection in zip(targets, connections):
+            connection.settimeout(1)
+            held = 0
+            with contextlib.suppress(TimeoutError):
+                while more := connection.recv(1 << 20):
+                    held += len(more)
+            connection.close()
+            check(f"{proxy.name}: photod waits for a slow reader of {target}", 0 < held < LARGE_BYTES // 2,
+                  f"{held} of {LARGE_BYTES} bytes were sent")
+
+
+def session(proxy, daemon, original, secret):
+    body = json.dumps({"token": secret}).encode()
+    signed_in, _ = proxy.ask(
+        "/v1/session", ["Content-Type: application/json", f"Content-Length: {len(body)}"], "POST", body)
+    cookie = (signed_in.headers["Set-Cookie"] or "").partition(";")[0]
+    response, content = proxy.ask(original, [f"Cookie: {cookie}"])
+    whole = daemon.ask(original, [f"Authorization: Bearer {secret}"])[1]
+    check(f"{proxy.name}: a session opens an original", response.status == 200 and content == whole,
+          f"{signed_in.status}, {response.status}")
+
+
+def addresses(proxy, daemon, original):
+    forged = [f"X-Forwarded-For: {FORGED}", f"Forwarded: for={FORGED}"]
+    # Two requests at once. A proxy that makes the first one a pipe would not see the second.
+    connection = proxy.send("GET", original, forged)
+    more = "\r\n".join(["GET /v1/assets HTTP/1.1", f"Host: {HOST}", "Connection: close", *forged, "", ""])
+    with contextlib.suppress(OSError):
+        connection.sendall(more.encode())
+        while connection.recv(65536):
+            pass
+    connection.close()
+    targets = ["/v1/collections", original]
+    for target in targets:
+        proxy.ask(target, forged)
     end = time.monotonic() + 10
-    found = []
-    while not found and time.monotonic() < end:
+    found = {}
+    while not all(found.get(target) for target in targets) and time.monotonic() < end:
         time.sleep(0.2)
-        found = [line for line in daemon.log.read_text().splitlines()
-                 if "forwardedFor" in line and ("unix" in line) == (proxy.name == "nginx")]
-    check(
-        f"{proxy.name}: photod logs the client's address and no forged one",
-        bool(found) and all(CLIENT in line and "203.0.113.7" not in line for line in found), found[-1] if found else "")
+        requests = [line for line in daemon.log.read_text().splitlines()
+                    if "forwarded" in line and ("unix" in line) == (proxy.name == "nginx")]
+        found = {target: [line for line in requests if f'"path":"{target}"' in line] for target in targets}
+    for target, requests_of_target in found.items():
+        check(f"{proxy.name}: photod logs the client's address for {target}",
+              bool(requests_of_target) and all(CLIENT in line for line in requests_of_target))
+    check(f"{proxy.name}: photod logs no forged address", not any(FORGED in line for line in requests))
+
+
+def stalled_uploads(proxies, secret):
+    """Uploads of which only the first part is sent."""
+    fields = [f"Authorization: Bearer {secret}", "Content-Type: image/jpeg", "Content-Length: 500000"]
+    return [proxy.send("POST", "/v1/assets?filename=stalled.jpg", fields, bytes(100_000)) for proxy in proxies]
+
+
+def refused_as_stalled(proxy, connection):
+    response = http.client.HTTPResponse(connection, method="POST")
+    try:
+        response.begin()
+        status = response.status
+    except (OSError, http.client.HTTPException) as error:
+        status = repr(error)
+    connection.close()
+    check(f"{proxy.name}: a stalled upload gets 408", status == 408, str(status))
+
+
+def pipe_timeout():
+    """`stalled_uploads` needs a short timeout of the daemon; this compares the values of the samples."""
+    settings = json.loads((root / "config/photod.json").read_text())
+    pipe = int(varnish_parameters(root).get("pipe_timeout", 60))
+    check("varnish: pipe_timeout is longer than http.bodyTimeoutSeconds", pipe > settings["http"]["bodyTimeoutSeconds"],
+          f"{pipe} s")
 
 
 with tempfile.TemporaryDirectory(prefix="photod-proxies-") as name:
     folder = Path(name)
     library = folder / "library"
     subprocess.run([binaries / "photod-demo", "library", library, "--scale", "0.2"], check=True, capture_output=True)
+    # Bytes after the end of a JPEG don't change the picture.
+    large = library / "large.jpeg"
+    shutil.copy(next(path for path in sorted(library.rglob("*.jpg"))), large)
+    os.truncate(large, LARGE_BYTES)
     options = ["--library", library, "--data", folder / "data"]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PHOTOD_")}
     environment |= {"PHOTOD_SCAN_SETTLE_SECONDS": "0"}
@@ -301,25 +288,29 @@ with tempfile.TemporaryDirectory(prefix="photod-proxies-") as name:
             binaries / "photod", "serve", *options, "--listen", f"127.0.0.1:{port}", "--listen", f"unix:{socket_file}",
             "--allow-anonymous", "--set", "trustedProxies=unix,127.0.0.1", "--set", f"allowedHosts={HOST}",
             "--set", "cache.allowPublic=true", "--set", f"upload.fileBytes={UPLOAD_BYTES}", "--set", "upload.minimumFreeBytes=0",
+            "--set", f"http.bodyTimeoutSeconds={BODY_TIMEOUT_SECONDS}",
         ], port, folder, environment=environment)
         servers.append(daemon)
         proxies = []
         for make, argument in ((nginx, socket_file), (varnish, port)):
             part = folder / make.__name__
             part.mkdir()
-            proxies.append(make(part, argument))
+            proxies.append(make(root, part, argument))
             servers.append(proxies[-1])
         assets = json.loads(daemon.ask("/v1/assets?limit=50")[1])["assets"]
         asset = next(asset for asset in assets if asset["relativePath"].endswith(".jpg"))
         path = f"/v1/assets/{asset['localIdentifier']}/image"
+        original = f"/v1/assets/{asset['localIdentifier']}/data"
         version = urllib.parse.quote(asset["contentVersion"])
         for proxy in proxies:
             frames(proxy, daemon, f"{path}?targetSize=120x120&v={version}")
             if proxy.tls:
                 http2(proxy, daemon, f"{path}?targetSize=120x120&v={version}")
             variants(proxy, daemon, f"{path}?targetSize=130x130&format=auto&v={version}")
+            ranges(proxy, original, f"{path}?targetSize=120x120&v={version}")
+            long_query(proxy)
             events(proxy, daemon, library)
-            addresses(proxy, daemon)
+            addresses(proxy, daemon, original)
         created = subprocess.run(
             [binaries / "photod", "token", "create", *options, "--scope", "read,write", "--expires", "1d"], check=True,
             capture_output=True, text=True, env=environment)
@@ -327,6 +318,9 @@ with tempfile.TemporaryDirectory(prefix="photod-proxies-") as name:
         # The daemon reads new tokens once a second.
         while daemon.ask("/v1/assets?limit=1")[0].status != 401:
             time.sleep(0.2)
+        stalled = stalled_uploads(proxies, secret)
+        large_identifier = next(
+            asset["localIdentifier"] for asset in assets if asset["relativePath"] == large.name)
         for proxy in proxies:
             upload(proxy, daemon, library, secret)
             refused, _ = proxy.ask("/v1/assets?limit=1")
@@ -336,6 +330,15 @@ with tempfile.TemporaryDirectory(prefix="photod-proxies-") as name:
             check(
                 f"{proxy.name}: with a token a frame is private",
                 version_two.status == 200 and version_two.headers["Cache-Control"].startswith("private"))
+            session(proxy, daemon, original, secret)
+        for proxy, connection in zip(proxies, stalled):
+            refused_as_stalled(proxy, connection)
+        pipe_timeout()
+        for proxy in proxies:
+            slow_readers(proxy, daemon, [
+                f"/v1/assets/{large_identifier}/data", f"/v1/assets/{large_identifier}/d%61ta",
+                f"/v1/archive?assets={large_identifier}",
+            ], [f"Authorization: Bearer {secret}"])
     finally:
         for server in reversed(servers):
             server.stop()
