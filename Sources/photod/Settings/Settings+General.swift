@@ -91,7 +91,8 @@ extension Settings {
       """
       Proxies whose forwarding headers (Forwarded, X-Forwarded-Host) photod trusts: addresses, networks such as \
       10.0.0.0/8, or unix for all socket files. Connections of these peers are not limited per address. As soon as any \
-      proxy is listed, no caller gets the rights of a local administrator.
+      proxy is listed, no caller gets the rights of a local administrator. Each proxy must delete or replace the \
+      fields Forwarded, X-Forwarded-Host and X-Forwarded-Proto that clients send; many proxies pass Forwarded on.
       """,
       advice: """
         If a proxy runs on this machine, list it (127.0.0.1 and ::1): otherwise, a request that it forwards without \
