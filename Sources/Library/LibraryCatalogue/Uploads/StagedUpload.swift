@@ -116,7 +116,7 @@ package struct StagedUploadChange: Sendable {
     try upload.delete(writer.db)
     switch content {
     case .existing(let identifier):
-      guard let row = try LibraryID.whole.asset(identifier, writer.db) else {
+      guard let row = try writer.currentAsset(identifier) else {
         throw LibraryFilesError.noSuchAsset(identifier)
       }
       return (row, identifier)
@@ -124,7 +124,7 @@ package struct StagedUploadChange: Sendable {
       let joinable = writer.joinable
       defer { (writer.joinable, writer.partner) = (joinable, nil) }
       writer.joinable = try JoinableAssets(visibleTo: principal, writer.db)
-      writer.partner = try partner.flatMap { try LibraryID.whole.asset($0, writer.db) }
+      writer.partner = try partner.flatMap { try writer.currentAsset($0) }
       return try writer.asset(of: file)
     }
   }

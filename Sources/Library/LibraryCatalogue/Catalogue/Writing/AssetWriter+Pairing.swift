@@ -14,11 +14,26 @@ extension AssetWriter {
       try run(
         "UPDATE file SET asset = ?, role = ?, isPrimary = 0 WHERE id = ?",
         [asset, companion.role.rawValue, companion.file])
-      try run("DELETE FROM asset WHERE id = ?", [companion.asset])
+      try deleteMerged(companion.asset, into: asset)
       try touch(asset)
       try refresh(asset)
       edits.note(asset: asset)
     }
+  }
+
+  /// Deletes an asset whose file became a part of another one.
+  private mutating func deleteMerged(_ asset: Int64, into other: Int64) throws {
+    let identifier = try String.fetchOne(
+      db.cachedStatement(sql: "DELETE FROM asset WHERE id = ? RETURNING localIdentifier"), arguments: [asset])
+    guard let identifier else { return }
+    for (earlier, row) in merged where row == asset { merged[earlier] = other }
+    merged[LocalIdentifier(identifier)] = other
+  }
+
+  /// The row of an asset, or of the one that it became a part of in this transaction.
+  func currentAsset(_ identifier: LocalIdentifier) throws -> Int64? {
+    if let row = merged[identifier] { return row }
+    return try LibraryID.whole.asset(identifier, db)
   }
 
   /// Whether a companion file, read again, keeps its role in its asset.

@@ -37,6 +37,8 @@ struct AssetWriter {
   var isScan = false
   /// The content versions that restored assets had when they were deleted.
   var restored: [Int64: String] = [:]
+  /// The identifiers of the assets that became parts of others in this transaction, and the rows of those others.
+  var merged: [LocalIdentifier: Int64] = [:]
   /// The assets that lost a file and have others.
   private(set) var reduced: Set<Int64> = []
 

@@ -128,7 +128,7 @@ package struct ChangeListExecutor: Sendable {
       }
       try writer.assets.finish()
       return ChangeOutcome(
-        changeToken: ChangeToken(token), created: writer.created, createdByIndex: writer.createdByIndex)
+        changeToken: ChangeToken(token), created: try writer.created(), createdByIndex: try writer.createdByIndex())
     } catch let error as ChangeListError {
       throw error
     } catch {

@@ -11,14 +11,16 @@ struct ChangeListWriter {
   let prepared: PendingFileChanges
   var assets: AssetWriter
   let token: Int64
-  private(set) var created: [String: LocalIdentifier] = [:]
-  private(set) var createdByIndex: [Int: LocalIdentifier] = [:]
   /// The number of prepared file changes that were committed so far.
   private var fileChanges = 0
   private var placeholders: [String: CreatedObject] = [:]
+  /// Created objects without a placeholder, by the index of their entry.
+  private var unnamed: [Int: CreatedObject] = [:]
 
   private enum CreatedObject {
-    case asset(Int64)
+    /// The asset that the entry made, and the path of its file. A later entry may bring the file into another asset. The
+    /// path is `nil` if the entry added no file.
+    case asset(LocalIdentifier, path: [UInt8]?)
     case collection(LocalIdentifier)
   }
 
@@ -49,17 +51,13 @@ struct ChangeListWriter {
     case .deleteAsset(let target):
       guard case .existing = target else { throw ChangeListError(.noSuchAsset(target.description), parameter: "asset") }
       _ = try commitFileChange()
-    case .restoreAsset(let identifier):
-      let (row, _) = try commitFileChange()
-      try recordCreated(request, index, identifier, row.map { .asset($0) })
-    case .createAsset, .createAssetFromStagedUpload:
-      let (row, identifier) = try commitFileChange()
-      try recordCreated(request, index, identifier, row.map { .asset($0) })
+    case .restoreAsset, .createAsset, .createAssetFromStagedUpload:
+      try recordCreated(request, index, try commitFileChange())
     case .createAssetFromUpload(let identifier):
-      try recordCreated(request, index, identifier, .asset(try targets.newMember(identifier, "upload")))
+      _ = try newMember(identifier, "upload")
+      try recordCreated(request, index, .asset(identifier, path: nil))
     case .createCollection(let collection):
-      let identifier = try create(collection)
-      try recordCreated(request, index, identifier, .collection(identifier))
+      try recordCreated(request, index, .collection(try create(collection)))
     case .updateCollection(let target, let update): try self.update(try collection(target, "collection"), update)
     case .deleteCollection(let target):
       let collection = try collection(target, "collection")
@@ -95,27 +93,55 @@ struct ChangeListWriter {
 
   // MARK: Names
 
-  private mutating func recordCreated(
-    _ request: ChangeRequest, _ index: Int, _ identifier: LocalIdentifier, _ object: CreatedObject?
-  ) throws {
+  private mutating func recordCreated(_ request: ChangeRequest, _ index: Int, _ object: CreatedObject) throws {
     guard let name = request.placeholder else {
-      createdByIndex[index] = identifier
+      unnamed[index] = object
       return
     }
     guard placeholders[name] == nil else { throw ChangeListError(.placeholderInUse(name), parameter: "placeholder") }
     placeholders[name] = object
-    created[name] = identifier
+  }
+
+  /// The created objects by placeholder, after the last entry.
+  func created() throws -> [String: LocalIdentifier] { try placeholders.mapValues { try identifier(of: $0) } }
+
+  /// The created objects without a placeholder by the index of their entry, after the last entry.
+  func createdByIndex() throws -> [Int: LocalIdentifier] { try unnamed.mapValues { try identifier(of: $0) } }
+
+  private func identifier(of object: CreatedObject) throws -> LocalIdentifier {
+    switch object {
+    case .collection(let identifier): return identifier
+    case .asset(let identifier, let path):
+      guard let row = try row(of: identifier, path) else { return identifier }
+      let current = try String.fetchOne(
+        db.cachedStatement(sql: "SELECT localIdentifier FROM asset WHERE id = ?"), arguments: [row])
+      return current.map { LocalIdentifier($0) } ?? identifier
+    }
+  }
+
+  /// The row of a created asset: the one that its file belongs to now.
+  private func row(of identifier: LocalIdentifier, _ path: [UInt8]?) throws -> Int64? {
+    if let path, let file = try assets.fileRow(at: path), let row = file.asset { return row }
+    return try assets.currentAsset(identifier)
   }
 
   func asset(_ target: ChangeTarget, _ parameter: String) throws -> Int64 {
     switch target {
-    case .existing(let identifier): return try targets.asset(identifier, parameter)
+    case .existing(let identifier):
+      if let row = assets.merged[identifier] { return row }
+      return try targets.asset(identifier, parameter)
     case .placeholder(let name):
-      guard case .asset(let row) = placeholders[name] else {
+      guard case .asset(let identifier, let path) = placeholders[name], let row = try row(of: identifier, path) else {
         throw ChangeListError(.noSuchPlaceholder(name), parameter: parameter)
       }
       return row
     }
+  }
+
+  /// An asset that an entry puts into an album, which a limited principal may have made and not see yet.
+  private func newMember(_ identifier: LocalIdentifier, _ parameter: String) throws -> Int64 {
+    if let row = assets.merged[identifier] { return row }
+    return try targets.newMember(identifier, parameter)
   }
 
   func collection(_ target: ChangeTarget, _ parameter: String) throws -> ChangeTargetResolver.Collection {
@@ -146,7 +172,7 @@ struct ChangeListWriter {
   func newMembers(_ targets: [ChangeTarget]) throws -> [Int64] {
     try rows(targets, "assets") { target in
       guard case .existing(let identifier) = target else { return try asset(target, "assets") }
-      return try self.targets.newMember(identifier, "assets")
+      return try newMember(identifier, "assets")
     }
   }
 
@@ -165,9 +191,12 @@ struct ChangeListWriter {
 
   // MARK: Assets
 
-  private mutating func commitFileChange() throws -> (row: Int64?, identifier: LocalIdentifier) {
+  private mutating func commitFileChange() throws -> CreatedObject {
     defer { fileChanges += 1 }
-    do { return try prepared.commit(fileChanges, &assets) } catch let error as LibraryFilesError {
+    let path = prepared.steps[fileChanges].newFilePath
+    do {
+      return .asset(try prepared.commit(fileChanges, &assets).identifier, path: path)
+    } catch let error as LibraryFilesError {
       throw ChangeListError(.files(error))
     }
   }

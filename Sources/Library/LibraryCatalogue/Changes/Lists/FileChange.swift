@@ -97,6 +97,17 @@ package struct PendingFileChanges: Sendable {
       }
     }
 
+    /// The path of the file that becomes an asset or a part of one, if there is one.
+    var newFilePath: [UInt8]? {
+      switch self {
+      case .create(let file): return file.path
+      case .createFromUpload(let change):
+        guard case .placed(let file) = change.content else { return nil }
+        return file.path
+      case .delete, .restore: return nil
+      }
+    }
+
     /// The staged upload that the step uses up, if there is one.
     package var upload: StagedUpload? {
       if case .createFromUpload(let change) = self { change.upload } else { nil }
