@@ -8,8 +8,8 @@ import Testing
 @testable import LibraryCatalogue
 @testable import LibraryFiles
 
-/// Change lists that create the picture, the RAW file and the video of one photograph. Whatever their order, they become
-/// one asset, and every name that the list has for it means that asset.
+/// Change lists that create the picture, the RAW file and the video of one photograph. In any order, they become one
+/// asset, and every name that the list has for it means that asset.
 @Suite("Lists that create the parts of one photograph")
 struct StagedPhotographTests {
   private static let date = "2024:05:06 07:08:09"
@@ -73,7 +73,7 @@ struct StagedPhotographTests {
         try names.map { try Self.create($0, files) } + [
           ChangeRequest(.updateAsset(.placeholder("$" + named), AssetUpdate(isFavorite: true))),
           ChangeRequest(.createCollection(NewCollection(isFolder: false, title: "Album")), placeholder: "$a"),
-          ChangeRequest(.addAssets(.placeholder("$a"), [.placeholder("$" + named)])),
+          ChangeRequest(.addAssets(.placeholder("$a"), names.map { .placeholder("$" + $0) })),
         ]
       let outcome = try Self.perform(requests, catalogue, files)
       let assets = try catalogue.everything()
@@ -82,6 +82,24 @@ struct StagedPhotographTests {
       for name in names { #expect(outcome.created["$" + name] == asset.localIdentifier) }
       #expect(try Self.members(catalogue) == [asset.localIdentifier.rawValue])
     }
+  }
+
+  @Test("an entry that puts one asset at two indexes of an album is refused, by whatever names; nothing is created")
+  func replaced() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    let files = try library.files(catalogue)
+    let names = ["IMG_5.JPG", "IMG_5.MOV"]
+    let targets = names.map { ChangeTarget.placeholder("$" + $0) }
+    let requests =
+      try names.map { try Self.create($0, files) } + [
+        ChangeRequest(.createCollection(NewCollection(isFolder: false, title: "Album")), placeholder: "$a"),
+        ChangeRequest(.addAssets(.placeholder("$a"), targets)),
+        ChangeRequest(.replaceAssets(.placeholder("$a"), targets, indexes: [0, 1])),
+      ]
+    let refusal = ChangeListError(.namedTwice("$IMG_5.MOV"), index: 4, parameter: "assets")
+    #expect(throws: refusal) { try Self.perform(requests, catalogue, files) }
+    #expect(try catalogue.everything().isEmpty && Self.members(catalogue).isEmpty)
   }
 
   @Test("the identifier and the content of an asset that becomes a part of another one mean that one in the same list")

@@ -19,9 +19,15 @@ extension ChangeListWriter {
 
   /// Replaces the members at these indexes. A member that replaces itself does not count as a change.
   func replace(
-    _ album: AlbumOrder, _ assets: [Int64], _ names: [ChangeTarget], _ indexes: [Int]
+    _ album: AlbumOrder, _ members: [Member], _ names: [ChangeTarget], _ indexes: [Int]
   ) throws {
     let count = try album.count()
+    // One asset can't be at two indexes, also if the entry has two names for it.
+    let different = Set(members.map(\.name))
+    if let repeated = names.first(where: { !different.contains($0) }) {
+      throw ChangeListError(.namedTwice(repeated.description), parameter: "assets")
+    }
+    let assets = members.map(\.row)
     guard Set(indexes).count == indexes.count, indexes.count == assets.count else {
       throw ChangeListError(.namedTwice("an index"), parameter: "indexes")
     }

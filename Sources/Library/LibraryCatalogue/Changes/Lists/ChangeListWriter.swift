@@ -18,7 +18,7 @@ struct ChangeListWriter {
   private var unnamed: [Int: CreatedObject] = [:]
 
   private enum CreatedObject {
-    /// The asset that the entry made, and the path of its file. A later entry may bring the file into another asset. The
+    /// The asset that the entry made, and the path of its file, which a later entry may bring into another asset. The
     /// path is `nil` if the entry added no file.
     case asset(LocalIdentifier, path: [UInt8]?)
     case collection(LocalIdentifier)
@@ -41,13 +41,13 @@ struct ChangeListWriter {
     switch request.action {
     case .updateAsset(let target, let update): try self.update(try asset(target, "asset"), target, update)
     case .setAdjustments(let targets, let adjustments, let keepsForeign):
-      for (row, target) in zip(try rows(targets, request.picturesMember), targets) {
+      for (row, target) in try members(targets, request.picturesMember) {
         do { try assets.setAdjustments(adjustments, of: row, keepsForeign: keepsForeign) } catch is NoPictureError {
           throw ChangeListError(.notAdjustable(target.description), parameter: request.picturesMember)
         }
       }
     case .revertAdjustments(let targets):
-      for row in try rows(targets, request.picturesMember) { try assets.revertAdjustments(of: row) }
+      for (row, _) in try members(targets, request.picturesMember) { try assets.revertAdjustments(of: row) }
     case .deleteAsset(let target):
       guard case .existing = target else { throw ChangeListError(.noSuchAsset(target.description), parameter: "asset") }
       _ = try commitFileChange()
@@ -68,24 +68,24 @@ struct ChangeListWriter {
       try remove(collections, from: try folderRow(parent))
     case .addAssets(let target, let assets):
       let album = try album(target)
-      let rows = try newMembers(assets)
+      let rows = try newMembers(assets).map(\.row)
       let added = try rows.filter { try !album.contains($0) }
       try checkCapacity(of: album, adding: added.count)
       try album.append(added)
     case .removeAssets(let target, let assets):
       let album = try album(target)
-      let rows = try rows(assets)
+      let rows = try members(assets).map(\.row)
       for row in rows { try album.remove(row) }
       try clearKeyAsset(album, rows)
     case .insertAssets(let target, let assets, let position):
-      try put(try newMembers(assets), into: try album(target), at: position)
+      try put(try newMembers(assets).map(\.row), into: try album(target), at: position)
     case .moveAssets(let target, let assets, let position):
       let album = try album(target)
-      let rows = try rows(assets)
-      for (row, name) in zip(rows, assets) where try !album.contains(row) {
+      let moved = try members(assets)
+      for (row, name) in moved where try !album.contains(row) {
         throw ChangeListError(.notAMember(name.description), parameter: "assets")
       }
-      try put(rows, into: album, at: position)
+      try put(moved.map(\.row), into: album, at: position)
     case .replaceAssets(let target, let assets, let indexes):
       try replace(try album(target), try newMembers(assets), assets, indexes)
     }
@@ -163,30 +163,37 @@ struct ChangeListWriter {
     return AlbumOrder(db: db, row: collection.row)
   }
 
-  /// The rows of the assets of an entry; throws if one is named twice.
-  func rows(_ targets: [ChangeTarget], _ parameter: String = "assets") throws -> [Int64] {
-    try rows(targets, parameter) { try asset($0, parameter) }
+  /// An asset that an entry names.
+  typealias Member = (row: Int64, name: ChangeTarget)
+
+  /// The assets of an entry, each once. Two names may be those of one asset: the halves of a live photo that the list
+  /// creates. Throws if an entry has one name twice.
+  func members(_ targets: [ChangeTarget], _ parameter: String = "assets") throws -> [Member] {
+    try members(targets, parameter) { try asset($0, parameter) }
   }
 
-  /// The rows of assets that an entry puts into an album, which a limited principal may have made and not see yet.
-  func newMembers(_ targets: [ChangeTarget]) throws -> [Int64] {
-    try rows(targets, "assets") { target in
+  /// The assets that an entry puts into an album, which a limited principal may have made and not see yet.
+  func newMembers(_ targets: [ChangeTarget]) throws -> [Member] {
+    try members(targets, "assets") { target in
       guard case .existing(let identifier) = target else { return try asset(target, "assets") }
       return try newMember(identifier, "assets")
     }
   }
 
-  private func rows(
+  private func members(
     _ targets: [ChangeTarget], _ parameter: String, _ find: (ChangeTarget) throws -> Int64
-  ) throws -> [Int64] {
-    var seen: Set<Int64> = []
-    return try targets.map { target in
-      let row = try find(target)
-      guard seen.insert(row).inserted else {
+  ) throws -> [Member] {
+    var names: Set<ChangeTarget> = []
+    var rows: Set<Int64> = []
+    var members: [Member] = []
+    for target in targets {
+      guard names.insert(target).inserted else {
         throw ChangeListError(.namedTwice(target.description), parameter: parameter)
       }
-      return row
+      let row = try find(target)
+      if rows.insert(row).inserted { members.append((row: row, name: target)) }
     }
+    return members
   }
 
   // MARK: Assets
