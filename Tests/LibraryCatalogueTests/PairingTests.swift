@@ -1,10 +1,11 @@
 import Foundation
 import GRDB
-import LibraryCatalogue
 import LibraryFixtures
 import PhotoFixtures
 import PhotoModel
 import Testing
+
+@testable import LibraryCatalogue
 
 #if canImport(Glibc)
   import Glibc
@@ -182,6 +183,60 @@ struct PairingTests {
     try library.put(jpeg(), "IMG.JPG")
     try library.scan(catalogue)
     #expect(try Array(catalogue.everything().keys) == ["IMG.JPG"])
+    #expect(try roles(library) == ["IMG.JPG": "photo", "IMG.MOV": "pairedVideo", "IMG.NEF": "alternatePhoto"])
+  }
+
+  private func makeFavourite(_ path: String, _ catalogue: Catalogue) throws {
+    try catalogue.change { db, token in
+      try db.execute(
+        sql: """
+          UPDATE asset SET isFavorite = 1, revision = ?
+          WHERE id = (SELECT asset FROM file WHERE path = CAST(? AS BLOB))
+          """, arguments: [token, path])
+    }
+  }
+
+  @Test(
+    "a picture joins the asset of its video or its RAW file that users have changed, and the other one follows",
+    arguments: ["IMG.MOV", "IMG.NEF"])
+  func changedAssetFirst(_ changed: String) throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    try library.put(raw(), "IMG.NEF")
+    try library.put(video(), "IMG.MOV")
+    try library.scan(catalogue)
+    try makeFavourite(changed, catalogue)
+    let before = try #require(try catalogue.everything()[changed])
+    try library.put(jpeg(), "IMG.JPG")
+    try library.scan(catalogue)
+    let assets = try catalogue.everything()
+    #expect(assets.mapValues(\.localIdentifier) == ["IMG.JPG": before.localIdentifier])
+    #expect(assets["IMG.JPG"]?.isFavorite == true)
+    #expect(try roles(library) == ["IMG.JPG": "photo", "IMG.MOV": "pairedVideo", "IMG.NEF": "alternatePhoto"])
+  }
+
+  @Test(
+    "a picture that was away with its RAW file joins its video again, with what users have set",
+    arguments: [["IMG.NEF IMG.JPG"], ["IMG.NEF", "IMG.JPG"], ["IMG.JPG", "IMG.NEF"]])
+  func awayWithRAW(_ returns: [String]) throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    try library.put(raw(), "IMG.NEF")
+    try library.put(jpeg(), "IMG.JPG")
+    try library.put(video(), "IMG.MOV")
+    try library.scan(catalogue)
+    try makeFavourite("IMG.JPG", catalogue)
+    let before = try #require(try catalogue.everything()["IMG.JPG"])
+    for name in ["IMG.NEF", "IMG.JPG"] { unlink(library.root + "/" + name) }
+    try library.scan(catalogue, removal: 100)
+    #expect(try catalogue.everything().mapValues(\.localIdentifier) == ["IMG.MOV": before.localIdentifier])
+    for names in returns {
+      for name in names.split(separator: " ") { try library.put(name == "IMG.JPG" ? jpeg() : raw(), String(name)) }
+      try library.scan(catalogue)
+    }
+    let assets = try catalogue.everything()
+    #expect(assets.mapValues(\.localIdentifier) == ["IMG.JPG": before.localIdentifier])
+    #expect(assets["IMG.JPG"]?.isFavorite == true)
     #expect(try roles(library) == ["IMG.JPG": "photo", "IMG.MOV": "pairedVideo", "IMG.NEF": "alternatePhoto"])
   }
 

@@ -56,30 +56,38 @@ struct AssetPairing {
     known partner: Int64?, _ db: Database
   ) throws -> AssetPairing? {
     let facts = Facts(media, at: path)
+    var first: AssetPairing?
     for other in try candidates(like: facts, known: partner, db) where other.file != row {
       guard try joinable.contains(other.asset, db) else { continue }
       let isOtherRAW = other.isRAW
       let isKnown = other.asset == partner
+      let pairing: AssetPairing
       switch (media.mediaType, other.mediaType) {
       case (.image, .image) where media.isRAW != isOtherRAW:
         let isPair = isKnown || isSameStem(path, other.facts.path) && isSameTime(facts, other.facts)
         guard isPair, try hasNoFile(.alternatePhoto, other.asset, db) else { continue }
-        return AssetPairing(
+        pairing = AssetPairing(
           asset: other.asset, file: other.file, newFileRole: media.isRAW ? .alternatePhoto : nil,
           existingFileRole: .alternatePhoto)
       case (.image, .video) where !media.isRAW:
         guard isLivePhotoPair(facts, other.facts, duration: other.duration, isKnown) else { continue }
-        return AssetPairing(asset: other.asset, file: other.file, newFileRole: nil, existingFileRole: .pairedVideo)
+        pairing = AssetPairing(asset: other.asset, file: other.file, newFileRole: nil, existingFileRole: .pairedVideo)
       case (.video, .image) where !isOtherRAW:
         guard isLivePhotoPair(facts, other.facts, duration: media.durationSeconds, isKnown),
           try hasNoFile(.pairedVideo, other.asset, db)
         else { continue }
-        return AssetPairing(
+        pairing = AssetPairing(
           asset: other.asset, file: other.file, newFileRole: .pairedVideo, existingFileRole: .pairedVideo)
       default: continue
       }
+      if isKnown || pairing.newFileRole != nil { return pairing }
+      // The RAW file and the video of a picture may be two assets. It joins the one that users have changed: only the
+      // other one can be merged (see AssetWriter.joinCompanions).
+      if let first, first.existingFileRole == pairing.existingFileRole { continue }
+      if try AssetWriter.hasUserValues(other.asset, db) { return pairing }
+      if first == nil { first = pairing }
     }
-    return nil
+    return first
   }
 
   /// Whether a video is short enough for an asset's live photo, or has the content identifier of its picture.
