@@ -16,7 +16,7 @@ import Testing
 struct PairingTests {
   private static let date = "2024:05:06 07:08:09"
 
-  private func jpeg(_ date: String = date, offset: String? = "+00:00", identifier: String? = nil) -> [UInt8] {
+  private func jpeg(_ date: String = date, offset: String? = "+00:00") -> [UInt8] {
     let exif = EXIFBlock {
       $0.make = "Maker"
       $0.dateTimeOriginal = date
@@ -36,11 +36,10 @@ struct PairingTests {
   }
 
   /// Seconds since 1904-01-01, as movies count; 2024-05-06T07:08:09Z by default.
-  private func video(_ created: Int = 3_797_824_089, ticks: Int = 1800, identifier: String? = nil) -> [UInt8] {
+  private func video(_ created: Int = 3_797_824_089, ticks: Int = 1800) -> [UInt8] {
     MovieFile {
       $0.created = created
       $0.duration = ticks
-      if let identifier { $0.keys = [("com.apple.quicktime.content.identifier", identifier)] }
     }.bytes
   }
 

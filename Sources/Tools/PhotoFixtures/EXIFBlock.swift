@@ -18,6 +18,8 @@ package struct EXIFBlock: Sendable {
   package var latitude: Double?
   package var longitude: Double?
   package var altitude: Double?
+  /// See ``appleNote(burst:contentIdentifier:)``.
+  package var makerNote: [UInt8]?
   /// A complete JPEG.
   package var thumbnail: [UInt8]?
 
@@ -31,6 +33,7 @@ package struct EXIFBlock: Sendable {
     case long(Int)
     case rationals([(Int, Int)])
     case byte(UInt8)
+    case undefined([UInt8])
   }
 
   package var bytes: [UInt8] {
@@ -50,6 +53,7 @@ package struct EXIFBlock: Sendable {
     if let offsetTimeOriginal { details.append((0x9011, .ascii(offsetTimeOriginal))) }
     if let subSecTimeOriginal { details.append((0x9291, .ascii(subSecTimeOriginal))) }
     if let exposure { details.append((0x920A, .rationals([(exposure.focalLength, 1)]))) }
+    if let makerNote { details.append((0x927C, .undefined(makerNote))) }
     if let colorSpace { details.append((0xA001, .short(colorSpace))) }
     var interoperability: [(Int, Value)] = []
     if let interoperabilityIndex {
@@ -96,6 +100,23 @@ package struct EXIFBlock: Sendable {
     return Array("Exif".utf8) + [0, 0] + tiff + (thumbnail ?? [])
   }
 
+  /// Apple's maker note with the name of a burst and the content identifier of a live photo,
+  /// of four bytes or more each.
+  package static func appleNote(burst: String? = nil, contentIdentifier: String? = nil) -> [UInt8] {
+    var texts: [(tag: Int, bytes: [UInt8])] = []
+    if let burst { texts.append((tag: 11, bytes: Array(burst.utf8) + [0])) }
+    if let contentIdentifier { texts.append((tag: 17, bytes: Array(contentIdentifier.utf8) + [0])) }
+    var note = Array("Apple iOS".utf8) + [0, 0, 1] + Array("MM".utf8) + Boxes.number(texts.count, 2)
+    var values: [UInt8] = []
+    let start = note.count + 12 * texts.count + 4
+    for text in texts {
+      note += Boxes.number(text.tag, 2) + Boxes.number(2, 2) + Boxes.number(text.bytes.count, 4)
+      note += Boxes.number(start + values.count, 4)
+      values += text.bytes
+    }
+    return note + Boxes.number(0, 4) + values
+  }
+
   private static func angle(_ degrees: Double) -> Value {
     let whole = Int(degrees)
     let minutes = (degrees - Double(whole)) * 60
@@ -111,6 +132,7 @@ package struct EXIFBlock: Sendable {
   private func content(_ value: Value) -> (type: Int, count: Int, bytes: [UInt8]) {
     switch value {
     case .byte(let byte): (1, 1, [byte])
+    case .undefined(let bytes): (7, bytes.count, bytes)
     case .ascii(let text): (2, text.utf8.count + 1, Array(text.utf8) + [0])
     case .short(let short): (3, 1, number(short, 2))
     case .long(let long): (4, 1, number(long, 4))

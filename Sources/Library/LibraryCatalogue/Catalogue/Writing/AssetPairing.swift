@@ -28,6 +28,8 @@ struct AssetPairing {
     let file: Int64
     let asset: Int64
     let role: FileRole
+    /// It is the video of the other asset's picture: see ``strayVideo(of:at:among:_:)``.
+    var isStray = false
   }
 
   /// The facts that decide which files were made together.
@@ -36,6 +38,7 @@ struct AssetPairing {
     let creationDate: Int64?
     let hasOffset: Bool
     let contentIdentifier: String?
+    let fingerprint: Data?
   }
 
   fileprivate struct Candidate {
@@ -56,6 +59,7 @@ struct AssetPairing {
     known partner: Int64?, _ db: Database
   ) throws -> AssetPairing? {
     let facts = Facts(media, at: path)
+    let hasStrayVideo = try strayVideo(of: media, at: path, among: joinable, db) != nil
     var first: AssetPairing?
     for other in try candidates(like: facts, known: partner, db) where other.file != row {
       guard try joinable.contains(other.asset, db) else { continue }
@@ -71,6 +75,8 @@ struct AssetPairing {
           existingFileRole: .alternatePhoto)
       case (.image, .video) where !media.isRAW:
         guard isLivePhotoPair(facts, other.facts, duration: other.duration, isKnown) else { continue }
+        // A video of its own name is in another asset: see `strayVideo`.
+        if hasStrayVideo && !isKnown && !isSameStem(path, other.facts.path) { continue }
         pairing = AssetPairing(asset: other.asset, file: other.file, newFileRole: nil, existingFileRole: .pairedVideo)
       case (.video, .image) where !isOtherRAW:
         guard isLivePhotoPair(facts, other.facts, duration: media.durationSeconds, isKnown),
@@ -107,6 +113,7 @@ struct AssetPairing {
     guard let row else { return [] }
     let picture = try candidate(row)
     guard picture.mediaType == .image, !picture.isRAW else { return [] }
+    let stray = try strayVideo(of: picture.facts, among: joinable, db)
     var found: [Companion] = []
     for other in try candidates(like: picture.facts, db) where other.asset != asset {
       guard try joinable.contains(other.asset, db) else { continue }
@@ -117,13 +124,53 @@ struct AssetPairing {
         role = .alternatePhoto
       case .video:
         guard isLivePhotoPair(picture.facts, other.facts, duration: other.duration, false) else { continue }
+        if stray != nil && !isSameStem(picture.facts.path, other.facts.path) { continue }
         role = .pairedVideo
       default: continue
       }
       guard try hasNoFile(role, asset, db), !found.contains(where: { $0.role == role }) else { continue }
       found.append(Companion(file: other.file, asset: other.asset, role: role))
     }
+    let isVideoFound = found.contains { $0.role == .pairedVideo }
+    if let stray, !isVideoFound, try hasNoFile(.pairedVideo, asset, db) { found.append(stray) }
     return found
+  }
+
+  /// The video with the name and the content identifier of a new picture that is in the asset of another picture, which
+  /// has another name. It was there before this picture, and found the other one only by the identifier: Apple's edited
+  /// version (`IMG_E1.HEIC`) has that of its original. A copy of this picture, which may be that picture under its new
+  /// name, keeps the video.
+  static func strayVideo(
+    of media: ProbedMedia, at path: [UInt8], among joinable: JoinableAssets, _ db: Database
+  ) throws -> Companion? {
+    guard media.mediaType == .image, !media.isRAW else { return nil }
+    return try strayVideo(of: Facts(media, at: path), among: joinable, db)
+  }
+
+  private static func strayVideo(
+    of facts: Facts, among joinable: JoinableAssets, _ db: Database
+  ) throws -> Companion? {
+    guard let identifier = facts.contentIdentifier, let stem = stem(of: facts.path) else { return nil }
+    // The plus sign keeps SQLite from reading all files with the identifier: few files have the name.
+    let rows = try Row.fetchAll(
+      db.cachedStatement(
+        sql: """
+          SELECT file.id, file.asset, file.path, picture.path
+          FROM file CROSS JOIN file AS picture ON picture.asset = file.asset AND picture.isPrimary = 1
+          WHERE file.path > ? AND file.path < ? AND +file.contentIdentifier = ? AND file.role = 'pairedVideo'
+            AND picture.fingerprint IS NOT ?
+          """),
+      arguments: [
+        Data(stem + [UInt8(ascii: ".")]), Data(stem + [UInt8(ascii: "/")]), identifier, facts.fingerprint,
+      ])
+    for row in rows {
+      let (path, picture) = ([UInt8](row[2] as Data), [UInt8](row[3] as Data))
+      // A scan that has not found the other picture yet does not know its name.
+      if VacantPath.isVacant(picture) || isSameStem(picture, facts.path) { continue }
+      guard isSameStem(path, facts.path), try joinable.contains(row[1], db) else { continue }
+      return Companion(file: row[0], asset: row[1], role: .pairedVideo, isStray: true)
+    }
+    return nil
   }
 
   /// The paths of pictures that are assets of their own and have the name of one of these files, except for the
@@ -209,14 +256,15 @@ struct AssetPairing {
 
   private static let columns = """
     SELECT file.id, file.asset, file.path, file.type, asset.mediaType, file.embeddedDate,
-      asset.duration, file.contentIdentifier, asset.creationDateSource
+      asset.duration, file.contentIdentifier, asset.creationDateSource, file.fingerprint
     FROM file JOIN asset ON asset.id = file.asset
     """
 
   private static func candidate(_ row: Row) throws -> Candidate {
     let facts = Facts(
       path: try row.withUnsafeData(atIndex: 2) { $0.map { [UInt8]($0) } ?? [] }, creationDate: row[5],
-      hasOffset: (row[8] as String) != DateSource.metadataInLibraryZone.rawValue, contentIdentifier: row[7])
+      hasOffset: (row[8] as String) != DateSource.metadataInLibraryZone.rawValue, contentIdentifier: row[7],
+      fingerprint: row[9])
     return Candidate(
       file: row[0], asset: row[1], facts: facts, isRAW: isRAWType(row[3] ?? ""),
       mediaType: MediaType(number: row[4]) ?? .unknown, duration: row[6])
@@ -270,6 +318,6 @@ extension AssetPairing.Facts {
   fileprivate init(_ media: ProbedMedia, at path: [UInt8]) {
     self.init(
       path: path, creationDate: media.embeddedDate, hasOffset: media.date.source != .metadataInLibraryZone,
-      contentIdentifier: media.contentIdentifier)
+      contentIdentifier: media.contentIdentifier, fingerprint: media.fingerprint?.data)
   }
 }

@@ -8,8 +8,12 @@ import PhotoModel
 extension AssetWriter {
   /// Joins the RAW file and the video that belong to an asset's picture.
   mutating func joinCompanions(of asset: Int64) throws {
-    for companion in try AssetPairing.companions(of: asset, among: joinable, db)
-    where try isMergeable(companion.asset) {
+    for companion in try AssetPairing.companions(of: asset, among: joinable, db) {
+      if companion.isStray {
+        try move(strayVideo: companion, to: asset)
+        continue
+      }
+      guard try isMergeable(companion.asset) else { continue }
       try bursts.pictureRemoved(companion.asset)
       try run(
         "UPDATE file SET asset = ?, role = ?, isPrimary = 0 WHERE id = ?",
@@ -19,6 +23,17 @@ extension AssetWriter {
       try refresh(asset)
       edits.note(asset: asset)
     }
+  }
+
+  /// Moves a video from the asset of another picture, which may find its own video then.
+  private mutating func move(strayVideo video: AssetPairing.Companion, to asset: Int64) throws {
+    try run("UPDATE file SET asset = ? WHERE id = ?", [asset, video.file])
+    for changed in [video.asset, asset] {
+      try touch(changed)
+      try refresh(changed)
+      edits.note(asset: changed)
+    }
+    try joinCompanions(of: video.asset)
   }
 
   /// Deletes an asset whose file became a part of another one.

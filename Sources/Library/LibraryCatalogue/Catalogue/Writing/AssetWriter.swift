@@ -210,6 +210,9 @@ struct AssetWriter {
     try write(
       file, number: number, row: row?.id, asset: asset, role: media.primaryRole, isPrimary: true, media: media)
     edits.note(newAsset: asset, hasEdit: media.edit != nil)
+    if try AssetPairing.strayVideo(of: media, at: file.path, among: joinable, db) != nil {
+      try joinCompanions(of: asset)
+    }
   }
 
   /// Removes a missing file's row. Its asset is deleted with it, unless the asset has other files; in that case the
