@@ -1,9 +1,11 @@
 import Foundation
-import LibraryCatalogue
+import GRDB
 import LibraryFixtures
 import PhotoFixtures
 import PhotoModel
 import Testing
+
+@testable import LibraryCatalogue
 
 #if canImport(Glibc)
   import Glibc
@@ -141,6 +143,59 @@ struct BurstTests {
     unlink(library.root + "/1.dng")
     try library.scan(catalogue)
     #expect(try all(catalogue)["2.dng"]?.burst?.identifier == "first-burst")
+  }
+
+  @Test(
+    "the user's pick and its burst come back with a picture that was away while another file of it was left",
+    arguments: ["2.mov", "2.nef"], [0, 1])
+  func pictureAway(_ companion: String, _ others: Int) throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    func jpeg(_ number: Int) -> [UInt8] {
+      let exif = EXIFBlock {
+        ($0.make, $0.model) = ("Apple", "iPhone 15")
+        $0.dateTimeOriginal = "2024:05:06 07:08:0\(number)"
+        $0.offsetTimeOriginal = "+00:00"
+        $0.makerNote = EXIFBlock.appleNote(burst: "first-burst")
+      }
+      return JPEGFile { $0.exif = exif }.encoded(Pixels.orientationCard(width: 16, height: 12))
+    }
+    for number in 0...2 { try library.put(jpeg(number), "\(number).jpg") }
+    if companion == "2.mov" {
+      // 2024-05-06T07:08:02Z, three seconds.
+      let movie = MovieFile { ($0.created, $0.duration) = (3_797_824_082, 1800) }
+      try library.put(movie.bytes, companion)
+    } else {
+      let details = TIFFPicture.Details {
+        // Within a second of the picture.
+        $0.dateTimeOriginal = "2024:05:06 07:08:03"
+        $0.offsetTimeOriginal = "+00:00"
+      }
+      try library.put(TIFFPicture.nef(details).bytes, companion)
+    }
+    try library.scan(catalogue)
+    let picked = try #require(try all(catalogue)["2.jpg"]?.localIdentifier)
+    try catalogue.change { db, token in
+      try db.execute(
+        sql: "UPDATE asset SET burstSelectionTypes = ?, revision = ? WHERE localIdentifier = ?",
+        arguments: [BurstSelectionTypes.userPick.rawValue, token, picked.rawValue])
+    }
+    let before = try all(catalogue)
+    #expect(before.count == 3 && before["2.jpg"]?.burst?.selectionTypes == .userPick)
+    // With another picture away, the burst of the last one is dissolved.
+    for number in 0..<others { unlink(library.root + "/\(number).jpg") }
+    unlink(library.root + "/2.jpg")
+    try library.scan(catalogue, removal: 100)
+    let without = try all(catalogue)[companion]
+    #expect(without?.localIdentifier == picked && without?.burst == nil)
+    for number in 0..<others { try library.put(jpeg(number), "\(number).jpg") }
+    try library.put(jpeg(2), "2.jpg")
+    try library.scan(catalogue)
+    let after = try all(catalogue)
+    #expect(Set(after.keys) == ["0.jpg", "1.jpg", "2.jpg"] && after["2.jpg"]?.localIdentifier == picked)
+    #expect(after.values.allSatisfy { $0.burst?.identifier == "first-burst" })
+    #expect(after["2.jpg"]?.burst?.selectionTypes == .userPick)
+    #expect(after.values.filter { $0.burst?.isRepresentative == true }.count == 1)
   }
 
   @Test(

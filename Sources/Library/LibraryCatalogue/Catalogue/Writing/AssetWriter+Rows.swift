@@ -179,13 +179,16 @@ extension AssetWriter {
 
   /// - Parameters:
   ///   - isOtherFile: the asset's picture may have changed.
+  ///   - isOtherPrimary: the file was not the asset's primary one until now.
   ///   - namedBurst: the name of the burst that the file had until now.
   /// - Returns: whether any property changed.
   @discardableResult
   mutating func update(
-    _ asset: Int64, _ media: ProbedMedia, _ file: ProbedFile, isOtherFile: Bool = true, namedBurst: String? = nil
+    _ asset: Int64, _ media: ProbedMedia, _ file: ProbedFile, isOtherFile: Bool = true, isOtherPrimary: Bool,
+    namedBurst: String? = nil
   ) throws -> Bool {
-    let mayRegroup = try bursts.needsRegrouping(by: media, of: asset, namedBurst: namedBurst)
+    let regrouping = try bursts.regrouping(
+      by: media, of: asset, isOtherFile: isOtherPrimary, namedBurst: namedBurst)
     try run(Self.updateSQL, arguments(media, file) + [asset, isOtherFile])
     let hasChanged = db.changesCount > 0
     try run(
@@ -194,8 +197,11 @@ extension AssetWriter {
       WHERE id = ?3 AND adjustments IS NOT NULL AND (unadjustedWidth, unadjustedHeight) IS NOT (?1, ?2)
       """,
       [media.pixelSize.width, media.pixelSize.height, asset])
-    guard mayRegroup else { return hasChanged }
-    try bursts.pictureRemoved(asset)
+    switch regrouping {
+    case .unneeded: return hasChanged
+    case .remembering: try bursts.remember(burstOf: asset)
+    case .forgetting: try bursts.pictureRemoved(asset)
+    }
     bursts.pictureChanged(asset, media, file.path)
     return hasChanged
   }

@@ -154,7 +154,10 @@ struct AssetWriter {
       let isOtherFile = row.identity != file.identity || isRewritten
       if row.isPrimary {
         // Other metadata are other bytes, which may be beyond those that the fingerprint covers.
-        let hasChanged = try update(asset, media, file, isOtherFile: isOtherFile, namedBurst: row.burst)
+        // `remove(row:)` has made it the primary file.
+        let isOtherPrimary = row.identity == .unknown
+        let hasChanged = try update(
+          asset, media, file, isOtherFile: isOtherFile, isOtherPrimary: isOtherPrimary, namedBurst: row.burst)
         if hasChanged && row.wasTouched(file) { isRewritten = true }
       } else if isOtherFile {
         try touch(asset)
@@ -199,7 +202,7 @@ struct AssetWriter {
         try write(
           file, number: number, row: row?.id, asset: partner.asset, role: media.primaryRole, isPrimary: true,
           media: media)
-        try update(partner.asset, media, file)
+        try update(partner.asset, media, file, isOtherPrimary: true)
         try joinCompanions(of: partner.asset)
       }
       try refresh(partner.asset)

@@ -3,8 +3,9 @@
 //
 // One picture represents the burst. It is chosen when the burst is formed, and again only if that picture leaves.
 //
-// A burst of one picture is dissolved. That picture, and those in the trash, remember the burst (`formerBurst`): when
-// another one returns, they are the same burst again, and those that a user picked are still picked.
+// A burst of one picture is dissolved. That picture, those in the trash, and photographs whose picture is missing while
+// their video or RAW file is left remember the burst (`formerBurst`): when another one returns, they are the same burst
+// again, and those that a user picked are still picked.
 
 import Foundation
 import GRDB
@@ -80,24 +81,61 @@ struct BurstWriter {
     ).execute(arguments: [BurstSelectionTypes.autoPick.rawValue, asset, copy])
   }
 
-  /// Whether an asset may belong to another burst after it takes on this picture's properties. After other changes it
-  /// keeps its role in its burst, also if a user picked it.
+  /// How an asset that takes on the properties of a file is grouped again.
+  enum Regrouping {
+    /// It keeps its role in its burst, also if a user picked it.
+    case unneeded
+    /// It is the same photograph, which may return to the burst with the user's pick.
+    case remembering
+    /// It may be of another burst.
+    case forgetting
+  }
+
+  /// How an asset is grouped after it takes on this file's properties.
   ///
-  /// - Parameter namedBurst: the name of the burst that the picture's file had until now.
-  func needsRegrouping(by media: ProbedMedia, of asset: Int64, namedBurst: String?) throws -> Bool {
+  /// - Parameters:
+  ///   - isOtherFile: the file was not the asset's primary one until now: its picture is missing or back.
+  ///   - namedBurst: the name of the burst that the file had until now.
+  func regrouping(
+    by media: ProbedMedia, of asset: Int64, isOtherFile: Bool, namedBurst: String?
+  ) throws -> Regrouping {
     let row = try Row.fetchOne(
       db.cachedStatement(
         sql: """
-          SELECT coalesce(burstIdentifier, formerBurst), creationDate, cameraModel, creationDateSource
+          SELECT coalesce(burstIdentifier, formerBurst), burstIdentifier IS NOT NULL, creationDate, cameraModel,
+            creationDateSource
           FROM asset WHERE id = ?
           """), arguments: [asset])
-    guard let row, let burst: String = row[0] else { return true }
-    if let name = media.burst { return name != burst }
-    // Only its name tied the picture to the burst.
-    if namedBurst != nil { return true }
-    // A date that a user set is not the time of the shutter.
-    let isDated = media.date.moment.milliseconds == row[1] || row[3] == DateSource.user.rawValue
-    return !isDated || media.cameraModel != row[2]
+    guard let row, let burst: String = row[0] else { return .forgetting }
+    let isMember: Bool = row[1]
+    // Only pictures form bursts. A video is here for the missing picture of its live photo.
+    if media.mediaType != .image { return .remembering }
+    let isSamePicture: Bool
+    if let name = media.burst {
+      isSamePicture = name == burst
+    } else if namedBurst != nil {
+      // Only its name tied the picture to the burst.
+      isSamePicture = false
+    } else {
+      // A date that a user set is not the time of the shutter.
+      let isDated = media.date.moment.milliseconds == row[2] || row[4] == DateSource.user.rawValue
+      isSamePicture = isDated && media.cameraModel == row[3]
+    }
+    if isSamePicture && (isMember || !isOtherFile) { return .unneeded }
+    let isOfOtherBurst = media.burst.map { $0 != burst } ?? false
+    return isOtherFile && !isOfOtherBurst ? .remembering : .forgetting
+  }
+
+  /// Takes an asset out of its burst until ``regroup()``. It remembers the burst, and whether a user picked it.
+  mutating func remember(burstOf asset: Int64) throws {
+    let burst = try String.fetchOne(
+      db.cachedStatement(
+        sql: """
+          UPDATE asset SET formerBurst = burstIdentifier, burstIdentifier = NULL, representsBurst = 0,
+            burstSelectionTypes = burstSelectionTypes & ~?1
+          WHERE id = ?2 AND burstIdentifier IS NOT NULL RETURNING formerBurst
+          """), arguments: [BurstSelectionTypes.autoPick.rawValue, asset])
+    if let burst { changedBursts.insert(burst) }
   }
 
   /// Removes an asset from its burst, because it is about to be deleted or to become another picture.
@@ -158,7 +196,7 @@ struct BurstWriter {
       db.cachedStatement(
         sql: """
           SELECT asset FROM \(LibraryAssetIndex.byBurst.source) WHERE library = 0 AND burstIdentifier = ?1
-          UNION SELECT id FROM asset WHERE formerBurst = ?1
+          UNION SELECT id FROM asset WHERE formerBurst = ?1 AND mediaType = 1
           """), arguments: [burst])
     if assets.count > 1 { try join(assets, named: burst) }
   }
