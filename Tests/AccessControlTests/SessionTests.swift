@@ -49,6 +49,24 @@ struct SessionTests {
     #expect(access.registry.grant(session: session.text) == nil)
   }
 
+  @Test(
+    "a session stays when the clock is set, and its lease goes on", arguments: [40 * 86_400, -40 * 86_400] as [Int64])
+  func clockSet(_ seconds: Int64) throws {
+    var limits = AccessLimits()
+    limits.sessionLeaseSeconds = 100
+    let access = try TemporaryAccess(limits)
+    let (_, secret) = try access.token()
+    let (session, _) = try access.registry.signIn(secret)
+    access.registry.refresh()
+    access.clock.set(by: seconds)
+    access.registry.refresh()
+    #expect(access.registry.grant(session: session.text) != nil)
+    access.registry.refresh()
+    access.clock.advance(101)
+    access.registry.refresh()
+    #expect(access.registry.grant(session: session.text) == nil)
+  }
+
   @Test("a session ends when its token expires or is revoked")
   func withToken() throws {
     let access = try TemporaryAccess()

@@ -9,6 +9,7 @@ import Testing
 final class ManualClock: Sendable {
   private struct State {
     var seconds: Int64 = 1_700_000_000
+    var elapsed: Int64 = 0
     var interruption: (@Sendable () -> Void)?
   }
 
@@ -23,7 +24,18 @@ final class ManualClock: Sendable {
     return state.withLock { $0.seconds }
   }
 
-  func advance(_ by: Int64) { state.withLock { $0.seconds += by } }
+  /// Seconds that `set` does not change.
+  var elapsed: Int64 { state.withLock { $0.elapsed } }
+
+  func advance(_ by: Int64) {
+    state.withLock { state in
+      state.seconds += by
+      state.elapsed += by
+    }
+  }
+
+  /// Sets the clock forwards or backwards.
+  func set(by seconds: Int64) { state.withLock { $0.seconds += seconds } }
 
   /// Runs `body` once, when the clock is read next: in the middle of the operation that reads it.
   func interruptNextReading(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.interruption = body } }
@@ -41,7 +53,7 @@ final class TemporaryAccess: Sendable {
     folder = FileManager.default.temporaryDirectory.appending(path: "photod-access-\(UUID().uuidString)").path
     registry = try AccessRegistry(
       database: AccessDatabase(dataFolder: folder, limits: limits), logger: Logger(label: "test"),
-      now: { [clock] in clock.now })
+      now: { [clock] in clock.now }, elapsed: { [clock] in clock.elapsed })
     outside = try AccessDatabase(dataFolder: folder, limits: limits)
   }
 

@@ -254,6 +254,19 @@ struct TokenTests {
     #expect(try access.outside.tokens()[0].lastUsed == access.clock.now / 3600 * 3600)
   }
 
+  @Test("token usage is recorded after the clock was set back")
+  func lastUsedAfterClockSet() throws {
+    let access = try TemporaryAccess()
+    let (_, secret) = try access.token()
+    for seconds in [0, -3 * 365 * 86_400] as [Int64] {
+      access.clock.set(by: seconds)
+      _ = try access.registry.grant(bearer: secret)
+      access.clock.advance(60)
+      access.registry.refresh()
+      #expect(try access.outside.tokens().map(\.lastUsed) == [access.clock.now / 3600 * 3600])
+    }
+  }
+
   @Test("token usage that can't be written is written with the next batch")
   func failedUsageWrite() throws {
     let access = try TemporaryAccess()

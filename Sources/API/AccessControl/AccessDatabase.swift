@@ -136,8 +136,12 @@ package final class AccessDatabase: Sendable {
   }
 }
 
-/// The system clock.
+/// The system's clocks.
 package enum SystemTime {
+  private static let start = ContinuousClock.now
+
   /// Seconds since 1970.
   package static var now: Int64 { Int64(time(nil)) }
+  /// Seconds since a moment of this process. Setting the system clock does not change it.
+  package static var elapsed: Int64 { start.duration(to: .now).components.seconds }
 }

@@ -17,6 +17,7 @@ import Synchronization
 package final class AccessRegistry: Sendable {
   package let limits: AccessLimits
   let now: @Sendable () -> Int64
+  private let elapsed: @Sendable () -> Int64
   let tokens = TokenRegistry()
   let signingKeys = SigningKeyRing()
   private let sessions: SessionRegistry
@@ -30,13 +31,17 @@ package final class AccessRegistry: Sendable {
 
   /// Loads the access list.
   ///
-  /// - Parameter now: seconds since 1970; tests pass a manual clock.
+  /// - Parameters:
+  ///   - now: seconds since 1970, for the expiry of tokens; tests pass a manual clock.
+  ///   - elapsed: seconds of a clock that is never set, for the leases of sessions.
   package init(
-    database: AccessDatabase, logger: Logger, now: @escaping @Sendable () -> Int64 = { SystemTime.now }
+    database: AccessDatabase, logger: Logger, now: @escaping @Sendable () -> Int64 = { SystemTime.now },
+    elapsed: @escaping @Sendable () -> Int64 = { SystemTime.elapsed }
   ) throws(AccessError) {
     loaded = Mutex((database: database, version: nil))
     self.logger = logger
     self.now = now
+    self.elapsed = elapsed
     limits = database.limits
     sessions = SessionRegistry(limits: database.limits)
     try reload()
@@ -83,7 +88,7 @@ package final class AccessRegistry: Sendable {
   package func grant(session text: String) -> Grant? {
     guard let secret = Secret(text, .session) else { return nil }
     if let grant = cachedGrant(for: secret) { return grant }
-    guard let grant = sessions.grant(secret.digest, at: now()) else { return nil }
+    guard let grant = sessions.grant(secret.digest, at: now(), elapsed: elapsed()) else { return nil }
     cache.insert(grant, for: secret)
     grant.markUsed()
     return grant
@@ -105,9 +110,8 @@ package final class AccessRegistry: Sendable {
   /// Starts a browser session for a token. If the token has too many sessions, its least recently used session ends.
   package func signIn(_ text: String) throws(SignInError) -> (secret: Secret, grant: Grant) {
     let tokenGrant = try signInGrant(text)
-    let now = now()
-    let session = sessions.start(for: tokenGrant, at: now)
-    cache.removeInvalid(at: now)
+    let session = sessions.start(for: tokenGrant, elapsed: elapsed())
+    cache.removeInvalid(at: now())
     guard let session else { throw .tooManySessions }
     // A reload that revoked the token after the first lookup did not find this session, so look again.
     do throws(SignInError) {
@@ -137,14 +141,15 @@ package final class AccessRegistry: Sendable {
   /// SQLite works.
   package func refresh() {
     let now = now()
-    usage.record(tokens.takeUsage() + sessions.takeUsage(at: now))
-    sessions.endExpired(at: now)
+    let elapsed = elapsed()
+    usage.record(tokens.takeUsage() + sessions.takeUsage(elapsed: elapsed))
+    sessions.endExpired(at: now, elapsed: elapsed)
     cache.removeInvalid(at: now)
     do throws(AccessError) {
       if let list = try reload() {
         logger.info("access list reloaded", metadata: ["tokens": "\(list.tokens.count)"])
       }
-      try usage.writeIfDue(to: loaded.withLock { $0.database }, at: now)
+      try usage.writeIfDue(to: loaded.withLock { $0.database }, at: now, elapsed: elapsed)
       if loggedError.withLock({ $0.take() }) != nil { logger.info("access database available again") }
     } catch {
       log(error)

@@ -2,11 +2,12 @@ import PhotoModel
 import Synchronization
 
 /// Browser sessions, in memory only. A session has the rights of its token and ends with it, at sign-out, or when it is
-/// unused for its lease.
+/// unused for its lease. Leases are counted in seconds of a clock that is never set (`elapsed`); tokens expire by the
+/// system clock (`now`, seconds since 1970).
 final class SessionRegistry: Sendable {
   private struct Session {
     let grant: Grant
-    /// Seconds since 1970.
+    /// By the clock that is never set.
     var leaseEnds: Int64
   }
 
@@ -19,16 +20,15 @@ final class SessionRegistry: Sendable {
   /// Starts a session for the token of a grant. If the token has too many sessions, its least recently used session
   /// ends.
   ///
-  /// - Parameter now: seconds since 1970, as in all other methods.
   /// - Returns: `nil` if the limit of sessions is reached.
-  func start(for tokenGrant: Grant, at now: Int64) -> (secret: Secret, grant: Grant)? {
+  func start(for tokenGrant: Grant, elapsed: Int64) -> (secret: Secret, grant: Grant)? {
     // A separate grant, because its usage flag renews the lease of the session.
     let grant = Grant(
       tokenGrant.principal, accessClass: tokenGrant.accessClass, expires: tokenGrant.expires, token: tokenGrant.token)
     let secret = Secret(.session)
     let digest = secret.digest
     let hasStarted = sessions.withLock { sessions -> Bool in
-      Self.end(&sessions) { $0.leaseEnds <= now }
+      Self.end(&sessions) { $0.leaseEnds <= elapsed }
       let ofToken = sessions.filter { $0.value.grant.token == grant.token }
       if ofToken.count >= limits.sessionsPerToken,
         let oldest = ofToken.min(by: { $0.value.leaseEnds < $1.value.leaseEnds })
@@ -36,7 +36,7 @@ final class SessionRegistry: Sendable {
         sessions.removeValue(forKey: oldest.key)?.grant.end()
       }
       guard sessions.count < limits.sessions else { return false }
-      sessions[digest] = Session(grant: grant, leaseEnds: now + limits.sessionLeaseSeconds)
+      sessions[digest] = Session(grant: grant, leaseEnds: elapsed + limits.sessionLeaseSeconds)
       return true
     }
     guard hasStarted else { return nil }
@@ -44,9 +44,11 @@ final class SessionRegistry: Sendable {
   }
 
   /// The grant of the session with this digest of its secret; `nil` if there is none or it has ended.
-  func grant(_ digest: [UInt8], at now: Int64) -> Grant? {
+  func grant(_ digest: [UInt8], at now: Int64, elapsed: Int64) -> Grant? {
     sessions.withLock { sessions -> Grant? in
-      guard let session = sessions[digest], session.leaseEnds > now, session.grant.isValid(at: now) else { return nil }
+      guard let session = sessions[digest], session.leaseEnds > elapsed, session.grant.isValid(at: now) else {
+        return nil
+      }
       return session.grant
     }
   }
@@ -58,9 +60,9 @@ final class SessionRegistry: Sendable {
   }
 
   /// Ends the sessions whose lease or token has expired.
-  func endExpired(at now: Int64) {
+  func endExpired(at now: Int64, elapsed: Int64) {
     sessions.withLock { sessions in
-      Self.end(&sessions) { $0.leaseEnds <= now || !$0.grant.isValid(at: now) }
+      Self.end(&sessions) { $0.leaseEnds <= elapsed || !$0.grant.isValid(at: now) }
     }
   }
 
@@ -76,11 +78,11 @@ final class SessionRegistry: Sendable {
   /// Renews the lease of each session that was used since the last call.
   ///
   /// - Returns: the identifiers of their tokens.
-  func takeUsage(at now: Int64) -> [String] {
+  func takeUsage(elapsed: Int64) -> [String] {
     sessions.withLock { sessions in
       var tokens: [String] = []
       for (digest, session) in sessions where session.grant.takeUsage() {
-        sessions[digest]?.leaseEnds = now + limits.sessionLeaseSeconds
+        sessions[digest]?.leaseEnds = elapsed + limits.sessionLeaseSeconds
         if let token = session.grant.token { tokens.append(token) }
       }
       return tokens

@@ -85,7 +85,7 @@ extension AccessDatabase {
     try write { db in
       for identifier in identifiers {
         try db.execute(
-          sql: "UPDATE token SET lastUsed = ?1 WHERE identifier = ?2 AND coalesce(lastUsed, 0) < ?1",
+          sql: "UPDATE token SET lastUsed = ?1 WHERE identifier = ?2 AND lastUsed IS NOT ?1",
           arguments: [hour, identifier])
       }
     }

@@ -4,7 +4,7 @@ import Synchronization
 final class TokenUsage: Sendable {
   private struct State {
     var pending: Set<String> = []
-    /// Seconds since 1970.
+    /// Seconds of a clock that is never set.
     var nextWrite: Int64 = 0
   }
 
@@ -21,11 +21,13 @@ final class TokenUsage: Sendable {
   /// Writes the batch if it is due. Blocks while SQLite writes, without a lock held. A batch that can't be written is
   /// part of the next one.
   ///
-  /// - Parameter now: seconds since 1970.
-  func writeIfDue(to database: AccessDatabase, at now: Int64) throws(AccessError) {
+  /// - Parameters:
+  ///   - now: seconds since 1970.
+  ///   - elapsed: seconds of a clock that is never set.
+  func writeIfDue(to database: AccessDatabase, at now: Int64, elapsed: Int64) throws(AccessError) {
     let batch = state.withLock { state -> [String] in
-      guard now >= state.nextWrite else { return [] }
-      state.nextWrite = now + Self.writeIntervalSeconds
+      guard elapsed >= state.nextWrite else { return [] }
+      state.nextWrite = elapsed + Self.writeIntervalSeconds
       defer { state.pending = [] }
       return Array(state.pending)
     }
