@@ -30,6 +30,8 @@ struct Maintenance: Sendable {
   private let timers = DispatchSources()
 
   private static let historyPruneSeconds = 300
+  /// When the history is pruned for the first time, and its age is noted: soon, because a clock may be set after the start.
+  private static let firstHistoryPruneSeconds = 1
   private static let termPruneSeconds = 86_400
   /// When former words are removed for the first time.
   private static let firstTermPruneSeconds = 3600
@@ -44,7 +46,7 @@ struct Maintenance: Sendable {
     timers.repeatEvery(1, after: 1, leeway: .milliseconds(200), on: .global(qos: .userInitiated)) { [self] in tick() }
     let pruning = DispatchQueue(label: "photod.history", qos: .utility)
     timers.repeatEvery(
-      Self.historyPruneSeconds, after: Self.historyPruneSeconds, leeway: .seconds(10), on: pruning
+      Self.historyPruneSeconds, after: Self.firstHistoryPruneSeconds, leeway: .seconds(10), on: pruning
     ) { [self] in pruneHistory() }
     timers.repeatEvery(
       Self.termPruneSeconds, after: Self.firstTermPruneSeconds, leeway: .seconds(60), on: pruning

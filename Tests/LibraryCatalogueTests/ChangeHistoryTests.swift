@@ -132,13 +132,18 @@ struct ChangeHistoryTests {
     }
     #expect(try changes(catalogue, since: tokens[3]).assets.deleted.isEmpty == false)
     // By age. The identifiers of deleted assets are kept for clients that hold a list.
-    let later = Int64(Date().timeIntervalSince1970 * 1000) + 31 * 86_400_000
+    let start = Int64(Date().timeIntervalSince1970 * 1000)
+    let later = start + 31 * 86_400_000
     func names() throws -> Int? {
       try DatabaseQueue(path: library.data + "/catalogue.sqlite").read {
         try Int.fetchOne($0, sql: "SELECT count(*) FROM removedObject")
       }
     }
     let needed = tokens[4]
+    for day in stride(from: Int64(7), through: 28, by: 7) {
+      while try catalogue.pruneHistory(limits, needed: needed, now: start + day * 86_400_000) {}
+    }
+    #expect(try changes(catalogue, since: tokens[5]).isEmpty == false)
     while try catalogue.pruneHistory(limits, needed: needed, now: later) {}
     #expect(throws: ChangeHistoryError.expiredToken) { try changes(catalogue, since: tokens[5]) }
     #expect(try changes(catalogue, since: tokens[6]).isEmpty)
@@ -148,6 +153,27 @@ struct ChangeHistoryTests {
     while try catalogue.pruneHistory(limits, needed: nil, now: later) {}
     #expect(try names() == 0)
     #expect(catalogue.generation == generation + 1, "nothing but the scan is a change")
+  }
+
+  @Test("a clock that is set forwards expires no change token early")
+  func clockSet() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    let start = Int64(Date().timeIntervalSince1970 * 1000)
+    func prune(atDay day: Int64) throws {
+      while try catalogue.pruneHistory(HistoryLimits(), needed: nil, now: start + day * 86_400_000) {}
+    }
+    try prune(atDay: 0)
+    let token = try catalogue.changeToken(for: .local)
+    try library.put(smallJPEG, "a.jpg")
+    try library.scan(catalogue)
+    // A quarter of the thirty days counts.
+    for day in [20_000, 20_007, 20_014, 20_021] as [Int64] {
+      try prune(atDay: day)
+      #expect(try changes(catalogue, since: token).assets.inserted.count == 1)
+    }
+    try prune(atDay: 20_028)
+    #expect(throws: ChangeHistoryError.expiredToken) { try changes(catalogue, since: token) }
   }
 
   @Test("a user's changes to an asset survive a changed file, a rescan and a restore")

@@ -14,8 +14,9 @@ struct FinishedUploadTests {
     let library = try TemporaryLibrary()
     let files = try library.files(try library.catalogue()) { $0.stagedSeconds = 100 }
     let identifier = try files.staged(UploadTests.dated, "a.jpg")
+    let start = ContinuousClock.now
     func add(after seconds: Int64, for principal: Principal = .local) throws -> UploadedAsset {
-      try files.addStaged(identifier, for: principal, now: Timestamp(milliseconds: seconds * 1000))
+      try files.addStaged(identifier, for: principal, now: start.advanced(by: .seconds(seconds)))
     }
     let first = try add(after: 0)
     #expect(first.isNew && !first.isRepeated)
@@ -42,9 +43,10 @@ struct FinishedUploadTests {
     let others = try files.upload(UploadTests.dated + [0], "a.jpg", for: Self.other).asset.localIdentifier
     #expect(!files.isUpload(others, of: Self.other) && !files.isUpload(others, of: limited))
     let finished = FinishedUploads(lifetimeSeconds: 10)
-    finished.addUploader("a", of: others, now: Timestamp(milliseconds: 0))
-    let isKnown = [10_000, 10_001].map {
-      finished.isUploader("a", of: others, now: Timestamp(milliseconds: $0))
+    let start = ContinuousClock.now
+    finished.addUploader("a", of: others, now: start)
+    let isKnown = [10_000, 10_001].map { milliseconds in
+      finished.isUploader("a", of: others, now: start.advanced(by: .milliseconds(milliseconds)))
     }
     #expect(isKnown == [true, false])
   }
@@ -78,9 +80,9 @@ struct FinishedUploadTests {
   func outcomes() {
     let finished = FinishedUploads(limit: 2, lifetimeSeconds: 10)
     let identifiers = (0..<3).map { _ in UploadIdentifier() }
-    let now = Timestamp(milliseconds: 0)
+    let now = ContinuousClock.now
     for identifier in identifiers {
-      let outcome = FinishedUploads.Outcome(owner: "a", asset: LocalIdentifier("x"), isNew: true, date: now)
+      let outcome = FinishedUploads.Outcome(owner: "a", asset: LocalIdentifier("x"), isNew: true, time: now)
       finished.add(outcome, of: identifier)
     }
     let isKnown = identifiers.map { finished.outcome(of: $0, owner: "a", now: now) != nil }

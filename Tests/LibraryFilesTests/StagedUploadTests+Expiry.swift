@@ -27,6 +27,28 @@ extension StagedUploadTests {
     #expect(try files.finish(active, isEnd: true).offset == 2)
   }
 
+  @Test("a clock that is set forwards does not end the time of an upload, and one that is set back does not stop it")
+  func clockSet() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    let files = try library.files(catalogue)
+    let start = LibraryFiles.now.milliseconds
+    func removed(afterHours hours: Int64) throws -> Int {
+      try files.removeExpiredUploads(now: Timestamp(milliseconds: start + hours * 3_600_000))
+    }
+    #expect(try removed(afterHours: 0) == 0)
+    let forwards = try files.staged([1], isEnd: false)
+    // A quarter of the day counts.
+    #expect(try [1000, 1006, 1012].map { try removed(afterHours: $0) } == [0, 0, 0])
+    #expect(try files.progress(of: forwards, for: .local).offset == 1)
+    #expect(try [1018, 1019].map { try removed(afterHours: $0) }.reduce(0, +) == 1)
+    let back = try files.staged([2], isEnd: false)
+    let ahead = Timestamp(milliseconds: start + 1019 * 3_600_000)
+    #expect(try catalogue.update(back, length: nil, isComplete: false, usedDate: ahead))
+    #expect(try [30, 36, 42, 48].map { try removed(afterHours: $0) } == [0, 0, 0, 0])
+    #expect(try [54, 55].map { try removed(afterHours: $0) }.reduce(0, +) == 1)
+  }
+
   @Test(
     "a start with another data folder removes no upload of the library before its time", arguments: [false, true],
     [false, true])

@@ -6,24 +6,16 @@ import GRDB
 import PhotoModel
 
 extension Catalogue {
-  /// Counts at most `limit` milliseconds of the time since the last call toward the time in the trash: a clock that
-  /// jumped, as on a machine that starts without one, must not end it. The rest is added to the dates of deletion, up
-  /// to now. If the clock was set back, dates in the future become now.
+  /// A record of a missing asset never gets a date so late that another file at its path would be the same photograph.
+  private static let trashAging = RowAging(
+    name: "trashTime", table: "trash", column: "deletedDate",
+    latest: "CASE state WHEN 'missing' THEN ?1 - \(MissingAssets.savingTime + 1) ELSE ?1 END")
+
+  /// Counts at most `limit` milliseconds of the time since the last call toward the time in the trash: see ``RowAging``.
   ///
   /// - Parameter now: milliseconds since 1970.
   package func countTrashTime(until now: Int64, atMost limit: Int64) throws(AssetSourceError) {
-    try writeMaintenance { db in
-      try db.execute(sql: "UPDATE trash SET deletedDate = ?1 WHERE deletedDate > ?1", arguments: [now])
-      let last = try Int64.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'trashTime'") ?? now
-      if now - last > limit {
-        try db.execute(
-          sql: "UPDATE trash SET deletedDate = min(deletedDate + ?1, max(deletedDate, ?2))",
-          arguments: [now - last - limit, now])
-      }
-      try db.execute(
-        sql: "INSERT INTO catalogueValue VALUES ('trashTime', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
-        arguments: [now])
-    }
+    try writeMaintenance { try Self.trashAging.advance(to: now, atMost: limit, $0) }
   }
 
   // MARK: Reads

@@ -39,6 +39,16 @@ extension Catalogue {
 
   // MARK: Writes
 
+  private static let uploadAging = RowAging(name: "uploadTime", table: "stagedUpload", column: "usedDate")
+
+  /// Counts at most `limit` milliseconds of the time since the last call toward the time in which staged uploads received
+  /// nothing: see ``RowAging``.
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  package func countUploadTime(until now: Int64, atMost limit: Int64) throws(AssetSourceError) {
+    try age(Self.uploadAging, to: now, atMost: limit)
+  }
+
   // A staged upload is not an object of the library, so none of these methods creates a change token.
 
   /// Records a new staged upload.

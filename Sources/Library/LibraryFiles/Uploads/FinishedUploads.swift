@@ -10,12 +10,12 @@ final class FinishedUploads: Sendable {
     let owner: String
     let asset: LocalIdentifier
     let isNew: Bool
-    let date: Timestamp
+    let time: ContinuousClock.Instant
   }
 
   private struct Uploader: Sendable {
     let owner: String
-    let date: Timestamp
+    let time: ContinuousClock.Instant
   }
 
   /// A dictionary that keeps only its newest entries.
@@ -41,12 +41,12 @@ final class FinishedUploads: Sendable {
 
   /// Maximum number of outcomes, and of uploaders; each takes about 200 bytes.
   private let limit: Int
-  private let lifetimeMilliseconds: Int64
+  private let lifetime: Duration
   private let state = Mutex(State())
 
   init(limit: Int = 4096, lifetimeSeconds: Int) {
     self.limit = limit
-    lifetimeMilliseconds = Int64(lifetimeSeconds) * 1000
+    lifetime = .seconds(lifetimeSeconds)
   }
 
   func add(_ outcome: Outcome, of identifier: UploadIdentifier) {
@@ -54,23 +54,23 @@ final class FinishedUploads: Sendable {
   }
 
   /// - Returns: `nil`: unknown, forgotten, or of another owner.
-  func outcome(of identifier: UploadIdentifier, owner: String, now: Timestamp) -> Outcome? {
+  func outcome(of identifier: UploadIdentifier, owner: String, now: ContinuousClock.Instant) -> Outcome? {
     guard let outcome = state.withLock({ $0.outcomes[identifier] }), outcome.owner == owner,
-      isRemembered(outcome.date, now)
+      isRemembered(outcome.time, now)
     else { return nil }
     return outcome
   }
 
-  func addUploader(_ owner: String, of asset: LocalIdentifier, now: Timestamp) {
-    state.withLock { $0.uploaders.insert(Uploader(owner: owner, date: now), for: asset, limit: limit) }
+  func addUploader(_ owner: String, of asset: LocalIdentifier, now: ContinuousClock.Instant) {
+    state.withLock { $0.uploaders.insert(Uploader(owner: owner, time: now), for: asset, limit: limit) }
   }
 
-  func isUploader(_ owner: String, of asset: LocalIdentifier, now: Timestamp) -> Bool {
+  func isUploader(_ owner: String, of asset: LocalIdentifier, now: ContinuousClock.Instant) -> Bool {
     guard let uploader = state.withLock({ $0.uploaders[asset] }) else { return false }
-    return uploader.owner == owner && isRemembered(uploader.date, now)
+    return uploader.owner == owner && isRemembered(uploader.time, now)
   }
 
-  private func isRemembered(_ date: Timestamp, _ now: Timestamp) -> Bool {
-    now.milliseconds - date.milliseconds <= lifetimeMilliseconds
+  private func isRemembered(_ time: ContinuousClock.Instant, _ now: ContinuousClock.Instant) -> Bool {
+    time.duration(to: now) <= lifetime
   }
 }

@@ -44,10 +44,10 @@ extension LibraryFiles {
 
   /// Remembers that a limited caller made an asset that it does not see.
   package func noteUpload(_ asset: LocalIdentifier, by principal: Principal) {
-    noteUpload(asset, by: principal, now: Self.now)
+    noteUpload(asset, by: principal, now: .now)
   }
 
-  func noteUpload(_ asset: LocalIdentifier, by principal: Principal, now: Timestamp) {
+  func noteUpload(_ asset: LocalIdentifier, by principal: Principal, now: ContinuousClock.Instant) {
     guard principal.may(.read), principal.visibility != .everything else { return }
     do throws(AssetSourceError) {
       // An asset that it sees may be another caller's, which the file has joined.
@@ -60,12 +60,12 @@ extension LibraryFiles {
   }
 
   package func isUpload(_ asset: LocalIdentifier, of principal: Principal) -> Bool {
-    finished.isUploader(principal.name, of: asset, now: Self.now)
+    finished.isUploader(principal.name, of: asset, now: .now)
   }
 
   /// Whether a limited caller made an asset that it does not see. It counts as unseen if the catalogue can't be read,
   /// because the response then has less of it.
-  func isUnseenUpload(_ asset: LocalIdentifier, of principal: Principal, now: Timestamp) -> Bool {
+  func isUnseenUpload(_ asset: LocalIdentifier, of principal: Principal, now: ContinuousClock.Instant) -> Bool {
     guard finished.isUploader(principal.name, of: asset, now: now) else { return false }
     do throws(AssetSourceError) {
       return try catalogue.asset(asset, for: principal) == nil

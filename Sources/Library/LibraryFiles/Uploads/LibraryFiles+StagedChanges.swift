@@ -23,7 +23,7 @@ extension LibraryFiles {
   /// Creates an asset from a staged upload, with the same rules as ``add(_:named:for:)``. Repeated for `stagedSeconds`,
   /// it returns that asset again.
   package func addStaged(
-    _ identifier: UploadIdentifier, for principal: Principal, now: Timestamp = LibraryFiles.now
+    _ identifier: UploadIdentifier, for principal: Principal, now: ContinuousClock.Instant = .now
   ) throws(LibraryFilesError) -> UploadedAsset {
     let prepared: PendingFileChanges
     do throws(FileChangeFailure) {
@@ -50,7 +50,7 @@ extension LibraryFiles {
     let isRepeated = !isNew && isUnseenUpload(asset.localIdentifier, of: principal, now: now)
     finished.add(
       FinishedUploads.Outcome(
-        owner: principal.name, asset: asset.localIdentifier, isNew: isNew || isRepeated, date: now),
+        owner: principal.name, asset: asset.localIdentifier, isNew: isNew || isRepeated, time: now),
       of: identifier)
     if isNew { noteUpload(asset.localIdentifier, by: principal, now: now) }
     return UploadedAsset(asset: asset, isNew: isNew || isRepeated, isRepeated: isRepeated)
@@ -58,7 +58,7 @@ extension LibraryFiles {
 
   /// The result of an earlier request for the same staged upload. `nil`: there is none, or its asset is gone.
   private func earlierResult(
-    of identifier: UploadIdentifier, for principal: Principal, now: Timestamp
+    of identifier: UploadIdentifier, for principal: Principal, now: ContinuousClock.Instant
   ) throws(LibraryFilesError) -> UploadedAsset? {
     guard let outcome = finished.outcome(of: identifier, owner: principal.name, now: now) else { return nil }
     // A limited caller does not see the new asset, and gets only its identifier and version.

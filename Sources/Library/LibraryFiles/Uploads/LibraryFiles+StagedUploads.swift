@@ -28,6 +28,11 @@ package struct StagedUploadProgress: Sendable, Hashable {
 }
 
 extension LibraryFiles {
+  /// A staged upload ages by at most 1/4 of its time between two looks for expired ones, or by this if it is more:
+  /// milliseconds, longer than the interval of these looks.
+  private static let shortestUploadGap: Int64 = 10 * 60 * 1000
+  private static let uploadShareOfGap: Int64 = 4
+
   /// Scans skip hidden folders.
   static let stagedFolder = [UInt8](".photod-staged".utf8)
 
@@ -165,10 +170,15 @@ extension LibraryFiles {
     now: Timestamp = LibraryFiles.now, until stop: StopFlag? = nil
   ) throws(LibraryFilesError) -> Int {
     if isReadOnly { return 0 }
-    let limit = Timestamp(milliseconds: now.milliseconds - Int64(options.stagedSeconds) * 1000)
+    let lifetime = Int64(options.stagedSeconds) * 1000
+    let limit = Timestamp(milliseconds: now.milliseconds - lifetime)
     let lock = try acquireLock(until: stop)
     defer { lock.unlock() }
     try recoverUnfinished()
+    let gap = max(lifetime / Self.uploadShareOfGap, Self.shortestUploadGap)
+    try inCatalogue { catalogue throws(AssetSourceError) in
+      try catalogue.countUploadTime(until: now.milliseconds, atMost: gap)
+    }
     var expired = try inCatalogue { catalogue throws(AssetSourceError) in
       try catalogue.stagedUploads(usedBefore: limit)
     }

@@ -9,8 +9,8 @@ extension CatalogueSchema {
     -- of the last full scan (limits, time zone, code; a scan with another one reads every file again), the version of
     -- the placeholder maker (a new one tries again where the previous one failed), the uniform types that can be
     -- rendered, the library's time zone, the last asset whose `zoneOffset` follows it (NULL: all), and the token up to
-    -- which the history was pruned. Later added: the file systems of the last scan, the time of the last purge, and
-    -- the version of the words that are indexed.
+    -- which the history was pruned. Later added: the file systems of the last scan, the times to which `RowAging`
+    -- counted, and the version of the words that are indexed.
     CREATE TABLE catalogueValue (
       name TEXT PRIMARY KEY,
       value ANY

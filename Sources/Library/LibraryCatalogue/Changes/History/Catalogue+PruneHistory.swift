@@ -18,8 +18,12 @@ package struct HistoryLimits: Sendable, Hashable {
 extension Catalogue {
   /// The maximum number of rows that one step deletes from each table.
   private static let rowsPerStep = 2000
+  private static let historyAging = RowAging(name: "historyTime", table: "change", column: "time")
+  /// A change ages by at most 1/4 of the days between two prunings.
+  private static let shareOfHistoryGap: Int64 = 4
 
-  /// Deletes a step's worth of rows beyond the limits. Not a change of the library: no token.
+  /// Deletes a step's worth of rows beyond the limits. Not a change of the library: no token. Changes age by at
+  /// most a part of the days from one call to the next: see ``RowAging``.
   ///
   /// - Parameters:
   ///   - needed: the oldest state of a leased fetch result. Identifiers of objects deleted since then are kept.
@@ -29,6 +33,8 @@ extension Catalogue {
     _ limits: HistoryLimits, needed: ChangeToken?,
     now: Int64 = Int64(Date().timeIntervalSince1970 * 1000)
   ) throws(AssetSourceError) -> Bool {
+    let lifetime = Int64(limits.days) * CivilDate.millisecondsPerDay
+    if lifetime > 0 { try age(Self.historyAging, to: now, atMost: lifetime / Self.shareOfHistoryGap) }
     let end = try read { db in try Self.historyEnd(limits, now, db) }
     guard let end else { return false }
     var hasMore = false

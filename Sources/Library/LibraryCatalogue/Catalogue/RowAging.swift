@@ -1,0 +1,49 @@
+import GRDB
+import PhotoModel
+
+/// The aging of rows that expire: staged uploads, the history, the trash. From one call to the next, rows age by at most
+/// a limit, because neither a clock that is set forwards, as on a machine that starts without one, nor a machine that
+/// was switched off must end their time. The rest of the time is added to their dates, up to now. If the clock was set
+/// back, dates in the future become now.
+struct RowAging {
+  /// The name of the time of the last call in `catalogueValue`.
+  let name: String
+  let table: String
+  /// Milliseconds since 1970.
+  let column: String
+  /// The latest date that a row gets, as SQL, in which `?1` is now.
+  var latest = "?1"
+
+  /// - Parameters:
+  ///   - now: milliseconds since 1970.
+  ///   - limit: milliseconds.
+  func advance(to now: Int64, atMost limit: Int64, _ db: Database) throws {
+    try db.execute(sql: "UPDATE \(table) SET \(column) = \(latest) WHERE \(column) > ?1", arguments: [now])
+    let last = try lastCall(db) ?? now
+    if now - last > limit {
+      try db.execute(
+        sql: "UPDATE \(table) SET \(column) = min(\(column) + ?2, max(\(column), \(latest)))",
+        arguments: [now, now - last - limit])
+    }
+    try db.execute(
+      sql: "INSERT INTO catalogueValue VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+      arguments: [name, now])
+  }
+
+  fileprivate func lastCall(_ db: Database) throws -> Int64? {
+    try Int64.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = ?", arguments: [name])
+  }
+}
+
+extension Catalogue {
+  /// The smallest share of the limit that is recorded: a timer must not wake a disk each time.
+  private static let smallestShare: Int64 = 8
+
+  /// Lets rows age, as ``RowAging`` describes. Writes only when a share of the limit has passed, or if the clock was set
+  /// back.
+  func age(_ rows: RowAging, to now: Int64, atMost limit: Int64) throws(AssetSourceError) {
+    let last = try read { try rows.lastCall($0) }
+    if let last, now >= last, now - last < limit / Self.smallestShare { return }
+    try writeMaintenance(isLarge: true) { try rows.advance(to: now, atMost: limit, $0) }
+  }
+}
