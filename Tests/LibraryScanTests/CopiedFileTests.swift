@@ -151,6 +151,23 @@ struct CopiedFileTests {
     #expect(try library.scan(catalogue).probed == 0)
   }
 
+  @Test("an asset follows the copy of its file also if the clock was ahead when the original was added")
+  func clockAhead() throws {
+    let library = try TemporaryLibrary()
+    try library.put(picture(1), "x/p.jpg")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    try Self.mark(["x/p.jpg"], catalogue)
+    try catalogue.pool.write { db in
+      try db.execute(sql: "UPDATE asset SET addedDate = addedDate + ?", arguments: [2 * 86_400_000])
+    }
+    try library.put(picture(1), "y/p.jpg")
+    try library.scan(catalogue)
+    #expect(unlink("\(library.root)/x/p.jpg") == 0)
+    #expect(try library.scan(catalogue, removal: 100).moved == 1)
+    #expect(try Self.titles(catalogue) == ["y/p.jpg": "x/p.jpg"])
+  }
+
   @Test("of several identical files, each follows the copy with its name")
   func identical() throws {
     let library = try TemporaryLibrary()

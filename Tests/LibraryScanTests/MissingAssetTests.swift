@@ -157,6 +157,25 @@ struct MissingAssetTests {
     try watched.expectNothingLeft()
   }
 
+  @Test(
+    "another content at the path of a file that was removed while the clock was ahead is another photograph",
+    arguments: [true, false])
+  func removedWhileClockWasAhead(_ isPurged: Bool) throws {
+    let watched = try Self.library()
+    let before = try #require(try watched.identifiers()["f/a.jpg"])
+    try Self.remove(watched, "f/a.jpg", isFull: false)
+    let now = try watched.catalogue.read { try Int64.fetchOne($0, sql: "SELECT deletedDate FROM trash") }
+    try watched.catalogue.pool.write { db in
+      try db.execute(sql: "UPDATE trash SET deletedDate = deletedDate + ?", arguments: [2 * 86_400_000])
+    }
+    if isPurged { try watched.catalogue.countTrashTime(until: try #require(now), atMost: 1000) }
+    try watched.put(Self.other, "f/a.jpg")
+    watched.settle()
+    let after = try #require(try watched.identifiers()["f/a.jpg"])
+    #expect(after != before)
+    try watched.expectNothingLeft()
+  }
+
   @Test("another picture with the same ends and name is another one, without compression also one of another time")
   func alike() throws {
     /// White, but for the middle.
@@ -229,6 +248,25 @@ struct MissingAssetTests {
     #expect(try watched.identifiers() == before)
     let asset = try #require(try watched.catalogue.everything()["f/live.jpg"])
     #expect(asset.mediaSubtypes.contains(.photoLive))
+    try watched.expectNothingLeft()
+  }
+
+  @Test(
+    "a video that gets the name of a picture joins it only if it was added within ten minutes",
+    arguments: [(0, true), (-11, false), (11, false)])
+  func renamedHalf(_ minutes: Int, _ joins: Bool) throws {
+    let (picture, video) = Self.halves()
+    let watched = try Self.library { library in
+      try library.put(picture, "f/live.jpg")
+      try library.put(video, "f/new.mov")
+    }
+    try watched.catalogue.pool.write { db in
+      try db.execute(sql: "UPDATE asset SET addedDate = addedDate + ?", arguments: [minutes * 60_000])
+    }
+    watched.move("f/new.mov", "f/live.mov")
+    watched.settle()
+    let isApart = try watched.identifiers()["f/live.mov"] != nil
+    #expect(isApart == !joins)
     try watched.expectNothingLeft()
   }
 

@@ -58,6 +58,8 @@ extension MissingAssets {
   /// The maximum number of copies that are compared with one lost asset.
   private static let maximumCopies = 64
 
+  /// Rows give the order in which assets were added, also if the clock was set in between. Those of one transaction are
+  /// of the same age.
   private static let copySQL = """
     SELECT copy.id, copy.asset, copy.path, copy.modified, main.path, main.inode, main.size, main.modified,
       gone.modified, gone.type
@@ -67,7 +69,7 @@ extension MissingAssets {
       CROSS JOIN asset AS lost ON lost.id = gone.asset
       CROSS JOIN asset AS other ON other.id = copy.asset
     WHERE gone.id = ? AND copy.asset <> gone.asset AND copy.size = gone.size AND copy.type = gone.type
-      AND other.addedDate > lost.addedDate AND other.addedDate >= ?
+      AND other.id > lost.id AND other.addedDate <> lost.addedDate AND other.addedDate >= ?
       AND copy.embeddedDate IS gone.embeddedDate AND copy.unreadableReason IS NULL
       AND (copy.isPrimary = 0
         OR coalesce(other.unadjustedWidth, other.pixelWidth) = coalesce(lost.unadjustedWidth, lost.pixelWidth)
