@@ -127,6 +127,24 @@ struct LocalDayTests {
     }
   }
 
+  @Test("dates at the ends of the first and of the last year stay in them when the library's time zone changes")
+  func farYearsRezoned() throws {
+    // 0000-01-01T00:30Z and 9999-12-31T23:30Z.
+    let library = try SyntheticLibrary([
+      SyntheticAsset(row: 1, date: -62_167_217_400_000), SyntheticAsset(row: 2, date: 253_402_299_000_000),
+    ])
+    let assets = zip(library.assets, ["0000-01-01", "9999-12-31"]).map { DatedAsset(asset: $0, day: $1) }
+    for name in ["Europe/Vienna", "America/Los_Angeles", "UTC"] {
+      try library.catalogue.refreshMoments(zone: try #require(TimeZone(identifier: name)))
+      for (unit, length) in [(DateBucket.Unit.year, 4), (.month, 7), (.day, 10)] {
+        let groups: [String: [DatedAsset]] = Dictionary(grouping: assets) { String($0.day.prefix(length)) }
+        try checkBuckets(groups, unit, library, name)
+        if unit != .day { try checkLists(groups, unit, library, name) }
+      }
+      try checkMoments(assets, library, name)
+    }
+  }
+
   private func members(of collection: AssetCollection, _ library: SyntheticLibrary) throws -> Set<String> {
     var fetch = AssetFetch()
     fetch.scope = try #require(try library.catalogue.scope(of: collection.localIdentifier, for: .local))

@@ -50,7 +50,7 @@ extension TrashRecord {
     asset["nonLocationModificationDate"] = .null
     // The library's time zone may have changed meanwhile.
     if let date = asset["creationDate"].flatMap(Int64.fromDatabaseValue) {
-      asset["zoneOffset"] = writer.calendar.zoneOffset(at: Timestamp(milliseconds: date)).databaseValue
+      asset["zoneOffset"] = writer.calendar.filingOffset(at: Timestamp(milliseconds: date)).databaseValue
     }
     asset["hasDecoder"] = try hasDecoder(asset, writer).databaseValue
     // Its burst was re-evaluated without it.

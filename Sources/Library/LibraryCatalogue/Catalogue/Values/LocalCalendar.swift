@@ -21,8 +21,16 @@ package struct LocalCalendar: Sendable {
     isUTC ? 0 : timeZone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(moment.milliseconds) / 1000))
   }
 
-  /// The offset of the library's time zone in whole minutes east of UTC.
-  package func utcOffset(at moment: Timestamp) -> Int { zoneOffset(at: moment) / 60 }
+  /// The offset by which a stored date belongs to a day, in seconds east of UTC: that of the library's time zone, or 0 if
+  /// its day would be outside of ``days``. A user may have set such a date while the library had another zone.
+  func filingOffset(at moment: Timestamp) -> Int {
+    let offset = zoneOffset(at: moment)
+    let day = CivilDate.day(ofMilliseconds: moment.milliseconds + Int64(offset) * 1000)
+    return Self.days.contains(day) ? offset : 0
+  }
+
+  /// The offset by which a stored date belongs to a day, in whole minutes east of UTC.
+  package func utcOffset(at moment: Timestamp) -> Int { filingOffset(at: moment) / 60 }
 
   /// The day in days since 1970. Equals the column `localDay` of an asset.
   ///

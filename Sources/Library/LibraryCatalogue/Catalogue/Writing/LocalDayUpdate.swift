@@ -42,7 +42,7 @@ enum LocalDayUpdate {
       sql: "SELECT id, creationDate, zoneOffset FROM asset WHERE id > ? ORDER BY id LIMIT \(assetsPerTransaction)",
       arguments: [last])
     for row in rows {
-      let offset = calendar.zoneOffset(at: Timestamp(milliseconds: row[1]))
+      let offset = calendar.filingOffset(at: Timestamp(milliseconds: row[1]))
       guard offset != row[2] else { continue }
       try db.cachedStatement(sql: "UPDATE asset SET zoneOffset = ? WHERE id = ?")
         .execute(arguments: [offset, row[0] as Int64])
