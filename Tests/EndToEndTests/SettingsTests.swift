@@ -158,7 +158,8 @@ struct SettingsTests {
       ),
       ("corsWriteOrigins", ["HTTP://X.example:80", "https://[::1]:443"], "browsers leave out the port"),
       ("trustedProxies", ["proxy.example"], "is not an IP address"),
-      ("listen", ["8080"], "is not a listen address"), ("timeZone", ["Mars/Olympus"], "is not a known time zone"),
+      ("listen", ["8080"], "is not a listen address"),
+      ("timeZone", ["Mars/Olympus", "BST", "PST", "GMT+2", "europe/vienna"], "is not a known time zone"),
     ] {
       for value in values {
         let run = try TestDaemon.run(["settings", "--set", "\(key)=\(value)"], isBare: true)
@@ -169,6 +170,7 @@ struct SettingsTests {
     for assignment in [
       "allowedHosts=photos.example,PHOTOS.example:8443,192.168.1.2,[fd00::1],my_host",
       "corsOrigins=http://localhost:5173,https://photos.example,https://[::1]:8443,moz-extension://a-b-1,http://x:443",
+      "timeZone=UTC", "timeZone=US/Pacific", "timeZone=Etc/GMT+2", "timeZone=GB", "timeZone=EST5EDT",
     ] {
       let run = try TestDaemon.run(["settings", "--set", assignment], isBare: true)
       #expect(run.status == 0, "\(run.error)")

@@ -241,7 +241,7 @@ extension Settings {
   }
 
   @Sendable private static func checkTimeZone(_ settings: inout Settings) throws {
-    guard TimeZone(identifier: settings.timeZone) != nil else {
+    guard TimeZoneName.isKnown(settings.timeZone) else {
       throw SettingsError(description: "timeZone: \(LibraryError.unknownTimeZone(settings.timeZone))")
     }
   }
