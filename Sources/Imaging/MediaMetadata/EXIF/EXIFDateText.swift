@@ -1,11 +1,14 @@
 import Primitives
 
 /// The text of a date in EXIF: `YYYY:MM:DD HH:MM:SS` (DC-008 §4.6.5.F), or one of the forms that other programs write:
-/// with hyphens in the date, without seconds, without a time (noon, as in XMP), or with an offset after the time.
+/// with hyphens in the date, a `T` before the time, without seconds, with a fraction of them, without a time (noon, as in
+/// XMP), or with an offset after the time.
 struct EXIFDateText {
   let year, month, day, hour, minute, second: Int
   /// Whether the text has seconds, so that they may have a fraction.
   let hasSeconds: Bool
+  /// The digits of a fraction of the second; `nil` if the text has none.
+  let fraction: ArraySlice<UInt8>?
   /// Minutes east of UTC.
   let offsetMinutes: Int?
 
@@ -13,6 +16,9 @@ struct EXIFDateText {
   private static let hyphen = UInt8(ascii: "-")
   private static let plus = UInt8(ascii: "+")
   private static let space = UInt8(ascii: " ")
+  private static let point = UInt8(ascii: ".")
+  private static let timeMark = UInt8(ascii: "T")
+  private static let utcMark = UInt8(ascii: "Z")
   private static let dateLength = "YYYY:MM:DD".utf8.count
   private static let minuteLength = "YYYY:MM:DD HH:MM".utf8.count
 
@@ -21,8 +27,19 @@ struct EXIFDateText {
   /// - Parameter text: without spaces at its ends.
   init?(_ text: ArraySlice<UInt8>) {
     // The sign of an offset follows the time: those before it are in the date.
-    let sign = text.dropFirst(Self.minuteLength).firstIndex { $0 == Self.plus || $0 == Self.hyphen }
-    let local = text[..<(sign ?? text.endIndex)]
+    let zone = text.dropFirst(Self.minuteLength).firstIndex { byte in
+      byte == Self.plus || byte == Self.hyphen || byte == Self.utcMark
+    }
+    var local = Array(text[..<(zone ?? text.endIndex)])
+    while local.last == Self.space { local.removeLast() }
+    if local.count > Self.dateLength, local[Self.dateLength] == Self.timeMark { local[Self.dateLength] = Self.space }
+    var fraction: ArraySlice<UInt8>?
+    if let point = local.firstIndex(of: Self.point) {
+      let decimals = local[(point + 1)...]
+      guard !decimals.isEmpty, decimals.allSatisfy(Self.digits.contains) else { return nil }
+      fraction = decimals
+      local.removeSubrange(point...)
+    }
     let isHyphenated = Self.isHyphenated(local)
     let fields = local.split { byte in
       byte == Self.colon || byte == Self.space || (isHyphenated && byte == Self.hyphen)
@@ -41,22 +58,24 @@ struct EXIFDateText {
     default: return nil
     }
     hasSeconds = fields.count >= 6
+    if fraction != nil, fields.count < 6 { return nil }
+    self.fraction = fraction
     year = numbers[0]
     month = numbers[1]
     day = numbers[2]
     hour = numbers[3]
     minute = numbers[4]
     second = numbers[5]
-    offsetMinutes = sign.flatMap { Self.offsetMinutes(text[$0...]) }
+    offsetMinutes = zone.flatMap { Self.offsetMinutes(text[$0...]) }
     guard (1...9999).contains(year), (1...12).contains(month) else { return nil }
     guard (1...CivilDate.dayCount(month: month, year: year)).contains(day) else { return nil }
     guard (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second) else { return nil }
   }
 
   /// Whether the date has the form `YYYY-MM-DD`.
-  private static func isHyphenated(_ text: ArraySlice<UInt8>) -> Bool {
+  private static func isHyphenated(_ text: [UInt8]) -> Bool {
     guard text.count >= dateLength else { return false }
-    return text[text.startIndex + 4] == hyphen && text[text.startIndex + 7] == hyphen
+    return text[4] == hyphen && text[7] == hyphen
   }
 
   private static let digits = UInt8(ascii: "0")...UInt8(ascii: "9")

@@ -116,11 +116,15 @@ struct EXIFEntries {
   }
 
   /// A date with its fraction (SubSecTime…) and offset (OffsetTime…), DC-008 §4.6.5.F. Fraction and offset are always in
-  /// the EXIF directory. An offset in the date itself takes precedence.
+  /// the EXIF directory. A fraction or an offset in the date itself takes precedence.
   func date(_ directory: Directory, _ tag: Int, fraction: Int, offset: Int) -> EXIFDate? {
     guard let text = letters(directory, tag).flatMap({ EXIFDateText($0) }) else { return nil }
     var digits: ArraySlice<UInt8> = []
-    if text.hasSeconds, let written = letters(.exif, fraction) { digits = written.prefix { Self.digits.contains($0) } }
+    if let stated = text.fraction {
+      digits = stated
+    } else if text.hasSeconds, let written = letters(.exif, fraction) {
+      digits = written.prefix { Self.digits.contains($0) }
+    }
     var millisecond = 0
     for i in 0..<3 {
       millisecond = millisecond * 10 + (i < digits.count ? Int(digits[digits.startIndex + i] - 0x30) : 0)

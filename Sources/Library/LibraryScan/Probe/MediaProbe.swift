@@ -23,7 +23,7 @@ package struct MediaProbe: Sendable {
 
   /// Everything that findings depend on besides the files: after a change of this value a full scan probes every file
   /// again.
-  package var version: String { "18 \(clock.timeZone.identifier) \(limits.headerSegments)" }
+  package var version: String { "19 \(clock.timeZone.identifier) \(limits.headerSegments)" }
 
   /// The metadata of an open file, or of an original of a remote store: reads its head and, in some formats, its end.
   ///
