@@ -202,6 +202,29 @@ struct ScanTests {
     #expect(Timestamp.rfc3339Range.contains(asset.creationDate))
   }
 
+  @Test("of several dates in a file, the first that RFC 3339 can express is that of its asset")
+  func nextDate() throws {
+    let library = try TemporaryLibrary()
+    let exif = EXIFBlock {
+      $0.dateTimeOriginal = "9999:12:31 23:59:59"
+      $0.dateTimeDigitized = "2024:05:06 03:08:09"
+    }
+    try library.put(JPEGFile { $0.exif = exif }.encoded(Pixels.orientationCard(width: 8, height: 8)), "a.jpg")
+    let movie = MovieFile {
+      $0.keys = [("com.apple.quicktime.creationdate", "9999-12-31T23:30:00-0100")]
+      // 2024-05-06T07:08:09Z, in seconds since 1904-01-01.
+      ($0.created, $0.duration) = (3_797_824_089, 1800)
+    }
+    try library.put(movie.bytes, "b.mov")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue, timeZone: "America/New_York")
+    let assets = try catalogue.everything()
+    for name in ["a.jpg", "b.mov"] {
+      let asset = try #require(assets[name])
+      #expect(asset.creationDate.rfc3339 == "2024-05-06T07:08:09Z", "\(name)")
+    }
+  }
+
   @Test("a new name that is, or is no longer, that of a screenshot changes the subtype, and not the content version")
   func screenshotName() throws {
     let library = try TemporaryLibrary()

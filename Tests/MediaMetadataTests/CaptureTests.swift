@@ -96,7 +96,7 @@ struct CaptureTests {
   func besidesEXIF() {
     let packet = xmpPacket("\(Self.original) exif:GPSLatitude=\"48,30N\" exif:GPSLongitude=\"16,15E\"")
     var summary = EXIFSummary()
-    summary.date = Self.date(9, 9, 9)
+    summary.dates = [Self.date(9, 9, 9)]
     let place = MediaFacts(exifBlock: nil, xmpPacket: packet[...], summary: summary).capture
     #expect(place.date == nil && place.location == Location(latitude: 48.5, longitude: 16.25))
     summary.location = Location(latitude: 1, longitude: 2)

@@ -6,6 +6,7 @@ package struct EXIFBlock: Sendable {
   package var model: String?
   /// `2024:05:06 07:08:09`
   package var dateTimeOriginal: String?
+  package var dateTimeDigitized: String?
   /// `+02:00`
   package var offsetTimeOriginal: String?
   package var subSecTimeOriginal: String?
@@ -50,6 +51,7 @@ package struct EXIFBlock: Sendable {
       ]
     }
     if let dateTimeOriginal { details.append((0x9003, .ascii(dateTimeOriginal))) }
+    if let dateTimeDigitized { details.append((0x9004, .ascii(dateTimeDigitized))) }
     if let offsetTimeOriginal { details.append((0x9011, .ascii(offsetTimeOriginal))) }
     if let subSecTimeOriginal { details.append((0x9291, .ascii(subSecTimeOriginal))) }
     if let exposure { details.append((0x920A, .rationals([(exposure.focalLength, 1)]))) }

@@ -19,9 +19,9 @@ package struct MediaHeader: Sendable, Hashable {
   package var hasAlpha = false
   /// Duration of a video; 0 for a still.
   package var durationSeconds = 0.0
-  /// A video's creation date from its container: QuickTime's creation date with its UTC offset, else the movie's
-  /// creation time, which is in UTC (`offsetMinutes` 0). `nil` if the container has neither.
-  package var containerDate: EXIFDate?
+  /// A video's creation dates from its container, those that are stated: QuickTime's creation date with its UTC offset,
+  /// then the creation times of the movie and of its track, which are in UTC (`offsetMinutes` 0).
+  package var containerDates: [EXIFDate] = []
   /// Whether a RAW file has all colours for each pixel instead of a mosaic: a linear DNG.
   var isLinearSensor = false
   /// How a video's frames are stored; `nil` for a still.
@@ -36,6 +36,9 @@ package struct MediaHeader: Sendable, Hashable {
   private(set) var assembledEXIF: TIFFMetadata?
   /// Warnings about the metadata.
   package var warnings: CodecWarnings?
+
+  /// The first of ``containerDates``.
+  package var containerDate: EXIFDate? { containerDates.first }
 
   /// The size of the upright picture.
   package var uprightSize: PixelSize { orientation.apply(to: storedSize) }

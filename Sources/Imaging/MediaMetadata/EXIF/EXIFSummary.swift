@@ -33,7 +33,9 @@ package struct EXIFDate: Sendable, Hashable {
 
 package struct EXIFSummary: Sendable, Hashable {
   package var orientation = Orientation.topLeft
-  package var date: EXIFDate?
+  /// Those of the photograph, of digitizing it and of the file that are stated, in this order. Whether one is in the years
+  /// that a date can have may depend on the library's time zone.
+  package var dates: [EXIFDate] = []
   package var make: String?
   package var model: String?
   package var location: Location?
@@ -43,6 +45,9 @@ package struct EXIFSummary: Sendable, Hashable {
   package var isEmpty = true
 
   package init() {}
+
+  /// The first of ``dates``.
+  package var date: EXIFDate? { dates.first }
 
   /// The bytes before the TIFF header in a JPEG's APP1 (DC-008 §4.7.2).
   package static let signature: [UInt8] = Array("Exif".utf8) + [0, 0]
@@ -75,10 +80,12 @@ package struct EXIFSummary: Sendable, Hashable {
     summary.make = entries.text(.first, 0x010F)
     summary.model = entries.text(.first, 0x0110)
     // DateTimeOriginal, DateTimeDigitized, DateTime; each with its fraction and its offset.
-    summary.date =
-      entries.date(.exif, 0x9003, fraction: 0x9291, offset: 0x9011)
-      ?? entries.date(.exif, 0x9004, fraction: 0x9292, offset: 0x9012)
-      ?? entries.date(.first, 0x0132, fraction: 0x9290, offset: 0x9010)
+    let dates: [EXIFDate?] = [
+      entries.date(.exif, 0x9003, fraction: 0x9291, offset: 0x9011),
+      entries.date(.exif, 0x9004, fraction: 0x9292, offset: 0x9012),
+      entries.date(.first, 0x0132, fraction: 0x9290, offset: 0x9010),
+    ]
+    summary.dates = dates.compactMap { $0 }
     summary.location = entries.location
     // A program that converted the pixels sets ColorSpace (1 is sRGB), and may have left the index unchanged.
     summary.isAdobeRGB =

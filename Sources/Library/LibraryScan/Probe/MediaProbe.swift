@@ -101,11 +101,15 @@ package struct MediaProbe: Sendable {
     return media
   }
 
-  /// The file's own date, or else the time at which it was written.
+  /// The file's own date, the first that is in the years that a date can have, or else the time at which it was written.
   private func date(_ header: MediaHeader, modified: Timestamp) -> CreationDate {
-    if let date = header.exif.date.flatMap({ clock.date($0, source: .metadata) }) { return date }
+    for stated in header.exif.dates {
+      if let date = clock.date(stated, source: .metadata) { return date }
+    }
     // A movie's XMP often states when it was exported.
-    if let date = header.containerDate.flatMap({ clock.date($0, source: .container) }) { return date }
+    for stated in header.containerDates {
+      if let date = clock.date(stated, source: .container) { return date }
+    }
     if let date = header.facts.capture.date.flatMap({ clock.date($0, source: .metadata) }) { return date }
     return CreationDate(moment: modified, source: .file)
   }

@@ -33,7 +33,10 @@ enum MovieHeader {
         header.movie = try MovieFacts(&boxes, description: description, framesPerSecond: track.framesPerSecond)
       }
     }
-    header.containerDate = metadata.date ?? EXIFDate(movieTime: contents.created) ?? EXIFDate(movieTime: track.created)
+    let dates: [EXIFDate?] = [
+      metadata.date, EXIFDate(movieTime: contents.created), EXIFDate(movieTime: track.created),
+    ]
+    header.containerDates = dates.compactMap { $0 }
     header.exif.make = metadata.make
     header.exif.model = metadata.model
     header.exif.location = metadata.location
