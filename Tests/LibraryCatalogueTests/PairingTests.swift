@@ -239,6 +239,20 @@ struct PairingTests {
     #expect(try roles(library) == ["IMG.JPG": "photo", "IMG.MOV": "pairedVideo", "IMG.NEF": "alternatePhoto"])
   }
 
+  @Test("a photograph finds its other files also if many other names begin with its own")
+  func besideNumbered() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    for number in 10..<30 { try library.put(smallJPEG + [UInt8(number)], "IMG.\(number).JPG") }
+    try library.put(raw(), "IMG.NEF")
+    try library.put(video(), "IMG.MOV")
+    try library.put(jpeg(), "IMG.JPG")
+    try library.scan(catalogue)
+    #expect(try catalogue.everything().count == 21)
+    let found = try roles(library)
+    #expect(found["IMG.NEF"] == "alternatePhoto" && found["IMG.MOV"] == "pairedVideo")
+  }
+
   @Test("a changed RAW file changes the content version, and no other property")
   func rawChanges() throws {
     let library = try TemporaryLibrary()

@@ -136,6 +136,22 @@ struct TrashedSidecarTests {
     #expect(try TrashTests.rows(catalogue, "trashFile").isEmpty)
   }
 
+  @Test("a sidecar describes two assets also if many other names begin with theirs")
+  func sharedBesideNumbered() throws {
+    let numbered = (10..<30).map { "b.\($0).jpg" }
+    try put(numbered + ["b.jpg"])
+    try put(["b.xmp"])
+    let first = try asset("b.jpg")
+    #expect(try isTurned(first))
+    try library.put(JPEGFile { _ in }.encoded(Pixels.orientationCard(width: 40, height: 24)), "b.jpeg")
+    try library.scan(catalogue)
+    let second = try asset("b.jpeg")
+    try files.perform([.delete(first)])
+    #expect(inLibrary == Set(numbered + ["b.jpeg", "b.xmp"]))
+    try files.perform([.delete(second)])
+    #expect(inLibrary == Set(numbered))
+  }
+
   @Test("a purge keeps a sidecar of two assets if one of them was restored", arguments: [false, true])
   func sharedPurge(_ isFirst: Bool) throws {
     let (first, second) = try twoAssets()

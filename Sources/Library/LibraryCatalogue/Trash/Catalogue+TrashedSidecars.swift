@@ -59,12 +59,11 @@ extension Catalogue {
     for path in whole {
       rows += try Row.fetchAll(db.cachedStatement(sql: "\(columns) WHERE file.path = ?"), arguments: [Data(path)])
     }
-    // All names that continue with a dot, which a slash follows in ASCII.
     for stem in stems {
       rows += try Row.fetchAll(
         db.cachedStatement(
-          sql: "\(columns) WHERE file.path > ? AND file.path < ? LIMIT \(ForeignEditWriter.maximumPictures)"),
-        arguments: [Data(stem + [UInt8(ascii: ".")]), Data(stem + [UInt8(ascii: "/")])])
+          sql: "\(columns) WHERE \(StemRange.condition) LIMIT \(ForeignEditWriter.maximumPictures)"),
+        arguments: StemRange.bounds(of: stem))
     }
     let described = rows.filter { row in
       SidecarPaths.beside([UInt8](row[0] as Data)).contains { $0.path == sidecar }

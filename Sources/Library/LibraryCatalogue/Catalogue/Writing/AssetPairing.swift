@@ -179,13 +179,12 @@ struct AssetPairing {
     let statement = try db.cachedStatement(
       sql: """
         SELECT file.path FROM file CROSS JOIN asset ON asset.id = file.asset
-        WHERE file.path > ? AND file.path < ? AND file.isPrimary = 1 AND asset.mediaType = 1 AND asset.isRAW = 0 LIMIT 8
+        WHERE \(StemRange.condition) AND file.isPrimary = 1 AND asset.mediaType = 1 AND asset.isRAW = 0 LIMIT 8
         """)
     var found: Set<[UInt8]> = []
     for path in paths {
       guard let stem = stem(of: path) else { continue }
-      let rows = try Data.fetchAll(
-        statement, arguments: [Data(stem + [UInt8(ascii: ".")]), Data(stem + [UInt8(ascii: "/")])])
+      let rows = try Data.fetchAll(statement, arguments: StemRange.bounds(of: stem))
       for row in rows where isSameStem([UInt8](row), path) { found.insert([UInt8](row)) }
     }
     return found.sorted { $0.lexicographicallyPrecedes($1) }
@@ -196,8 +195,8 @@ struct AssetPairing {
   static func isStemTaken(of path: [UInt8], by media: ProbedMedia, _ db: Database) throws -> Bool {
     guard let stem = stem(of: path) else { return false }
     let rows = try Row.fetchAll(
-      db.cachedStatement(sql: "SELECT path, asset FROM file WHERE path > ? AND path < ?"),
-      arguments: [Data(stem + [UInt8(ascii: ".")]), Data(stem + [UInt8(ascii: "/")])])
+      db.cachedStatement(sql: "SELECT path, asset FROM file WHERE \(StemRange.condition)"),
+      arguments: StemRange.bounds(of: stem))
     var assets: [Int64?] = []
     for row in rows {
       let other: Data = row[0]
@@ -240,17 +239,21 @@ struct AssetPairing {
         db.cachedStatement(sql: "\(columns) WHERE file.asset = ? AND file.isPrimary = 1"), arguments: [partner])
     }
     if let stem = stem(of: path) {
-      // All paths that start with the stem and a dot: the slash is the byte value after the dot.
       rows += try Row.fetchAll(
-        db.cachedStatement(sql: "\(columns) WHERE file.path > ? AND file.path < ? AND file.isPrimary = 1 LIMIT 8"),
-        arguments: [Data(stem + [UInt8(ascii: ".")]), Data(stem + [UInt8(ascii: "/")])])
-    }
-    if let identifier = facts.contentIdentifier {
-      rows += try Row.fetchAll(
-        db.cachedStatement(sql: "\(columns) WHERE file.contentIdentifier = ? AND file.isPrimary = 1 LIMIT 8"),
-        arguments: [identifier])
+        db.cachedStatement(sql: "\(columns) WHERE \(StemRange.condition) AND file.isPrimary = 1 LIMIT 8"),
+        arguments: StemRange.bounds(of: stem))
     }
     let folder = folder(of: path)
+    if let identifier = facts.contentIdentifier {
+      // Copies in other folders do not count towards the limit.
+      let start: ArraySlice<UInt8> = folder.isEmpty ? [] : folder + [UInt8(ascii: "/")]
+      rows += try Row.fetchAll(
+        db.cachedStatement(
+          sql: """
+            \(columns) WHERE file.contentIdentifier = ?1 AND substr(file.path, 1, length(?2)) = ?2
+              AND instr(substr(file.path, length(?2) + 1), x'2F') = 0 AND file.isPrimary = 1 LIMIT 8
+            """), arguments: [identifier, Data(start)])
+    }
     return try rows.map { try candidate($0) }.filter { self.folder(of: $0.facts.path) == folder }
   }
 

@@ -112,15 +112,13 @@ struct ForeignEditWriter {
     var found: [Int64] = []
     let one = try db.cachedStatement(sql: "SELECT asset FROM file WHERE path = ? AND isPrimary = 1")
     for path in whole { found += try Int64.fetchAll(one, arguments: [Data(path)]) }
-    // All names that continue with a dot, which a slash follows in ASCII.
     let range = try db.cachedStatement(
       sql: """
-        SELECT path, asset FROM file WHERE path > ? AND path < ? AND isPrimary = 1 AND asset IS NOT NULL
+        SELECT path, asset FROM file WHERE \(StemRange.condition) AND isPrimary = 1 AND asset IS NOT NULL
         ORDER BY path LIMIT \(maximumPictures)
         """)
     for stem in stems {
-      let rows = try Row.fetchAll(
-        range, arguments: [Data(stem + [UInt8(ascii: ".")]), Data(stem + [UInt8(ascii: "/")])])
+      let rows = try Row.fetchAll(range, arguments: StemRange.bounds(of: stem))
       for row in rows where SidecarPaths.beside([UInt8](row[0] as Data)).contains(where: { $0.path == sidecar }) {
         found.append(row[1])
       }
