@@ -152,6 +152,12 @@ struct ImportedEditTests {
     #expect(try sizes() == [320, 480])
     try FileManager.default.removeItem(atPath: folders.library + "/a/IMG_1.xmp")
     #expect(try sizes() == [480, 640])
+    // A scan indexes the temporary file of a copy.
+    try files.put(Array(Self.cameraRaw(Self.half).utf8), "a/IMG_1.xmp.part")
+    #expect(try sizes() == [480, 640])
+    try FileManager.default.moveItem(
+      atPath: folders.library + "/a/IMG_1.xmp.part", toPath: folders.library + "/a/IMG_1.xmp")
+    #expect(try sizes() == [480, 320])
   }
 
   @Test("tones are imported only if the setting says so, and a change of it applies at once")

@@ -23,7 +23,7 @@ package enum SidecarPaths {
   }
 
   /// The kind of sidecar that a path names; `nil` for other files.
-  static func type(of path: [UInt8]) -> AssetResourceType? {
+  package static func type(of path: [UInt8]) -> AssetResourceType? {
     extensions.first {
       path.count > $0.suffix.utf8.count && path.suffix($0.suffix.utf8.count).elementsEqual($0.suffix.utf8)
     }?
