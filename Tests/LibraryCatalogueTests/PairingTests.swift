@@ -239,6 +239,55 @@ struct PairingTests {
     #expect(try roles(library) == ["IMG.JPG": "photo", "IMG.MOV": "pairedVideo", "IMG.NEF": "alternatePhoto"])
   }
 
+  private static let names = ["IMG.JPG", "IMG.MOV", "IMG.NEF"]
+  private static let rolesOfAll = ["IMG.JPG": "photo", "IMG.MOV": "pairedVideo", "IMG.NEF": "alternatePhoto"]
+
+  private func bytes(_ name: String) -> [UInt8] {
+    switch name {
+    case "IMG.JPG": jpeg()
+    case "IMG.MOV": video()
+    default: raw()
+    }
+  }
+
+  @Test(
+    "a file that gets its name from an indexed temporary file joins its photograph, whichever parts were known",
+    arguments: names, names)
+  func renamed(_ name: String, _ known: String) throws {
+    guard name != known else { return }
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    try library.put(bytes(known), known)
+    try library.put(bytes(name), name + ".part")
+    try library.scan(catalogue)
+    #expect(try catalogue.everything().count == 2)
+    #expect(rename(library.root + "/" + name + ".part", library.root + "/" + name) == 0)
+    for new in Self.names where new != name && new != known { try library.put(bytes(new), new) }
+    try library.scan(catalogue)
+    #expect(try Array(catalogue.everything().keys) == ["IMG.JPG"])
+    #expect(try roles(library) == Self.rolesOfAll)
+    #expect(try library.scan(catalogue).probed == 0)
+  }
+
+  @Test("a file that was indexed incomplete or with a wrong date joins its photograph later", arguments: names)
+  func corrected(_ name: String) throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    for other in Self.names where other != name { try library.put(bytes(other), other) }
+    switch name {
+    case "IMG.JPG": try library.put(smallJPEG, name)
+    case "IMG.MOV": try library.put(video(3_700_000_000), name)
+    default: try library.put(raw("2020:01:01 00:00:00"), name)
+    }
+    try library.scan(catalogue)
+    #expect(try catalogue.everything().count > 1)
+    try library.put(bytes(name), name)
+    try library.scan(catalogue)
+    #expect(try Array(catalogue.everything().keys) == ["IMG.JPG"])
+    #expect(try roles(library) == Self.rolesOfAll)
+    #expect(try library.scan(catalogue).probed == 0)
+  }
+
   @Test("a photograph finds its other files also if many other names begin with its own")
   func besideNumbered() throws {
     let library = try TemporaryLibrary()

@@ -248,8 +248,8 @@ struct ReplacedFileTests {
     #expect(bothAreChanged || asset.localIdentifier == before)
   }
 
-  /// A picture with its RAW file, and another file.
-  private static func pair(_ other: String, isRAW: Bool) throws -> WatchedLibrary {
+  /// A picture and its RAW file.
+  private static func halves() -> (picture: [UInt8], raw: [UInt8]) {
     let date = "2024:05:06 07:08:09"
     let exif = EXIFBlock {
       $0.make = "Maker"
@@ -263,8 +263,15 @@ struct ReplacedFileTests {
         $0.offsetTimeOriginal = "+00:00"
       }
     ).bytes
+    let picture = JPEGFile { $0.exif = exif }.encoded(Pixels.orientationCard(width: 32, height: 24))
+    return (picture, raw)
+  }
+
+  /// A picture with its RAW file, and another file.
+  private static func pair(_ other: String, isRAW: Bool) throws -> WatchedLibrary {
+    let (picture, raw) = halves()
     return try WatchedLibrary(removal: 100) { library in
-      try library.put(JPEGFile { $0.exif = exif }.encoded(Pixels.orientationCard(width: 32, height: 24)), "p.jpg")
+      try library.put(picture, "p.jpg")
       try library.put(raw, "p.nef")
       try library.put(isRAW ? raw + [0] : smallJPEG, other)
     }
@@ -294,6 +301,24 @@ struct ReplacedFileTests {
     try Self.scan(watched, isFull: isFull)
     #expect(try watched.identifiers() == ["p.jpg": before])
     #expect(try Self.marks(watched.catalogue) == ["p.jpg": ["Pair"], "p.nef": ["Pair"]])
+    try watched.expectNothingLeft()
+  }
+
+  @Test(
+    "a picture that is saved through an indexed temporary file joins its RAW file, and what users made of either stays",
+    arguments: ["x.tmp", "p.nef"], [true, false])
+  func savedPicture(_ marked: String, _ isFull: Bool) throws {
+    let (picture, raw) = Self.halves()
+    let watched = try WatchedLibrary(removal: 100) { library in
+      try library.put(picture, "x.tmp")
+      try library.put(raw, "p.nef")
+    }
+    let before = try #require(try watched.identifiers()[marked])
+    try Self.mark(watched.catalogue, marked, "Album")
+    watched.move("x.tmp", "p.jpg")
+    try Self.scan(watched, isFull: isFull)
+    #expect(try watched.identifiers() == ["p.jpg": before])
+    #expect(try Self.marks(watched.catalogue) == ["p.jpg": ["Album"], "p.nef": ["Album"]])
     try watched.expectNothingLeft()
   }
 

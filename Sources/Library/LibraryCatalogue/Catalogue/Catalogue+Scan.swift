@@ -255,10 +255,7 @@ extension Catalogue {
     try change { db, token in
       var writer = try AssetWriter(db, token: token)
       writer.isScan = true
-      for file in files {
-        if file.mayJoin, try writer.joinAgain(file) { continue }
-        try writer.store(file)
-      }
+      for file in files { try writer.store(file) }
       try writer.finish()
     }
   }

@@ -4,7 +4,9 @@ import PhotoModel
 
 /// Joins files that became assets of their own although they belong to another asset: its RAW file or its video was
 /// replaced under another name, and the old one was still known when the new one was stored; or they were there before
-/// the picture. An asset that a user has changed, or put into an album, is not merged into another one.
+/// the picture; or a scan read them before they had their name, or all of their metadata. An asset that a user has
+/// changed, or put into an album, is not merged into another one. So the caller tries both directions: the file joins
+/// the other asset (`join`), or the files of other assets join its asset (`joinCompanions`).
 extension AssetWriter {
   /// Joins the RAW file and the video that belong to an asset's picture.
   mutating func joinCompanions(of asset: Int64) throws {
@@ -72,7 +74,7 @@ extension AssetWriter {
           SELECT asset.id FROM file JOIN asset ON asset.id = file.asset
           WHERE file.id = ? AND file.isPrimary = 1 AND asset.addedDate BETWEEN ? AND ?
           """), arguments: [row, now - MissingAssets.savingTime, now])
-    guard let asset, try isMergeable(asset) else { return false }
+    guard asset != nil else { return false }
     return try AssetPairing.hasCounterpart(ofRow: row, db)
   }
 
@@ -81,9 +83,14 @@ extension AssetWriter {
   /// - Returns: whether it did.
   @discardableResult
   mutating func joinAgain(_ file: ProbedFile) throws -> Bool {
-    guard case .media(let media) = file.finding, let row = try fileRow(at: file.path), row.isPrimary,
-      row.identity == file.identity, let asset = row.asset, try isMergeable(asset)
+    guard case .media(let media) = file.finding, let row = try fileRow(at: file.path), row.identity == file.identity
     else { return false }
+    return try join(file, media, row)
+  }
+
+  /// The same for a file that may have changed since the scan before, and its row.
+  mutating func join(_ file: ProbedFile, _ media: ProbedMedia, _ row: FileRow) throws -> Bool {
+    guard row.isPrimary, let asset = row.asset, try isMergeable(asset) else { return false }
     let pairing = try AssetPairing.find(
       for: media, at: file.path, excluding: row.id, among: joinable, known: nil, db)
     guard pairing != nil else { return false }

@@ -19,6 +19,9 @@ extension AssetWriter {
     let fingerprint: FileFingerprint?
     /// The name of the burst in the file.
     let burst: String?
+    let type: String?
+    let embeddedDate: Int64?
+    let contentIdentifier: String?
   }
 
   /// The facts that distinguish two contents of a file.
@@ -39,8 +42,9 @@ extension AssetWriter {
     try Row.fetchOne(
       db.cachedStatement(
         sql: """
-          SELECT id, asset, role, isPrimary, inode, size, modified, changed, rewritten, fingerprint, burst FROM file
-          WHERE path = ?
+          SELECT id, asset, role, isPrimary, inode, size, modified, changed, rewritten, fingerprint, burst, type,
+            embeddedDate, contentIdentifier
+          FROM file WHERE path = ?
           """), arguments: [Data(path)]
     ).map { row in
       FileRow(
@@ -48,7 +52,7 @@ extension AssetWriter {
         identity: FileIdentity(inode: UInt64(bitPattern: row[4] as Int64), size: row[5], modified: row[6]),
         changeTimeNanoseconds: row[7], contentNumber: row[8],
         fingerprint: (row[9] as Data?).flatMap { data in data.withUnsafeBytes { FileFingerprint($0) } },
-        burst: row[10])
+        burst: row[10], type: row[11], embeddedDate: row[12], contentIdentifier: row[13])
     }
   }
 
@@ -213,6 +217,14 @@ extension AssetWriter.FileRow {
   func wasTouched(_ file: ProbedFile) -> Bool {
     identity == file.identity && changeTimeNanoseconds != 0 && file.changeTimeNanoseconds != 0
       && changeTimeNanoseconds != file.changeTimeNanoseconds
+  }
+
+  /// Whether facts have changed that decide which files were made together: the file was incomplete when it was read, or
+  /// a program has corrected its date.
+  func hasOtherFacts(than media: ProbedMedia) -> Bool {
+    if type != media.uniformTypeIdentifier { return true }
+    if embeddedDate != media.embeddedDate { return true }
+    return contentIdentifier != media.contentIdentifier
   }
 
   /// Whether it has other bytes, or another inode, size or time: then a file at its path may have the former ones again

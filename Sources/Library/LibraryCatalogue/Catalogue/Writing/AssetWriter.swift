@@ -1,7 +1,8 @@
 // Turns files into assets: writes one batch of scan findings in one transaction, each compared with the current rows of
 // the catalogue.
 //
-//     known file      its asset is updated
+//     known file      its asset is updated; with a new name, date or content identifier, it may join another one, or
+//                     others may join it
 //     new file        joins the asset that it belongs to (see AssetPairing), brings a missing one back (see
 //                     MissingAssets), or becomes an asset of its own
 //     missing file    its asset is deleted with its last file; otherwise another of its files becomes the primary one,
@@ -146,6 +147,8 @@ struct AssetWriter {
 
   private mutating func store(_ media: ProbedMedia, of file: ProbedFile, _ row: FileRow?) throws {
     if let row, let asset = row.asset, try row.isPrimary || keepsRole(row, in: asset, media, of: file) {
+      let mayJoin = row.isPrimary && (file.mayJoin || row.hasOtherFacts(than: media))
+      if mayJoin, try join(file, media, row) { return }
       // A known file that keeps its role in its asset.
       let role = row.isPrimary ? media.primaryRole : row.role
       try write(
@@ -166,8 +169,8 @@ struct AssetWriter {
         try run("UPDATE file SET rewritten = ? WHERE id = ?", [Self.newContentNumber(of: file), row.id])
       }
       try refresh(asset)
-      // It waited for the end of the walk. Its RAW file or its video may have been stored before it.
-      if file.movedFromRow != nil && row.isPrimary { try joinCompanions(of: asset) }
+      // A file that waited for the end of the walk may follow its RAW file or its video.
+      if mayJoin || file.movedFromRow != nil && row.isPrimary { try joinCompanions(of: asset) }
       edits.note(asset: asset)
       return
     }
