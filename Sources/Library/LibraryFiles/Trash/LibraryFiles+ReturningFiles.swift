@@ -9,8 +9,9 @@ import PhotoModel
 #endif
 
 extension LibraryFiles {
-  /// The files with the paths to which they return: their own, or free names next to them. A sidecar is renamed with the
-  /// file that it describes, which otherwise would lose its edit. If a path is taken before it is used, that use fails.
+  /// The files with the paths to which they return: their own, or free names next to them. Files that differ only in the
+  /// extension get one number, because their name shows that they belong together. A sidecar is renamed with the file
+  /// that it describes, which otherwise would lose its edit. If a path is taken before it is used, that use fails.
   ///
   /// - Parameter taken: paths that are not free either, to which those of the files are added.
   func returning(
@@ -19,20 +20,30 @@ extension LibraryFiles {
     var paths: [Int: [UInt8]] = [:]
     // Sidecars come last. One that is reached without a path describes none of the files.
     for file in files where paths[file.number] == nil {
-      let names = SidecarPaths.beside(file.path)
-      var sidecars: [(number: Int, form: Int)] = []
-      for sidecar in files where sidecar.isSidecar && !file.isSidecar && paths[sidecar.number] == nil {
-        if let form = names.firstIndex(where: { $0.path == sidecar.path }) { sidecars.append((sidecar.number, form)) }
+      let stem = Self.pathWithoutExtension(file.path)
+      let parts = files.filter { part in
+        if part.number == file.number { return true }
+        return !part.isSidecar && !file.isSidecar && Self.pathWithoutExtension(part.path) == stem
       }
-      let path = try freePath(like: file.path, forms: sidecars.map(\.form), except: taken)
-      paths[file.number] = path
-      taken.insert(path)
-      let newNames = SidecarPaths.beside(path)
-      for (number, form) in sidecars {
-        let name = newNames[form].path
+      var sidecars: [SidecarPlace] = []
+      for sidecar in files where sidecar.isSidecar && !file.isSidecar && paths[sidecar.number] == nil {
+        for (part, described) in parts.enumerated() {
+          let names = SidecarPaths.beside(described.path)
+          guard let form = names.firstIndex(where: { $0.path == sidecar.path }) else { continue }
+          sidecars.append(SidecarPlace(number: sidecar.number, part: part, form: form))
+          break
+        }
+      }
+      let free = try freePaths(like: parts.map(\.path), sidecars, except: taken)
+      for (part, path) in zip(parts, free) {
+        paths[part.number] = path
+        taken.insert(path)
+      }
+      for sidecar in sidecars {
+        let name = sidecar.path(beside: free)
         // Too long with the number; the sidecar keeps its name.
         if LibraryPath.name(of: name).count > LibraryPath.maximumNameBytes { continue }
-        paths[number] = name
+        paths[sidecar.number] = name
         taken.insert(name)
       }
     }
@@ -59,18 +70,35 @@ extension LibraryFiles {
     return sidecars
   }
 
-  /// This path, or a name next to it, that is free with the sidecars of it that have these forms: indexes of
-  /// ``SidecarPaths/beside(_:)``.
-  private func freePath(
-    like path: [UInt8], forms: [Int], except taken: Set<[UInt8]>
-  ) throws(LibraryFilesError) -> [UInt8] {
-    let folder = LibraryPath.folder(of: path)
+  /// A sidecar and the file that it describes.
+  private struct SidecarPlace {
+    /// The number of the sidecar in its record.
+    let number: Int
+    /// The index of the file that it describes.
+    let part: Int
+    /// The index of its name in ``SidecarPaths/beside(_:)``.
+    let form: Int
+
+    /// Its path if the files have these.
+    func path(beside files: [[UInt8]]) -> [UInt8] { SidecarPaths.beside(files[part])[form].path }
+  }
+
+  /// These paths, or names next to them with one number, that are free with their sidecars.
+  private func freePaths(
+    like paths: [[UInt8]], _ sidecars: [SidecarPlace], except taken: Set<[UInt8]>
+  ) throws(LibraryFilesError) -> [[UInt8]] {
     for attempt in 1...Self.maximumNameAttempts {
-      let candidate = LibraryPath.join(folder, LibraryPath.alternative(attempt, to: LibraryPath.name(of: path)))
-      let names = SidecarPaths.beside(candidate)
-      if try areFree([candidate] + forms.map { names[$0].path }, except: taken) { return candidate }
+      let candidates = paths.map { path in
+        LibraryPath.join(
+          LibraryPath.folder(of: path), LibraryPath.alternative(attempt, to: LibraryPath.name(of: path)))
+      }
+      if try areFree(candidates + sidecars.map { $0.path(beside: candidates) }, except: taken) { return candidates }
     }
-    throw .failed(path: path, SystemError(code: EEXIST))
+    throw .failed(path: paths.first ?? [], SystemError(code: EEXIST))
+  }
+
+  private static func pathWithoutExtension(_ path: [UInt8]) -> [UInt8] {
+    LibraryPath.join(LibraryPath.folder(of: path), Array(LibraryPath.split(LibraryPath.name(of: path)).stem))
   }
 
   private func areFree(_ paths: [[UInt8]], except taken: Set<[UInt8]>) throws(LibraryFilesError) -> Bool {
