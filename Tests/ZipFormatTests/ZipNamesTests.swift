@@ -41,6 +41,24 @@ struct ZipNamesTests {
     }
   }
 
+  @Test("videos and RAW files get the stem of their picture, and so do their sidecars")
+  func companions() {
+    let assets: [(given: [String], companions: [Int], expected: [String])] = [
+      (["Beach.HEIC", "IMG_1.MOV"], [1], ["Beach.HEIC", "Beach.MOV"]),
+      (["Beach.HEIC", "IMG_2.MOV"], [1], ["Beach (2).HEIC", "Beach (2).MOV"]),
+      (["A.JPG", "R.DNG", "V.MOV", "A.xmp"], [1, 2], ["A.JPG", "A.DNG", "A.MOV", "A.xmp"]),
+      (["B.JPG", "V.MOV", "V.xmp"], [1], ["B.JPG", "B.MOV", "B.MOV.xmp"]),
+      (["C.JPG", "V.MOV", "V.MOV.xmp"], [1], ["C.JPG", "C.MOV", "C.MOV.xmp"]),
+      (["P.MP.jpg", "P.MP"], [1], ["P.MP.jpg", "P.MP"]),
+      (["IMG_3.HEIC", "IMG_3.MOV", "IMG_O3.AAE"], [1], ["IMG_3.HEIC", "IMG_3.MOV", "IMG_O3.AAE"]),
+    ]
+    var names = ZipNames()
+    for (given, companions, expected) in assets {
+      let unique = names.unique(given, companions: companions)
+      #expect(unique == expected)
+    }
+  }
+
   @Test("10,000 equal names stay different")
   func manyEqual() {
     var names = ZipNames()

@@ -11,7 +11,7 @@
 /// The places of all bytes of a ZIP archive.
 package struct ZipLayout: Sendable {
   /// Increased whenever the same files would give other bytes: a part of the entity tags of archives.
-  package static let epoch = 3
+  package static let epoch = 4
 
   /// An entry of the archive.
   package struct Entry: Sendable, Hashable {

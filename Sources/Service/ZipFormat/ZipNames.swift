@@ -22,9 +22,11 @@ package struct ZipNames: Sendable {
   /// The names for the files of one asset, with one number for all of them: `IMG_1.jpg`, `IMG_1.jpg.xmp` and `IMG_O1.aae`,
   /// then `IMG_1 (2).jpg`, `IMG_1 (2).jpg.xmp` and `IMG_O1 (2).aae`. No other asset's file has one of their stems.
   ///
-  /// - Parameter names: the names of the files, without folders, the primary file's first.
-  package mutating func unique(_ names: [String]) -> [String] {
-    let parts = Self.parts(of: names.map(Self.safe))
+  /// - Parameters:
+  ///   - names: the names of the files, without folders, the primary file's first.
+  ///   - companions: the indexes of its RAW files and videos. They get its stem, which shows that they belong to it.
+  package mutating func unique(_ names: [String], companions: [Int] = []) -> [String] {
+    let parts = Self.parts(of: names.map(Self.safe), companions)
     guard let primary = parts.first else { return [] }
     let key = primary.stem.lowercased()
     var number = next[key] ?? 1
@@ -56,18 +58,46 @@ package struct ZipNames: Sendable {
   }
 
   /// The stem of each file of an asset, after which a number is inserted, and the rest of its name. The stem is that of
-  /// the primary file in all names that begin with it: `IMG_1` in `IMG_1.jpg.xmp`.
-  private static func parts(of names: [String]) -> [(stem: String, suffix: String)] {
+  /// the primary file in all names that begin with it, `IMG_1` in `IMG_1.jpg.xmp`, and in those of companions: with
+  /// `Beach.jpg`, the video `IMG_1.mov` is named `Beach.mov`, and its sidecars `IMG_1.xmp` and `IMG_1.mov.xmp` are named
+  /// `Beach.mov.xmp`, which describes only the video.
+  private static func parts(of names: [String], _ companions: [Int]) -> [(stem: String, suffix: String)] {
     guard let first = names.first else { return [] }
     var shared = split(first).stem
     // The video of a Pixel has the whole stem of its picture as its name: `PXL_1.MP` of `PXL_1.MP.jpg`.
     if names.dropFirst().contains(where: { $0.lowercased() == shared.lowercased() }) { shared = split(shared).stem }
-    return names.map { name in
-      let rest = name.dropFirst(shared.count)
-      let stem = String(name.prefix(shared.count))
-      guard stem.lowercased() == shared.lowercased(), rest.isEmpty || rest.first == "." else { return split(name) }
-      return (stem: stem, suffix: String(rest))
+    var parts: [(stem: String, suffix: String)] = []
+    for (index, name) in names.enumerated() {
+      if let rest = Self.rest(of: name, after: shared) {
+        parts.append((stem: String(name.prefix(shared.count)), suffix: rest))
+      } else if companions.contains(index) {
+        parts.append((stem: shared, suffix: split(name).suffix))
+      } else if let suffix = Self.suffix(ofSidecar: name, beside: companions.map({ names[$0] })) {
+        parts.append((stem: shared, suffix: suffix))
+      } else {
+        parts.append(split(name))
+      }
     }
+    return parts
+  }
+
+  /// The rest of a name that begins with a stem, without regard to case; `nil` for other names.
+  private static func rest(of name: String, after stem: String) -> String? {
+    let rest = name.dropFirst(stem.count)
+    guard name.prefix(stem.count).lowercased() == stem.lowercased() else { return nil }
+    return rest.isEmpty || rest.first == "." ? String(rest) : nil
+  }
+
+  /// The suffix of an XMP sidecar of one of these files, with the suffix of the file: `.mov.xmp`.
+  private static func suffix(ofSidecar name: String, beside files: [String]) -> String? {
+    let (stem, suffix) = split(name)
+    guard suffix.lowercased() == ".xmp" else { return nil }
+    for file in files {
+      let described = split(file)
+      let isSidecar = stem.lowercased() == described.stem.lowercased() || stem.lowercased() == file.lowercased()
+      if isSidecar { return described.suffix + suffix }
+    }
+    return nil
   }
 
   /// A name without separators, control characters, characters that reorder text, and characters and names that Windows

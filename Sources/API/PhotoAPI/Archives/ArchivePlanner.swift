@@ -69,7 +69,11 @@ struct ArchivePlanner: Sendable {
         found.append(resource)
       }
       let seconds = Int64((Double(date.milliseconds) / 1000).rounded(.down))
-      for (resource, name) in zip(found, names.unique(found.map(\.filename))) {
+      let companions = found.indices.filter { index in
+        index > 0 && (found[index].type == .pairedVideo || found[index].type == .alternatePhoto)
+      }
+      let unique = names.unique(found.map(\.filename), companions: companions)
+      for (resource, name) in zip(found, unique) {
         entries.append(ZipLayout.Entry(name: name, size: resource.size, date: seconds, utcOffset: utcOffset))
       }
     }
