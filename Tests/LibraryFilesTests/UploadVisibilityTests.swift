@@ -117,6 +117,22 @@ struct UploadVisibilityTests {
     #expect(try files.upload(Self.jpeg(width: 48), "IMG-2.jpeg").asset.original.displayPath == "2024/05/IMG-2-2.jpeg")
   }
 
+  @Test(
+    "the parts of a photograph get one number if another one has their name, in any order",
+    arguments: [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]])
+  func numbered(_ order: [Int]) throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallJPEG, "2024/05/IMG.JPG")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let files = try library.files(catalogue)
+    let parts = [("IMG.JPG", Self.jpeg()), ("IMG.NEF", Self.raw), ("IMG.MOV", Self.video)]
+    for index in order { _ = try files.upload(parts[index].1, parts[index].0) }
+    let paths = ["2024/05/IMG.JPG", "2024/05/IMG-2.JPG", "2024/05/IMG-2.NEF", "2024/05/IMG-2.MOV"]
+    #expect(library.allFiles == Set(paths))
+    #expect(try Set(catalogue.everything().keys) == Set(paths.prefix(2)))
+  }
+
   @Test("an upload of an add-only sender does not turn existing pictures into a burst")
   func burst() throws {
     let library = try TemporaryLibrary()

@@ -16,6 +16,12 @@ extension Catalogue {
     try read { try AssetPairing.isStemTaken(of: path, by: media, $0) }
   }
 
+  /// Whether a new file at this path would have the name, except for the extension, of a photograph that it is no part of,
+  /// although it could be one by its kind.
+  package func hasStrangers(beside path: [UInt8], of media: ProbedMedia) throws(AssetSourceError) -> Bool {
+    try read { try AssetPairing.hasStrangers(beside: path, of: media, $0) }
+  }
+
   /// Whether a file at this path would become a part of an asset that the principal sees, and that has the file's name
   /// except for the extension.
   package func isPartOfPhotograph(

@@ -91,7 +91,8 @@ extension LibraryFiles {
     var needsOwnStem = false
 
     func newFile(for principal: Principal) -> NewFile {
-      NewFile(media: media, size: file.size, principal: principal, needsOwnStem: needsOwnStem)
+      NewFile(
+        media: media, size: file.size, principal: principal, needsOwnStem: needsOwnStem, hasPartner: partner != nil)
     }
   }
 
@@ -139,6 +140,7 @@ extension LibraryFiles {
     var new = NewFile(media: media, size: file.size, principal: principal)
     if let beside = try path(beside: partner, named: name, for: principal) {
       wanted = beside
+      new.hasPartner = true
     } else {
       wanted = try uploadPath(for: name, media, on: day, for: principal)
       new.needsOwnStem = needsOwnStem

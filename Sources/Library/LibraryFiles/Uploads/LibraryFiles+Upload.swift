@@ -30,6 +30,8 @@ struct NewFile: Sendable {
   let principal: Principal
   /// Sidecars or other files of its asset follow, with its stem. No other file in the folder may have that.
   var needsOwnStem = false
+  /// It is known to belong to an asset, whose stem it gets.
+  var hasPartner = false
 }
 
 extension LibraryFiles {
@@ -147,10 +149,12 @@ extension LibraryFiles {
 
   /// Whether a new file at a free path would take over what belongs to another one: the row, and so the asset, of a file
   /// that is missing or was moved and not found yet; or a sidecar with its edit, unless the new file may be the RAW file,
-  /// the picture or the video of the same photograph. Files that need a stem of their own share none.
+  /// the picture or the video of the same photograph. Files that need a stem of their own share none. Other files share
+  /// none with a RAW file, picture or video of another photograph: the parts of one photograph, which follow each other in
+  /// any order, then get one number.
   func isReserved(_ path: [UInt8], for file: NewFile) throws(LibraryFilesError) -> Bool {
     if try isKnown(path) { return try !isLost(file, at: path) }
-    if file.needsOwnStem, try isStemTaken(of: path, by: file.media) { return true }
+    if try isStemTaken(of: path, by: file) { return true }
     if bucket != nil { return false }
     for sidecar in SidecarPaths.beside(path) where try exists(sidecar.path) {
       if file.needsOwnStem { return true }
@@ -176,8 +180,17 @@ extension LibraryFiles {
     try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.knownFile(at: path) } != nil
   }
 
-  private func isStemTaken(of path: [UInt8], by media: ProbedMedia) throws(LibraryFilesError) -> Bool {
-    try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.isStemTaken(of: path, by: media) }
+  private func isStemTaken(of path: [UInt8], by file: NewFile) throws(LibraryFilesError) -> Bool {
+    if file.needsOwnStem {
+      return try inCatalogue { catalogue throws(AssetSourceError) in
+        try catalogue.isStemTaken(of: path, by: file.media)
+      }
+    }
+    // A number would show a caller who does not see every asset which names exist.
+    guard file.principal.may(.read), file.principal.visibility == .everything, !file.hasPartner else { return false }
+    return try inCatalogue { catalogue throws(AssetSourceError) in
+      try catalogue.hasStrangers(beside: path, of: file.media)
+    }
   }
 
   private func isOrphan(_ path: [UInt8], like file: LibraryFile) throws(LibraryFilesError) -> Bool {

@@ -207,6 +207,30 @@ struct AssetPairing {
     return joined == nil || assets.contains { $0 != joined }
   }
 
+  /// Whether files with this path, except for the extension, could be parts of the photograph of a new file by their kind
+  /// and are none: a picture beside a new RAW file or video, or one of these beside a new picture, and no file of the
+  /// asset that the new file would join.
+  static func hasStrangers(beside path: [UInt8], of media: ProbedMedia, _ db: Database) throws -> Bool {
+    guard let stem = stem(of: path) else { return false }
+    let rows = try Row.fetchAll(
+      db.cachedStatement(
+        sql: "SELECT asset, role, type FROM file WHERE \(StemRange.condition) AND asset IS NOT NULL"),
+      arguments: StemRange.bounds(of: stem))
+    var assets: Set<Int64> = []
+    let isPicture = media.mediaType == .image && !media.isRAW
+    var isOtherKind = false
+    for row in rows {
+      let (asset, role, type): (Int64, String?, String?) = (row[0], row[1], row[2])
+      let isVideo = role == FileRole.video.rawValue || role == FileRole.pairedVideo.rawValue
+      let isOtherPicture = !isVideo && !isRAWType(type ?? "")
+      if isOtherPicture != isPicture { isOtherKind = true }
+      assets.insert(asset)
+    }
+    guard isOtherKind else { return false }
+    let joined = try find(for: media, at: path, excluding: nil, among: .of(.whole), known: nil, db)?.asset
+    return joined.map { !assets.contains($0) } ?? true
+  }
+
   /// Whether there is a file of the same name or content identifier, in the same folder, of another kind: the RAW file,
   /// the picture or the video of one photograph.
   static func hasCounterpart(of media: ProbedMedia, at path: [UInt8], _ db: Database) throws -> Bool {
