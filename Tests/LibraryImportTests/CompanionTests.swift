@@ -72,6 +72,25 @@ struct CompanionTests {
     #expect(try library.albums()["Sea"]?.count == 2)
   }
 
+  @Test("each of two live photos whose videos are equal gets its video")
+  func equalVideos() throws {
+    let library = try ImportedLibrary()
+    for number in 1...2 {
+      try library.put(ImportedLibrary.picture(number), "IMG_\(number).jpg")
+      try library.put(Self.movie(1), "IMG_\(number).MP4")
+    }
+    let outcome = try library.takeout()
+    #expect(outcome.report.added == 4 && outcome.report.failed == 0, "\(outcome.lines)")
+    let assets = try library.assets()
+    for number in 1...2 {
+      let asset = try #require(assets[ImportedLibrary.digest(ImportedLibrary.picture(number))])
+      #expect(asset.mediaSubtypes.contains(.photoLive))
+    }
+    #expect(assets.count == 2)
+    let again = try library.takeout().report
+    #expect(again.existing == 4 && again.added == 0)
+  }
+
   @Test("a picture joins its video that an earlier part of the export had without it", arguments: [false, true])
   func pictureLater(isNameTaken: Bool) throws {
     let library = try ImportedLibrary()

@@ -159,7 +159,7 @@ package final class LibraryImporter {
   ) throws(LibraryFilesError) -> FileResult? {
     var partner: LocalIdentifier?
     if case .asset(let asset)? = picture { partner = asset }
-    if let (asset, path) = try files.assetAndPath(like: file, media, for: Self.principal) {
+    if let (asset, path) = try files.assetAndPath(like: file, media, for: Self.principal, asPartOf: partner) {
       report.noteAsset(isNew: false)
       if let partner, asset.localIdentifier != partner, isSeparatePart(asset, path) {
         report.noteRemark(Self.separatePart)
@@ -210,7 +210,7 @@ package final class LibraryImporter {
     if isUndated && !hasJoined { report.noteUndated(item.path) }
     let isDescribed = hasJoined || partner == nil && earlier == nil
     if isDescribed && item.sidecars.isEmpty { return .asset(created) }
-    if let (asset, path) = try files.assetAndPath(like: file, media, for: Self.principal) {
+    if let (asset, path) = try files.assetAndPath(like: file, media, for: Self.principal, asPartOf: created) {
       if !isDescribed { try describe(asset, item) }
       try addSidecars(of: item, beside: path)
     }

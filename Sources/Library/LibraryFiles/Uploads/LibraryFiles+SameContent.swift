@@ -12,38 +12,48 @@ import PhotoModel
 extension LibraryFiles {
   /// An asset that the principal may see, or has made, and that has a file with the same bytes. For a principal without
   /// the read scope the catalogue is not searched, so the response time does not reveal whether the content exists.
+  ///
+  /// - Parameter partner: the asset that the file is known to belong to. RAW files and videos of other pictures do not
+  ///   count, because this asset needs one too.
   func asset(
-    like file: LibraryFile, _ media: ProbedMedia, for principal: Principal
+    like file: LibraryFile, _ media: ProbedMedia, for principal: Principal, asPartOf partner: LocalIdentifier? = nil
   ) throws(LibraryFilesError) -> Asset? {
-    try earlierUpload(like: file, media, for: principal)?.asset
+    try earlierUploadAndPath(like: file, media, for: principal, asPartOf: partner)?.upload.asset
   }
 
-  /// The asset of ``asset(like:_:for:)``, and the path of its file with these bytes.
+  /// The asset of ``asset(like:_:for:asPartOf:)``, and the path of its file with these bytes.
   package func assetAndPath(
-    like file: LibraryFile, _ media: ProbedMedia, for principal: Principal
+    like file: LibraryFile, _ media: ProbedMedia, for principal: Principal, asPartOf partner: LocalIdentifier? = nil
   ) throws(LibraryFilesError) -> (asset: Asset, path: [UInt8])? {
-    guard let (upload, path) = try earlierUploadAndPath(like: file, media, for: principal) else { return nil }
+    let found = try earlierUploadAndPath(like: file, media, for: principal, asPartOf: partner)
+    guard let (upload, path) = found else { return nil }
     return (upload.asset, path)
   }
 
-  /// The result of an upload of a file whose content an asset has: one of ``asset(like:_:for:)``.
+  /// The result of an upload of a file whose content an asset has: one of ``asset(like:_:for:asPartOf:)``.
   func earlierUpload(
     like file: LibraryFile, _ media: ProbedMedia, for principal: Principal
   ) throws(LibraryFilesError) -> UploadedAsset? {
-    try earlierUploadAndPath(like: file, media, for: principal)?.upload
+    try earlierUploadAndPath(like: file, media, for: principal, asPartOf: nil)?.upload
   }
 
   private func earlierUploadAndPath(
-    like file: LibraryFile, _ media: ProbedMedia, for principal: Principal
+    like file: LibraryFile, _ media: ProbedMedia, for principal: Principal, asPartOf partner: LocalIdentifier?
   ) throws(LibraryFilesError) -> (upload: UploadedAsset, path: [UInt8])? {
     guard principal.may(.read), let fingerprint = media.fingerprint else { return nil }
-    let candidates = try inCatalogue { catalogue throws(AssetSourceError) in
+    var candidates = try inCatalogue { catalogue throws(AssetSourceError) in
       try catalogue.files(with: fingerprint, size: file.size)
     }
+    if let partner {
+      let own = candidates.filter { $0.identifier == partner }
+      candidates = own + candidates.filter { $0.identifier != partner }
+    }
     for candidate in candidates {
-      let upload = try earlierUpload(candidate.identifier, for: principal)
+      guard let upload = try earlierUpload(candidate.identifier, for: principal) else { continue }
+      let isCompanion = upload.asset.original.path != candidate.path
+      if let partner, candidate.identifier != partner, isCompanion { continue }
       // The fingerprint covers both ends of a file; this compares all bytes.
-      if let upload, try hasSameBytes(file, at: candidate.path) { return (upload, candidate.path) }
+      if try hasSameBytes(file, at: candidate.path) { return (upload, candidate.path) }
     }
     return nil
   }

@@ -130,7 +130,9 @@ extension LibraryFiles {
     func plan(_ destination: Destination) -> StagedPlan {
       StagedPlan(upload: upload, file: file, media: media, destination: destination, partner: partner)
     }
-    if let asset = try asset(like: file, media, for: principal) { return plan(.existing(asset.localIdentifier)) }
+    if let asset = try asset(like: file, media, for: principal, asPartOf: partner) {
+      return plan(.existing(asset.localIdentifier))
+    }
     for (index, other) in others where principal.may(.read) && other.destination.path != nil {
       if other.media.fingerprint == media.fingerprint, Self.hasSameBytes(file, other.file) {
         return plan(.likeEntry(index))
