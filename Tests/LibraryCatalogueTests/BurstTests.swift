@@ -167,6 +167,7 @@ struct BurstTests {
       try library.put(movie.bytes, companion)
     } else {
       let details = TIFFPicture.Details {
+        $0.make = "NIKON CORPORATION"
         // Within a second of the picture.
         $0.dateTimeOriginal = "2024:05:06 07:08:03"
         $0.offsetTimeOriginal = "+00:00"

@@ -23,6 +23,7 @@ struct StagedPhotographTests {
     }.encoded(Pixels.orientationCard(width: 32, height: 24)),
     "IMG_5.NEF": TIFFPicture.nef(
       TIFFPicture.Details {
+        $0.make = "NIKON CORPORATION"
         $0.dateTimeOriginal = date
         $0.offsetTimeOriginal = "+00:00"
       }
