@@ -30,7 +30,7 @@ struct Maintenance: Sendable {
   private let timers = DispatchSources()
 
   private static let historyPruneSeconds = 300
-  /// When the history is pruned for the first time, and its age is noted: soon, because a clock may be set after the start.
+  /// When the history is pruned for the first time, and its age is noted: soon after the start, so that the time before a clock is set is known.
   private static let firstHistoryPruneSeconds = 1
   private static let termPruneSeconds = 86_400
   /// When former words are removed for the first time.

@@ -168,8 +168,7 @@ struct BurstTests {
     } else {
       let details = TIFFPicture.Details {
         $0.make = "NIKON CORPORATION"
-        // Within a second of the picture.
-        $0.dateTimeOriginal = "2024:05:06 07:08:03"
+        $0.dateTimeOriginal = "2024:05:06 07:08:02"
         $0.offsetTimeOriginal = "+00:00"
       }
       try library.put(TIFFPicture.nef(details).bytes, companion)

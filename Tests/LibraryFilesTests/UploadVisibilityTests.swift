@@ -111,24 +111,24 @@ struct UploadVisibilityTests {
     let paths = try [("IMG.JPG", Self.jpeg()), ("IMG.JPEG", Self.jpeg(width: 40))].map {
       try files.upload($0.1, $0.0).asset.original.displayPath
     }
-    #expect(paths == ["2024/05/IMG-2.JPG", "2024/05/IMG-2.JPEG"])
+    #expect(paths == ["2024/05/IMG-2.JPG", "2024/05/IMG-3.JPEG"])
     try library.put(Array("<x/>".utf8), "2024/05/IMG-2.xmp")
     #expect(try files.upload(Self.raw, "IMG-2.NEF").asset.resources(catalogue).contains("2024/05/IMG-2.NEF"))
     #expect(try files.upload(Self.jpeg(width: 48), "IMG-2.jpeg").asset.original.displayPath == "2024/05/IMG-2-2.jpeg")
   }
 
   @Test(
-    "the parts of a photograph get one number if another one has their name, in any order",
-    arguments: [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]])
-  func numbered(_ order: [Int]) throws {
+    "the parts of a photograph get one number if another one has their name, in any order and whatever its extension",
+    arguments: [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]], ["JPG", "PNG"])
+  func numbered(_ order: [Int], _ stranger: String) throws {
     let library = try TemporaryLibrary()
-    try library.put(smallJPEG, "2024/05/IMG.JPG")
+    try library.put(stranger == "JPG" ? smallJPEG : smallPNG, "2024/05/IMG.\(stranger)")
     let catalogue = try library.catalogue()
     try library.scan(catalogue)
     let files = try library.files(catalogue)
     let parts = [("IMG.JPG", Self.jpeg()), ("IMG.NEF", Self.raw), ("IMG.MOV", Self.video)]
     for index in order { _ = try files.upload(parts[index].1, parts[index].0) }
-    let paths = ["2024/05/IMG.JPG", "2024/05/IMG-2.JPG", "2024/05/IMG-2.NEF", "2024/05/IMG-2.MOV"]
+    let paths = ["2024/05/IMG.\(stranger)", "2024/05/IMG-2.JPG", "2024/05/IMG-2.NEF", "2024/05/IMG-2.MOV"]
     #expect(library.allFiles == Set(paths))
     #expect(try Set(catalogue.everything().keys) == Set(paths.prefix(2)))
   }

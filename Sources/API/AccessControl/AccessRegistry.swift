@@ -33,7 +33,7 @@ package final class AccessRegistry: Sendable {
   ///
   /// - Parameters:
   ///   - now: seconds since 1970, for the expiry of tokens; tests pass a manual clock.
-  ///   - elapsed: seconds of a clock that is never set, for the leases of sessions.
+  ///   - elapsed: seconds of a clock that can't be set, for the leases of sessions.
   package init(
     database: AccessDatabase, logger: Logger, now: @escaping @Sendable () -> Int64 = { SystemTime.now },
     elapsed: @escaping @Sendable () -> Int64 = { SystemTime.elapsed }

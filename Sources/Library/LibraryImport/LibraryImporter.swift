@@ -108,6 +108,8 @@ package final class LibraryImporter {
   private enum FileResult {
     /// It is a part of this asset now.
     case asset(LocalIdentifier)
+    /// A dry run would make it a new asset.
+    case new
     /// A user has deleted it, or the picture whose companion it is, so it was left out.
     case deleted(isInTrash: Bool)
   }
@@ -159,7 +161,10 @@ package final class LibraryImporter {
   ) throws(LibraryFilesError) -> FileResult? {
     var partner: LocalIdentifier?
     if case .asset(let asset)? = picture { partner = asset }
-    if let (asset, path) = try files.assetAndPath(like: file, media, for: Self.principal, asPartOf: partner) {
+    let isOfNewPicture = if case .new? = picture { true } else { false }
+    // No asset has the empty identifier: RAW files and videos of other pictures do not count.
+    let owner = isOfNewPicture ? LocalIdentifier("") : partner
+    if let (asset, path) = try files.assetAndPath(like: file, media, for: Self.principal, asPartOf: owner) {
       report.noteAsset(isNew: false)
       if let partner, asset.localIdentifier != partner, isSeparatePart(asset, path) {
         report.noteRemark(Self.separatePart)
@@ -187,10 +192,11 @@ package final class LibraryImporter {
     let isUndated = item.metadata.date == nil && media.date.source == .file
     if isDryRun {
       if isUndated { report.noteUndated(item.path) }
-      let isNew = media.fingerprint.map { seen.insert($0).inserted } ?? true
+      let isFirst = media.fingerprint.map { seen.insert($0).inserted } ?? true
+      let isNew = isFirst || isOfNewPicture
       report.noteAsset(isNew: isNew)
       countAlbums(of: item)
-      return nil
+      return isNew ? .new : nil
     }
     let earlier = try earlierPart(of: item)
     guard let upload = try staging.stage(item, file) else { return nil }

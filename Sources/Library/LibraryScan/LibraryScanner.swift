@@ -1,5 +1,6 @@
-// Scans of the library. A scan is one walk, or two if more files were deferred than the scanner can remember, and a
-// walk of the paths where files appeared meanwhile. See LibraryMerge for the steps of a walk.
+// Scans of the library. A scan is one walk; two if more files were deferred than the scanner can remember, if files took
+// each other's names behind the walk, or if a disk turned out to hide nothing; and a walk of the paths where files
+// appeared meanwhile. See LibraryMerge for the steps of a walk.
 
 import Foundation
 import ImageCodec
@@ -82,9 +83,10 @@ package struct LibraryScanner: Sendable {
       var outcome = try walk(root, options, onProgress)
       if options.returnsRechecks { return outcome }
       if outcome.fullScanDelayNanoseconds != nil, outcome.refusal == nil, !options.stop.isRaised {
-        // The first walk has waited until the files beyond the limit settled, too.
+        // If files were deferred, the first walk has waited until those beyond the limit settled, too.
         var again = options
         again.isSecondWalk = true
+        again.recentRemovals += outcome.progress.removed
         let first = outcome.progress
         outcome = try walk(root, again, onProgress)
         outcome.progress.add(walk: first)

@@ -17,7 +17,7 @@ struct ScanOptions: Sendable {
   var awaitedRenames: Set<[UInt8]> = []
   /// The caller schedules the rechecks that the outcome lists, so the scan need not wait.
   var returnsRechecks = false
-  /// The previous walk held back more files than are remembered. This walk checks them, and is the last.
+  /// The previous walk asked for another one (`ScanOutcome.fullScanDelayNanoseconds`). This walk is the last.
   var isSecondWalk = false
   /// Number of files that scans of changed paths removed recently.
   var recentRemovals = 0
@@ -61,7 +61,8 @@ struct ScanOutcome: Sendable {
   var appeared: [[UInt8]] = []
   /// The rechecks after a full scan, of files that were held back because they may still be written.
   var heldBack: [Recheck] = []
-  /// More files were held back than are remembered: a full scan is due after this delay.
+  /// A full scan is due after this delay: more files were held back than are remembered, files took each other's names
+  /// behind the walk, or a folder that a disk seemed to hide is to be scanned.
   var fullScanDelayNanoseconds: Int64?
   /// The walk visited its whole scope.
   var isWalkComplete = false

@@ -46,6 +46,8 @@ package final class ImageManager: Sendable {
     package var allowsNetwork = false
     /// Render from the original even if the frame is cached, and cache nothing.
     package var bypassesCaches = false
+    /// The caller asks again if a queue is full, so that this is no failure.
+    package var retriesWhenFull = false
 
     package init(requestID: String, caller: String) {
       self.requestID = requestID
@@ -67,7 +69,7 @@ package final class ImageManager: Sendable {
   ) -> ImageTask {
     let task = ImageTask(context, wanted, created: now()) {
       [requests, now, metrics = pipeline.metrics] task, delivery in
-      if case .failed(let error) = delivery { metrics.failed(error) }
+      if case .failed(let error) = delivery, !(error == .queueFull && context.retriesWhenFull) { metrics.failed(error) }
       requests.record(delivery, to: task, at: now())
       deliver(delivery)
     }

@@ -59,8 +59,8 @@ package struct ZipNames: Sendable {
 
   /// The stem of each file of an asset, after which a number is inserted, and the rest of its name. The stem is that of
   /// the primary file in all names that begin with it, `IMG_1` in `IMG_1.jpg.xmp`, and in those of companions: with
-  /// `Beach.jpg`, the video `IMG_1.mov` is named `Beach.mov`, and its sidecars `IMG_1.xmp` and `IMG_1.mov.xmp` are named
-  /// `Beach.mov.xmp`, which describes only the video.
+  /// `Beach.jpg`, the video `IMG_1.mov` is named `Beach.mov`, and a sidecar of it, `IMG_1.xmp` or `IMG_1.mov.xmp`, is
+  /// named `Beach.mov.xmp`, which describes only the video.
   private static func parts(of names: [String], _ companions: [Int]) -> [(stem: String, suffix: String)] {
     guard let first = names.first else { return [] }
     var shared = split(first).stem

@@ -2,7 +2,7 @@ import PhotoModel
 import Synchronization
 
 /// Browser sessions, in memory only. A session has the rights of its token and ends with it, at sign-out, or when it is
-/// unused for its lease. Leases are counted in seconds of a clock that is never set (`elapsed`); tokens expire by the
+/// unused for its lease. Leases are counted in seconds of a clock that can't be set (`elapsed`); tokens expire by the
 /// system clock (`now`, seconds since 1970).
 final class SessionRegistry: Sendable {
   private struct Session {

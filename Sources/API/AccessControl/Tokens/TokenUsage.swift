@@ -4,7 +4,7 @@ import Synchronization
 final class TokenUsage: Sendable {
   private struct State {
     var pending: Set<String> = []
-    /// Seconds of a clock that is never set.
+    /// Seconds of a clock that can't be set.
     var nextWrite: Int64 = 0
   }
 
@@ -23,7 +23,7 @@ final class TokenUsage: Sendable {
   ///
   /// - Parameters:
   ///   - now: seconds since 1970.
-  ///   - elapsed: seconds of a clock that is never set.
+  ///   - elapsed: seconds of a clock that can't be set.
   func writeIfDue(to database: AccessDatabase, at now: Int64, elapsed: Int64) throws(AccessError) {
     let batch = state.withLock { state -> [String] in
       guard elapsed >= state.nextWrite else { return [] }

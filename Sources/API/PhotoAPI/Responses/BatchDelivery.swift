@@ -184,6 +184,7 @@ final class BatchDelivery: Sendable {
     while let (frame, isAlone) = next() {
       var context = context
       context.requestID += ".\(frame.index)"
+      context.retriesWhenFull = !isAlone
       let task = images.requestImage(frame.headers.wanted, context) { [self] in
         delivered($0, frame, isAlone: isAlone)
       }

@@ -35,6 +35,10 @@ struct CachingRoutes: Sendable {
       let cachingManagers: [CachingManagerJSON]
     }
     _ = try ClientName(request)
+    // Renews the lease of the `default` manager, as every call does, and creates none.
+    _ = try mappingFailures { () throws(CachingManagerRegistry.CachingError) in
+      try managers.status(CachingManagerRegistry.defaultID, for: principal)
+    }
     return .json(
       Payload(
         cachingManagers: managers.all(of: principal, includingOtherOwners: principal.seesAllOwners).map(

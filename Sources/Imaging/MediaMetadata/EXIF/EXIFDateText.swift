@@ -26,27 +26,32 @@ struct EXIFDateText {
   ///
   /// - Parameter text: without spaces at its ends.
   init?(_ text: ArraySlice<UInt8>) {
-    // The sign of an offset follows the time: those before it are in the date.
-    let zone = text.dropFirst(Self.minuteLength).firstIndex { byte in
-      byte == Self.plus || byte == Self.hyphen || byte == Self.utcMark
+    // The sign or the Z of an offset follows the time: signs before it are in the date. A Z that ends a word, as in MEZ,
+    // is none.
+    let zone = text.indices.dropFirst(Self.minuteLength).first { i in
+      if text[i] == Self.plus || text[i] == Self.hyphen { return true }
+      guard text[i] == Self.utcMark, i + 1 == text.endIndex else { return false }
+      return text[i - 1] == Self.space || Self.digits.contains(text[i - 1])
     }
     var local = Array(text[..<(zone ?? text.endIndex)])
     while local.last == Self.space { local.removeLast() }
     if local.count > Self.dateLength, local[Self.dateLength] == Self.timeMark { local[Self.dateLength] = Self.space }
     var fraction: ArraySlice<UInt8>?
-    if let point = local.firstIndex(of: Self.point) {
-      let decimals = local[(point + 1)...]
-      guard !decimals.isEmpty, decimals.allSatisfy(Self.digits.contains) else { return nil }
-      fraction = decimals
-      local.removeSubrange(point...)
-    }
     let isHyphenated = Self.isHyphenated(local)
     let fields = local.split { byte in
       byte == Self.colon || byte == Self.space || (isHyphenated && byte == Self.hyphen)
     }
     var numbers: [Int] = []
-    for field in fields.prefix(6) {
-      guard let number = Self.number(field) else { return nil }
+    for (index, field) in fields.prefix(6).enumerated() {
+      var digits = field
+      // Only the seconds have a fraction. Text behind them, such as "a.m.", is no part of the date.
+      if index == 5, let point = field.firstIndex(of: Self.point) {
+        let decimals = field[(point + 1)...]
+        guard !decimals.isEmpty, decimals.allSatisfy(Self.digits.contains) else { return nil }
+        digits = field[..<point]
+        fraction = decimals
+      }
+      guard let number = Self.number(digits) else { return nil }
       numbers.append(number)
     }
     let hasWholeDate = local.prefix { $0 != Self.space }.count == Self.dateLength
@@ -58,7 +63,6 @@ struct EXIFDateText {
     default: return nil
     }
     hasSeconds = fields.count >= 6
-    if fraction != nil, fields.count < 6 { return nil }
     self.fraction = fraction
     year = numbers[0]
     month = numbers[1]

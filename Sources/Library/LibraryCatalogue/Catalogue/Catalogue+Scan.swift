@@ -122,6 +122,15 @@ extension Catalogue {
       [Int64(bitPattern: identity.inode), identity.size, identity.modified, lastID])
   }
 
+  /// At most `limit` known files with the same file system identity, of those that were added after a row.
+  package func knownFiles(
+    like identity: FileIdentity, after id: Int64, limit: Int
+  ) throws(AssetSourceError) -> [KnownFile] {
+    try knownFiles(
+      "inode = ? AND size = ? AND modified = ? AND id > ? LIMIT ?",
+      [Int64(bitPattern: identity.inode), identity.size, identity.modified, id, limit])
+  }
+
   /// The known files of which a file may be a copy: same size, time and fingerprint.
   package func knownFiles(
     like identity: FileIdentity, with fingerprint: FileFingerprint

@@ -16,8 +16,8 @@ extension Catalogue {
     try read { try AssetPairing.isStemTaken(of: path, by: media, $0) }
   }
 
-  /// Whether a new file at this path would have the name, except for the extension, of a photograph that it is no part of,
-  /// although it could be one by its kind.
+  /// Whether a new file at this path would have the name, except for the extension, of photographs that it can't be a part
+  /// of.
   package func hasStrangers(beside path: [UInt8], of media: ProbedMedia) throws(AssetSourceError) -> Bool {
     try read { try AssetPairing.hasStrangers(beside: path, of: media, $0) }
   }

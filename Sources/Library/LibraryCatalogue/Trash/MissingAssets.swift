@@ -83,8 +83,8 @@ enum MissingAssets {
     return try record(savedAt: file.path, now: now, db)
   }
 
-  /// The record of an asset that was at this path until a short while ago. A date in the future is that of a wrong clock,
-  /// and says nothing.
+  /// The record of an asset that was at this path until a short while ago, by a clock that may have been set since. A date
+  /// that is further in the future is that of a wrong clock, and says nothing.
   fileprivate static func record(savedAt path: [UInt8], now: Int64, _ db: Database) throws -> TrashRecord? {
     let saved = try Int64.fetchOne(
       db.cachedStatement(
@@ -92,7 +92,7 @@ enum MissingAssets {
           SELECT trash.id FROM trashFile CROSS JOIN trash ON trash.id = trash
           WHERE path = ? AND place = 0 AND state = 'missing' AND deletedDate BETWEEN ? AND ?
           ORDER BY trash.id DESC LIMIT 1
-          """), arguments: [Data(path), now - savingTime, now])
+          """), arguments: [Data(path), now - savingTime, now + savingTime])
     return try saved.flatMap { try TrashRecord.find($0, db) }
   }
 

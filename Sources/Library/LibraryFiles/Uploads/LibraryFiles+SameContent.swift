@@ -14,7 +14,7 @@ extension LibraryFiles {
   /// the read scope the catalogue is not searched, so the response time does not reveal whether the content exists.
   ///
   /// - Parameter partner: the asset that the file is known to belong to. RAW files and videos of other pictures do not
-  ///   count, because this asset needs one too.
+  ///   count: this asset gets a copy of its own.
   func asset(
     like file: LibraryFile, _ media: ProbedMedia, for principal: Principal, asPartOf partner: LocalIdentifier? = nil
   ) throws(LibraryFilesError) -> Asset? {

@@ -149,9 +149,9 @@ extension LibraryFiles {
 
   /// Whether a new file at a free path would take over what belongs to another one: the row, and so the asset, of a file
   /// that is missing or was moved and not found yet; or a sidecar with its edit, unless the new file may be the RAW file,
-  /// the picture or the video of the same photograph. Files that need a stem of their own share none. Other files share
-  /// none with a RAW file, picture or video of another photograph: the parts of one photograph, which follow each other in
-  /// any order, then get one number.
+  /// the picture or the video of the same photograph. A file that needs its own stem shares it with no other file. Any other
+  /// file shares it only with files of the photograph that it joins: so the parts of one photograph, which follow each
+  /// other in any order, get one number.
   func isReserved(_ path: [UInt8], for file: NewFile) throws(LibraryFilesError) -> Bool {
     if try isKnown(path) { return try !isLost(file, at: path) }
     if try isStemTaken(of: path, by: file) { return true }

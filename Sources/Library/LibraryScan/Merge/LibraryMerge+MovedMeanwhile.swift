@@ -15,8 +15,8 @@ extension LibraryMerge {
   /// File systems round times: some by two seconds.
   private static let timeTolerance: Int64 = 2_000_000_000
 
-  /// Keeps missing files that were moved meanwhile. Their new paths are scanned once more; if other files had these, the
-  /// whole library is, or the next scan does it.
+  /// Keeps missing files that were moved meanwhile. Their new paths are scanned once more. If such a path was another file's,
+  /// the whole library is walked again; if this is the second walk, the next scan finds that file.
   mutating func keepMovedMeanwhile(_ outcome: inout ScanOutcome) throws(AssetSourceError) {
     guard isFullScan, !missing.isEmpty else { return }
     let wanted = Set(missing)

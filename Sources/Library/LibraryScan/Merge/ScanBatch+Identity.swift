@@ -2,17 +2,20 @@
 // of deleted files to new ones, and links share one. So:
 //
 // 1. The file has the identity (inode, size, time) of its path's row: that one, without a look at its content.
-// 2. It has the identity and the content of files that left their paths: the most probable of them (`FormerFile`). It
-//    was renamed.
-// 3. Its path has a row: that one. It was edited; or the library was copied to another disk, if only the inode differs.
-// 4. It has the content and the metadata of files that left their paths, and the name or the time: the most probable of
+// 2. Only the inode differs, and the content is the row's: that one. The library was copied to another disk, or an equal
+//    file has taken the path.
+// 3. It has the identity and the content of files that left their paths: the most probable of them (`FormerFile`). It
+//    was renamed. If an equal file has taken the path of the one with its identity, that of the equal one is free.
+// 4. Its path has a row: that one. It was edited.
+// 5. It has the content and the metadata of files that left their paths, and the name or the time: the most probable of
 //    them. It was moved to another disk.
-// 5. Otherwise it is a new file.
+// 6. Otherwise it is a new file.
 //
-// A file that was renamed may be found after a copy of it. So 4 is decided at the end of the walk, and not for rows of
+// A file that was renamed may be found after a copy of it. So 5 is decided at the end of the walk, and not for rows of
 // files that were renamed to paths that are held back or not scanned yet.
 //
 // Content means the fingerprint, which is 4 KiB of the file. It is read only if another row has the identity.
+// Sidecars have no fingerprint: their inodes decide, and one that was moved is read again.
 
 import LibraryCatalogue
 import LibraryFolder
@@ -23,24 +26,49 @@ import PhotoModel
 #endif
 
 extension ScanBatch {
+  /// How many names of one file are compared among those that this scan has stored.
+  private static let maximumNewLinks = 8
+
   /// The known files that a file may have been before it was renamed to its path, the most probable one first. Their
   /// former paths may still have a file.
   ///
   /// - Parameter known: the row of its path.
   func formerFiles(of file: WalkedFile, known: KnownFile?) throws(AssetSourceError) -> [KnownFile] {
-    // One that was renamed during the scan may have been stored by it, under its former path.
-    let last = storedInodes.mayContain(file.identity.inode) ? Int64.max : lastID
-    let sameFiles = try catalogue.knownFiles(like: file.identity, upTo: last)
-    let candidates = sameFiles.filter { $0.id != known?.id }
+    var sameFiles = try catalogue.knownFiles(like: file.identity, upTo: lastID)
+    if storedInodes.mayContain(file.identity.inode) {
+      // One that was renamed during the scan may have been stored by it, under its former path.
+      sameFiles += try catalogue.knownFiles(like: file.identity, after: lastID, limit: Self.maximumNewLinks)
+    }
+    let candidates = sameFiles.filter { $0.id != known?.id && !isFurtherLink($0, at: file.path) }
     if candidates.isEmpty { return [] }
     let fingerprint = fingerprint(of: file)
+    if let known, known.identity.isSameExceptInode(file.identity), try hasContent(known, fingerprint) { return [] }
     var alike: [KnownFile] = []
     for candidate in candidates where try hasContent(candidate, fingerprint) { alike.append(candidate) }
-    if alike.count < 2 { return alike }
+    if alike.isEmpty { return [] }
+    let ids = Set(sameFiles.map(\.id))
+    var copies: [KnownFile] = []
+    if let fingerprint {
+      copies = try catalogue.knownFiles(like: file.identity, with: fingerprint).filter {
+        !ids.contains($0.id) && $0.id != known?.id && $0.id <= lastID
+      }
+    }
+    return try mostProbableFirst(alike, of: file.path) + mostProbableFirst(copies, of: file.path)
+  }
+
+  private func mostProbableFirst(_ rows: [KnownFile], of path: [UInt8]) throws(AssetSourceError) -> [KnownFile] {
+    if rows.count < 2 { return rows }
     var former: [FormerFile] = []
-    for row in alike { former.append(try formerFile(row, of: file.path)) }
+    for row in rows { former.append(try formerFile(row, of: path)) }
     former.sort { $0.precedes($1) }
     return former.map { $0.row }
+  }
+
+  /// Whether this scan has stored a row for another link to the file, which is still there. `isGone` says the same of other
+  /// rows, but libraries of snapshots have many links.
+  private func isFurtherLink(_ row: KnownFile, at path: [UInt8]) -> Bool {
+    guard row.id > lastID, let now = try? root.open(row.path) else { return false }
+    return now.identity == row.identity && !NameSpellings.areSpellings(row.path, path)
   }
 
   /// A known file that a found one may have been.
@@ -88,12 +116,11 @@ extension ScanBatch {
     // Where case is ignored, `open` may have found the new file under its old name.
     if NameSpellings.areSpellings(path, found), !LibraryWalk.reaches(path, in: root) { return true }
     if now.identity == file.identity { return false }
-    let others = try catalogue.knownFiles(like: now.identity).filter { $0.id != file.id }
-    if others.isEmpty { return false }
+    let sameFiles = try catalogue.knownFiles(like: now.identity)
+    guard sameFiles.contains(where: { $0.id != file.id }) else { return false }
     // In a copied library the inode may be that of any other file.
     guard now.identity.isSameExceptInode(file.identity) else { return true }
     let fingerprint = try? FileFingerprint(of: now)
-    for other in others where try hasContent(other, fingerprint) { return true }
     return try !hasContent(file, fingerprint)
   }
 

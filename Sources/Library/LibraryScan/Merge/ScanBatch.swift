@@ -119,7 +119,8 @@ struct ScanBatch {
       if claimedIDs.insert(candidate.id).inserted { progress.moved += 1 }
       if let known { displaced.append(known) }
       // A scan may have recorded what has its former path as unreadable.
-      let isRead = reprobesAll || candidate.isUnreadable || Self.isSidecar(file.path, butNot: candidate.path)
+      let isSidecar = SidecarPaths.type(of: file.path) != nil
+      let isRead = reprobesAll || candidate.isUnreadable || isSidecar
       if isRead || SubtypeHeuristic.mayDiffer(candidate.path, file.path) { waiting.append(file.path) }
       return
     }
@@ -144,11 +145,6 @@ struct ScanBatch {
       if try catalogue.hasUserValues(row) { return false }
     }
     return true
-  }
-
-  /// Whether a renamed file is a sidecar only under its new name. The edit of a file with another name is not read.
-  private static func isSidecar(_ path: [UInt8], butNot former: [UInt8]) -> Bool {
-    SidecarPaths.type(of: path) != nil && SidecarPaths.type(of: former) == nil
   }
 
   /// Whether a path is a name with more after it, as `IMG_1.jpg~` or `IMG_1.jpg_original`.

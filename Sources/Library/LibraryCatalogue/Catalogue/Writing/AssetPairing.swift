@@ -168,6 +168,8 @@ struct AssetPairing {
       // A scan that has not found the other picture yet does not know its name.
       if VacantPath.isVacant(picture) || isSameStem(picture, facts.path) { continue }
       guard isSameStem(path, facts.path), try joinable.contains(row[1], db) else { continue }
+      // What users set may have been meant for the video.
+      if try AssetWriter.hasUserValues(row[1], db) { continue }
       return Companion(file: row[0], asset: row[1], role: .pairedVideo, isStray: true)
     }
     return nil
@@ -207,28 +209,28 @@ struct AssetPairing {
     return joined == nil || assets.contains { $0 != joined }
   }
 
-  /// Whether files with this path, except for the extension, could be parts of the photograph of a new file by their kind
-  /// and are none: a picture beside a new RAW file or video, or one of these beside a new picture, and no file of the
-  /// asset that the new file would join.
+  /// Whether files with this path, except for the extension, belong to other photographs than the new file, which joins
+  /// none of them. A RAW file and a video of one time may be parts of one photograph, whose picture has not come yet.
   static func hasStrangers(beside path: [UInt8], of media: ProbedMedia, _ db: Database) throws -> Bool {
     guard let stem = stem(of: path) else { return false }
-    let rows = try Row.fetchAll(
-      db.cachedStatement(
-        sql: "SELECT asset, role, type FROM file WHERE \(StemRange.condition) AND asset IS NOT NULL"),
-      arguments: StemRange.bounds(of: stem))
-    var assets: Set<Int64> = []
-    let isPicture = media.mediaType == .image && !media.isRAW
-    var isOtherKind = false
-    for row in rows {
-      let (asset, role, type): (Int64, String?, String?) = (row[0], row[1], row[2])
-      let isVideo = role == FileRole.video.rawValue || role == FileRole.pairedVideo.rawValue
-      let isOtherPicture = !isVideo && !isRAWType(type ?? "")
-      if isOtherPicture != isPicture { isOtherKind = true }
-      assets.insert(asset)
-    }
-    guard isOtherKind else { return false }
+    let assets = try Set(
+      Int64.fetchAll(
+        db.cachedStatement(sql: "SELECT asset FROM file WHERE \(StemRange.condition) AND asset IS NOT NULL"),
+        arguments: StemRange.bounds(of: stem)))
+    if assets.isEmpty { return false }
     let joined = try find(for: media, at: path, excluding: nil, among: .of(.whole), known: nil, db)?.asset
-    return joined.map { !assets.contains($0) } ?? true
+    if let joined, assets.contains(joined) { return false }
+    let facts = Facts(media, at: path)
+    let parts = try candidates(like: facts, db).filter { mayBePart($0, with: media, facts) }
+    return !assets.isSubset(of: parts.map(\.asset))
+  }
+
+  /// Whether a known file and a new one are of different kinds, and were made at the same time.
+  private static func mayBePart(_ other: Candidate, with media: ProbedMedia, _ facts: Facts) -> Bool {
+    guard isSameStem(other.facts.path, facts.path) else { return false }
+    if other.mediaType == media.mediaType { return other.isRAW != media.isRAW && isSameTime(facts, other.facts) }
+    let duration = media.mediaType == .video ? media.durationSeconds : other.duration
+    return isLivePhotoPair(facts, other.facts, duration: duration, false)
   }
 
   /// Whether there is a file of the same name or content identifier, in the same folder, of another kind: the RAW file,

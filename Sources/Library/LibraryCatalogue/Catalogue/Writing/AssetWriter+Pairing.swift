@@ -66,14 +66,14 @@ extension AssetWriter {
 
   /// Whether a file that was renamed may belong to the asset of a file beside it: a program has saved a part of a
   /// photograph, and a scan indexed its temporary file. A file that was known for longer keeps its asset, and so does one
-  /// that was added while the clock was ahead.
+  /// whose date is further in the future, that of a wrong clock.
   func mayJoin(row: Int64) throws -> Bool {
     let asset = try Int64.fetchOne(
       db.cachedStatement(
         sql: """
           SELECT asset.id FROM file JOIN asset ON asset.id = file.asset
           WHERE file.id = ? AND file.isPrimary = 1 AND asset.addedDate BETWEEN ? AND ?
-          """), arguments: [row, now - MissingAssets.savingTime, now])
+          """), arguments: [row, now - MissingAssets.savingTime, now + MissingAssets.savingTime])
     guard asset != nil else { return false }
     return try AssetPairing.hasCounterpart(ofRow: row, db)
   }

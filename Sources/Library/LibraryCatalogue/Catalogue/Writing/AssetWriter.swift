@@ -147,7 +147,9 @@ struct AssetWriter {
 
   private mutating func store(_ media: ProbedMedia, of file: ProbedFile, _ row: FileRow?) throws {
     if let row, let asset = row.asset, try row.isPrimary || keepsRole(row, in: asset, media, of: file) {
-      let mayJoin = row.isPrimary && (file.mayJoin || row.hasOtherFacts(than: media))
+      // Another time zone or a program that reads more also finds other facts, but in the same file.
+      let isOtherContent = row.identity != file.identity || row.wasTouched(file) || file.wasWritten
+      let mayJoin = row.isPrimary && (file.mayJoin || isOtherContent && row.hasOtherFacts(than: media))
       if mayJoin, try join(file, media, row) { return }
       // A known file that keeps its role in its asset.
       let role = row.isPrimary ? media.primaryRole : row.role

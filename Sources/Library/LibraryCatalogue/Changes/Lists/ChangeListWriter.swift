@@ -18,8 +18,8 @@ struct ChangeListWriter {
   private var unnamed: [Int: CreatedObject] = [:]
 
   private enum CreatedObject {
-    /// The asset that the entry made, and the path of its file, which a later entry may bring into another asset. The
-    /// path is `nil` if the entry added no file.
+    /// The asset that the entry made or found, and the path of the new file: a later entry may bring that file into
+    /// another asset. The path is `nil` if the entry added no file.
     case asset(LocalIdentifier, path: [UInt8]?)
     case collection(LocalIdentifier)
   }
@@ -131,8 +131,12 @@ struct ChangeListWriter {
       if let row = assets.merged[identifier] { return row }
       return try targets.asset(identifier, parameter)
     case .placeholder(let name):
-      guard case .asset(let identifier, let path) = placeholders[name], let row = try row(of: identifier, path) else {
+      guard case .asset(let identifier, let path) = placeholders[name] else {
         throw ChangeListError(.noSuchPlaceholder(name), parameter: parameter)
+      }
+      guard let row = try row(of: identifier, path) else {
+        // An entry has deleted it since.
+        throw ChangeListError(.noSuchAsset(name), parameter: parameter)
       }
       return row
     }
