@@ -1,10 +1,11 @@
 import Foundation
 import GRDB
-import LibraryCatalogue
 import LibraryFixtures
 import PhotoFixtures
 import PhotoModel
 import Testing
+
+@testable import LibraryCatalogue
 
 #if canImport(Glibc)
   import Glibc
@@ -80,6 +81,26 @@ struct ContentIdentifierTests {
       let isLive = ["IMG_1.JPG", "IMG_E1.JPG"].map { assets[folder + $0]?.mediaSubtypes.contains(.photoLive) }
       #expect(isLive == [true, edited.count == 2], "\(order)")
     }
+  }
+
+  @Test("a video that users changed stays where it is when the picture of its name comes")
+  func changedVideo() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    try library.put(Self.video("identifier"), "IMG_1.MOV")
+    try library.scan(catalogue)
+    let before = try #require(try catalogue.everything()["IMG_1.MOV"]).localIdentifier
+    try catalogue.change { db, token in
+      try db.execute(sql: "UPDATE asset SET isFavorite = 1, revision = ?", arguments: [token])
+    }
+    for name in ["IMG_E1.JPG", "IMG_1.JPG"] {
+      try library.put(Self.jpeg("identifier") + Array(name.utf8), name)
+      try library.scan(catalogue)
+    }
+    let after = try catalogue.everything()
+    #expect(after["IMG_E1.JPG"]?.localIdentifier == before && after["IMG_E1.JPG"]?.isFavorite == true)
+    #expect(try Self.groups(library) == [["IMG_E1.JPG", "IMG_1.MOV"], ["IMG_1.JPG"]])
+    #expect(after["IMG_1.JPG"]?.isFavorite == false)
   }
 
   @Test("a renamed picture keeps its video when a copy of it gets its former name")

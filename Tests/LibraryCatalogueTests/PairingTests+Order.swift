@@ -130,6 +130,29 @@ extension PairingTests {
     #expect(try library.scan(catalogue).probed == 0)
   }
 
+  @Test("files that were known apart for long stay apart when they get one name, also after a change of the time zone")
+  func knownApart() throws {
+    let library = try TemporaryLibrary()
+    let catalogue = try library.catalogue()
+    try library.put(jpeg(offset: nil), "A.JPG")
+    let raw = TIFFPicture.Details {
+      $0.make = "NIKON CORPORATION"
+      $0.dateTimeOriginal = Self.date
+      $0.offsetTimeOriginal = nil
+    }
+    try library.put(TIFFPicture.nef(raw).bytes, "B.NEF")
+    try library.scan(catalogue)
+    try catalogue.change { db, token in
+      try db.execute(sql: "UPDATE asset SET addedDate = addedDate - 86400000, revision = ?", arguments: [token])
+    }
+    #expect(rename(library.root + "/B.NEF", library.root + "/A.NEF") == 0)
+    try library.scan(catalogue)
+    let before = try catalogue.everything().mapValues(\.localIdentifier)
+    #expect(Set(before.keys) == ["A.JPG", "A.NEF"])
+    try library.scan(catalogue, timeZone: "Europe/Vienna")
+    #expect(try catalogue.everything().mapValues(\.localIdentifier) == before)
+  }
+
   @Test("a photograph finds its other files also if many other names begin with its own")
   func besideNumbered() throws {
     let library = try TemporaryLibrary()

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import LibraryFixtures
 import LibraryScan
@@ -238,5 +239,48 @@ struct CopiedFileTests {
     #expect(after["y/live.jpg"]?.mediaSubtypes == before.mediaSubtypes, "it is a live photo")
     #expect(try Self.titles(catalogue) == ["y/live.jpg": "x/live.jpg"])
     #expect(try library.scan(catalogue).probed == 0)
+  }
+
+  @Test("in a copied library, equal pictures and sidecars that have each other's inodes keep their paths")
+  func otherInodes() throws {
+    let library = try TemporaryLibrary()
+    func sidecar(_ orientation: Int) -> [UInt8] {
+      Array(
+        """
+        <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
+        <rdf:Description rdf:about="" xmlns:tiff="http://ns.adobe.com/tiff/1.0/" tiff:Orientation="\(orientation)"/>
+        </rdf:RDF></x:xmpmeta>
+        """.utf8)
+    }
+    let folders = ["a", "b", "c"]
+    let pictures = folders.map { ("\($0)/1.jpg", smallJPEG) }
+    let sidecars = folders.map { ("\($0)/1.xmp", sidecar($0 == "a" ? 6 : 1)) }
+    for (path, bytes) in pictures + sidecars {
+      try library.put(bytes, path)
+      Self.setTime(path, in: library)
+    }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    try Self.mark(["a/1.jpg"], catalogue)
+    let before = try catalogue.everything()
+    #expect(before["a/1.jpg"]?.pixelSize == PixelSize(width: 24, height: 32))
+    // Each path gets the inode of the next one, and keeps its content.
+    for name in ["1.jpg", "1.xmp"] {
+      #expect(rename("\(library.root)/a/\(name)", library.root + "/first") == 0)
+      #expect(rename("\(library.root)/b/\(name)", "\(library.root)/a/\(name)") == 0)
+      #expect(rename("\(library.root)/c/\(name)", "\(library.root)/b/\(name)") == 0)
+      #expect(rename(library.root + "/first", "\(library.root)/c/\(name)") == 0)
+    }
+    for (path, bytes) in sidecars {
+      let file = try #require(FileHandle(forWritingAtPath: library.root + "/" + path))
+      try file.write(contentsOf: Data(bytes))
+      try file.close()
+      Self.setTime(path, in: library)
+    }
+    try library.scan(catalogue)
+    let after = try catalogue.everything()
+    #expect(after.mapValues(\.localIdentifier) == before.mapValues(\.localIdentifier))
+    #expect(after.mapValues(\.pixelSize) == before.mapValues(\.pixelSize))
+    #expect(try Self.titles(catalogue) == ["a/1.jpg": "a/1.jpg"])
   }
 }
