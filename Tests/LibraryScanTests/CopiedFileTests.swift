@@ -277,10 +277,12 @@ struct CopiedFileTests {
       try file.close()
       Self.setTime(path, in: library)
     }
+    // A picture that was not copied: another one has its inode.
+    #expect(unlink(library.root + "/c/1.jpg") == 0)
     try library.scan(catalogue)
-    let after = try catalogue.everything()
-    #expect(after.mapValues(\.localIdentifier) == before.mapValues(\.localIdentifier))
-    #expect(after.mapValues(\.pixelSize) == before.mapValues(\.pixelSize))
+    let (expected, after) = (before.filter { $0.key != "c/1.jpg" }, try catalogue.everything())
+    #expect(after.mapValues(\.localIdentifier) == expected.mapValues(\.localIdentifier))
+    #expect(after.mapValues(\.pixelSize) == expected.mapValues(\.pixelSize))
     #expect(try Self.titles(catalogue) == ["a/1.jpg": "a/1.jpg"])
   }
 }
