@@ -43,19 +43,13 @@ struct MovedMeanwhileTests {
     let catalogue = try library.catalogue()
     try library.scan(catalogue)
     let before = try catalogue.everything().mapValues(\.localIdentifier)
-    let root = library.root
-    let isFirst = Atomic(true)
-    var environment = LibraryEnvironment.system
-    environment.now = { LibraryEnvironment.system.now() + Int64(seconds) * 1_000_000_000 }
-    environment.device = { folder, opened in
-      // The walk has passed "a".
-      if folder == Array("m".utf8), isFirst.exchange(false, ordering: .relaxed) {
-        _ = rename(root + "/z/2.jpg", root + "/a/2.jpg")
-        _ = rename(root + "/z/s", root + "/a/s")
-        _ = unlink(root + "/z/4.jpg")
-      }
-      return opened.device
+    // The walk has passed "a".
+    var environment = Self.environment(entering: "m") { [root = library.root] in
+      _ = rename(root + "/z/2.jpg", root + "/a/2.jpg")
+      _ = rename(root + "/z/s", root + "/a/s")
+      _ = unlink(root + "/z/4.jpg")
     }
+    environment.now = { LibraryEnvironment.system.now() + Int64(seconds) * 1_000_000_000 }
     let progress = try library.scan(catalogue, environment: environment)
     #expect(progress.moved == 2 && progress.removed == 1 && progress.probed == 0)
     let after = try catalogue.everything().mapValues(\.localIdentifier)
