@@ -89,22 +89,29 @@ struct TrashTests {
     #expect(try Self.rows(catalogue, "removedObject").isEmpty)
   }
 
-  @Test("all files of an asset are deleted and restored together")
-  func pair() throws {
+  /// An asset of `a.jpg` and a RAW file at this path, as a scan stores it.
+  private static func pair(
+    _ raw: String
+  ) throws -> (library: TemporaryLibrary, catalogue: Catalogue, asset: LocalIdentifier) {
     let library = try TemporaryLibrary()
     try library.put(smallJPEG, "a.jpg")
     let catalogue = try library.catalogue()
     try library.scan(catalogue)
     let asset = try #require(try catalogue.everything()["a.jpg"]).localIdentifier
-    // As a scan stores a RAW file that belongs to the picture.
-    try library.put([1, 2, 3], "raw/a.dng")
+    try library.put([1, 2, 3], raw)
     try catalogue.pool.write { db in
       try db.execute(
         sql: """
           INSERT INTO file (asset, role, path, inode, size, modified)
-          SELECT id, 'alternatePhoto', CAST('raw/a.dng' AS BLOB), 1, 3, 1 FROM asset
-          """)
+          SELECT id, 'alternatePhoto', CAST(? AS BLOB), 1, 3, 1 FROM asset
+          """, arguments: [raw])
     }
+    return (library, catalogue, asset)
+  }
+
+  @Test("all files of an asset are deleted and restored together")
+  func pair() throws {
+    let (library, catalogue, asset) = try Self.pair("raw/a.dng")
     let files = try library.files(catalogue)
     try files.perform([.delete(asset)])
     #expect(library.allFiles.allSatisfy { $0.hasPrefix(".photod-trash/") } && library.allFiles.count == 2)
@@ -115,20 +122,7 @@ struct TrashTests {
 
   @Test("the files of a restored asset get one number if one of their names is taken", arguments: ["a.jpg", "a.dng"])
   func takenNameOfPart(_ taken: String) throws {
-    let library = try TemporaryLibrary()
-    try library.put(smallJPEG, "a.jpg")
-    let catalogue = try library.catalogue()
-    try library.scan(catalogue)
-    let asset = try #require(try catalogue.everything()["a.jpg"]).localIdentifier
-    // As a scan stores a RAW file that belongs to the picture.
-    try library.put([1, 2, 3], "a.dng")
-    try catalogue.pool.write { db in
-      try db.execute(
-        sql: """
-          INSERT INTO file (asset, role, path, inode, size, modified)
-          SELECT id, 'alternatePhoto', CAST('a.dng' AS BLOB), 1, 3, 1 FROM asset
-          """)
-    }
+    let (library, catalogue, asset) = try Self.pair("a.dng")
     let files = try library.files(catalogue)
     try files.perform([.delete(asset)])
     try library.put(smallPNG, taken)

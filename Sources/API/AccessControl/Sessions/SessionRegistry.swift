@@ -7,7 +7,7 @@ import Synchronization
 final class SessionRegistry: Sendable {
   private struct Session {
     let grant: Grant
-    /// By the clock that is never set.
+    /// By the clock that can't be set.
     var leaseEnds: Int64
   }
 

@@ -1,5 +1,5 @@
-/// Tells for most inodes that they are not in a set, in constant memory: a Bloom filter with one bit for each inode. With
-/// 100,000 inodes in it, about one in ten others passes by chance; with a million, two in three.
+/// A Bloom filter of inodes with one bit for each, in 128 KiB. What it rules out was not inserted. With 100,000 inodes in
+/// it, about one in ten others passes by chance; with a million, two in three.
 struct InodeFilter {
   /// A power of two: 128 KiB.
   private static let bits = 1 << 20

@@ -155,19 +155,16 @@ struct AssetPairing {
     let rows = try Row.fetchAll(
       db.cachedStatement(
         sql: """
-          SELECT file.id, file.asset, file.path, picture.path
+          SELECT file.id, file.asset, picture.path
           FROM file CROSS JOIN file AS picture ON picture.asset = file.asset AND picture.isPrimary = 1
-          WHERE file.path > ? AND file.path < ? AND +file.contentIdentifier = ? AND file.role = 'pairedVideo'
-            AND picture.fingerprint IS NOT ?
-          """),
-      arguments: [
-        Data(stem + [UInt8(ascii: ".")]), Data(stem + [UInt8(ascii: "/")]), identifier, facts.fingerprint,
-      ])
+          WHERE \(StemRange.condition) AND +file.contentIdentifier = ?3 AND file.role = 'pairedVideo'
+            AND picture.fingerprint IS NOT ?4
+          """), arguments: StemRange.bounds(of: stem) + [identifier, facts.fingerprint])
     for row in rows {
-      let (path, picture) = ([UInt8](row[2] as Data), [UInt8](row[3] as Data))
+      let picture = [UInt8](row[2] as Data)
       // A scan that has not found the other picture yet does not know its name.
       if VacantPath.isVacant(picture) || isSameStem(picture, facts.path) { continue }
-      guard isSameStem(path, facts.path), try joinable.contains(row[1], db) else { continue }
+      guard try joinable.contains(row[1], db) else { continue }
       // What users set may have been meant for the video.
       if try AssetWriter.hasUserValues(row[1], db) { continue }
       return Companion(file: row[0], asset: row[1], role: .pairedVideo, isStray: true)
@@ -187,7 +184,7 @@ struct AssetPairing {
     for path in paths {
       guard let stem = stem(of: path) else { continue }
       let rows = try Data.fetchAll(statement, arguments: StemRange.bounds(of: stem))
-      for row in rows where isSameStem([UInt8](row), path) { found.insert([UInt8](row)) }
+      found.formUnion(rows.map { [UInt8]($0) })
     }
     return found.sorted { $0.lexicographicallyPrecedes($1) }
   }
@@ -197,13 +194,9 @@ struct AssetPairing {
   static func isStemTaken(of path: [UInt8], by media: ProbedMedia, _ db: Database) throws -> Bool {
     guard let stem = stem(of: path) else { return false }
     let rows = try Row.fetchAll(
-      db.cachedStatement(sql: "SELECT path, asset FROM file WHERE \(StemRange.condition)"),
+      db.cachedStatement(sql: "SELECT asset FROM file WHERE \(StemRange.condition)"),
       arguments: StemRange.bounds(of: stem))
-    var assets: [Int64?] = []
-    for row in rows {
-      let other: Data = row[0]
-      if isSameStem([UInt8](other), path) { assets.append(row[1]) }
-    }
+    let assets = rows.map { $0[0] as Int64? }
     if assets.isEmpty { return false }
     let joined = try find(for: media, at: path, excluding: nil, among: .of(.whole), known: nil, db)?.asset
     return joined == nil || assets.contains { $0 != joined }
