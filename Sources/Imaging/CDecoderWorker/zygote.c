@@ -29,6 +29,7 @@ enum { PIDFD_OPEN = 434, CLOSE_RANGE = 436 };
 typedef struct {
   pid_t pid;
   int status;
+  bool is_killed;
 } child;
 
 static const decoder_codec *codec;
@@ -42,7 +43,7 @@ static _Alignas(16) uint8_t buffer[DECODER_MAX_REQUEST_BYTES];
 
 // The child
 
-static void report_and_exit(int reason) {
+static _Noreturn void report_and_exit(int reason) {
   if (reason && decoder_allocation_failed && reason != DECODER_REASON_INPUT) reason = DECODER_REASON_MEMORY;
   decoder_send(&(decoder_message){.kind = reason ? DECODER_FAILED : DECODER_DONE, .reason = (uint32_t)reason});
   _exit(0);
@@ -126,7 +127,6 @@ static _Noreturn void run_child(const int descriptors[], pid_t zygote) {
   const unsigned entered = decoder_enter_sandbox(&limits, zygote, base_bytes);
   if ((entered & sandbox_parts) != sandbox_parts) report_and_exit(DECODER_REASON_SANDBOX);
   report_and_exit(is_valid(&job) ? codec->decode(&job) : DECODER_REASON_MISMATCH);
-  _exit(1);
 }
 
 // The zygote
@@ -193,7 +193,7 @@ static void start_child(ssize_t count, const int descriptors[]) {
   const int pidfd = (int)syscall(PIDFD_OPEN, pid, 0);
   send_status(status, DECODER_CHILD_STARTED, 0, pidfd, NULL);
   if (pidfd >= 0) close(pidfd);
-  children[child_count++] = (child){pid, status};
+  children[child_count++] = (child){pid, status, false};
 }
 
 // Returns false at the end of the control socket.
@@ -329,10 +329,16 @@ int decoder_main(const decoder_codec *found) {
     struct pollfd polled[2 + DECODER_MAX_CHILDREN] = {{DECODER_CONTROL, POLLIN, 0}, {signals, POLLIN, 0}};
     // The order of the table changes when a child ends.
     const unsigned count = child_count;
-    for (unsigned i = 0; i < count; i++) polled[2 + i] = (struct pollfd){children[i].status, POLLRDHUP, 0};
-    if (poll(polled, 2 + count, -1) < 0 && errno != EINTR) return 1;
+    // A killed child is only waited for: its closed socket stays readable until it has ended. poll ignores negative
+    // descriptors.
     for (unsigned i = 0; i < count; i++)
-      if (polled[2 + i].revents) kill(children[i].pid, SIGKILL);
+      polled[2 + i] = (struct pollfd){children[i].is_killed ? -1 : children[i].status, POLLRDHUP, 0};
+    if (poll(polled, 2 + count, -1) < 0 && errno != EINTR) return 1;
+    for (unsigned i = 0; i < count; i++) {
+      if (!polled[2 + i].revents) continue;
+      kill(children[i].pid, SIGKILL);
+      children[i].is_killed = true;
+    }
     if (polled[1].revents) {
       struct signalfd_siginfo information;
       while (read(signals, &information, sizeof information) > 0) {
