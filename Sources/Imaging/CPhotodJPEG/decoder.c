@@ -148,7 +148,7 @@ photod_jpeg_decoder *photod_jpeg_decoder_create(photod_jpeg_source source, int m
   decoder->maximum_scans = maximum_scans;
   photod_jpeg_errors_install((j_common_ptr)&decoder->info, &decoder->errors);
   if (setjmp(decoder->errors.escape)) {
-    free(decoder);
+    photod_jpeg_decoder_destroy(decoder);
     return NULL;
   }
   jpeg_create_decompress(&decoder->info);

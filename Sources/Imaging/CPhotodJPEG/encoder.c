@@ -16,17 +16,21 @@ struct photod_jpeg_encoder {
 
 static photod_jpeg_encoder *encoder_of(j_compress_ptr info) { return (photod_jpeg_encoder *)info->client_data; }
 
-static void empty(photod_jpeg_encoder *encoder, size_t count) {
-  if (!encoder->sink.write(encoder->sink.context, encoder->output, count)) {
-    encoder->errors.status = PHOTOD_JPEG_FAILED;
-    strcpy(encoder->errors.message, "the file was refused");
-    longjmp(encoder->errors.escape, 1);
-  }
+static void reset(photod_jpeg_encoder *encoder) {
   encoder->destination.next_output_byte = encoder->output;
   encoder->destination.free_in_buffer = OUTPUT_CAPACITY;
 }
 
-static void init_destination(j_compress_ptr info) { empty(encoder_of(info), 0); }
+static void empty(photod_jpeg_encoder *encoder, size_t count) {
+  if (count > 0 && !encoder->sink.write(encoder->sink.context, encoder->output, count)) {
+    encoder->errors.status = PHOTOD_JPEG_FAILED;
+    strcpy(encoder->errors.message, "the file was refused");
+    longjmp(encoder->errors.escape, 1);
+  }
+  reset(encoder);
+}
+
+static void init_destination(j_compress_ptr info) { reset(encoder_of(info)); }
 
 static boolean empty_output_buffer(j_compress_ptr info) {
   // libjpeg calls this when the whole buffer is full, even if free_in_buffer is not 0.
@@ -44,7 +48,7 @@ photod_jpeg_encoder *photod_jpeg_encoder_create(photod_jpeg_sink sink) {
   encoder->sink = sink;
   photod_jpeg_errors_install((j_common_ptr)&encoder->info, &encoder->errors);
   if (setjmp(encoder->errors.escape)) {
-    free(encoder);
+    photod_jpeg_encoder_destroy(encoder);
     return NULL;
   }
   jpeg_create_compress(&encoder->info);

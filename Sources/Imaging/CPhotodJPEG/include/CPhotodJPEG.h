@@ -150,8 +150,8 @@ typedef struct {
 typedef struct photod_jpeg_encoder photod_jpeg_encoder;
 
 typedef struct {
-  // Receives the next bytes of the file, which are valid during the call only. `count` may be 0. Returning false makes
-  // the writing call fail.
+  // Receives the next bytes of the file, at least one, which are valid during the call only. Returning false makes the
+  // writing call fail.
   bool (*write)(void *context, const uint8_t *bytes, size_t count);
   void *context;
 } photod_jpeg_sink;
