@@ -67,9 +67,14 @@ uint32_t decoder_plane_rows(const decoder_request *request, unsigned plane, uint
   return is_chroma && request->chroma == DECODER_CHROMA_420 ? (rows + 1) / 2 : rows;
 }
 
-bool decoder_skips_tile(const decoder_job *job, uint32_t tile, const uint8_t *luma, ptrdiff_t stride) {
-  const decoder_request *const request = &job->request;
-  if (!request->alternatives || tile + 1 >= request->tile_count || request->format != DECODER_PLANAR) return false;
+bool decoder_wants_planes(const decoder_request *request, unsigned least_bits, unsigned most_bits) {
+  return request->format == DECODER_PLANAR && !request->has_alpha && request->chroma <= DECODER_CHROMA_444 &&
+         request->bit_depth >= least_bits && request->bit_depth <= most_bits &&
+         request->plane_count == (request->chroma == DECODER_CHROMA_NONE ? 1 : 3) &&
+         request->width == request->coded_width && request->height == request->coded_height;
+}
+
+static bool is_nearly_black(const decoder_request *request, const uint8_t *luma, ptrdiff_t stride) {
   // Every eighth sample of every eighth row.
   const unsigned quarter = 1u << (request->bit_depth - 2);
   uint64_t samples = 0, bright = 0;
@@ -83,6 +88,14 @@ bool decoder_skips_tile(const decoder_job *job, uint32_t tile, const uint8_t *lu
     }
   }
   return bright * 50 < samples;
+}
+
+bool decoder_send_tile(decoder_job *job, uint32_t tile, const uint8_t *const planes[], const ptrdiff_t strides[]) {
+  const decoder_request *const request = &job->request;
+  const bool has_others = request->alternatives && tile + 1 < request->tile_count;
+  if (has_others && is_nearly_black(request, planes[0], strides[0])) return false;
+  decoder_send_rows(job, request->alternatives ? 0 : tile, planes, strides);
+  return true;
 }
 
 void decoder_send_rows(decoder_job *job, uint32_t tile, const uint8_t *const planes[], const ptrdiff_t strides[]) {

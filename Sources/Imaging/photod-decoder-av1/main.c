@@ -84,9 +84,8 @@ static int decode_tile(decoder_job *job, Dav1dContext *context, uint32_t index, 
   dav1d_data_unref(&data);
   if (reason) return reason;
   if (!is_as_requested(&job->request, &picture)) return DECODER_REASON_MISMATCH;
-  *sent = !decoder_skips_tile(job, index, picture.data[0], picture.stride[0]);
-  if (*sent) decoder_send_rows(
-      job, job->request.alternatives ? 0 : index, (const uint8_t *const[]){picture.data[0], picture.data[1], picture.data[2]},
+  *sent = decoder_send_tile(
+      job, index, (const uint8_t *const[]){picture.data[0], picture.data[1], picture.data[2]},
       (const ptrdiff_t[]){picture.stride[0], picture.stride[1], picture.stride[1]});
   dav1d_picture_unref(&picture);
   return 0;
@@ -94,12 +93,7 @@ static int decode_tile(decoder_job *job, Dav1dContext *context, uint32_t index, 
 
 static int decode(decoder_job *job) {
   const decoder_request *const request = &job->request;
-  const bool is_planar = request->format == DECODER_PLANAR && !request->has_alpha &&
-                         request->chroma <= DECODER_CHROMA_444 &&
-                         (request->bit_depth == 8 || request->bit_depth == 10 || request->bit_depth == 12) &&
-                         request->plane_count == (request->chroma == DECODER_CHROMA_NONE ? 1 : 3);
-  if (!is_planar || request->width != request->coded_width || request->height != request->coded_height)
-    return DECODER_REASON_UNSUPPORTED;
+  if (!decoder_wants_planes(request, 8, 12) || request->bit_depth % 2 != 0) return DECODER_REASON_UNSUPPORTED;
   const Dav1dSettings settings = settings_for(request->coded_width, request->coded_height);
   Dav1dContext *context;
   int reason = reason_of(dav1d_open(&context, &settings));

@@ -132,12 +132,9 @@ static int decode_tile(decoder_job *job, AVCodecContext *context, uint32_t index
   if (frame->decode_error_flags != 0) return DECODER_REASON_MALFORMED;
   reason = check_frame(&job->request, frame);
   if (reason) return reason;
-  *sent = !decoder_skips_tile(job, index, frame->data[0], frame->linesize[0]);
-  if (*sent)
-    decoder_send_rows(
-        job, job->request.alternatives ? 0 : index,
-        (const uint8_t *const[]){frame->data[0], frame->data[1], frame->data[2]},
-        (const ptrdiff_t[]){frame->linesize[0], frame->linesize[1], frame->linesize[2]});
+  *sent = decoder_send_tile(
+      job, index, (const uint8_t *const[]){frame->data[0], frame->data[1], frame->data[2]},
+      (const ptrdiff_t[]){frame->linesize[0], frame->linesize[1], frame->linesize[2]});
   av_frame_free(&frame);
   avcodec_flush_buffers(context);
   return 0;
@@ -146,12 +143,7 @@ static int decode_tile(decoder_job *job, AVCodecContext *context, uint32_t index
 static int decode(decoder_job *job) {
   const decoder_request *const request = &job->request;
   const enum AVCodecID id = codec_of(job);
-  const bool is_planar = request->format == DECODER_PLANAR && !request->has_alpha &&
-                         request->chroma <= DECODER_CHROMA_444 && request->bit_depth >= 8 && request->bit_depth <= 16 &&
-                         request->plane_count == (request->chroma == DECODER_CHROMA_NONE ? 1 : 3);
-  if (id == AV_CODEC_ID_NONE || !is_planar || request->width != request->coded_width ||
-      request->height != request->coded_height)
-    return DECODER_REASON_UNSUPPORTED;
+  if (id == AV_CODEC_ID_NONE || !decoder_wants_planes(request, 8, 16)) return DECODER_REASON_UNSUPPORTED;
   AVCodecContext *const context = open_context(id, job->parameters + 4, request->parameter_bytes - 4);
   if (!context) return decoder_allocation_failed ? DECODER_REASON_MEMORY : DECODER_REASON_UNSUPPORTED;
   // Larger frames than the request's are refused before their memory is allocated. Frames are coded in whole blocks.

@@ -85,20 +85,15 @@ static int decode_tile(decoder_job *job, de265_decoder_context *decoder, uint32_
     strides[plane] = stride;
     if (!planes[plane]) return DECODER_REASON_MALFORMED;
   }
-  *sent = !decoder_skips_tile(job, index, planes[0], strides[0]);
-  if (*sent) decoder_send_rows(job, job->request.alternatives ? 0 : index, planes, strides);
+  *sent = decoder_send_tile(job, index, planes, strides);
   de265_release_next_picture(decoder);
   return 0;
 }
 
 static int decode(decoder_job *job) {
   const decoder_request *const request = &job->request;
-  const bool is_planar = request->format == DECODER_PLANAR && !request->has_alpha &&
-                         request->chroma <= DECODER_CHROMA_444 && request->bit_depth >= 8 && request->bit_depth <= 16 &&
-                         request->plane_count == (request->chroma == DECODER_CHROMA_NONE ? 1 : 3);
   const bool has_lengths = request->nal_length_bytes >= 1 && request->nal_length_bytes <= 4;
-  if (!is_planar || !has_lengths || request->width != request->coded_width || request->height != request->coded_height)
-    return DECODER_REASON_UNSUPPORTED;
+  if (!decoder_wants_planes(request, 8, 16) || !has_lengths) return DECODER_REASON_UNSUPPORTED;
   de265_disable_logging();
   de265_decoder_context *const decoder = de265_new_decoder();
   if (!decoder) return DECODER_REASON_MEMORY;

@@ -88,9 +88,7 @@ static int decode(decoder_job *job) {
   const decoder_request *const request = &job->request;
   WebPDecoderConfig config;
   if (!WebPInitDecoderConfig(&config)) return DECODER_REASON_UNSUPPORTED;
-  const unsigned planes = request->format != DECODER_PLANAR ? 1 : request->has_alpha ? 4 : 3;
-  const bool is_420 = request->chroma == DECODER_CHROMA_420 && request->bit_depth == 8;
-  if (request->tile_count != 1 || request->plane_count != planes || (request->format == DECODER_PLANAR && !is_420))
+  if (request->format == DECODER_PLANAR || request->plane_count != 1 || request->tile_count != 1)
     return DECODER_REASON_UNSUPPORTED;
   const uint8_t *file;
   size_t file_bytes;
@@ -103,21 +101,11 @@ static int decode(decoder_job *job) {
   config.options.use_scaling = request->width != request->coded_width || request->height != request->coded_height;
   config.options.scaled_width = (int)request->width;
   config.options.scaled_height = (int)request->height;
-  config.output.colorspace = request->format == DECODER_RGB    ? MODE_RGB
-                             : request->format == DECODER_RGBA ? MODE_RGBA
-                             : request->has_alpha              ? MODE_YUVA
-                                                               : MODE_YUV;
+  config.output.colorspace = request->format == DECODER_RGBA ? MODE_RGBA : MODE_RGB;
   reason = reason_of(WebPDecode(file, file_bytes, &config));
   if (reason) return reason;
-  if (request->format != DECODER_PLANAR) {
-    const WebPRGBABuffer rgba = config.output.u.RGBA;
-    decoder_send_rows(job, 0, (const uint8_t *const[]){rgba.rgba}, (const ptrdiff_t[]){rgba.stride});
-  } else {
-    const WebPYUVABuffer yuva = config.output.u.YUVA;
-    decoder_send_rows(
-        job, 0, (const uint8_t *const[]){yuva.y, yuva.u, yuva.v, yuva.a},
-        (const ptrdiff_t[]){yuva.y_stride, yuva.u_stride, yuva.v_stride, yuva.a_stride});
-  }
+  const WebPRGBABuffer rgba = config.output.u.RGBA;
+  decoder_send_rows(job, 0, (const uint8_t *const[]){rgba.rgba}, (const ptrdiff_t[]){rgba.stride});
   return 0;
 }
 

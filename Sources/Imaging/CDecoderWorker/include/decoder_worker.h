@@ -32,7 +32,8 @@ typedef struct {
   void (*describe)(char *text, size_t capacity);
   // Runs once, in the zygote: makes tables and loads code that children then share. May be NULL.
   void (*warm_up)(void);
-  // Runs in the sandbox. Sends every row of every tile and returns 0, or returns a DECODER_REASON.
+  // Runs in the sandbox, in a child that ends when it returns: memory need not be freed after an error. Sends every row
+  // of every tile and returns 0, or returns a DECODER_REASON.
   int (*decode)(decoder_job *job);
   // The program is an encoder: `decode` takes rows with encoder_take_rows and sends the coded picture.
   bool is_encoder;
@@ -52,10 +53,14 @@ int decoder_read_extents(const decoder_job *job, uint32_t first, uint32_t count,
 // return if the daemon has gone.
 void decoder_send_rows(decoder_job *job, uint32_t tile, const uint8_t *const planes[], const ptrdiff_t strides[]);
 
-// Whether a tile that has been decoded is to be left out: the tiles are alternatives, this one is nearly black, and
-// there is another one. A picture is nearly black if fewer than one in fifty of its samples of luma are brighter than a
-// quarter of the range.
-bool decoder_skips_tile(const decoder_job *job, uint32_t tile, const uint8_t *luma, ptrdiff_t stride);
+// Whether the request is for planes of the whole coded size without alpha, one of luma or three, with samples of
+// least_bits to most_bits: what codecs of video give.
+bool decoder_wants_planes(const decoder_request *request, unsigned least_bits, unsigned most_bits);
+
+// Sends the rows of a decoded tile in planes, as decoder_send_rows does. If the tiles are alternatives, the one that is
+// sent becomes tile 0, and nearly black ones are left out while there are others: those of which fewer than one in
+// fifty of the samples of luma are brighter than a quarter of the range. Returns whether the tile was sent.
+bool decoder_send_tile(decoder_job *job, uint32_t tile, const uint8_t *const planes[], const ptrdiff_t strides[]);
 
 // Waits for a free slot and returns its number.
 unsigned decoder_wait_for_slot(decoder_job *job);
