@@ -34,6 +34,8 @@ uint8_t *fixture_encode_png(const uint8_t *rows, size_t row_bytes, uint32_t widt
     return NULL;
   }
   png_set_write_fn(png, &out, write_bytes, flush_nothing);
+  // Tests make many pictures and read most of them once.
+  png_set_compression_level(png, Z_BEST_SPEED);
   png_set_IHDR(png, info, width, height, options.bit_depth, options.color_type,
                options.interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
                PNG_FILTER_TYPE_DEFAULT);
