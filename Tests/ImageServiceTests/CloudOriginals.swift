@@ -68,6 +68,8 @@ final class CloudOriginals: OriginalDownloader {
 
 /// An original whose bytes arrive when the test says so.
 final class ArrivingBytes: ArrivingSource {
+  /// Passed before each read.
+  let gate = Gate()
   private let bytes: MemoryByteSource
   private let available: Atomic<Int64>
   private let end = Atomic<Int64>(0)
@@ -95,6 +97,7 @@ final class ArrivingBytes: ArrivingSource {
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> ByteRead {
+    gate.pass()
     guard offset < size else { return .end }
     let count = Int(availableBytes - offset)
     guard count > 0 else { return .notYet }

@@ -124,6 +124,30 @@ struct EarlyFrameTests {
     #expect(fixture.harness.manager.cachedFrame(ResolvedRequest(request, for: fixture.asset).key) == nil)
   }
 
+  @Test func `A complete file whose header can't be read leaves nothing of the render`() async throws {
+    let fixture = try Fixture(Self.baseline)
+    let (_, wait) = try await fixture.request()
+    try await fixture.arrive(Self.baseline.count, wait)
+    wait.ended(.success(try fixture.cloud.file([UInt8](repeating: 0, count: Self.baseline.count))))
+    let end = await fixture.log.next()
+    #expect(end.hasPrefix("a codec("), "\(end)")
+    #expect(fixture.harness.metric(#"photod_image_early_renders_total{result="dropped"}"#) == 1)
+    try await eventually { fixture.harness.budget.bytesInUse == 0 }
+  }
+
+  @Test func `A render that begins when its only job has just been cancelled leaves nothing`() async throws {
+    let fixture = try Fixture(Self.baseline)
+    let (task, wait) = try await fixture.request()
+    fixture.source.gate.shut()
+    fixture.source.arrive(Self.baseline.count, wait)
+    // The step reads the header.
+    await fixture.source.gate.waitUntilBlocked()
+    fixture.harness.manager.cancel(task)
+    fixture.source.gate.open()
+    try await eventually { fixture.harness.metric(#"photod_image_early_renders_total{result="dropped"}"#) == 1 }
+    try await eventually { fixture.harness.budget.bytesInUse == 0 }
+  }
+
   @Test func `A complete file with another header than the one that arrived is rendered again`() async throws {
     let fixture = try Fixture(Self.baseline)
     let (_, wait) = try await fixture.request()

@@ -47,12 +47,7 @@ final class EarlyRenders: Sendable {
     remove([render], .dropped)
   }
 
-  /// Drops the render that makes a job's frame.
-  func drop(of job: RenderJob) {
-    if let render = render(of: job) { drop(render) }
-  }
-
-  /// Drops renders whose jobs have ended.
+  /// Drops renders whose jobs were all cancelled or have failed.
   func dropAbandoned() {
     for render in state.withLock({ $0 }) where render.isAbandoned { drop(render) }
   }

@@ -59,9 +59,7 @@ extension ImagePipeline {
   private func originalDownloaded(_ result: Result<any FileByteSource, OriginalDownloadError>, _ job: RenderJob) {
     guard jobs.waitEnded(job, .downloading) else { return }
     switch result {
-    case .failure(let error):
-      earlyRenders.drop(of: job)
-      delivery.fail(job, ImageServiceError(error))
+    case .failure(let error): delivery.fail(job, ImageServiceError(error))
     case .success(let source):
       job.hasDownloaded.store(true, ordering: .relaxed)
       let isAccepted = quickLane.submit { [self] in

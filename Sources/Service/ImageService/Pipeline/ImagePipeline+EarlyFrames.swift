@@ -92,7 +92,10 @@ extension ImagePipeline {
         of: job, with: siblings, header, maximumBytes: earlyRenders.availableBytes)
     else { return }
     let render = EarlyRender(plan, members, rungs, source: source)
-    if earlyRenders.insert(render) { queueSlice(render, bytes: plan.peakBytes) }
+    guard earlyRenders.insert(render) else { return }
+    queueSlice(render, bytes: plan.peakBytes)
+    // Its jobs may have ended before it was inserted.
+    earlyRenders.dropAbandoned()
   }
 
   /// Whether a render of the beginning gives the same picture as one of the complete file, at about the same cost.

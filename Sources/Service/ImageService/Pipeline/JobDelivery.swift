@@ -27,9 +27,12 @@ struct JobDelivery: Sendable {
     for task in tasks { task.finish(.final(frame)) }
   }
 
-  /// Ends a job with an error.
+  /// Ends a job with an error. Its part of a render that other jobs share stops too.
   func fail(_ job: RenderJob, _ error: ImageServiceError) {
-    for task in jobs.jobEnded(job) { task.finish(.failed(error)) }
+    let tasks = jobs.jobEnded(job)
+    job.stop.raise()
+    earlyRenders.dropAbandoned()
+    for task in tasks { task.finish(.failed(error)) }
   }
 
   /// Takes a task out of its job, whose render then has the priority of the remaining tasks. Without any, the job ends.

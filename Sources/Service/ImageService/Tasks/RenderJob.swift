@@ -16,7 +16,7 @@ final class RenderJob: Sendable {
   /// The caller of the first task, in whose share of the queue the job waits. It is rendered in the turn of this
   /// caller, or of another one that waits for it and comes earlier.
   let caller: String
-  /// Raised when the last task leaves.
+  /// Raised when the last task leaves, and when the job ends with an error.
   let stop = StopFlag()
   /// Total working time of earlier steps, in nanoseconds.
   private let workNanoseconds = Atomic<Int64>(0)
