@@ -91,6 +91,36 @@ struct TileTests {
     #expect(one.derivation == .tile && other.derivation == .tile)
   }
 
+  @Test("tiles wait in the queue until their pass begins, then they are rendered, also those that are requested then")
+  func stages() async throws {
+    let fixture = Fixture()
+    let harness = fixture.harness
+    let asset = harness.originals.add(Self.photograph)
+    let log = EventLog()
+    func ask(_ column: Int) {
+      _ = harness.request(asset, Self.tile(1, column, 0), named: "\(column)") { _ in log.append("end") }
+    }
+    func untilAll(_ columns: ClosedRange<Int>, are stage: JobStage) async throws {
+      try await eventually {
+        columns.allSatisfy { harness.manager.request("\($0)", owner: "me")?.stage == stage }
+      }
+    }
+    harness.blockRenderLane()
+    for column in 0...1 { ask(column) }
+    try await untilAll(0...1, are: .queued)
+    #expect(harness.manager.waitingJobCount == 2)
+    harness.originals.blockReaders()
+    harness.unblockRenderLane()
+    await harness.originals.waitUntilReaderBlocks()
+    try await untilAll(0...1, are: .rendering)
+    ask(2)
+    try await untilAll(0...2, are: .rendering)
+    #expect(harness.manager.waitingJobCount == 0)
+    harness.originals.resumeReaders()
+    #expect(await log.lines(3).count == 3)
+    try await harness.untilIdle()
+  }
+
   @Test(
     "a pass that another caller waits for too comes in the turn of the one with less work",
     arguments: [(2, 1), (0, 0)])

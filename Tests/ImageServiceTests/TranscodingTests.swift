@@ -177,6 +177,30 @@ struct TranscodingTests {
     #expect(harness.budget.bytesInUse == 0)
   }
 
+  @Test("a transcoding that runs is a render that has begun")
+  func rendering() async throws {
+    let encoder = Encoder()
+    let harness = Self.harness(encoder)
+    let asset = harness.originals.add(Self.photograph)
+    _ = try await frame(harness, asset, Self.request(.jpeg, quality: 100))
+    try await harness.untilIdle()
+    encoder.gate.shut()
+    let request = Self.request(.jxl, quality: 100)
+    let wanted = ResolvedRequest(request, for: asset)
+    let preparation = harness.manager.prepare(wanted, caller: "", priority: .background, withoutOriginal: false) {
+      _, _ in
+    }
+    await encoder.gate.waitUntilBlocked()
+    let task = harness.request(asset, request, named: "joins") { _ in }
+    #expect(harness.manager.request("joins", owner: "me")?.stage == .rendering)
+    #expect(harness.manager.waitingJobCount == 0)
+    harness.manager.cancel(task)
+    #expect(harness.manager.cancel(preparation))
+    encoder.gate.open()
+    try await harness.untilIdle()
+    #expect(harness.budget.bytesInUse == 0 && harness.manager.waitingJobCount == 0)
+  }
+
   @Test("an original that is shown whole is transcoded; one that must change is encoded")
   func whole() async throws {
     let scene = Scene(seed: 9).pixels(width: 80, height: 60)

@@ -53,7 +53,7 @@ struct DecodeSharing: Sendable {
       return renderLane.withdraw(siblings[member.requestIndex - 1].ticket)
     }
     let shared = SharedRender(plan: kept, jobs: candidates, rungs: rungs, reservations: [reservation, more])
-    for sibling in shared.members.dropFirst() { jobs.sharedRenderBegan(sibling) }
+    for sibling in shared.members.dropFirst() { jobs.renderingBegan(sibling) }
     if shared.members.count > 1 { metrics.decodeShared(frames: shared.members.count - 1) }
     return shared
   }

@@ -23,7 +23,7 @@ extension ImagePipeline {
 
   private func queueDevelopment(_ job: RenderJob, _ plans: RenderPlans, _ original: OpenedOriginal) {
     queue(job, bytes: plans.peakBytes) { [self] reservation throws(ImageServiceError) in
-      guard let renderStart = jobs.renderBegan(job) else { return }
+      guard let renderStart = jobs.renderStart(of: job) else { return }
       let began = now()
       do throws(ImageServiceError) {
         let degraded = try degradedFrame(job, plans, renderStart, stepBegan: began)

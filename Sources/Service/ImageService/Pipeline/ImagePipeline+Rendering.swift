@@ -9,7 +9,7 @@ extension ImagePipeline {
   func render(
     _ job: RenderJob, _ plans: RenderPlans, _ reservation: ByteBudget.Reservation
   ) throws(ImageServiceError) {
-    guard let renderStart = jobs.renderBegan(job) else { return }
+    guard let renderStart = jobs.renderStart(of: job) else { return }
     let began = now()
     if let frame = try degradedFrame(job, plans, renderStart, stepBegan: began).flatMap(cache.reservingMemory) {
       delivery.deliver(degraded: frame, job)

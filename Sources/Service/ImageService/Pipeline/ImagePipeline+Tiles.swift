@@ -19,11 +19,14 @@ extension ImagePipeline {
       delivery.finish(job, frame)
       return true
     }
+    // Before the pass can begin.
+    jobs.tilePassAwaited(job)
     // The ticket is not kept as the job's: the pass continues when the job is cancelled, if other jobs wait for it.
     let ticket = renderLane.makeTicket()
     switch tilePasses.join(job, ticket) {
     case .refused: return false
-    case .waits(let ticket):
+    case .waits(let ticket, let isRunning):
+      if isRunning { jobs.tilePassBegan(job) }
       hasten(ticket, for: job)
       return true
     case .mustStart: break
@@ -46,6 +49,7 @@ extension ImagePipeline {
   ) {
     let began = now()
     let content = first.key.rendition.contentVersion
+    for job in tilePasses.begin(content) { jobs.tilePassBegan(job) }
     do throws(ImageServiceError) {
       _ = try renderer.tiles(pass, from: original.source, stop: StopFlag()) { tile, image in
         // The file may have been overwritten in place during the read.
@@ -66,7 +70,7 @@ extension ImagePipeline {
   private func deliver(
     _ image: RenderedImage, _ key: RenditionKey, _ first: RenderJob, stepBegan: ContinuousClock.Instant
   ) {
-    let jobs = tilePasses.take(key).filter { self.jobs.renderBegan($0) != nil }
+    let jobs = tilePasses.take(key).filter { self.jobs.renderingBegan($0) }
     guard let job = jobs.first else {
       let attributes = FrameAttributes(first, .original, derivation: .tile, isDegraded: false, stepBegan: stepBegan)
       // Only on the disk: in memory it would displace frames that are in use.

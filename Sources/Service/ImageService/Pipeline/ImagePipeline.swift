@@ -255,6 +255,7 @@ package final class ImagePipeline: Sendable {
     let ticket = renderLane.makeTicket()
     guard let priority = jobs.renderQueued(job, ticket) else { return }
     renderLane.submit(priority, bytes: bytes, for: job.caller, as: ticket) { [self] reservation in
+      guard jobs.renderingBegan(job) else { return }
       runStep(job) { () throws(ImageServiceError) in try step(reservation) }
     }
     // The job may have been cancelled or may have changed its priority before `submit`: apply that now.

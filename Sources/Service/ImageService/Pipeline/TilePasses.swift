@@ -11,6 +11,7 @@ final class TilePasses: Sendable {
   private struct Pass {
     var jobs: [RenderJob]
     let ticket: RenderLane.Ticket
+    var isRunning = false
     /// Whether a job has got its tile. Further ones are then made for the viewer's next requests.
     var hasServed = false
   }
@@ -21,7 +22,7 @@ final class TilePasses: Sendable {
     /// The job is the first: the caller must start the pass.
     case mustStart
     /// The pass has this ticket in the render lane.
-    case waits(RenderLane.Ticket)
+    case waits(RenderLane.Ticket, isRunning: Bool)
     case refused
   }
 
@@ -31,7 +32,7 @@ final class TilePasses: Sendable {
     return passes.withLock { passes in
       if let pass = passes[content] {
         passes[content]?.jobs.append(job)
-        return .waits(pass.ticket)
+        return .waits(pass.ticket, isRunning: pass.isRunning)
       }
       guard passes.count < Self.maximumCount else { return .refused }
       passes[content] = Pass(jobs: [job], ticket: ticket)
@@ -49,6 +50,14 @@ final class TilePasses: Sendable {
 
   /// The jobs that wait for the pass of a content.
   func jobs(of content: ContentVersion) -> [RenderJob] { passes.withLock { $0[content]?.jobs ?? [] } }
+
+  /// Records that the pass of a content runs. Returns the jobs that wait for it.
+  func begin(_ content: ContentVersion) -> [RenderJob] {
+    passes.withLock { passes in
+      passes[content]?.isRunning = true
+      return passes[content]?.jobs ?? []
+    }
+  }
 
   /// Removes and returns the jobs that wait for a frame that is ready now.
   func take(_ key: RenditionKey) -> [RenderJob] {

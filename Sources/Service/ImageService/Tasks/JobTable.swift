@@ -7,7 +7,8 @@
 //     derivativesAwaited -> the job waits for its derivatives from the shared store
 //     originalIsInCloud -> tasks that may not use the network leave; the job waits for a download
 //     waitEnded -> the job continues with what it has waited for
-//     renderBegan -> the job renders, together with jobs that wait for the same original
+//     renderingBegan -> a step of the job runs in the render lane
+//     siblings -> jobs that may be rendered together with it, because they wait for the same original
 //     jobEnded -> all tasks that waited for the job
 //
 // Every change is one event under one lock. Each method returns the consequences, and the caller acts on them without
@@ -95,12 +96,6 @@ final class JobTable: Sendable {
         }
         return record
       }
-    }
-
-    mutating func markRendering(_ key: JobKey) {
-      guard records[key] != nil else { return }
-      setStage(.rendering, of: key)
-      records[key]?.ticket = nil
     }
 
     mutating func setStage(_ stage: JobStage, of key: JobKey) {
@@ -283,17 +278,46 @@ final class JobTable: Sendable {
     }
   }
 
+  /// Records that the job waits for a pass over its picture that makes its tile. The ticket in the render lane is that of
+  /// the pass.
+  func tilePassAwaited(_ job: RenderJob) {
+    state.withLock { state in
+      guard state.record(of: job) != nil else { return }
+      state.setStage(.queued, of: job.key)
+      state.records[job.key]?.ticket = nil
+    }
+  }
+
+  /// Records that the pass runs that the job waits for. Has no effect if the job waits for a render of its own by now.
+  func tilePassBegan(_ job: RenderJob) {
+    state.withLock { state in
+      guard let record = state.record(of: job), record.stage == .queued, record.ticket == nil else { return }
+      state.setStage(.rendering, of: job.key)
+    }
+  }
+
+  /// Records that a step of the job begins in the render lane: its own, or one of a job that it shares a decode with.
+  /// Returns false if the job was cancelled.
+  @discardableResult
+  func renderingBegan(_ job: RenderJob) -> Bool {
+    state.withLock { state in
+      guard state.record(of: job) != nil else { return false }
+      state.setStage(.rendering, of: job.key)
+      state.records[job.key]?.ticket = nil
+      return true
+    }
+  }
+
   /// The state with which a render begins.
   struct RenderStart {
     let original: OpenedOriginal
     let degradedDemand: DegradedFrameDemand
   }
 
-  /// Records that the job's render begins; `nil` if the job was cancelled.
-  func renderBegan(_ job: RenderJob) -> RenderStart? {
+  /// What a render of the job's original begins with; `nil` if the job was cancelled.
+  func renderStart(of job: RenderJob) -> RenderStart? {
     state.withLock { state in
       guard let record = state.record(of: job), let original = record.original else { return nil }
-      state.markRendering(job.key)
       return RenderStart(original: original, degradedDemand: record.degradedDemand)
     }
   }
@@ -314,13 +338,6 @@ final class JobTable: Sendable {
         guard let ticket = record.ticket else { return nil }
         return (record.job, ticket)
       }
-    }
-  }
-
-  /// Records that a sibling is rendered as part of another job.
-  func sharedRenderBegan(_ job: RenderJob) {
-    state.withLock { state in
-      if state.record(of: job) != nil { state.markRendering(job.key) }
     }
   }
 

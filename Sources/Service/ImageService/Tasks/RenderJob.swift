@@ -77,5 +77,6 @@ package enum JobStage: String, Sendable {
   case awaitingDerivatives
   /// In the render lane: waits for a worker or for memory.
   case queued
+  /// A step runs in the render lane.
   case rendering
 }
