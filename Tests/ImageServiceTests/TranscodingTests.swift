@@ -201,6 +201,31 @@ struct TranscodingTests {
     #expect(harness.budget.bytesInUse == 0 && harness.manager.waitingJobCount == 0)
   }
 
+  @Test("a JPEG XL that waits for its transcoding is not encoded in the render of another frame of the original")
+  func notShared() async throws {
+    let encoder = Encoder()
+    let harness = Self.harness(encoder)
+    let asset = harness.originals.add(Self.photograph)
+    let jpeg = try await frame(harness, asset, Self.request(.jpeg))
+    try await harness.untilIdle()
+    harness.blockRenderLane()
+    let log = EventLog()
+    func ask(_ name: String, _ request: ImageRequest) {
+      _ = harness.request(asset, request, named: name) { delivery in
+        if case .final(let frame) = delivery { log.append("\(name) \(frame.derivation.isTranscoded)") }
+      }
+    }
+    // Encoded like the JPEG XLs, so they could share its decode. One of them does.
+    ask("WebP", Self.request(.webp))
+    try await harness.untilQueued(1)
+    ask("JPEG XL", Self.request(.jxl))
+    ask("larger JPEG XL", Self.request(.jxl, side: 310))
+    try await harness.untilQueued(3)
+    harness.unblockRenderLane()
+    #expect(Set(await log.lines(3)) == ["WebP false", "JPEG XL true", "larger JPEG XL false"])
+    #expect(encoder.jpegs == [jpeg.bytes] && harness.metric("photod_image_shared_decodes_total") == 1)
+  }
+
   @Test("an original that is shown whole is transcoded; one that must change is encoded")
   func whole() async throws {
     let scene = Scene(seed: 9).pixels(width: 80, height: 60)

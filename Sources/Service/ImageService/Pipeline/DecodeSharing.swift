@@ -33,12 +33,7 @@ struct DecodeSharing: Sendable {
   ) -> SharedRender {
     let unshared = SharedRender(plan: SharedPlan(plan), jobs: [job], rungs: [], reservations: [reservation])
     guard !job.bypassesCaches else { return unshared }
-    // A frame that is usually made from a thumbnail, or from sensor data, must never be made from the picture: its bytes
-    // would differ under the same entity tag.
-    let siblings = jobs.siblings(of: job, delaying: waitingCallers(at: job)).filter {
-      renderer.planner.finalThumbnailPlan(header, $0.job.wanted) == nil && !$0.job.wanted.request.isAnimated
-        && !renderer.planner.needsDevelopment(header, $0.job.wanted)
-    }
+    let siblings = jobs.siblings(of: job, delaying: waitingCallers(at: job))
     // Frames at a given time of a video are rarely requested twice.
     let rungs = job.wanted.request.posterTime == nil ? missingRungs(of: job.asset, header) : []
     let candidates = [job] + siblings.map(\.job)

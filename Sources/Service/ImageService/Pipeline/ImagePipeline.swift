@@ -228,7 +228,7 @@ package final class ImagePipeline: Sendable {
     guard plans.peakBytes <= renderLane.capacityBytes else {
       throw .overBudget(needed: plans.peakBytes, budget: renderLane.capacityBytes)
     }
-    queue(job, bytes: plans.peakBytes) { [self] reservation throws(ImageServiceError) in
+    queue(job, bytes: plans.peakBytes, sharesDecode: true) { [self] reservation throws(ImageServiceError) in
       try render(job, plans, reservation)
     }
   }
@@ -248,12 +248,16 @@ package final class ImagePipeline: Sendable {
   }
 
   /// Queues a step in the render lane, with its memory.
+  ///
+  /// - Parameter sharesDecode: the step decodes the original's picture, so the render of another job may make the frame.
+  ///   Never for a frame that is usually made from a thumbnail, or from sensor data: its bytes would differ under the same
+  ///   entity tag.
   func queue(
-    _ job: RenderJob, bytes: Int,
+    _ job: RenderJob, bytes: Int, sharesDecode: Bool = false,
     _ step: @escaping @Sendable (ByteBudget.Reservation) throws(ImageServiceError) -> Void
   ) {
     let ticket = renderLane.makeTicket()
-    guard let priority = jobs.renderQueued(job, ticket) else { return }
+    guard let priority = jobs.renderQueued(job, ticket, sharesDecode: sharesDecode) else { return }
     renderLane.submit(priority, bytes: bytes, for: job.caller, as: ticket) { [self] reservation in
       guard jobs.renderingBegan(job) else { return }
       runStep(job) { () throws(ImageServiceError) in try step(reservation) }

@@ -23,6 +23,8 @@ final class JobTable: Sendable {
     var tasks: [ImageTask] = []
     var stage = JobStage.opening
     var ticket: RenderLane.Ticket?
+    /// Whether the queued step decodes the original's picture, so that the render of another job may make the frame.
+    var sharesDecode = false
     var original: OpenedOriginal?
     /// The download, or the read of the shared store, that the job waits for.
     var wait: RemoteWait?
@@ -269,17 +271,20 @@ final class JobTable: Sendable {
 
   /// Records that a step of the job comes into the render lane's queue; a step that has failed may queue another one. Call
   /// it before the step may start. Returns the job's current priority; `nil` if the job was cancelled.
-  func renderQueued(_ job: RenderJob, _ ticket: RenderLane.Ticket) -> ImagePriority? {
+  ///
+  /// - Parameter sharesDecode: the step decodes the original's picture, so the render of another job may make the frame.
+  func renderQueued(_ job: RenderJob, _ ticket: RenderLane.Ticket, sharesDecode: Bool) -> ImagePriority? {
     state.withLock { state in
       guard let record = state.record(of: job) else { return nil }
       state.records[job.key]?.ticket = ticket
+      state.records[job.key]?.sharesDecode = sharesDecode
       state.setStage(.queued, of: job.key)
       return record.priority
     }
   }
 
-  /// Records that the job waits for a pass over its picture that makes its tile. The ticket in the render lane is that of
-  /// the pass.
+  /// Records that the job waits for a pass over its picture that makes its tile. Only the pass has a ticket in the render
+  /// lane.
   func tilePassAwaited(_ job: RenderJob) {
     state.withLock { state in
       guard state.record(of: job) != nil else { return }
@@ -322,7 +327,7 @@ final class JobTable: Sendable {
     }
   }
 
-  /// Other jobs that wait to render the same original, with their tickets: candidates for a shared decode.
+  /// Other jobs that wait to decode the same original's picture, with their tickets: candidates for a shared decode.
   ///
   /// - Parameter others: callers that the render delays, besides those that wait for the job.
   func siblings(
@@ -331,8 +336,8 @@ final class JobTable: Sendable {
     guard !job.bypassesCaches else { return [] }
     return state.withLock { state in
       let records = state.siblings(of: job, delaying: others) { record in
-        record.stage == .queued && record.ticket != nil
-          && (record.degraded != nil || !record.tasks.contains(where: \.wantsDegraded))
+        guard record.stage == .queued, record.ticket != nil, record.sharesDecode else { return false }
+        return record.degraded != nil || !record.tasks.contains(where: \.wantsDegraded)
       }
       return records.compactMap { record in
         guard let ticket = record.ticket else { return nil }
