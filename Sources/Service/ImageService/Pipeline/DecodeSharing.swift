@@ -17,7 +17,7 @@ struct DecodeSharing: Sendable {
 
   /// The callers whose work waits in the render lane, in the level of a job: a render of the job delays them.
   func waitingCallers(at job: RenderJob) -> Set<String> {
-    jobs.ticketAndPriority(of: job).map { renderLane.callers(waitingAt: $0.priority) } ?? []
+    jobs.priority(of: job).map { renderLane.callers(waitingAt: $0) } ?? []
   }
 
   /// Adds siblings and derivatives to a job's render. Siblings are jobs that wait for the same original and cost less

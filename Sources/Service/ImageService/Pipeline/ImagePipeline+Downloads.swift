@@ -62,14 +62,11 @@ extension ImagePipeline {
     case .failure(let error): delivery.fail(job, ImageServiceError(error))
     case .success(let source):
       job.hasDownloaded.store(true, ordering: .relaxed)
-      let isAccepted = quickLane.submit { [self] in
-        runStep(job) { () throws(ImageServiceError) in
-          let began = now()
-          let original = try opened(source, job)
-          if !continueEarlyRender(of: job, original) { try plan(job, original, stepBegan: began) }
-        }
+      queueQuickStep(job) { [self] () throws(ImageServiceError) in
+        let began = now()
+        let original = try opened(source, job)
+        if !continueEarlyRender(of: job, original) { try plan(job, original, stepBegan: began) }
       }
-      if !isAccepted { delivery.fail(job, .queueFull) }
     }
   }
 }

@@ -70,7 +70,7 @@ extension ImagePipeline {
 
   /// Queues a degraded frame from the DC coefficients that have been received. It needs the memory of all coefficients.
   private func queueEarlyFrame(_ job: RenderJob, _ plan: RenderPlan, _ source: any ArrivingSource) {
-    let priority = jobs.ticketAndPriority(of: job)?.priority ?? .normal
+    let priority = jobs.priority(of: job) ?? .normal
     let ticket = renderLane.submit(priority, bytes: plan.peakBytes, for: job.caller) { [self] _ in
       guard !job.stop.isRaised, jobs.stage(job.key) == .downloading else { return }
       let attributes = FrameAttributes(job, .network, isDegraded: true, stepBegan: now())
@@ -113,7 +113,7 @@ extension ImagePipeline {
   }
 
   private func queueSlice(_ render: EarlyRender, bytes: Int) {
-    let priority = render.jobs.compactMap { jobs.ticketAndPriority(of: $0)?.priority }.max() ?? .normal
+    let priority = render.jobs.compactMap { jobs.priority(of: $0) }.max() ?? .normal
     let ticket = renderLane.makeTicket()
     render.sliceQueued(as: ticket)
     renderLane.submit(priority, bytes: bytes, for: render.jobs.first?.caller ?? "", as: ticket) { [self] memory in
@@ -170,9 +170,6 @@ extension ImagePipeline {
   }
 
   private func renderComplete(_ job: RenderJob, _ original: OpenedOriginal) {
-    let isAccepted = quickLane.submit { [self] in
-      runStep(job) { () throws(ImageServiceError) in try plan(job, original, stepBegan: now()) }
-    }
-    if !isAccepted { delivery.fail(job, .queueFull) }
+    queueQuickStep(job) { [self] () throws(ImageServiceError) in try plan(job, original, stepBegan: now()) }
   }
 }

@@ -19,7 +19,7 @@ extension ImagePipeline {
     let shared = sharing.sharedRender(of: job, plans.final, renderStart.original.header, reservation)
     do throws(ImageServiceError) {
       // Several workers finish one picture sooner, but don't raise the throughput.
-      let isUrgent = jobs.ticketAndPriority(of: job)?.priority.isInteractive == true && !renderLane.hasOtherWork
+      let isUrgent = jobs.priority(of: job)?.isInteractive == true && !renderLane.hasOtherWork
       try renderer.render(
         shared.plan, from: source, of: job.asset, isUrgent: isUrgent, stops: shared.stops
       ) { member, result in

@@ -20,9 +20,7 @@ extension ImagePipeline {
     job.hasAskedSharedStore.store(true, ordering: .relaxed)
     guard jobs.derivativesAwaited(job) else { return false }
     let read = cache.store.readShared(of: job.asset) { [self] in
-      guard jobs.waitEnded(job, .awaitingDerivatives) else { return }
-      let isAccepted = quickLane.submit { [self] in runFirstStep(of: job) }
-      if !isAccepted { delivery.fail(job, .queueFull) }
+      if jobs.waitEnded(job, .awaitingDerivatives) { queueFirstStep(of: job) }
     }
     // Not asked: the job continues, unless it was cancelled meanwhile.
     guard let read else { return !jobs.waitEnded(job, .awaitingDerivatives) }

@@ -3,7 +3,6 @@
 import ImageCodec
 import ImageRender
 import PhotoModel
-import Primitives
 
 extension ImagePipeline {
   /// Delivers the camera's thumbnail to tasks that take the first frame, if it has the pixels that they need: a frame
@@ -41,38 +40,26 @@ extension ImagePipeline {
   func queueThumbnail(
     _ job: RenderJob, _ plan: RenderPlan, _ original: OpenedOriginal, preview: EmbeddedThumbnail?
   ) {
-    queue(job, bytes: plan.peakBytes) { [self] reservation throws(ImageServiceError) in
-      let began = now()
+    queueShortcut(job, bytes: plan.peakBytes, from: original.source) { [self] began throws(ImageServiceError) in
       let attributes = FrameAttributes(job, .preview, isDegraded: false, stepBegan: began)
-      do throws(ImageServiceError) {
-        let frame = try renderer.frame(plan, from: original.source, attributes, stop: job.stop)
-        if !original.source.isUnchanged { throw .originalChanged }
-        finish(job, frame) { reservation.split(off: $0) }
-      } catch {
-        guard case .codec(let reason) = error, reason.isOfFile else { throw error }
-        job.addWorkTime(began.duration(to: now()))
-        try queueRender(job, original.header, preview: preview)
-      }
+      return try renderer.frame(plan, from: original.source, attributes, stop: job.stop)
+    } orElse: { [self] () throws(ImageServiceError) in
+      try queueRender(job, original.header, preview: preview)
     }
   }
 
   /// Queues the render of a final frame from a derivative, for formats whose encoder needs more memory than a quick
   /// worker has. If the derivative is damaged, the original is rendered.
   func queueDerivative(_ job: RenderJob, _ derivative: QuickFrames.DerivativePlan) {
-    queue(job, bytes: derivative.peakBytes) { [self] reservation throws(ImageServiceError) in
-      let began = now()
+    let source = derivative.source
+    queueShortcut(job, bytes: derivative.peakBytes, from: source) { [self] began throws(ImageServiceError) in
       let attributes = FrameAttributes(
         job, .derivative, derivation: derivative.derivation, isDegraded: false, stepBegan: began)
-      do throws(ImageServiceError) {
-        let frame = try renderer.frame(derivative.plan, from: derivative.source, attributes, stop: job.stop)
-        finish(job, frame) { reservation.split(off: $0) }
-      } catch {
-        guard case .codec(let reason) = error, reason.isOfFile else { throw error }
-        job.addWorkTime(began.duration(to: now()))
-        guard let original = try open(job) else { return try waitForOriginal(job, stepBegan: now()) }
-        _ = jobs.originalOpened(job, original)
-        try queueOriginal(job, original, preview: nil)
-      }
+      return try renderer.frame(derivative.plan, from: source, attributes, stop: job.stop)
+    } orElse: { [self] () throws(ImageServiceError) in
+      guard let original = try open(job) else { return try waitForOriginal(job, stepBegan: now()) }
+      _ = jobs.originalOpened(job, original)
+      try queueOriginal(job, original, preview: nil)
     }
   }
 }

@@ -31,7 +31,7 @@ extension ImagePipeline {
       return true
     case .mustStart: break
     }
-    let priority = jobs.ticketAndPriority(of: job)?.priority ?? .normal
+    let priority = jobs.priority(of: job) ?? .normal
     renderLane.submit(priority, bytes: pass.peakBytes, for: job.caller, as: ticket) { [self] reservation in
       makeTiles(pass, job, original, reservation)
     }

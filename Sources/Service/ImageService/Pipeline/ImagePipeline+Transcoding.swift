@@ -4,7 +4,6 @@
 import ImageCodec
 import ImageRender
 import PhotoModel
-import Primitives
 
 /// A JPEG that shows exactly the picture of a request.
 struct FinishedJPEG: Sendable {
@@ -45,7 +44,7 @@ extension ImagePipeline {
   func cachedJPEG(of job: RenderJob) -> FinishedJPEG? {
     guard !job.bypassesCaches else { return nil }
     let quality = job.wanted.request.quality ?? JPEGEncoder.defaultQuality
-    let isWaitedFor = jobs.ticketAndPriority(of: job)?.priority.isInteractive == true
+    let isWaitedFor = jobs.priority(of: job)?.isInteractive == true
     guard isWaitedFor || quality >= JPEGTranscoding.smallerFromQuality else { return nil }
     return cachedJPEG(job.key.rendition, job.wanted, of: job.asset).flatMap(affordable)
   }
@@ -89,27 +88,14 @@ extension ImagePipeline {
   func queueTranscoding(
     _ job: RenderJob, _ jpeg: FinishedJPEG, orElse encode: @escaping @Sendable () throws(ImageServiceError) -> Void
   ) {
-    queue(job, bytes: jpeg.transcoding.peakBytes) { [self] reservation throws(ImageServiceError) in
-      let began = now()
+    queueShortcut(job, bytes: jpeg.transcoding.peakBytes, from: jpeg.source, mayFailToEncode: true) {
+      [self] began throws(ImageServiceError) in
       let attributes = FrameAttributes(
         job, jpeg.origin, derivation: .transcoded(jpeg.derivation), isDegraded: false, stepBegan: began)
-      do throws(ImageServiceError) {
-        let frame = try renderer.transcode(jpeg, attributes, stop: job.stop)
-        if !jpeg.source.isUnchanged { throw .originalChanged }
-        finish(job, frame) { reservation.split(off: $0) }
-      } catch {
-        guard case .codec(let reason) = error, reason.isOfFile || reason.isOfEncoding else { throw error }
-        job.addWorkTime(began.duration(to: now()))
-        try encode()
-      }
+      return try renderer.transcode(jpeg, attributes, stop: job.stop)
+    } orElse: { () throws(ImageServiceError) in
+      try encode()
     }
-  }
-}
-
-extension CodecError {
-  /// Whether the encoder could not make the picture.
-  fileprivate var isOfEncoding: Bool {
-    if case .encodingFailed = self { true } else { false }
   }
 }
 

@@ -101,9 +101,7 @@ package final class ImagePipeline: Sendable {
     case .inCloud(let degraded): finishInCloud(task, degraded)
     case .newJob(let job):
       metrics.jobBegan()
-      if isOnQuickWorker { return runFirstStep(of: job) }
-      let isAccepted = quickLane.submit({ [self] in runFirstStep(of: job) }, afterCurrentWork: isLastStep)
-      if !isAccepted { delivery.fail(job, .queueFull) }
+      if isOnQuickWorker { runFirstStep(of: job) } else { queueFirstStep(of: job, isLastStep: isLastStep) }
     case .existingJob(let job, let degraded, let needsDegradedFrame):
       // The metric counts requests: preparations are not in it.
       if task.priority.isInteractive { metrics.taskCoalesced() }
@@ -135,8 +133,15 @@ package final class ImagePipeline: Sendable {
 
   // MARK: The quick lane
 
-  func runFirstStep(of job: RenderJob) {
+  private func runFirstStep(of job: RenderJob) {
     runStep(job) { () throws(ImageServiceError) in try openAndPlan(job) }
+  }
+
+  /// Queues the first step, also of a job that has waited for its derivatives.
+  ///
+  /// - Parameter isLastStep: as in ``queueQuickStep(_:isLastStep:_:)``.
+  func queueFirstStep(of job: RenderJob, isLastStep: Bool = false) {
+    queueQuickStep(job, isLastStep: isLastStep) { [self] () throws(ImageServiceError) in try openAndPlan(job) }
   }
 
   private func openAndPlan(_ job: RenderJob) throws(ImageServiceError) {
@@ -156,7 +161,7 @@ package final class ImagePipeline: Sendable {
   private func frameInMemory(of job: RenderJob) -> ImageFrame? {
     guard !job.bypassesCaches, let cached = cache.memory.peekFrame(for: job.key.rendition) else { return nil }
     // A preparation is not a use.
-    if jobs.ticketAndPriority(of: job)?.priority.isInteractive == true { cached.markUsed() }
+    if jobs.priority(of: job)?.isInteractive == true { cached.markUsed() }
     return ImageFrame(cached)
   }
 
@@ -247,11 +252,21 @@ package final class ImagePipeline: Sendable {
     }
   }
 
+  /// Queues a step in the quick lane.
+  ///
+  /// - Parameter isLastStep: nothing of the caller's work follows. The step may then run on its thread.
+  func queueQuickStep(
+    _ job: RenderJob, isLastStep: Bool = false, _ step: @escaping @Sendable () throws(ImageServiceError) -> Void
+  ) {
+    let isAccepted = quickLane.submit({ [self] in runStep(job, step) }, afterCurrentWork: isLastStep)
+    if !isAccepted { delivery.fail(job, .queueFull) }
+  }
+
   /// Queues a step in the render lane, with its memory.
   ///
-  /// - Parameter sharesDecode: the step decodes the original's picture, so the render of another job may make the frame.
-  ///   Never for a frame that is usually made from a thumbnail, or from sensor data: its bytes would differ under the same
-  ///   entity tag.
+  /// - Parameter sharesDecode: the step decodes the original's picture, so another job's render may make the frame. Must
+  ///   be false for a step that makes the frame from another source, such as a thumbnail or sensor data: the same entity
+  ///   tag would stand for other bytes.
   func queue(
     _ job: RenderJob, bytes: Int, sharesDecode: Bool = false,
     _ step: @escaping @Sendable (ByteBudget.Reservation) throws(ImageServiceError) -> Void
@@ -263,7 +278,7 @@ package final class ImagePipeline: Sendable {
       runStep(job) { () throws(ImageServiceError) in try step(reservation) }
     }
     // The job may have been cancelled or may have changed its priority before `submit`: apply that now.
-    guard let current = jobs.ticketAndPriority(of: job)?.priority else { return _ = renderLane.withdraw(ticket) }
+    guard let current = jobs.priority(of: job) else { return _ = renderLane.withdraw(ticket) }
     if current != priority { renderLane.setPriority(current, of: ticket) }
     shareTurn(ticket, of: job)
   }
@@ -277,7 +292,7 @@ package final class ImagePipeline: Sendable {
   /// Makes work that several jobs wait for at least as urgent as one of them, and lets it come in the turn of a caller
   /// that waits for this job.
   func hasten(_ ticket: RenderLane.Ticket, for job: RenderJob) {
-    guard let priority = jobs.ticketAndPriority(of: job)?.priority else { return }
+    guard let priority = jobs.priority(of: job) else { return }
     renderLane.raisePriority(to: priority, of: ticket)
     shareTurn(ticket, of: job)
   }

@@ -207,6 +207,9 @@ final class JobTable: Sendable {
     }
   }
 
+  /// A job's priority; `nil` if the job has ended.
+  func priority(of job: RenderJob) -> ImagePriority? { state.withLock { $0.record(of: job)?.priority } }
+
   /// A job's priority, and its ticket in the render lane if it has one.
   func ticketAndPriority(of job: RenderJob) -> (ticket: RenderLane.Ticket?, priority: ImagePriority)? {
     state.withLock { state in state.record(of: job).map { ($0.ticket, $0.priority) } }
@@ -272,7 +275,7 @@ final class JobTable: Sendable {
   /// Records that a step of the job comes into the render lane's queue; a step that has failed may queue another one. Call
   /// it before the step may start. Returns the job's current priority; `nil` if the job was cancelled.
   ///
-  /// - Parameter sharesDecode: the step decodes the original's picture, so the render of another job may make the frame.
+  /// - Parameter sharesDecode: the step decodes the original's picture, so another job's render may make the frame.
   func renderQueued(_ job: RenderJob, _ ticket: RenderLane.Ticket, sharesDecode: Bool) -> ImagePriority? {
     state.withLock { state in
       guard let record = state.record(of: job) else { return nil }
@@ -283,8 +286,8 @@ final class JobTable: Sendable {
     }
   }
 
-  /// Records that the job waits for a pass over its picture that makes its tile. Only the pass has a ticket in the render
-  /// lane.
+  /// Records that the job waits for a pass over its picture, which makes its tile. Only the pass has a ticket in the
+  /// render lane.
   func tilePassAwaited(_ job: RenderJob) {
     state.withLock { state in
       guard state.record(of: job) != nil else { return }
