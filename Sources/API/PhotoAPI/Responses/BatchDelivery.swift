@@ -60,9 +60,6 @@ final class BatchDelivery: Sendable {
     var remainingParts: Int
     /// True when the client has read most of the written bytes.
     var hasRoom = true
-    var isPumping = false
-    /// The state has changed since the pump last checked it.
-    var needsPump = false
     var isClosed = false
     /// No more frames are requested; those that are missing become problem parts.
     var isCancelled = false
@@ -76,10 +73,11 @@ final class BatchDelivery: Sendable {
   private let images: ImageManager
   private let context: ImageManager.RequestContext
   private let reply: Reply
-  private let queue: WorkQueue
   private let logger: Logger
   private let writer = MultipartWriter(boundary: Boundary.make())
   private let state: Mutex<State>
+  /// Runs ``pump()`` after changes, one at a time.
+  private let pumping: CoalescedWork
 
   init(
     _ entries: [Entry], images: ImageManager, context: ImageManager.RequestContext, reply: Reply, queue: WorkQueue,
@@ -88,8 +86,8 @@ final class BatchDelivery: Sendable {
     self.images = images
     self.context = context
     self.reply = reply
-    self.queue = queue
     self.logger = logger
+    pumping = CoalescedWork(on: queue)
     var state = State(entries: [], remainingParts: entries.count)
     for entry in entries {
       if case .frame(let frame) = entry, !images.isInMemory(frame.headers.key) {
@@ -114,7 +112,7 @@ final class BatchDelivery: Sendable {
           ("Image-Result", "request-id=\"\(context.requestID)\""), ("X-Content-Type-Options", "nosniff"),
         ]))
     reply.write([writer.opening])
-    pump()
+    pumping.run { pump() }
   }
 
   /// The client has disconnected: requests nothing more, and cancels the tasks.
@@ -148,34 +146,13 @@ final class BatchDelivery: Sendable {
   private static let cancellation = Problem(ImageServiceError.cancelled)
 
   /// Runs the pump after a change. Called from any thread.
-  private func schedulePump() {
-    let begins = state.withLock { state in
-      state.needsPump = true
-      return !state.isPumping && !state.isClosed
-    }
-    if begins { _ = queue.submit { [self] in pump() } }
-  }
+  private func schedulePump() { pumping.schedule { [self] in pump() } }
 
-  /// Requests frames and writes ready parts until nothing more can be done now. Only one pump runs at a time.
+  /// Writes ready parts, and requests frames for which there is room. Does nothing after ``close()``.
   private func pump() {
-    let begins = state.withLock { state in
-      guard !state.isPumping, !state.isClosed else { return false }
-      state.isPumping = true
-      return true
-    }
-    guard begins else { return }
-    while true {
-      state.withLock { $0.needsPump = false }
-      write()
-      requestFrames()
-      write()
-      let isDone = state.withLock { state in
-        if state.needsPump && !state.isClosed { return false }
-        state.isPumping = false
-        return true
-      }
-      if isDone { return }
-    }
+    write()
+    requestFrames()
+    write()
   }
 
   // MARK: Requesting
@@ -312,8 +289,8 @@ final class BatchDelivery: Sendable {
           } else {
             state.waiting.append(frame)
           }
-          state.needsPump = true
         }
+        schedulePump()
       }
     }
   }
