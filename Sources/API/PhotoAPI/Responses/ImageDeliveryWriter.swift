@@ -53,26 +53,17 @@ final class ImageDeliveryWriter: Sendable {
   /// Progress is sent in multipart/mixed only: browsers expect every part of x-mixed-replace to be an image.
   private func progress(_ share: Double) {
     guard form == .mixed else { return }
-    let isFirst = start()
     let body = Array("{\"progress\":\((share * 1000).rounded(.down) / 1000)}".utf8)
-    let head = writer.partHead([("Content-Type", JSONBody.mediaType), ("Content-Length", String(body.count))])
-    reply.write((isFirst ? [writer.opening] : []) + [head, body, writer.delimiter])
+    writePart(
+      [("Content-Type", JSONBody.mediaType), ("Content-Length", String(body.count))], body, end: [writer.delimiter])
   }
 
   private func degraded(_ frame: ImageFrame) {
     guard form != .single, !hasOtherTypeThanItsHead(frame) else { return }
     if form == .replace { lastDegraded.withLock { $0 = frame } }
-    let isFirst = start()
-    let head = writer.partHead(headers.part(frame, isFinal: false))
-    switch (isFirst, form) {
-    case (_, .single): break
-    case (true, .mixed): reply.write([writer.opening, head, frame.bytes, writer.delimiter], owner: frame.memoryOwner)
-    case (false, .mixed): reply.write([head, frame.bytes, writer.delimiter], owner: frame.memoryOwner)
-    case (true, .replace):
-      reply.write([writer.opening, head, frame.bytes, writer.delimiter, nextReplacement], owner: frame.memoryOwner)
-    // The head of this part was sent with the previous frame.
-    case (false, .replace): reply.write([frame.bytes, writer.delimiter, nextReplacement], owner: frame.memoryOwner)
-    }
+    writePart(
+      headers.part(frame, isFinal: false), frame.bytes,
+      end: form == .replace ? [writer.delimiter, nextReplacement] : [writer.delimiter], owner: frame.memoryOwner)
   }
 
   /// In `multipart/x-mixed-replace`, the head of this frame's part was already sent after the previous frame, with the type
@@ -85,14 +76,7 @@ final class ImageDeliveryWriter: Sendable {
     // Before sending, so that a client that has this response and repeats the request finds it cached.
     onFinalFrame(frame)
     guard form != .single else { return reply.send(single(frame)) }
-    let isFirst = start()
-    let head = writer.partHead(headers.part(frame, isFinal: true))
-    switch (isFirst, form) {
-    case (true, _): reply.write([writer.opening, head, frame.bytes, writer.closing], owner: frame.memoryOwner)
-    // The head of this part was sent with the previous frame.
-    case (false, .replace): reply.write([frame.bytes, writer.closing], owner: frame.memoryOwner)
-    case (false, _): reply.write([head, frame.bytes, writer.closing], owner: frame.memoryOwner)
-    }
+    writePart(headers.part(frame, isFinal: true), frame.bytes, end: [writer.closing], owner: frame.memoryOwner)
     reply.finish()
   }
 
@@ -121,8 +105,7 @@ final class ImageDeliveryWriter: Sendable {
     guard hasStarted.load(ordering: .relaxed) else { return reply.send(problem.response) }
     if form == .mixed {
       let body = problem.body
-      let head = writer.partHead(headers.part(problem, body: body, requestID: requestID))
-      reply.write([head, body, writer.closing])
+      writePart(headers.part(problem, body: body, requestID: requestID), body, end: [writer.closing])
     } else {
       // The browser has the head of a part that can't come. An empty picture could show as a broken one, and closing
       // the connection would blank the last frame: so that frame is sent once more, even if its type is not that of
@@ -136,8 +119,21 @@ final class ImageDeliveryWriter: Sendable {
   /// The head of the part that replaces the first one. Only its type is known before it is rendered.
   private var nextReplacement: [UInt8] { writer.partHead([("Content-Type", headers.mediaType)]) }
 
+  /// Writes one part. Before the first one, sends the response's head and the opening. In `multipart/x-mixed-replace`,
+  /// the head of every later part was already sent after the previous frame, so `fields` are not used.
+  ///
+  /// - Parameter end: what follows the part's content in the same write.
+  private func writePart(
+    _ fields: [(name: String, value: String)], _ body: [UInt8], end: [[UInt8]], owner: (any MemoryOwner)? = nil
+  ) {
+    let isFirst = start()
+    var pieces: [[UInt8]] = isFirst ? [writer.opening] : []
+    if isFirst || form == .mixed { pieces.append(writer.partHead(fields)) }
+    pieces.append(body)
+    reply.write(pieces + end, owner: owner)
+  }
+
   /// Sends the response's head once, before the first part. True on the first call.
-  @discardableResult
   private func start() -> Bool {
     guard !hasStarted.exchange(true, ordering: .relaxed) else { return false }
     reply.start(ResponseHead(.ok, headers.multipart(form, boundary: writer.boundary, requestID: requestID)))
