@@ -206,8 +206,10 @@ struct SharedDerivativeTests {
     var unread = first.add("unread")
     unread.original.fingerprint = nil
     var moment = first.add("moment")
-    moment.contentVersion = ContentVersion("moment@1.5")
-    for asset in [unread, moment] {
+    moment.contentVersion = moment.contentVersion.showing("1.5")
+    var raw = first.add("raw")
+    raw.contentVersion = raw.contentVersion.showing("raw")
+    for asset in [unread, moment, raw] {
       for side in [300, 900] { #expect(await frames(first, asset, side).map(\.result.source) == [.original]) }
     }
     try await first.settle(bucket)

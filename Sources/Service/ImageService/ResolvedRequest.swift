@@ -17,7 +17,7 @@ package struct ResolvedRequest: Sendable, Hashable {
     // Frames of an animation are cropped and turned, but their pixels are not adjusted: only the first frame is.
     if !asset.isAnimated || asset.adjustments?.onlyMovesPixels == false { request.isAnimated = false }
     if let time = request.posterTime {
-      asset.contentVersion = ContentVersion("\(asset.contentVersion.rawValue)@\(time)")
+      asset.contentVersion = asset.contentVersion.showing("\(time)")
     }
     if request.cropAnchor == .auto {
       request.cropAnchor = .automatic(asset.regions, saliency: asset.saliency)

@@ -21,7 +21,7 @@ struct RAWOriginals: Sendable {
     guard let file = try file(of: asset, principal) else { return asset }
     let header = try header(of: file)
     var original = asset.unadjusted
-    original.contentVersion = ContentVersion("\(original.contentVersion.rawValue)@raw")
+    original.contentVersion = original.contentVersion.showing("raw")
     original.original = file
     original.uniformTypeIdentifier = header.format.uniformTypeIdentifier
     original.pixelSize = header.uprightSize

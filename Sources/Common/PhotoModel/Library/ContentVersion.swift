@@ -10,8 +10,14 @@ package struct ContentVersion: Sendable, Hashable, CustomStringConvertible {
     self.rawValue = rawValue
   }
 
-  /// The version without the digest of the regions. After an at sign follows what else is shown of the asset: the time
-  /// of a video's frame, or the RAW file of a pair.
+  /// The version if only a part of the asset is shown: a frame of a video at a requested time, or the RAW file of a pair.
+  /// The part follows after an at sign.
+  package func showing(_ part: String) -> ContentVersion { ContentVersion("\(rawValue)@\(part)") }
+
+  /// Whether only a part of the asset is shown: see ``showing(_:)``.
+  package var showsPart: Bool { rawValue.contains("@") }
+
+  /// The version without the digest of the regions.
   package var pixels: ContentVersion {
     let whole = rawValue.prefix { $0 != "@" }
     return ContentVersion(String(whole.prefix { $0 != "." } + rawValue[whole.endIndex...]))

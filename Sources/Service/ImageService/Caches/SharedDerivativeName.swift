@@ -21,14 +21,15 @@ struct SharedDerivativeName: Sendable {
   let entries: [(rung: DerivativeLadder.Rung, key: DiskStore.Key)]
 
   /// `nil` for an asset whose derivatives are not shared: it has none, its fingerprint is unknown or says too little, its
-  /// picture depends on an edit in this daemon's catalogue, or it is a frame of a video at a requested time.
+  /// picture depends on an edit in this daemon's catalogue, or only a part of it is shown: a frame of a video at a
+  /// requested time, or the RAW file of a pair.
   ///
   /// - Parameter isRemote: the library is in a remote store. A file's inode differs between copies of a folder; in a
   ///   remote library an entity tag is in its place.
   init?(of asset: Asset, isRemote: Bool) {
     let rungs = DerivativeLadder.standard.rungs(of: asset.pixelSize)
     guard !rungs.isEmpty, asset.adjustments == nil, asset.beforeAdjustments == nil,
-      !asset.contentVersion.rawValue.contains("@"), let fingerprint = asset.original.fingerprint
+      !asset.contentVersion.showsPart, let fingerprint = asset.original.fingerprint
     else { return nil }
     let identity = asset.original.identity
     let includesMiddle = isRemote && !identity.needsPath
