@@ -1,11 +1,12 @@
 import DiskCache
 import Foundation
-import ImageService
 import Logging
 import PhotoFixtures
 import PhotoModel
 import Synchronization
 import Testing
+
+@testable import ImageService
 
 /// Objects in memory that several managers share.
 private final class Bucket: SharedDerivativeStore {
@@ -182,9 +183,15 @@ struct SharedDerivativeTests {
     let bytes = try #require(whole[name])
     var flipped = bytes
     flipped[bytes.count / 2] ^= 1
+    // Complete entries, of pictures that were decoded at a scale which no decoder has.
+    let keys = try #require(SharedDerivativeName(of: Machine(bucket).add(), isRemote: false)).entries.map(\.key)
+    let epoch = FrameStore.epochs.derivative
+    let entries = try EntrySequence.entries(in: bytes, of: keys, .derivative, epoch: epoch)
+    let ofOtherScale = zip(keys, entries).map { (key: $0, entry: DiskEntry(bytes: $1.bytes, info: [3])) }
     let damaged: [(bytes: [UInt8], defect: String)] = [
       (flipped, "checksum"), (Array(bytes.dropLast()), "length"), (other, "wrongEntry"),
       (Array("<html>".utf8) + bytes, "length"), ([], "length"),
+      (EntrySequence.bytes(of: ofOtherScale, .derivative, epoch: epoch), "wrongFormat"),
     ]
     for (number, (content, defect)) in damaged.enumerated() {
       bucket.set(name, content)

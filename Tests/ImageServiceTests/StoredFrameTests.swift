@@ -1,10 +1,12 @@
 import DiskCache
 import Foundation
-import ImageService
+import ImageRender
 import Logging
 import PhotoFixtures
 import PhotoModel
 import Testing
+
+@testable import ImageService
 
 /// Frames and derivatives on disk.
 @Suite("Stored frames and derivatives")
@@ -81,6 +83,29 @@ struct StoredFrameTests {
     let stored = try #require(frames(await second.deliveries(asset, Self.request(900))).last)
     #expect(stored.result.source == .disk && stored.bytes == rendered.bytes && stored.derivation == rendered.derivation)
     #expect(stored.result.size == rendered.result.size && second.originals.opened == 0)
+  }
+
+  @Test func `Each format and each way to make a frame is read as it was stored, and no other way is stored`() throws {
+    for decoded in DecodeScale.all {
+      // A shared decode has the scale of the member that needs the largest.
+      for needed in DecodeScale.all where needed <= decoded {
+        let direct = Derivation(decodedEighths: decoded, unsharedEighths: needed)
+        for derivation in [direct, .derivative(side: 500, eighths: decoded), .file, .tile, .transcoded(direct)] {
+          for format in OutputFormat.allCases {
+            let stored = StoredFrameHeader(
+              format: format, size: PixelSize(width: 4000, height: 3), derivation: derivation)
+            let bytes = try #require(stored.bytes, "\(derivation)")
+            let read = try #require(StoredFrameHeader(bytes))
+            #expect(read.format == format && read.derivation == derivation && read.size == stored.size)
+          }
+        }
+      }
+    }
+    let others: [Derivation] = [.sharedDecode(eighths: 3), .derivative(side: 500, eighths: 3), .smallPreview(.file)]
+    for derivation in others {
+      let header = StoredFrameHeader(format: .jpeg, size: PixelSize(width: 1, height: 1), derivation: derivation)
+      #expect(header.bytes == nil, "\(derivation)")
+    }
   }
 
   @Test("a damaged stored frame is never served: the frame is rendered again with the same bytes")

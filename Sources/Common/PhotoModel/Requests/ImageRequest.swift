@@ -64,7 +64,7 @@ package enum Tone: String, Sendable, Hashable, CaseIterable {
   case bitonal
 }
 
-/// An output format.
+/// An output format. Stored frames refer to positions in this list, so its order must not change within an epoch.
 package enum OutputFormat: String, Sendable, Hashable, CaseIterable {
   case jpeg, png, webp, avif, jxl
 

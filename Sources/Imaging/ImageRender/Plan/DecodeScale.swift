@@ -3,6 +3,9 @@ import PhotoModel
 /// The choice of the scale at which a picture is decoded, in eighths of its sides: 1, 2, 4 or 8, which libjpeg's DCT
 /// has SIMD code for. Decoders of other formats that can scale have the same scales.
 package enum DecodeScale {
+  /// All scales, smallest first.
+  package static let all = [1, 2, 4, 8]
+
   /// The purpose of the decoded pixels.
   package enum Purpose: Sendable {
     /// A kernel that makes one pixel of this many, in each direction: the smallest scale that leaves it enough pixels.
@@ -23,11 +26,11 @@ package enum DecodeScale {
   package static func eighths(for purpose: Purpose) -> Int? {
     switch purpose {
     case .resampling(let reduction):
-      [1, 2, 4].first { reduction * Double($0) / 8 >= oversampling } ?? 8
+      all.first { reduction * Double($0) / 8 >= oversampling } ?? 8
     case .exactSize(let size, let upright):
-      [8, 4, 2, 1].first { SizeRules.scaled(upright, byEighths: $0) == size }
+      all.last { SizeRules.scaled(upright, byEighths: $0) == size }
     case .averages(let longerSide, let most):
-      [8, 4, 2, 1].first { longerSide * $0 <= most * 8 }
+      all.last { longerSide * $0 <= most * 8 }
     }
   }
 }

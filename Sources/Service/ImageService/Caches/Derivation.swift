@@ -69,7 +69,7 @@ package enum Derivation: Sendable, Hashable {
   /// Every derivation of a frame that a client or the disk may keep. Stored frames refer to positions in this array, so
   /// the order must not change within an epoch.
   static let all: [Derivation] = {
-    let scales = [1, 2, 4, 8]
+    let scales = DecodeScale.all
     let direct: [Derivation] =
       [.original] + scales.dropFirst().map { .sharedDecode(eighths: $0) }
       + DerivativeLadder.standard.rungs.flatMap { rung in

@@ -60,7 +60,7 @@ extension FrameStore {
     do throws(EntryDefect) {
       let entries = try EntrySequence.entries(
         in: bytes, of: name.entries.map(\.key), .derivative, epoch: Self.epochs.derivative)
-      guard entries.allSatisfy({ $0.info.count == 1 }) else { throw .wrongFormat }
+      guard entries.allSatisfy({ Self.eighths(of: $0) != nil }) else { throw .wrongFormat }
       for ((rung, _), entry) in zip(name.entries, entries) { keep(entry, as: rung, of: asset) }
       return nil
     } catch {

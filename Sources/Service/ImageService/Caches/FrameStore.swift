@@ -67,7 +67,8 @@ package struct FrameStore: Sendable {
     var info = StoredFrameHeader(format: frame.format, size: frame.result.size, derivation: frame.derivation)
     // A JPEG's gain map is seen in its bytes.
     info.isHDR = frame.result.isHDR && frame.format != .jpeg
-    disk?.store(frame.bytes, info: info.bytes, for: Self.diskKey(key), .frame)
+    guard let infoBytes = info.bytes else { return assertionFailure("\(frame.derivation) is not in Derivation.all") }
+    disk?.store(frame.bytes, info: infoBytes, for: Self.diskKey(key), .frame)
   }
 
   private static func diskKey(_ key: RenditionKey) -> DiskStore.Key {
@@ -91,8 +92,15 @@ package struct FrameStore: Sendable {
 
   /// A derivative, and the DCT scale in eighths at which it was decoded. Reads one file.
   func derivative(_ rung: DerivativeLadder.Rung, of asset: Asset) -> (bytes: [UInt8], eighths: Int)? {
-    guard let entry = entry(rung, of: asset), let eighths = entry.info.first else { return nil }
-    return (entry.bytes, Int(eighths))
+    guard let entry = entry(rung, of: asset), let eighths = Self.eighths(of: entry) else { return nil }
+    return (entry.bytes, eighths)
+  }
+
+  /// The DCT scale in eighths at which a derivative was decoded; `nil` if this code did not write the entry.
+  static func eighths(of derivative: DiskEntry) -> Int? {
+    guard derivative.info.count == 1 else { return nil }
+    let eighths = Int(derivative.info[0])
+    return DecodeScale.all.contains(eighths) ? eighths : nil
   }
 
   /// The stored entry of a derivative. Reads one file.
@@ -160,11 +168,15 @@ struct StoredFrameHeader {
     size = PixelSize(width: number(4..<8), height: number(8..<12))
   }
 
-  var bytes: [UInt8] {
+  /// `nil` for a derivation that can't be stored: a frame with that of another one would have its entity tag.
+  var bytes: [UInt8]? {
+    guard let format = OutputFormat.allCases.firstIndex(of: self.format),
+      let derivation = Derivation.all.firstIndex(of: self.derivation)
+    else { return nil }
     func bytes(_ value: Int, _ count: Int) -> [UInt8] {
       (0..<count).reversed().map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
     }
-    return bytes(isHDR ? 1 : 0, 1) + bytes(OutputFormat.allCases.firstIndex(of: format) ?? 0, 1)
-      + bytes(Derivation.all.firstIndex(of: derivation) ?? 0, 2) + bytes(size.width, 4) + bytes(size.height, 4)
+    return bytes(isHDR ? 1 : 0, 1) + bytes(format, 1) + bytes(derivation, 2) + bytes(size.width, 4)
+      + bytes(size.height, 4)
   }
 }
