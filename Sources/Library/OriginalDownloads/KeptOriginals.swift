@@ -49,7 +49,7 @@ package final class KeptOriginals: ChangeObserver {
     var kept: Set<Original> = []
     /// In the order of the list, and then those that have failed.
     var missing: ArraySlice<Original> = []
-    /// Taken from `missing`; their tickets are not in `running` yet.
+    /// Taken from `missing`; their tickets are not in `running` yet, and their downloads have not ended.
     var starting: Set<Original> = []
     var running: [Original: OriginalDownloads.Ticket] = [:]
     /// Those whose last download failed; they come after all others. A subset of `kept`, like `refused`.
@@ -81,7 +81,7 @@ package final class KeptOriginals: ChangeObserver {
 
   /// - Parameters:
   ///   - diskBytes: the limit of the store of originals.
-  ///   - readList: called on the queue `photod.kept-originals`, and by ``update()``.
+  ///   - readList: called on the queue `photod.kept-originals`.
   package init(
     _ downloads: OriginalDownloads, diskBytes: Int64, limits: Limits, clock: DownloadClock = .system, logger: Logger,
     readList: @escaping ReadList
@@ -111,12 +111,15 @@ package final class KeptOriginals: ChangeObserver {
     guard isFirst else { return }
     clock.after(delay) { [weak self] in
       guard let self else { return }
-      queue.async { self.update() }
+      queue.async { self.readAgain() }
     }
   }
 
   /// Reads the list, and begins to download what is missing. Call it once at start, before anything is evicted.
-  package func update() {
+  package func update() { queue.sync { readAgain() } }
+
+  private func readAgain() {
+    dispatchPrecondition(condition: .onQueue(queue))
     state.withLock { $0.isUpdateScheduled = false }
     let list: KeptOriginalList
     do {
@@ -164,14 +167,14 @@ package final class KeptOriginals: ChangeObserver {
 
   private func startNext() {
     while let original = nextMissing() {
-      let waiter = Waiter { [weak self] waiter, result in self?.ended(original, result, waiter) }
+      let waiter = Waiter { [weak self] result in self?.ended(original, result) }
       let ticket = downloads.join(
         original.key, original.identity, fingerprint: original.fingerprint, priority: .kept, waiter)
-      // The waiter is called later, on another queue, and may have ended before this.
       let isUnwanted = state.withLock { state in
-        state.starting.remove(original)
+        // The waiter is called on another queue: the download may have ended before this.
+        guard state.starting.remove(original) != nil else { return false }
         guard state.kept.contains(original) else { return true }
-        if !waiter.hasEnded { state.running[original] = ticket }
+        state.running[original] = ticket
         return false
       }
       if isUnwanted { downloads.leave(ticket) }
@@ -189,25 +192,17 @@ package final class KeptOriginals: ChangeObserver {
   }
 
   private final class Waiter: OriginalWaiter {
-    private let ended: @Sendable (Waiter, Result<any FileByteSource, DownloadError>) -> Void
-    private let isOver = Atomic(false)
+    private let ended: @Sendable (Result<any FileByteSource, DownloadError>) -> Void
 
-    init(_ ended: @escaping @Sendable (Waiter, Result<any FileByteSource, DownloadError>) -> Void) {
-      self.ended = ended
-    }
+    init(_ ended: @escaping @Sendable (Result<any FileByteSource, DownloadError>) -> Void) { self.ended = ended }
 
-    var hasEnded: Bool { isOver.load(ordering: .acquiring) }
-    func end() { isOver.store(true, ordering: .releasing) }
     func downloadProgressed(_ original: ArrivingOriginal) {}
-    func downloadEnded(_ result: Result<any FileByteSource, DownloadError>) { ended(self, result) }
+    func downloadEnded(_ result: Result<any FileByteSource, DownloadError>) { ended(result) }
   }
 
-  private func ended(
-    _ original: Original, _ result: Result<any FileByteSource, DownloadError>, _ waiter: Waiter
-  ) {
+  private func ended(_ original: Original, _ result: Result<any FileByteSource, DownloadError>) {
     let (isOutage, schedulesRetry) = state.withLock { state -> (Bool, Bool) in
-      // With the lock held, so that its ticket is not noted after this.
-      waiter.end()
+      state.starting.remove(original)
       state.running[original] = nil
       guard case .failure(let error) = result else {
         state.failed.remove(original)
@@ -235,7 +230,7 @@ package final class KeptOriginals: ChangeObserver {
     clock.after(delay) { [weak self] in
       guard let self else { return }
       state.withLock { ($0.refused, $0.isRetryScheduled) = ([], false) }
-      queue.async { self.update() }
+      queue.async { self.readAgain() }
     }
   }
 }
