@@ -232,8 +232,8 @@ let package = Package(
     Wing.tools.module("AllocationCounter", ["CAllocationCounter"]),
 
     tests("PrimitivesTests", ["Primitives"]),
-    tests("JSONTextTests", ["JSONText"]),
-    tests("PhotoModelTests", ["PhotoModel", "Primitives"]),
+    tests("JSONTextTests", ["JSONText", "PhotoFixtures"]),
+    tests("PhotoModelTests", ["PhotoModel", "Primitives", "PhotoFixtures"]),
     tests("PhotoPredicateTests", ["PhotoPredicate", "PhotoModel", "PhotoFixtures", grdb]),
     tests("TelemetryTests", ["Primitives", "Telemetry", coreMetrics, logging]),
     tests("ImageCodecTests", ["ImageCodec", "MediaMetadata", "PhotoModel", "PhotoFixtures"]),
@@ -276,7 +276,7 @@ let package = Package(
     // Servers in the test's own process that are a bucket or a web server, and misbehave on demand.
     .target(name: "StoreFixtures", dependencies: ["Cryptography"], path: "Tests/StoreFixtures", swiftSettings: strict),
     tests("CryptographyTests", ["Cryptography"]),
-    tests("ObjectStoresTests", ["ObjectStores", "StoreFixtures", "PhotoModel"]),
+    tests("ObjectStoresTests", ["ObjectStores", "StoreFixtures", "PhotoModel", "PhotoFixtures"]),
     tests(
       "RemoteScanTests",
       [

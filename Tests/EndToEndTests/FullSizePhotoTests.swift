@@ -130,7 +130,7 @@ struct FullSizePhotoTests {
   @Test("a render that is larger than the response buffer is sent from memory too")
   func large() throws {
     var noise = Pixels(width: 2000, height: 1600, channels: 3)
-    var random = SystemRandomNumberGenerator()
+    var random = Sampling.generator("noise to render")
     for i in noise.bytes.indices { noise.bytes[i] = UInt8.random(in: 0...255, using: &random) }
     let daemon = try TestDaemon(
       { try $0.put(JPEGFile { $0.quality = 95 }.encoded(noise), "a.jpg") },

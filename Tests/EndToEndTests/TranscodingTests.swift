@@ -172,7 +172,7 @@ struct TranscodingTests {
 
   @Test("noise of the highest quality stays within the price of a transcoding")
   func prices() throws {
-    var random = SystemRandomNumberGenerator()
+    var random = Sampling.generator("noise to transcode")
     let shapes = [(1, 1), (1, 700), (700, 1), (17, 33), (1500, 1000)]
     let daemon = try TestDaemon { files in
       for (width, height) in shapes {
@@ -191,7 +191,8 @@ struct TranscodingTests {
     for (width, height) in shapes {
       for quality in [60, 100] {
         let answer = try image(daemon, "\(width)x\(height)-\(quality).jpg", "format=jxl")
-        #expect(answer.status == 200 && answer.result("transcoded") == "?1", "\(width)x\(height) \(quality)")
+        let isTranscoded = answer.status == 200 && answer.result("transcoded") == "?1"
+        #expect(isTranscoded, "\(width)x\(height) \(quality), \(Sampling.note)")
       }
     }
   }

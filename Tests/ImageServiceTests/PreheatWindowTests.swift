@@ -1,4 +1,5 @@
 import ImageService
+import PhotoFixtures
 import Testing
 
 /// The positions that a window prepares, by its visible range and movement.
@@ -246,25 +247,27 @@ struct PreheatWindowTests {
 
   @Test("the plan changes exactly at the announced time")
   func settling() throws {
-    var random = SystemRandomNumberGenerator()
+    var random = Sampling.generator("settling windows")
     for _ in 0..<300 {
       var window = PreheatWindow()
       var now = ContinuousClock.now
       for _ in 0..<Int.random(in: 1...8, using: &random) {
         now += .milliseconds(Int.random(in: 0...300, using: &random))
         let first = Int.random(in: 0..<1000, using: &random)
-        window.moved(to: first..<first + 40, of: 1000, margin: Int.random(in: 1...80), at: now)
+        window.moved(to: first..<first + 40, of: 1000, margin: Int.random(in: 1...80, using: &random), at: now)
       }
       var plan = window.plan(at: now)
       var changes = 0
       // The movement settles; then, unless the whole margin was likely, the rest becomes long.
       while let change = window.nextChange(after: now), changes < 3 {
         let next = window.plan(at: change)
-        #expect(window.plan(at: change - .nanoseconds(1)) == plan && (next != plan || plan.direction == 0))
-        #expect(next.quality == .high && next.direction == 0)
+        let isSame = window.plan(at: change - .nanoseconds(1)) == plan
+        #expect(isSame && (next != plan || plan.direction == 0), "\(Sampling.note)")
+        #expect(next.quality == .high && next.direction == 0, "\(Sampling.note)")
         (plan, now, changes) = (next, change, changes + 1)
       }
-      #expect(window.plan(at: now + .seconds(1000)) == plan && plan.direction == 0 && changes < 3)
+      let isSettled = window.plan(at: now + .seconds(1000)) == plan && plan.direction == 0
+      #expect(isSettled && changes < 3, "\(Sampling.note)")
     }
   }
 
@@ -305,7 +308,7 @@ struct PreheatWindowTests {
 
   @Test("a plan is within the list, has visible positions first and never exceeds the margins")
   func bounds() {
-    var random = SystemRandomNumberGenerator()
+    var random = Sampling.generator("bounds of windows")
     for _ in 0..<500 {
       var window = PreheatWindow()
       var now = ContinuousClock.now
@@ -320,11 +323,14 @@ struct PreheatWindowTests {
           window.frameLeft(Bool.random(using: &random) ? .ahead : .behind, wasSeen: Bool.random(using: &random))
         }
         let plan = window.plan(at: now + .milliseconds(Int.random(in: 0...400, using: &random)))
-        #expect(plan.range.clamped(to: 0..<count) == plan.range)
-        #expect(plan.prepared.isEmpty || plan.prepared.clamped(to: plan.range) == plan.prepared)
-        #expect(plan.visible.allSatisfy(plan.range.contains) && plan.range.allSatisfy(plan.kept.contains))
-        #expect(plan.kept.clamped(to: 0..<count) == plan.kept && plan.kept.count <= plan.visible.count + 4 * margin)
-        #expect(plan.range.count <= plan.visible.count + 3 * margin)
+        #expect(plan.range.clamped(to: 0..<count) == plan.range, "\(Sampling.note)")
+        #expect(
+          plan.prepared.isEmpty || plan.prepared.clamped(to: plan.range) == plan.prepared, "\(Sampling.note)")
+        let isInOrder = plan.visible.allSatisfy(plan.range.contains) && plan.range.allSatisfy(plan.kept.contains)
+        #expect(isInOrder, "\(Sampling.note)")
+        #expect(plan.kept.clamped(to: 0..<count) == plan.kept, "\(Sampling.note)")
+        #expect(plan.kept.count <= plan.visible.count + 4 * margin, "\(Sampling.note)")
+        #expect(plan.range.count <= plan.visible.count + 3 * margin, "\(Sampling.note)")
         func distance(_ position: Int) -> Int {
           let isForward = position >= plan.visible.upperBound
           let steps = isForward ? position - plan.visible.upperBound + 1 : plan.visible.lowerBound - position
@@ -332,9 +338,9 @@ struct PreheatWindowTests {
             ? 0 : steps
         }
         let distances = plan.order.map(distance)
-        #expect(distances == distances.sorted() && plan.order.sorted() == Array(plan.prepared))
+        #expect(distances == distances.sorted() && plan.order.sorted() == Array(plan.prepared), "\(Sampling.note)")
         let prepared = Set(plan.order.prefix { plan.visible.contains($0) })
-        #expect(prepared == Set(plan.visible.filter(plan.prepared.contains)))
+        #expect(prepared == Set(plan.visible.filter(plan.prepared.contains)), "\(Sampling.note)")
       }
     }
   }

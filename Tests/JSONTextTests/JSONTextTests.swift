@@ -1,5 +1,6 @@
 import Foundation
 import JSONText
+import PhotoFixtures
 import Testing
 
 @Suite("JSON text")
@@ -17,11 +18,11 @@ struct JSONTextTests {
 
   @Test("random values have the text that Foundation's encoder writes")
   func random() throws {
-    var random = SystemRandomNumberGenerator()
+    var random = Sampling.generator("JSON texts")
     for _ in 0..<2000 {
       let value = Value.random(depth: 4, &random)
       let (found, expected) = (try text([value]), try reference([value]))
-      #expect(found == expected)
+      #expect(found == expected, "\(Sampling.note)")
     }
   }
 

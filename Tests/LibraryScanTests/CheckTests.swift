@@ -4,6 +4,7 @@ import LibraryCatalogue
 import LibraryFixtures
 import LibraryFolder
 import LibraryScan
+import PhotoFixtures
 import PhotoModel
 import Testing
 
@@ -191,12 +192,12 @@ struct CheckTests {
 
   @Test("random bytes survive escaping")
   func anyBytes() {
-    var generator = SystemRandomNumberGenerator()
+    var generator = Sampling.generator("escaped paths")
     for _ in 0..<2000 {
       let path = (0..<Int.random(in: 0..<40, using: &generator)).map { _ in UInt8.random(in: 1...255, using: &generator)
       }
       let text = LibraryPath.escaped(path)
-      #expect(unescaped(text) == path)
+      #expect(unescaped(text) == path, "\(Sampling.note)")
       #expect(!text.contains { $0.isNewline })
     }
   }

@@ -1,4 +1,5 @@
 import Foundation
+import PhotoFixtures
 import PhotoModel
 import StoreFixtures
 import Testing
@@ -44,16 +45,16 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<10) func `Any reads give the bytes of the object, and fetch none twice`(_ seed: UInt64) throws {
+  @Test(arguments: 0..<10) func `Any reads give the bytes of the object, and fetch none twice`(_ number: Int) throws {
     try withObject({ $0.totalBytes = 3_000_000 }) { object, _ in
-      var random = SystemRandomNumberGenerator()
+      var random = Sampling.generator("reads of objects \(number)")
       for _ in 0..<40 {
         let offset = Int.random(in: 0..<3_000_000, using: &random)
         let count = Int.random(in: 1...60_000, using: &random)
         let found = try object.bytes(at: Int64(offset), count: count)
-        #expect(found == Array(Self.bytes[offset..<min(3_000_000, offset + count)]))
+        #expect(found == Array(Self.bytes[offset..<min(3_000_000, offset + count)]), "\(Sampling.note)")
       }
-      #expect(object.cost.bytes <= 3_000_000)
+      #expect(object.cost.bytes <= 3_000_000, "\(Sampling.note)")
     }
   }
 

@@ -1,3 +1,4 @@
+import PhotoFixtures
 import PhotoModel
 import Testing
 
@@ -29,7 +30,7 @@ struct ByteOverlayTests {
 
   @Test("the pieces of every range are the bytes of the patched file")
   func pieces() throws {
-    var random = SystemRandomNumberGenerator()
+    var random = Sampling.generator("byte overlays")
     for _ in 0..<50 {
       let file = (0..<60).map { _ in UInt8.random(in: 0..<100, using: &random) }
       var expected = file
@@ -56,14 +57,14 @@ struct ByteOverlayTests {
             }
           }
           guard result == Array(expected[start..<end]) else {
-            Issue.record("\(start)..<\(end) of \(overlay.patches)")
+            Issue.record("\(start)..<\(end) of \(overlay.patches), \(Sampling.note)")
             return
           }
           let isChanged = result != Array(file[start..<end])
-          #expect(overlay.changes(Int64(start)..<Int64(end)) == isChanged)
+          #expect(overlay.changes(Int64(start)..<Int64(end)) == isChanged, "\(Sampling.note)")
           var window = Array(file[start..<end])
           overlay.apply(to: &window, at: Int64(start))
-          #expect(window == result)
+          #expect(window == result, "\(Sampling.note)")
         }
       }
     }
