@@ -117,7 +117,8 @@ package final class SharedDerivatives: SharedDerivativeStore {
     }
   }
 
-  /// Ends waiting operations, and drops the writes that wait.
+  /// Ends the calls that wait, drops the writes that wait, and accepts no more. Reads and writes that were sent end by
+  /// themselves.
   package func close() {
     stop.raise()
     state.withLock { state in

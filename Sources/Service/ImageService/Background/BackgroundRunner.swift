@@ -9,7 +9,7 @@ import Synchronization
 package final class BackgroundRunner: Sendable {
   private struct State {
     var isRunning = false
-    /// `start` was called again during a run.
+    /// `begin` was called since the works were last asked.
     var isRestartRequested = false
   }
 
@@ -52,7 +52,8 @@ package final class BackgroundRunner: Sendable {
   /// Stops the current step soon and starts no further one.
   package func cancel() { stop.raise() }
 
-  /// Stops, and returns when all results are saved.
+  /// Stops, and saves the results of the steps that have ended. A step that runs is cut short; its asset comes again in
+  /// the next run.
   package func stopAndFlush() async {
     cancel()
     await withCheckedContinuation { continuation in

@@ -168,23 +168,30 @@ package final class EncodingUpgrades: Sendable {
 
   // MARK: The queue
 
+  private enum Acceptance {
+    case refused
+    /// It waits, or needs no place.
+    case accepted
+    /// It waits, and nothing takes it from the queue yet.
+    case acceptedFirst
+  }
+
   private func request(
     _ wanted: ResolvedRequest, replacing replaced: CachedFrame?, of replacedBytes: Int,
     _ isStillWanted: @escaping @Sendable () -> Bool
   ) -> Bool {
-    let isAccepted = state.withLock { state -> Bool? in
-      if state.pending.contains(wanted.key) || state.refused.contains(wanted.key) { return true }
-      guard state.waiting.count < limits.waiting else { return false }
+    let acceptance = state.withLock { state -> Acceptance in
+      if state.pending.contains(wanted.key) || state.refused.contains(wanted.key) { return .accepted }
+      guard state.waiting.count < limits.waiting else { return .refused }
       state.pending.insert(wanted.key)
       state.waiting.append(
         Upgrade(
           wanted: wanted, replacedBytes: replacedBytes, replaced: replaced, isStillWanted: isStillWanted))
       defer { state.isBusy = true }
-      return state.isBusy ? true : nil
+      return state.isBusy ? .accepted : .acceptedFirst
     }
-    if let isAccepted { return isAccepted }
-    queue.async { [self] in next() }
-    return true
+    if acceptance == .acceptedFirst { queue.async { [self] in next() } }
+    return acceptance != .refused
   }
 
   private func next() {
