@@ -25,7 +25,7 @@ package final class CachedFrame: Sendable {
   /// Bytes that other objects keep because this frame is cached; `evictedMark` after eviction.
   private let attached = Atomic<Int>(0)
 
-  /// Whether the frame is in its shard's eviction order. Changed only under the shard's lock.
+  /// Whether the frame is in the cache's eviction order. Changed only under the cache's lock.
   let isInEvictionOrder = Atomic<Bool>(false)
 
   private static let evictedMark = Int.min / 2

@@ -6,54 +6,50 @@
 // only sets one flag. Frames that are being sent are not evicted: their bytes would stay in memory but no longer be
 // counted.
 //
-// Keys are spread over shards, each with its own lock; bytes are counted over all shards.
+// All callers are workers of queues. Connections answer repeated requests from prepared responses, which need no lookup
+// here.
 
 import DequeModule
 import PhotoModel
 import Synchronization
 
 package final class FrameCache: Sendable {
-  private struct Shard {
+  private struct State {
     var frames: [RenditionKey: CachedFrame] = [:]
-    /// Frames that may be evicted, in the order in which they were added or got their second chance, with the sequence
-    /// number of that moment. Frames that were pinned since are skipped.
-    var order: Deque<(frame: CachedFrame, sequence: Int)> = []
+    /// Frames that may be evicted, in the order in which they were added or got their second chance. Frames that were
+    /// pinned since are skipped.
+    var order: Deque<CachedFrame> = []
     /// How often each key is pinned, whether or not its frame is present.
     var pins: [RenditionKey: Int] = [:]
     /// Frames that are kept because they are pinned. They count towards the pinned capacity.
     var pinned: Set<RenditionKey> = []
+    var pinnedBytes = 0
 
     /// Puts a frame at the end of the eviction order, unless it is already in it.
-    mutating func appendToOrder(_ frame: CachedFrame, at sequence: Int) {
+    mutating func appendToOrder(_ frame: CachedFrame) {
       if frame.isInEvictionOrder.exchange(true, ordering: .relaxed) { return }
-      order.append((frame, sequence))
+      order.append(frame)
     }
 
     /// Removes and returns the first frame of the eviction order.
     mutating func popOldest() -> CachedFrame? {
-      guard let first = order.popFirst()?.frame else { return nil }
+      guard let first = order.popFirst() else { return nil }
       first.isInEvictionOrder.store(false, ordering: .relaxed)
       return first
     }
   }
 
-  /// A `Mutex` can't be an array element, so each one is stored in a class.
-  private final class LockedShard: Sendable {
-    let shard = Mutex(Shard())
-  }
-
   /// One frame may take at most 1/4 of the capacity, so that a single large picture does not evict all others.
   private static let capacityDivisor = 4
-  private static let shardCount = 8
+  /// Frames that are examined for eviction before the lock is released for a moment.
+  private static let examinedAtOnce = 256
 
   let capacityBytes: Int
   package let pinnedCapacityBytes: Int
   private let onEvict: @Sendable ([CachedFrame]) -> Void
-  private let shards = (0..<shardCount).map { _ in LockedShard() }
+  private let state = Mutex(State())
+  /// All frames that are not pinned.
   private let total = ByteCounter()
-  private let pinnedTotal = ByteCounter()
-  /// Sequence number of the last frame that was put at the end of any shard's order.
-  private let lastSequence = Atomic<Int>(0)
 
   /// - Parameters:
   ///   - capacityBytes: maximum total bytes of all frames that are not pinned, including attached bytes; 0 caches none.
@@ -69,34 +65,32 @@ package final class FrameCache: Sendable {
 
   /// Bytes in use now, including pinned frames.
   package var byteCount: Int { total.bytes.load(ordering: .relaxed) + pinnedByteCount }
-  package var pinnedByteCount: Int { pinnedTotal.bytes.load(ordering: .relaxed) }
+  package var pinnedByteCount: Int { state.withLock { $0.pinnedBytes } }
 
   /// The frame for a key, if it is cached; counts as a use. Constant time.
   package func frame(for key: RenditionKey) -> CachedFrame? {
-    guard let frame = withShard(of: key, { $0.frames[key] }) else { return nil }
+    guard let frame = peekFrame(for: key) else { return nil }
     frame.markUsed()
     return frame
   }
 
   /// The frame for a key, if it is cached; does not count as a use. Constant time.
-  func peekFrame(for key: RenditionKey) -> CachedFrame? { withShard(of: key) { $0.frames[key] } }
+  func peekFrame(for key: RenditionKey) -> CachedFrame? { state.withLock { $0.frames[key] } }
 
   /// Counts as a use of a key's frame if the frame is kept as pinned: a client has requested it, and gets the same
   /// picture in another encoding. A frame that is not pinned gets no second chance for that.
   func markPinnedUsed(_ key: RenditionKey) {
-    let frame = withShard(of: key) { shard in shard.pinned.contains(key) ? shard.frames[key] : nil }
+    let frame = state.withLock { state in state.pinned.contains(key) ? state.frames[key] : nil }
     frame?.markUsed()
   }
 
   /// The cost of a key's frame, if the frame is kept as pinned.
   package func pinnedByteCount(of key: RenditionKey) -> Int? {
-    withShard(of: key) { shard in shard.pinned.contains(key) ? shard.frames[key]?.cost : nil }
+    state.withLock { state in state.pinned.contains(key) ? state.frames[key]?.cost : nil }
   }
 
   /// Number of pins; a key that was pinned twice counts twice. Linear; for tests.
-  package var pinCount: Int {
-    shards.reduce(0) { $0 + $1.shard.withLock { $0.pins.values.reduce(0, +) } }
-  }
+  package var pinCount: Int { state.withLock { $0.pins.values.reduce(0, +) } }
 
   /// Stores a frame and evicts others to make room. `nil` if the frame is too large or no other frame can be evicted.
   ///
@@ -110,11 +104,11 @@ package final class FrameCache: Sendable {
     let cost = CachedFrame.cost(of: frame)
     guard cost <= capacityBytes / Self.capacityDivisor, makeRoom(for: cost) else { return nil }
     let new = CachedFrame(frame, key: key, total: total)
-    let kept = withShard(of: key) { shard in
+    let kept = state.withLock { state -> CachedFrame in
       // If two renders of one picture finish at the same time, the first one stays.
-      if let known = shard.frames[key] { return known }
-      shard.frames[key] = new
-      shard.appendToOrder(new, at: nextSequence())
+      if let known = state.frames[key] { return known }
+      state.frames[key] = new
+      state.appendToOrder(new)
       return new
     }
     if kept !== new { total.bytes.subtract(cost, ordering: .relaxed) }
@@ -128,23 +122,22 @@ package final class FrameCache: Sendable {
   /// holds within `pinnedCapacityBytes`; a pinned frame beyond that is treated like any other. Pinning clears the
   /// frame's used flag.
   package func pin(_ key: RenditionKey) {
-    withShard(of: key) { shard in
-      shard.pins[key, default: 0] += 1
-      guard !shard.pinned.contains(key), let frame = shard.frames[key], reservePinned(frame.cost) else { return }
+    state.withLock { state in
+      state.pins[key, default: 0] += 1
+      guard let frame = state.frames[key], keepAsPinned(frame, &state) else { return }
       _ = frame.clearUsed()
       total.bytes.subtract(frame.cost, ordering: .relaxed)
-      shard.pinned.insert(key)
     }
   }
 
   package func unpin(_ key: RenditionKey) {
-    let wasPinned = withShard(of: key) { shard in
-      guard let count = shard.pins[key] else { return false }
-      shard.pins[key] = count == 1 ? nil : count - 1
-      guard count == 1, shard.pinned.remove(key) != nil, let frame = shard.frames[key] else { return false }
-      pinnedTotal.bytes.subtract(frame.cost, ordering: .relaxed)
+    let wasPinned = state.withLock { state in
+      guard let count = state.pins[key] else { return false }
+      state.pins[key] = count == 1 ? nil : count - 1
+      guard count == 1, state.pinned.remove(key) != nil, let frame = state.frames[key] else { return false }
+      state.pinnedBytes -= frame.cost
       total.bytes.add(frame.cost, ordering: .relaxed)
-      shard.appendToOrder(frame, at: nextSequence())
+      state.appendToOrder(frame)
       return true
     }
     if wasPinned { trim() }
@@ -152,24 +145,23 @@ package final class FrameCache: Sendable {
 
   /// Stores the frame of a pinned key. `nil` if the key is not pinned or the pinned capacity is used up.
   private func storePinned(_ frame: ImageFrame, for key: RenditionKey) -> CachedFrame? {
-    guard pinnedCapacityBytes > 0, withShard(of: key, { $0.pins[key] != nil && $0.frames[key] == nil }) else {
-      return nil
-    }
+    guard pinnedCapacityBytes > 0, state.withLock({ $0.pins[key] != nil && $0.frames[key] == nil }) else { return nil }
     let new = CachedFrame(frame, key: key, total: total)
-    // Counted under the same lock as the insertion, so that the pinned set and the count always agree.
-    let isKept = withShard(of: key) { shard in
-      guard shard.pins[key] != nil, shard.frames[key] == nil, reservePinned(new.cost) else { return false }
-      shard.frames[key] = new
-      shard.pinned.insert(key)
+    let isKept = state.withLock { state in
+      guard state.pins[key] != nil, state.frames[key] == nil, keepAsPinned(new, &state) else { return false }
+      state.frames[key] = new
       return true
     }
     return isKept ? new : nil
   }
 
-  private func reservePinned(_ bytes: Int) -> Bool {
-    if pinnedTotal.bytes.add(bytes, ordering: .relaxed).newValue <= pinnedCapacityBytes { return true }
-    pinnedTotal.bytes.subtract(bytes, ordering: .relaxed)
-    return false
+  /// Counts a frame as pinned. Returns false if it already is, or if the pinned capacity is used up.
+  private func keepAsPinned(_ frame: CachedFrame, _ state: inout State) -> Bool {
+    guard state.pinnedBytes + frame.cost <= pinnedCapacityBytes, state.pinned.insert(frame.key).inserted else {
+      return false
+    }
+    state.pinnedBytes += frame.cost
+    return true
   }
 
   /// Adds `bytes` to the total and evicts frames until the total fits. Returns false, and counts nothing, if no more
@@ -178,47 +170,40 @@ package final class FrameCache: Sendable {
     total.bytes.add(bytes, ordering: .relaxed)
     var gone: [CachedFrame] = []
     defer { if !gone.isEmpty { onEvict(gone) } }
+    var keptSinceLast = 0
+    var mayEvict = true
     while total.bytes.load(ordering: .relaxed) > capacityBytes {
-      guard let frame = evictOne() else {
+      guard mayEvict else {
         total.bytes.subtract(bytes, ordering: .relaxed)
         return false
       }
-      gone.append(frame)
+      mayEvict = state.withLock { evictOldest(&$0, into: &gone, keptSinceLast: &keptSinceLast) }
     }
     return true
   }
 
-  /// Evicts the first frame, over all shards, that was not used since it was put at the end of the order. `nil` if all
-  /// remaining frames are being sent.
-  private func evictOne() -> CachedFrame? {
-    var endOfRound = lastSequence.load(ordering: .relaxed)
-    var rounds = 1
-    while true {
-      let firsts = shards.map { locked in locked.shard.withLock { $0.order.first?.sequence ?? .max } }
-      guard let oldest = firsts.indices.min(by: { firsts[$0] < firsts[$1] }), firsts[oldest] != .max else { return nil }
-      if firsts[oldest] > endOfRound {
-        // Every frame has had its second chance; those that still can't be evicted after another round are being sent.
-        rounds += 1
-        if rounds > 2 { return nil }
-        endOfRound = lastSequence.load(ordering: .relaxed)
+  /// Evicts frames that were not used since they were put at the end of the order, until the total fits; examines a
+  /// limited number of frames.
+  ///
+  /// - Parameters:
+  ///   - gone: gets the evicted frames. They are released without the lock.
+  ///   - keptSinceLast: the number of frames that were examined and kept since the last eviction.
+  /// - Returns: false if all remaining frames are being sent: each has had its second chance and was kept again.
+  private func evictOldest(_ state: inout State, into gone: inout [CachedFrame], keptSinceLast: inout Int) -> Bool {
+    for _ in 0..<Self.examinedAtOnce {
+      if total.bytes.load(ordering: .relaxed) <= capacityBytes { break }
+      guard keptSinceLast < 2 * state.order.count, let first = state.popOldest() else { return false }
+      if state.pinned.contains(first.key) { continue }
+      if !first.clearUsed(), let freed = first.evict() {
+        state.frames[first.key] = nil
+        total.bytes.subtract(freed, ordering: .relaxed)
+        gone.append(first)
+        keptSinceLast = 0
+      } else {
+        state.appendToOrder(first)
+        keptSinceLast += 1
       }
-      let gone = shards[oldest].shard.withLock { shard -> CachedFrame? in
-        guard let first = shard.popOldest(), !shard.pinned.contains(first.key) else { return nil }
-        if !first.clearUsed(), let freed = first.evict() {
-          shard.frames[first.key] = nil
-          total.bytes.subtract(freed, ordering: .relaxed)
-          return first
-        }
-        shard.appendToOrder(first, at: nextSequence())
-        return nil
-      }
-      if let gone { return gone }
     }
-  }
-
-  private func nextSequence() -> Int { lastSequence.add(1, ordering: .relaxed).newValue }
-
-  private func withShard<Result>(of key: RenditionKey, _ body: (inout sending Shard) -> sending Result) -> Result {
-    shards[Int(UInt(bitPattern: key.hashValue) % UInt(Self.shardCount))].shard.withLock(body)
+    return true
   }
 }
