@@ -266,6 +266,13 @@ extension RequestParserTests {
       name: "an empty transfer coding", message: head + "Transfer-Encoding:\r\n\r\n", error: .unknownTransferEncoding,
       status: 501),
     InvalidCase(
+      name: "chunked with a Kelvin sign, whose lower case is a k",
+      message: head + "Transfer-Encoding: chun\u{212A}ed\r\n\r\n", error: .unknownTransferEncoding, status: 501),
+    InvalidCase(
+      name: "two expectations",
+      message: head + "Expect: 100-continue\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n",
+      error: .unknownExpectation, status: 417),
+    InvalidCase(
       name: "chunked with a vertical tab", message: head + "Transfer-Encoding: \u{B}chunked\r\n\r\n",
       error: .malformedField,
       status: 400),

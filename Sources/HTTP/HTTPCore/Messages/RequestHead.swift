@@ -97,6 +97,14 @@ package struct RequestHead: Sendable {
     return false
   }
 
+  /// Whether a field occurs exactly once and its value is a token, ignoring case. `token` is in lower case.
+  func single(_ name: HeaderName, is token: StaticString) -> Bool {
+    let bytes = bytes.span
+    let found = fields.filter { $0.headerName == name }
+    guard found.count == 1 else { return false }
+    return HTTPGrammar.equals(bytes, found[0].value, token)
+  }
+
   /// Whether the sender expects the connection to stay open (RFC 9112 §9.3).
   package var keepsAlive: Bool {
     if list(.connection, contains: "close") { return false }

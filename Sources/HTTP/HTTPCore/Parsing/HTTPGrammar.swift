@@ -85,15 +85,18 @@ package enum HTTPGrammar {
     while start < range.upperBound {
       var end = start
       while end < range.upperBound, bytes[end] != UInt8(ascii: ",") { end += 1 }
-      let element = trimmed(bytes, start..<end)
-      if element.count == token.utf8CodeUnitCount {
-        var i = 0
-        while i < element.count, lowercased(bytes[element.lowerBound + i]) == token.utf8Start[i] { i += 1 }
-        if i == element.count { return true }
-      }
+      if equals(bytes, trimmed(bytes, start..<end), token) { return true }
       start = end + 1
     }
     return false
+  }
+
+  /// Whether a range of `bytes` is `token`, which is in lower case, ignoring the case of ASCII letters only. By the rules
+  /// of Unicode the Kelvin sign would be a k.
+  static func equals(_ bytes: Span<UInt8>, _ range: Range<Int>, _ token: StaticString) -> Bool {
+    guard range.count == token.utf8CodeUnitCount else { return false }
+    for i in 0..<range.count where lowercased(bytes[range.lowerBound + i]) != token.utf8Start[i] { return false }
+    return true
   }
 
   /// Shrinks a range by the spaces and tabs at its ends.

@@ -12,12 +12,11 @@ enum RequestFraming: Sendable, Hashable {
 
   /// - Parameter bodyLimit: reported if the length is too large for Int, because such a length exceeds every limit.
   init(of head: RequestHead, bodyLimit: Int) throws(ParseError) {
-    let codings = head.values(of: .transferEncoding)
     let lengths = head.values(of: .contentLength)
-    if !codings.isEmpty {
+    if head.has(.transferEncoding) {
       if !lengths.isEmpty { throw .contentLengthWithTransferEncoding }
       if head.version == .http10 { throw .transferEncodingInHTTP10 }
-      guard codings.count == 1, codings[0].lowercased() == "chunked" else { throw .unknownTransferEncoding }
+      guard head.single(.transferEncoding, is: "chunked") else { throw .unknownTransferEncoding }
       self = .chunked
       return
     }

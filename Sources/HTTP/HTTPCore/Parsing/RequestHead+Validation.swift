@@ -16,8 +16,8 @@ extension RequestHead {
   /// Whether the client waits for 100 (Continue) before it sends the body (RFC 9110 §10.1.1). HTTP/1.0
   /// has no 100, so the field is ignored there.
   func expectsContinue() throws(ParseError) -> Bool {
-    guard let expectation = value(of: .expect) else { return false }
-    guard expectation.lowercased() == "100-continue" else { throw .unknownExpectation }
+    guard has(.expect) else { return false }
+    guard single(.expect, is: "100-continue") else { throw .unknownExpectation }
     return version == .http11
   }
 }
