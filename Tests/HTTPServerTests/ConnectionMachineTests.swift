@@ -175,6 +175,24 @@ struct ConnectionMachineTests {
     #expect(machine.deadline == Self.seconds(55))
   }
 
+  @Test("a transfer at the lowest minimum rate has a deadline at any size", arguments: [1 << 34, 1 << 40, Int.max])
+  func longTransfers(_ bytes: Int) {
+    let limits = ServerLimits(
+      bodyTimeout: .seconds(20), minimumBodyBytesPerSecond: 1, sendTimeout: .seconds(5), minimumSendBytesPerSecond: 1)
+    var machine = Machine(limits: limits, now: 0)
+    for event in [Self.request, .responseBegan, .responseCompleted, .writeBlocked] as [Machine.Event] {
+      _ = machine.handle(event, now: Self.seconds(1))
+    }
+    _ = machine.handle(.sent(bytes, all: false), now: Self.seconds(4))
+    #expect(machine.deadline == Self.seconds(9))
+    machine = Machine(limits: limits, now: 0)
+    for event in [Self.streamed, .bodyReadRequested] as [Machine.Event] {
+      _ = machine.handle(event, now: Self.seconds(1))
+    }
+    _ = machine.handle(.bodyReceived(bytes), now: Self.seconds(19))
+    #expect(machine.deadline == Self.seconds(39))
+  }
+
   @Test("a streamed body has no total time limit, but fails when it stalls or falls below the minimum rate")
   func slowSenders() {
     var machine = Self.machine(in: .streamingBody)

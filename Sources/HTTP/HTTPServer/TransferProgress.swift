@@ -6,6 +6,10 @@ import Primitives
 ///
 /// Times are nanoseconds of the loop's monotonic clock.
 struct TransferProgress {
+  /// The most time that transferred bytes may earn, about thirty years: in nanoseconds its sum with a time and a timeout
+  /// stays below 2^64.
+  private static let maximumEarnedSeconds = 1e9
+
   private let began: UInt64
   private var bytes = 0
 
@@ -21,7 +25,7 @@ struct TransferProgress {
   func deadline(now: UInt64, timeout: Duration, minimumBytesPerSecond: Int) -> UInt64 {
     let nextByte = now + timeout.unsignedNanoseconds
     guard minimumBytesPerSecond > 0 else { return nextByte }
-    let earned = UInt64(Double(bytes) / Double(minimumBytesPerSecond) * 1e9)
-    return min(nextByte, began + timeout.unsignedNanoseconds + earned)
+    let earnedSeconds = min(Double(bytes) / Double(minimumBytesPerSecond), Self.maximumEarnedSeconds)
+    return min(nextByte, began + timeout.unsignedNanoseconds + UInt64(earnedSeconds * 1e9))
   }
 }
