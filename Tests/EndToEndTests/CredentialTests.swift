@@ -347,9 +347,7 @@ struct CredentialTests {
     #expect(try daemon.get("/v1/assets", [cookie]).status == 401)
   }
 
-  @Test(
-    "repeated failures slow one caller only, unless its credential is valid; no secret is logged"
-  )
+  @Test("repeated failures slow one caller only, unless its credential is valid; no secret is logged")
   func failures() throws {
     let log = FileManager.default.temporaryDirectory.appending(path: "photod-log-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: log) }
@@ -365,6 +363,11 @@ struct CredentialTests {
     }
     let refused = try signIn(secret, "2001:db8::ffff")
     #expect(refused.status == 429 && Int(refused["Retry-After"] ?? "") ?? 0 > 0, "the client has to wait")
+    let hidden = [#""x"#, "\u{600}"].map { "X-Forwarded-For: \($0), 2001:db8::1" }
+    for field in hidden + [#"Forwarded: for="x, for="[2001:db8::1]:4711""#] {
+      let answer = try daemon.ask("POST", "/v1/session", [field], body: #"{"token": "\#(secret)"}"#)
+      #expect(answer.status == 429, "the address that the proxy appends counts: \(field)")
+    }
     #expect(try signIn(secret, "2001:db8:0:1::1").status == 201, "a client of another network")
     #expect(try signIn(secret, "192.0.2.1").status == 201)
     let client = "X-Forwarded-For: 2001:db8::1"

@@ -73,6 +73,35 @@ struct GrammarTests {
   func hosts(_ text: String, _ isHost: Bool) { #expect(RequestTarget.isHost(text) == isHost) }
 
   @Test(
+    "lists are split at the bytes of separators outside quoted strings, or at all of them if a string has no end",
+    arguments: [
+      ("", []), (" ,\t, ", []), ("a, b ,\tc", ["a", "b", "c"]), ("a b,,c", ["a b", "c"]),
+      ("x=\"a, b\", c", ["x=\"a, b\"", "c"]), ("x=\"a\\\", b\", c", ["x=\"a\\\", b\"", "c"]),
+      ("a\\, b", ["a\\", "b"]), ("\"a, b", ["\"a", "b"]), ("\"a\\, b", ["\"a\\", "b"]),
+      ("\"a, x=\"b\", c", ["\"a", "x=\"b\"", "c"]),
+      ("\u{600}, a", ["\u{600}", "a"]), ("a,\u{301}b", ["a", "\u{301}b"]), ("a, \u{301}", ["a", "\u{301}"]),
+    ] as [(String, [String])])
+  func elements(_ value: String, _ expected: [String]) {
+    // Compared as bytes: strings are equal also if only their canonical forms are.
+    #expect(HTTPGrammar.elements(of: value).map { Array($0.utf8) } == expected.map { Array($0.utf8) })
+    func withSemicolons(_ text: String) -> [UInt8] {
+      text.utf8.map { $0 == UInt8(ascii: ",") ? UInt8(ascii: ";") : $0 }
+    }
+    let elements = HTTPGrammar.elements(
+      of: String(decoding: withSemicolons(value), as: UTF8.self), separatedBy: UInt8(ascii: ";"))
+    #expect(elements.map { Array($0.utf8) } == expected.map(withSemicolons))
+  }
+
+  @Test("only spaces and tabs at the ends are removed, and no mark that follows them")
+  func trimmed() {
+    for (text, expected) in [
+      ("", ""), (" \t ", ""), (" a b\t", "a b"), ("\u{A0}a", "\u{A0}a"), (" \u{301}a", "\u{301}a"),
+    ] {
+      #expect(Array(HTTPGrammar.trimmed(text).utf8) == Array(expected.utf8), "\(text)")
+    }
+  }
+
+  @Test(
     "entity tag lists match by the strong and the weak comparison",
     arguments: [
       ("\"a\"", true, true), ("\"b\"", false, false), ("\"b\", \"a\"", true, true), ("W/\"a\"", false, true),

@@ -164,7 +164,9 @@ enum Forwarded {
     if let forwarded = head.value(of: .forwarded) {
       return HTTPGrammar.elements(of: forwarded).map { node(pair("for", in: $0) ?? "") }
     }
-    return head.value(of: .xForwardedFor).map { HTTPGrammar.elements(of: $0).map(node) } ?? []
+    // X-Forwarded-For has no quoted strings: each proxy appends a comma and its peer to whatever its client sent.
+    return head.valueBytes(of: .xForwardedFor).split(separator: UInt8(ascii: ","))
+      .map { HTTPGrammar.trimmed(String(decoding: $0, as: UTF8.self)) }.filter { !$0.isEmpty }.map(node)
   }
 
   /// An address without its port and brackets (RFC 7239 §6).
@@ -175,7 +177,7 @@ enum Forwarded {
   }
 
   private static func pair(_ name: String, in element: String) -> String? {
-    for pair in HTTPGrammar.elements(of: element, separatedBy: ";") {
+    for pair in HTTPGrammar.elements(of: element, separatedBy: UInt8(ascii: ";")) {
       let parts = pair.split(separator: "=", maxSplits: 1)
       guard parts.count == 2, HTTPGrammar.trimmed(parts[0]).lowercased() == name else { continue }
       let value = HTTPGrammar.trimmed(parts[1])

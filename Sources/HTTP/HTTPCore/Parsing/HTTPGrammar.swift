@@ -49,34 +49,44 @@ package enum HTTPGrammar {
 
   /// Removes surrounding spaces and tabs (OWS, RFC 9110 §5.6.3).
   package static func trimmed(_ text: some StringProtocol) -> String {
-    var view = Substring(text)
-    while let first = view.utf8.first, first == 0x20 || first == 0x09 { view.removeFirst() }
-    while let last = view.utf8.last, last == 0x20 || last == 0x09 { view.removeLast() }
-    return String(view)
+    let bytes = Array(text.utf8)
+    return String(decoding: bytes[trimmed(bytes.span, 0..<bytes.count)], as: UTF8.self)
   }
 
   /// Splits at separators outside quoted strings (RFC 9110 §5.6.4). Elements are trimmed, empty ones omitted.
-  package static func elements(of value: some StringProtocol, separatedBy separator: Character = ",") -> [String] {
-    var elements: [String] = []
-    var current = ""
+  ///
+  /// If a quoted string has no end, every separator counts: a client must not be able to hide the element that a proxy
+  /// appends.
+  ///
+  /// - Parameter separator: an ASCII character.
+  package static func elements(
+    of value: some StringProtocol, separatedBy separator: UInt8 = UInt8(ascii: ",")
+  ) -> [String] {
+    let bytes = Array(value.utf8)
+    var ends: [Int] = []
     var isQuoted = false
     var isEscaped = false
-    for character in value {
+    for (i, byte) in bytes.enumerated() {
       if isEscaped {
         isEscaped = false
-      } else if isQuoted && character == "\\" {
+      } else if isQuoted && byte == UInt8(ascii: "\\") {
         isEscaped = true
-      } else if character == "\"" {
+      } else if byte == UInt8(ascii: "\"") {
         isQuoted.toggle()
-      } else if character == separator && !isQuoted {
-        elements.append(trimmed(current))
-        current = ""
-        continue
+      } else if byte == separator && !isQuoted {
+        ends.append(i)
       }
-      current.append(character)
     }
-    elements.append(trimmed(current))
-    return elements.filter { !$0.isEmpty }
+    if isQuoted { ends = bytes.indices.filter { bytes[$0] == separator } }
+    ends.append(bytes.count)
+    var elements: [String] = []
+    var start = 0
+    for end in ends {
+      let element = trimmed(bytes.span, start..<end)
+      if !element.isEmpty { elements.append(String(decoding: bytes[element], as: UTF8.self)) }
+      start = end + 1
+    }
+    return elements
   }
 
   /// Whether a comma-separated list in a range of `bytes` contains a token, ignoring case.

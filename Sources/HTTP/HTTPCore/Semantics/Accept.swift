@@ -25,7 +25,7 @@ package struct Accept: Sendable {
       return
     }
     ranges = elements.compactMap { element in
-      let parts = HTTPGrammar.elements(of: element, separatedBy: ";")
+      let parts = HTTPGrammar.elements(of: element, separatedBy: UInt8(ascii: ";"))
       guard let names = parts.first?.lowercased().split(separator: "/"), names.count == 2 else { return nil }
       guard let quality = Self.quality(inParameters: parts.dropFirst()) else { return nil }
       return Range(type: String(names[0]), subtype: String(names[1]), quality: quality)

@@ -13,7 +13,7 @@ package enum ContentCoding: Sendable, Hashable {
     var identity: Int?
     var others: Int?
     for element in HTTPGrammar.elements(of: value) {
-      let parts = HTTPGrammar.elements(of: element, separatedBy: ";")
+      let parts = HTTPGrammar.elements(of: element, separatedBy: UInt8(ascii: ";"))
       guard let name = parts.first?.lowercased(), let quality = Accept.quality(inParameters: parts.dropFirst()) else {
         continue
       }
