@@ -32,6 +32,10 @@ struct ConnectionEndTests {
         return held.withLock { $0 = responder }
       }
       if path == "/held" { return held.withLock { $0 = responder } }
+      if path == "/watched" {
+        for number in 1...2 { responder.onClose { [self] in append("closed \(number)") } }
+        return held.withLock { $0 = responder }
+      }
       if path == "/dropped" { return }
       responder.send(HTTPResponse(.ok, body: Array(path.utf8)))
     }
@@ -41,6 +45,9 @@ struct ConnectionEndTests {
       responder.write([Array("second".utf8)])
       responder.finish()
     }
+
+    /// Adds a close handler to the response that waits.
+    func watchHeld() { held.withLock { $0 }?.onClose { [self] in append("closed late") } }
 
     func answerHeld() { held.withLock { $0.take() }?.send(HTTPResponse(.ok, body: Array("/held".utf8))) }
 
@@ -120,5 +127,31 @@ struct ConnectionEndTests {
     end.wait()
     #expect(handler.events == ["/blocking", "/queued", "drained"])
     #expect(first.readToEnd()?.hasSuffix("/blocking") == true && queued.readToEnd()?.hasSuffix("/queued") == true)
+  }
+
+  @Test("every handler for a client that leaves is called once, also one that is added later")
+  func watched() throws {
+    let handler = Handler()
+    let server = try TestServer(handler: handler)
+    var client: TestClient? = try TestClient(port: server.port)
+    client?.send(Self.request("/watched"))
+    try server.probe()
+    client = nil
+    let isClosed = try server.probe { handler.events.contains("closed 2") }
+    handler.watchHeld()
+    #expect(isClosed && handler.events.filter { $0.hasPrefix("closed") } == ["closed 1", "closed 2", "closed late"])
+  }
+
+  @Test("no handler for a client that leaves is called after the response")
+  func answeredAndWatched() throws {
+    let handler = Handler()
+    let server = try TestServer(handler: handler)
+    let client = try TestClient(port: server.port)
+    client.send(Self.request("/watched", "Connection: close\r\n"))
+    try server.probe()
+    handler.answerHeld()
+    #expect(client.readToEnd()?.hasSuffix("/held") == true)
+    try server.probe()
+    #expect(!handler.events.contains { $0.hasPrefix("closed") })
   }
 }

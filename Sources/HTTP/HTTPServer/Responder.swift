@@ -13,7 +13,13 @@ package final class Responder: Sendable {
     /// The complete response was handed to the connection. A close handler would never be called and is not kept.
     var isComplete = false
     var isClosed = false
-    var onClose: (@Sendable () -> Void)?
+    var onClose: [@Sendable () -> Void] = []
+
+    /// Removes the close handlers. The caller calls or releases them after the lock: both may run arbitrary code.
+    mutating func takeHandlers() -> [@Sendable () -> Void] {
+      defer { onClose = [] }
+      return onClose
+    }
   }
 
   /// The identifier of the request in responses and in the access log.
@@ -104,11 +110,11 @@ package final class Responder: Sendable {
   }
 
   /// Calls `handler` once if the client disconnects before its response is complete, at once if it has already
-  /// disconnected. When the response is complete, the handler is released without a call, whether it was set before or
-  /// after; the handler may hold this responder.
+  /// disconnected. Several handlers are called in the order in which they were added. When the response is complete, a
+  /// handler is released without a call, whether it was added before or after; it may hold this responder.
   package func onClose(_ handler: @escaping @Sendable () -> Void) {
     let isLate = state.withLock { state in
-      if !state.isClosed && !state.isComplete { state.onClose = handler }
+      if !state.isClosed && !state.isComplete { state.onClose.append(handler) }
       return state.isClosed
     }
     if isLate { handler() }
@@ -116,21 +122,20 @@ package final class Responder: Sendable {
 
   /// The client disconnected. Called on the loop's queue.
   func connectionClosed() {
-    let handler = state.withLock { state in
+    let handlers = state.withLock { state in
       state.isClosed = true
-      return state.onClose.take()
+      return state.takeHandlers()
     }
-    handler?()
+    for handler in handlers { handler() }
   }
 
   /// The response is complete. Called on the loop's queue.
   func completed() {
-    // Released after the lock: its deinit may run arbitrary code.
-    let handler = state.withLock { state in
+    let handlers = state.withLock { state in
       state.isComplete = true
-      return state.onClose.take()
+      return state.takeHandlers()
     }
-    withExtendedLifetime(handler) {}
+    withExtendedLifetime(handlers) {}
   }
 
   /// Returns `false` for a second response to the same request, which is a bug in the handler and is ignored in release
