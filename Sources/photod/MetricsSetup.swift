@@ -25,6 +25,9 @@ enum MetricsSetup {
       read: { Double(server.statistics.sentBytes) })
     registry.gauge(
       "photod_http_connections", "Open connections.", read: { Double(server.statistics.connections) })
+    registry.counter(
+      "photod_http_connections_refused_total", "Connections that were closed at http.connectionsPerAddress.",
+      read: { Double(server.statistics.refusedConnections) })
     registry.gauge(
       "photod_http_request_buffer_bytes", "Bytes of requests in memory, limited by http.requestBufferBytes.",
       read: { Double(server.statistics.requestBufferBytes) })

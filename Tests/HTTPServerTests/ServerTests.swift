@@ -338,6 +338,7 @@ struct ServerTests {
       let second = try TestClient(port: server.port)
       second.send("GET /2 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
       #expect(second.readToEnd()?.isEmpty == !isTaken)
+      #expect(server.server.statistics.refusedConnections == (isTaken ? 0 : 1))
     }
   }
 

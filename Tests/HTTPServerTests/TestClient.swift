@@ -31,11 +31,12 @@ final class TestServer: Sendable {
 
   init(
     limits: ServerLimits = ServerLimits(), proxies: [String] = [], accessLog: AccessLog? = nil,
-    handler: any HTTPHandler = EchoHandler()
+    handler: any HTTPHandler = EchoHandler(),
+    logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
   ) throws {
     server = Server(
       handler: handler, limits: limits, proxies: try PeerSet(proxies), loopCount: 1, accessLog: accessLog,
-      clock: clock.clock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+      clock: clock.clock, logger: logger)
     guard case .ip(_, let port) = try server.start(at: [.ip(host: "127.0.0.1", port: 0)])[0] else {
       throw Problem.noPort
     }

@@ -12,6 +12,8 @@ import Logging
 /// when a connection closes. It never spins on a connection that it can't accept.
 final class Listener: EventLoop.Registrant {
   private static let maximumAcceptsPerBatch = 64
+  /// At a limit, each closed connection may bring another pause. The log has at most one line for them in this time.
+  private static let warningIntervalNanoseconds: UInt64 = 60_000_000_000
 
   private let descriptor: Int32
   /// Another process also holds the socket.
@@ -27,6 +29,9 @@ final class Listener: EventLoop.Registrant {
   private var identifier: UInt64?
   private var isPaused = false
   private var isClosed = false
+  /// Pauses since the last line in the log.
+  private var pauseCount = 0
+  private var nextWarning: UInt64 = 0
 
   init(
     descriptor: Int32, isShared: Bool, loop: EventLoop, logger: Logger, mayAccept: @escaping () -> Bool,
@@ -93,6 +98,11 @@ final class Listener: EventLoop.Registrant {
     isPaused = true
     onPause()
     loop.modify(identifier, descriptor: descriptor, events: 0)
-    logger.warning("accepting connections paused", metadata: ["reason": "\(reason)"])
+    pauseCount += 1
+    guard loop.now >= nextWarning else { return }
+    logger.warning(
+      "accepting connections paused", metadata: ["reason": "\(reason)", "pauses": "\(pauseCount)"])
+    nextWarning = loop.now + Self.warningIntervalNanoseconds
+    pauseCount = 0
   }
 }

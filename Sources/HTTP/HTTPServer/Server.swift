@@ -18,6 +18,8 @@ package final class Server: Sendable {
     var connectionCount = 0
     /// Open connections by client address. Addresses without connections have no entry.
     var connectionsByAddress: [IPAddress: Int] = [:]
+    /// Connections that were closed at once, because their address had too many.
+    var refusedConnections = 0
     /// A listener has paused and must be resumed when a connection closes.
     var isPaused = false
     var isDraining = false
@@ -121,7 +123,9 @@ package final class Server: Sendable {
   /// Current values and totals. Callable from any thread.
   package var statistics: ServerStatistics {
     var statistics = ServerStatistics()
-    statistics.connections = state.withLock { $0.connectionCount }
+    (statistics.connections, statistics.refusedConnections) = state.withLock {
+      ($0.connectionCount, $0.refusedConnections)
+    }
     statistics.requestBufferBytes = requestBudget.bytesInUse
     statistics.responseBufferBytes = responseBudget.bytesInUse
     for loop in loops { loop.counters.add(to: &statistics) }
@@ -177,7 +181,10 @@ package final class Server: Sendable {
       if case .address(let address) = peer, !proxies.contains(peer) { address.clientNetwork } else { nil }
     let isAdmitted = state.withLock { state in
       if let counted {
-        if state.connectionsByAddress[counted, default: 0] >= limits.connectionsPerAddress { return false }
+        if state.connectionsByAddress[counted, default: 0] >= limits.connectionsPerAddress {
+          state.refusedConnections += 1
+          return false
+        }
         state.connectionsByAddress[counted, default: 0] += 1
       }
       state.connectionCount += 1

@@ -13,6 +13,8 @@ package struct ServerStatistics: Sendable, Hashable {
 
   /// Open connections.
   package var connections = 0
+  /// Connections that were closed at ``ServerLimits/connectionsPerAddress``.
+  package var refusedConnections = 0
   /// Bytes of requests that are held by connections and handlers and counted against the request budget.
   package var requestBufferBytes = 0
   /// Bytes of responses without an owner that wait to be sent to their clients.
