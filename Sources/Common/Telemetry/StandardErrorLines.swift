@@ -1,5 +1,9 @@
-// Standard error may be a pipe whose reader has stalled, or a stopped terminal. A line must not block the thread that logs it:
-// after a short wait it is dropped and counted, and so are further lines until there is room again.
+// Standard error may be a pipe whose reader has stalled, or a stopped terminal. A line must not block the thread that
+// logs it: after a short wait it is dropped and counted, and so are further lines until there is room again. Only the
+// access log, which has a queue of its own, waits for the reader.
+//
+// Both write at the same time. A pipe does not mix a write of at most `PIPE_BUF` bytes with those of other threads
+// (pipe(7)), so each write has whole lines and at most that many bytes. Only a line that is longer can be broken.
 
 import Logging
 import Synchronization
@@ -9,14 +13,17 @@ import Synchronization
 #endif
 
 /// Writes lines to standard error for all loggers of the process.
-final class StandardErrorLines: Sendable {
-  static let shared = StandardErrorLines(descriptor: STDERR_FILENO)
+package final class StandardErrorLines: Sendable {
+  package static let shared = StandardErrorLines(descriptor: STDERR_FILENO)
+
+  /// `PIPE_BUF` of Linux.
+  private static let atomicBytes = 4096
 
   /// How long the first line without room waits. Others that are logged meanwhile wait for it.
   private static let waitMilliseconds: Int32 = 100
 
   private let descriptor: Int32
-  /// Lines that were dropped since the last one that was written. The lock also keeps lines whole.
+  /// Lines that were dropped since the last one that was written.
   private let dropped = Mutex(0)
 
   /// - Parameter descriptor: open for writing. Not closed.
@@ -40,6 +47,34 @@ final class StandardErrorLines: Sendable {
       }
       put(line)
     }
+  }
+
+  /// Writes lines, each with its newline, and waits while there is no room: call it on a thread that may block. Takes
+  /// no lock, so that the threads that log do not wait too. Stops at an error, as when the reader has gone.
+  package func writeWaiting(_ lines: [UInt8]) {
+    var rest = lines[...]
+    while !rest.isEmpty {
+      let part = rest.prefix(Self.atomicBytes)
+      let end = part.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? part.endIndex
+      guard putWaiting(rest[..<end]) else { return }
+      rest = rest[end...]
+    }
+  }
+
+  private func putWaiting(_ bytes: ArraySlice<UInt8>) -> Bool {
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if count >= 0 {
+        rest = rest.dropFirst(count)
+      } else if errno == EAGAIN {
+        // Another process may have made the pipe or the terminal non-blocking.
+        _ = hasRoom(waiting: -1)
+      } else if errno != EINTR {
+        return false
+      }
+    }
+    return true
   }
 
   /// Whether a page can be written without waiting (pipe(7)). Lines are shorter. A descriptor that can't be polled, such

@@ -10,10 +10,6 @@ import Primitives
 import Synchronization
 import Telemetry
 
-#if canImport(Glibc)
-  import Glibc
-#endif
-
 /// The binary form of one finished request within a batch.
 struct AccessLogRecord {
   /// The fixed-size fields at the start of a record. The texts follow.
@@ -217,14 +213,7 @@ package final class AccessLog: Sendable {
 
   /// A log that writes to standard error, like the rest of the daemon's log.
   package static func toStandardError(limitBytes: Int, format: LogFormat) -> AccessLog {
-    AccessLog(limitBytes: limitBytes, format: format) { lines in
-      var sent = 0
-      while sent < lines.count {
-        let count = lines.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress! + sent, lines.count - sent) }
-        if count < 0 && errno != EINTR { return }
-        sent += max(0, count)
-      }
-    }
+    AccessLog(limitBytes: limitBytes, format: format) { StandardErrorLines.shared.writeWaiting($0) }
   }
 
   func submit(_ records: AccessLogBatch) {
