@@ -36,11 +36,11 @@ enum MetricsSetup {
       read: { Double(limits.requestBufferBytes) })
     registry.gauge(
       "photod_http_response_buffer_bytes",
-      "Bytes of JSON that wait for slow clients, limited by http.responseBufferBytes.",
+      "Bytes of JSON, originals and archives that may wait for slow clients, limited by http.responseBufferBytes.",
       read: { Double(server.statistics.responseBufferBytes) })
     registry.gauge(
       "photod_http_response_buffer_capacity_bytes",
-      "Maximum bytes of JSON that wait for slow clients (http.responseBufferBytes).",
+      "Maximum bytes of JSON, originals and archives that may wait for slow clients (http.responseBufferBytes).",
       read: { Double(limits.responseBufferBytes) })
   }
 

@@ -12,6 +12,7 @@ struct LongBodyTests {
   /// Computes until it is cancelled.
   private final class LongSource: BodySource {
     let length: Int64 = 1 << 20
+    let memory = BodyMemory()
     private let cancelled = DispatchSemaphore(value: 0)
 
     func next() throws(BodySourceError) -> BodySegment? {

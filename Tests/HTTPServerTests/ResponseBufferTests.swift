@@ -1,5 +1,7 @@
+import Dispatch
 import HTTPCore
 import HTTPServer
+import Synchronization
 import Testing
 
 @Suite("The response buffer limit for responses without an owner, with real sockets")
@@ -116,5 +118,76 @@ struct ResponseBufferTests {
     let server = try TestServer(limits: limits, handler: SizeHandler())
     #expect(try Self.status(server, "/100000") == "503")
     #expect(try Self.status(server, "/90000") == "200")
+  }
+
+  // MARK: Bodies produced while they are sent
+
+  /// Responds with a body of segments in memory; to `/probe` at once.
+  private final class SourceHandler: HTTPHandler {
+    /// What may wait for a client: 64 KiB of one step, 256 KiB of the next one, and its last segment.
+    static let waitingBytes = (64 + 256 + 128) << 10
+    /// The sources are called here.
+    let queue = DispatchQueue(label: "test.sources")
+
+    private final class Source: BodySource {
+      static let segmentBytes: Int64 = 128 << 10
+      let length = Int64(ResponseBufferTests.size)
+      let memory = BodyMemory(totalBytes: Int64(ResponseBufferTests.size), largestBytes: Source.segmentBytes)
+      private let left = Mutex(Int64(ResponseBufferTests.size))
+
+      func next() throws(BodySourceError) -> BodySegment? {
+        let count = left.withLock { left in
+          let count = min(left, Self.segmentBytes)
+          left -= count
+          return count
+        }
+        return count > 0 ? .bytes([UInt8](repeating: 120, count: Int(count))) : nil
+      }
+    }
+
+    func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
+      if request.target.path == "/probe" { return responder.send(HTTPResponse(.ok)) }
+      queue.async { [queue] in
+        do throws(BodySourceError) {
+          try responder.send(ResponseHead(.ok), body: Source()) { work in
+            queue.async(execute: work)
+            return true
+          }
+        } catch {
+          responder.send(HTTPResponse(503, body: Array("\(error)".utf8)))
+        }
+      }
+    }
+
+    func response(to error: ParseError) -> HTTPResponse { HTTPResponse(error.status) }
+    func unansweredResponse() -> HTTPResponse { HTTPResponse(.internalServerError) }
+    func overloadedResponse() -> HTTPResponse { HTTPResponse(503) }
+  }
+
+  @Test(
+    "a body of bytes that is produced while it is sent reserves what may wait for the client, or is refused",
+    arguments: [true, false])
+  func sources(areRead: Bool) throws {
+    var limits = ServerLimits()
+    limits.responseBufferBytes = 2 * SourceHandler.waitingBytes + 1000
+    let handler = SourceHandler()
+    let server = try TestServer(limits: limits, handler: handler)
+    var clients = try (0..<2).map { _ in try Self.ask(server, "/", receiveBuffer: 4096) }
+    try server.probe()
+    handler.queue.sync {}
+    #expect(server.server.statistics.responseBufferBytes == 2 * SourceHandler.waitingBytes)
+    let third = try TestClient(port: server.port)
+    third.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+    let refused = try #require(third.read(until: "overloaded"))
+    #expect(refused.hasPrefix("HTTP/1.1 503 "))
+    // Also when it is full, the bodies that have begun come to their end.
+    if areRead {
+      for client in clients { #expect((client.readToEnd()?.utf8.count ?? 0) > Self.size) }
+    }
+    clients = []
+    let isFree = try server.probe { server.server.statistics.responseBufferBytes == 0 }
+    #expect(isFree)
+    third.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+    #expect((third.readToEnd()?.utf8.count ?? 0) > Self.size)
   }
 }

@@ -1,5 +1,6 @@
 import CPhotodSystem
 import HTTPCore
+import Primitives
 import Synchronization
 
 #if canImport(Glibc)
@@ -13,12 +14,17 @@ import Synchronization
 ///
 /// At most one step is under way, so the source is never called by two threads at a time. A step collects segments of
 /// a few megabytes, so a short body takes one step: changing the queue costs more than the rest of it.
+///
+/// The memory of segments that may wait for the client is reserved before the body begins, and released with the last of
+/// them. So a body that has begun never lacks memory because other clients are slow.
 final class BodySender: Sendable {
   /// The result of one step.
   struct Batch: Sendable {
     var segments: [BodySegment] = []
     /// The body ends after these segments.
     var isLast = false
+    /// Counts the segments in memory of the whole body. Each of them holds it until it is sent.
+    let reservation: ByteBudget.Reservation
   }
 
   /// A step ends when its segments have at least this many bytes, or this many in memory.
@@ -27,18 +33,29 @@ final class BodySender: Sendable {
 
   private let source: any BodySource
   private let responder: Responder
+  private let reservation: ByteBudget.Reservation
   /// Submits work to the queue that reads files.
   private let submit: @Sendable (@escaping @Sendable () -> Void) -> Bool
   /// The client has gone.
   private let isCancelled = Atomic<Bool>(false)
 
+  /// - Parameter reservation: made by ``reserve(for:from:)``.
   init(
-    _ source: any BodySource, to responder: Responder,
+    _ source: any BodySource, to responder: Responder, reservedBy reservation: ByteBudget.Reservation,
     submit: @escaping @Sendable (@escaping @Sendable () -> Void) -> Bool
   ) {
     self.source = source
     self.responder = responder
+    self.reservation = reservation
     self.submit = submit
+  }
+
+  /// Reserves the memory that may wait for the client at a time: that of one step, and what is left of the step before.
+  /// `nil` if the budget is exhausted.
+  static func reserve(for source: any BodySource, from budget: ByteBudget) -> ByteBudget.Reservation? {
+    let memory = source.memory
+    let stepBytes = batchMemoryBytes + memory.largestBytes
+    return budget.tryReserve(Int(min(memory.totalBytes, Int64(ResponseSender.lowWatermarkBytes) + stepBytes)))
   }
 
   /// The first segments, read by the calling thread. Then the connection calls `pull` for each further step.
@@ -62,7 +79,7 @@ final class BodySender: Sendable {
   }
 
   private func next() throws(BodySourceError) -> Batch {
-    var batch = Batch()
+    var batch = Batch(reservation: reservation)
     var bytes: Int64 = 0
     var memoryBytes: Int64 = 0
     while bytes < Self.batchBytes, memoryBytes < Self.batchMemoryBytes {

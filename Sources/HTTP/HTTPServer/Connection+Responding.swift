@@ -80,7 +80,7 @@ extension Connection {
   /// Queues segments of a body. When they are nearly sent, `source` makes the next ones.
   func write(_ batch: BodySender.Batch, from source: BodySender, for responder: Responder) {
     guard isCurrent(responder) else { return }
-    for segment in batch.segments { sender.appendSegment(segment) }
+    for segment in batch.segments { sender.appendSegment(segment, reservedBy: batch.reservation) }
     if batch.isLast { return complete() }
     sender.whenWritable { source.pull() }
     flush()

@@ -48,7 +48,8 @@ package final class Responder: Sendable {
   ///
   /// - Parameter submit: submits work to the queue that reads the further segments and waits for the disk. If it returns
   ///   `false`, the work is not accepted and the connection closes.
-  /// - Throws: if the first segments can't be read. Nothing is sent then, so another response can follow.
+  /// - Throws: if the first segments can't be read, or if there is no memory for the segments. Nothing is sent then, so
+  ///   another response can follow.
   package func send(
     _ head: ResponseHead, body source: any BodySource,
     submit: @escaping @Sendable (@escaping @Sendable () -> Void) -> Bool
@@ -61,8 +62,10 @@ package final class Responder: Sendable {
         connection.finish(for: self)
       }
     }
-    let sender = BodySender(source, to: self, submit: submit)
-    onClose { sender.cancel() }
+    guard let reservation = BodySender.reserve(for: source, from: connection.responseBudget) else { throw .overloaded }
+    let sender = BodySender(source, to: self, reservedBy: reservation, submit: submit)
+    // Weak, so that a body that can't be read ends before the response that follows.
+    onClose { [weak sender] in sender?.cancel() }
     let batch = try sender.first()
     guard begin() else { return }
     loop.run { [self] in

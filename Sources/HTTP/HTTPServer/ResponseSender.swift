@@ -27,7 +27,7 @@ struct ResponseSender {
   }
 
   /// A waiting producer is called when at most this many bytes remain to be sent.
-  private static let lowWatermarkBytes = 65_536
+  static let lowWatermarkBytes = 65_536
 
   private let loop: EventLoop
   private let peer: Peer
@@ -85,9 +85,11 @@ struct ResponseSender {
   }
 
   /// Queues a segment of a body of known length.
-  mutating func appendSegment(_ segment: BodySegment) {
+  ///
+  /// - Parameter reservation: counts the segments in memory of the whole body; held until this one is sent.
+  mutating func appendSegment(_ segment: BodySegment, reservedBy reservation: ByteBudget.Reservation) {
     switch segment {
-    case .bytes(let bytes): appendBody(bytes)
+    case .bytes(let bytes): appendBody(bytes, reservedBy: reservation)
     case .file(let file, let range):
       logEntry?.bodyBytes += range.count
       output.append(file, range)

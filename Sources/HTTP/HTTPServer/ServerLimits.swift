@@ -7,8 +7,9 @@ package struct ServerLimits: Sendable {
   /// bodies from the moment they are announced. A request that exceeds it gets 503.
   package var requestBufferBytes: Int
   /// Bytes of responses without an owner that may wait for their clients, over all connections. A complete body of more
-  /// than two kilobytes counts until its last byte has been handed to the kernel. A response that does not fit is
-  /// replaced by 503, so a body larger than this limit is never sent.
+  /// than two kilobytes counts until its last byte has been handed to the kernel. Of a ``BodySource``, the segments in
+  /// memory that may wait at a time count. A response that does not fit is replaced by 503, so a complete body larger
+  /// than this limit is never sent.
   package var responseBufferBytes: Int
   /// Total of open connections. At the limit, accepting pauses until a connection closes.
   package var connections: Int

@@ -72,9 +72,9 @@ extension Settings {
       // The buffer must hold a page of a thousand assets, with room to spare.
       "http.responseBufferBytes", .number(\.http.server.responseBufferBytes, (4 << 20)...(1 << 40), .bytes),
       """
-      Memory for JSON responses that clients have not read yet, over all connections; frames are not counted. A body \
-      of more than 2 KB counts with its full length until its last byte is sent. A response that does not fit is \
-      replaced by 503 with Retry-After.
+      Memory for responses that clients have not read yet, over all connections: all of a JSON body of more than 2 KB, \
+      16 KiB of a large original (more where places are removed from it), and about 600 KB of an archive. Frames are \
+      not counted. A response that does not fit is replaced by 503 with Retry-After.
       """,
       advice: "Raise it if photod_http_response_buffer_bytes stays near this limit."),
     Setting(

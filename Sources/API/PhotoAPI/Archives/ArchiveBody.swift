@@ -63,6 +63,11 @@ final class ArchiveBody: BodySource {
 
   var length: Int64 { Int64(range.count) }
 
+  /// All of it. Of the list of errors, any part is one segment.
+  var memory: BodyMemory {
+    BodyMemory(totalBytes: length, largestBytes: min(length, max(Self.pieceBytes, Int64(plan.errors.count))))
+  }
+
   func next() throws(BodySourceError) -> BodySegment? {
     var current = state.withLock { $0 }
     guard current.position < range.upperBound else { return nil }

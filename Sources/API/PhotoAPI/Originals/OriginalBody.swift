@@ -50,6 +50,20 @@ final class OriginalBody: BodySource {
     length = parts.reduce(0) { $0 + $1.length }
   }
 
+  /// The delimiters, the overlay's bytes, and the last bytes.
+  var memory: BodyMemory {
+    var memory = BodyMemory()
+    memory.add(min(length, Self.tailBytes))
+    for part in parts {
+      switch part {
+      case .bytes(let between): memory.add(Int64(between.count))
+      case .original(let range):
+        for case .bytes(let removed) in overlay.pieces(in: range) { memory.add(Int64(removed.count)) }
+      }
+    }
+    return memory
+  }
+
   /// The whole body, in place of its segments.
   func bytes() throws(BodySourceError) -> [UInt8] {
     guard file.source.isUnchanged else { throw .fileChanged }

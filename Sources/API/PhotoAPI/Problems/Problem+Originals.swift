@@ -27,6 +27,7 @@ extension Problem {
     case .fileChanged: self.init(ImageServiceError.originalChanged)
     case .readFailed(let code) where SystemError(code: code).isOutOfDescriptors: self = .outOfDescriptors
     case .readFailed(let code): self.init(ImageServiceError.failed("the original can't be read (error \(code))"))
+    case .overloaded: self = .responseBufferFull
     }
   }
 

@@ -6,6 +6,10 @@ package protocol BodySource: AnyObject, Sendable {
   /// The length of the body in bytes. The segments have exactly this length together.
   var length: Int64 { get }
 
+  /// How much of the body is made in memory. The server reserves memory for what may wait for the client at a time, so
+  /// that the body has it up to its end.
+  var memory: BodyMemory { get }
+
   /// The next segment; `nil` at the end. Called on a work queue, never on a connection's loop, and never by two threads
   /// at a time. May block on the disk.
   ///
@@ -20,6 +24,25 @@ package protocol BodySource: AnyObject, Sendable {
 
 extension BodySource {
   package func cancel() {}
+}
+
+/// The segments of a body that are bytes in memory. Both numbers are upper bounds, in bytes.
+package struct BodyMemory: Sendable, Hashable {
+  /// All of these segments together.
+  package private(set) var totalBytes: Int64
+  /// The largest of them.
+  package private(set) var largestBytes: Int64
+
+  package init(totalBytes: Int64 = 0, largestBytes: Int64 = 0) {
+    self.totalBytes = totalBytes
+    self.largestBytes = largestBytes
+  }
+
+  /// Adds a segment.
+  package mutating func add(_ bytes: Int64) {
+    totalBytes += bytes
+    largestBytes = max(largestBytes, bytes)
+  }
 }
 
 /// A part of a body.
@@ -47,4 +70,6 @@ package enum BodySourceError: Error, Sendable, Hashable {
   case fileChanged
   /// A read failed, with the code of `errno`.
   case readFailed(code: Int32)
+  /// Slow clients hold the memory for responses.
+  case overloaded
 }
