@@ -78,6 +78,9 @@ struct DescriptionChangeTests {
     let expected: @Sendable (inout DescriptiveMetadata) -> Void
   }
 
+  /// In JSON, the quotes beside some of them are one `Character` with a mark of theirs.
+  private static let joining = ["a", "\u{301}b", "\u{1F3FD}", "x\u{600}", "y"]
+
   static let cases = [
     Case(testDescription: "a title", change: { $0.title = .some("Mine") }, field: .title) { $0.title = "Mine" },
     Case(testDescription: "no title", change: { $0.title = .some(nil) }, field: .title) { $0.title = nil },
@@ -90,6 +93,9 @@ struct DescriptionChangeTests {
     Case(testDescription: "keywords", change: { $0.keywords = ["\"x\"", "a,b"] }, field: .keywords) {
       $0.keywords = ["\"x\"", "a,b"]
     },
+    Case(
+      testDescription: "keywords with marks that join a quote", change: { $0.keywords = Self.joining }, field: .keywords
+    ) { $0.keywords = Self.joining },
     Case(testDescription: "no keywords", change: { $0.keywords = [] }, field: .keywords) { $0.keywords = [] },
     Case(testDescription: "a rating", change: { $0.rating = .some(-1) }, field: .rating) { $0.rating = -1 },
     Case(testDescription: "no rating", change: { $0.rating = .some(nil) }, field: .rating) { $0.rating = nil },
@@ -119,6 +125,42 @@ struct DescriptionChangeTests {
     #expect(asset.descriptive == expected && asset.userFields == example.field)
     expected.place = PlaceNames()
     #expect(try library.asset("a.jpg", for: .anonymous).descriptive == expected, "places are not for everybody")
+  }
+
+  @Test("keywords that are added to those of a file leave them as they are")
+  func addedKeywords() throws {
+    let library = try DescribedLibrary()
+    let items = Self.joining.map { word in
+      "<rdf:li>\(word.unicodeScalars.map { "&#\($0.value);" }.joined())</rdf:li>"
+    }
+    try library.put("<dc:subject><rdf:Bag>\(items.joined())</rdf:Bag></dc:subject>", "a.jpg")
+    try library.scan()
+    #expect(try library.asset("a.jpg").descriptive.keywords == Self.joining)
+    try library.update("a.jpg") { ($0.keywords, $0.onlyAdds) = (["y", "z"], true) }
+    #expect(try library.asset("a.jpg").descriptive.keywords == Self.joining + ["z"])
+  }
+
+  @Test(
+    "a damaged list is not taken for an empty one, which a change would store",
+    arguments: [
+      ("keywords", "[\"file\""), ("keywords", "[\"file\" \"other\"]"), ("people", "Ada"), ("regions", "[{}]"),
+    ])
+  func damagedList(_ column: String, _ text: String) throws {
+    let library = try DescribedLibrary()
+    try library.put(Self.first, "a.jpg")
+    try library.scan()
+    let target = ChangeTarget.existing(try library.asset("a.jpg").localIdentifier)
+    try library.catalogue.pool.write { try $0.execute(sql: "UPDATE asset SET \(column) = ?", arguments: [text]) }
+    var update = AssetUpdate()
+    update.regions = [PictureRegion(.face, UnitRect(x: 0.1, y: 0.1, width: 0.2, height: 0.2), name: "Eva")]
+    (update.keywords, update.onlyAdds) = (["more"], true)
+    let lists = ChangeListExecutor(catalogue: library.catalogue, files: library.files, limits: ChangeLimits())
+    #expect(throws: ChangeListError.self) {
+      try lists.perform([ChangeRequest(.updateAsset(target, update))], for: .local)
+    }
+    let kept = try library.catalogue.pool.read { try String.fetchOne($0, sql: "SELECT \(column) FROM asset") }
+    #expect(kept == text)
+    #expect(throws: AssetSourceError.self) { try library.asset("a.jpg") }
   }
 
   @Test("each value is a change with a revision of its own")

@@ -58,7 +58,7 @@ enum AssetRow {
         selectionTypes: BurstSelectionTypes(rawValue: row[column: .burstSelectionTypes]))
     }
     asset.isRAW = row[column: .isRAW]
-    asset.descriptive = descriptive(row, includesPlace: mayReadLocation, includesNames: principal.mayReadNames)
+    asset.descriptive = try descriptive(row, includesPlace: mayReadLocation, includesNames: principal.mayReadNames)
     asset.userFields = UserFields(rawValue: row[column: .userFields])
     asset.hasUserLocation = mayReadLocation && row[column: .hasUserLocation]
     asset.addedDate = Timestamp(milliseconds: row[column: .addedDate])
@@ -70,7 +70,7 @@ enum AssetRow {
     asset.isRenderable = row[column: .isRenderable]
     // Those that a user set are in the picture, which is missing.
     let hasPictureRegions = asset.mediaType == .video && asset.userFields.contains(.regions)
-    asset.regions = hasPictureRegions ? [] : RegionList.regions(row[column: .regions])
+    asset.regions = try hasPictureRegions ? [] : RegionList.regions(row[column: .regions])
     if !principal.mayReadNames {
       for index in asset.regions.indices { asset.regions[index].name = nil }
     }
@@ -94,7 +94,7 @@ enum AssetRow {
     return asset
   }
 
-  private static func descriptive(_ row: Row, includesPlace: Bool, includesNames: Bool) -> DescriptiveMetadata {
+  private static func descriptive(_ row: Row, includesPlace: Bool, includesNames: Bool) throws -> DescriptiveMetadata {
     var descriptive = DescriptiveMetadata()
     descriptive.lensModel = row[column: .lensModel]
     if includesPlace {
@@ -103,8 +103,8 @@ enum AssetRow {
     }
     descriptive.rating = row[column: .rating]
     descriptive.title = row[column: .title]
-    descriptive.keywords = TextList.strings(row[column: .keywords])
-    if includesNames { descriptive.people = TextList.strings(row[column: .people]) }
+    descriptive.keywords = try TextList.strings(row[column: .keywords])
+    if includesNames { descriptive.people = try TextList.strings(row[column: .people]) }
     descriptive.caption = row[column: .caption]
     descriptive.rights = row[column: .rights]
     descriptive.license = row[column: .license]

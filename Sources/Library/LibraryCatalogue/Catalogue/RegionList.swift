@@ -22,10 +22,11 @@ enum RegionList {
     }
   }
 
-  /// Empty for text that is not such a list, which this program never writes.
-  static func regions(_ json: String?) -> [PictureRegion] {
-    guard let json, let entries = try? JSONDecoder().decode([Entry].self, from: Data(json.utf8)) else { return [] }
-    return entries.compactMap { entry in
+  /// Throws for text that is not such a list, which this program never writes: an empty list in its place could be
+  /// stored.
+  static func regions(_ json: String?) throws -> [PictureRegion] {
+    guard let json else { return [] }
+    return try JSONDecoder().decode([Entry].self, from: Data(json.utf8)).compactMap { entry in
       guard let kind = PictureRegion.Kind(rawValue: entry.type), entry.rect.count == 4 else { return nil }
       let rect = UnitRect(x: entry.rect[0], y: entry.rect[1], width: entry.rect[2], height: entry.rect[3])
       return PictureRegion(kind, rect, name: entry.name)

@@ -55,8 +55,8 @@ struct SearchDocument {
     if !Self.ends(path.utf8, withName: name.utf8) { append(.name, name) }
     append(.title, row[first + 1] as String?)
     append(.caption, row[first + 2] as String?)
-    for keyword in try Self.list(row[first + 3]) { append(.keyword, keyword) }
-    for person in try Self.list(row[first + 4]) { append(.person, person, mark: Array(Self.nameMark.utf8)) }
+    for keyword in try TextList.strings(row[first + 3]) { append(.keyword, keyword) }
+    for person in try TextList.strings(row[first + 4]) { append(.person, person, mark: Array(Self.nameMark.utf8)) }
     let (make, model): (String?, String?) = (row[first + 5], row[first + 6])
     if make != nil || model != nil { append(.camera, "\(make ?? "") \(model ?? "")") }
     append(.lens, row[first + 7] as String?)
@@ -83,11 +83,6 @@ struct SearchDocument {
     SearchText.append(
       isShort ? text : String(decoding: text.utf8.prefix(Self.maximumBytes), as: UTF8.self), mark: mark, to: &bytes)
     if bytes.count == begin { bytes.removeSubrange(before...) }
-  }
-
-  private static func list(_ json: String?) throws -> [String] {
-    guard let json else { return [] }
-    return try JSONDecoder().decode([String].self, from: Data(json.utf8))
   }
 
   // MARK: Numbers

@@ -18,7 +18,7 @@ extension ChangeListWriter {
     if userFields.contains(.caption) { update.caption = nil }
     if userFields.contains(.rating) { update.rating = nil }
     if let keywords = update.keywords {
-      let words = TextList.strings(row[3])
+      let words = try TextList.strings(row[3])
       let more = keywords.filter { !words.contains($0) }
       let isUsers = userFields.contains(.keywords)
       update.keywords = more.isEmpty || isUsers ? nil : Array((words + more).prefix(limits.keywords))
@@ -44,12 +44,12 @@ extension ChangeListWriter {
           """), arguments: [asset])
     guard let row else { return }
     let former: String? = row[0]
-    let people = TextList.strings(row[1])
+    let people = try TextList.strings(row[1])
     var regions = regions
     if let operations: String = row[2], let width: Int = row[3], let height: Int = row[4] {
       let geometry = AdjustedGeometry(
         try StoredAdjustments.operations(operations), of: PixelSize(width: width, height: height))
-      regions = geometry.unadjusted(regions, replacing: RegionList.regions(former))
+      regions = try geometry.unadjusted(regions, replacing: RegionList.regions(former))
     }
     let json = RegionList.json(regions)
     let field = UserFields.regions.rawValue
@@ -58,7 +58,7 @@ extension ChangeListWriter {
         "UPDATE asset SET userFields = userFields | ?1 WHERE id = ?2 AND userFields & ?1 = 0", [field, asset])
     }
     func names(_ regions: [PictureRegion]) -> [String] { regions.filter { $0.kind == .face }.compactMap(\.name) }
-    let formerNames = Set(names(RegionList.regions(former)))
+    let formerNames = try Set(names(RegionList.regions(former)))
     var seen: Set<String> = []
     let all = (names(regions) + people.filter { !formerNames.contains($0) }).filter { seen.insert($0).inserted }
     let version = "substr(contentVersion, 1, length(contentVersion) - length(regionsVersion)) || ?3"
