@@ -216,6 +216,28 @@ struct ImmichTests {
     #expect(try library.assets()[ImportedLibrary.digest(pictures[1])]?.descriptive.keywords == ["Trips/Sea"])
   }
 
+  @Test("descriptions and keywords that are coordinates are left out, because callers without `location` see them")
+  func coordinates() throws {
+    let library = try ImportedLibrary()
+    let picture = ImportedLibrary.picture(0)
+    try library.put(picture, "library/admin/2020/0.jpg")
+    let facts: [String: Any] = [
+      "exifInfo": ["description": " geo:52.5,13.4"], "people": [["name": "Ada"], ["name": "GEO:lat=52.5"]],
+      "tags": [["value": "geo:lat=52.5"], ["value": "geo:\u{301}"], ["value": "Trips"]],
+    ]
+    try put([Self.asset(0, picture, facts)], in: library)
+    try library.put("{\"value\": \"geo:lon=13.4\", \"assetIds\": [\"id-0\"]}", "tags.jsonl")
+    try library.put("{\"id\": \"a\", \"albumName\": \"geo:1\", \"assetIds\": [\"id-0\"]}", "albums.jsonl")
+    let outcome = try library.immich()
+    #expect(outcome.report.added == 1 && outcome.report.failed == 0, "\(outcome.lines)")
+    let asset = try #require(try library.assets()[ImportedLibrary.digest(picture)])
+    #expect(asset.descriptive.keywords == ["Trips", "Ada"] && asset.descriptive.caption == nil)
+    let remark = "descriptions and keywords that are coordinates, which were left out"
+    #expect(outcome.report.remarks[remark] == 5, "\(outcome.report.remarks)")
+    // An album is named by its user, like one of a change list.
+    #expect(try library.albums() == ["geo:1": [ImportedLibrary.digest(picture)]])
+  }
+
   @Test("albums of one title keep their members when the export is made again in another order")
   func order() throws {
     let library = try ImportedLibrary()

@@ -105,7 +105,7 @@ struct DescriptionTests {
     Case("keywords of two sources are not mixed", xmp: bag("dc:subject", ["sea"]), iptc: [(25, "Meer")]) {
       $0.keywords = ["sea"]
     },
-    Case("keywords that are coordinates", xmp: bag("dc:subject", ["geo:lat=52.5", "Geo:lon=1", "sea"])) {
+    Case("keywords that are coordinates", xmp: bag("dc:subject", ["geo:lat=52.5", "Geo:lon=1", "geo:\u{301}", "sea"])) {
       $0.keywords = ["sea"]
     },
     Case("too many keywords", iptc: (0..<300).map { (25, "k\($0)") }) {

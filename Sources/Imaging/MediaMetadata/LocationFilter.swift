@@ -5,6 +5,8 @@
 // Free text is kept (titles, captions, keywords), because a program can't decide what a sentence reveals. Keywords that
 // are coordinates ("geo:lat=…") are removed.
 
+import PhotoModel
+
 enum LocationFilter {
   /// EXIF sections without GPS and without entries whose meaning is unknown.
   static func withoutLocations(exif sections: [String: [String: MetadataValue]]) -> [String: [String: MetadataValue]] {
@@ -87,7 +89,7 @@ enum LocationFilter {
   }
 
   /// Whether a text is a coordinate.
-  static func isLocation(text: some StringProtocol) -> Bool { text.lowercased().hasPrefix("geo:") }
+  static func isLocation(text: some StringProtocol) -> Bool { DescriptiveMetadata.isCoordinates(text) }
 
   /// IPTC datasets of places: their record and number.
   static func isLocation(dataset number: Int, of record: Int) -> Bool {

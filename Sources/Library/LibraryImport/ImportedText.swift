@@ -1,4 +1,5 @@
-// Makes texts of exports fit for the catalogue, by the limits that change lists have.
+// Makes texts of exports fit for the catalogue, by the limits that change lists have. Descriptions and words that are
+// coordinates are left out.
 
 import Foundation
 import PhotoModel
@@ -12,18 +13,26 @@ enum ImportedText {
     clean(text, limit: limit, keepsLines: false, report)
   }
 
-  /// A text that may have several lines; `nil` if nothing is left.
+  /// A description, which may have several lines; `nil` if nothing is left.
   static func caption(_ text: String?, _ report: ImportReport) -> String? {
-    clean(text, limit: DescriptiveLimits.captionBytes, keepsLines: true, report)
+    let caption = clean(text, limit: DescriptiveLimits.captionBytes, keepsLines: true, report)
+    return caption.flatMap { isForAllCallers($0, report) ? $0 : nil }
   }
 
   /// Words without duplicates.
   static func words(_ texts: [String], _ report: ImportReport) -> [String] {
     var seen: Set<String> = []
     let words = texts.compactMap { line($0, limit: DescriptiveLimits.wordBytes, report) }
-      .filter { seen.insert($0).inserted }
+      .filter { seen.insert($0).inserted && isForAllCallers($0, report) }
     if words.count > DescriptiveLimits.keywords { report.noteRemark("keywords beyond \(DescriptiveLimits.keywords)") }
     return Array(words.prefix(DescriptiveLimits.keywords))
+  }
+
+  /// Whether callers without the scope `location` may see a text of an asset.
+  private static func isForAllCallers(_ text: String, _ report: ImportReport) -> Bool {
+    guard DescriptiveMetadata.isCoordinates(text) else { return true }
+    report.noteRemark("descriptions and keywords that are coordinates, which were left out")
+    return false
   }
 
   private static func clean(_ text: String?, limit: Int, keepsLines: Bool, _ report: ImportReport) -> String? {

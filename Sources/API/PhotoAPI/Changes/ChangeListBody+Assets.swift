@@ -88,7 +88,7 @@ extension ChangeListBody.EntryReader {
           name, "must be strings of 1 to \(limits.keywordBytes) bytes without control characters")
       }
       // All callers who see the asset see its keywords, also without the scope location.
-      guard !word.lowercased().hasPrefix("geo:") else {
+      guard !DescriptiveMetadata.isCoordinates(word) else {
         throw QueryReader.invalid(name, "must not be coordinates; set location instead of geo: keywords")
       }
       keywords.append(word)

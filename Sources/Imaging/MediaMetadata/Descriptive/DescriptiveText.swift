@@ -1,6 +1,7 @@
 import PhotoModel
 
-/// Makes texts of files fit for the catalogue: no control characters, no white space around them, limited length.
+/// Makes texts of files fit for the catalogue: no control characters, no white space around them, limited length, no
+/// coordinates.
 enum DescriptiveText {
   /// A text of one line; `nil` if nothing is left.
   static func name(_ text: String?, limit: Int = DescriptiveLimits.nameBytes) -> String? {
@@ -58,8 +59,6 @@ enum DescriptiveText {
       scalars.append(kept)
     }
     let result = MetadataText.trimmed(String(scalars))
-    // Coordinates, which some programs write as keywords ("geo:lat=52.5"): the catalogue's texts are shown to
-    // principals without the location scope.
-    return result.isEmpty || result.lowercased().hasPrefix("geo:") ? nil : result
+    return result.isEmpty || DescriptiveMetadata.isCoordinates(result) ? nil : result
   }
 }
