@@ -89,6 +89,19 @@ struct CatalogueFileTests {
     #expect(refused.status == 1 && refused.error.contains("catalogue.sqlite is damaged"), "\(refused.error)")
   }
 
+  @Test("a daemon refuses a catalogue that lost its key, in one line that says what to do")
+  func withoutKey() throws {
+    let folders = try TestDaemon.Folders()
+    try TestDaemon.Files(root: folders.library).put(UploadTests.picture(1), "a.jpg")
+    try TestDaemon.succeed(["scan", "--library", folders.library, "--data", folders.data])
+    try folders.catalogue { try $0.execute(sql: "DELETE FROM catalogueValue WHERE name = 'contentKey'") }
+    let serve = ["serve", "--library", folders.library, "--data", folders.data, "--listen", "127.0.0.1:0"]
+    let refused = try TestDaemon.run(serve)
+    let lines = refused.error.split(separator: "\n").filter { $0.contains("its key is lost") }
+    #expect(refused.status == 1 && lines.count == 1, "\(refused.error)")
+    #expect(lines.allSatisfy { $0.contains("restore a backup with photod restore") }, "\(refused.error)")
+  }
+
   @Test("a daemon that has met a damaged page, in a read or in a change, is not ready", arguments: [true, false])
   func damaged(_ isRead: Bool) throws {
     let folders = try TestDaemon.Folders()

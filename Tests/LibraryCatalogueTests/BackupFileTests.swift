@@ -367,5 +367,10 @@ struct BackupFileTests {
     let copy = library.data + "/copy.sqlite"
     #expect(throws: LibraryError.self) { try catalogue.backUp(to: copy) }
     #expect(try files(of: copy) == [])
+    // An open catalogue names no trash and makes no content version without it.
+    #expect(throws: AssetSourceError.self) { try catalogue.uniqueName() }
+    try library.put(smallJPEG, "a.jpg")
+    #expect(throws: LibraryError.self) { try library.scan(catalogue) }
+    #expect(try catalogue.fileCount() == 0)
   }
 }

@@ -247,6 +247,32 @@ struct RepairTests {
     #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT min(assets) FROM counter") } == 7)
   }
 
+  @Test(
+    "a catalogue that lost its key is neither opened nor repaired, and the error says what to do: a backup has the key",
+    arguments: [
+      "DELETE FROM catalogueValue", "UPDATE catalogueValue SET value = NULL", "UPDATE catalogueValue SET value = x''",
+    ])
+  func lostKey(_ sql: String) throws {
+    let library = try DamagedLibrary()
+    let copy = library.folder.data + "/copy.sqlite"
+    do { try library.folder.catalogue().backUp(to: copy) }
+    let before = try library.kept()
+    try library.alter(sql + " WHERE name = 'contentKey'")
+    let lost = LibraryError.catalogueWithoutKey(path: library.path)
+    #expect("\(lost)".contains("restore a backup with photod restore"))
+    #expect(throws: lost) { try library.folder.catalogue() }
+    #expect(throws: lost) { try library.repair(acceptingRemovals: true) }
+    #expect(throws: LibraryError.self) { try Catalogue(reading: library.folder.data).backUp(to: copy + "-2") }
+    #expect(try library.differences() == ["missing-value contentKey"])
+    let names = try FileManager.default.contentsOfDirectory(atPath: library.folder.data)
+    #expect(!names.contains { $0.hasPrefix("catalogue.before-repair") || $0.hasPrefix("copy.sqlite-2") }, "\(names)")
+
+    _ = try CatalogueRestore(dataFolder: library.folder.data).restore(from: copy)
+    try library.folder.scan(library.folder.catalogue())
+    #expect(try library.differences() == [])
+    #expect(try library.kept() == before)
+  }
+
   @Test("a repair refuses to remove most assets because their file rows are lost, unless --accept-removals is given")
   func lostFiles() throws {
     let library = try DamagedLibrary()

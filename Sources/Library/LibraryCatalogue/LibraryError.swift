@@ -17,6 +17,8 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
   case catalogueUnreleased(path: String)
   /// The catalogue's file is empty, or its tables were in a log that is lost.
   case catalogueWithoutTables(path: String)
+  /// The key of the catalogue is lost, which only its copies have.
+  case catalogueWithoutKey(path: String)
   case catalogueFailed(String)
   /// The disk that holds the catalogue, or the catalogue file itself, failed. The transaction that failed stored
   /// nothing.
@@ -73,6 +75,8 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
     case .catalogueWithoutTables(let path):
       "the catalogue \(path) is damaged: it has no tables; restore a backup with photod restore, or delete it to begin "
         + "a new catalogue"
+    case .catalogueWithoutKey(let path):
+      "the catalogue \(path) is damaged: its key is lost, which only a backup has; restore a backup with photod restore"
     case .catalogueFailed(let reason): "the catalogue failed: \(reason)"
     case .storageFailed(let folder, let fault, let detail): "the data folder \(folder): \(fault) (\(detail))"
     case .tooMuchMissing(let missing, let known, let limit):

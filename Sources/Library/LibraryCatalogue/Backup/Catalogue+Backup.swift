@@ -41,7 +41,7 @@ extension Catalogue {
   /// Throws if a file is the copy of another catalogue.
   private func checkReplaced(_ path: String) throws {
     guard let former = DatabaseTables.contentKey(at: path) else { return }
-    let own = try pool.read { try CatalogueCopy.contentKey($0) } ?? Data()
-    if [UInt8](own) != former { throw LibraryError.copyOfAnotherCatalogue(path: path) }
+    let own = try pool.read { try Self.storedKey($0) }
+    if own.map({ [UInt8]($0) }) != former { throw LibraryError.copyOfAnotherCatalogue(path: path) }
   }
 }

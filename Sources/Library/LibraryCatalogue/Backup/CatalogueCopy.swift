@@ -36,19 +36,13 @@ enum CatalogueCopy {
 
   /// Throws ``IntegrityError`` if a database is not a whole catalogue.
   static func check(_ db: Database) throws {
-    guard try db.tableExists("asset"), try db.tableExists("catalogueValue"), try contentKey(db) != nil else {
-      throw IntegrityError.notACatalogue
-    }
+    guard try db.tableExists("asset"), try db.tableExists("catalogueValue") else { throw IntegrityError.notACatalogue }
+    if try Catalogue.storedKey(db) == nil { throw IntegrityError(description: "the key of the catalogue is lost") }
     let words = try String.fetchAll(db, sql: "PRAGMA integrity_check(3)")
     if words != ["ok"] { throw IntegrityError(description: "it is corrupt: \(words.joined(separator: "; "))") }
     if try Row.fetchOne(db, sql: "PRAGMA foreign_key_check") != nil {
       throw IntegrityError(description: "it is corrupt: it has rows that refer to missing rows")
     }
-  }
-
-  /// The key that identifies a catalogue and all its copies.
-  static func contentKey(_ db: Database) throws -> Data? {
-    try Data.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'contentKey'")
   }
 
   struct IntegrityError: Error, CustomStringConvertible {

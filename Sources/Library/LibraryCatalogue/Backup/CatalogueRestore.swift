@@ -41,7 +41,7 @@ package struct CatalogueRestore {
     }
     do {
       let copy = try DatabaseQueue(path: incoming)
-      let (key, revision) = try copy.read { (try CatalogueCopy.contentKey($0), try Self.revision($0)) }
+      let (key, revision) = try copy.read { (try Catalogue.storedKey($0), try Self.revision($0)) }
       // The token counter continues from the present one, so a revision is never reused.
       let token = settle(present, with: key, notBefore: revision ?? 0) ?? Self.tokenAfterEveryOther()
       try copy.write { db in
@@ -147,7 +147,7 @@ package struct CatalogueRestore {
     guard access(present, F_OK) == 0, let queue = try? DatabaseQueue(path: present) else { return nil }
     // Before the checkpoint: on a full or read-only disk the log can still be read.
     let token = try? queue.read { db -> Int64? in
-      guard try CatalogueCopy.contentKey(db) == key else { return nil }
+      guard try Catalogue.storedKey(db) == key else { return nil }
       return try Self.revision(db).flatMap { $0 < revision ? nil : $0 }
     }
     try? queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }

@@ -79,10 +79,13 @@ package final class Catalogue: Sendable {
       try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
       if let rejection = try pool.read({ try CatalogueSchema.rejection($0, at: path) }) { throw rejection }
       try Self.migrate(pool, dataFolder: dataFolder)
+      guard let key = try pool.read({ try Catalogue.storedKey($0) }) else {
+        throw LibraryError.catalogueWithoutKey(path: path)
+      }
       try Self.indexQueued(pool)
       dataVersion = try DataVersionMonitor(pool: pool)
       feed = ChangeFeed(latest: try pool.read { try Catalogue.changeToken($0) })
-      tokens = try Self.tokenCodec(pool)
+      tokens = TokenCodec(secret: key)
       pool.add(transactionObserver: commits, extent: .observerLifetime)
       pool.add(transactionObserver: file, extent: .observerLifetime)
       try setRenderableTypes(renderableTypes ?? recordedRenderableTypes() ?? MediaFormat.renderableTypes(with: []))
@@ -93,7 +96,9 @@ package final class Catalogue: Sendable {
     }
   }
 
-  /// Opens an existing catalogue read-only, also while a daemon uses it. It is neither created nor migrated.
+  /// Opens an existing catalogue read-only, also while a daemon uses it. It is neither created nor migrated. If its key
+  /// is lost, it can be checked, and what users set can be exported: its tokens and cursors are then of this process
+  /// only.
   package init(reading dataFolder: String) throws(LibraryError) {
     let path = Self.path(in: dataFolder)
     try Self.checkReadable(in: dataFolder)
@@ -112,7 +117,8 @@ package final class Catalogue: Sendable {
       if !isCurrent { throw LibraryError.catalogueTooOld(path: path) }
       dataVersion = try DataVersionMonitor(pool: pool)
       feed = ChangeFeed(latest: try pool.read { try Catalogue.changeToken($0) })
-      tokens = try Self.tokenCodec(pool)
+      let key = try pool.read { try Catalogue.storedKey($0) }
+      tokens = TokenCodec(secret: key ?? Data((0..<32).map { _ in UInt8.random(in: .min ... .max) }))
     } catch let error as LibraryError {
       throw error
     } catch {
@@ -123,13 +129,6 @@ package final class Catalogue: Sendable {
       }
       throw LibraryError(Self.translated(error), dataFolder: dataFolder)
     }
-  }
-
-  private static func tokenCodec(_ pool: DatabasePool) throws -> TokenCodec {
-    let secret = try pool.read {
-      try Data.fetchOne($0, sql: "SELECT value FROM catalogueValue WHERE name = 'contentKey'")
-    }
-    return TokenCodec(secret: secret ?? Data())
   }
 
   static func path(in dataFolder: String) -> String { dataFolder + "/catalogue.sqlite" }

@@ -48,9 +48,8 @@ extension Catalogue {
 
   private static func checkValues(_ db: Database, _ report: (CheckDifference) -> Void) throws {
     let known = try Set(String.fetchCursor(db, sql: "SELECT name FROM catalogueValue"))
-    for name in ["contentKey"] + CatalogueCorrection.initialValues.map(\.name) where !known.contains(name) {
-      report(.missingValue(name: name))
-    }
+    if try storedKey(db) == nil { report(.missingValue(name: "contentKey")) }
+    for (name, _) in CatalogueCorrection.initialValues where !known.contains(name) { report(.missingValue(name: name)) }
     // Clients keep tokens, so none may be given out twice.
     let token = try changeToken(db).number
     let highest = try highestToken(db)

@@ -2,7 +2,8 @@
 //
 //     indexes               rebuilt; if pages are damaged nevertheless, nothing is changed
 //     dangling references   a row that names a missing row is removed, or names none
-//     single values         missing ones get the value of a new catalogue; a lost token, one above all others
+//     single values         missing ones get the value of a new catalogue; a lost token, one above all others; without
+//                           the key of the catalogue, which only its copies have, nothing is changed
 //     derived tables        rows of libraries, members, folders, counters, days, moments: compared and corrected
 //     search index          built again from the assets, if it is wrong; loses the words that no asset has
 //
@@ -108,6 +109,7 @@ package struct CatalogueRepair {
       $0 != "ok" && !$0.lowercased().contains("fts5")
     }
     if let word = words.first { throw LibraryError.beyondRepair(path: path, word) }
+    if try Catalogue.storedKey(db) == nil { throw LibraryError.catalogueWithoutKey(path: path) }
     if !acceptsRemovals { try checkRemovals(db) }
     let triggers = try Row.fetchAll(db, sql: "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
     for trigger in triggers { try db.execute(sql: "DROP TRIGGER \((trigger[0] as String).quotedDatabaseIdentifier)") }

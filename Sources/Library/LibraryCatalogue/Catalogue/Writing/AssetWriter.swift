@@ -46,8 +46,7 @@ struct AssetWriter {
   init(_ db: Database, token: Int64) throws {
     self.db = db
     self.token = token
-    let key = try Data.fetchOne(db.cachedStatement(sql: "SELECT value FROM catalogueValue WHERE name = 'contentKey'"))
-    pixels = HMACSHA256(key: key ?? Data())
+    pixels = HMACSHA256(key: try Catalogue.contentKey(db))
     now =
       try Int64.fetchOne(db.cachedStatement(sql: "SELECT changeDate FROM library WHERE id = 0"))
       ?? Int64(Date().timeIntervalSince1970 * 1000)
