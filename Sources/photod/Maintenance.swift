@@ -94,8 +94,7 @@ struct Maintenance: Sendable {
   /// Removes history older than the configured retention, in small steps.
   private func pruneHistory() {
     do {
-      let needed = results.oldestChangeToken
-      while try !stop.isRaised && catalogue.pruneHistory(history, needed: needed) {}
+      try catalogue.pruneHistory(history, needed: results.oldestChangeToken, until: stop)
     } catch {
       logger.error("history pruning failed", metadata: ["error": "\(error)"])
     }

@@ -1,8 +1,10 @@
 import Foundation
 import GRDB
 import LibraryCatalogue
+import LibraryFixtures
 import PhotoModel
 import PhotoPredicate
+import Synchronization
 import Testing
 
 /// Checks the query plan of each read whose time must not grow with the library. A plan is more reliable than a clock.
@@ -283,6 +285,41 @@ struct QueryPlanTests {
     }
     #expect(statements.count >= 6)
     for sql in statements { try check(sql) }
+  }
+
+  private final class Statements: Sendable { let all = Mutex<[String]>([]) }
+
+  @Test("a pruning reads the changes once, and each of its steps finds the rows to delete with an index")
+  func pruning() throws {
+    let (library, statements) = (try TemporaryLibrary(), Statements())
+    let catalogue = try Catalogue(dataFolder: library.data) { sql in statements.all.withLock { $0.append(sql) } }
+    try library.put(smallJPEG, "a.jpg")
+    try library.scan(catalogue)
+    let queue = try DatabaseQueue(path: library.data + "/catalogue.sqlite")
+    try queue.write { db in
+      try db.execute(
+        sql: """
+          INSERT INTO changedObject
+            WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 5000)
+            SELECT 0, 0, n, 0, 0, 0 FROM number
+          """)
+    }
+    try queue.close()
+    var limits = HistoryLimits()
+    limits.objects = 0
+    statements.all.withLock { $0 = [] }
+    try catalogue.pruneHistory(limits, needed: nil)
+    let made = statements.all.withLock { $0 }
+    #expect(made.filter { $0.hasPrefix("SELECT sum(objects)") }.count == 1)
+    let steps = ["changedObject": 3, "changedMember": 3, "changedVisibility": 3, "removedObject": 3, "change": 1]
+    for (table, count) in steps {
+      let deletions = made.filter { $0.hasPrefix("DELETE FROM \(table)\n") }
+      #expect(deletions.count == count, "\(table)")
+      for sql in Set(deletions) {
+        let plan = try Self.traced.plan(of: sql)
+        #expect(!plan.contains { $0.hasPrefix("SCAN \(table)") }, "\(plan)")
+      }
+    }
   }
 
   // MARK: The rule

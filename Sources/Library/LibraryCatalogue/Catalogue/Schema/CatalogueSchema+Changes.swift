@@ -88,6 +88,7 @@ extension CatalogueSchema {
       PRIMARY KEY (library, kind, token, object)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX changedVisibilityByObject ON changedVisibility (library, kind, object, token, event);
+    CREATE INDEX changedVisibilityByToken ON changedVisibility (token);
     -- The identifiers of objects that left a library, or were deleted, for histories and for fetch results that still
     -- list them. An object that was in the library in no state has no row.
     CREATE TABLE removedObject (

@@ -22,21 +22,30 @@ extension Catalogue {
   /// A change ages by at most 1/4 of the days between two prunings.
   private static let shareOfHistoryGap: Int64 = 4
 
-  /// Deletes a step's worth of rows beyond the limits. Not a change of the library: no token. Changes age by at
-  /// most a part of the days from one call to the next: see ``RowAging``.
+  /// Deletes the rows beyond the limits, in steps. Not a change of the library: no token. Changes age by at most a part
+  /// of the days from one call to the next: see ``RowAging``.
   ///
   /// - Parameters:
   ///   - needed: the oldest state of a leased fetch result. Identifiers of objects deleted since then are kept.
   ///   - now: milliseconds since 1970.
-  /// - Returns: whether there is more to delete.
   package func pruneHistory(
     _ limits: HistoryLimits, needed: ChangeToken?,
-    now: Int64 = Int64(Date().timeIntervalSince1970 * 1000)
-  ) throws(AssetSourceError) -> Bool {
+    now: Int64 = Int64(Date().timeIntervalSince1970 * 1000), until stop: StopFlag = StopFlag()
+  ) throws(AssetSourceError) {
     let lifetime = Int64(limits.days) * CivilDate.millisecondsPerDay
     if lifetime > 0 { try age(Self.historyAging, to: now, atMost: lifetime / Self.shareOfHistoryGap) }
+    // Reads all changes, so not at each step.
     let end = try read { db in try Self.historyEnd(limits, now, db) }
-    guard let end else { return false }
+    guard let end else { return }
+    while !stop.isRaised {
+      guard try pruneStep(upTo: end, needed: needed) else { return }
+    }
+  }
+
+  /// Deletes a step's worth of the rows up to a change.
+  ///
+  /// - Returns: whether there is more to delete.
+  private func pruneStep(upTo end: Int64, needed: ChangeToken?) throws(AssetSourceError) -> Bool {
     var hasMore = false
     try writeMaintenance { db in
       try db.execute(
@@ -54,8 +63,9 @@ extension Catalogue {
       try remove("changedVisibility", "library, kind, token, object", "token", upTo: end)
       let names = min(end, needed?.number ?? .max)
       try remove("removedObject", "library, kind, object", "token", upTo: names)
-      // Last, because these rows define how much is left to prune. The last pruned change of each library stays, and
-      // the last one of more than locations: they are the oldest states from which its history is complete.
+      // Last: after a pruning that was stopped, these rows say how much is left to prune. The last pruned change of each
+      // library stays, and the last one of more than locations: they are the oldest states from which its history is
+      // complete.
       if !hasMore {
         try remove(
           "change", "library, token",
