@@ -54,6 +54,21 @@ struct BurstTests {
     #expect(try catalogue.count(AssetFetch(), deadline: nil, for: .local) == moments.count - max(0, members.count - 1))
   }
 
+  @Test("a picture between others joins those on both sides of it, also next to a burst of hundreds")
+  func longBurst() throws {
+    let library = try TemporaryLibrary()
+    for i in 0..<500 { try library.put(picture(2 * i), "\(i).jpg") }
+    for moment in [1600, 1900] { try library.put(picture(moment), "\(moment).jpg") }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let before = try all(catalogue)
+    #expect(before.filter { $1.burst == nil }.keys.sorted() == ["1600.jpg", "1900.jpg"])
+    try library.put(picture(1300), "1300.jpg")
+    try library.scan(catalogue)
+    let after = try all(catalogue)
+    #expect(after.count == 503 && Set(after.values.map(\.burst?.identifier)).count == 1)
+  }
+
   @Test("pictures with another camera, size or folder do not join a burst")
   func apart() throws {
     let library = try TemporaryLibrary()

@@ -71,7 +71,8 @@ package struct Asset: Sendable, Hashable {
   /// Whether a picture can be made of it: its format has a decoder, and its content was not found to be unreadable.
   package var isRenderable = true
   package var original: OriginalFile
-  /// A ThumbHash of the current content, at most 25 bytes; `nil` if none was made yet or none can be made.
+  /// A ThumbHash of the current content, at most 25 bytes; `nil` if none was made yet or none can be made. The catalogue
+  /// refuses more than 64 bytes.
   package var placeholder: [UInt8]?
 
   package init(

@@ -44,7 +44,8 @@ final class AssetGenerations: Sendable {
     do {
       let current = try Catalogue.changeToken(db).number
       let last = token.exchange(current, ordering: .relaxed)
-      // It changed something that the history does not list.
+      // Either it changed something that the history does not list, or it is the first one since the start, and the token
+      // before it is not known.
       guard last < current, last != .min else { return countUnknown() }
       let changed = try String.fetchAll(db.cachedStatement(sql: Self.changedAssets), arguments: [last])
       guard changed.count <= Self.maximumAssets else { return countUnknown() }

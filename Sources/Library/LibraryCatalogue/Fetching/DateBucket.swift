@@ -1,4 +1,5 @@
-/// The number of assets of a day, month or year (UTC).
+/// The number of assets of a day, month or year. The days are those of the asset's own time, or else of the library's:
+/// see ``LocalCalendar``.
 package struct DateBucket: Sendable, Hashable {
   package enum Unit: String, Sendable, Hashable, CaseIterable { case day, month, year }
 

@@ -29,7 +29,7 @@ extension FetchPlan {
   /// Longer lists of rows count as expensive, because each page reads and sorts the whole list.
   private static let shortListLimit = 10_000
 
-  /// The access path of a fetch without `among`.
+  /// The access path of a fetch that is not restricted to given rows.
   ///
   /// - Parameter hasScopeOrder: the rows keep the order of the album or the list, whatever `sort` is.
   static func path(

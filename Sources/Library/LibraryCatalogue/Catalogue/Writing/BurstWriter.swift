@@ -264,6 +264,7 @@ struct BurstWriter {
     var run: [(asset: Int64, burst: String?, formerBurst: String?)] = [(asset, nil, own[4])]
     for isForward in [false, true] {
       var last: Int64 = own[0]
+      let limit = run.count + Self.maximumNeighbours
       let rows = try Row.fetchCursor(
         db.cachedStatement(
           sql: """
@@ -278,7 +279,7 @@ struct BurstWriter {
             ORDER BY libraryAsset.creationDate \(isForward ? "" : "DESC")
             """),
         arguments: [last, own[2] as String?, own[1] as String?, own[3] as Int64, asset])
-      while run.count <= Self.maximumNeighbours, let row = try rows.next() {
+      while run.count < limit, let row = try rows.next() {
         let date: Int64 = row[1]
         guard abs(date - last) <= Self.maximumGapMilliseconds else { break }
         // Pictures with the same date match in both directions; count them once.

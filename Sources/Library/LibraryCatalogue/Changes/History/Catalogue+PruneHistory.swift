@@ -63,9 +63,9 @@ extension Catalogue {
       try remove("changedVisibility", "library, kind, token, object", "token", upTo: end)
       let names = min(end, needed?.number ?? .max)
       try remove("removedObject", "library, kind, object", "token", upTo: names)
-      // Last: after a pruning that was stopped, these rows say how much is left to prune. The last pruned change of each
-      // library stays, and the last one of more than locations: they are the oldest states from which its history is
-      // complete.
+      // Last: after a pruning that was stopped, these rows say how much is left to prune. The last pruned change of
+      // each library stays, and the last one of more than locations: they are the oldest states from which its history
+      // is complete.
       if !hasMore {
         try remove(
           "change", "library, token",
