@@ -73,10 +73,7 @@ package struct CatalogueRestore {
         WHERE id = 0
         """, arguments: [token])
     for table in ["changedObject", "changedMember", "change"] { try db.execute(sql: "DELETE FROM \(table)") }
-    try db.execute(
-      sql: """
-        UPDATE catalogueValue SET value = (SELECT revision FROM library WHERE id = 0) WHERE name = 'historyStart'
-        """)
+    try CatalogueValue.historyStart.write(try revision(db), db)
     // Limited libraries have their own history, which is as old as the catalogue's. They are created again at the next
     // request of their principals.
     try db.execute(sql: "DELETE FROM library WHERE id > 0")
@@ -85,7 +82,7 @@ package struct CatalogueRestore {
   /// Forgets what was unfinished at the time of the backup.
   private static func forgetUnfinished(_ db: Database) throws {
     // Files added since the backup are unknown to it: a scan is needed.
-    try db.execute(sql: "UPDATE catalogueValue SET value = 0 WHERE name = 'isFirstScanComplete'")
+    try CatalogueValue.isFirstScanComplete.write(false, db)
     try Catalogue.markRestored(db)
     // A restoration from the trash may have been committed since: its files stay where they are. Files that are still
     // in the trash are kept as long as if they had been deleted now.

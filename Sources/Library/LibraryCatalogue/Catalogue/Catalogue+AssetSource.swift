@@ -44,8 +44,7 @@ extension Catalogue: AssetSource {
     try checkFile()
     return try read(for: principal) { db, library in
       ScanState(
-        isFirstScanComplete: try Bool.fetchOne(
-          db, sql: "SELECT value FROM catalogueValue WHERE name = 'isFirstScanComplete'") ?? false,
+        isFirstScanComplete: try CatalogueValue.isFirstScanComplete.read(db) ?? false,
         indexedCount: try Self.count(
           .userLibrary, ListingFilter(includesHidden: true, includesAllBurstAssets: true), library, db))
     }

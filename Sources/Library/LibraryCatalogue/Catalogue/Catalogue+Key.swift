@@ -10,7 +10,7 @@ import PhotoModel
 extension Catalogue {
   /// `nil` if the key is lost.
   static func storedKey(_ db: Database) throws -> Data? {
-    let key = try Data.fetchOne(db.cachedStatement(sql: "SELECT value FROM catalogueValue WHERE name = 'contentKey'"))
+    let key: Data? = try CatalogueValue.contentKey.read(db)
     return key?.isEmpty == true ? nil : key
   }
 
@@ -20,7 +20,8 @@ extension Catalogue {
     return key
   }
 
-  /// A name of this catalogue and its copies that no other catalogue has: 16 hexadecimal digits. It reveals nothing else.
+  /// A name of this catalogue and its copies that no other catalogue has: 16 hexadecimal digits. It reveals nothing
+  /// else.
   package func uniqueName() throws(AssetSourceError) -> String {
     let key = try read { try Self.contentKey($0) }
     return HMACSHA256.code(of: "the name of a catalogue".utf8, key: key).prefix(8).hexadecimal

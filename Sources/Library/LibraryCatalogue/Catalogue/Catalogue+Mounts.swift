@@ -1,6 +1,6 @@
-// The file systems that the last complete scan and later scans met. They are one JSON value in the table
-// `catalogueValue`: there are only a few, no query needs them, they are as durable as the rows that they protect, and
-// every copy of the catalogue includes them.
+// The file systems that the last complete scan and later scans met. They are one JSON value of the catalogue: there are
+// only a few, no query needs them, they are as durable as the rows that they protect, and every copy of the catalogue
+// includes them.
 
 import Foundation
 import GRDB
@@ -10,8 +10,7 @@ extension Catalogue {
   /// The file systems that the last complete scan and later scans met; empty before the first scan.
   package func mounts() throws(AssetSourceError) -> [KnownMount] {
     try read { db in
-      let text = try String.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'mounts'")
-      guard let text else { return [] }
+      guard let text: String = try CatalogueValue.mounts.read(db) else { return [] }
       return try JSONDecoder().decode([KnownMount].self, from: Data(text.utf8))
     }
   }
@@ -21,9 +20,7 @@ extension Catalogue {
   package func recordMounts(_ mounts: [KnownMount]) throws(AssetSourceError) {
     guard try self.mounts() != mounts else { return }
     try writeMaintenance { db in
-      try db.execute(
-        sql: "INSERT INTO catalogueValue VALUES ('mounts', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
-        arguments: [String(decoding: try JSONEncoder().encode(mounts), as: UTF8.self)])
+      try CatalogueValue.mounts.write(String(decoding: try JSONEncoder().encode(mounts), as: UTF8.self), db)
     }
   }
 

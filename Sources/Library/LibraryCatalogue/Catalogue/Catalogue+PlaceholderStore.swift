@@ -8,11 +8,11 @@ extension Catalogue: PlaceholderStore {
 
   package func setPlaceholderMaker(version: String) throws(AssetSourceError) {
     try writeMaintenance { db in
-      let last = try String.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'placeholderMaker'")
+      let last: String? = try CatalogueValue.placeholderMaker.read(db)
       guard last != version else { return }
       try db.execute(
         sql: "UPDATE asset SET placeholderVersion = NULL WHERE placeholder IS NULL AND placeholderVersion IS NOT NULL")
-      try db.execute(sql: "UPDATE catalogueValue SET value = ? WHERE name = 'placeholderMaker'", arguments: [version])
+      try CatalogueValue.placeholderMaker.write(version, db)
     }
   }
 

@@ -10,8 +10,7 @@ extension Catalogue {
   }
 
   static func renderableTypes(_ db: Database) throws -> Set<String> {
-    let names = try String.fetchOne(
-      db.cachedStatement(sql: "SELECT value FROM catalogueValue WHERE name = 'renderableTypes'"))
+    let names: String? = try CatalogueValue.renderableTypes.read(db)
     return Set((names ?? "").split(separator: " ").map(String.init))
   }
 
@@ -35,8 +34,7 @@ extension Catalogue {
             placeholderVersion = CASE WHEN placeholder IS NULL THEN NULL ELSE placeholderVersion END
           WHERE hasDecoder <> (\(isOneOf(types.sorted()))) AND \(changed.map(isOneOf) ?? "1")
           """, arguments: StatementArguments(types.sorted() + (changed ?? [])))
-      try db.execute(
-        sql: "UPDATE catalogueValue SET value = ? WHERE name = 'renderableTypes'", arguments: [names])
+      try CatalogueValue.renderableTypes.write(names, db)
       let raw = SourceFormat.raw.uniformTypeIdentifier
       guard let recorded, recorded.contains(raw) != types.contains(raw) else { return }
       if types.contains(raw) {
@@ -46,7 +44,7 @@ extension Catalogue {
           arguments: StatementArguments(types.sorted()))
       } else {
         // Which files have a preview is not recorded, so the next full scan reads all files again.
-        try db.execute(sql: "UPDATE catalogueValue SET value = '' WHERE name = 'probe'")
+        try CatalogueValue.probe.write("", db)
       }
     }
   }

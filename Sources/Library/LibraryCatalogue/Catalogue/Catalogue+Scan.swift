@@ -293,28 +293,24 @@ extension Catalogue {
 
   /// The probe version that the last full scan used; empty if there was none.
   package func probeVersion() throws(AssetSourceError) -> String {
-    try read { try String.fetchOne($0, sql: "SELECT value FROM catalogueValue WHERE name = 'probe'") ?? "" }
+    try read { try CatalogueValue.probe.read($0) ?? "" }
   }
 
   /// Records the probe version that a full scan used.
   package func recordScan(probeVersion: String) throws(AssetSourceError) {
-    if try self.probeVersion() != probeVersion { try note(probeVersion.databaseValue, as: "probe") }
+    if try self.probeVersion() != probeVersion { try note(probeVersion, as: .probe) }
   }
 
   /// Records that the first scan is complete: every file that existed was read, and files that were deferred because
   /// they might still have been written were read afterwards.
   package func recordFirstScanComplete() throws(AssetSourceError) {
-    let isKnown = try read { db in
-      try Bool.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'isFirstScanComplete'") ?? false
-    }
-    if !isKnown { try note(1.databaseValue, as: "isFirstScanComplete") }
+    let isKnown: Bool = try read { db in try CatalogueValue.isFirstScanComplete.read(db) ?? false }
+    if !isKnown { try note(true, as: .isFirstScanComplete) }
   }
 
   /// Stores a value about scans. This is not a change of the library: it creates no token.
-  private func note(_ value: DatabaseValue, as name: String) throws(AssetSourceError) {
-    try writeMaintenance { db in
-      try db.execute(sql: "UPDATE catalogueValue SET value = ? WHERE name = ?", arguments: [value, name])
-    }
+  private func note(_ value: some DatabaseValueConvertible, as name: CatalogueValue) throws(AssetSourceError) {
+    try writeMaintenance { db in try name.write(value, db) }
   }
 }
 

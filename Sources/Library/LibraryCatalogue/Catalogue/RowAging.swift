@@ -9,8 +9,8 @@ struct RowAging {
   /// 1 January 2026, in milliseconds since 1970. An earlier clock was not set since the machine has started.
   static let earliest: Int64 = 1_767_225_600_000
 
-  /// The name of the time of the last call in `catalogueValue`.
-  let name: String
+  /// The time of the last call.
+  let time: CatalogueValue
   let table: String
   /// Milliseconds since 1970.
   let column: String
@@ -31,14 +31,10 @@ struct RowAging {
         sql: "UPDATE \(table) SET \(column) = min(\(column) + ?2, max(\(column), \(latest)))",
         arguments: [now, now - last - limit])
     }
-    try db.execute(
-      sql: "INSERT INTO catalogueValue VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
-      arguments: [name, now])
+    try time.write(now, db)
   }
 
-  fileprivate func lastCall(_ db: Database) throws -> Int64? {
-    try Int64.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = ?", arguments: [name])
-  }
+  fileprivate func lastCall(_ db: Database) throws -> Int64? { try time.read(db) }
 }
 
 extension Catalogue {

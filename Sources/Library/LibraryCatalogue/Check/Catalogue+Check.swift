@@ -49,7 +49,9 @@ extension Catalogue {
   private static func checkValues(_ db: Database, _ report: (CheckDifference) -> Void) throws {
     let known = try Set(String.fetchCursor(db, sql: "SELECT name FROM catalogueValue"))
     if try storedKey(db) == nil { report(.missingValue(name: "contentKey")) }
-    for (name, _) in CatalogueCorrection.initialValues where !known.contains(name) { report(.missingValue(name: name)) }
+    for value in CatalogueValue.allCases where value != .contentKey && value.initialRow != nil {
+      if !known.contains(value.rawValue) { report(.missingValue(name: value.rawValue)) }
+    }
     // Clients keep tokens, so none may be given out twice.
     let token = try changeToken(db).number
     let highest = try highestToken(db)

@@ -67,15 +67,9 @@ struct CatalogueCorrection {
       "parts of trash records without their record", "DELETE FROM trashPlace WHERE trash NOT IN (SELECT id FROM trash)"),
   ]
 
-  /// The single values of a new catalogue, as SQL, without the key that identifies it: that is in the backups only.
-  static let initialValues: [(name: String, value: String)] = [
-    ("isFirstScanComplete", "0"), ("probe", "''"), ("placeholderMaker", "''"), ("renderableTypes", "''"),
-    ("timeZone", "''"), ("filedAsset", "NULL"), ("historyStart", "0"), ("importsTones", "0"),
-  ]
-
-  static let values = initialValues.map { name, value in
-    CatalogueCorrection(
-      "missing values", "INSERT INTO catalogueValue VALUES ('\(name)', \(value)) ON CONFLICT DO NOTHING")
+  /// Without the key that identifies the catalogue: that is in the backups only.
+  static let values = CatalogueValue.allCases.filter { $0 != .contentKey }.compactMap(\.initialRow).map { row in
+    CatalogueCorrection("missing values", "INSERT INTO catalogueValue VALUES \(row) ON CONFLICT DO NOTHING")
   }
 
   /// Foreign keys are off, so the rows of deleted limited libraries are still there.

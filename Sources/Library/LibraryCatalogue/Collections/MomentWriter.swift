@@ -68,7 +68,7 @@ struct MomentWriter {
 
   /// Recomputes all stale days of a library, if the library was ever scanned.
   static func refreshAll(of library: LibraryID, _ db: Database) throws {
-    let zone = try String.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'timeZone'")
+    let zone: String? = try CatalogueValue.timeZone.read(db)
     guard zone != "" else { return }
     while try MomentWriter(db: db, library: library).refresh().days > 0 {}
   }

@@ -44,17 +44,15 @@ package enum SearchIndex {
 
   /// Whether the indexed words are those that ``SearchText`` makes. False after an update of photod that changes them.
   static func hasCurrentWords(_ db: Database) throws -> Bool {
-    let version = try Int.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'searchWords'")
+    let version: Int? = try CatalogueValue.searchWords.read(db)
     return version == SearchText.version
   }
 
   /// Queues all assets, and records that they get the words that ``SearchText`` makes. Only other words are written.
   static func queueAll(_ db: Database) throws {
     try db.execute(
-      sql: """
-        INSERT OR IGNORE INTO searchQueue SELECT \(CatalogueSchema.document("creationDate", "id")) FROM asset;
-        INSERT OR REPLACE INTO catalogueValue VALUES ('searchWords', \(SearchText.version));
-        """)
+      sql: "INSERT OR IGNORE INTO searchQueue SELECT \(CatalogueSchema.document("creationDate", "id")) FROM asset")
+    try CatalogueValue.searchWords.write(SearchText.version, db)
   }
 
   private struct Document {

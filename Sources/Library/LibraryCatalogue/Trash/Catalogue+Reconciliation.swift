@@ -6,28 +6,17 @@ import GRDB
 import PhotoModel
 
 extension Catalogue {
-  private static let restoredMark = "wasRestored"
-
   /// Marks a restored catalogue, whose trash must be compared with the folder before a scan.
-  static func markRestored(_ db: Database) throws {
-    try db.execute(
-      sql: "INSERT INTO catalogueValue VALUES (?, 1) ON CONFLICT DO UPDATE SET value = excluded.value",
-      arguments: [restoredMark])
-  }
+  static func markRestored(_ db: Database) throws { try CatalogueValue.wasRestored.write(true, db) }
 
   /// Whether the catalogue was restored, and its trash has not been compared with the folder since.
   package func hasUncheckedTrash() throws(AssetSourceError) -> Bool {
-    try read { db in
-      try Bool.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = ?", arguments: [Self.restoredMark])
-        ?? false
-    }
+    try read { db in try CatalogueValue.wasRestored.read(db) ?? false }
   }
 
   /// Records that the trash was compared with the folder.
   package func recordCheckedTrash() throws(AssetSourceError) {
-    try writeMaintenance { db in
-      try db.execute(sql: "DELETE FROM catalogueValue WHERE name = ?", arguments: [Self.restoredMark])
-    }
+    try writeMaintenance { db in try CatalogueValue.wasRestored.remove(db) }
   }
 
   /// Records that the files of an asset in the trash have left it unseen. It comes back with its primary file, as other

@@ -8,7 +8,7 @@ import PhotoModel
 extension Catalogue {
   /// A record of a missing asset never gets a date so late that another file at its path would be the same photograph.
   private static let trashAging = RowAging(
-    name: "trashTime", table: "trash", column: "deletedDate",
+    time: .trashTime, table: "trash", column: "deletedDate",
     latest: "CASE state WHEN 'missing' THEN ?1 - \(MissingAssets.savingTime + 1) ELSE ?1 END")
 
   /// Counts at most `limit` milliseconds of the time since the last call toward the time in the trash: see ``RowAging``.

@@ -39,7 +39,7 @@ extension Catalogue {
 
   // MARK: Writes
 
-  private static let uploadAging = RowAging(name: "uploadTime", table: "stagedUpload", column: "usedDate")
+  private static let uploadAging = RowAging(time: .uploadTime, table: "stagedUpload", column: "usedDate")
 
   /// Counts at most `limit` milliseconds of the time since the last call toward the time in which staged uploads received
   /// nothing: see ``RowAging``.

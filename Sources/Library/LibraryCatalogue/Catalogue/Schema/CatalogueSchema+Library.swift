@@ -5,19 +5,12 @@
 
 extension CatalogueSchema {
   static let libraries = """
-    -- Single values of the catalogue: the key of content versions, whether a scan was ever completed, the probe version
-    -- of the last full scan (limits, time zone, code; a scan with another one reads every file again), the version of
-    -- the placeholder maker (a new one tries again where the previous one failed), the uniform types that can be
-    -- rendered, the library's time zone, the last asset whose `zoneOffset` follows it (NULL: all), and the token up to
-    -- which the history was pruned. Later added: the file systems of the last scan, the times to which `RowAging`
-    -- counted, and the version of the words that are indexed.
+    -- Single values of the catalogue: see CatalogueValue.
     CREATE TABLE catalogueValue (
       name TEXT PRIMARY KEY,
       value ANY
     ) STRICT;
-    INSERT INTO catalogueValue VALUES ('contentKey', randomblob(32)), ('isFirstScanComplete', 0), ('probe', ''),
-      ('placeholderMaker', ''), ('renderableTypes', ''), ('timeZone', ''), ('filedAsset', NULL), ('historyStart', 0),
-      ('importsTones', 0);
+    INSERT INTO catalogueValue VALUES \(CatalogueValue.allCases.compactMap(\.initialRow).joined(separator: ", "));
 
     CREATE TABLE library (
       -- 0 is the whole library. Never reused.

@@ -63,7 +63,7 @@ struct ForeignEditWriter {
   }
 
   fileprivate static func importsTones(_ db: Database) throws -> Bool {
-    try Bool.fetchOne(db.cachedStatement(sql: "SELECT value FROM catalogueValue WHERE name = 'importsTones'")) ?? false
+    try CatalogueValue.importsTones.read(db) ?? false
   }
 
   /// The edit in an asset's files, translated into operations, even if the user's own adjustments replace it; `nil` if
@@ -166,8 +166,7 @@ extension Catalogue {
   package func setImportsTones(_ importsTones: Bool) throws(AssetSourceError) {
     guard try read({ try ForeignEditWriter.importsTones($0) }) != importsTones else { return }
     try change { db, token in
-      try db.execute(
-        sql: "UPDATE catalogueValue SET value = ? WHERE name = 'importsTones'", arguments: [importsTones])
+      try CatalogueValue.importsTones.write(importsTones, db)
       var writer = try AssetWriter(db, token: token)
       let files = try Row.fetchCursor(
         db, sql: "SELECT path, asset FROM file INDEXED BY fileWithEdit WHERE edit IS NOT NULL")

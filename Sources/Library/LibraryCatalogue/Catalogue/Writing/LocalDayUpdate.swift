@@ -16,26 +16,25 @@ enum LocalDayUpdate {
 
   /// The time zone of the library; UTC before the first scan.
   static func calendar(_ db: Database) throws -> LocalCalendar {
-    let name = try String.fetchOne(
-      db.cachedStatement(sql: "SELECT value FROM catalogueValue WHERE name = 'timeZone'"))
+    let name: String? = try CatalogueValue.timeZone.read(db)
     return LocalCalendar(timeZone: name.flatMap(TimeZone.init(identifier:)) ?? .gmt)
   }
 
   /// Whether all assets are filed by this zone.
   static func isComplete(_ db: Database, zone: TimeZone) throws -> Bool {
-    try String.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'timeZone'") == zone.identifier
-      && Int64.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'filedAsset'") == nil
+    let name: String? = try CatalogueValue.timeZone.read(db)
+    let last: Int64? = try CatalogueValue.filedAsset.read(db)
+    return name == zone.identifier && last == nil
   }
 
   /// Files the next assets by this zone. `false` if none is left.
   static func advance(_ db: Database, zone: TimeZone) throws -> Bool {
-    if try String.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'timeZone'") != zone.identifier {
-      try db.execute(sql: "UPDATE catalogueValue SET value = ? WHERE name = 'timeZone'", arguments: [zone.identifier])
-      try db.execute(sql: "UPDATE catalogueValue SET value = 0 WHERE name = 'filedAsset'")
+    let name: String? = try CatalogueValue.timeZone.read(db)
+    if name != zone.identifier {
+      try CatalogueValue.timeZone.write(zone.identifier, db)
+      try CatalogueValue.filedAsset.write(0, db)
     }
-    guard let last = try Int64.fetchOne(db, sql: "SELECT value FROM catalogueValue WHERE name = 'filedAsset'") else {
-      return false
-    }
+    guard let last: Int64 = try CatalogueValue.filedAsset.read(db) else { return false }
     let calendar = LocalCalendar(timeZone: zone)
     let rows = try Row.fetchAll(
       db,
@@ -48,7 +47,7 @@ enum LocalDayUpdate {
         .execute(arguments: [offset, row[0] as Int64])
     }
     let next: Int64? = rows.count < assetsPerTransaction ? nil : rows.last?[0]
-    try db.execute(sql: "UPDATE catalogueValue SET value = ? WHERE name = 'filedAsset'", arguments: [next])
+    try CatalogueValue.filedAsset.write(next, db)
     return next != nil
   }
 }
@@ -61,7 +60,7 @@ extension Catalogue {
 
   /// The identifier of the time zone by which the assets are filed; `nil` before the first scan.
   package func timeZoneIdentifier() throws(AssetSourceError) -> String? {
-    let name = try read { try String.fetchOne($0, sql: "SELECT value FROM catalogueValue WHERE name = 'timeZone'") }
+    let name: String? = try read { try CatalogueValue.timeZone.read($0) }
     return name == "" ? nil : name
   }
 

@@ -18,7 +18,7 @@ package struct HistoryLimits: Sendable, Hashable {
 extension Catalogue {
   /// The maximum number of rows that one step deletes from each table.
   private static let rowsPerStep = 2000
-  private static let historyAging = RowAging(name: "historyTime", table: "change", column: "time")
+  private static let historyAging = RowAging(time: .historyTime, table: "change", column: "time")
   /// A change ages by at most 1/4 of the days between two prunings.
   private static let shareOfHistoryGap: Int64 = 4
 
@@ -48,8 +48,8 @@ extension Catalogue {
   private func pruneStep(upTo end: Int64, needed: ChangeToken?) throws(AssetSourceError) -> Bool {
     var hasMore = false
     try writeMaintenance { db in
-      try db.execute(
-        sql: "UPDATE catalogueValue SET value = ?1 WHERE name = 'historyStart' AND value < ?1", arguments: [end])
+      let start: Int64? = try CatalogueValue.historyStart.read(db)
+      if (start ?? 0) < end { try CatalogueValue.historyStart.write(end, db) }
       func remove(_ table: String, _ key: String, _ condition: String, upTo token: Int64) throws {
         try db.execute(
           sql: """

@@ -1,0 +1,62 @@
+import GRDB
+
+/// The single values of the catalogue: the rows of the table `catalogueValue`, by their name. A value without a row
+/// reads as `nil`, and the next write stores it, so a new value needs no migration.
+enum CatalogueValue: String, CaseIterable {
+  /// See `Catalogue.contentKey`.
+  case contentKey
+  /// Whether a scan was ever completed.
+  case isFirstScanComplete
+  /// The probe version of the last full scan (limits, time zone, code). A scan with another one reads every file again.
+  case probe
+  /// The version of the placeholder maker. A new one tries again where the previous one failed.
+  case placeholderMaker
+  /// The uniform types that can be rendered, with spaces between.
+  case renderableTypes
+  /// The identifier of the library's time zone; empty before the first scan.
+  case timeZone
+  /// The last asset whose `zoneOffset` follows the time zone; NULL: all do.
+  case filedAsset
+  /// The token up to which the history was pruned.
+  case historyStart
+  /// Whether edits of other programs are imported with their tones.
+  case importsTones
+  /// The file systems of the last scan, as JSON.
+  case mounts
+  /// The version of the words that are indexed.
+  case searchWords
+  /// The catalogue was restored, and its trash has not been compared with the folder since.
+  case wasRestored
+  /// The times up to which ``RowAging`` counted, in milliseconds since 1970.
+  case historyTime, trashTime, uploadTime
+
+  private var initialValue: String? {
+    switch self {
+    case .contentKey: "randomblob(32)"
+    case .isFirstScanComplete, .historyStart, .importsTones: "0"
+    case .probe, .placeholderMaker, .renderableTypes, .timeZone: "''"
+    case .filedAsset: "NULL"
+    case .mounts, .searchWords, .wasRestored, .historyTime, .trashTime, .uploadTime: nil
+    }
+  }
+
+  /// The row in a new catalogue, for an INSERT; `nil`: none. A value that a later version adds has none, because older
+  /// catalogues lack the row.
+  var initialRow: String? { initialValue.map { "('\(rawValue)', \($0))" } }
+
+  /// `nil` if it is missing or NULL.
+  func read<Value: DatabaseValueConvertible>(_ db: Database) throws -> Value? {
+    try Value.fetchOne(
+      db.cachedStatement(sql: "SELECT value FROM catalogueValue WHERE name = ?"), arguments: [rawValue])
+  }
+
+  func write(_ value: (any DatabaseValueConvertible)?, _ db: Database) throws {
+    try db.cachedStatement(
+      sql: "INSERT INTO catalogueValue VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
+    ).execute(arguments: [rawValue, value])
+  }
+
+  func remove(_ db: Database) throws {
+    try db.cachedStatement(sql: "DELETE FROM catalogueValue WHERE name = ?").execute(arguments: [rawValue])
+  }
+}
