@@ -1,6 +1,6 @@
 // Runs the scans of the library: at start, at intervals, on request, and of changed paths while the library is watched.
-// After each full scan, expired files in the trash are deleted. Scans that change the catalogue start background work,
-// as uploads do.
+// Before each full scan, file changes that failed are completed or reverted; after it, expired files in the trash are
+// deleted. Scans that change the catalogue start background work, as uploads do.
 //
 // Everything here runs on the serial queue photod.scan, except that the watcher receives events on its own queue.
 
@@ -69,7 +69,6 @@ final class ScanScheduler: Sendable {
   /// Starts the first scan.
   func start() {
     queue.async { [self] in
-      // Before the first scan: a file in the middle of a move to or from the trash would look deleted or new.
       recover()
       scan()
     }
@@ -114,6 +113,7 @@ final class ScanScheduler: Sendable {
 
   private func scan() {
     guard !stop.isRaised else { return }
+    recoverUnfinished()
     defer { purge() }
     do {
       let progress =
@@ -142,13 +142,24 @@ final class ScanScheduler: Sendable {
     logger.log(level: hasNews ? .info : .debug, what, metadata: metadata)
   }
 
-  /// Completes or undoes file moves that an earlier process left unfinished.
+  /// Completes or reverts what an earlier process left unfinished.
   private func recover() {
     do throws(LibraryFilesError) {
       try files.recover(stop: stop)
     } catch {
       // It is stopped; the next start does the rest.
       if error == .busy { return }
+      logger.error("file recovery failed", metadata: ["error": "\(error)"])
+    }
+  }
+
+  /// Completes or reverts file changes that failed.
+  private func recoverUnfinished() {
+    do throws(LibraryFilesError) {
+      try files.recoverUnfinished(until: stop)
+    } catch {
+      // It is stopped, or it was logged at start that the library is read-only.
+      if error == .busy || error == .readOnly { return }
       logger.error("file recovery failed", metadata: ["error": "\(error)"])
     }
   }

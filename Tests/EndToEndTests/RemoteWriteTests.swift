@@ -45,6 +45,7 @@ extension TestDaemon {
 @Suite("Writing to a bucket", .blocking)
 struct RemoteWriteTests {
   private static let picture = RemoteFixture.picture(70)
+  private static let accessDenied = ScriptedServer.Step.answer(403, [:], "<Error><Code>AccessDenied</Code></Error>")
 
   @Test func `An upload becomes an object, then an asset that is here and that a scan does not change`() throws {
     let remote = try RemoteFixture()
@@ -144,7 +145,7 @@ struct RemoteWriteTests {
     let before = try BucketState(daemon, remote)
     let asset = try daemon.identifier("0.jpg")
     func fail(_ isFailing: @escaping @Sendable (ScriptedServer.Request) -> Bool) {
-      remote.server.misbehave { isFailing($0) ? [.answer(403, [:], "<Error><Code>AccessDenied</Code></Error>")] : nil }
+      remote.server.misbehave { isFailing($0) ? [Self.accessDenied] : nil }
     }
     // The upload itself, and the question what was uploaded.
     fail { $0.method == "PUT" }
@@ -156,7 +157,7 @@ struct RemoteWriteTests {
     fail { $0.fields["x-amz-copy-source"] != nil }
     #expect(try daemon.change(#"{"type": "deleteAsset", "asset": "\#(asset)"}"#).status == 502)
     #expect(try BucketState(daemon, remote) == before)
-    // The deletion after the copy: the copy is removed by the next change, or after the next scan.
+    // The deletion after the copy: the copy is removed by the next change of files, or with the next scan.
     fail { $0.method == "DELETE" }
     #expect(try daemon.change(#"{"type": "deleteAsset", "asset": "\#(asset)"}"#).status == 502)
     #expect(try BucketState(daemon, remote).assets == before.assets)
@@ -173,6 +174,67 @@ struct RemoteWriteTests {
     #expect(try daemon.upload(Self.picture, "?filename=new.jpg").status == 201)
     let after = try BucketState(daemon, remote)
     #expect(after.assets == ["0.jpg", "1.jpg", "new.jpg"] && after.isConsistent, "\(after)")
+  }
+
+  @Test(arguments: [false, true])
+  func `A restoration that fails after its copy is reverted, whatever scans come before that`(_ restarts: Bool) throws {
+    let remote = try RemoteFixture()
+    defer { remote.stop() }
+    for number in 0..<2 { remote.set("\(number).jpg", RemoteFixture.picture(number)) }
+    var daemon = try remote.daemon()
+    let asset = try daemon.identifier("0.jpg")
+    let favorite = #"{"type": "updateAsset", "asset": "\#(asset)", "isFavorite": true}"#
+    #expect(try daemon.change(favorite).status == 200)
+    #expect(try daemon.change(#"{"type": "deleteAsset", "asset": "\#(asset)"}"#).status == 200)
+    let deleted = try BucketState(daemon, remote)
+    remote.server.misbehave { $0.method == "DELETE" ? [Self.accessDenied] : nil }
+    #expect(try daemon.change(#"{"type": "restoreAsset", "asset": "\#(asset)"}"#).status == 502)
+    // The object is in both places, and the asset in the trash.
+    let failed = try BucketState(daemon, remote)
+    #expect(failed.assets == ["1.jpg"] && failed.trash == ["0.jpg"], "\(failed)")
+    #expect(failed.objects == ["0.jpg", "1.jpg"] && failed.trashedObjects == ["0.jpg"], "\(failed)")
+    if restarts {
+      _ = daemon.terminate()
+      daemon = try remote.serve()
+    }
+    try daemon.scanAgain()
+    #expect(try BucketState(daemon, remote) == failed)
+    remote.server.misbehave(nil)
+    try daemon.scanAgain()
+    #expect(try BucketState(daemon, remote).assets == ["1.jpg"])
+    try daemon.until("the restoration is reverted") { try BucketState(daemon, remote) == deleted }
+    #expect(try daemon.change(#"{"type": "restoreAsset", "asset": "\#(asset)"}"#).status == 200)
+    let restored = try BucketState(daemon, remote)
+    #expect(restored.assets == ["0.jpg", "1.jpg"] && restored.isConsistent, "\(restored)")
+    #expect(try daemon.identifier("0.jpg") == asset)
+    #expect(try daemon.asset("0.jpg")["isFavorite"] as? Bool == true)
+  }
+
+  @Test func `Deletions that fail after the first of them take no photograph out of the library`() throws {
+    let remote = try RemoteFixture()
+    defer { remote.stop() }
+    for number in 0..<4 { remote.set("\(number).jpg", RemoteFixture.picture(number)) }
+    let daemon = try remote.daemon()
+    let before = try BucketState(daemon, remote)
+    let assets = [try daemon.identifier("0.jpg"), try daemon.identifier("1.jpg")]
+    let server = remote.server
+    // The first one moves to the trash. Then the store refuses all writes.
+    server.misbehave { [weak server] request in
+      guard let server, request.method == "PUT" || request.method == "DELETE" else { return nil }
+      let isFirst = request.path.hasSuffix("/0.jpg") && server.bytes(of: "album/0.jpg") != nil
+      return isFirst ? nil : [Self.accessDenied]
+    }
+    let deletions = assets.map { #"{"type": "deleteAsset", "asset": "\#($0)"}"# }
+    #expect(try daemon.change(deletions.joined(separator: ", ")).status == 502)
+    let failed = try BucketState(daemon, remote)
+    #expect(failed.assets == before.assets && failed.objects == ["1.jpg", "2.jpg", "3.jpg"], "\(failed)")
+    try daemon.scanAgain()
+    #expect(try BucketState(daemon, remote) == failed)
+    server.misbehave(nil)
+    try daemon.scanAgain()
+    #expect(try BucketState(daemon, remote).assets == before.assets)
+    try daemon.until("the deletions are reverted") { try BucketState(daemon, remote) == before }
+    #expect(try daemon.identifier("0.jpg") == assets[0])
   }
 
   @Test(arguments: ["<CopyObjectResult>", "", "  <Error><Code>InternalError</Code></Error>"])

@@ -13,7 +13,7 @@ import Testing
 
 /// The objects of a store become the assets of a catalogue.
 @Suite struct RemoteScanTests {
-  private struct Library {
+  struct Library {
     let store = MemoryStore()
     let folder: TemporaryLibrary
     let catalogue: Catalogue
@@ -37,7 +37,7 @@ import Testing
     func assets() throws -> [String: Asset] { try catalogue.everything() }
   }
 
-  private static func jpeg(_ width: Int, _ height: Int = 24) -> [UInt8] {
+  static func jpeg(_ width: Int, _ height: Int = 24) -> [UInt8] {
     JPEGFile { _ in }.encoded(Pixels.orientationCard(width: width, height: height))
   }
 
@@ -276,33 +276,6 @@ import Testing
     }
     #expect(try library.scan(parallelProbes: 1).probed == 2)
     #expect(try library.assets().keys.sorted() == ["b.jpg"])
-  }
-
-  @Test func `A photograph that is uploaded and deleted while a scan reads it does not come back`() throws {
-    let library = try Library()
-    for (number, name) in ["a.jpg", "b.jpg"].enumerated() { library.store.set(name, Self.jpeg(32 + number)) }
-    let (catalogue, path) = (library.catalogue, Array("a.jpg".utf8))
-    let identity = FileIdentity(inode: 1, size: 1000, modified: 1)
-    let zone = try #require(TimeZone(identifier: "UTC"))
-    let media = try MediaProbe(limits: CodecLimits(), timeZone: zone).media(
-      of: MemoryByteSource(Self.jpeg(32)), identity, at: path)
-    library.store.beforeNextRead(of: "b.jpg") { [store = library.store] in
-      store.set("a.jpg", nil)
-      #expect(throws: Never.self) {
-        let upload = ProbedFile(path: path, identity: identity, finding: .media(media))
-        let asset = try catalogue.addUpload(upload, for: .local)
-        let row = try #require(try catalogue.knownFile(at: path))
-        let file = TrashRecord.File(number: 0, path: path, trashPath: Array(".photod-trash/x/a.jpg".utf8))
-        _ = try catalogue.write([.delete(asset.localIdentifier, rows: [row.id], files: [file], now: 0)])
-        try catalogue.remove([row.id])
-      }
-    }
-    #expect(try library.scan(parallelProbes: 1).probed == 2)
-    #expect(try library.assets().keys.sorted() == ["b.jpg"])
-    // Another program puts an object at the path of the deleted one.
-    library.store.set("a.jpg", Self.jpeg(64))
-    _ = try library.scan()
-    #expect(try library.assets()["a.jpg"]?.pixelSize.width == 64)
   }
 
   // MARK: Entity tags

@@ -179,17 +179,28 @@ struct RemoteMerge {
     try scanner.source { () throws(AssetSourceError) in try catalogue.store(files) }
   }
 
-  /// The findings that no deletion, restoration or upload has overtaken since the list. Call with the lock held.
+  /// The paths of deletions and restorations that have failed. Their objects are neither new nor missing: the recovery
+  /// moves them back. Call with the lock held.
+  func unfinishedPaths() throws(RemoteScanError) -> Set<[UInt8]> {
+    let catalogue = catalogue
+    return try scanner.source { () throws(AssetSourceError) in try catalogue.unfinishedTrashPaths() }
+  }
+
+  /// The findings that no deletion, restoration or upload has overtaken since the list, and for which none has to be
+  /// recovered. Call with the lock held.
   func current(_ found: [Finding]) throws(RemoteScanError) -> [ProbedFile] {
     let catalogue = catalogue
-    let ids = found.compactMap { $0.known?.id }
+    let ids = found.compactMap { $0.known?.id ?? $0.file.movedFromRow }
     let newPaths = found.filter { $0.known == nil }.map(\.file.path)
     let rows = try scanner.source { () throws(AssetSourceError) in try catalogue.knownFiles(ids) }
     let inUse = try scanner.source { () throws(AssetSourceError) in try catalogue.pathsInUse(among: newPaths) }
     let paths = Dictionary(rows.map { ($0.id, $0.path) }) { first, _ in first }
+    let unfinished = try unfinishedPaths()
     var files: [ProbedFile] = []
     for finding in found {
       let path = finding.file.path
+      if unfinished.contains(path) { continue }
+      if let row = finding.file.movedFromRow, let former = paths[row], unfinished.contains(former) { continue }
       if let known = finding.known {
         guard paths[known.id] == known.path else { continue }
       } else {

@@ -52,6 +52,17 @@ extension Catalogue {
     try read { try TrashRecord.unfinished($0) }
   }
 
+  /// The paths in the library of files on their way to the trash or back. With the lock of the files held, no process
+  /// moves them: the change has failed and waits for its recovery.
+  package func unfinishedTrashPaths() throws(AssetSourceError) -> Set<[UInt8]> {
+    let records = try unfinishedTrashRecords()
+    var paths: Set<[UInt8]> = []
+    for record in records where record.state != .purging {
+      for file in record.files { paths.insert(file.path) }
+    }
+    return paths
+  }
+
   /// Whether a record has a file at this path in the trash.
   package func isInTrash(_ trashPath: [UInt8]) throws(AssetSourceError) -> Bool {
     try read { db in
@@ -86,7 +97,8 @@ extension Catalogue {
     return files.filter { !VacantPath.isVacant($0.path) }
   }
 
-  /// The assets in the trash, most recently deleted first, one page at a time.
+  /// The assets in the trash, most recently deleted first, one page at a time. One whose restoration is not complete is
+  /// still there.
   ///
   /// - Parameters:
   ///   - cursor: the end of the previous page.
@@ -106,7 +118,8 @@ extension Catalogue {
           SELECT id, localIdentifier, deletedDate, \(value("originalFilename")), \(value("mediaType")),
             \(value("fileSize"))
           FROM trash
-          WHERE state = 'trashed' AND (deletedDate, id) < (?1, ?2) AND \(TrashRecord.isVisible(in: library))
+          WHERE state IN ('trashed', 'restoring') AND (deletedDate, id) < (?1, ?2)
+            AND \(TrashRecord.isVisible(in: library))
           ORDER BY deletedDate DESC, id DESC LIMIT ?3
           """, arguments: [start.deletedDate.milliseconds, start.record, limit + 1])
       let assets = rows.prefix(limit).map { row in

@@ -14,16 +14,23 @@ extension LibraryFiles {
   /// - Parameter stop: ends the wait for other callers that move files, with `busy`.
   package func recover(stop: StopFlag = StopFlag()) throws(LibraryFilesError) {
     removeAbandonedUploads()
-    let unfinished = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.unfinishedTrashRecords() }
-    let uploads = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.unfinishedStagedUploads() }
-    if !unfinished.isEmpty || !uploads.isEmpty {
-      if isReadOnly { throw .readOnly }
-      let lock = try acquireLock(until: stop)
-      defer { lock.unlock() }
-      try recoverUnfinished()
-    }
+    try recoverUnfinished(until: stop)
     try reconcileTrash(stop: stop)
     try removeExpiredUploads(until: stop)
+  }
+
+  /// Completes or reverts the changes of files that are unfinished, also those of this process whose disk or store
+  /// failed. Call before each scan: a file that is not where the catalogue has it would look deleted or new.
+  ///
+  /// - Parameter stop: as in ``recover(stop:)``.
+  package func recoverUnfinished(until stop: StopFlag) throws(LibraryFilesError) {
+    let unfinished = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.unfinishedTrashRecords() }
+    let uploads = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.unfinishedStagedUploads() }
+    if unfinished.isEmpty && uploads.isEmpty { return }
+    if isReadOnly { throw .readOnly }
+    let lock = try acquireLock(until: stop)
+    defer { lock.unlock() }
+    try recoverUnfinished()
   }
 
   /// Call with the lock held: then no running process owns a remaining intent.

@@ -35,8 +35,8 @@ extension LibraryFiles {
   package func purge(
     now: Timestamp = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)), stop: StopFlag = StopFlag()
   ) throws(LibraryFilesError) -> Int {
-    // A change list whose store failed has left its intents, and so has a start without one of the disks: they end with
-    // the first scan after the store or the disk is back.
+    // A change list whose store failed has left its intents, and so has a start without one of the disks. The scan may
+    // have found the disk under another name.
     if !isReadOnly {
       let lock = try acquireLock(until: stop)
       defer { lock.unlock() }
