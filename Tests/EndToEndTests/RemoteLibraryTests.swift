@@ -62,6 +62,29 @@ struct RemoteLibraryTests {
     #expect(whole.body == bytes)
   }
 
+  @Test func `Of an adjusted picture in the cloud, only the adjustments are local`() throws {
+    let remote = try RemoteFixture()
+    defer { remote.stop() }
+    remote.set("a.jpg", RemoteFixture.picture(1))
+    let daemon = try remote.daemon()
+    let asset = "/v1/assets/\(try daemon.identifier("a.jpg"))"
+    let crop = #"{"operations": [{"type": "crop", "rect": [0.1, 0.2, 0.5, 0.3]}]}"#
+    #expect(try daemon.post(asset + "/adjustments", crop, method: "PUT").status == 200)
+    func localTypes() throws -> [String] {
+      let resources = try #require(try daemon.get(asset + "/resources").json["resources"] as? [[String: Any]])
+      return resources.filter { $0["isLocal"] as? Bool == true }.compactMap { $0["type"] as? String }
+    }
+    #expect(try localTypes() == ["adjustmentData"])
+    for type in ["fullSizePhoto", "adjustmentBasePhoto"] {
+      #expect(try daemon.get(asset + "/resources/\(type)/data").problem == "/problems/image-is-in-cloud")
+    }
+    #expect(try daemon.get(asset + "/data?version=original&networkAccessAllowed=true").status == 200)
+    #expect(try localTypes() == ["photo", "fullSizePhoto", "adjustmentData", "adjustmentBasePhoto"])
+    for type in ["fullSizePhoto", "adjustmentBasePhoto"] {
+      #expect(try daemon.get(asset + "/resources/\(type)/data").status == 200)
+    }
+  }
+
   @Test func `Metadata, full-size images and batches fetch originals too`() throws {
     let remote = try RemoteFixture()
     defer { remote.stop() }

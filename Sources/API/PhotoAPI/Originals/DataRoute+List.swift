@@ -22,7 +22,7 @@ extension DataRoute {
       resources.insert(
         ResourceJSON(
           type: resource.type.rawValue, uti: resource.uniformTypeIdentifier, filename: resource.filename,
-          size: resource.size, isLocal: true), at: place ?? resources.endIndex)
+          size: resource.size, isLocal: resource.isLocal), at: place ?? resources.endIndex)
     }
     let body = JSONBody.encode(ResourceListJSON(resources: resources))
     return JSONResponse(body, tag: EntityTag.strong(over: body), cacheControl: QueryService.cacheControl)
@@ -36,29 +36,33 @@ extension DataRoute {
     let filename: String
     /// `nil`: not known before it is rendered.
     let size: Int64?
+    /// Whether it can be sent without the network. A render in the cloud may be on this machine, but only its request
+    /// looks for it.
+    let isLocal: Bool
   }
 
   /// The render, the adjustments, and the file that they start from.
   private func edited(_ found: AssetFiles, _ principal: Principal) throws(Problem) -> [EditedResource] {
     guard found.asset.hasAdjustments, let primary = found.resources.first(where: \.isPrimary) else { return [] }
     let data = try adjustmentData(of: found, principal)?.bytes
+    let isLocal = !queries.originals.isInCloud(primary.file)
     var resources: [EditedResource] = []
     if found.asset.adjustments != nil {
       resources.append(
         EditedResource(
           type: .fullSizePhoto, uniformTypeIdentifier: AdjustedPhotoSender.uniformTypeIdentifier(of: found.asset),
-          filename: AdjustedPhotoSender.filename(of: found.asset), size: nil))
+          filename: AdjustedPhotoSender.filename(of: found.asset), size: nil, isLocal: isLocal))
     }
     if let data {
       resources.append(
         EditedResource(
-          type: .adjustmentData, uniformTypeIdentifier: nil, filename: Self.adjustmentDataName, size: Int64(data.count))
-      )
+          type: .adjustmentData, uniformTypeIdentifier: nil, filename: Self.adjustmentDataName, size: Int64(data.count),
+          isLocal: true))
     }
     resources.append(
       EditedResource(
         type: .adjustmentBasePhoto, uniformTypeIdentifier: primary.uniformTypeIdentifier, filename: primary.filename,
-        size: primary.size))
+        size: primary.size, isLocal: isLocal))
     return resources
   }
 }
