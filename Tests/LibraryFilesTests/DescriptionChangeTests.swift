@@ -247,6 +247,21 @@ struct DescriptionChangeTests {
     #expect(try listed() == ["0.jpg"] && library.asset("0.jpg").burst?.selectionTypes == .autoPick)
   }
 
+  @Test("hiding the representative picture hides its burst, without the picks")
+  func hiddenBurst() throws {
+    let library = try DescribedLibrary()
+    try library.putBurst()
+    try library.scan()
+    try library.update("2.jpg") { $0.isUserPick = true }
+    try library.update("0.jpg") { $0.isHidden = true }
+    let catalogue = library.catalogue
+    #expect(try catalogue.everything().keys.sorted() == ["2.jpg"])
+    #expect(try catalogue.everything(includesHidden: true).keys.sorted() == ["0.jpg", "2.jpg"])
+    #expect(try catalogue.everything(includesAllBurstAssets: true).keys.sorted() == ["1.jpg", "2.jpg"])
+    try library.update("0.jpg") { $0.isHidden = false }
+    #expect(try catalogue.everything().keys.sorted() == ["0.jpg", "2.jpg"])
+  }
+
   @Test("only a picture of a burst can be picked, and a failed list changes nothing")
   func noBurst() throws {
     let library = try DescribedLibrary()
