@@ -38,6 +38,7 @@ struct AdjustmentTests {
     let before = try paths.map { try daemon.get(asset + $0) }
     let facts = try daemon.get(asset).json
     let data = try daemon.get(asset + "/data")
+    let start = try #require(try daemon.get("/v1/assets").json["changeToken"] as? String)
     #expect(try daemon.get(asset + "/adjustments").status == 404)
 
     let answer = try Self.put(Self.crop, asset, daemon)
@@ -84,6 +85,11 @@ struct AdjustmentTests {
     }
     #expect(try daemon.get(asset).json["contentVersion"] as? String == facts["contentVersion"] as? String)
     #expect(try daemon.get(asset + "/data").body == data.body)
+    // The history has both changes: a client may have seen the edited picture.
+    let changes = try daemon.get("/v1/changes?since=\(start)").json["assets"] as? [String: Any]
+    let updated = try #require(changes?["updated"] as? [[String: Any]])
+    let change = updated.first { $0["localIdentifier"] as? String == identifier }
+    #expect(change?["assetContentChanged"] as? Bool == true)
   }
 
   @Test("the data of an edited picture are a render at its full size, by ranges too; the original stays reachable")
