@@ -308,7 +308,9 @@ let package = Package(
       "SharedDerivativesTests",
       ["SharedDerivatives", "ObjectStores", "StoreFixtures", "ImageService", "PhotoModel", "PhotoFixtures", logging]),
     // They start the decoder programs, and can't depend on them: the tests of all modules are one program.
-    tests("DecoderWorkersTests", ["DecoderWorkers", "PhotoModel", "PhotoFixtures", logging]),
+    tests(
+      "DecoderWorkersTests",
+      ["DecoderWorkers", "ImageCodec", "MediaMetadata", "PhotoModel", "PhotoFixtures", logging]),
     // A codec that does what its tests say.
     decoderProgram("photod-decoder-test", "Tests/DecoderTestWorker"),
     tests("ZipFormatTests", ["ZipFormat", "CZlib"]),

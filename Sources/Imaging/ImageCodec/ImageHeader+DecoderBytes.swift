@@ -53,17 +53,15 @@ extension CodedPicture {
     switch self {
     case .heif(let picture):
       let (color, tile) = (picture.color, picture.color.tileSize)
-      let bytes = picture.isDeep ? 2 : 1
       let step = 8 / eighths
       // Sums of 16 bits in up to three planes, for a row of tiles and the rest of the row above.
       let pending = color.columns == 1 ? min(64, tile.height) : tile.height
       let rows = (pending + step - 1) / step + 3
       let columns = (color.size.width + step - 1) / step + 8
       let alpha = picture.alpha == nil ? 0 : columns * ((color.size.height + step - 1) / step) * 2
-      let worker =
-        Self.workerBytes + tile.pixelCount * (color.configuration.chroma.doubledSamples * bytes + 2)
-        + 3 * color.largestTile
-      return min(color.tiles.count, CodedTiles.workersAtOnce) * worker + columns * (rows * 6 + 32) + alpha
+      // Alpha is decoded before the colours.
+      let workers = max(color.workersBytes, picture.alpha?.workersBytes ?? 0)
+      return workers + columns * (rows * 6 + 32) + alpha
     case .gif(let picture): return picture.decoderBytes
     case .bmp(let picture): return picture.decoderBytes
     case .tiff(let page): return page.decoderBytes
@@ -78,13 +76,15 @@ extension CodedPicture {
       // Sums of four bytes, or samples.
       let sampleBytes = eighths < 8 ? 4 : picture.header.isDeep ? 2 : 1
       let output = ((size.width * eighths + 7) / 8) * ((size.height * eighths + 7) / 8) * picture.channels * sampleBytes
-      return Self.workerBytes + picture.workingBytes + output + picture.codedBytes
+      // The profile is read before the rows, by a worker of its own.
+      let profile = picture.needsProfile ? (17 << 20) + EmbeddedProfile.maximumCodedBytes : 0
+      return Self.workerBytes + max(profile, picture.workingBytes + output) + picture.codedBytes
     case .raw(let sensor): return Self.workerBytes + sensor.workingBytes(eighths: eighths) + sensor.fileBytes
     }
   }
 
   /// Memory of a worker that does not depend on the picture's size.
-  private static let workerBytes = 5 << 20
+  fileprivate static let workerBytes = 5 << 20
 }
 
 extension ChromaSampling {
@@ -93,6 +93,19 @@ extension ChromaSampling {
 }
 
 extension CodedTiles {
-  /// The bytes of the longest tile's data.
-  var largestTile: Int { tiles.map { $0.reduce(0) { $0 + $1.length } }.max() ?? 0 }
+  /// Memory of the workers that decode the tiles at the same time. A worker may allocate what DecodeLimits of the module
+  /// DecoderWorkers allows it, which is at most this.
+  fileprivate var workersBytes: Int {
+    let samples = configuration.chroma.doubledSamples * (configuration.bitDepth > 8 ? 2 : 1)
+    let picture =
+      switch configuration {
+      case .hevc, .av1: tileSize.pixelCount * (samples + 2)
+      // libavcodec has larger tables, and borders around the picture.
+      case .video: (4 << 20) + (tileSize.width + 64) * (tileSize.height + 64) * (samples + 4)
+      }
+    return min(tiles.count, Self.workersAtOnce) * (CodedPicture.workerBytes + picture + 3 * largestTile)
+  }
+
+  /// The bytes of the longest tile's data; alternatives count.
+  private var largestTile: Int { (tiles + alternatives).map { $0.reduce(0) { $0 + $1.length } }.max() ?? 0 }
 }
