@@ -255,6 +255,24 @@ struct LinearLightTests {
     #expect(worst < 64, "\(worst) of 65,535")
   }
 
+  @Test("the tables of light are made once for a profile and its rows", arguments: [8, 16])
+  func shared(_ bits: Int) throws {
+    let rows = RowFormat(model: .rgb, hasAlpha: false, bitsPerChannel: bits)
+    for profile in [nil, ICCFile.adobeRGB] as [[UInt8]?] {
+      let color = SourceColor(profile: profile)
+      let transforms = ColorTransforms(capacityBytes: 16 << 20)
+      func light(_ colorSpace: ColorSpace = .preserve) -> LinearLight? {
+        transforms.outputColor(of: color, rows, as: colorSpace, isLinear: true).light
+      }
+      let first = try #require(light())
+      let hasLight = transforms.outputColor(of: color, rows, as: .preserve).light != nil
+      #expect(!hasLight)
+      #expect(light() === first)
+      _ = try #require(light(.srgb))
+      #expect(transforms.bytesInUse >= (profile == nil ? 0 : first.bytes))
+    }
+  }
+
   @Test("other sources, formats and pictures have 8 bits")
   func shallow() throws {
     var request = ImageRequest(format: .png)

@@ -51,8 +51,7 @@ package final class SharedRenderer {
       if let same = known.first(where: { $0.rows == rows && $0.colorSpace == colorSpace && $0.isLinear == isLinear }) {
         return same.color
       }
-      var output = transforms.outputColor(of: color, rows, as: colorSpace)
-      if isLinear { output.light = .of(color, rows) }
+      let output = transforms.outputColor(of: color, rows, as: colorSpace, isLinear: isLinear)
       known.append((rows, colorSpace, isLinear, output))
       return output
     }

@@ -196,8 +196,8 @@ extension Settings {
     Setting(
       "limits.colorTransformBytes", .number(\.codec.colorTransformBytes, 0...(1 << 40), .bytes),
       """
-      Memory for prepared colour transforms. One takes about 150 KiB, and 1 MiB or more from CMYK; preparing one again \
-      takes 2 to 25 ms.
+      Memory for prepared colour transforms. One takes about 150 KiB, 1 MiB or more from CMYK, and with tables of \
+      linear light 100 KiB to 1 MiB more; preparing one again takes 2 to 25 ms.
       """,
       advice: "Raise it if the library has photographs with many different profiles."),
     Setting(

@@ -22,9 +22,8 @@ package struct AnimationRenderer {
     self.limits = limits
     self.stop = stop
     let described = try plan.header.sourceColor(in: source, workers: workers, limits: limits, stop: stop)
-    var color = transforms.outputColor(of: described, plan.frame.sourceRows, as: plan.frame.colorSpace)
-    if plan.frame.isLinear { color.light = .of(described, plan.frame.sourceRows) }
-    self.color = color
+    color = transforms.outputColor(
+      of: described, plan.frame.sourceRows, as: plan.frame.colorSpace, isLinear: plan.frame.isLinear)
   }
 
   /// Renders all frames. Blocks while the source is read and while workers encode.

@@ -1,7 +1,7 @@
 // Decides how a picture's colours are converted, once for each kind of source, and caches the decision.
 //
-// Making a transform costs 2 ms from RGB and over 20 ms from CMYK, as much as a small render, and a library has few
-// profiles.
+// Making a transform costs 2 ms from RGB and over 20 ms from CMYK, and the tables of linear light 3 to 11 ms: as much as
+// a small render. A library has few profiles.
 
 import ImageCodec
 import MediaMetadata
@@ -35,6 +35,7 @@ package final class ColorTransforms: Sendable {
     let color: SourceColor
     let rows: RowFormat
     let colorSpace: ColorSpace
+    let isLinear: Bool
 
     /// Profiles differ in their headers (§7.2 has a date and a digest) or near their ends, so hashing those is enough;
     /// equality compares all bytes.
@@ -45,6 +46,7 @@ package final class ColorTransforms: Sendable {
       hasher.combine(color.calibration)
       hasher.combine(rows)
       hasher.combine(colorSpace)
+      hasher.combine(isLinear)
     }
   }
 
@@ -65,14 +67,20 @@ package final class ColorTransforms: Sendable {
 
   /// Decides how rows with these colours are converted. Takes microseconds if the decision is cached. Never fails: an
   /// unusable profile is ignored, with a warning.
-  func outputColor(of color: SourceColor, _ rows: RowFormat, as colorSpace: ColorSpace) -> OutputColor {
+  ///
+  /// - Parameter isLinear: whether rows are scaled in linear light.
+  func outputColor(
+    of color: SourceColor, _ rows: RowFormat, as colorSpace: ColorSpace, isLinear: Bool = false
+  ) -> OutputColor {
     if color.profile == nil && color.calibration == nil && rows.model != .cmyk {
-      return OutputColor(warning: color.warning)
+      let light = isLinear ? LinearLight.withoutProfile(bitsPerChannel: rows.bitsPerChannel) : nil
+      return OutputColor(light: light, warning: color.warning)
     }
-    let key = Key(color: color, rows: rows, colorSpace: colorSpace)
+    let key = Key(color: color, rows: rows, colorSpace: colorSpace, isLinear: isLinear)
     if let known = outputs.withLock({ $0.value(for: key) }) { return known }
     // Outside the lock: two renders may make the same transform; the later one is kept.
-    let output = Self.decide(color, rows, colorSpace)
+    var output = Self.decide(color, rows, colorSpace)
+    if isLinear { output.light = .of(color, rows) }
     keep(output, key)
     return output
   }
@@ -97,7 +105,8 @@ package final class ColorTransforms: Sendable {
       case let gray as GrayTransform: gray.bytes
       default: 0
       }
-    let bytes = 1024 + (key.color.profile?.count ?? 0) + (output.profile?.count ?? 0) + tables
+    let profiles = (key.color.profile?.count ?? 0) + (output.profile?.count ?? 0)
+    let bytes = 1024 + profiles + tables + (output.light?.bytes ?? 0)
     outputs.withLock { $0.keep(output, for: key, bytes: bytes) }
   }
 

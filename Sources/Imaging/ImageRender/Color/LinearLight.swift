@@ -16,6 +16,10 @@ final class LinearLight: Sendable {
 
   /// For pictures of 8 bits without a profile. What leads back is as exact as 16 bits.
   static let sRGB = LinearLight([ToneFunctions.decode], bitsPerChannel: 8)
+  private static let deepSRGB = LinearLight([ToneFunctions.decode], bitsPerChannel: 16)
+
+  /// For pictures without a profile.
+  static func withoutProfile(bitsPerChannel: Int) -> LinearLight { bitsPerChannel == 16 ? deepSRGB : sRGB }
 
   /// Light of a stored value, both 0...1.
   typealias Curve = (Double) -> Double
@@ -41,7 +45,7 @@ final class LinearLight: Sendable {
     } catch {
       // The profile is ignored, with a warning, where colours are converted.
     }
-    return rows.bitsPerChannel == 8 ? sRGB : LinearLight([ToneFunctions.decode], rows)
+    return withoutProfile(bitsPerChannel: rows.bitsPerChannel)
   }
 
   private convenience init(_ curves: [Curve], _ rows: RowFormat) {
@@ -86,7 +90,10 @@ final class LinearLight: Sendable {
     }
   }
 
-  /// Bytes of the tables of a picture.
+  /// Bytes of the tables.
+  var bytes: Int { (decoding + encoding).reduce(0) { $0 + $1.count * MemoryLayout<Float>.stride } }
+
+  /// Bytes that are needed while the tables of a picture are made; an upper estimate.
   static func byteCount(bitsPerChannel: Int) -> Int {
     ((bitsPerChannel == 16 ? 65536 : 256) + steps + 2) * 3 * 4 + 65537 * 8
   }
