@@ -136,7 +136,7 @@ struct WorkerPriceTests {
   private func check(_ one: Case) {
     var header = ImageHeader(
       format: .heic, storedSize: PixelSize(width: 1, height: 1), colorChannels: 3, hasAlpha: false, bitsPerChannel: 8,
-      isProgressive: false, isBuffered: false, metadata: EXIFSummary(), profileBytes: 0)
+      isProgressive: false, isBuffered: false, metadata: EXIFSummary())
     header.coded = one.picture
     let reserved = header.decoderBytes(eighths: one.eighths, inPlanes: false)
     #expect(reserved >= one.workersBytes, "\(one.name): \(reserved) of \(one.workersBytes)")

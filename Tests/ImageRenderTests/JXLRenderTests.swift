@@ -17,7 +17,7 @@ struct JXLRenderTests {
       format: .jxl, storedSize: size, colorChannels: isGray ? 1 : 3, hasAlpha: hasAlpha,
       bitsPerChannel: isDeep ? 16 : 8,
       isProgressive: false, isBuffered: false, metadata: EXIFSummary(),
-      embeddedProfile: hasProfile ? .coded : nil, profileBytes: 0)
+      embeddedProfile: hasProfile ? .coded : nil)
     header.coded = .jxl(
       JXLPicture(
         JXLCodestream(

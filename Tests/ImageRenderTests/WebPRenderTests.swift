@@ -11,7 +11,7 @@ struct WebPRenderTests {
   private func webP(_ frame: PixelRect? = nil, hasAlpha: Bool = false, _ canvas: PixelSize) -> ImageHeader {
     var header = ImageHeader(
       format: .webp, storedSize: canvas, colorChannels: 3, hasAlpha: hasAlpha, bitsPerChannel: 8, isProgressive: false,
-      isBuffered: false, metadata: EXIFSummary(), profileBytes: 0)
+      isBuffered: false, metadata: EXIFSummary())
     header.coded = .webP(
       WebPPicture(
         picture: ByteRange(offset: 0, length: 1), isLossless: false, hasAlpha: hasAlpha, canvas: canvas, frame: frame))

@@ -20,8 +20,7 @@ extension ImageHeader {
       format: configuration.format, storedSize: picture.crop.size, colorChannels: configuration.chroma == .none ? 1 : 3,
       hasAlpha: picture.alpha != nil, bitsPerChannel: picture.isDeep ? 16 : 8, isProgressive: false, isBuffered: false,
       metadata: media.exif, blocks: media.blocks, embeddedThumbnail: media.thumbnail,
-      warnings: media.warnings, embeddedProfile: picture.embeddedProfile,
-      profileBytes: picture.embeddedProfile?.maximumBytes(CodecLimits()) ?? 0, calibration: picture.calibration)
+      warnings: media.warnings, embeddedProfile: picture.embeddedProfile, calibration: picture.calibration)
     coded = .heif(picture)
     containerOrientation = picture.orientation
   }
@@ -30,20 +29,18 @@ extension ImageHeader {
     self.init(
       format: .webp, storedSize: picture.canvas, colorChannels: 3, hasAlpha: picture.hasAlpha, bitsPerChannel: 8,
       isProgressive: false, isBuffered: false, metadata: media.exif, blocks: media.blocks,
-      embeddedThumbnail: media.thumbnail, warnings: media.warnings, embeddedProfile: picture.embeddedProfile,
-      profileBytes: picture.embeddedProfile?.maximumBytes(CodecLimits()) ?? 0, calibration: nil)
+      embeddedThumbnail: media.thumbnail, warnings: media.warnings, embeddedProfile: picture.embeddedProfile)
     coded = .webP(picture)
     containerOrientation = media.orientation
   }
 
   init(_ picture: JXLPicture, _ media: MediaHeader) {
-    let profile = picture.needsProfile ? EmbeddedProfile.coded : nil
     self.init(
       format: .jxl, storedSize: picture.header.size, colorChannels: picture.header.isGray ? 1 : 3,
       hasAlpha: picture.header.hasAlpha, bitsPerChannel: picture.header.isDeep ? 16 : 8, isProgressive: false,
       isBuffered: false, metadata: media.exif, blocks: media.blocks,
-      embeddedThumbnail: media.thumbnail, warnings: media.warnings, embeddedProfile: profile,
-      profileBytes: profile?.maximumBytes(CodecLimits()) ?? 0, calibration: picture.calibration)
+      embeddedThumbnail: media.thumbnail, warnings: media.warnings,
+      embeddedProfile: picture.needsProfile ? .coded : nil, calibration: picture.calibration)
     coded = .jxl(picture)
     containerOrientation = media.orientation
   }
@@ -52,25 +49,24 @@ extension ImageHeader {
     self.init(
       format: .gif, storedSize: picture.canvas, colorChannels: 3, hasAlpha: picture.hasAlpha, bitsPerChannel: 8,
       isProgressive: picture.isInterlaced, isBuffered: picture.isInterlaced, metadata: media.exif,
-      blocks: media.blocks, warnings: media.warnings, profileBytes: 0)
+      blocks: media.blocks, warnings: media.warnings)
     coded = .gif(picture)
   }
 
-  init(_ picture: BMPPicture, _ limits: CodecLimits) {
+  init(_ picture: BMPPicture) {
     self.init(
       format: .bmp, storedSize: picture.size, colorChannels: 3, hasAlpha: picture.hasAlpha, bitsPerChannel: 8,
       isProgressive: false, isBuffered: picture.isBuffered, metadata: EXIFSummary(),
-      embeddedProfile: picture.embeddedProfile,
-      profileBytes: picture.embeddedProfile?.maximumBytes(limits) ?? 0)
+      embeddedProfile: picture.embeddedProfile)
     coded = .bmp(picture)
   }
 
-  init(_ page: TIFFPage, _ media: MediaHeader, _ limits: CodecLimits) {
+  init(_ page: TIFFPage, _ media: MediaHeader) {
     self.init(
       format: .tiff, storedSize: page.size, colorChannels: page.colorChannels, hasAlpha: page.hasAlpha,
       bitsPerChannel: page.bitsPerChannel, isProgressive: false, isBuffered: false, metadata: media.exif,
       blocks: media.blocks, embeddedThumbnail: media.thumbnail, warnings: media.warnings,
-      embeddedProfile: page.embeddedProfile, profileBytes: page.embeddedProfile?.maximumBytes(limits) ?? 0,
+      embeddedProfile: page.embeddedProfile,
       calibration: media.exif.isAdobeRGB && page.colors == .rgb ? .adobeRGB : nil)
     coded = .tiff(page)
     containerOrientation = media.orientation
@@ -84,7 +80,6 @@ extension ImageHeader {
         header.coded = .tiff(reduction)
         header.storedSize = reduction.size
         header.embeddedProfile = reduction.embeddedProfile
-        header.profileBytes = reduction.embeddedProfile?.maximumBytes(CodecLimits()) ?? 0
         return header
       }
     }
@@ -97,7 +92,6 @@ extension ImageHeader {
       header.hasAlpha = false
       header.bitsPerChannel = thumbnail.isDeep ? 16 : 8
       header.embeddedProfile = thumbnail.embeddedProfile
-      header.profileBytes = thumbnail.embeddedProfile?.maximumBytes(CodecLimits()) ?? 0
       header.calibration = thumbnail.calibration
       return header
     }

@@ -71,8 +71,6 @@ package struct ImageHeader: Sendable, Hashable {
   package var warnings: CodecWarnings?
   /// The position of the ICC profile; `nil` if there is none, or if a description with higher precedence is understood.
   package var embeddedProfile: EmbeddedProfile?
-  /// Maximum memory of the profile.
-  package var profileBytes: Int
   /// The numerical colour description, for files without a usable profile; `nil` is sRGB.
   package var calibration: ColorCalibration?
 
@@ -98,6 +96,9 @@ package struct ImageHeader: Sendable, Hashable {
   package var gainMap: GainMap?
 
   package var orientation: Orientation { containerOrientation ?? metadata.orientation }
+
+  /// Maximum memory of the profile.
+  package var profileBytes: Int { embeddedProfile?.maximumBytes ?? 0 }
 
   /// The size of the upright picture: of a RAW file, that of its preview.
   package var uprightSize: PixelSize { orientation.apply(to: storedSize) }
@@ -154,7 +155,7 @@ package struct ImageHeader: Sendable, Hashable {
       reader.windowBytes = ContainerLimits.windowBytes
       let media = try MediaHeader.read(from: source, limits: limits)
       header = ImageHeader(try GIFPicture.read(&reader, limits: limits), media)
-    case .bmp: header = ImageHeader(try BMPPicture.read(&reader, limits: limits), limits)
+    case .bmp: header = ImageHeader(try BMPPicture.read(&reader, limits: limits))
     case .quickTime, .mpeg4:
       let media = try MediaHeader.read(from: source, limits: limits)
       header = try MoviePoster.header(media, in: source, at: posterTime, limits: limits)
@@ -164,7 +165,7 @@ package struct ImageHeader: Sendable, Hashable {
       let media = try MediaHeader.read(from: buffered, limits: limits.headerOnly)
       header =
         media.format == .tiff
-        ? ImageHeader(try TIFFPage.read(&reader, limits: limits), media, limits)
+        ? ImageHeader(try TIFFPage.read(&reader, limits: limits), media)
         : try ImageHeader(media, rawIn: buffered, limits: limits)
     default:
       let buffered = BufferedHeadSource(of: source, reader)

@@ -126,7 +126,6 @@ package struct EmbeddedThumbnail: Sendable {
     var described = header
     if usesPictureColor {
       described.embeddedProfile = picture.embeddedProfile
-      described.profileBytes = picture.profileBytes
       described.calibration = picture.calibration
     }
     return plan(described).peakBytes + range.length

@@ -6,8 +6,8 @@ package enum EmbeddedProfile: Sendable, Hashable {
   /// A JPEG's APP2 segments, in the order of their numbers (ICC.1 annex B.4).
   case parts([ByteRange])
   /// The compressed data of a PNG's iCCP chunk, and the length that the profile declares (ICC.1 §7.2.2); `nil` if that
-  /// is not a valid length. Bytes after the declared length are not read.
-  case deflated(ByteRange, declaredBytes: Int?)
+  /// is not a valid length. Bytes after the declared length are not read. It has at most `maximumBytes`, or is refused.
+  case deflated(ByteRange, declaredBytes: Int?, maximumBytes: Int)
   /// The profile is a part of the coded picture, which only its decoder can read.
   case coded
   /// A profile exists but can't be assembled; the text is the reason.
@@ -23,11 +23,10 @@ package enum EmbeddedProfile: Sendable, Hashable {
   }
 
   /// Maximum memory of a profile with any content.
-  func maximumBytes(_ limits: CodecLimits) -> Int {
+  var maximumBytes: Int {
     switch self {
     case .parts(let parts): parts.reduce(0) { $0 + $1.length }
-    // zlib expands one byte to at most 1032.
-    case .deflated(let range, let declared): min(limits.profileBytes, range.length * 1032, declared ?? .max)
+    case .deflated(_, _, let maximum): maximum
     case .coded: Self.maximumCodedBytes
     case .damaged: 0
     }
@@ -70,7 +69,7 @@ package struct SourceColor: Sendable, Hashable {
       var bytes: [UInt8] = []
       for part in parts { bytes += try source.codecBytes(at: part.offset, count: part.length) }
       profile = bytes
-    case .deflated(let range, let declared):
+    case .deflated(let range, let declared, _):
       if let declared, declared > limits.profileBytes {
         throw .limitExceeded(Self.limitName, limit: limits.profileBytes, found: declared)
       }

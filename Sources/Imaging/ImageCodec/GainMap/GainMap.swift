@@ -49,7 +49,6 @@ package struct GainMap: Sendable, Hashable {
     else { return nil }
     var map = header
     map.embeddedProfile = nil
-    map.profileBytes = 0
     map.calibration = nil
     map.containerOrientation = .topLeft
     map.metadata = EXIFSummary()

@@ -47,7 +47,7 @@ struct JPEGHeaderFields {
       jpegComponents: JPEGComponents(sampling: frame.sampling, isYCbCr: frame.isYCbCr(markers)), metadata: metadata,
       blocks: blocks + resources.blocks,
       embeddedThumbnail: thumbnail, previews: previews, warnings: warnings,
-      embeddedProfile: profile.embeddedProfile, profileBytes: profile.bytes,
+      embeddedProfile: profile.embeddedProfile,
       calibration: metadata.isAdobeRGB ? .adobeRGB : nil, isWidelyDecodable: frame.isWidelyDecodable)
     header.gainMapBlock = gainMapBlock
     header.gainMapCandidates = pictures.filter { $0.isGainMap || $0.isUndefined }.map(\.range)

@@ -6,8 +6,6 @@ package struct JPEGProfileParts {
 
   private var parts: [Int: ByteRange] = [:]
   private var count: Int?
-  /// Total bytes of the parts.
-  private(set) var bytes = 0
   private var isInconsistent = false
 
   /// Adds an APP2 segment's content, if it is part of a profile.
@@ -15,7 +13,6 @@ package struct JPEGProfileParts {
     // The signature, the number of this part starting at 1, the number of parts.
     let head = try reader.bytes(at: content, count: min(14, length))
     guard head.count == 14, head.starts(with: Self.signature) else { return }
-    bytes += length - 14
     let total = head.bigEndian(at: 13, bytes: 1)
     let part = ByteRange(offset: content + 14, length: length - 14)
     if parts.updateValue(part, forKey: head.bigEndian(at: 12, bytes: 1)) != nil || (count ?? total) != total {

@@ -25,10 +25,10 @@ struct PNGColorChunks {
 
   /// Reads a chunk if it is one of these, complete, and the first of its kind. A damaged chunk is treated as missing.
   mutating func take(
-    _ type: String, at content: Int64, length: Int, _ reader: inout HeaderReader
+    _ type: String, at content: Int64, length: Int, _ reader: inout HeaderReader, _ limits: CodecLimits
   ) throws(CodecError) {
     switch type {
-    case "iCCP" where iccp == nil: iccp = try Self.profile(at: content, length: length, &reader)
+    case "iCCP" where iccp == nil: iccp = try Self.profile(at: content, length: length, &reader, limits)
     case "cICP" where cicp == nil && length == 4:
       cicp = try Self.checked(type, content, length, &reader).flatMap(Self.colors)
     case "sRGB" where length == 1:
@@ -60,7 +60,7 @@ struct PNGColorChunks {
   /// §11.3.2.3: a name of 1 to 79 bytes, a NUL, the compression method 0, and a zlib stream, which has its own
   /// checksum.
   private static func profile(
-    at content: Int64, length: Int, _ reader: inout HeaderReader
+    at content: Int64, length: Int, _ reader: inout HeaderReader, _ limits: CodecLimits
   ) throws(CodecError) -> EmbeddedProfile {
     let head = try reader.bytes(at: content, count: min(length, 81))
     guard let name = head.firstIndex(of: 0).map({ $0 - head.startIndex }), (1...79).contains(name),
@@ -69,7 +69,10 @@ struct PNGColorChunks {
     let data = ByteRange(offset: content + Int64(name + 2), length: length - name - 2)
     // The tables of a deflate block take at most 600 bytes (RFC 1951 §3.2.7); the profile's header follows them.
     let start = try reader.bytes(at: data.offset, count: min(data.length, 1024))
-    return .deflated(data, declaredBytes: try SourceColor.declaredBytes(Array(start)))
+    let declared = try SourceColor.declaredBytes(Array(start))
+    // zlib expands one byte to at most 1032.
+    let maximum = min(limits.profileBytes, data.length * 1032, declared ?? .max)
+    return .deflated(data, declaredBytes: declared, maximumBytes: maximum)
   }
 
   /// The colours for ITU-T H.273 code points, except unknown ones and those for video only: full range, and RGB.

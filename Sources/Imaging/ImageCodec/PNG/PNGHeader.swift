@@ -29,7 +29,7 @@ enum PNGHeader {
       guard length <= Int32.max else { throw .malformed("a chunk longer than PNG allows", offset: position) }
       let type = String(decoding: head.dropFirst(4), as: UTF8.self)
       switch type {
-      case "IDAT": return (chunks.header(first, limits), chunks)
+      case "IDAT": return (chunks.header(first), chunks)
       case "IEND": throw .malformed("a PNG without pixels", offset: position)
       default: try chunks.take(type, at: position + 8, length: length, &reader, limits)
       }
@@ -79,13 +79,13 @@ enum PNGHeader {
     private var colors = PNGColorChunks()
     private var blocks: [MetadataBlock] = []
 
-    func header(_ first: FirstChunk, _ limits: CodecLimits) -> ImageHeader {
+    func header(_ first: FirstChunk) -> ImageHeader {
       ImageHeader(
         format: .png, storedSize: first.size, colorChannels: first.isGray ? 1 : 3,
         hasAlpha: first.hasAlpha || hasTransparentColor, bitsPerChannel: first.depth == 16 ? 16 : 8,
         isProgressive: first.isInterlaced, isBuffered: first.isInterlaced, metadata: metadata, blocks: blocks,
         embeddedThumbnail: thumbnail, warnings: warnings, embeddedProfile: colors.embeddedProfile,
-        profileBytes: colors.embeddedProfile?.maximumBytes(limits) ?? 0, calibration: colors.calibration)
+        calibration: colors.calibration)
     }
 
     mutating func take(
@@ -101,7 +101,7 @@ enum PNGHeader {
         throw .limitExceeded("the size of a chunk", limit: limits.profileBytes, found: length)
       case "eXIf" where length <= EXIFSummary.maximumBytes: try takeEXIF(at: content, length: length, &reader)
       case "iTXt", "tEXt", "zTXt": try takeText(type, at: content, length: length, &reader)
-      default: try colors.take(type, at: content, length: length, &reader)
+      default: try colors.take(type, at: content, length: length, &reader, limits)
       }
     }
 

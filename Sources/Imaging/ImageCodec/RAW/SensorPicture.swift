@@ -29,7 +29,7 @@ extension ImageHeader {
     self.init(
       format: .raw, storedSize: sensor.size, colorChannels: 3, hasAlpha: false, bitsPerChannel: 8,
       isProgressive: false, isBuffered: false, metadata: media.exif, blocks: media.blocks,
-      warnings: media.warnings, profileBytes: 0)
+      warnings: media.warnings)
     coded = .raw(sensor)
     containerOrientation = media.orientation
   }
@@ -40,8 +40,7 @@ extension ImageHeader {
     guard let sensor = raw?.sensor else { return nil }
     var header = ImageHeader(
       format: .raw, storedSize: sensor.size, colorChannels: 3, hasAlpha: false, bitsPerChannel: 8,
-      isProgressive: false, isBuffered: false, metadata: metadata, blocks: blocks, warnings: warnings,
-      profileBytes: 0)
+      isProgressive: false, isBuffered: false, metadata: metadata, blocks: blocks, warnings: warnings)
     header.coded = .raw(sensor)
     header.containerOrientation = containerOrientation
     return header
