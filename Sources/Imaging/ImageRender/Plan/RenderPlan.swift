@@ -33,7 +33,37 @@ package struct RenderPlan: Sendable, Hashable {
   package let gainMap: GainMapPlan?
   /// Whether the frame itself has high dynamic range.
   let isHDR: Bool
-  let price: RenderPrice
+  /// Whether the colours may need converting; it is then not yet known whether the picture stays in planes.
+  let mayConvert: Bool
+  private(set) var price = RenderPrice()
+
+  init(
+    _ header: ImageHeader, _ geometry: RenderGeometry, _ request: ImageRequest, horizontal: ResampleAxis,
+    vertical: ResampleAxis, planes: [PlaneAxes], firstScanOnly: Bool, jpegCoding: JPEGCoding, colorSpace: ColorSpace,
+    outputBits: Int, gainMap: GainMapPlan?, isHDR: Bool, mayConvert: Bool
+  ) {
+    self.header = header
+    region = geometry.region
+    storedOutput = geometry.output
+    orientation = geometry.orientation
+    eighths = geometry.eighths
+    self.firstScanOnly = firstScanOnly
+    self.horizontal = horizontal
+    self.vertical = vertical
+    self.planes = planes
+    format = request.format
+    quality = geometry.quality
+    self.jpegCoding = jpegCoding
+    self.colorSpace = colorSpace
+    tone = request.tone
+    isLinear = geometry.isLinear
+    self.outputBits = outputBits
+    edit = geometry.edit
+    self.gainMap = gainMap
+    self.isHDR = isHDR
+    self.mayConvert = mayConvert
+    price = RenderPrice(self)
+  }
 
   /// Peak memory of the render; an upper estimate.
   package var peakBytes: Int { price.sourceBytes + price.outputBytes }
@@ -57,11 +87,14 @@ package struct RenderPlan: Sendable, Hashable {
     return PixelRect(x: columns.lowerBound, y: rows.lowerBound, width: columns.count, height: rows.count)
   }
 
+  /// The channels of the frame: those of the source, without those that the format can't store.
+  var outputChannels: Int { colorChannels + (header.hasAlpha && format.carriesAlpha ? 1 : 0) }
+
   /// The length of a pixel before it is encoded.
   var outputPixelBytes: Int { outputChannels * outputBits / 8 }
 
   /// The channels of rows that are warped and adjusted, and the length of their pixels.
-  var rowChannels: Int { header.rowChannels(in: format, edit) }
+  var rowChannels: Int { colorChannels + (keepsAlpha ? 1 : 0) }
   var rowPixelBytes: Int { rowChannels * outputBits / 8 }
 
   /// Peak memory if the warp, tones and the encoder have threads of their own (``StageStarter``); an upper estimate.
@@ -83,10 +116,17 @@ package struct RenderPlan: Sendable, Hashable {
       model: model, hasAlpha: header.hasAlpha, bitsPerChannel: header.bitsPerChannel, outputBits: outputBits)
   }
 
-  /// Whether the picture has alpha that its warped and adjusted rows do not have.
-  var dropsAlpha: Bool { header.dropsAlpha(in: format, edit) }
+  /// Whether the picture has alpha that is blended over white before rows are warped and adjusted.
+  var dropsAlpha: Bool { header.hasAlpha && !keepsAlpha }
 
-  var outputChannels: Int { header.outputChannels(in: format) }
+  /// Whether rows keep their alpha until they are encoded, or until they are adjusted: tones are not meant for the white
+  /// behind a picture.
+  private var keepsAlpha: Bool {
+    let hasTones = edit.map { !$0.tones.isEmpty } ?? false
+    return header.hasAlpha && (format.carriesAlpha || hasTones)
+  }
+
+  private var colorChannels: Int { header.colorChannels == 1 ? 1 : 3 }
 }
 
 /// How one plane is resampled between decoder and encoder.
@@ -99,29 +139,6 @@ package struct PlaneAxes: Sendable, Hashable {
 }
 
 extension ImageHeader {
-  /// The channels of a frame: those of the source, without those that the format can't store.
-  func outputChannels(in format: OutputFormat) -> Int {
-    let color = colorChannels == 1 ? 1 : 3
-    return hasAlpha && format.carriesAlpha ? color + 1 : color
-  }
-
-  /// Whether rows keep their alpha until they are encoded, or until they are adjusted: tones are not meant for the white
-  /// behind a picture.
-  func keepsAlpha(in format: OutputFormat, _ edit: PixelAdjustments?) -> Bool {
-    let hasTones = edit.map { !$0.tones.isEmpty } ?? false
-    return hasAlpha && (format.carriesAlpha || hasTones)
-  }
-
-  /// Whether alpha is blended over white before rows are warped and adjusted.
-  func dropsAlpha(in format: OutputFormat, _ edit: PixelAdjustments?) -> Bool {
-    hasAlpha && !keepsAlpha(in: format, edit)
-  }
-
-  /// The channels of rows that are warped and adjusted.
-  func rowChannels(in format: OutputFormat, _ edit: PixelAdjustments?) -> Int {
-    (colorChannels == 1 ? 1 : 3) + (keepsAlpha(in: format, edit) ? 1 : 0)
-  }
-
   /// Whether the samples have high dynamic range, judging by the header. A profile comes first.
   var isCodedInHDR: Bool { calibration?.isHDR == true && embeddedProfile == nil }
 

@@ -186,7 +186,7 @@ package struct RenderPlanner: Sendable {
     _ header: ImageHeader, _ geometry: RenderGeometry, firstScanOnly: Bool = false, bounds: PixelRect? = nil,
     request: ImageRequest, finalCoding: JPEGCoding? = nil, isConverted: Bool = false, hasDeepRows: Bool = false
   ) -> RenderPlan {
-    let (region, storedOutput, eighths) = (geometry.region, geometry.output, geometry.eighths)
+    let (region, output, eighths) = (geometry.region, geometry.output, geometry.eighths)
     // libjpeg rounds a scaled side up (jdmaster.c), and its pixel i still covers exactly [8i/s, 8(i+1)/s); so do boxes.
     func decoded(_ side: Int) -> Int { (side * eighths + 7) / 8 }
     // libwebp's scaled pixels cover the whole side evenly.
@@ -197,11 +197,11 @@ package struct RenderPlanner: Sendable {
     let horizontal = axes.axis(
       inputLength: decoded(header.storedSize.width), bounds: bounds.map { $0.x..<$0.x + $0.width },
       position: region.x * across, length: region.width * across,
-      outputLength: storedOutput.width)
+      outputLength: output.width)
     let vertical = axes.axis(
       inputLength: decoded(header.storedSize.height), bounds: bounds.map { $0.y..<$0.y + $0.height },
       position: region.y * down, length: region.height * down,
-      outputLength: storedOutput.height)
+      outputLength: output.height)
     // Readers of these formats make RGB of gray, which a profile of gray does not describe.
     let isGrayAsRGB = header.colorChannels == 1 && (request.format == .webp || request.format == .avif)
     let colorSpace = isGrayAsRGB ? .srgb : request.colorSpace
@@ -210,7 +210,7 @@ package struct RenderPlanner: Sendable {
     // A fast size has more pixels than the exact one, and is for clients in a hurry.
     let finalCoding =
       request.hasFastSize
-      ? .tuned : finalCoding ?? JPEGCoding(finalFrameOf: geometry.orientation.apply(to: storedOutput))
+      ? .tuned : finalCoding ?? JPEGCoding(finalFrameOf: geometry.orientation.apply(to: output))
     let coding = request.deliveryMode == .fastFormat ? .quick : finalCoding
     let isDeep =
       request.bitDepth > 8 && header.bitsPerChannel == 16 && request.format == .png && request.tone == .color
@@ -219,19 +219,12 @@ package struct RenderPlanner: Sendable {
     let isHDR =
       request.mayBeHDR && bounds == nil && geometry.edit == nil
       && (gainMap != nil || header.isCodedInHDR)
-    let outputBits = isDeep || isHDR || hasDeepRows ? 16 : 8
     let readsColors = isHDR && (header.embeddedProfile != nil || header.calibration != nil)
     return RenderPlan(
-      header: header, region: region, storedOutput: storedOutput, orientation: geometry.orientation, eighths: eighths,
-      firstScanOnly: firstScanOnly, horizontal: horizontal, vertical: vertical, planes: planes, format: request.format,
-      quality: geometry.quality, jpegCoding: coding, colorSpace: colorSpace, tone: request.tone,
-      isLinear: geometry.isLinear,
-      outputBits: outputBits, edit: geometry.edit, gainMap: gainMap, isHDR: isHDR,
-      price: RenderPrice(
-        header, geometry, horizontal, vertical, planes, format: request.format, outputBits: outputBits,
-        coding: coding,
-        isConverted: isConverted || readsColors || header.mayConvert(to: colorSpace), gainMap,
-        isHDR: isHDR))
+      header, geometry, request, horizontal: horizontal, vertical: vertical, planes: planes,
+      firstScanOnly: firstScanOnly, jpegCoding: coding, colorSpace: colorSpace,
+      outputBits: isDeep || isHDR || hasDeepRows ? 16 : 8, gainMap: gainMap, isHDR: isHDR,
+      mayConvert: isConverted || readsColors || header.mayConvert(to: colorSpace))
   }
 
   /// The scale, in eighths, at which a picture of an exact size is decoded when its decode is not shared; 8 if the

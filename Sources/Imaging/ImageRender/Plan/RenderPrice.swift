@@ -9,78 +9,24 @@ struct RenderPrice: Sendable, Hashable {
   /// The picture's own part: axes, rows in flight, rows that wait to be rotated, and the finished file.
   let outputBytes: Int
 
-  /// - Parameter isConverted: whether the colours may need converting; it is then not yet known whether the picture
-  ///   stays in planes.
-  init(
-    _ header: ImageHeader, _ geometry: RenderGeometry, _ horizontal: ResampleAxis, _ vertical: ResampleAxis,
-    _ planes: [PlaneAxes],
-    format: OutputFormat, outputBits: Int, coding: JPEGCoding, isConverted: Bool, _ gainMap: GainMapPlan? = nil,
-    isHDR: Bool = false
-  ) {
-    let isPlanar = !planes.isEmpty
-    let decoder = header.decoderBytes(eighths: geometry.eighths, inPlanes: isPlanar && !isConverted)
-    sourceBytes = Self.fixedBytes + decoder + Self.colorBytes(header, isConverted: isConverted)
+  /// Nothing, until the plan is complete.
+  init() {
+    sourceBytes = 0
+    outputBytes = 0
+  }
 
-    let channels = header.outputChannels(in: format)
-    let rowChannels = header.rowChannels(in: format, geometry.edit)
-    var bytes = 0
-    if isPlanar { bytes = Self.planeBytes(planes, header, geometry) }
-    if !isPlanar || isConverted {
-      let pixelBytes = rowChannels * outputBits / 8
-      bytes = max(
-        bytes,
-        Self.rowBytes(
-          header, geometry, horizontal, vertical, pixelBytes: pixelBytes, isConverted, isDeep: outputBits == 16,
-          dropsAlpha: header.dropsAlpha(in: format, geometry.edit)))
-    }
-    bytes += Self.editBytes(geometry, channels: rowChannels)
-    let size = geometry.finishedSize
-    bytes += Self.encoderBytes(
-      header, geometry, channels: channels, format: format, outputBits: outputBits, coding: coding,
-      isHDR: isHDR)
-    if isHDR {
-      bytes += HDREncoder.byteCount(size) + (gainMap?.fieldPeakBytes ?? 0)
-    } else if let gainMap {
-      bytes += gainMap.peakBytes(
-        pictureBytes: JPEGEncoder.maximumBytes(
-          size, channels: channels, quality: geometry.quality, profileBytes: header.profileBytes))
-    }
+  /// - Parameter plan: complete except for its price.
+  init(_ plan: RenderPlan) {
+    let isPlanar = !plan.planes.isEmpty
+    let decoder = plan.header.decoderBytes(eighths: plan.eighths, inPlanes: isPlanar && !plan.mayConvert)
+    sourceBytes = Self.fixedBytes + decoder + Self.colorBytes(plan)
+
+    var bytes = Self.planeBytes(plan)
+    if !isPlanar || plan.mayConvert { bytes = max(bytes, Self.rowBytes(plan)) }
+    bytes += Self.editBytes(plan) + Self.encoderBytes(plan) + Self.gainMapBytes(plan)
     // A row of a picture in another tone.
-    bytes += size.width * 2
-    outputBytes = bytes + horizontal.byteCount + vertical.byteCount
-  }
-
-  private static func editBytes(_ geometry: RenderGeometry, channels: Int) -> Int {
-    guard let edit = geometry.edit else { return 0 }
-    let upright = geometry.orientation.apply(to: geometry.output)
-    let size = edit.tonedSize(upright)
-    var bytes = 0
-    if !edit.tones.isEmpty { bytes += AdjustingEncoder.byteCount(edit, size: size, channels: channels) }
-    if let warp = edit.warp {
-      bytes += WarpEncoder.byteCount(warp.map, from: upright, to: size, channels: channels)
-    }
-    return bytes
-  }
-
-  private static func encoderBytes(
-    _ header: ImageHeader, _ geometry: RenderGeometry, channels: Int, format: OutputFormat, outputBits: Int,
-    coding: JPEGCoding, isHDR: Bool
-  ) -> Int {
-    let size = geometry.finishedSize
-    switch format {
-    case .jpeg:
-      return JPEGEncoder.peakBytes(
-        size, channels: channels, quality: geometry.quality, profileBytes: header.profileBytes, coding: coding)
-    case .png:
-      return PNGEncoder.peakBytes(
-        size, channels: channels, bitsPerChannel: outputBits, profileBytes: header.profileBytes)
-    case .webp, .avif, .jxl:
-      return WorkerEncoding(
-        format, size: size,
-        channels: isHDR ? HDREncoder.workerChannels(of: channels) : channels,
-        quality: geometry.quality, profileBytes: header.profileBytes, isHDR: isHDR
-      ).peakBytes
-    }
+    bytes += plan.outputSize.width * 2
+    outputBytes = bytes + plan.horizontal.byteCount + plan.vertical.byteCount
   }
 
   /// Objects, closures, and other small allocations.
@@ -88,39 +34,75 @@ struct RenderPrice: Sendable, Hashable {
 
   /// The profile while it is read and assembled. If colours are converted from it, also Little CMS's copy, its tables
   /// in 16 bits, and those of the conversion: 33 points a side for RGB and 17 for inks (cmsopt.c).
-  private static func colorBytes(_ header: ImageHeader, isConverted: Bool) -> Int {
+  private static func colorBytes(_ plan: RenderPlan) -> Int {
+    let header = plan.header
     if header.profileBytes == 0 && header.calibration == nil { return 0 }
     let conversion = header.profileBytes * 2 + (header.colorChannels == 4 ? 1 << 20 : 256 << 10)
-    return 64 * 1024 + header.profileBytes * 3 + (isConverted ? conversion : 0)
+    return 64 * 1024 + header.profileBytes * 3 + (plan.mayConvert ? conversion : 0)
   }
 
-  private static func planeBytes(_ planes: [PlaneAxes], _ header: ImageHeader, _ geometry: RenderGeometry) -> Int {
+  private static func planeBytes(_ plan: RenderPlan) -> Int {
     // Rows that arrive together are at most four blocks high, and padded to at most four blocks.
-    planes.reduce(0) { sum, plane in
+    plan.planes.reduce(0) { sum, plane in
       sum + plane.horizontal.byteCount + plane.vertical.byteCount
         + PlaneScaler.byteCount(plane, rowBytes: plane.horizontal.inputLength + 32, rowsAtOnce: 32)
-        + PlaneWriter.byteCount(plane.storedOutput, geometry.orientation)
+        + PlaneWriter.byteCount(plane.storedOutput, plan.orientation)
     }
   }
 
-  private static func rowBytes(
-    _ header: ImageHeader, _ geometry: RenderGeometry, _ horizontal: ResampleAxis, _ vertical: ResampleAxis,
-    pixelBytes: Int, _ isConverted: Bool, isDeep: Bool, dropsAlpha: Bool
-  ) -> Int {
+  private static func rowBytes(_ plan: RenderPlan) -> Int {
+    let (header, horizontal, vertical) = (plan.header, plan.horizontal, plan.vertical)
     // A JPEG decode starts at an MCU boundary; an MCU has at most 32 pixels.
     let width = min(horizontal.inputLength, horizontal.inputRange.count + 2 * 32)
     let channels = header.colorChannels + (header.hasAlpha ? 1 : 0)
-    let isFloat = header.hasAlpha || header.bitsPerChannel == 16 || isDeep || geometry.isLinear
+    let isFloat = header.hasAlpha || header.bitsPerChannel == 16 || plan.outputBits == 16 || plan.isLinear
     let resampler =
       isFloat
       ? FloatResampler.byteCount(
         horizontal, vertical, width: width, pixelBytes: channels * header.bitsPerChannel / 8)
       : IntegerResampler.byteCount(horizontal, vertical, width: width, channels: channels)
     // A row of 8 bits before it is blended over white.
-    let blended = dropsAlpha && (isConverted || geometry.isLinear) ? channels : 0
-    return resampler + (geometry.isLinear ? LinearLight.byteCount(bitsPerChannel: header.bitsPerChannel) : 0)
+    let blended = plan.dropsAlpha && (plan.mayConvert || plan.isLinear) ? channels : 0
+    return resampler + (plan.isLinear ? LinearLight.byteCount(bitsPerChannel: header.bitsPerChannel) : 0)
       + RowWriter.byteCount(
-        geometry.output, pixelBytes: pixelBytes, earlierBytes: (isConverted ? channels * 2 : 0) + blended,
-        geometry.orientation)
+        plan.storedOutput, pixelBytes: plan.rowPixelBytes, earlierBytes: (plan.mayConvert ? channels * 2 : 0) + blended,
+        plan.orientation)
+  }
+
+  private static func editBytes(_ plan: RenderPlan) -> Int {
+    guard let edit = plan.edit else { return 0 }
+    let (size, channels) = (plan.tonedSize, plan.rowChannels)
+    var bytes = 0
+    if !edit.tones.isEmpty { bytes += AdjustingEncoder.byteCount(edit, size: size, channels: channels) }
+    if let warp = edit.warp {
+      bytes += WarpEncoder.byteCount(warp.map, from: plan.uprightSize, to: size, channels: channels)
+    }
+    return bytes
+  }
+
+  private static func encoderBytes(_ plan: RenderPlan) -> Int {
+    let (size, channels, profileBytes) = (plan.outputSize, plan.outputChannels, plan.header.profileBytes)
+    switch plan.format {
+    case .jpeg:
+      return JPEGEncoder.peakBytes(
+        size, channels: channels, quality: plan.quality, profileBytes: profileBytes, coding: plan.jpegCoding)
+    case .png:
+      return PNGEncoder.peakBytes(
+        size, channels: channels, bitsPerChannel: plan.outputBits, profileBytes: profileBytes)
+    case .webp, .avif, .jxl:
+      return WorkerEncoding(
+        plan.format, size: size, channels: plan.isHDR ? HDREncoder.workerChannels(of: channels) : channels,
+        quality: plan.quality, profileBytes: profileBytes, isHDR: plan.isHDR
+      ).peakBytes
+    }
+  }
+
+  private static func gainMapBytes(_ plan: RenderPlan) -> Int {
+    if plan.isHDR { return HDREncoder.byteCount(plan.outputSize) + (plan.gainMap?.fieldPeakBytes ?? 0) }
+    guard let gainMap = plan.gainMap else { return 0 }
+    return gainMap.peakBytes(
+      pictureBytes: JPEGEncoder.maximumBytes(
+        plan.outputSize, channels: plan.outputChannels, quality: plan.quality,
+        profileBytes: plan.header.profileBytes))
   }
 }
