@@ -1,5 +1,6 @@
 /// Keeps a large value in an object of its own. The structures that contain it stay small: copying them copies a
-/// reference, and the code that does is short. An assignment makes a new object.
+/// reference, and the code that does is short. A structure may even contain one of its own kind. An assignment makes a
+/// new object.
 @propertyWrapper
 package struct Boxed<Value: Sendable & Hashable>: Sendable, Hashable {
   private final class Box: Sendable {

@@ -28,12 +28,9 @@ package struct GainMap: Sendable, Hashable {
   package let range: ByteRange?
   /// Pixels of the map for one pixel of the picture, at most 1: usually 1/2 or 1/4.
   package let ratio: Double
-  /// One header; a header can't contain another one of its kind otherwise.
-  private let headers: [ImageHeader]
-
   /// The header of the map, stored in the same orientation as the picture, with one or three channels of numbers that
   /// are not colours.
-  package var header: ImageHeader { headers[0] }
+  @Boxed package private(set) var header: ImageHeader
 
   /// Whether the map has different gains for red, green and blue.
   package var isColored: Bool { header.colorChannels == 3 || metadata.channels.count == 3 }
@@ -55,7 +52,7 @@ package struct GainMap: Sendable, Hashable {
     map.blocks = []
     map.previews = []
     map.embeddedThumbnail = nil
-    headers = [map]
+    _header = Boxed(wrappedValue: map)
     self.metadata = metadata
     self.encoding = encoding
     self.range = range

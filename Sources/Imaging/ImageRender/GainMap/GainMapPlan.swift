@@ -11,15 +11,12 @@ package struct GainMapPlan: Sendable, Hashable {
   static let quality = 91
 
   let map: GainMap
-  /// One plan; a plan can't contain another one otherwise.
-  private let plans: [RenderPlan]
+  @Boxed private(set) var plan: RenderPlan
 
   init(_ map: GainMap, _ plan: RenderPlan) {
     self.map = map
-    plans = [plan]
+    _plan = Boxed(wrappedValue: plan)
   }
-
-  var plan: RenderPlan { plans[0] }
 
   /// The size of the map in the frame.
   package var outputSize: PixelSize { plan.outputSize }

@@ -73,13 +73,10 @@ package struct HEIFPicture: Sendable, Hashable {
 struct HEIFGainMap: Sendable, Hashable {
   /// `nil` for Apple's.
   let metadata: GainMapMetadata?
-  /// One; a picture can't contain another one of its kind otherwise.
-  private let pictures: [HEIFPicture]
-
-  var picture: HEIFPicture { pictures[0] }
+  @Boxed private(set) var picture: HEIFPicture
 
   init(_ picture: HEIFPicture, _ metadata: GainMapMetadata?) {
-    pictures = [picture]
+    _picture = Boxed(wrappedValue: picture)
     self.metadata = metadata
   }
 }
