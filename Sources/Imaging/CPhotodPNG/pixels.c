@@ -116,7 +116,7 @@ static photod_png_status inflate_some(photod_png_pixels *pixels, const uint8_t *
       *message = "IDAT: a filter that PNG does not know";
       return PHOTOD_PNG_FAILED;
     }
-    // After the last row, the checksum of the stream must still be verified.
+    // After the last row the rest of the chunk is still taken, for its CRC.
     if (!deliver(pixels, source) && pixels->y < pixels->height) return PHOTOD_PNG_OK;
   }
   return PHOTOD_PNG_NEEDS_INPUT;

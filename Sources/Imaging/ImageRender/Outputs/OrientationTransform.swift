@@ -7,8 +7,8 @@ import PhotoModel
 /// output, not of the original.
 struct OrientationTransform {
   let orientation: Orientation
-  /// Bytes for each pixel: its channels, or twice their number with 16 bits each.
-  let channels: Int
+  /// The length of a pixel: its channels, or twice their number with 16 bits each.
+  let pixelBytes: Int
 
   /// Whether rows can be passed on as they arrive, after ``mirror(_:width:)`` if `orientation.mirrorsX`.
   var canStream: Bool { Self.canStream(orientation) }
@@ -29,7 +29,7 @@ struct OrientationTransform {
     if orientation.swapsSides {
       gatherColumn(storedY, of: stored, count: upright.width, strideBytes: strideBytes, into: line)
     } else {
-      line.update(from: stored + storedY * strideBytes, count: size.width * channels)
+      line.update(from: stored + storedY * strideBytes, count: size.width * pixelBytes)
       if orientation.mirrorsX { mirror(line, width: size.width) }
     }
   }
@@ -39,15 +39,15 @@ struct OrientationTransform {
     _ x: Int, of stored: UnsafePointer<UInt8>, count: Int, strideBytes: Int, into line: UnsafeMutablePointer<UInt8>
   ) {
     let step = orientation.mirrorsX ? -strideBytes : strideBytes
-    var from = stored + x * channels + (orientation.mirrorsX ? (count - 1) * strideBytes : 0)
-    if channels == 1 {
+    var from = stored + x * pixelBytes + (orientation.mirrorsX ? (count - 1) * strideBytes : 0)
+    if pixelBytes == 1 {
       for i in 0..<count { line[i] = from[i * step] }
       return
     }
     var to = line
     for _ in 0..<count {
-      for c in 0..<channels { to[c] = from[c] }
-      to += channels
+      for c in 0..<pixelBytes { to[c] = from[c] }
+      to += pixelBytes
       from += step
     }
   }
@@ -61,7 +61,7 @@ struct OrientationTransform {
     _ y: Int, of stored: UnsafePointer<UInt8>, size: PixelSize, strideBytes: Int,
     into lines: UnsafeMutablePointer<UInt8>, lineStride: Int
   ) {
-    precondition(channels == 1 && orientation.swapsSides && y + 8 <= size.width)
+    precondition(pixelBytes == 1 && orientation.swapsSides && y + 8 <= size.width)
     let count = size.height
     let step = orientation.mirrorsX ? -strideBytes : strideBytes
     // The eight stored columns are neighbours; the first upright row is the last of them if the picture is mirrored.
@@ -91,10 +91,10 @@ struct OrientationTransform {
     var left = 0
     var right = width - 1
     while left < right {
-      for c in 0..<channels {
-        let value = row[left * channels + c]
-        row[left * channels + c] = row[right * channels + c]
-        row[right * channels + c] = value
+      for c in 0..<pixelBytes {
+        let value = row[left * pixelBytes + c]
+        row[left * pixelBytes + c] = row[right * pixelBytes + c]
+        row[right * pixelBytes + c] = value
       }
       left += 1
       right -= 1

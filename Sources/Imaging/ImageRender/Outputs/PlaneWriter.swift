@@ -110,7 +110,7 @@ private final class OutputPlane {
   init(size: PixelSize, groupRows: Int, orientation: Orientation) {
     self.size = size
     self.groupRows = groupRows
-    orientationTransform = OrientationTransform(orientation: orientation, channels: 1)
+    orientationTransform = OrientationTransform(orientation: orientation, pixelBytes: 1)
     uprightSize = orientation.apply(to: size)
     strideBytes = Self.padded(size.width)
     uprightStride = Self.padded(uprightSize.width)

@@ -47,7 +47,7 @@ final class RowWriter {
     arriving = transform.map { RowBuffer(count: storedSize.width * $0.source.channels, zero: 0) }
     unblended = blendsAlpha ? RowBuffer<UInt8>(count: storedSize.width * unblendedChannels, zero: 0) : nil
     self.encoder = encoder
-    orientationTransform = OrientationTransform(orientation: orientation, channels: pixelBytes)
+    orientationTransform = OrientationTransform(orientation: orientation, pixelBytes: pixelBytes)
     pixels = RowBuffer(
       count: storedSize.width * (orientationTransform.canStream ? 1 : storedSize.height) * pixelBytes, zero: 0)
   }

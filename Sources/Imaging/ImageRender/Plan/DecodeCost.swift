@@ -5,10 +5,10 @@ import PhotoModel
 /// left out: it costs the same with and without sharing.
 ///
 /// For a JPEG at full size, entropy decoding takes 0.6 and must process every row down to the last shown row (in a
-/// progressive file, the whole file in every scan). The rest is proportional to the number of produced pixels, which
-/// the DCT scale determines: 1/8 costs 0.65, and a fifth by a fifth from the middle costs 0.4. Resampling reads every
-/// decoded pixel whatever the output size: 0.2 for a whole picture at full size. `scripts/bench shared` shows the
-/// effect.
+/// progressive file, the whole file in every scan). The rest is proportional to the decoded part of the picture and to
+/// the DCT scale itself, not to its square: 1/8 costs 0.65, and a fifth by a fifth from the middle at full size costs
+/// 0.4. Resampling reads every decoded pixel whatever the output size: 0.2 for a whole picture at full size.
+/// `scripts/bench shared` shows the effect.
 struct DecodeCost {
   private static let entropy = 0.6
   private static let pixels = 0.4

@@ -31,7 +31,7 @@ final class TileWriter: RowConsumer {
     deliver: @escaping (TileGrid.Tile, [UInt8], PixelSize) -> Bool
   ) {
     self.grid = grid
-    turn = OrientationTransform(orientation: orientation, channels: channels)
+    turn = OrientationTransform(orientation: orientation, pixelBytes: channels)
     self.profile = profile
     self.deliver = deliver
     line = RowBuffer(count: orientation == .topLeft ? 0 : TileGrid.side * channels, zero: 0)
@@ -44,7 +44,7 @@ final class TileWriter: RowConsumer {
     }
   }
 
-  private var channels: Int { turn.channels }
+  private var channels: Int { turn.pixelBytes }
 
   var isComplete: Bool { !isStopped && failure == nil && levels.allSatisfy { $0.rowCount == $0.size.height } }
 

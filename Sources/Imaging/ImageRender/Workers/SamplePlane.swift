@@ -51,7 +51,7 @@ struct SamplePlane {
 
   /// The sums of a row.
   func sums(_ row: Int) -> UnsafeMutablePointer<UInt16> {
-    (ring.row(row) + 0).assumingMemoryBound(to: UInt16.self)
+    ring.row(row).assumingMemoryBound(to: UInt16.self)
   }
 
   /// Samples that a row of sums contains, in the full columns.
