@@ -1,8 +1,35 @@
-import ImageCodec
 import ImageRender
 import PhotoFixtures
 import PhotoModel
+import Synchronization
 import Testing
+
+@testable import ImageCodec
+
+/// A source of which one read fails, by its number from 1 on.
+private final class FailingSource: ByteSource {
+  private let source: MemoryByteSource
+  private let failing: Int
+  private let count = Mutex(0)
+  let canReturnNotYet = false
+
+  init(_ bytes: [UInt8], failing: Int) {
+    source = MemoryByteSource(bytes)
+    self.failing = failing
+  }
+
+  var size: Int64 { source.size }
+  var reads: Int { count.withLock { $0 } }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(ByteSourceError) -> ByteRead {
+    let number = count.withLock {
+      $0 += 1
+      return $0
+    }
+    if number == failing { throw .readFailed(code: 5) }
+    return source.read(into: buffer, at: offset)
+  }
+}
 
 /// Smaller versions of a page in the same file, such as the levels of a pyramid.
 @Suite("TIFF pyramids")
@@ -105,6 +132,29 @@ struct TIFFReductionTests {
     difference.change(&other)
     let children = Self.page(800, 600, 0) { $0.subPages = [Self.levels[0], other, Self.levels[2]] }
     #expect(try Self.widths(children) == [100, 400])
+  }
+
+  @Test("a level that can't be read is an error, not a page without that level")
+  func failedReads() throws {
+    // Each directory is in another part of the file.
+    let levels = Self.levels.map { level in
+      var level = level
+      level.compression = .none
+      return level
+    }
+    let bytes = Self.page(800, 600, 0) { $0.subPages = levels }.bytes
+    func page(_ source: FailingSource) throws -> TIFFPage {
+      var reader = HeaderReader(source: source)
+      return try TIFFPage.read(&reader, limits: CodecLimits())
+    }
+    let sound = FailingSource(bytes, failing: 0)
+    #expect(try page(sound).reductions.count == levels.count)
+    try #require(sound.reads > levels.count)
+    for number in 1...sound.reads {
+      #expect(throws: CodecError.readFailed(code: 5), "read \(number)") {
+        try page(FailingSource(bytes, failing: number))
+      }
+    }
   }
 
   @Test("a page of its own ends the levels of the first one")

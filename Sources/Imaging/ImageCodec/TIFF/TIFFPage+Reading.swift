@@ -9,7 +9,7 @@ extension TIFFPage {
     let (first, children) = try TIFFHeader.firstDirectories(of: file, &reader)
     let directory = try TIFFHeader.page(first, children, of: file, &reader) ?? first
     var page = try TIFFPage(directory, of: file, &reader, limits: limits)
-    page.reductions = TIFFReductions.read(of: page, directory, in: file, &reader, limits: limits)
+    page.reductions = try TIFFReductions.read(of: page, directory, in: file, &reader, limits: limits)
     return page
   }
 

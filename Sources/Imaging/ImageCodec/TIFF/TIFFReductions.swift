@@ -6,15 +6,15 @@ import PhotoModel
 enum TIFFReductions {
   /// The smaller versions, smallest first. One that is damaged, or whose colours or orientation differ, is left out.
   ///
-  /// - Parameters:
-  ///   - page: that of `directory`.
+  /// - Parameter page: that of `directory`.
+  /// - Throws: `readFailed`.
   static func read(
     of page: TIFFPage, _ directory: TIFFFile.Directory, in file: TIFFFile, _ reader: inout HeaderReader,
     limits: CodecLimits
-  ) -> [TIFFPage] {
+  ) throws(CodecError) -> [TIFFPage] {
     var found: [TIFFPage] = []
-    for candidate in candidates(directory, in: file, &reader) {
-      guard let reduction = reduction(candidate, of: page, directory, in: file, &reader, limits) else { continue }
+    for candidate in try candidates(directory, in: file, &reader) {
+      guard let reduction = try reduction(candidate, of: page, directory, in: file, &reader, limits) else { continue }
       found.append(reduction)
     }
     return found.sorted { $0.size.width < $1.size.width }
@@ -22,7 +22,7 @@ enum TIFFReductions {
 
   private static func candidates(
     _ directory: TIFFFile.Directory, in file: TIFFFile, _ reader: inout HeaderReader
-  ) -> [TIFFFile.Directory] {
+  ) throws(CodecError) -> [TIFFFile.Directory] {
     var found: [TIFFFile.Directory] = []
     do throws(CodecError) {
       for offset in try file.numbers(of: directory[.subIFDs], atMost: ContainerLimits.reductions, &reader) {
@@ -38,6 +38,7 @@ enum TIFFReductions {
         next = page.next
       }
     } catch {
+      if case .readFailed = error { throw error }
       // The page itself may be sound: use the reductions that were found so far.
     }
     return found
@@ -52,7 +53,7 @@ enum TIFFReductions {
   private static func reduction(
     _ candidate: TIFFFile.Directory, of page: TIFFPage, _ directory: TIFFFile.Directory, in file: TIFFFile,
     _ reader: inout HeaderReader, _ limits: CodecLimits
-  ) -> TIFFPage? {
+  ) throws(CodecError) -> TIFFPage? {
     do throws(CodecError) {
       guard try isReduction(candidate, in: file, &reader) else { return nil }
       let orientation = try file.number(of: candidate[.orientation], &reader)
@@ -66,6 +67,7 @@ enum TIFFReductions {
       if reduction.embeddedProfile == nil { reduction.embeddedProfile = page.embeddedProfile }
       return reduction
     } catch {
+      if case .readFailed = error { throw error }
       return nil
     }
   }
