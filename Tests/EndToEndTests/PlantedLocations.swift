@@ -17,7 +17,7 @@ enum PlantedLocations {
     for isBigEndian in [false, true] {
       let page: [(Int, TIFFPicture.Value)] = [
         (256, .long([64])), (257, .long([48])), (700, .bytes(Array(xmp.utf8))), (33723, .undefined(iptc)),
-        (34377, .bytes(resources)),
+        (34377, .bytes(resources)), (42112, .ascii(xmp)), (0xCD41, .undefined(Array(xmp.utf8))),
       ]
       files.append(
         ("scan-\(isBigEndian ? "big" : "little").tif", block(isBigEndian, "2024:05:06 10:00:00", page).bytes))
@@ -78,8 +78,36 @@ enum PlantedLocations {
         JPEGSegment(marker: 0xED, content: Array("Photoshop 3.0\0".utf8) + resources),
         JPEGSegment(marker: 0xFE, content: Array(free.utf8)),
         JPEGSegment(marker: 0xEB, content: Array(free.utf8) + packed),
+        manifestSegment, thumbnailSegment,
+        JPEGSegment(marker: 0xEC, content: Array("[picture info]\r\nGPSLatitude=41,17.54898S\r\n".utf8)),
       ]
     }.encoded(scene) + Array(free.utf8)
+  }
+
+  /// A small picture with places of its own.
+  private static var thumbnail: [UInt8] {
+    JPEGFile {
+      $0.exif = EXIFBlock { ($0.latitude, $0.longitude) = (latitude, longitude) }
+      $0.segments = [.xmp(xmp)]
+    }.encoded(Pixels.orientationCard(width: 80, height: 60))
+  }
+
+  /// A signed manifest with a thumbnail.
+  private static var manifest: [UInt8] { Array("jumbc2pa.thumbnail.claim.jpeg\0".utf8) + thumbnail }
+
+  private static var manifestSegment: JPEGSegment {
+    let head: [UInt8] = [0x4A, 0x50, 0, 1, 0, 0, 0, 1]
+    return JPEGSegment(marker: 0xEB, content: head + manifest)
+  }
+
+  private static var thumbnailSegment: JPEGSegment {
+    let head = Array("JFXX\0\u{10}".utf8)
+    return JPEGSegment(marker: 0xE0, content: head + thumbnail)
+  }
+
+  private static var compressedEXIF: [UInt8] {
+    let head: [UInt8] = [0, 0, 0, 1, 0]
+    return head + PNGChunks.stored(block(true, "2024:05:06 09:00:00").bytes)
   }
 
   private static func png() -> [UInt8] {
@@ -90,7 +118,8 @@ enum PlantedLocations {
         text("GPS", free),
         PNGChunk("iTXt", Array("XML:com.adobe.xmp\0\0\0\0\0\(xmp)".utf8)),
         PNGChunk("zTXt", Array("Raw profile type iptc\0\0".utf8) + PNGChunks.stored(hexProfile(resources))),
-        PNGChunk("prVt", packed),
+        PNGChunk("prVt", packed), PNGChunk("meTa", Array(xmp.utf8)), PNGChunk("caBX", manifest),
+        PNGChunk("gdAT", thumbnail), PNGChunk("zxIf", compressedEXIF),
       ]
     }.encoded(scene)
   }

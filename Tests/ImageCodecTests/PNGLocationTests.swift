@@ -28,6 +28,14 @@ struct PNGLocationTests {
   private static let eXIf = Array(LocationRemovalTests.exif.bytes.dropFirst(6))
   private static let xmp = Array(LocationRemovalTests.packet("xmp:Rating=\"3\" photoshop:City=\"Wien\"").utf8)
 
+  private static let compressedEXIF: [UInt8] = {
+    let length = PNGChunks.bigEndian(UInt32(eXIf.count))
+    return [0] + length + PNGChunks.stored(eXIf)
+  }()
+  private static let manifest = Array("jumb{\"exif:City\": \"Wien\"}".utf8)
+  private static let gainMap = JPEGFile { $0.exif = LocationRemovalTests.exif }
+    .encoded(Scene(seed: 3).pixels(width: 8, height: 8))
+
   /// Chunks with a place, and what becomes of them; `nil` is the private chunk with zeros.
   static let chunks: [(name: String, type: String, content: [UInt8], keeps: String?)] = [
     ("EXIF", "eXIf", eXIf, "Maker"),
@@ -46,6 +54,11 @@ struct PNGLocationTests {
     ("a coordinate's keyword", "tEXt", Array("exif:GPSLatitude\0Wien".utf8), "exif:GPSLatitude"),
     ("a place's keyword", "iTXt", Array("Location\0\0\0de\0Ort\0Wien".utf8), "Location"),
     ("a compressed place", "zTXt", Array("geo:lat\0\0".utf8) + PNGChunks.stored(Array("Wien".utf8)), nil),
+    ("compressed EXIF", "zxIf", compressedEXIF, nil),
+    ("XMP in a private chunk", "prVt", xmp, nil),
+    ("a signed manifest", "caBX", manifest, nil),
+    ("a gain map", "gdAT", gainMap, "Maker"),
+    ("the private chunk itself", "plZz", xmp, nil),
   ]
 
   @Test("a PNG's chunks lose their places, before and after the pixels", arguments: chunks.map(\.name), [false, true])
@@ -86,6 +99,8 @@ struct PNGLocationTests {
       PNGChunks.chunk("zTXt", Array("Comment\0\0".utf8) + PNGChunks.stored(Array("Wien".utf8)))
       + PNGChunks.chunk("tEXt", Self.profile("icc", [1, 2, 3]))
       + PNGChunks.chunk("iTXt", Array("Title\0\0\0\0\0W".utf8))
+      + PNGChunks.chunk("caBX", Array("jumb{\"title\": \"Salem\"}".utf8))
+      + PNGChunks.chunk("iDOT", [UInt8](repeating: 1, count: 28)) + PNGChunks.chunk("plZz", [0, 0, 0])
     let file = plain.prefix(33) + text + plain[33...]
     #expect(try LocationRemovalTests.blanked(Array(file)) == Array(file))
   }

@@ -8,12 +8,12 @@
 import PhotoModel
 
 enum LocationFilter {
-  /// EXIF sections without GPS and without entries whose meaning is unknown.
+  /// EXIF sections without GPS, without GDAL's metadata, and without entries whose meaning is unknown.
   static func withoutLocations(exif sections: [String: [String: MetadataValue]]) -> [String: [String: MetadataValue]] {
     var sections = sections
     sections[EXIFDictionary.gpsSection] = nil
     return sections.mapValues { section in
-      section.filter { !EXIFNames.isHexadecimal($0.key) && !isLocationKey($0.key) }
+      section.filter { !EXIFNames.isHexadecimal($0.key) && !isLocationKey($0.key) && $0.key != "GDALMetadata" }
     }
   }
 

@@ -75,10 +75,6 @@ struct JPEGLocations {
   private static let resourceSignatures = [ImageResources.signature, Array("Adobe_Photoshop2.5:".utf8)]
   private static let thermalSignature = Array("FLIR".utf8) + [0]
   private static let signatureBytes = 64
-  /// Words in a manifest that announce a place; it may hold EXIF as JSON or CBOR.
-  private static let manifestWords = ["exif:gps", "latitude", "longitude", "location", "\"city", "country"].map {
-    Array($0.utf8)
-  }
 
   /// Reads a segment if it may hold places.
   mutating func take(
@@ -91,6 +87,11 @@ struct JPEGLocations {
       return try takeEXIF(content, skipped + EXIFSummary.signature.count, &context)
     }
     switch marker {
+    // A thumbnail as a JPEG (JFIF 1.02, extension code 0x10).
+    case 0xE0 where starts("JFXX\0\u{10}"):
+      if head.dropFirst(6).starts(with: [0xFF, 0xD8]) {
+        try context.removePicture(in: content.lowerBound + 6..<content.upperBound)
+      }
     case 0xE1:
       if head.starts(with: XMPPacket.extensionSignature) {
         let start = content.lowerBound + Int64(XMPPacket.extensionSignature.count)
@@ -117,6 +118,9 @@ struct JPEGLocations {
     // Boxes (ISO 19566-5) after `JP`, two bytes of an instance and four of a number: signed manifests.
     case 0xEB where starts("JP"):
       manifest.append(try context.block(content).dropFirst(8), at: content.lowerBound + 8)
+    // A camera's settings as text.
+    case 0xEC where !starts("Ducky"):
+      if PlaceWords.areIn(try context.block(content)) { try context.zero(content) }
     case 0xED:
       guard let signature = Self.resourceSignatures.first(where: { head.starts(with: $0) }) else { break }
       let block = try context.block(content).dropFirst(signature.count)
@@ -136,12 +140,7 @@ struct JPEGLocations {
       try block.replace(LocationBlocks.imageResources(block.bytes[...], removing: context.facts), &context)
     }
     if !thermal.bytes.isEmpty { try thermal.replace(ThermalRecords.patches(thermal.bytes), &context) }
-    // A manifest with places goes as a whole: removing other places has made its signature invalid anyway.
-    let lowercased = manifest.bytes.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 + 32 : $0 }
-    if Self.manifestWords.contains(where: { LocationRemovalContext.find($0, in: lowercased) }) {
-      let zeros = [UInt8](repeating: 0, count: manifest.bytes.count)
-      try manifest.replace(BlockPatch.differences(from: manifest.bytes[...], to: zeros), &context)
-    }
+    try manifest.replace(ManifestLocations.patches(manifest.bytes[...]), &context)
     try removeXMP(&context)
   }
 

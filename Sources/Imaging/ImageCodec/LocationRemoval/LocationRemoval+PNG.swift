@@ -2,8 +2,8 @@ import MediaMetadata
 import PhotoModel
 
 extension LocationRemoval {
-  /// PNG: EXIF, XMP and text in its chunks, also after the pixels (PNG third edition §5.3 and §11.3). The checksums of
-  /// changed chunks are made again. Of other chunks only the header is read.
+  /// PNG: EXIF, XMP, text and all that is not part of the picture, also after the pixels (PNG third edition §5.3 and
+  /// §11.3). The checksums of changed chunks are made again. Of the picture's chunks only the header is read.
   static func png(_ range: Range<Int64>, _ context: inout LocationRemovalContext) throws(LocationRemovalError) {
     var position = range.lowerBound + 8
     while position < range.upperBound {
@@ -16,7 +16,7 @@ extension LocationRemoval {
       let content = position + 8..<position + 8 + length
       let end = content.upperBound + 4
       context.keep(position..<position + 4)
-      if PNGLocations.types.contains(type) {
+      if !PNGLocations.pictureTypes.contains(type) {
         guard end <= range.upperBound else {
           throw .malformed("a chunk that ends after the file", offset: position)
         }

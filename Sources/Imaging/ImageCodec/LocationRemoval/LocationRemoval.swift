@@ -8,7 +8,7 @@ import PhotoModel
 
 package enum LocationRemoval {
   /// Changes when the same file gets another overlay, so that stored entity tags become invalid.
-  package static let epoch = 2
+  package static let epoch = 3
 
   /// The patches that remove every place from a file, and every name of a person in it if asked; empty if there are none.
   /// The file's own name does not matter.

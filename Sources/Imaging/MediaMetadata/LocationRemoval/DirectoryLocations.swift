@@ -202,6 +202,8 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
         try edit(entry) { block throws(LocationRemovalError) in XMPLocations.patches(block, removing: facts) }
       case 0x83BB: try edit(entry) { block throws(LocationRemovalError) in IPTCLocations.patches(block) }
       case 0x8649: try takeResources(entry)
+      // A signed manifest of C2PA.
+      case 0xCD41: try edit(entry) { block throws(LocationRemovalError) in ManifestLocations.patches(block) }
       case 0x927C where isOlympus: try takeOlympusNote(entry)
       case 0x927C: try takeNote(entry)
       case 0xC634: try takePrivateData(entry)
@@ -211,6 +213,8 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
       case 0xC68C: throw .unsupported("a DNG that contains its original file")
       // GeoTIFF (OGC 19-008r4 §7.1): scale, tie points, transformation, keys and their parameters.
       case 0x830E, 0x8480, 0x8482, 0x85D8, 0x87B0, 0x87B1: if let value = entry.value { try zero(value) }
+      // GDAL's metadata, and the rational polynomials of a satellite's picture, which count from its centre.
+      case 0xA480, 0xC69C: if let value = entry.value { try zero(value) }
       case 0x87AF: try removeKeys(entry)
       case 0x0201:
         thumbnail.offset = try numbers(of: entry, limit: 1).first

@@ -7,15 +7,25 @@ package enum PNGLocations {
     case nothing
     /// Patches of its content; embedded pictures are in `pictures`.
     case patches(LocationBlocks.Directories)
-    /// It holds a place and is compressed, so it can't be edited in place: it becomes ``privateType``, filled with zeros.
+    /// It becomes ``privateType``, filled with zeros: it holds a place and can't be edited in place, because it is
+    /// compressed or signed, or its kind is not known.
     case removal
   }
 
   /// The type that takes the place of a removed chunk: ancillary, private, safe to copy (§5.4).
   package static let privateType: [UInt8] = Array("plZz".utf8)
 
-  /// The chunk types that ``change(of:_:)`` examines.
-  package static let types: Set<String> = ["eXIf", "tEXt", "zTXt", "iTXt"]
+  /// The chunk types that hold nothing but the picture, its frames, colours and measures (PNG third edition §11.2 and
+  /// §11.3, PNG extensions 1.5.0, and those of Apple and ImageMagick). They are not examined.
+  package static let pictureTypes: Set<String> = [
+    "IHDR", "PLTE", "IDAT", "IEND", "CgBI", "acTL", "fcTL", "fdAT", "tRNS", "cHRM", "gAMA", "iCCP", "sBIT", "sRGB",
+    "cICP", "mDCV", "cLLI", "gmAP", "bKGD", "hIST", "pHYs", "sPLT", "tIME", "oFFs", "pCAL", "sCAL", "sTER", "gIFg",
+    "iDOT", "caNv", "vpAg", "orNT",
+  ]
+
+  /// The chunk types with metadata that ``change(of:_:removing:)`` can read: EXIF, text, a signed manifest, and a gain
+  /// map, which is a file of its own.
+  package static let types: Set<String> = ["eXIf", "tEXt", "zTXt", "iTXt", "caBX", "gdAT"]
 
   /// The checksum of a chunk (§5.5).
   package static func checksum(type: [UInt8], _ content: [UInt8]) -> [UInt8] {
@@ -24,12 +34,25 @@ package enum PNGLocations {
   }
 
   /// - Parameters:
-  ///   - type: one of ``types``.
+  ///   - type: not one of ``pictureTypes``. Of a type that is not one of ``types``, nothing is known.
   ///   - content: the chunk's whole content.
   package static func change(
     of type: String, _ content: ArraySlice<UInt8>, removing facts: PrivateFacts = .places
   ) throws(LocationRemovalError) -> Change {
-    if type == "eXIf" { return Change(try exif(content, facts)) }
+    switch type {
+    case "eXIf": return Change(try exif(content, facts))
+    case "tEXt", "zTXt", "iTXt": return try textChunk(type, content, facts)
+    case "caBX": return ManifestLocations.patches(content).isEmpty ? .nothing : .removal
+    case "gdAT": return content.isEmpty ? .nothing : .patches(LocationBlocks.Directories(pictures: [0..<content.count]))
+    default:
+      let isRemoved = type.utf8.elementsEqual(privateType) && content.allSatisfy { $0 == 0 }
+      return isRemoved ? .nothing : .removal
+    }
+  }
+
+  private static func textChunk(
+    _ type: String, _ content: ArraySlice<UInt8>, _ facts: PrivateFacts
+  ) throws(LocationRemovalError) -> Change {
     guard let end = content.firstIndex(of: 0) else { return .nothing }
     let keyword = String(decoding: content[..<end], as: UTF8.self)
     var rest = content[(end + 1)...]
