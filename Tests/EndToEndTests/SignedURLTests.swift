@@ -160,6 +160,15 @@ struct SignedURLTests {
     #expect(try daemon.get(second).status == 200)
   }
 
+  @Test("wrong signatures, which any web page can make a browser send, do not keep its visitor from signing in")
+  func wrongSignatures() throws {
+    let (daemon, _, _) = try CredentialTests.daemon()
+    let secret = try daemon.makeToken()
+    let page = ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors", "Sec-Fetch-Dest: image"]
+    try daemon.until("the page has to wait") { try daemon.get("/?signature=x", page).status == 429 }
+    #expect(try daemon.ask("POST", "/v1/session", [], body: #"{"token": "\#(secret)"}"#).status == 201)
+  }
+
   @Test("a signed album ends when its limited issuer may no longer see it")
   func limitedIssuer() throws {
     let (daemon, inside, _) = try CredentialTests.daemon()

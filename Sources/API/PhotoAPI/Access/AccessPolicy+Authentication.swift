@@ -116,11 +116,11 @@ extension AccessPolicy {
     from peer: Peer
   ) -> Problem {
     guard refusal.isSuspicious else { return problem }
-    let waits = failedAttempts.failed(client(head, from: peer), credential: "\(credential)", reason: "\(refusal)")
+    let waits = failedAttempts.failed(client(head, from: peer), credential: credential, reason: "\(refusal)")
     return waits > 0 ? .tooManyAttempts(waits) : problem
   }
 
-  /// Throws 429 if this client has failed too often recently. Its credential is not checked then.
+  /// Throws 429 if this client has recently sent too many wrong tokens. Its token is not checked then.
   func checkThrottle(_ head: RequestHead, from peer: Peer) throws(Problem) {
     let waits = failedAttempts.waitSeconds(client(head, from: peer))
     if waits > 0 { throw .tooManyAttempts(waits) }

@@ -6,7 +6,14 @@ import Synchronization
 /// The failed attempts of all clients, guarded for use by several requests at a time. Logs each failure without the
 /// credential.
 final class FailedAttemptThrottle: Sendable {
-  private let backoff: Mutex<FailureBackoff<Peer>>
+  /// The attempts that are counted together. Signatures count apart from tokens: a page of any site can make the browser
+  /// of its visitor send wrong signatures, which must not keep the visitor from signing in.
+  private struct Attempts: Hashable, Sendable {
+    let client: Peer
+    let areSignatures: Bool
+  }
+
+  private let backoff: Mutex<FailureBackoff<Attempts>>
   private let start = ContinuousClock.now
   private let logger: Logger
 
@@ -15,16 +22,19 @@ final class FailedAttemptThrottle: Sendable {
     self.logger = logger
   }
 
+  /// Seconds that a client has to wait before it may sign in.
   func waitSeconds(_ client: Peer) -> Int64 {
     let now = now
-    return backoff.withLock { $0.waitSeconds(client, at: now) }
+    let attempts = Attempts(client: client, areSignatures: false)
+    return backoff.withLock { $0.waitSeconds(attempts, at: now) }
   }
 
   /// Records a failure. Returns how many seconds the client still had to wait; attempts during a wait are neither
   /// counted nor logged.
-  func failed(_ client: Peer, credential: String, reason: String) -> Int64 {
+  func failed(_ client: Peer, credential: Caller.Credential, reason: String) -> Int64 {
     let now = now
-    let wait = backoff.withLock { $0.failed(client, at: now) }
+    let attempts = Attempts(client: client, areSignatures: credential == .signature)
+    let wait = backoff.withLock { $0.failed(attempts, at: now) }
     if wait == 0 {
       logger.notice(
         "authentication failed",
