@@ -151,6 +151,19 @@ struct WebTests {
     #expect(try elsewhere.get("/healthz", [field]).status == 200)
   }
 
+  @Test("a forwarded host that is not a host is refused like an unknown one")
+  func malformedForwardedHost() throws {
+    let behind = try Self.daemon(["trustedProxies=127.0.0.1"])
+    for (host, status) in [
+      ("localhost:80@evil.example", 421), ("[x]@evil.example", 421), ("localhost:80/x?", 421), ("[evil]", 421),
+      ("+1.2.3.4", 421), ("1.2.3", 421), ("localhost:80", 200), ("[::1]:80", 200), ("1.2.3.4", 200),
+    ] {
+      for field in ["X-Forwarded-Host: \(host)", "Forwarded: host=\"\(host)\""] {
+        #expect(try behind.get("/healthz", [field]).status == status, "\(field)")
+      }
+    }
+  }
+
   @Test("an invalid proxy address is refused at startup")
   func malformedProxy() throws {
     for text in ["10.0.0.0/33", "photos.example", "::1/129", "unix:/x"] {

@@ -105,9 +105,10 @@ struct AccessPolicy: Sendable {
   }
 
   /// Rejects unknown names in `Host`: with DNS rebinding, a page reaches the daemon under its own host name. Addresses
-  /// can't be rebound.
+  /// can't be rebound. What a proxy forwards may not be a host at all, and becomes a part of URLs.
   private static func allowsHost(_ authority: String?, _ allowedHosts: Set<String>) -> Bool {
     guard let authority else { return true }
+    guard RequestTarget.isHost(authority) else { return false }
     let host = hostName(authority)
     return host == "localhost" || host.hasSuffix(".localhost") || isAddress(host) || allowedHosts.contains(host)
       || allowedHosts.contains(authority)
@@ -140,9 +141,8 @@ struct AccessPolicy: Sendable {
   }
 
   private static func isAddress(_ host: String) -> Bool {
-    if host.hasPrefix("["), host.hasSuffix("]") { return true }
-    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-    return parts.count == 4 && parts.allSatisfy { UInt8($0) != nil }
+    let text = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+    return IPAddress(text) != nil
   }
 }
 
