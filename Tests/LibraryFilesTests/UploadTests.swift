@@ -128,6 +128,24 @@ struct UploadTests {
     #expect(third.asset.original.displayPath == "2021/07/IMG_1-2.JPG")
   }
 
+  @Test("a folder that is a link out of the library is named, and nothing is stored through it")
+  func linkedFolder() throws {
+    let (library, outside) = (try TemporaryLibrary(), try TemporaryLibrary())
+    let files = try library.files(try library.catalogue())
+    let kept = try files.upload(smallPNG, "kept.png").asset.localIdentifier
+    for folder in ["2021", ".photod-staged", ".photod-trash"] {
+      #expect(symlink(outside.root, library.root + "/" + folder) == 0)
+    }
+    #expect(throws: LibraryFilesError.linkedFolder(Array("2021".utf8))) { try files.upload(Self.dated, "a.jpg") }
+    #expect(throws: LibraryFilesError.linkedFolder(Array(".photod-staged".utf8))) {
+      try files.stage(named: nil, length: nil, for: .local)
+    }
+    #expect(throws: FileChangeFailure(index: 0, reason: .linkedFolder(Array(".photod-trash".utf8)))) {
+      try files.perform([.delete(kept)])
+    }
+    #expect(outside.allFiles.isEmpty)
+  }
+
   @Test("identical content returns the existing asset if the sender may see it; equal fingerprints are not enough")
   func duplicates() throws {
     let library = try TemporaryLibrary()

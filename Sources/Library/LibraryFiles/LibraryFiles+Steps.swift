@@ -52,7 +52,7 @@ extension LibraryFiles {
     do throws(SystemError) {
       return try trash.move(from, to: to)
     } catch {
-      throw LibraryFilesError(error, at: from)
+      throw failure(error, in: LibraryPath.folder(of: to), at: from)
     }
   }
 
@@ -98,6 +98,38 @@ extension LibraryFiles {
     at path: [UInt8] = [], _ body: () throws(SystemError) -> Value
   ) throws(LibraryFilesError) -> Value {
     do throws(SystemError) { return try body() } catch { throw LibraryFilesError(error, at: path) }
+  }
+
+  /// Opens a folder that gets a file, making it and its parents if needed.
+  func makeFolder(_ path: [UInt8], isPrivate: Bool = false) throws(LibraryFilesError) -> LibraryFile {
+    do throws(SystemError) {
+      return try root.openMakingFolders(path, isPrivate: isPrivate)
+    } catch {
+      throw failure(error, in: path, at: path)
+    }
+  }
+
+  /// Maps the error of a system call that puts a file into a folder. EXDEV has two causes: the folder is on another disk,
+  /// or it is outside of the library.
+  ///
+  /// - Parameter path: that the error names.
+  func failure(_ error: SystemError, in folder: [UInt8], at path: [UInt8]) -> LibraryFilesError {
+    if error.code == EXDEV, let link = linkOutOfLibrary(on: folder) { return .linkedFolder(link) }
+    return LibraryFilesError(error, at: path)
+  }
+
+  /// The first folder on the way to this one that is a link out of the library.
+  private func linkOutOfLibrary(on path: [UInt8]) -> [UInt8]? {
+    var folder: [UInt8] = []
+    for component in path.split(separator: UInt8(ascii: "/")) {
+      folder = LibraryPath.join(folder, Array(component))
+      do throws(SystemError) {
+        _ = try root.open(folder, isFolder: true)
+      } catch {
+        return error.code == EXDEV ? folder : nil
+      }
+    }
+    return nil
   }
 }
 

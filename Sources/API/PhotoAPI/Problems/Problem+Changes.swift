@@ -114,7 +114,7 @@ extension Problem {
     case .noSuchUpload, .uploadIncomplete, .uploadNamedTwice: problem.parameter = "upload"
     case .readOnly, .busy, .insufficientStorage, .storeFailed, .failed, .catalogue, .uploadComplete,
       .uploadOffsetMismatch, .uploadLengthMismatch, .uploadSuperseded, .tooManyUploads, .stagedStorageFull,
-      .diskMissing:
+      .diskMissing, .linkedFolder:
       break
     }
     return problem

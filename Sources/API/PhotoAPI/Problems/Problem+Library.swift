@@ -155,6 +155,12 @@ extension Problem {
         detail:
           "The asset's path leads through a link to a file that is an asset of its own. Delete that asset, or the link."
       )
+    case .linkedFolder:
+      self.init(
+        409, "linked-folder", "A folder is a link out of the library",
+        detail:
+          "The folder that would get the file, or .photod-trash or .photod-staged, is a symbolic link that leaves the "
+          + "library. Replace it by a mount or by the folder. The daemon's log names it.")
     case .fileReplaced:
       self.init(
         409, "file-replaced", "Another file has the asset's path",

@@ -128,9 +128,12 @@ extension UploadRoute {
         // 503 asks the caller to retry; nothing is left to do here.
         let level = problem.status == 503 ? Logger.Level.warning : .error
         logger.log(level: level, "upload failed", metadata: ["error": "\(error)"])
-      } else if case .failed = error {
-        // The response does not name the file, so the log does.
-        logger.warning("upload failed", metadata: ["error": "\(error)"])
+      } else {
+        switch error {
+        // The response does not name the file or the folder, so the log does.
+        case .failed, .linkedFolder: logger.warning("upload failed", metadata: ["error": "\(error)"])
+        default: break
+        }
       }
       throw problem
     }

@@ -61,7 +61,7 @@ extension LibraryFiles {
       try step()
     } catch {
       switch error {
-      case .failed, .readOnly, .insufficientStorage, .diskMissing, .noSuchFile: break
+      case .failed, .readOnly, .insufficientStorage, .diskMissing, .linkedFolder, .noSuchFile: break
       default: throw error
       }
       logger.error("file change not completed; it is tried again", metadata: ["id": "\(name)", "error": "\(error)"])

@@ -206,7 +206,7 @@ extension LibraryFiles {
         return file
       } catch {
         if error.code == ENOENT { throw .noSuchUpload(plan.upload.identifier) }
-        guard error.code == EEXIST else { throw LibraryFilesError(error, at: path) }
+        guard error.code == EEXIST else { throw failure(error, in: LibraryPath.folder(of: path), at: path) }
       }
       // Another program has taken the path since.
       path = try newPath(like: path, for: plan.newFile(for: principal))

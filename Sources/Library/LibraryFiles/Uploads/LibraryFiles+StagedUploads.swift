@@ -60,8 +60,8 @@ extension LibraryFiles {
     // Before the file is created: the removal of files without a record spares those in the table.
     try staged.add(upload.identifier, owner: principal.name, bytes: length ?? 0)
     do throws(LibraryFilesError) {
+      let folder = try makeFolder(Self.stagedFolder, isPrivate: true)
       let file = try inFileSystem(at: Self.stagedFolder) { () throws(SystemError) in
-        let folder = try root.openMakingFolders(Self.stagedFolder, isPrivate: true)
         let file = try LibraryFile(owning: folder.create(Array(upload.identifier.rawValue.utf8)))
         try folder.sync()
         return file

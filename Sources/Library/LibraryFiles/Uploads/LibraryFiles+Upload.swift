@@ -113,7 +113,7 @@ extension LibraryFiles {
     _ file: IncomingFile, _ opened: LibraryFile, _ media: ProbedMedia, at wanted: [UInt8], for principal: Principal
   ) throws(LibraryFilesError) -> (path: [UInt8], isOurs: Bool) {
     let folderPath = LibraryPath.folder(of: wanted)
-    let folder = try inFileSystem { () throws(SystemError) in try root.openMakingFolders(folderPath) }
+    let folder = try makeFolder(folderPath)
     let new = NewFile(media: media, size: opened.size, principal: principal)
     var file = file
     for attempt in 1...Self.maximumNameAttempts {

@@ -12,6 +12,8 @@ extension LibraryFilesError: CustomStringConvertible {
     case .noSuchFile(let path): "no such file: \(LibraryPath.display(path))"
     case .diskMissing(let path): "the disk of \(LibraryPath.display(path)) is missing"
     case .linkedFile(let path): "the file of another asset, reached through a link: \(LibraryPath.display(path))"
+    case .linkedFolder(let path):
+      "\(LibraryPath.display(path)) is a link out of the library; replace it by a mount or by the folder"
     case .fileReplaced(let path): "another file than the catalogue knows is at \(LibraryPath.display(path))"
     case .notMedia(let reason): "not a supported picture or video: \(reason)"
     case .damagedMedia(let reason): "a damaged picture or video: \(reason)"

@@ -17,6 +17,8 @@ package enum LibraryFilesError: Error, Sendable, Equatable {
   case diskMissing([UInt8])
   /// The file is reached through a link, and is also the file of another asset, at its own path.
   case linkedFile([UInt8])
+  /// This folder is a link out of the library, so no file is stored or moved through it.
+  case linkedFolder([UInt8])
   /// Since the last scan, another file has taken the path of the asset's file.
   case fileReplaced([UInt8])
   /// The upload or the named file is not a supported picture or video; the value is the reason.
