@@ -160,6 +160,14 @@ struct SignedURLTests {
     #expect(try daemon.get(second).status == 200)
   }
 
+  @Test("the path that the gallery signs to copy a link opens the picture")
+  func galleryLink() throws {
+    let (daemon, inside, _) = try CredentialTests.daemon()
+    let secret = try daemon.makeToken()
+    let path = "/v1/assets/\(inside)/image?targetSize=2048x2048&networkAccessAllowed=true"
+    #expect(try daemon.get(CredentialTests.sign(daemon, secret, path)).status == 200)
+  }
+
   @Test("wrong signatures, which any web page can make a browser send, do not keep its visitor from signing in")
   func wrongSignatures() throws {
     let (daemon, _, _) = try CredentialTests.daemon()

@@ -406,6 +406,8 @@ def kinds(tab):
     step("a RAW file is shown by its preview")
     open_cell(tab, cell("video"))
     tab.until("document.querySelector('#viewer video')?.readyState >= 2", "a video")
+    if not tab.run("document.querySelector('.viewerBar [aria-label=\"Copy a link\"]').hidden"):
+        raise SystemExit("a link to a video is offered, although it can't be signed")
     tab.do("document.querySelector('#viewer video').currentTime = 7")
     tab.until("(v => !v.seeking && v.readyState >= 2 && v.currentTime >= 7)(document.querySelector('#viewer video'))", "a seek")
     close_viewer(tab)

@@ -5,7 +5,7 @@ import { page } from "./dom.js"
 /// This tab's name, also after a reload, for its manager, previews and uploads.
 export const client = sessionStorage.client ??= `gallery-${Math.random().toString(36).slice(2, 8)}`
 
-/// {canRead, canAdd, canWrite, canCreate}, from GET /v1/authorization.
+/// {canRead, canAdd, canWrite, canCreate, canSign}, from GET /v1/authorization.
 export const rights = {}
 
 export async function request(path, { method = "GET", body, headers, signal } = {}) {

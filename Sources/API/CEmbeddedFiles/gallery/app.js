@@ -34,7 +34,9 @@ async function start() {
   const answer = await json("/v1/authorization").catch((error) => error), { scopes = [], message, timeZone, collections } = answer
   if (message && answer.status !== 401) return timeline.say(message, primary("tryAgain", start))
   const [canRead, canWrite, canAdd] = ["read", "write", "add"].map((scope) => scopes.includes(scope))
-  Object.assign(rights, { canRead, canWrite, canAdd: canAdd || canWrite, canCreate: canWrite && !collections })
+  // Without a token, only the local administrator may sign.
+  const canSign = Boolean(localStorage.signedIn) || scopes.includes("admin")
+  Object.assign(rights, { canRead, canWrite, canAdd: canAdd || canWrite, canCreate: canWrite && !collections, canSign })
   if (timeZone) setTimeZone(timeZone)
   $("add").hidden = !rights.canAdd
   document.body.classList.toggle("addOnly", !rights.canRead)

@@ -20,13 +20,13 @@ const caption = make("p", { ariaLive: "polite" })
 const liveButton = iconButton("playTheLivePhoto", () => live?.play())
 const favouriteButton = iconButton("favourite", star)
 const editButton = iconButton("edit", () => edit(dialog, asset, () => editButton.focus()))
+const shareButton = iconButton("share", () => share().catch(report))
 const hideButton = iconButton("hide", () => take(hideAssets))
 const deleteButton = iconButton("delete", remove)
 dialog.append(
   stage,
   make("div.viewerBar", {},
-    iconButton("close", closeAsset), caption, liveButton, favouriteButton,
-    iconButton("share", () => share().catch(report)),
+    iconButton("close", closeAsset), caption, liveButton, favouriteButton, shareButton,
     iconButton("download", () => make("a", { href: fileURL(asset, "data", { download: true }), download: "" }).click()),
     iconButton("details", toggleDetails), editButton, hideButton, deleteButton),
   iconButton("previous", () => step(-1), "icon step"), iconButton("next", () => step(1), "icon step"))
@@ -218,6 +218,8 @@ function drawLabels() {
   liveButton.hidden = !asset.mediaSubtypes.includes("photoLive")
   for (const element of [favouriteButton, hideButton, deleteButton]) element.hidden = !rights.canWrite
   editButton.hidden = !rights.canWrite || asset.mediaType !== "image"
+  // Only pictures and albums can be signed.
+  shareButton.hidden = !rights.canSign || asset.mediaType !== "image"
 }
 
 /// What is only removed keeps its connection and plays on.
@@ -276,8 +278,8 @@ async function take(action) {
 }
 
 async function share() {
-  const file = asset.mediaType === "video" ? "data?" : "image?targetSize=2048x2048&"
-  const { url, expires } = await post("/v1/signedURLs", { path: `/v1/assets/${asset.id}/${file}networkAccessAllowed=true` })
+  const path = `/v1/assets/${asset.id}/image?targetSize=2048x2048&networkAccessAllowed=true`
+  const { url, expires } = await post("/v1/signedURLs", { path })
   const link = new URL(url, location.href).href, date = new Date(expires).toLocaleString()
   // Browsers have a clipboard only for secure origins.
   const isCopied = await navigator.clipboard?.writeText(link).then(() => true, () => false)
