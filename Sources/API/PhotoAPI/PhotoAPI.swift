@@ -61,7 +61,7 @@ package final class PhotoAPI: Sendable {
   ///   - onAssetsAdded: called after a request that has added assets.
   ///   - onPicturesEdited: called after a commit that may have edited pictures.
   package init(
-    library: any LibraryFetcher, changeServices: ChangeServices, access: AccessRegistry, origins: OriginRules,
+    library: Catalogue, changeServices: ChangeServices, access: AccessRegistry, origins: OriginRules,
     results: FetchResultStore, originals: OriginalStore, images: ImageManager, previews: PreviewService,
     fullSizeRenders: FullSizeRenderStore, upgrades: EncodingUpgrades, caching managers: CachingManagerRegistry,
     frameResponses: FrameResponses, metrics: MetricsRegistry, files: LibraryFiles, queues: APIQueues,

@@ -86,9 +86,7 @@ package struct SignedTarget: Sendable {
   }
 
   /// Blocks during the catalogue lookup.
-  package func lookUp(
-    of principal: Principal, in library: any LibraryFetcher
-  ) throws(AssetSourceError) -> LookupResult {
+  package func lookUp(of principal: Principal, in library: Catalogue) throws(AssetSourceError) -> LookupResult {
     guard let collection else {
       let asset = try library.asset(LocalIdentifier(subject.segments[2]), for: principal)
       return asset == nil ? .noSuchAsset : .found

@@ -10,7 +10,8 @@ import PhotoModel
 struct QueryService: Sendable {
   static let cacheControl = "private, max-age=0, must-revalidate"
 
-  let library: any LibraryFetcher
+  /// Its methods block while SQLite works, so never call them on a connection's queue.
+  let library: Catalogue
   /// Converts the library's change tokens and cursors to and from the text that clients see.
   let tokens: TokenCodec
   let results: FetchResultStore
@@ -25,9 +26,7 @@ struct QueryService: Sendable {
   let logger: Logger
 
   /// Queries the library. Its errors are logged and mapped to problems.
-  func run<Value>(
-    _ question: (any LibraryFetcher) throws(AssetSourceError) -> Value
-  ) throws(Problem) -> Value {
+  func run<Value>(_ question: (Catalogue) throws(AssetSourceError) -> Value) throws(Problem) -> Value {
     do throws(AssetSourceError) {
       return try question(library)
     } catch {

@@ -164,10 +164,10 @@ struct CollectionWindowSource: PreheatSource {
 struct AssetListWindowSource: PreheatSource {
   let version: String
   private let identifiers: [LocalIdentifier]
-  private let library: any LibraryFetcher
+  private let library: Catalogue
   private let principal: Principal
 
-  init(_ identifiers: [LocalIdentifier], _ library: any LibraryFetcher, _ principal: Principal) {
+  init(_ identifiers: [LocalIdentifier], _ library: Catalogue, _ principal: Principal) {
     self.identifiers = identifiers
     self.library = library
     self.principal = principal
