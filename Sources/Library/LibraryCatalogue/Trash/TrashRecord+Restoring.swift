@@ -165,11 +165,7 @@ extension TrashRecord {
             SELECT min(position) + 1 FROM member AS one WHERE collection = ?1 AND position >= ?2
               AND NOT EXISTS (SELECT 1 FROM member WHERE collection = ?1 AND position = one.position + 1)
             """, arguments: [collection, position])
-        try db.execute(
-          sql: """
-            INSERT INTO member (collection, position, asset, creationDate, listing)
-            SELECT ?, ?, id, creationDate, listing FROM asset WHERE id = ?
-            """, arguments: [collection, free ?? position, asset])
+        try AlbumOrder(db: db, row: collection).put(asset, at: free ?? position)
       }
       if row[2] {
         try db.execute(

@@ -65,11 +65,7 @@ extension AssetWriter {
       let (album, position): (Int64, Int64) = (place[0], place[1])
       try run("UPDATE collection SET keyAsset = ? WHERE id = ? AND keyAsset = ?", [asset, album, other])
       try run("DELETE FROM member WHERE asset = ? AND collection = ?", [other, album])
-      try run(
-        """
-        INSERT INTO member (collection, position, asset, creationDate, listing)
-        SELECT ?, ?, id, creationDate, listing FROM asset WHERE id = ?
-        """, [album, position, asset])
+      try AlbumOrder(db: db, row: album).put(asset, at: position)
     }
   }
 }

@@ -65,6 +65,16 @@ struct AlbumOrder {
       .execute(arguments: [asset, row])
   }
 
+  /// Adds a member at a free position, with the asset's values by which the members are listed and counted.
+  func put(_ asset: Int64, at position: Int64) throws {
+    try db.cachedStatement(
+      sql: """
+        INSERT INTO member (collection, position, asset, creationDate, listing)
+        SELECT ?, ?, id, creationDate, listing FROM asset WHERE id = ?
+        """
+    ).execute(arguments: [row, position, asset])
+  }
+
   /// Adds members at the end, also after those in the trash, which return to their places.
   func append(_ assets: [Int64]) throws {
     let last = try Int64.fetchOne(
@@ -102,14 +112,7 @@ struct AlbumOrder {
   }
 
   private func write(_ assets: [Int64], first: Int64, step: Int64) throws {
-    let statement = try db.cachedStatement(
-      sql: """
-        INSERT INTO member (collection, position, asset, creationDate, listing)
-        SELECT ?, ?, id, creationDate, listing FROM asset WHERE id = ?
-        """)
-    for (offset, asset) in assets.enumerated() {
-      try statement.execute(arguments: [row, first + Int64(offset) * step, asset])
-    }
+    for (offset, asset) in assets.enumerated() { try put(asset, at: first + Int64(offset) * step) }
   }
 
   /// Makes room before the member at `index`: renumbers a growing window of members around it until the gaps are large

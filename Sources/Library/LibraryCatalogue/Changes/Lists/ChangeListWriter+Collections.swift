@@ -13,11 +13,13 @@ extension ChangeListWriter {
     try run(
       """
       INSERT INTO collection (localIdentifier, type, subtype, title, parent, position, revision)
-      VALUES (?1, ?2, ?3, ?4, ?5, (\(Self.nextPosition)), ?6)
+      VALUES (:identifier, :type, :subtype, :title, :parent, (\(Self.nextPosition)), :token)
       """,
       [
-        identifier, new.isFolder ? CollectionType.folder.rawValue : CollectionType.album.rawValue,
-        new.isFolder ? "regularFolder" : "albumRegular", new.title, parent, token,
+        "identifier": identifier,
+        "type": new.isFolder ? CollectionType.folder.rawValue : CollectionType.album.rawValue,
+        "subtype": new.isFolder ? "regularFolder" : "albumRegular",
+        "title": new.title, "parent": parent, "token": token,
       ])
     if let key = new.importKey { try record(key, of: identifier) }
     return LocalIdentifier(identifier)
@@ -40,9 +42,9 @@ extension ChangeListWriter {
       [importKey, identifier])
   }
 
-  /// The position after the last collection in the folder `?5`, or at the top level.
+  /// The position after the last collection in the folder `:parent`, or at the top level.
   private static let nextPosition =
-    "SELECT coalesce(max(position), 0) + \(GapPlan.gap) FROM collection WHERE parent IS ?5 AND type <> 'smartAlbum'"
+    "SELECT coalesce(max(position), 0) + \(GapPlan.gap) FROM collection WHERE parent IS :parent AND type <> 'smartAlbum'"
 
   func update(_ collection: ChangeTargetResolver.Collection, _ update: CollectionUpdate) throws {
     if let title = update.title {
@@ -83,8 +85,8 @@ extension ChangeListWriter {
       try checkDepth(of: parent, and: try height(of: collection.row))
     }
     try run(
-      "UPDATE collection SET parent = ?5, position = (\(Self.nextPosition)) WHERE id = ?1",
-      [collection.row, nil, nil, nil, parent])
+      "UPDATE collection SET parent = :parent, position = (\(Self.nextPosition)) WHERE id = :collection",
+      ["parent": parent, "collection": collection.row])
   }
 
   /// A limited caller can't take a collection from its top level, because it doesn't see where the collection really

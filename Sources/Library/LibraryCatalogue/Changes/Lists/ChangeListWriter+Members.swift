@@ -41,13 +41,8 @@ extension ChangeListWriter {
       if try album.contains(asset) { throw ChangeListError(.namedTwice(name.description), parameter: "assets") }
     }
     for (member, asset) in zip(replaced, assets) where member.asset != asset { try album.remove(member.asset) }
-    let statement = try db.cachedStatement(
-      sql: """
-        INSERT INTO member (collection, position, asset, creationDate, listing)
-        SELECT ?, ?, id, creationDate, listing FROM asset WHERE id = ?
-        """)
     for (member, asset) in zip(replaced, assets) where member.asset != asset {
-      try statement.execute(arguments: [album.row, member.position, asset])
+      try album.put(asset, at: member.position)
     }
     try clearKeyAsset(album, leaving.subtracting(assets))
   }
