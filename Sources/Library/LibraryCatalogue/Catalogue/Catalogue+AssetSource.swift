@@ -20,16 +20,18 @@ extension Catalogue: AssetSource {
     try assets(named: [identifier], in: library, for: principal, db)[0]
   }
 
+  /// Made once: each image request that no cache answers runs it.
+  private static let assetByIdentifier = """
+    SELECT \(AssetRow.columns) FROM \(LibraryAssetIndex.byIdentifier.source) \(AssetRow.joins)
+    WHERE libraryAsset.library = ? AND libraryAsset.localIdentifier = ?
+    """
+
   private static func assets(
     named identifiers: [LocalIdentifier], in library: LibraryID, for principal: Principal, _ db: Database
   ) throws -> [Asset?] {
     // An asset outside the library must take the same path as one that never existed: same key, same index, no row.
     // So timing does not reveal which of the two it is.
-    let found = try db.cachedStatement(
-      sql: """
-        SELECT \(AssetRow.columns) FROM \(LibraryAssetIndex.byIdentifier.source) \(AssetRow.joins)
-        WHERE libraryAsset.library = ? AND libraryAsset.localIdentifier = ?
-        """)
+    let found = try db.cachedStatement(sql: assetByIdentifier)
     return try identifiers.map { try found.fetchAsset([library.row, $0.rawValue], for: principal) }
   }
 

@@ -11,6 +11,11 @@ package enum FetchResultMember: Sendable {
 }
 
 extension Catalogue {
+  private static let assetByRow = """
+    SELECT \(AssetRow.columns) FROM libraryAsset INDEXED BY libraryAssetByAsset \(AssetRow.joins)
+    WHERE libraryAsset.asset = ? AND libraryAsset.library = ?
+    """
+
   /// Assets by row number, in the given order. A deleted asset that the history no longer names has an empty
   /// identifier.
   ///
@@ -19,11 +24,7 @@ extension Catalogue {
     _ rows: ArraySlice<UInt32>, for principal: Principal
   ) throws(AssetSourceError) -> [FetchResultMember] {
     try read(for: principal) { db, library in
-      let statement = try db.cachedStatement(
-        sql: """
-          SELECT \(AssetRow.columns) FROM libraryAsset INDEXED BY libraryAssetByAsset \(AssetRow.joins)
-          WHERE libraryAsset.asset = ? AND libraryAsset.library = ?
-          """)
+      let statement = try db.cachedStatement(sql: Self.assetByRow)
       let removed = try db.cachedStatement(
         sql: "SELECT localIdentifier FROM removedObject WHERE library = ? AND kind = 0 AND object = ?")
       return try rows.map { row in
