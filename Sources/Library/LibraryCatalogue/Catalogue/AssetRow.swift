@@ -14,10 +14,6 @@ enum AssetRow {
     let longitude: Double? = row[column: .longitude]
     let mayReadLocation = principal.may(.location)
     let thumbnailOffset: Int64? = row[column: .thumbnailOffset]
-    let path: [UInt8] = try row.withUnsafeData(atIndex: SelectedColumn.path.rawValue) { $0.map { [UInt8]($0) } ?? [] }
-    let fingerprint: FileFingerprint? = try row.withUnsafeData(atIndex: SelectedColumn.fingerprint.rawValue) { data in
-      data.flatMap { $0.withUnsafeBytes { FileFingerprint($0) } }
-    }
     var asset = Asset(
       localIdentifier: LocalIdentifier(row[column: .localIdentifier]),
       contentVersion: ContentVersion(row[column: .contentVersion]),
@@ -42,11 +38,11 @@ enum AssetRow {
       isFavorite: row[column: .isFavorite],
       isHidden: row[column: .isHidden],
       original: OriginalFile(
-        path: path,
+        path: try row.bytes(SelectedColumn.path.rawValue),
         identity: FileIdentity(
           inode: UInt64(bitPattern: row[column: .inode] as Int64), size: row[column: .fileSize],
           modified: row[column: .fileModified]),
-        fingerprint: fingerprint,
+        fingerprint: try row.fingerprint(SelectedColumn.fingerprint.rawValue),
         embeddedThumbnail: thumbnailOffset.map { ByteRange(offset: $0, length: row[column: .thumbnailLength]) }),
       placeholder: try row.withUnsafeData(atIndex: SelectedColumn.placeholder.rawValue) { $0.map { [UInt8]($0) } })
     asset.mediaSubtypes = MediaSubtypes(rawValue: row[column: .mediaSubtypes])

@@ -71,9 +71,7 @@ extension Catalogue {
       db,
       sql: "SELECT path, size FROM file WHERE path >= ? \(bound) ORDER BY path \(isLast ? "DESC" : "") LIMIT 1",
       arguments: StatementArguments([Data(first)] + (end.map { [Data($0)] } ?? [])))
-    return try row.map {
-      SampleFile(path: try $0.withUnsafeData(atIndex: 0) { $0.map { [UInt8]($0) } ?? [] }, size: $0[1])
-    }
+    return try row.map { SampleFile(path: try $0.bytes(0), size: $0[1]) }
   }
 }
 

@@ -57,7 +57,7 @@ extension AssetWriter {
   ) throws {
     let file = try Row.fetchOne(
       db.cachedStatement(sql: "SELECT path, asset, isPrimary, role FROM file WHERE id = ?"), arguments: [row])
-    guard let file, VacantPath.former([UInt8](file[0] as Data)) == found.path else { return }
+    guard let file, try VacantPath.former(file.bytes(0)) == found.path else { return }
     let asset: Int64? = file[1]
     if let other = try fileRow(at: found.path) {
       guard try keepsPath(asset, from: other) else { return }

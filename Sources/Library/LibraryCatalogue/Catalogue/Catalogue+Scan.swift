@@ -32,8 +32,8 @@ package struct KnownFile: Sendable {
 
   fileprivate init(_ row: Row) throws {
     id = row[0]
-    path = try row.withUnsafeData(atIndex: 1) { $0.map { [UInt8]($0) } ?? [] }
-    identity = FileIdentity(inode: UInt64(bitPattern: row[2] as Int64), size: row[3], modified: row[4])
+    path = try row.bytes(1)
+    identity = row.identity(from: 2)
     changeTimeNanoseconds = row[5]
     isUnreadable = row[6]
   }
@@ -105,7 +105,7 @@ extension Catalogue {
         db.cachedStatement(
           sql: "SELECT path FROM trashFile CROSS JOIN trash ON trash.id = trash WHERE state <> 'missing'"))
       while let file = try files.next() {
-        let path = try TrashRecord.bytes(file, at: 0)
+        let path = try file.bytes(0)
         if wanted.contains(path) { trashed.insert(path) }
       }
     }
@@ -144,8 +144,7 @@ extension Catalogue {
   package func fingerprint(of file: KnownFile) throws(AssetSourceError) -> FileFingerprint? {
     try read { db in
       let statement = try db.cachedStatement(sql: "SELECT fingerprint FROM file WHERE id = ?")
-      let data = try Data.fetchOne(statement, arguments: [file.id])
-      return data.flatMap { bytes in bytes.withUnsafeBytes { FileFingerprint($0) } }
+      return try Row.fetchOne(statement, arguments: [file.id])?.fingerprint(0)
     }
   }
 

@@ -58,7 +58,7 @@ extension Catalogue {
             SELECT localIdentifier, file.path FROM file JOIN asset ON asset.id = file.asset
             WHERE fingerprint = ? AND size = ? ORDER BY file.id LIMIT \(Self.maximumUploadCandidates)
             """), arguments: [fingerprint.data, size]
-      ).map { (identifier: LocalIdentifier($0[0]), path: try TrashRecord.bytes($0, at: 1)) }
+      ).map { (identifier: LocalIdentifier($0[0]), path: try $0.bytes(1)) }
     }
   }
 

@@ -26,7 +26,7 @@ extension Catalogue {
       let files = try Row.fetchCursor(
         db, sql: "SELECT path FROM file WHERE asset IS NULL AND unreadableReason IS NULL ORDER BY path")
       while let row = try files.next() {
-        report(.fileWithoutAsset(path: try row.withUnsafeData(atIndex: 0) { $0.map { [UInt8]($0) } ?? [] }))
+        report(.fileWithoutAsset(path: try row.bytes(0)))
       }
       try Self.checkTrash(db, report)
       try Self.checkValues(db, report)

@@ -23,10 +23,7 @@ extension Catalogue {
           continue
         }
         bytes += size
-        list.originals.append(
-          OriginalFile(
-            path: try TrashRecord.bytes(row, at: 0),
-            identity: FileIdentity(inode: UInt64(bitPattern: row[1] as Int64), size: size, modified: row[3])))
+        list.originals.append(OriginalFile(path: try row.bytes(0), identity: row.identity(from: 1)))
       }
       return list
     }

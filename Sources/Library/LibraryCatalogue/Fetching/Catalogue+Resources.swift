@@ -66,14 +66,7 @@ extension Catalogue {
 
   /// The first five columns of a row.
   private static func file(_ row: Row) throws -> OriginalFile {
-    let path: [UInt8] = try row.withUnsafeData(atIndex: 0) { $0.map { [UInt8]($0) } ?? [] }
-    let fingerprint: FileFingerprint? = try row.withUnsafeData(atIndex: 4) { data in
-      data.flatMap { $0.withUnsafeBytes { FileFingerprint($0) } }
-    }
-    return OriginalFile(
-      path: path,
-      identity: FileIdentity(inode: UInt64(bitPattern: row[1] as Int64), size: row[2], modified: row[3]),
-      fingerprint: fingerprint)
+    OriginalFile(path: try row.bytes(0), identity: row.identity(from: 1), fingerprint: try row.fingerprint(4))
   }
 
   /// The sidecars beside files, by their names: `IMG_1.jpg.xmp`, `IMG_1.xmp`, `IMG_1.aae`, `IMG_O1.aae`.

@@ -100,7 +100,7 @@ extension MissingAssets {
     let earliest = Int64(Date().timeIntervalSince1970 * 1000) - maximumMoveTime
     let rows = try Row.fetchAll(db.cachedStatement(sql: copySQL), arguments: [lost.row, earliest])
     for row in rows {
-      let path = try TrashRecord.bytes(row, at: 2)
+      let path = try row.bytes(2)
       if LibraryPath.folder(of: path) == LibraryPath.folder(of: lost.path) { continue }
       let likeness = PathLikeness(path, lost.path)
       let time = FileIdentity(inode: 0, size: 0, modified: row[3])
@@ -110,9 +110,9 @@ extension MissingAssets {
       guard isCopy(of: type, isNamed: likeness.hasSameName, isOfTime: isOfTime),
         try !AssetWriter.hasUserValues(asset, db)
       else { continue }
-      let identity = FileIdentity(inode: UInt64(bitPattern: row[5] as Int64), size: row[6], modified: row[7])
+      let identity = row.identity(from: 5)
       let copy = KnownCopy(
-        row: row[0], asset: asset, primaryPath: try TrashRecord.bytes(row, at: 4), primaryIdentity: identity,
+        row: row[0], asset: asset, primaryPath: try row.bytes(4), primaryIdentity: identity,
         likeness: likeness)
       if likeness.hasSameName { named.append(copy) } else { others.append(copy) }
     }

@@ -92,7 +92,7 @@ extension Catalogue {
           SELECT file.id, file.path FROM libraryAsset CROSS JOIN file ON file.asset = libraryAsset.asset
           WHERE library = 0 AND localIdentifier = ? ORDER BY isPrimary DESC, role, file.id
           """, arguments: [identifier.rawValue]
-      ).map { (row: $0[0] as Int64, path: try TrashRecord.bytes($0, at: 1)) }
+      ).map { (row: $0[0] as Int64, path: try $0.bytes(1)) }
     }
     return files.filter { !VacantPath.isVacant($0.path) }
   }

@@ -24,10 +24,7 @@ extension Catalogue {
           WHERE name = 'fingerprint' AND file >= 0 AND value IS NOT NULL AND state <> 'missing'
           """)
       while let row = try rows.next() {
-        let fingerprint: FileFingerprint? = try row.withUnsafeData(atIndex: 2) { data in
-          data.flatMap { $0.withUnsafeBytes { FileFingerprint($0) } }
-        }
-        guard let fingerprint else { continue }
+        guard let fingerprint = try row.fingerprint(2) else { continue }
         contents.places[fingerprint, default: []].append(TrashContents.Place(trash: row[0], file: row[1]))
       }
       return contents

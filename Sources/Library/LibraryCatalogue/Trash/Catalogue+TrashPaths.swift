@@ -19,8 +19,7 @@ extension Catalogue {
       var files: [(record: Int64, file: TrashRecord.File)] = []
       for row in rows {
         let (record, number): (Int64, Int) = (row[0], row[1])
-        let file = TrashRecord.File(
-          number: number, path: try TrashRecord.bytes(row, at: 2), trashPath: try TrashRecord.bytes(row, at: 3))
+        let file = TrashRecord.File(number: number, path: try row.bytes(2), trashPath: try row.bytes(3))
         files.append((record: record, file: file))
       }
       return files

@@ -65,8 +65,8 @@ extension Catalogue {
           sql: "\(columns) WHERE \(StemRange.condition) LIMIT \(ForeignEditWriter.maximumPictures)"),
         arguments: StemRange.bounds(of: stem))
     }
-    let described = rows.filter { row in
-      SidecarPaths.beside([UInt8](row[0] as Data)).contains { $0.path == sidecar }
+    let described = try rows.filter { row in
+      try SidecarPaths.beside(row.bytes(0)).contains { $0.path == sidecar }
     }
     return Set(described.map { LocalIdentifier($0[1]) })
   }

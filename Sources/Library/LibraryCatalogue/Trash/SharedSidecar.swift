@@ -44,9 +44,9 @@ extension SharedSidecar {
     var number = max(TrashRecord.File.firstSidecar, (record.files.last?.number ?? 0) + 1)
     var sidecars: [SharedSidecar] = []
     for row in rows {
-      let path = try TrashRecord.bytes(row, at: 2)
+      let path = try row.bytes(2)
       guard paths.insert(path).inserted else { continue }
-      let file = TrashRecord.File(number: number, path: path, trashPath: try TrashRecord.bytes(row, at: 3))
+      let file = TrashRecord.File(number: number, path: path, trashPath: try row.bytes(3))
       sidecars.append(SharedSidecar(trash: row[0], number: row[1], file: file))
       number += 1
     }

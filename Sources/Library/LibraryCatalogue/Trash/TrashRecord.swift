@@ -96,12 +96,8 @@ extension TrashRecord {
     files = try Row.fetchAll(
       db, sql: "SELECT place, path, trashPath FROM trashFile WHERE trash = ? ORDER BY place", arguments: [id]
     ).map { row in
-      File(number: row[0], path: try Self.bytes(row, at: 1), trashPath: try Self.bytes(row, at: 2))
+      File(number: row[0], path: try row.bytes(1), trashPath: try row.bytes(2))
     }
-  }
-
-  static func bytes(_ row: Row, at index: Int) throws -> [UInt8] {
-    try row.withUnsafeData(atIndex: index) { $0.map { [UInt8]($0) } ?? [] }
   }
 
   /// SQL condition: whether an asset in the trash was in an album of a library. The whole library shows all of them.

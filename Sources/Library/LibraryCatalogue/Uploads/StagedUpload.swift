@@ -62,7 +62,7 @@ extension StagedUpload {
     isComplete = row[4]
     usedDate = Timestamp(milliseconds: row[5])
     placement = try (row[7] as Int64?).map { inode in
-      Placement(path: try TrashRecord.bytes(row, at: 6), inode: UInt64(bitPattern: inode))
+      Placement(path: try row.bytes(6), inode: UInt64(bitPattern: inode))
     }
   }
 

@@ -157,6 +157,6 @@ struct SubtypeHeuristic {
   }
 
   private static func name(_ path: [UInt8]) -> String {
-    String(decoding: path[(path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)...], as: UTF8.self).lowercased()
+    String(decoding: LibraryPath.name(of: path), as: UTF8.self).lowercased()
   }
 }

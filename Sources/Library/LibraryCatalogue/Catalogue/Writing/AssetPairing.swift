@@ -3,6 +3,7 @@
 
 import Foundation
 import GRDB
+import LibraryFolder
 import PhotoModel
 
 /// The asset that a new file joins, and the roles of the two files in it.
@@ -161,7 +162,7 @@ struct AssetPairing {
             AND picture.fingerprint IS NOT ?4
           """), arguments: StemRange.bounds(of: stem) + [identifier, facts.fingerprint])
     for row in rows {
-      let picture = [UInt8](row[2] as Data)
+      let picture = try row.bytes(2)
       // A scan that has not found the other picture yet does not know its name.
       if VacantPath.isVacant(picture) || isSameStem(picture, facts.path) { continue }
       guard try joinable.contains(row[1], db) else { continue }
@@ -262,10 +263,10 @@ struct AssetPairing {
         db.cachedStatement(sql: "\(columns) WHERE \(StemRange.condition) AND file.isPrimary = 1 LIMIT 8"),
         arguments: StemRange.bounds(of: stem))
     }
-    let folder = folder(of: path)
+    let folder = LibraryPath.folder(of: path)
     if let identifier = facts.contentIdentifier {
       // Copies in other folders do not count towards the limit.
-      let start: ArraySlice<UInt8> = folder.isEmpty ? [] : folder + [UInt8(ascii: "/")]
+      let start: [UInt8] = folder.isEmpty ? [] : folder + [UInt8(ascii: "/")]
       rows += try Row.fetchAll(
         db.cachedStatement(
           sql: """
@@ -273,7 +274,7 @@ struct AssetPairing {
               AND instr(substr(file.path, length(?2) + 1), x'2F') = 0 AND file.isPrimary = 1 LIMIT 8
             """), arguments: [identifier, Data(start)])
     }
-    return try rows.map { try candidate($0) }.filter { self.folder(of: $0.facts.path) == folder }
+    return try rows.map { try candidate($0) }.filter { LibraryPath.folder(of: $0.facts.path) == folder }
   }
 
   private static let columns = """
@@ -284,7 +285,7 @@ struct AssetPairing {
 
   private static func candidate(_ row: Row) throws -> Candidate {
     let facts = Facts(
-      path: try row.withUnsafeData(atIndex: 2) { $0.map { [UInt8]($0) } ?? [] }, creationDate: row[5],
+      path: try row.bytes(2), creationDate: row[5],
       hasOffset: (row[8] as String) != DateSource.metadataInLibraryZone.rawValue, contentIdentifier: row[7],
       fingerprint: row[9])
     return Candidate(
@@ -321,18 +322,13 @@ struct AssetPairing {
 
   /// The path without its extension; `nil` if the name has none.
   private static func stem(of path: [UInt8]) -> [UInt8]? {
-    guard let dot = path.lastIndex(of: UInt8(ascii: ".")), dot > folder(of: path).count else { return nil }
+    guard let dot = path.lastIndex(of: UInt8(ascii: ".")), dot > LibraryPath.folder(of: path).count else { return nil }
     return Array(path[..<dot])
   }
 
   /// Whether two paths are the same except for the extension.
   static func isSameStem(_ one: [UInt8], _ another: [UInt8]) -> Bool {
     stem(of: one).map { $0 == stem(of: another) } ?? false
-  }
-
-  /// The path before its last slash.
-  private static func folder(of path: [UInt8]) -> ArraySlice<UInt8> {
-    path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)]
   }
 }
 

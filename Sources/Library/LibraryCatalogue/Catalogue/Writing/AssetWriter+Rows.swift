@@ -49,9 +49,9 @@ extension AssetWriter {
     ).map { row in
       FileRow(
         id: row[0], asset: row[1], role: (row[2] as String?).flatMap(FileRole.init), isPrimary: row[3],
-        identity: FileIdentity(inode: UInt64(bitPattern: row[4] as Int64), size: row[5], modified: row[6]),
+        identity: row.identity(from: 4),
         changeTimeNanoseconds: row[7], contentNumber: row[8],
-        fingerprint: (row[9] as Data?).flatMap { data in data.withUnsafeBytes { FileFingerprint($0) } },
+        fingerprint: try row.fingerprint(9),
         burst: row[10], type: row[11], embeddedDate: row[12], contentIdentifier: row[13])
     }
   }

@@ -95,7 +95,7 @@ struct AssetWriter {
     let rows = try Row.fetchAll(
       db.cachedStatement(sql: "SELECT id, path FROM file WHERE path > ? AND path < ?"),
       arguments: [bounds.lower, bounds.upper])
-    return rows.filter { VacantPath.former([UInt8]($0[1] as Data)) == path }.map { $0[0] as Int64 }
+    return try rows.filter { try VacantPath.former($0.bytes(1)) == path }.map { $0[0] as Int64 }
   }
 
   private func storedPath(ofRow row: Int64) throws -> [UInt8]? {
@@ -228,7 +228,7 @@ struct AssetWriter {
     let gone = try Row.fetchOne(
       db.cachedStatement(sql: "DELETE FROM file WHERE id = ? RETURNING asset, isPrimary, path"), arguments: [row])
     guard let gone else { return }
-    edits.note(sidecar: [UInt8](gone[2] as Data))
+    try edits.note(sidecar: gone.bytes(2))
     guard let asset: Int64 = gone[0] else { return }
     edits.note(asset: asset)
     let other = try Int64.fetchOne(
@@ -291,9 +291,7 @@ struct AssetWriter {
       guard index == 0 || role == .alternatePhoto else { continue }
       pixels.append(
         FileContent(
-          path: [UInt8](file[7] as Data),
-          identity: FileIdentity(inode: UInt64(bitPattern: file[1] as Int64), size: file[2], modified: file[3]),
-          changeTimeNanoseconds: file[8], number: file[6]))
+          path: try file.bytes(7), identity: file.identity(from: 1), changeTimeNanoseconds: file[8], number: file[6]))
     }
     try run(Self.refreshSQL, [contentVersion(of: pixels), isRAW, isLive, asset, token, now])
     try refreshAdjustedPicture(of: asset)

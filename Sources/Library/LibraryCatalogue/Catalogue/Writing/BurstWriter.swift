@@ -9,6 +9,7 @@
 
 import Foundation
 import GRDB
+import LibraryFolder
 import PhotoModel
 import Primitives
 
@@ -44,7 +45,7 @@ struct BurstWriter {
     if let burst = media.burst {
       namedBursts.insert(burst)
     } else if media.date.hasFraction, media.cameraModel != nil {
-      ungrouped.append((asset, Array(path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)])))
+      ungrouped.append((asset, LibraryPath.folder(of: path)))
     }
   }
 
@@ -58,7 +59,7 @@ struct BurstWriter {
     if let name {
       namedBursts.insert(name)
     } else {
-      ungrouped.append((asset, Array(path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)])))
+      ungrouped.append((asset, LibraryPath.folder(of: path)))
     }
   }
 
@@ -284,9 +285,7 @@ struct BurstWriter {
         guard abs(date - last) <= Self.maximumGapMilliseconds else { break }
         // Pictures with the same date match in both directions; count them once.
         if !isForward && date == (own[0] as Int64) { continue }
-        let path = try row.withUnsafeData(atIndex: 3) { $0.map { [UInt8]($0) } ?? [] }
-        guard row[4] as String? == nil, path[..<(path.lastIndex(of: UInt8(ascii: "/")) ?? 0)].elementsEqual(folder)
-        else { continue }
+        guard row[4] as String? == nil, try LibraryPath.folder(of: row.bytes(3)) == folder else { continue }
         run.append((row[0], row[2], row[5]))
         last = date
       }

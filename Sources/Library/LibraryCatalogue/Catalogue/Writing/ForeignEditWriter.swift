@@ -82,7 +82,7 @@ struct ForeignEditWriter {
           FROM asset \(AssetRow.primaryFile) WHERE asset.id = ? AND asset.mediaType = 1
           """), arguments: [asset])
     guard let picture else { return nil }
-    let path = [UInt8](picture[0] as Data)
+    let path = try picture.bytes(0)
     guard let json = try sidecarEdit(beside: path, db) ?? picture[1] as String? else { return nil }
     let edit = try JSONDecoder().decode(ForeignEdit.self, from: Data(json.utf8))
     let rendering = edit.rendering(
@@ -119,7 +119,7 @@ struct ForeignEditWriter {
         """)
     for stem in stems {
       let rows = try Row.fetchAll(range, arguments: StemRange.bounds(of: stem))
-      for row in rows where SidecarPaths.beside([UInt8](row[0] as Data)).contains(where: { $0.path == sidecar }) {
+      for row in rows where try SidecarPaths.beside(row.bytes(0)).contains(where: { $0.path == sidecar }) {
         found.append(row[1])
       }
     }
@@ -174,7 +174,7 @@ extension Catalogue {
         if let asset: Int64 = file[1] {
           writer.edits.note(asset: asset)
         } else {
-          writer.edits.note(sidecar: [UInt8](file[0] as Data))
+          try writer.edits.note(sidecar: file.bytes(0))
         }
       }
       try writer.finish()

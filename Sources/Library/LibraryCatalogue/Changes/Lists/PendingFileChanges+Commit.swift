@@ -52,11 +52,7 @@ extension AssetWriter {
       WHERE file.path = ?
       """
     let known = try Row.fetchOne(db, sql: sql, arguments: [Data(file.path)])
-    if let known,
-      FileIdentity(inode: UInt64(bitPattern: known[2] as Int64), size: known[3], modified: known[4]) == file.identity
-    {
-      return (known[0], LocalIdentifier(known[1]))
-    }
+    if let known, known.identity(from: 2) == file.identity { return (known[0], LocalIdentifier(known[1])) }
     try store(file)
     guard let row = try Row.fetchOne(db, sql: sql, arguments: [Data(file.path)]) else {
       throw AssetSourceError.catalogueFailed("a stored file has no asset")
