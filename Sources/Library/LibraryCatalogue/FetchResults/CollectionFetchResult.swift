@@ -22,16 +22,11 @@ package final class CollectionFetchResult: LeasedFetchResult {
   static let bytesPerCollection = 192
 
   package let members: [Member]
+  package let lease: LeaseState
   /// The fetch, from which changes are computed.
   package let fetch: CollectionFetch
   /// Whether the list depends on places.
   let needsLocationScope: Bool
-
-  private struct State {
-    var changeToken: ChangeToken
-    var successor: String?
-  }
-  private let state: Mutex<State>
   /// The reserved memory, held until the list is freed.
   private let reservation = Mutex<LeaseBudget.Reservation?>(nil)
 
@@ -39,20 +34,15 @@ package final class CollectionFetchResult: LeasedFetchResult {
     self.members = members
     self.fetch = fetch
     self.needsLocationScope = needsLocationScope
-    state = Mutex(State(changeToken: changeToken, successor: nil))
+    lease = LeaseState(changeToken)
   }
 
   package var count: Int { members.count }
 
   package func isReadable(by principal: Principal) -> Bool { principal.may(.location) || !needsLocationScope }
-  package var changeToken: ChangeToken { state.withLock { $0.changeToken } }
+
   /// The fetch, with a margin for the text of its predicate, which a client sends in one request.
   package var ownBytes: Int { 1024 + (fetch.predicate?.bytes ?? 0) }
-
-  package var successor: String? {
-    get { state.withLock { $0.successor } }
-    set { state.withLock { $0.successor = newValue } }
-  }
 
   package func reserve(in share: LeaseBudget.Share) throws(LeaseBudget.BudgetExceeded) {
     try reservation.withLock { reservation throws(LeaseBudget.BudgetExceeded) in
@@ -68,9 +58,6 @@ package final class CollectionFetchResult: LeasedFetchResult {
 
   /// The position of a collection. Takes O(n).
   package func index(of identifier: LocalIdentifier) -> Int? { members.firstIndex { $0.identifier == identifier } }
-
-  /// Records that the list is unchanged in this later state.
-  func advance(to changeToken: ChangeToken) { state.withLock { $0.changeToken = changeToken } }
 }
 
 extension FetchResultChangeDetails {

@@ -1,5 +1,4 @@
 import PhotoModel
-import Synchronization
 
 /// The assets of a fetch in their order, as row numbers: PHFetchResult. The list does not change when the library
 /// changes.
@@ -9,19 +8,11 @@ package final class FetchResult: LeasedFetchResult {
 
   /// Shared with earlier and later results that list the same assets in the same order.
   let list: RowList
-  /// The state of the library that the list was read from, or a later state in which the list is unchanged.
-  package var changeToken: ChangeToken { state.withLock { $0.changeToken } }
+  package let lease: LeaseState
   /// The fetch, from which changes are computed.
   package let fetch: AssetFetch
   /// The collection that the fetch was limited to, if it is one of the library's.
   package let collection: LocalIdentifier?
-
-  private struct State {
-    var changeToken: ChangeToken
-    /// The name of the result that the last change request produced.
-    var successor: String?
-  }
-  private let state: Mutex<State>
 
   package convenience init(
     rows: [UInt32], changeToken: ChangeToken, fetch: AssetFetch, collection: LocalIdentifier? = nil
@@ -33,7 +24,7 @@ package final class FetchResult: LeasedFetchResult {
     self.list = list
     self.fetch = fetch
     self.collection = collection
-    state = Mutex(State(changeToken: changeToken))
+    lease = LeaseState(changeToken)
   }
 
   package var count: Int { list.rows.count }
@@ -56,13 +47,4 @@ package final class FetchResult: LeasedFetchResult {
   /// The position of an asset. The first call takes O(n) to build the position table; later calls take constant time on
   /// average.
   package func index(ofRow number: UInt32) -> Int? { list.index(of: number) }
-
-  /// The name of the result that the last change request produced; that result may have expired.
-  package var successor: String? {
-    get { state.withLock { $0.successor } }
-    set { state.withLock { $0.successor = newValue } }
-  }
-
-  /// Records that the list is unchanged in this later state; the next changes are computed from there.
-  func advance(to changeToken: ChangeToken) { state.withLock { $0.changeToken = changeToken } }
 }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// The difference between two lists: PHFetchResultChangeDetails.
 ///
 /// Apply the parts to the old list in this order to get the new list:
@@ -142,22 +144,9 @@ private struct IntermediateList {
   /// The position of a row that is in both lists, given its position in the old one.
   func position(of old: Int) -> Int {
     let rank = rank(of: old)
-    return rank + places.prefixCount { $0 <= rank }
+    return rank + places.indices.partitioningIndex { places[$0] > rank }
   }
 
   /// The position in the list after the removals.
-  private func rank(of old: Int) -> Int { old - removed.prefixCount { $0 < old } }
-}
-
-extension [Int] {
-  /// The length of the longest prefix whose elements fulfil the predicate, which must be true for a prefix only. O(log
-  /// n).
-  fileprivate func prefixCount(where isBefore: (Int) -> Bool) -> Int {
-    var range = 0..<count
-    while !range.isEmpty {
-      let middle = range.lowerBound + range.count / 2
-      range = isBefore(self[middle]) ? middle + 1..<range.upperBound : range.lowerBound..<middle
-    }
-    return range.lowerBound
-  }
+  private func rank(of old: Int) -> Int { old - removed.indices.partitioningIndex { removed[$0] >= old } }
 }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Maps positions of the old list to positions of the new list, by ``FetchResultChangeDetails``. Each lookup takes
 /// logarithmic time in the number of changes.
 package struct FetchResultPositions: Sendable {
@@ -27,40 +29,30 @@ package struct FetchResultPositions: Sendable {
 
   private func found(_ old: Int) -> (position: Int, hasMoved: Bool)? {
     let removed = details.removedIndexes
-    let before = Self.prefix(removed.count) { removed[$0] < old }
+    let before = removed.indices.partitioningIndex { removed[$0] >= old }
     if before < removed.count, removed[before] == old { return nil }
     let position = positionAfterInsertions(old - before)
     let moves = details.moves
-    let move = Self.prefix(moves.count) { moves[$0].from < position }
+    let move = moves.indices.partitioningIndex { moves[$0].from >= position }
     if move < moves.count, moves[move].from == position { return (moves[move].to, true) }
     return (positionAfterMoves(position), false)
   }
 
   private func rank(_ old: Int) -> Int {
     let removed = details.removedIndexes
-    return old - Self.prefix(removed.count) { removed[$0] < old }
+    return old - removed.indices.partitioningIndex { removed[$0] >= old }
   }
 
   /// The position after the insertions, given the position after the removals.
   private func positionAfterInsertions(_ rank: Int) -> Int {
     let inserted = details.insertedIndexes
-    return rank + Self.prefix(inserted.count) { inserted[$0] - $0 <= rank }
+    return rank + inserted.indices.partitioningIndex { inserted[$0] - $0 > rank }
   }
 
   /// The new position of a row that does not move itself, given its position after the insertions.
   private func positionAfterMoves(_ position: Int) -> Int {
     let moves = details.moves
-    let rank = position - Self.prefix(moves.count) { moves[$0].from < position }
-    return rank + Self.prefix(taken.count) { taken[$0] - $0 <= rank }
-  }
-
-  /// The length of the longest prefix of `0..<count` that fulfils the predicate, which must be true for a prefix only.
-  private static func prefix(_ count: Int, where isBefore: (Int) -> Bool) -> Int {
-    var range = 0..<count
-    while !range.isEmpty {
-      let middle = range.lowerBound + range.count / 2
-      range = isBefore(middle) ? middle + 1..<range.upperBound : range.lowerBound..<middle
-    }
-    return range.lowerBound
+    let rank = position - moves.indices.partitioningIndex { moves[$0].from >= position }
+    return rank + taken.indices.partitioningIndex { taken[$0] - $0 > rank }
   }
 }

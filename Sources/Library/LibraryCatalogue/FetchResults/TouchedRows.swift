@@ -1,3 +1,5 @@
+import Primitives
+
 /// A small set of row numbers, for membership tests of long lists. A bit filter rejects most rows before the binary
 /// search.
 package struct TouchedRows: Sendable {
@@ -29,12 +31,7 @@ package struct TouchedRows: Sendable {
 
   private func index(of row: UInt32) -> Int? {
     guard filterBits[Int((row & mask) / 64)] >> UInt64(row % 64) & 1 == 1 else { return nil }
-    var range = 0..<rows.count
-    while !range.isEmpty {
-      let middle = range.lowerBound + range.count / 2
-      if rows[middle] == row { return middle }
-      range = rows[middle] < row ? middle + 1..<range.upperBound : range.lowerBound..<middle
-    }
-    return nil
+    let index = rows.indices.partitioningIndex { rows[$0] >= row }
+    return index < rows.count && rows[index] == row ? index : nil
   }
 }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Simple case folding (The Unicode Standard §5.18; CaseFolding.txt, status C and S): `[c]` applies it to both sides.
 ///
 /// Each character maps to one character, independent of context and language: `ß` and `ss` stay distinct, as do `i` and
@@ -24,15 +26,9 @@ package enum CaseFolding {
   static func folded(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
     let value = Int32(scalar.value)
     // The last run that begins at or before the character.
-    var (low, high) = (0, runs.count / 4)
-    while low < high {
-      let middle = (low + high) / 2
-      if runs[middle * 4] <= value { low = middle + 1 } else { high = middle }
-    }
-    guard low > 0 else { return scalar }
-    let (first, last, step, distance) = (
-      runs[low * 4 - 4], runs[low * 4 - 3], runs[low * 4 - 2], runs[low * 4 - 1]
-    )
+    let end = 4 * (0..<runs.count / 4).partitioningIndex { runs[$0 * 4] > value }
+    guard end > 0 else { return scalar }
+    let (first, last, step, distance) = (runs[end - 4], runs[end - 3], runs[end - 2], runs[end - 1])
     guard value <= last, (value - first) % step == 0 else { return scalar }
     return Unicode.Scalar(UInt32(value + distance)) ?? scalar
   }

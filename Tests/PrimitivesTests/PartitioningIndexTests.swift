@@ -1,0 +1,26 @@
+import Primitives
+import Testing
+
+@Suite("Partitioning index")
+struct PartitioningIndexTests {
+  @Test("each index of a range is found as the first one from which on a predicate is true, also none of them")
+  func everyIndex() {
+    for range in [0..<0, 3..<3, 0..<1, 0..<2, -2..<5, 7..<64, Int.max - 3..<Int.max] {
+      for first in range.lowerBound...range.upperBound {
+        #expect(range.partitioningIndex(where: { $0 >= first }) == first, "\(range)")
+      }
+    }
+  }
+
+  @Test("a search asks about indexes of the range only, and about few of them")
+  func fewQuestions() {
+    var asked: [Int] = []
+    let found = (5..<1_000_005).partitioningIndex { index in
+      asked.append(index)
+      return index >= 700_000
+    }
+    #expect(found == 700_000)
+    #expect(asked.allSatisfy((5..<1_000_005).contains))
+    #expect(asked.count <= 20)
+  }
+}
