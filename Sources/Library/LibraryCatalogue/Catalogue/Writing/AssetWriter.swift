@@ -144,75 +144,99 @@ struct AssetWriter {
     }
   }
 
+  /// A known file, or a new one: see the drawing above. A companion that can no longer have its role is a new file.
   private mutating func store(_ media: ProbedMedia, of file: ProbedFile, _ row: FileRow?) throws {
-    if let row, let asset = row.asset, try row.isPrimary || keepsRole(row, in: asset, media, of: file) {
-      // Another time zone or a program that reads more also finds other facts, but in the same file.
-      let isOtherContent = row.identity != file.identity || row.wasTouched(file) || file.wasWritten
-      let mayJoin = row.isPrimary && (file.mayJoin || isOtherContent && row.hasOtherFacts(than: media))
-      if mayJoin, try join(file, media, row) { return }
-      // A known file that keeps its role in its asset.
-      let role = row.isPrimary ? media.primaryRole : row.role
-      try write(
-        file, number: row.contentNumber, row: row.id, asset: asset, role: role, isPrimary: row.isPrimary, media: media)
-      var isRewritten = row.isRewritten(file, media)
-      let isOtherFile = row.identity != file.identity || isRewritten
-      if row.isPrimary {
-        // Other metadata are other bytes, which may be beyond those that the fingerprint covers.
-        // `remove(row:)` has made it the primary file.
-        let isOtherPrimary = row.identity == .unknown
-        let hasChanged = try update(
-          asset, media, file, isOtherFile: isOtherFile, isOtherPrimary: isOtherPrimary, namedBurst: row.burst)
-        if hasChanged && row.wasTouched(file) { isRewritten = true }
-      } else if isOtherFile {
-        try touch(asset)
-      }
-      if isRewritten {
-        try run("UPDATE file SET rewritten = ? WHERE id = ?", [Self.newContentNumber(of: file), row.id])
-      }
-      try refresh(asset)
-      // A file that waited for the end of the walk may follow its RAW file or its video.
-      if mayJoin || file.movedFromRow != nil && row.isPrimary { try joinCompanions(of: asset) }
-      edits.note(asset: asset)
-      return
-    }
     if let row, let asset = row.asset {
-      // It was a companion file and can no longer have that role.
-      try run("UPDATE file SET asset = NULL, role = NULL WHERE id = ?", [row.id])
-      try touch(asset)
-      try refresh(asset)
-    }
-    if row?.asset == nil, let missing = try missingAsset(for: media, file) {
-      if let row { try remove(row: row.id) }
-      let asset = try missing.restore(&self)
-      // No event reported writes while the file was elsewhere.
-      var returned = file
-      returned.wasWritten = true
-      try store(media, of: returned, fileRow(at: file.path))
-      return try joinCompanions(of: asset)
+      if try row.isPrimary || keepsRole(row, in: asset, media, of: file) {
+        return try storeKnown(media, of: file, row, in: asset)
+      }
+      try detach(row, from: asset)
+    } else if let missing = try missingAsset(for: media, file) {
+      return try bringBack(missing, with: media, of: file, row)
     }
     // A file that changes its asset or its role has the same content.
     let known = row.flatMap { $0.isRewritten(file, media) ? nil : $0.contentNumber } ?? 0
     let number = known != 0 ? known : Self.newContentNumber(of: file)
     let pairing = try AssetPairing.find(
       for: media, at: file.path, excluding: row?.id, among: joinable, known: partner, db)
-    if let partner = pairing {
-      if let role = partner.newFileRole {
-        try write(
-          file, number: number, row: row?.id, asset: partner.asset, role: role, isPrimary: false, media: media)
-        try touch(partner.asset)
-      } else {
-        try run(
-          "UPDATE file SET isPrimary = 0, role = ? WHERE id = ?", [partner.existingFileRole.rawValue, partner.file])
-        try write(
-          file, number: number, row: row?.id, asset: partner.asset, role: media.primaryRole, isPrimary: true,
-          media: media)
-        try update(partner.asset, media, file, isOtherPrimary: true)
-        try joinCompanions(of: partner.asset)
-      }
-      try refresh(partner.asset)
-      edits.note(asset: partner.asset)
-      return
+    if let pairing {
+      try add(media, of: file, row, number: number, to: pairing)
+    } else {
+      try addAsset(media, of: file, row, number: number)
     }
+  }
+
+  /// A known file that keeps its role in its asset, unless it joins another one.
+  private mutating func storeKnown(_ media: ProbedMedia, of file: ProbedFile, _ row: FileRow, in asset: Int64) throws {
+    // Another time zone or a program that reads more also finds other facts, but in the same file.
+    let isOtherContent = row.identity != file.identity || row.wasTouched(file) || file.wasWritten
+    let mayJoin = row.isPrimary && (file.mayJoin || isOtherContent && row.hasOtherFacts(than: media))
+    if mayJoin, try join(file, media, row) { return }
+    let role = row.isPrimary ? media.primaryRole : row.role
+    try write(
+      file, number: row.contentNumber, row: row.id, asset: asset, role: role, isPrimary: row.isPrimary, media: media)
+    var isRewritten = row.isRewritten(file, media)
+    let isOtherFile = row.identity != file.identity || isRewritten
+    if row.isPrimary {
+      // `remove(row:)` has made it the primary file.
+      let isOtherPrimary = row.identity == .unknown
+      let hasChanged = try update(
+        asset, media, file, isOtherFile: isOtherFile, isOtherPrimary: isOtherPrimary, namedBurst: row.burst)
+      // Other metadata are other bytes, which may be beyond those that the fingerprint covers.
+      if hasChanged && row.wasTouched(file) { isRewritten = true }
+    } else if isOtherFile {
+      try touch(asset)
+    }
+    if isRewritten {
+      try run("UPDATE file SET rewritten = ? WHERE id = ?", [Self.newContentNumber(of: file), row.id])
+    }
+    try refresh(asset)
+    // A file that waited for the end of the walk may follow its RAW file or its video.
+    if mayJoin || file.movedFromRow != nil && row.isPrimary { try joinCompanions(of: asset) }
+    edits.note(asset: asset)
+  }
+
+  /// Takes a companion file, which can no longer have its role, out of its asset.
+  private func detach(_ row: FileRow, from asset: Int64) throws {
+    try run("UPDATE file SET asset = NULL, role = NULL WHERE id = ?", [row.id])
+    try touch(asset)
+    try refresh(asset)
+  }
+
+  /// Restores a missing asset, and stores the file in it.
+  private mutating func bringBack(
+    _ missing: TrashRecord, with media: ProbedMedia, of file: ProbedFile, _ row: FileRow?
+  ) throws {
+    if let row { try remove(row: row.id) }
+    let asset = try missing.restore(&self)
+    // No event reported writes while the file was elsewhere.
+    var returned = file
+    returned.wasWritten = true
+    try store(media, of: returned, fileRow(at: file.path))
+    try joinCompanions(of: asset)
+  }
+
+  /// Adds a file to another asset: as its companion, or as its primary file.
+  private mutating func add(
+    _ media: ProbedMedia, of file: ProbedFile, _ row: FileRow?, number: Int64, to partner: AssetPairing
+  ) throws {
+    if let role = partner.newFileRole {
+      try write(file, number: number, row: row?.id, asset: partner.asset, role: role, isPrimary: false, media: media)
+      try touch(partner.asset)
+    } else {
+      try run(
+        "UPDATE file SET isPrimary = 0, role = ? WHERE id = ?", [partner.existingFileRole.rawValue, partner.file])
+      try write(
+        file, number: number, row: row?.id, asset: partner.asset, role: media.primaryRole, isPrimary: true,
+        media: media)
+      try update(partner.asset, media, file, isOtherPrimary: true)
+      try joinCompanions(of: partner.asset)
+    }
+    try refresh(partner.asset)
+    edits.note(asset: partner.asset)
+  }
+
+  private mutating func addAsset(_ media: ProbedMedia, of file: ProbedFile, _ row: FileRow?, number: Int64) throws {
     let asset = try insert(media, file, number: number)
     try write(
       file, number: number, row: row?.id, asset: asset, role: media.primaryRole, isPrimary: true, media: media)
