@@ -146,6 +146,7 @@ struct CollectionFetchResultTests {
     #expect(other.status == 400 && other.json["type"] as? String == "/problems/fetch-result-of-assets")
     for (body, status, parameter) in [
       (#"{"collections": {}, "predicate": "isFavorite == YES"}"#, 400, "predicate"),
+      (#"{"collections": {"type": "album"}, "search": "img"}"#, 400, "search"),
       (#"{"collections": {}, "includeHiddenAssets": true}"#, 400, "includeHiddenAssets"),
       (#"{"collections": []}"#, 400, "collections"), (#"{"collections": {"limit": 3}}"#, 400, "limit"),
       (#"{"collections": {"type": "photo"}}"#, 400, "type"),

@@ -19,7 +19,8 @@ enum FetchResultBody: Sendable {
     }
     try body.finish()
     if isOfCollections {
-      for name in ["predicate", "sortDescriptors", "fetchLimit", "collection"] where body.value(name) != nil {
+      for name in ["predicate", "search", "sortDescriptors", "fetchLimit", "collection"]
+      where body.value(name) != nil {
         throw QueryReader.invalid(name, "can't be combined with collections; its members are a fetch of collections")
       }
       for name in ["includeHiddenAssets", "includeAllBurstAssets"] where body.value(name) != nil {
