@@ -150,6 +150,27 @@ struct SearchTests {
     }
   }
 
+  @Test(
+    "by relevance, a whole word counts more than its beginning wherever it stands in its field",
+    arguments: [
+      ("art", "Artist", "art"), ("art", "Artist", "artist art"), ("york", "Yorker new", "Yorker new york"),
+      ("\"new yo\"*", "new york", "new york new yo"), ("x art", "x Artist", "x artist art"),
+    ])
+  func wholeWords(_ search: String, _ beginning: String, _ whole: String) throws {
+    // The title with the beginning only is the newer one.
+    let library = try SyntheticLibrary((1...2).map { SyntheticAsset(row: $0, date: $0 * 86_400_000) })
+    try library.queue.write { db in
+      for (row, title) in [(1, whole), (2, beginning)] {
+        try db.execute(sql: "UPDATE asset SET title = ? WHERE id = ?", arguments: [title, row])
+      }
+      try SearchIndex.update(db)
+    }
+    var fetch = AssetFetch()
+    fetch.search = AssetSearch(try SearchQuery(search), for: .local)
+    fetch.search?.isByRelevance = true
+    #expect(try library.catalogue.rows(fetch, atMost: 9, deadline: nil, for: .local).rows == [1, 2])
+  }
+
   @Test("a word of a name is found only by a principal who may read names", arguments: ["ana", "an", "\"ana silva\""])
   func names(_ text: String) throws {
     let library = try SyntheticLibrary((1...3).map { SyntheticAsset(row: $0, date: $0 * 1000) })

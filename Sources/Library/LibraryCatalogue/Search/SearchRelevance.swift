@@ -44,10 +44,16 @@ enum SearchRelevance {
     for term in terms.split(separator: termSeparator) {
       var best = 0
       for part in term.split(separator: alternativeSeparator) {
-        for field in fields {
-          guard let end = text[field.range].end(of: part) else { continue }
-          let isWhole = part.last == UInt8(ascii: " ") || end < text.count && text[end] == UInt8(ascii: " ")
-          best = max(best, field.weight + (isWhole ? wholeWordBonus : 0))
+        // A space is after each word of a field.
+        var whole = part
+        if whole.last != UInt8(ascii: " ") { whole.append(UInt8(ascii: " ")) }
+        for field in fields where field.weight + wholeWordBonus > best {
+          let words = text[field.range]
+          if words.has(whole) {
+            best = field.weight + wholeWordBonus
+          } else if words.has(part) {
+            best = max(best, field.weight)
+          }
         }
       }
       sum += best
@@ -70,14 +76,14 @@ enum SearchRelevance {
 }
 
 extension ArraySlice<UInt8> {
-  /// The position after the first occurrence of a part.
-  fileprivate func end(of part: ArraySlice<UInt8>) -> Int? {
-    guard let first = part.first, count >= part.count else { return nil }
+  /// Whether a part occurs anywhere.
+  fileprivate func has(_ part: ArraySlice<UInt8>) -> Bool {
+    guard let first = part.first, count >= part.count else { return false }
     var index = startIndex
     while index <= endIndex - part.count {
-      if self[index] == first, self[index..<index + part.count].elementsEqual(part) { return index + part.count }
+      if self[index] == first, self[index..<index + part.count].elementsEqual(part) { return true }
       index += 1
     }
-    return nil
+    return false
   }
 }
