@@ -85,6 +85,39 @@ struct MomentChangeTests {
     try observer.wait()
   }
 
+  /// Pictures, each by its place and minute: in Vienna, in Graz, or without a place. Then the sizes of the moments, with
+  /// and without the location scope.
+  static let movements: [(shots: String, located: [Int], others: [Int])] = [
+    ("V0 G28", [1, 1], [2]), ("V0 G14", [2], [2]), ("V0 -14 G28", [2, 1], [3]), ("V0 -7 G14", [3], [3]),
+    ("V0 -10 -20 -30 -40 G50", [5, 1], [6]), ("V0 -14 V28 -42 G43", [4, 1], [5]), ("V0 -14 V28 -41 G42", [5], [5]),
+    // The camera moved in the gap between two moments.
+    ("V0 -200 G220", [1, 2], [1, 2]),
+  ]
+
+  @Test("a moment ends where the camera moved, also after pictures without a place", arguments: movements.indices)
+  func movement(_ index: Int) throws {
+    let (shots, located, others) = Self.movements[index]
+    let latitudes: [Character: Double] = ["V": 48.2, "G": 47.07]
+    var assets: [SyntheticAsset] = []
+    for shot in shots.split(separator: " ") {
+      let minute = try #require(Int64(shot.dropFirst()))
+      var asset = SyntheticAsset(row: Int64(assets.count + 1), date: Self.day + minute * 60_000)
+      if let latitude = latitudes[shot.first ?? "-"] {
+        asset.latitude = latitude
+        asset.longitude = 16
+      }
+      assets.append(asset)
+    }
+    let library = try SyntheticLibrary(assets)
+    try library.catalogue.refreshMoments(zone: .gmt)
+    for (principal, expected) in [(Principal.local, located), (Principal(name: "x", scopes: [.read]), others)] {
+      let query = CollectionQuery(type: .moment, limit: 1000)
+      let moments = try library.catalogue.collections(query, for: principal).collections
+      let sizes = Array(moments.map(\.estimatedAssetCount).reversed())
+      #expect(sizes == expected, "\(shots)")
+    }
+  }
+
   @Test("moments that another process recomputes notify observers too")
   func otherProcess() throws {
     let library = try library(days: 2)

@@ -119,22 +119,29 @@ struct MomentWriter {
 
   private static func timeSpans(_ shots: [Shot], splitsByLocation: Bool) -> [TimeSpan] {
     var timeSpans: [TimeSpan] = []
-    var place: Location?
+    var lastPlaced: Shot?
     for shot in shots {
       let gap = shot.date - (timeSpans.last?.end ?? shot.date)
-      let hasLeft =
-        splitsByLocation && gap >= minimumLocationGap
-        && (place.flatMap { place in shot.place.map { distance(place, $0) > distanceInMetres } } ?? false)
+      let hasLeft = splitsByLocation && hasMoved(from: lastPlaced, to: shot)
       if timeSpans.isEmpty || gap >= self.gapMilliseconds || hasLeft {
         timeSpans.append(TimeSpan(start: shot.date, end: shot.date, count: 1))
+        lastPlaced = nil
       } else {
         timeSpans[timeSpans.count - 1].end = shot.date
         timeSpans[timeSpans.count - 1].count += 1
       }
-      place = shot.place ?? place
+      if shot.place != nil { lastPlaced = shot }
     }
     if splitsByLocation { addTitles(to: &timeSpans, shots) }
     return timeSpans
+  }
+
+  /// Whether the camera moved within a time span.
+  ///
+  /// - Parameter last: the last shot of the span that has a place. Shots without one may follow it.
+  private static func hasMoved(from last: Shot?, to shot: Shot) -> Bool {
+    guard let last, let from = last.place, let to = shot.place else { return false }
+    return shot.date - last.date >= minimumLocationGap && distance(from, to) > distanceInMetres
   }
 
   /// Sets titles from the places of each time span. The spans contain the shots in their order. Moments of principals
