@@ -15,6 +15,8 @@ struct SearchQueryTests {
       ("\u{1F600} &%-_ \n", []), ("it's", ["it", "s"]), ("½", ["1", "2"]), ("İstanbul", ["istanbul"]), ("ſ", ["s"]),
       ("\u{E001}x\u{E002}", ["x"]), ("\u{2600}\u{FE0F} beach \u{2764}\u{FE0F}", ["beach"]),
       ("1\u{FE0F}\u{20E3}#\u{FE0F}\u{20E3}", ["1"]), ("葛\u{E0100}城", ["葛", "城"]),
+      // Greek letters with an iota below, composed and decomposed.
+      ("τ\u{1FF7}", ["τω"]), ("τω\u{342}\u{345}", ["τω"]), ("\u{1FBC}σμα", ["ασμα"]), ("Α\u{345}σμα", ["ασμα"]),
     ] as [(String, [String])])
   func words(_ text: String, _ words: [String]) {
     #expect(SearchText.words(of: text).map { Array($0.unicodeScalars) } == words.map { Array($0.unicodeScalars) })
@@ -75,7 +77,8 @@ struct SearchQueryTests {
   @Test("if a text contains another, its words contain the other's words", arguments: 0..<4)
   func containment(_ seed: Int) {
     var dice = Dice(seed)
-    let characters = Array(" _-./aAbBéÉ\u{301}1½ßſİ日本がハﾊﾟ한ﬁ\u{345}ι\u{1F600}Ωǅ\u{FE0F}\u{20E3}".unicodeScalars)
+    let alphabet = " _-./aAbBéÉ\u{301}1½ßſİ日本がハﾊﾟ한ﬁ\u{345}ι\u{1FB3}\u{1FF7}\u{1F600}Ωǅ\u{FE0F}\u{20E3}"
+    let characters = Array(alphabet.unicodeScalars)
     for _ in 0..<500 {
       let text = (0..<12).map { _ in dice.one(of: characters) }
       let begin = dice.below(12)

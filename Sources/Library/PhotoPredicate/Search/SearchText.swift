@@ -9,7 +9,7 @@ import Foundation
 
 package enum SearchText {
   /// Increase it when a text gets other words than before: then all assets are indexed again.
-  package static let version = 2
+  package static let version = 3
 
   /// The words of a text, in order.
   package static func words(of text: String) -> [String] {
