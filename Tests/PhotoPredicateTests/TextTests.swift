@@ -62,6 +62,9 @@ struct TextFoldingTests {
       ("title ==[d] '\u{3B1}'", "\u{3B1}\u{345}", true), ("title ==[d] '\u{3B1}'", "\u{1FB3}", true),
       ("title ==[cd] '\u{1FBC}'", "\u{3B1}\u{345}", true),
       ("title ==[cd] '\u{1FF7}'", "\u{3C9}\u{342}\u{345}", true),
+      ("title ==[d] '\u{2764}'", "\u{2764}\u{FE0F}", true), ("title == '\u{2764}'", "\u{2764}\u{FE0F}", false),
+      ("title ==[cd] '\u{2764}\u{FE0F}'", "\u{2764}", true), ("title ==[d] '1'", "1\u{FE0F}\u{20E3}", true),
+      ("title CONTAINS[d] '\u{845B}\u{57CE}'", "\u{845B}\u{E0100}\u{57CE}", true),
     ])
   func comparisons(_ predicate: String, _ title: String, _ matches: Bool) throws {
     let row = TestRow(values: ["title": .string(title)])

@@ -27,12 +27,9 @@ package enum SearchText {
     let decomposed = CaseFolding.folded(text).decomposedStringWithCompatibilityMapping
     var isInWord = false
     for character in decomposed.unicodeScalars {
+      if character.isIgnoredMark { continue }
       let properties = character.properties
-      let category = properties.generalCategory
-      // Marks that attach to the character before: accents, the frames of keycaps, and the selectors of emoji.
-      if properties.canonicalCombiningClass != .notReordered { continue }
-      if category == .enclosingMark || properties.isVariationSelector { continue }
-      guard isPartOfWord(category) else {
+      guard isPartOfWord(properties.generalCategory) else {
         if isInWord { bytes.append(UInt8(ascii: " ")) }
         isInWord = false
         continue

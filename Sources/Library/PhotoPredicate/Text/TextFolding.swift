@@ -8,8 +8,8 @@ package struct TextFolding: OptionSet, Sendable, Hashable {
 
   /// `c`: see ``CaseFolding``.
   package static let letterCase = TextFolding(rawValue: 1)
-  /// `d`: accents, and all other marks that attach to the character before. Composed and decomposed characters are
-  /// equal.
+  /// `d`: accents, and all other marks that attach to the character before, also variation selectors. Composed and
+  /// decomposed characters are equal.
   package static let diacritics = TextFolding(rawValue: 2)
 
   /// - Parameter name: the text in the brackets. `nil`: there is no such option.
@@ -35,10 +35,19 @@ package struct TextFolding: OptionSet, Sendable, Hashable {
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text }
     var bases = String.UnicodeScalarView()
     for scalar in text.decomposedStringWithCanonicalMapping.unicodeScalars
-    where scalar.properties.canonicalCombiningClass == .notReordered {
+    where !scalar.isIgnoredMark {
       bases.append(scalar)
     }
     // Scripts whose characters are composed of letters, such as Hangul, keep their characters.
     return String(bases).precomposedStringWithCanonicalMapping
+  }
+}
+
+extension Unicode.Scalar {
+  /// Whether `[d]` and searches ignore it: a mark that attaches to the character before, such as an accent, the frame of
+  /// a keycap, or the variation selector of an emoji.
+  var isIgnoredMark: Bool {
+    if properties.canonicalCombiningClass != .notReordered { return true }
+    return properties.generalCategory == .enclosingMark || properties.isVariationSelector
   }
 }
