@@ -819,6 +819,31 @@ def search(tab, favourite):
     tab.until("/Nothing matches/.test(document.querySelector('.empty').textContent)", "a search for words in quotes")
     tab.do("document.querySelector('#search input').value = '', document.querySelector('#search').requestSubmit()")
     tab.until(f"{COUNT} > 10", "the end of a search")
+    tab.do("document.querySelector('#search input').value = '\u201cE=mc2\u201d', document.querySelector('#search').requestSubmit()")
+    tab.until("/Nothing matches/.test(document.querySelector('.empty').textContent)", "a search for words in curly quotes")
+    tab.do("document.querySelector('#search input').value = '', document.querySelector('#search').requestSubmit()")
+    tab.until(f"{COUNT} > 10", "the end of a search")
+    places(tab)
+
+
+def places(tab):
+    """A failed list of moments is requested again, and all of its pages are read."""
+    forget = "import('/gallery/dom.js').then(({page}) => page.emit('collections'))"
+    tab.run(f"""(window.daemonFetch = window.fetch, window.requests = 0, window.fetch = async (path, ...more) => {{
+      const title = {{'/v1/collections?type=moment&limit=1000': 'Leipzig', '/older': 'Lisbon & Porto'}}[path];
+      if (!title) return daemonFetch(path, ...more);
+      if (requests++ == 0) throw new TypeError('offline');
+      return Response.json({{collections: [{{title: null}}, {{title}}], next: title == 'Leipzig' ? '/older' : undefined}});
+    }}, {forget})""")
+    type_words(tab, "lis")
+    tab.until("requests == 1", "a request that fails")
+    type_words(tab, "lisb")
+    tab.until(f"{OPTIONS}.join() == 'Lisbon'", "the place of an older moment")
+    type_words(tab, "leip")
+    tab.until(f"{OPTIONS}.join() == 'Leipzig'", "the place of a moment")
+    tab.run(f"(window.fetch = daemonFetch, {forget})")
+    tab.do("document.querySelector('#search input').value = '', document.querySelector('#search').requestSubmit()")
+    step("the search completes the places of all moments, also after a failed request")
 
 
 # The service panel: names, and what their figures look like. A dash is shown for one that is not known.

@@ -36,10 +36,6 @@ export async function inParts(all, send) {
 export const query = (parameters) =>
   new URLSearchParams(Object.entries(parameters).filter(([, value]) => value != null)).toString()
 
-/// None if they can't be listed: those by date may take long.
-export const collectionsOf = async (kind) =>
-  (await json(`/v1/collections?${query(kind)}`).catch(() => ({ collections: [] }))).collections
-
 /// With the content version the browser may keep a picture for a year.
 export const imageURL = (asset, width, height, more) => fileURL(asset, "image", {
   targetSize: `${Math.ceil(width)}x${Math.ceil(height)}`,

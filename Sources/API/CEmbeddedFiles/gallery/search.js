@@ -1,8 +1,8 @@
 // The search field: words, phrases and predicates, and their completion.
 
 import { visit } from "./address.js"
-import { collectionsOf, json, query } from "./api.js"
-import { $, all, button, make, on } from "./dom.js"
+import { json, query } from "./api.js"
+import { $, all, button, make, on, page } from "./dom.js"
 import { text } from "./strings.js"
 import * as timeline from "./timeline.js"
 
@@ -13,14 +13,15 @@ const KEYWORDS = `
   CONTAINS[cd] ENDSWITH[cd] LIKE[cd] NOT photoDepthEffect photoHDR photoLive photoPanorama photoScreenshot
 `.match(/\S+/g)
 const SHOWN = 8
-/// Milliseconds without a key before the daemon is asked.
+/// Milliseconds after a key.
 const PAUSE = 120
 
 const form = $("search"), list = $("words"), { search: input } = form.elements
-/// The places of moments: a promise.
+/// A promise of moments' places.
 let places = null
 let timer = 0
 
+on(page, "collections", () => { places = null })
 on(form, "submit", submit)
 on(input, "input", () => {
   if (input.value === "") submit()
@@ -33,7 +34,8 @@ on(list, "pointerdown", (event) => event.preventDefault())
 
 /// What looks like a predicate outside quotes is one.
 export const sourceOf = (words) =>
-  /[=<>]|\b(BEGINSWITH|CONTAINS|ENDSWITH|LIKE|IN|BETWEEN)\b/.test(words?.replace(/"[^"]*"/g, "")) ? { predicate: words } : { search: words }
+  /[=<>]|\b(BEGINSWITH|CONTAINS|ENDSWITH|LIKE|IN|BETWEEN)\b/.test(words?.replace(/["“”„][^"“”„]*["“”„]/g, ""))
+    ? { predicate: words } : { search: words }
 
 export function showWords(words = "") {
   input.value = words
@@ -42,7 +44,7 @@ export function showWords(words = "") {
 
 export const searchFor = (search) => visit({ search, asset: null })
 /// Quotes would end it.
-const phrase = (words) => `"${words.replaceAll("\"", " ")}"`
+const phrase = (words) => `"${words.replace(/["“”„]/g, " ")}"`
 export const searchForWord = (word) => searchFor(phrase(word))
 
 function submit(event) {
@@ -63,15 +65,13 @@ function suggestSoon() {
 async function completions(value) {
   const search = value.match(/[\p{L}\p{N}]{2,}$/u)?.[0]
   if (!search) return []
-  const asked = query({ search, fields: "people,keywords", sortDescriptors: "relevance", limit: 100 })
-  const [{ assets }, placeNames] = await Promise.all([
-    json(`/v1/assets?${asked}`).catch(() => ({ assets: [] })), places ??= placesOfMoments(),
+  const asked = { search, fields: "people,keywords", sortDescriptors: "relevance", limit: 100 }
+  const [{ assets }, named] = await Promise.all([
+    json(`/v1/assets?${query(asked)}`).catch(() => ({ assets: [] })),
+    places ??= placesOfMoments().catch(() => { places = null; return [] }),
   ])
-  const known = {
-    people: assets.flatMap(({ people }) => people), places: placeNames, keywords: assets.flatMap(({ keywords }) => keywords),
-    predicate: KEYWORDS,
-  }
-  return Object.entries(known)
+  const of = (key) => assets.flatMap((asset) => asset[key])
+  return Object.entries({ people: of("people"), places: named, keywords: of("keywords"), predicate: KEYWORDS })
     .flatMap(([kind, names]) => [...new Set(names)].map((name) => ({ name, kind, start: completedFrom(value, name) })))
     .filter(({ start }) => start >= 0).slice(0, SHOWN)
 }
@@ -84,10 +84,10 @@ function completedFrom(value, name) {
   return words.find(({ index }) => value.length - index > 1 && folded(name).includes(folded(value.slice(index))))?.index ?? -1
 }
 
-/// Moments have the names of places, for callers who may know them.
-async function placesOfMoments() {
-  const moments = await collectionsOf({ type: "moment", limit: 1000 })
-  return moments.flatMap(({ title }) => title?.split(/, | & /) ?? [])
+/// Moments have them for callers who may know them.
+async function placesOfMoments(path = "/v1/collections?type=moment&limit=1000") {
+  const { collections, next } = await json(path)
+  return [...collections.flatMap(({ title }) => title?.split(/, | & /) ?? []), ...next ? await placesOfMoments(next) : []]
 }
 
 function showOptions(found) {
@@ -98,8 +98,8 @@ function showOptions(found) {
 }
 
 function choose({ name, kind, start }) {
-  const before = input.value.slice(0, start), isPhrase = before.endsWith("\"") || kind !== "predicate"
-  input.value = before.replace(/"$/, "") + (isPhrase ? phrase(name) : name)
+  const before = input.value.slice(0, start), isPhrase = /["“”„]$/.test(before) || kind !== "predicate"
+  input.value = before.replace(/["“”„]$/, "") + (isPhrase ? phrase(name) : name)
   input.focus()
   if (kind !== "predicate") return submit()
   input.value += " "

@@ -1,7 +1,7 @@
 // Albums, folders and smart albums, which are one fetch result; years and moments.
 
 import { address, visit } from "./address.js"
-import { change, collectionsOf, inParts, json, rights, squareURL } from "./api.js"
+import { change, inParts, json, query, rights, squareURL } from "./api.js"
 import { ask, report } from "./dialogs.js"
 import { $, all, button, iconButton, make, on, page } from "./dom.js"
 import { FetchResult } from "./fetchresult.js"
@@ -46,10 +46,10 @@ export async function load() {
 }
 
 async function draw() {
-  // Those by date are not among all collections.
+  // Those by date are not among all collections, and may take long.
   const [years, moments] = await Promise.all([
     { type: "folder", subtype: "momentListYear", limit: 200 }, { type: "moment", limit: MOMENTS, sortDescriptors: "-startDate" },
-  ].map(async (kind) => (await collectionsOf(kind)).map(named)))
+  ].map((kind) => json(`/v1/collections?${query(kind)}`).then(({ collections }) => collections.map(named), () => [])))
   // As it is now: calls may overlap.
   const all = list.items.filter(({ deleted }) => !deleted).map(named)
   known = [...all, ...years, ...moments]
