@@ -26,7 +26,8 @@ struct DescribedLibrary {
       <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
       <rdf:Description rdf:about="" xmlns:dc="http://purl.org/dc/elements/1.1/"
        xmlns:xmp="http://ns.adobe.com/xap/1.0/" xmlns:photoshop="http://ns.adobe.com/photoshop/1.0/"
-       xmlns:Iptc4xmpExt="http://iptc.org/std/Iptc4xmpExt/2008-02-29/">\(elements)</rdf:Description></rdf:RDF></x:xmpmeta>
+       xmlns:Iptc4xmpExt="http://iptc.org/std/Iptc4xmpExt/2008-02-29/"
+       xmlns:exif="http://ns.adobe.com/exif/1.0/">\(elements)</rdf:Description></rdf:RDF></x:xmpmeta>
       """
     try folder.put(
       JPEGFile { $0.segments = [.xmp(packet)] }.encoded(Pixels.orientationCard(width: 32, height: 24)), path)
@@ -209,6 +210,35 @@ struct DescriptionChangeTests {
     try library.scan()
     let asset = try library.asset("a.jpg")
     #expect(asset.descriptive.place.isEmpty && asset.location == location && asset.hasUserLocation)
+  }
+
+  @Test(
+    "the names of the file's place return with its coordinates, also if the file was scanned meanwhile",
+    arguments: ["Oslo", "Bergen"])
+  func returnedPlace(_ city: String) throws {
+    let library = try DescribedLibrary()
+    let place = "<exif:GPSLatitude>59,54.0N</exif:GPSLatitude><exif:GPSLongitude>10,45.0E</exif:GPSLongitude>"
+    try library.put(Self.second + place, "a.jpg")
+    try library.scan()
+    let asset = try library.asset("a.jpg")
+    let location = try #require(asset.location)
+    #expect(asset.descriptive.place == PlaceNames(city: "Oslo"))
+    for other in [Location(latitude: 1, longitude: 2), nil] {
+      try library.update("a.jpg") { $0.location = .some(other) }
+      #expect(try library.asset("a.jpg").descriptive.place.isEmpty)
+      if city != "Oslo" {
+        try library.put(Self.second.replacingOccurrences(of: "Oslo", with: city) + place, "a.jpg")
+        try library.scan()
+        #expect(try library.asset("a.jpg").descriptive.place.isEmpty)
+      }
+      try library.update("a.jpg") { $0.location = .some(location) }
+      let returned = try library.asset("a.jpg")
+      #expect(returned.descriptive.place == PlaceNames(city: city) && returned.location == location)
+      // Another altitude is the same place.
+      let higher = Location(latitude: location.latitude, longitude: location.longitude, altitude: 9)
+      try library.update("a.jpg") { $0.location = .some(higher) }
+      #expect(try library.asset("a.jpg").descriptive.place == PlaceNames(city: city))
+    }
   }
 
   @Test("the trash keeps and restores a user's values and picks")

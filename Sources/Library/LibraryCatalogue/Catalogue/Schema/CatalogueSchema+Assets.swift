@@ -67,6 +67,13 @@ extension CatalogueSchema {
       placeCity TEXT,
       placeRegion TEXT,
       placeCountry TEXT,
+      -- The place that the file names, and its names: they return when a user sets its coordinates again. NULL if it has
+      -- no names.
+      fileLatitude REAL,
+      fileLongitude REAL,
+      fileCity TEXT,
+      fileRegion TEXT,
+      fileCountry TEXT,
       isFavorite INTEGER NOT NULL DEFAULT 0 CHECK (isFavorite IN (0, 1)),
       isHidden INTEGER NOT NULL DEFAULT 0 CHECK (isHidden IN (0, 1)),
       -- The originals of a remote library stay on this machine: see `Catalogue.keptOriginals`.

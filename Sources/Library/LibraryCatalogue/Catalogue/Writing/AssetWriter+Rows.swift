@@ -98,8 +98,9 @@ extension AssetWriter {
     "revision", "mediaType", "mediaSubtypes", "uniformTypeIdentifier", "originalFilename", "fileSize", "pixelWidth",
     "pixelHeight", "orientation", "hasAlpha", "duration", "creationDate", "creationDateSource", "utcOffset",
     "zoneOffset", "modificationDate", "fileModificationDate", "latitude", "longitude", "altitude", "cameraMake",
-    "cameraModel", "lensModel", "placeCity", "placeRegion", "placeCountry", "rating", "title", "keywords", "people",
-    "regions", "rights", "license", "caption", "isSelfPortrait", "isAnimated", "isLongExposure", "hasDecoder",
+    "cameraModel", "lensModel", "placeCity", "placeRegion", "placeCountry", "fileLatitude", "fileLongitude", "fileCity",
+    "fileRegion", "fileCountry", "rating", "title", "keywords", "people", "regions", "rights", "license", "caption",
+    "isSelfPortrait", "isAnimated", "isLongExposure", "hasDecoder",
   ]
   /// A failed insertion rolls the transaction back in any case. OR ROLLBACK makes that explicit, so SQLite need not
   /// journal the pages of each insertion: see CatalogueSchema.
@@ -146,6 +147,7 @@ extension AssetWriter {
 
   private func arguments(_ media: ProbedMedia, _ file: ProbedFile) -> StatementArguments {
     let descriptive = media.descriptive
+    let namedPlace = descriptive.place.isEmpty ? nil : media.location
     return [
       token, media.mediaType.number, media.mediaSubtypes.rawValue, media.uniformTypeIdentifier,
       OriginalFile.displayName(file.path), file.identity.size, media.pixelSize.width, media.pixelSize.height,
@@ -153,6 +155,8 @@ extension AssetWriter {
       media.date.source.rawValue, media.date.utcOffset, calendar.zoneOffset(at: media.date.moment), now,
       media.modificationDate.milliseconds, media.location?.latitude, media.location?.longitude,
       media.location?.altitude, media.cameraMake, media.cameraModel, descriptive.lensModel,
+      descriptive.place.city, descriptive.place.region, descriptive.place.country,
+      namedPlace?.latitude, namedPlace?.longitude,
       descriptive.place.city, descriptive.place.region, descriptive.place.country, descriptive.rating,
       descriptive.title, TextList.json(descriptive.keywords), TextList.json(descriptive.people),
       RegionList.json(media.regions), descriptive.rights, descriptive.license, descriptive.caption,

@@ -252,14 +252,23 @@ struct ChangeListWriter {
       try run(
         """
         UPDATE asset SET latitude = ?1, longitude = ?2, altitude = ?3, hasUserLocation = 1,
-          placeCity = CASE WHEN (latitude, longitude) = (?1, ?2) THEN placeCity END,
-          placeRegion = CASE WHEN (latitude, longitude) = (?1, ?2) THEN placeRegion END,
-          placeCountry = CASE WHEN (latitude, longitude) = (?1, ?2) THEN placeCountry END
+          placeCity = \(Self.placeName("placeCity", "fileCity")),
+          placeRegion = \(Self.placeName("placeRegion", "fileRegion")),
+          placeCountry = \(Self.placeName("placeCountry", "fileCountry"))
         WHERE id = ?4 AND (latitude, longitude, altitude, hasUserLocation) IS NOT (?1, ?2, ?3, 1)
         """, [location?.latitude, location?.longitude, location?.altitude, asset])
     }
     if let isUserPick = update.isUserPick { try setUserPick(isUserPick, asset, name) }
     try updateDescription(of: asset, update)
+  }
+
+  /// A name of the place of a new location (`?1`, `?2`): the file's at its own coordinates, and the present one if the
+  /// coordinates stay.
+  private static func placeName(_ present: String, _ fileName: String) -> String {
+    """
+    CASE WHEN (fileLatitude, fileLongitude) = (?1, ?2) THEN \(fileName)
+      WHEN (latitude, longitude) = (?1, ?2) THEN \(present) END
+    """
   }
 
   /// The day of an asset must be one that a date can name: the day where it was taken may be the next or the previous
