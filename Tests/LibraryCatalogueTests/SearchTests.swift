@@ -171,6 +171,20 @@ struct SearchTests {
     #expect(try library.catalogue.rows(fetch, atMost: 9, deadline: nil, for: .local).rows == [1, 2])
   }
 
+  @Test("the last word of the longest possible caption is found")
+  func longCaption() throws {
+    let library = try SyntheticLibrary([SyntheticAsset(row: 1, date: 0)])
+    let words = (ChangeLimits.maximumTextBytes - 5) / 5
+    let caption = String(repeating: "word ", count: words) + "zebra"
+    try library.queue.write { db in
+      try db.execute(sql: "UPDATE asset SET caption = ?", arguments: [caption])
+      try SearchIndex.update(db)
+    }
+    var fetch = AssetFetch()
+    fetch.search = AssetSearch(try SearchQuery("zebra"), for: .local)
+    #expect(try library.catalogue.count(fetch, deadline: nil, for: .local) == 1)
+  }
+
   @Test("a word of a name is found only by a principal who may read names", arguments: ["ana", "an", "\"ana silva\""])
   func names(_ text: String) throws {
     let library = try SyntheticLibrary((1...3).map { SyntheticAsset(row: $0, date: $0 * 1000) })

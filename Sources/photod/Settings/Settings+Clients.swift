@@ -121,11 +121,11 @@ extension Settings {
       "Maximum number of assets or collections that one entry of a change list may name.",
       advice: "Raise it, together with http.bodyBytes, if clients add more assets than this to an album at once."),
     Setting(
-      "changes.titleBytes", .number(\.changes.lists.titleBytes, 1...65_536, .bytes),
+      "changes.titleBytes", .number(\.changes.lists.titleBytes, 1...ChangeLimits.maximumTextBytes, .bytes),
       "Maximum length of the title of an album, a folder or an asset, in UTF-8.",
       advice: "Raise it if real titles are refused."),
     Setting(
-      "changes.captionBytes", .number(\.changes.lists.captionBytes, 1...65_536, .bytes),
+      "changes.captionBytes", .number(\.changes.lists.captionBytes, 1...ChangeLimits.maximumTextBytes, .bytes),
       "Maximum length of an asset's caption that a change list sets, in UTF-8.",
       advice: "Raise it if real captions are refused; every list of assets contains them."),
     Setting(

@@ -30,8 +30,8 @@ struct SearchDocument {
   static let endOfMarks = "\u{E004}"
   /// The mark that no document contains.
   static let unusedMark = "\u{E000}"
-  /// The bytes of one text that are indexed. Longer captions are found by their beginning.
-  private static let maximumBytes = 16_384
+  /// The bytes of one text that are indexed. No setting allows longer texts.
+  private static let maximumBytes = ChangeLimits.maximumTextBytes
 
   private var bytes: [UInt8] = [UInt8(ascii: " ")]
 

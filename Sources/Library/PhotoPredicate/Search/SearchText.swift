@@ -8,8 +8,8 @@
 import Foundation
 
 package enum SearchText {
-  /// Increase it when a text gets other words than before: then all assets are indexed again.
-  package static let version = 3
+  /// Increase it when a text or an asset gets other words than before: then all assets are indexed again.
+  package static let version = 4
 
   /// The words of a text, in order.
   package static func words(of text: String) -> [String] {

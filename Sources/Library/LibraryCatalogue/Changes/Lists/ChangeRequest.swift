@@ -166,6 +166,9 @@ package struct CollectionUpdate: Sendable, Hashable {
 
 /// Limits of a change list.
 package struct ChangeLimits: Sendable, Hashable {
+  /// The largest value of `titleBytes` and `captionBytes`: the search index has the words of so much text.
+  package static let maximumTextBytes = 65_536
+
   /// The maximum number of entries in a list.
   package var entries = 1000
   /// The maximum number of assets in one entry.
