@@ -7,19 +7,18 @@ import { text } from "./strings.js"
 import * as timeline from "./timeline.js"
 
 const KEYWORDS = `
-  addedDate burstIdentifier cameraMake cameraModel caption creationDate duration fileSize isAnimated isFavorite isHidden
+  addedDate cameraMake cameraModel caption creationDate duration fileSize isAnimated isFavorite isHidden
   isLongExposure isRAW isSelfPortrait keywords latitude lensModel longitude mediaSubtypes mediaType modificationDate
-  originalFilename pixelHeight pixelWidth rating relativePath title uniformTypeIdentifier AND BEGINSWITH[cd] BETWEEN
-  CONTAINS[cd] ENDSWITH[cd] LIKE[cd] NOT photoDepthEffect photoHDR photoLive photoPanorama photoScreenshot
+  originalFilename pixelHeight pixelWidth rating relativePath title AND BEGINSWITH[cd] BETWEEN CONTAINS[cd]
+  ENDSWITH[cd] LIKE[cd] NOT photoDepthEffect photoHDR photoLive photoPanorama photoScreenshot
 `.match(/\S+/g)
 const SHOWN = 8
-/// Milliseconds after a key.
+/// Milliseconds.
 const PAUSE = 120
 
 const form = $("search"), list = $("words"), { search: input } = form.elements
-/// A promise of moments' places.
-let places = null
-let timer = 0
+/// A promise of the places of moments, for callers who may know them.
+let places, timer
 
 on(page, "collections", () => { places = null })
 on(form, "submit", submit)
@@ -27,14 +26,14 @@ on(input, "input", () => {
   if (input.value === "") submit()
   suggestSoon()
 })
-on(form, "focusout", ({ relatedTarget }) => { if (!form.contains(relatedTarget)) showOptions([]) })
+on(form, "focusout", ({ relatedTarget }) => form.contains(relatedTarget) || showOptions([]))
 on(form, "keydown", key)
-// The field keeps the focus: not all browsers give it to buttons.
+// Not all browsers focus buttons.
 on(list, "pointerdown", (event) => event.preventDefault())
 
 /// What looks like a predicate outside quotes is one.
 export const sourceOf = (words) =>
-  /[=<>]|\b(BEGINSWITH|CONTAINS|ENDSWITH|LIKE|IN|BETWEEN)\b/.test(words?.replace(/["“”„][^"“”„]*["“”„]/g, ""))
+  /[=<>]|\b(BEGINSWITH|CONTAINS|ENDSWITH|LIKE|IN|BETWEEN)\b/.test(words?.replace(/["“”„].*?["“”„]/g, ""))
     ? { predicate: words } : { search: words }
 
 export function showWords(words = "") {
@@ -65,29 +64,27 @@ function suggestSoon() {
 async function completions(value) {
   const search = value.match(/[\p{L}\p{N}]{2,}$/u)?.[0]
   if (!search) return []
-  const asked = { search, fields: "people,keywords", sortDescriptors: "relevance", limit: 100 }
   const [{ assets }, named] = await Promise.all([
-    json(`/v1/assets?${query(asked)}`).catch(() => ({ assets: [] })),
-    places ??= placesOfMoments().catch(() => { places = null; return [] }),
+    json(`/v1/assets?${query({ search, fields: "people,keywords", sortDescriptors: "relevance", limit: 100 })}`).catch(() => ({ assets: [] })),
+    places ??= placeNames().catch(() => { places = null; return [] }),
   ])
   const of = (key) => assets.flatMap((asset) => asset[key])
   return Object.entries({ people: of("people"), places: named, keywords: of("keywords"), predicate: KEYWORDS })
-    .flatMap(([kind, names]) => [...new Set(names)].map((name) => ({ name, kind, start: completedFrom(value, name) })))
+    .flatMap(([kind, names]) => [...new Set(names)].map((name) => ({ name, kind, start: startOf(value, name) })))
     .filter(({ start }) => start >= 0).slice(0, SHOWN)
 }
 
 /// Where the words of `value` begin that `name` completes, or -1.
-function completedFrom(value, name) {
+function startOf(value, name) {
   // Without case and accents, as the daemon compares.
   const folded = (words) => ` ${words.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase()}`
   const words = value.matchAll(/(?<![\p{L}\p{N}])[\p{L}\p{N}]/gu)
   return words.find(({ index }) => value.length - index > 1 && folded(name).includes(folded(value.slice(index))))?.index ?? -1
 }
 
-/// Moments have them for callers who may know them.
-async function placesOfMoments(path = "/v1/collections?type=moment&limit=1000") {
+async function placeNames(path = "/v1/collections?type=moment&limit=1000") {
   const { collections, next } = await json(path)
-  return [...collections.flatMap(({ title }) => title?.split(/, | & /) ?? []), ...next ? await placesOfMoments(next) : []]
+  return [...collections.flatMap(({ title }) => title?.split(/, | & /) ?? []), ...next ? await placeNames(next) : []]
 }
 
 function showOptions(found) {
@@ -98,8 +95,8 @@ function showOptions(found) {
 }
 
 function choose({ name, kind, start }) {
-  const before = input.value.slice(0, start), isPhrase = /["“”„]$/.test(before) || kind !== "predicate"
-  input.value = before.replace(/["“”„]$/, "") + (isPhrase ? phrase(name) : name)
+  const words = input.value.slice(0, start), before = words.replace(/["“”„]$/, "")
+  input.value = before + (before !== words || kind !== "predicate" ? phrase(name) : name)
   input.focus()
   if (kind !== "predicate") return submit()
   input.value += " "

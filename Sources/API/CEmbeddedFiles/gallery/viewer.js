@@ -280,7 +280,7 @@ async function take(action) {
 async function share() {
   const path = `/v1/assets/${asset.id}/image?targetSize=2048x2048&networkAccessAllowed=true`
   const { url, expires } = await post("/v1/signedURLs", { path })
-  const link = new URL(url, location.href).href, date = new Date(expires).toLocaleString()
+  const link = new URL(url, location).href, date = new Date(expires).toLocaleString()
   // Browsers have a clipboard only for secure origins.
   const isCopied = await navigator.clipboard?.writeText(link).then(() => true, () => false)
   if (isCopied) say(text("copied", { date }))
