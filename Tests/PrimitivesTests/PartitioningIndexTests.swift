@@ -20,7 +20,7 @@ struct PartitioningIndexTests {
       return index >= 700_000
     }
     #expect(found == 700_000)
-    #expect(asked.allSatisfy((5..<1_000_005).contains))
+    #expect(asked.allSatisfy { (5..<1_000_005).contains($0) })
     #expect(asked.count <= 20)
   }
 }
