@@ -212,6 +212,8 @@ struct AdjustmentTests {
       (#"{"operations": [], "client": "a b"}"#, 400), (#"{"operations": [], "size": 1}"#, 400),
     ] { #expect(try daemon.post(asset + "/preview", body).status == status, "\(body)") }
     #expect(try daemon.post("/v1/assets/none/preview", body).status == 404)
+    let named = try daemon.post(asset + "/preview?client=tab", #"{"operations": [], "targetSize": "20x20"}"#)
+    #expect(named.status == 200, "the table has the parameter")
   }
 
   @Test("data of another program come back byte for byte, and the picture is not changed by them")

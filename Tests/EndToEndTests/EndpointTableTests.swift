@@ -59,6 +59,23 @@ struct EndpointTableTests {
     do { return try TestDaemon.ofCards(1) } catch { fatalError("no daemon: \(error)") }
   }()
 
+  @Test("every endpoint refuses a parameter that it does not have")
+  func unknownParameters() throws {
+    let world = try AccessTableTests.AccessFixture(.withoutTokens)
+    var asked: Set<String> = []
+    for group in EndpointGroup.all {
+      for row in AccessTableTests.rows(of: group, in: world) {
+        let target = row.target + (row.target.contains("?") ? "&" : "?") + "misspelt=1"
+        let answer = try world.daemon.ask(row.method, target, body: row.body)
+        #expect(answer.status == 400, "\(row.method) \(target): \(answer.json)")
+        #expect(answer.json["type"] as? String == "/problems/unknown-parameter", "\(row.method) \(target)")
+        #expect(answer.json["parameter"] as? String == "misspelt", "\(row.method) \(target)")
+        asked.insert("\(row.method) \(group.path.text)")
+      }
+    }
+    #expect(asked == Set(Endpoint.all.map { "\($0.method.name) \($0.path.text)" }))
+  }
+
   @Test("the OpenAPI document has the operations of the table and no others, and is the same in every run")
   func document() throws {
     let answer = try Self.shared.get("/openapi.json")

@@ -6,6 +6,7 @@
 //            -> no resource 404, no endpoint 405, OPTIONS 204
 //            -> AccessPolicy: authorization            401, 403, 429
 //            -> the content coding of a body           415
+//            -> a query, where the endpoint has none   400
 //            -> the library of a caller that sees only some collections, if it does not exist
 //            -> the endpoint's handler, on the queue that the endpoint table names -> Reply
 //
@@ -91,6 +92,8 @@ extension PhotoAPI: HTTPHandler {
       // A page with read-only reach may delete its caller's own resources, but not those of other callers.
       if reach == .reading, head.method == .delete { caller = caller?.without(.admin) }
       if endpoint.operation.body != nil { try Self.checkContentCoding(head) }
+      // A query is read by the handler of an endpoint that has one.
+      if endpoint.operation.query.isEmpty { try QueryReader(target).finish() }
       try start(
         endpoint,
         RoutedRequest(

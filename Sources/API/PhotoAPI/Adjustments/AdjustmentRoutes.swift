@@ -12,7 +12,6 @@ struct AdjustmentRoutes: Sendable {
   func get(
     _ identifier: LocalIdentifier, _ request: HTTPRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
-    try QueryReader(request.target).finish()
     let found = try find(identifier, principal)
     guard let adjustments = found.adjustments else { throw .adjustmentsNotFound }
     let body = AdjustmentsJSON.body(adjustments, of: found)
@@ -24,7 +23,6 @@ struct AdjustmentRoutes: Sendable {
   func put(
     _ identifier: LocalIdentifier, _ request: HTTPRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
-    try QueryReader(request.target).finish()
     let (adjustments, keepsForeign) = try AdjustmentsJSON.adjustments(JSONObjectReader(request))
     try checkConditions(identifier, request.head, principal)
     try changes.perform(
@@ -43,7 +41,6 @@ struct AdjustmentRoutes: Sendable {
   func delete(
     _ identifier: LocalIdentifier, _ request: HTTPRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
-    try QueryReader(request.target).finish()
     try checkConditions(identifier, request.head, principal)
     try changes.perform(ChangeRequest(.revertAdjustments([.existing(identifier)])), principal)
     return HTTPResponse(204, [("Cache-Control", "no-store")])

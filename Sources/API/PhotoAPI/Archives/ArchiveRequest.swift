@@ -28,7 +28,6 @@ struct ArchiveRequest: Sendable {
 
   /// Reads the same parameters from the members of a JSON object, so that the request line does not limit `assets`.
   init(bodyOf request: HTTPRequest) throws(Problem) {
-    try QueryReader(request.target).finish()
     var body = try JSONObjectReader(request)
     resources = try body.word("resources", default: ArchivePlanner.Resources.primary)
     let assets = try body.identifiers("assets", atMost: Self.maximumAssets)

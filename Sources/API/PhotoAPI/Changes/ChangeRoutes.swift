@@ -60,7 +60,6 @@ struct ChangeRoutes: Sendable {
 
   /// Executes a change list.
   func perform(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
-    try QueryReader(request.target).finish()
     let body = try ChangeListBody(request, lists.limits, queries.tokens, for: principal)
     // A list has no tag, so only `*` matches.
     if let field = request.head.value(of: .ifMatch), !EntityTagList.matches(nil, in: field, weakly: false) {

@@ -12,7 +12,7 @@ extension Endpoint {
         credentials: [.none, .token, .session],
         responses: [.json(200, "The caller's authorization.", "Authorization")]),
       handler: .immediate { api, routed throws(Problem) in
-        try api.authorization.authorization(routed.request, routed.identity)
+        api.authorization.authorization(routed.identity)
       }),
 
     Endpoint(
@@ -39,7 +39,7 @@ extension Endpoint {
           APIResponse(204, "The session has ended, if there was one.", .none, [.cacheControl, .setCookie])
         ]),
       handler: .immediate { api, routed throws(Problem) in
-        try api.authorization.signOut(routed.request, from: routed.peer)
+        api.authorization.signOut(routed.request, from: routed.peer)
       }),
 
     Endpoint(

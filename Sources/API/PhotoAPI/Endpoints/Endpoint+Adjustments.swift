@@ -65,7 +65,11 @@ extension Endpoint {
           side, and kept for the client while it asks for previews. A request cancels the client's earlier one, whose \
           response is 409; the decode goes on, and the latest request is rendered from it.
           """,
-        body: "Preview",
+        query: [
+          .text(
+            "client", "The name of a tab or a device: each has its own previews. May be in the body instead.",
+            pattern: PlainName.pattern)
+        ], body: "Preview",
         responses: [APIResponse(200, "The preview.", .media(["image/jpeg"]), [.cacheControl, .imageResult])],
         problems: [404, 409, 415, 422, 500]),
       handler: .custom { api, routed throws(Problem) in

@@ -77,8 +77,7 @@ extension Endpoint {
         "Deletes a transient collection or list. Its members stay in the library.",
         responses: [APIResponse(204, "Deleted.")], problems: [404]),
       handler: .lookup { api, routed throws(Problem) in
-        try api.transientCollections.delete(
-          routed.route["transientCollection"], routed.request, routed.principal)
+        try api.transientCollections.delete(routed.route["transientCollection"], routed.principal)
       }),
   ]
 

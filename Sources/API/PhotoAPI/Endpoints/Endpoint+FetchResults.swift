@@ -37,7 +37,7 @@ extension Endpoint {
       .delete, "/v1/fetchResults/{fetchResult}", "deleteFetchResult", needs: .scope([.read, .admin]),
       APIOperation("Deletes a fetch result.", responses: [APIResponse(204, "Deleted.")], problems: [404]),
       handler: .lookup { api, routed throws(Problem) in
-        try api.fetchResults.delete(routed.route["fetchResult"], routed.request, routed.principal)
+        try api.fetchResults.delete(routed.route["fetchResult"], routed.principal)
       }),
 
     Endpoint(

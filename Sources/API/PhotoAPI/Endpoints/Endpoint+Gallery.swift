@@ -6,7 +6,7 @@ extension Endpoint {
       .get, "/", "getGallery", needs: .open,
       APIOperation(
         "The gallery page.", responses: .validated("The page.", .media(["text/html"]))),
-      handler: .immediate { _, routed throws(Problem) in try GalleryRoute.page(routed.request) }),
+      handler: .immediate { _, routed throws(Problem) in GalleryRoute.page(routed.request) }),
 
     Endpoint(
       .get, "/gallery/{file}", "getGalleryFile", needs: .open,

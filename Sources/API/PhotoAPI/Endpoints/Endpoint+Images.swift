@@ -41,7 +41,7 @@ extension Endpoint {
         """,
         responses: [.json(200, "The requests.", "RequestList")]),
       handler: .immediate { api, routed throws(Problem) in
-        try api.requests.list(routed.request, routed.principal)
+        try api.requests.list(routed.principal)
       }),
 
     Endpoint(
@@ -50,7 +50,7 @@ extension Endpoint {
         "One image request: active, or ended within the last minute.",
         responses: [.json(200, "The request.", "Request")], problems: [404]),
       handler: .immediate { api, routed throws(Problem) in
-        try api.requests.get(routed.route["requestID"], routed.request, routed.principal)
+        try api.requests.get(routed.route["requestID"], routed.principal)
       }),
 
     Endpoint(
@@ -62,7 +62,7 @@ extension Endpoint {
         """,
         responses: [APIResponse(204, "The request was cancelled.", .none, [.cacheControl])], problems: [404]),
       handler: .immediate { api, routed throws(Problem) in
-        try api.requests.cancel(routed.route["requestID"], routed.request, routed.principal)
+        try api.requests.cancel(routed.route["requestID"], routed.principal)
       }),
   ]
 

@@ -7,7 +7,7 @@ extension Endpoint {
     Endpoint(
       .get, "/healthz", "getHealth", needs: .open,
       APIOperation("Liveness: the process responds.", responses: [APIResponse(200, component: "Health")]),
-      handler: .immediate { api, routed throws(Problem) in try api.health.health(routed.request) }),
+      handler: .immediate { api, _ throws(Problem) in api.health.health() }),
 
     Endpoint(
       .get, "/readyz", "getReadiness", needs: .open,
@@ -15,7 +15,7 @@ extension Endpoint {
         "Readiness: whether requests can be served, and the progress of the first scan.",
         responses: [APIResponse(200, component: "Readiness"), APIResponse(503, component: "Readiness")]),
       handler: .lookup { api, routed throws(Problem) in
-        try api.health.readiness(routed.request, routed.caller?.principal)
+        api.health.readiness(routed.caller?.principal)
       }),
 
     // `MetricsRoute` decides who may read them: the rule depends on more than a scope if no token was ever made.
@@ -29,7 +29,7 @@ extension Endpoint {
           """,
         responses: [APIResponse(200, "The metrics.", .media([MetricsRegistry.mediaType]), [.cacheControl])]),
       handler: .custom { api, routed throws(Problem) in
-        try api.metrics.answer(routed.request, routed.principal, routed.reply)
+        try api.metrics.answer(routed.principal, routed.reply)
       }),
 
     Endpoint(
@@ -48,6 +48,6 @@ extension Endpoint {
       .get, "/openapi.json", "getOpenAPI", needs: .authenticated,
       APIOperation(
         "This document.", responses: .validated("The document.", .media([JSONBody.mediaType]))),
-      handler: .immediate { api, routed throws(Problem) in try api.health.openAPI(routed.request) }),
+      handler: .immediate { api, routed throws(Problem) in api.health.openAPI(routed.request) }),
   ]
 }

@@ -8,17 +8,16 @@ enum GalleryRoute {
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self'; "
     + "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-  static func page(_ request: HTTPRequest) throws(Problem) -> HTTPResponse {
-    try answer(GalleryFile.page, request)
+  static func page(_ request: HTTPRequest) -> HTTPResponse {
+    answer(GalleryFile.page, request)
   }
 
   static func file(_ name: String, _ request: HTTPRequest) throws(Problem) -> HTTPResponse {
     guard let file = GalleryFile.all[name] else { throw .noSuchResource }
-    return try answer(file, request)
+    return answer(file, request)
   }
 
-  private static func answer(_ file: GalleryFile, _ request: HTTPRequest) throws(Problem) -> HTTPResponse {
-    try QueryReader(request.target).finish()
+  private static func answer(_ file: GalleryFile, _ request: HTTPRequest) -> HTTPResponse {
     let fields = [
       (name: "Content-Security-Policy", value: contentSecurityPolicy), ("X-Content-Type-Options", "nosniff"),
       ("Referrer-Policy", "no-referrer"),

@@ -13,7 +13,6 @@ struct IIIFRoutes: Sendable {
 
   /// `/iiif/3/{id}`: redirects to info.json (§2.2).
   func redirect(_ routed: RoutedRequest) throws(Problem) -> HTTPResponse {
-    try QueryReader(routed.target).finish()
     let asset = try renderableAsset(routed)
     let query = routed.target.query.map { "?\($0)" } ?? ""
     return HTTPResponse(
@@ -26,7 +25,6 @@ struct IIIFRoutes: Sendable {
 
   /// `/iiif/3/{id}/info.json`.
   func info(_ routed: RoutedRequest) throws(Problem) -> HTTPResponse {
-    try QueryReader(routed.target).finish()
     let asset = try renderableAsset(routed)
     let info = IIIFInfo(
       id: base(routed) + "/iiif/3/\(asset.localIdentifier)", size: asset.pixelSize,

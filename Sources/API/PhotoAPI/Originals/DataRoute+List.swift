@@ -9,7 +9,6 @@ extension DataRoute {
   func list(_ identifier: LocalIdentifier, _ request: HTTPRequest, _ principal: Principal) throws(Problem)
     -> HTTPResponse
   {
-    try QueryReader(request.target).finish()
     let found = try files(of: identifier, includesSidecars: true, principal)
     var resources = found.resources.map { resource in
       ResourceJSON(

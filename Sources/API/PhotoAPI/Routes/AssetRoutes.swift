@@ -117,7 +117,6 @@ struct AssetRoutes: Sendable {
   func get(
     _ identifier: LocalIdentifier, _ request: HTTPRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
-    try QueryReader(request.target).finish()
     let asset = try queries.asset(identifier, principal)
     let answer = queries.json(asset)
     return JSONResponse(

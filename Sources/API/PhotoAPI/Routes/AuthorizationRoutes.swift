@@ -18,8 +18,7 @@ struct AuthorizationRoutes: Sendable {
 
   /// The caller's authorization status in PhotoKit's terms, with its scopes and collections, and the time zone in which
   /// its pictures without an offset are shown.
-  func authorization(_ request: HTTPRequest, _ identity: AuthenticationResult) throws(Problem) -> HTTPResponse {
-    try QueryReader(request.target).finish()
+  func authorization(_ identity: AuthenticationResult) -> HTTPResponse {
     let shape: AuthorizationJSON =
       switch identity {
       case .caller(let caller): AuthorizationJSON(caller, timeZone: timeZone)
@@ -33,7 +32,6 @@ struct AuthorizationRoutes: Sendable {
 
   /// Signs a browser in with a token. A client with too many failed attempts gets 429.
   func signIn(_ request: HTTPRequest, from peer: Peer) throws(Problem) -> HTTPResponse {
-    try QueryReader(request.target).finish()
     var body = try JSONObjectReader(request)
     let sent = try body.text("token")
     try body.finish()
@@ -58,8 +56,7 @@ struct AuthorizationRoutes: Sendable {
   }
 
   /// Signs a browser out. Succeeds without a session too.
-  func signOut(_ request: HTTPRequest, from peer: Peer) throws(Problem) -> HTTPResponse {
-    try QueryReader(request.target).finish()
+  func signOut(_ request: HTTPRequest, from peer: Peer) -> HTTPResponse {
     if let session = request.head.withSession({ String(decoding: $0, as: UTF8.self) }) { access.signOut(session) }
     let end = SessionCookie.expiredField(isSecure: accessPolicy.isSecure(request.head, from: peer))
     return HTTPResponse(204, [("Cache-Control", "no-store"), ("Set-Cookie", end)])
@@ -73,7 +70,6 @@ struct AuthorizationRoutes: Sendable {
       let url: String
       let expires: String
     }
-    try QueryReader(request.target).finish()
     var body = try JSONObjectReader(request)
     let (sent, end) = (try body.text("path"), try body.text("expires"))
     try body.finish()

@@ -40,7 +40,6 @@ struct BatchRoute: Sendable {
   }
 
   private func answer(_ request: HTTPRequest, _ principal: Principal, _ reply: Reply) throws(Problem) {
-    try QueryReader(request.target).finish()
     var body = try JSONObjectReader(request)
     let wanted = try Self.wanted(&body)
     var reader = RenditionReader(presets: presets)

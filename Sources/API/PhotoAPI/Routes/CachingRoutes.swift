@@ -19,7 +19,6 @@ struct CachingRoutes: Sendable {
   // MARK: Managers
 
   func create(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
-    try QueryReader(request.target).finish()
     var body = try request.body.isEmpty ? JSONObjectReader([:]) : JSONObjectReader(request)
     let allowsHighQuality = try body.flag("allowsCachingHighQualityImages", default: true)
     let lease = try lease(&body)

@@ -31,7 +31,6 @@ struct FetchResultChangeRoute: Sendable {
   private func answer(
     _ id: String, _ request: HTTPRequest, mayReadAll: Bool, until end: ContinuousClock.Instant, _ principal: Principal
   ) throws(Problem) -> HTTPResponse? {
-    try QueryReader(request.target).finish()
     let result = try queries.anyFetchResult(id, principal)
     guard let delta = try delta(of: result, mayReadAll: mayReadAll, until: end, principal) else { return nil }
     let changes: FetchResultChangesJSON

@@ -16,7 +16,6 @@ struct FetchResultRoutes: Sendable {
   func create(
     _ request: HTTPRequest, until end: ContinuousClock.Instant, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
-    try QueryReader(request.target).finish()
     let body = try FetchResultBody(request, queries, principal)
     results.expire()
     let result: any LeasedFetchResult
@@ -47,24 +46,23 @@ struct FetchResultRoutes: Sendable {
   }
 
   /// Lists the caller's fetch results; for a caller who sees all owners, those of all callers. Renews no lease.
-  func list(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
+  func list(_ request: HTTPRequest, _ principal: Principal) -> HTTPResponse {
     struct Payload: Encodable {
       let fetchResults: [FetchResultJSON]
     }
-    let found = try queries.handles(in: results.handles, request, principal)
+    let found = queries.handles(in: results.handles, principal)
       .filter { $0.value.isReadable(by: principal) }
     return QueryService.response(
       JSONBody.encode(Payload(fetchResults: found.map { FetchResultJSON($0.name, $0.value, queries) })), to: request)
   }
 
   func get(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
-    try QueryReader(request.target).finish()
     return QueryService.response(
       JSONBody.encode(FetchResultJSON(id, try queries.anyFetchResult(id, principal), queries)), to: request)
   }
 
-  func delete(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
-    try queries.deleteHandle(id, in: results.handles, orThrow: .fetchResultNotFound, request, principal)
+  func delete(_ id: String, _ principal: Principal) throws(Problem) -> HTTPResponse {
+    try queries.deleteHandle(id, in: results.handles, orThrow: .fetchResultNotFound, principal)
   }
 
   /// A range of members, or the index of one member.

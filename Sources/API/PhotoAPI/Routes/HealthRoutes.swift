@@ -8,16 +8,15 @@ struct HealthRoutes: Sendable {
   let access: AccessRegistry
 
   /// Liveness: the process responds. Checks nothing else.
-  func health(_ request: HTTPRequest) throws(Problem) -> HTTPResponse {
-    try QueryReader(request.target).finish()
-    return .json(body: Array("{\"status\":\"ok\"}".utf8))
+  func health() -> HTTPResponse {
+    .json(body: Array("{\"status\":\"ok\"}".utf8))
   }
 
   /// Readiness: whether requests can be served, and the progress of the first scan.
   ///
   /// - Parameter principal: the assets that it may see are counted. The count is 0 if it is `nil` or may neither read
   ///   nor administer.
-  func readiness(_ request: HTTPRequest, _ principal: Principal?) throws(Problem) -> HTTPResponse {
+  func readiness(_ principal: Principal?) -> HTTPResponse {
     struct Payload: Encodable {
       struct FirstScan: Encodable {
         let complete: Bool
@@ -28,7 +27,6 @@ struct HealthRoutes: Sendable {
       var reason: String?
       var firstScan: FirstScan?
     }
-    try QueryReader(request.target).finish()
     let reader = principal.flatMap { $0.may(.read) || $0.may(.admin) ? $0 : nil }
     do throws(AssetSourceError) {
       let state = try queries.library.scanState(for: reader ?? .local)
@@ -47,15 +45,13 @@ struct HealthRoutes: Sendable {
 
   /// Requests a full scan. The body is empty, or an empty JSON object.
   func scan(_ request: HTTPRequest, _ requestScan: @Sendable () -> Void) throws(Problem) -> HTTPResponse {
-    try QueryReader(request.target).finish()
     if !request.body.isEmpty { try JSONObjectReader(request).finish() }
     requestScan()
     return HTTPResponse(202)
   }
 
-  func openAPI(_ request: HTTPRequest) throws(Problem) -> HTTPResponse {
-    try QueryReader(request.target).finish()
-    return JSONResponse(OpenAPIDocument.bytes, tag: OpenAPIDocument.entityTag, cacheControl: "no-cache")
+  func openAPI(_ request: HTTPRequest) -> HTTPResponse {
+    JSONResponse(OpenAPIDocument.bytes, tag: OpenAPIDocument.entityTag, cacheControl: "no-cache")
       .response(to: request.head) { OpenAPIDocument.gzipped }
   }
 }

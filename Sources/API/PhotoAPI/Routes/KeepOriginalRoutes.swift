@@ -36,7 +36,6 @@ struct KeepOriginalRoutes: Sendable {
   }
 
   private static func keep(_ request: HTTPRequest) throws(Problem) -> Bool {
-    try QueryReader(request.target).finish()
     var body = try JSONObjectReader(request)
     let isGiven = body.hasMember("keep")
     let keep = try body.flag("keep")

@@ -12,8 +12,7 @@ struct MetricsRoute: Sendable {
   let queue: WorkQueue
 
   /// Builds and sends the response on the queue.
-  func answer(_ request: HTTPRequest, _ principal: Principal, _ reply: Reply) throws(Problem) {
-    try QueryReader(request.target).finish()
+  func answer(_ principal: Principal, _ reply: Reply) throws(Problem) {
     guard principal.may(.admin) else {
       guard principal == .anonymous else { throw .insufficientScope([.admin]) }
       throw Problem(

@@ -8,10 +8,7 @@ import PhotoModel
 extension QueryService {
   /// The handles of the principal, or of all owners if the principal sees all owners, in the order of their names.
   /// Renews no lease.
-  func handles<Value>(
-    in table: LeaseTable<Value>, _ request: HTTPRequest, _ principal: Principal
-  ) throws(Problem) -> [(name: String, value: Value)] {
-    try QueryReader(request.target).finish()
+  func handles<Value>(in table: LeaseTable<Value>, _ principal: Principal) -> [(name: String, value: Value)] {
     results.expire()
     return table.values(of: principal.seesAllOwners ? nil : principal).sorted { $0.name < $1.name }
   }
@@ -21,9 +18,8 @@ extension QueryService {
   /// - Parameter missing: thrown if there is no such handle.
   /// - Returns: a response with status 204.
   func deleteHandle<Value>(
-    _ id: String, in table: LeaseTable<Value>, orThrow missing: Problem, _ request: HTTPRequest, _ principal: Principal
+    _ id: String, in table: LeaseTable<Value>, orThrow missing: Problem, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
-    try QueryReader(request.target).finish()
     guard table.end(id, owner: principal, includingOtherOwners: principal.seesAllOwners) else { throw missing }
     return HTTPResponse(204)
   }

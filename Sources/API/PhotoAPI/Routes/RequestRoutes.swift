@@ -8,8 +8,7 @@ import Primitives
 struct RequestRoutes: Sendable {
   let images: ImageManager
 
-  func list(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
-    try QueryReader(request.target).finish()
+  func list(_ principal: Principal) -> HTTPResponse {
     struct Payload: Encodable {
       let requests: [RequestJSON]
     }
@@ -17,8 +16,7 @@ struct RequestRoutes: Sendable {
     return .json(Payload(requests: images.activeRequests(owner: owner).map(RequestJSON.init)))
   }
 
-  func get(_ requestID: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
-    try QueryReader(request.target).finish()
+  func get(_ requestID: String, _ principal: Principal) throws(Problem) -> HTTPResponse {
     guard let state = images.request(requestID, owner: principal.name, includingOtherOwners: principal.seesAllOwners)
     else {
       throw .requestNotFound
@@ -26,8 +24,7 @@ struct RequestRoutes: Sendable {
     return .json(RequestJSON(state))
   }
 
-  func cancel(_ requestID: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
-    try QueryReader(request.target).finish()
+  func cancel(_ requestID: String, _ principal: Principal) throws(Problem) -> HTTPResponse {
     let seesAllOwners = principal.seesAllOwners
     guard images.cancelRequest(requestID, owner: principal.name, includingOtherOwners: seesAllOwners) else {
       let ended = images.request(requestID, owner: principal.name, includingOtherOwners: seesAllOwners)

@@ -17,7 +17,6 @@ struct TransientCollectionRoutes: Sendable {
   func create(
     _ request: HTTPRequest, until end: ContinuousClock.Instant, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
-    try QueryReader(request.target).finish()
     var body = try JSONObjectReader(request)
     let title = try body.text("title")
     let assets = try body.identifiers("assets", atMost: results.limits.transientAssets)
@@ -52,11 +51,11 @@ struct TransientCollectionRoutes: Sendable {
 
   /// Lists the caller's transient collections; for a caller who sees all owners, those of all callers. Their counts are
   /// the lengths of their lists, which cost nothing; looking up the members that still exist may take seconds.
-  func list(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
+  func list(_ request: HTTPRequest, _ principal: Principal) -> HTTPResponse {
     struct Payload: Encodable {
       let collections: [TransientCollectionJSON]
     }
-    let found = try queries.handles(in: results.transientCollections, request, principal)
+    let found = queries.handles(in: results.transientCollections, principal)
       .filter { $0.value.isReadable(by: principal) }
     let collections = found.map {
       TransientCollectionJSON(LocalIdentifier($0.name), $0.value, assetCount: $0.value.rows.count, results)
@@ -64,9 +63,9 @@ struct TransientCollectionRoutes: Sendable {
     return QueryService.response(JSONBody.encode(Payload(collections: collections)), to: request)
   }
 
-  func delete(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
+  func delete(_ id: String, _ principal: Principal) throws(Problem) -> HTTPResponse {
     try queries.deleteHandle(
-      id, in: results.transientCollections, orThrow: .transientCollectionNotFound, request, principal)
+      id, in: results.transientCollections, orThrow: .transientCollectionNotFound, principal)
   }
 
   /// The row numbers of assets, or of the assets of fetch results, each at its first position, and the scopes that the

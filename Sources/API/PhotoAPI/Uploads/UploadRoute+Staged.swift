@@ -44,7 +44,6 @@ extension UploadRoute {
   func append(_ body: StreamedBody?, _ routed: RoutedRequest) throws(Problem) {
     let principal = try routed.principal
     let head = routed.request.head
-    try QueryReader(routed.target).finish()
     let type = head.value(of: .contentType)?.split(separator: ";").first.map(String.init)?.lowercased()
     guard type == UploadFields.partialType else {
       throw Problem(
@@ -75,7 +74,6 @@ extension UploadRoute {
   /// its owner, from no page or from a page that may upload. GET only reads, because any page can send one.
   func progress(_ routed: RoutedRequest) throws(Problem) {
     let principal = try routed.principal
-    try QueryReader(routed.target).finish()
     let identifier = try Self.identifier(routed)
     let endsAppend = routed.request.method == .head && routed.reach == .everything
     try routed.respond(on: queue) { [self] () throws(Problem) in
@@ -89,7 +87,6 @@ extension UploadRoute {
   /// Deletes a staged upload.
   func delete(_ routed: RoutedRequest) throws(Problem) {
     let principal = try routed.principal
-    try QueryReader(routed.target).finish()
     let identifier = try Self.identifier(routed)
     try routed.respond(on: queue) { [self] () throws(Problem) in
       try mappingErrors { () throws(LibraryFilesError) in try files.deleteStaged(identifier, for: principal) }
