@@ -47,8 +47,10 @@ extension Connection {
 
   func respond(_ response: HTTPResponse, isHead: Bool, for responder: Responder) {
     guard isCurrent(responder) else { return }
+    // A client would take a body after 204 or 304 for the beginning of the next response.
+    let sendsBody = !isHead && !response.head.status.forbidsBody
     var reservation: ByteBudget.Reservation?
-    if !isHead, response.owner == nil, response.body.count > Self.uncountedResponseBytes {
+    if sendsBody, response.owner == nil, response.body.count > Self.uncountedResponseBytes {
       // Reserve before the head is queued, because a queued head can't be replaced by a 503. Bytes that the kernel
       // accepts at once are released at once.
       reservation = responseBudget.tryReserve(response.body.capacity)
@@ -59,7 +61,7 @@ extension Connection {
         .length(response.body.count)
       }
     begin(response.head, framing: framing)
-    if !isHead { sender.appendBody(response.body, reservedBy: reservation) }
+    if sendsBody { sender.appendBody(response.body, reservedBy: reservation) }
     if let owner = response.owner { sender.hold(owner) }
     complete()
   }

@@ -33,8 +33,11 @@ package final class PreparedResponse: Sendable {
   ///     for the waiting bytes and is held until the last byte was handed to the kernel or the connection ended. The
   ///     closure must hold a lock no longer than a lookup takes.
   package convenience init?(_ response: HTTPResponse, makeMemoryOwner: (@Sendable () -> (any MemoryOwner)?)? = nil) {
-    let framing = response.head.status.forbidsBody ? BodyFraming.none : .length(response.body.count)
-    self.init(response.head, framing, [], response.body, [], makeMemoryOwner)
+    // A client would take a body after 204 or 304 for the beginning of the next response.
+    let forbidsBody = response.head.status.forbidsBody
+    self.init(
+      response.head, forbidsBody ? .none : .length(response.body.count), [], forbidsBody ? [] : response.body, [],
+      makeMemoryOwner)
   }
 
   /// A response in one chunk. Returns `nil` if its head and `opening` are larger than ``maximumHeadBytes``.
