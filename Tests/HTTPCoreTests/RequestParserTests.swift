@@ -1,4 +1,5 @@
 import HTTPCore
+import PhotoFixtures
 import Testing
 
 @Suite("Request parser")
@@ -94,18 +95,28 @@ struct RequestParserTests {
     #expect(request.target.parameters?.map(\.value) == ["1"])
   }
 
-  @Test("random bytes give an error at worst")
-  func noise() {
-    var state: UInt64 = 7
-    for _ in 0..<3000 {
-      var bytes: [UInt8] = []
-      for _ in 0..<80 {
-        state = state &* 6_364_136_223_846_793_005 &+ 1
-        let alphabet = Array("GET / HTTP/1.1\r\nHost: a:0\r\n\r\n\0\u{7F}%".utf8)
-        bytes.append(alphabet[Int(state >> 33) % alphabet.count])
+  /// The bytes that separate the parts of a message, and others that no name or target may have.
+  private static let separators = Array("\0\r\n \t:,;\u{7F}".utf8) + [0xFF]
+
+  @Test("a message with one wrong byte gives the same requests or the same error however it is split", arguments: good)
+  func wrongByte(_ row: ValidCase) {
+    let bytes = Array(row.message.unicodeScalars.map { UInt8($0.value) })
+    var random = Sampling.generator("wrong bytes of \(row.name)")
+    var differing: [String] = []
+    for position in bytes.indices {
+      for separator in Self.separators where separator != bytes[position] {
+        var wrong = bytes
+        wrong[position] = separator
+        let whole = Self.outcome(of: [wrong[...]])
+        for _ in 0..<2 {
+          let split = 1 + random.below(wrong.count - 1)
+          if Self.outcome(of: [wrong[..<split], wrong[split...]]) != whole {
+            differing.append("\(separator) at \(position), split at \(split): at once \(whole)")
+          }
+        }
       }
-      _ = try? Self.requests(in: [bytes[...]])
     }
+    #expect(differing.isEmpty, "\(Sampling.note)")
   }
 
   /// Parses two requests, the first with a streamed body. Returns the events as text and the number of pieces.
@@ -158,8 +169,20 @@ struct RequestParserTests {
   }
 
   private static func requests(in pieces: [some Sequence<UInt8>]) throws -> [String] {
-    var parser = RequestParser(limits: limits)
     var requests: [String] = []
+    try parse(pieces, &requests)
+    return requests
+  }
+
+  /// The requests, and the error after them.
+  private static func outcome(of pieces: [some Sequence<UInt8>]) -> [String] {
+    var outcome: [String] = []
+    do { try parse(pieces, &outcome) } catch { outcome.append("\(error)") }
+    return outcome
+  }
+
+  private static func parse(_ pieces: [some Sequence<UInt8>], _ requests: inout [String]) throws {
+    var parser = RequestParser(limits: limits)
     for piece in pieces {
       Array(piece).withUnsafeBytes { parser.append($0) }
       events: while true {
@@ -173,6 +196,5 @@ struct RequestParserTests {
         }
       }
     }
-    return requests
   }
 }
