@@ -133,6 +133,7 @@ struct GrammarTests {
     let compressed = try #require(ContentCoding.gzip(text))
     #expect(compressed == ContentCoding.gzip(text))
     #expect(compressed.count < text.count / 10)
+    #expect(compressed.capacity < text.count / 10, "memory of the size of the input is not kept")
     #expect(try runToEnd("/usr/bin/env", ["gzip", "-dc"], input: compressed).output == text)
     #expect(
       ContentCoding.gzip.entityTag("\"a\"") == "\"a-gzip\"" && ContentCoding.identity.entityTag("\"a\"") == "\"a\"")

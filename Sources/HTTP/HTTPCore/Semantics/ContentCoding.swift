@@ -44,7 +44,9 @@ package enum ContentCoding: Sendable, Hashable {
     guard photod_deflate_init_gzip(&stream, 5) == Z_OK else { return nil }
     defer { deflateEnd(&stream) }
     let capacity = Int(deflateBound(&stream, UInt(bytes.count)))
-    return [UInt8](unsafeUninitializedCapacity: capacity) { output, count in
+    // Not in the array itself: its capacity, above the size of the input, would be kept and counted until a slow client
+    // has the response.
+    return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { output -> [UInt8] in
       bytes.withUnsafeBufferPointer { input in
         stream.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
         stream.avail_in = UInt32(input.count)
@@ -52,8 +54,8 @@ package enum ContentCoding: Sendable, Hashable {
         stream.avail_out = UInt32(capacity)
         let result = deflate(&stream, Z_FINISH)
         precondition(result == Z_STREAM_END, "deflateBound was not enough")
-        count = Int(stream.total_out)
       }
+      return Array(output[..<Int(stream.total_out)])
     }
   }
 }
