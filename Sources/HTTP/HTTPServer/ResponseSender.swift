@@ -30,7 +30,8 @@ struct ResponseSender {
   static let lowWatermarkBytes = 65_536
 
   private let loop: EventLoop
-  private let peer: Peer
+  /// The peer as written to the access log. Empty if that is disabled.
+  private let peerText: String
   private var output = OutputQueue()
   /// How the body of the current response is delimited.
   private var framing = BodyFraming.none
@@ -41,7 +42,7 @@ struct ResponseSender {
 
   init(loop: EventLoop, peer: Peer) {
     self.loop = loop
-    self.peer = peer
+    peerText = loop.logsAccess ? peer.text : ""
   }
 
   var isEmpty: Bool { output.isEmpty }
@@ -234,7 +235,7 @@ struct ResponseSender {
     guard let entry = logEntry else { return }
     logEntry = nil
     loop.accessLogBatch.append(
-      entry, peer: peer.text, duration: loop.monotonicNow() &- entry.began, wasAborted: wasAborted)
+      entry, peer: peerText, duration: loop.monotonicNow() &- entry.began, wasAborted: wasAborted)
   }
 
   /// The connection is closed: discards queued bytes. Returns the writability handlers that will not be called. The

@@ -10,11 +10,18 @@ package struct ResponseHead: Sendable {
   }
 
   package subscript(name: String) -> String? {
-    get { fields.first { $0.name.lowercased() == name.lowercased() }?.value }
+    get { fields.first { Self.isSameName($0.name, name) }?.value }
     set {
-      fields.removeAll { $0.name.lowercased() == name.lowercased() }
+      fields.removeAll { Self.isSameName($0.name, name) }
       if let newValue { fields.append((name, newValue)) }
     }
+  }
+
+  /// Whether two field names are the same, ignoring the case of ASCII letters. Makes no strings: the access log asks for
+  /// each response.
+  private static func isSameName(_ one: String, _ other: String) -> Bool {
+    guard one.utf8.count == other.utf8.count else { return false }
+    return one.utf8.elementsEqual(other.utf8) { HTTPGrammar.lowercased($0) == HTTPGrammar.lowercased($1) }
   }
 }
 
