@@ -56,68 +56,31 @@ package enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// Finds the name in a range of `bytes`, which must be token characters. Switches on the length first, so that most
-  /// names cost one comparison.
+  /// Finds the name in a range of `bytes`, which must be token characters. Compares with the names of its length only.
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) {
     func named(_ candidates: HeaderName...) -> HeaderName {
-      candidates.first { $0.matches(bytes, from: range.lowerBound) } ?? .other
+      for name in candidates where name.matches(bytes, from: range.lowerBound) { return name }
+      return .other
     }
-    func one(_ name: HeaderName) -> HeaderName { name.matches(bytes, from: range.lowerBound) ? name : .other }
     switch range.count {
-    case 3: self = one(.via)
-    case 4: self = one(.host)
-    case 5: self = one(.range)
-    case 6:
-      switch bytes[range.lowerBound] | 0x20 {
-      case UInt8(ascii: "a"): self = one(.accept)
-      case UInt8(ascii: "c"): self = one(.cookie)
-      case UInt8(ascii: "e"): self = one(.expect)
-      default: self = one(.origin)
-      }
-    case 8:
-      switch bytes[range.lowerBound + 3] | 0x20 {
-      case UInt8(ascii: "m"): self = one(.ifMatch)
-      case UInt8(ascii: "r"): self = one(.ifRange)
-      default: self = one(.priority)
-      }
-    case 9: self = bytes[range.lowerBound] | 0x20 == UInt8(ascii: "x") ? one(.xRealIP) : one(.forwarded)
-    case 10: self = one(.connection)
-    case 11: self = bytes[range.lowerBound] | 0x20 == UInt8(ascii: "t") ? one(.traceparent) : one(.reprDigest)
-    case 12: self = one(.contentType)
-    case 13:
-      switch bytes[range.lowerBound] | 0x20 {
-      case UInt8(ascii: "i"): self = one(.ifNoneMatch)
-      case UInt8(ascii: "c"): self = one(.cacheControl)
-      case UInt8(ascii: "l"): self = one(.lastEventID)
-      case UInt8(ascii: "u"): self = named(.uploadOffset, .uploadLength)
-      default: self = one(.authorization)
-      }
-    case 14:
-      switch bytes[range.upperBound - 2] | 0x20 {
-      case UInt8(ascii: "s"):
-        self = bytes[range.lowerBound] | 0x20 == UInt8(ascii: "c") ? one(.contentDigest) : one(.secFetchDest)
-      case UInt8(ascii: "d"): self = one(.secFetchMode)
-      case UInt8(ascii: "t"): self = named(.secFetchSite, .contentLength)
-      default: self = .other
-      }
-    case 15:
-      switch bytes[range.lowerBound] | 0x20 {
-      case UInt8(ascii: "x"): self = one(.xForwardedFor)
-      case UInt8(ascii: "u"): self = one(.uploadComplete)
-      default: self = one(.acceptEncoding)
-      }
-    case 16: self = bytes[range.lowerBound] | 0x20 == UInt8(ascii: "x") ? one(.xForwardedHost) : one(.contentEncoding)
-    case 17:
-      switch bytes[range.lowerBound] | 0x20 {
-      case UInt8(ascii: "i"): self = one(.ifModifiedSince)
-      case UInt8(ascii: "t"): self = one(.transferEncoding)
-      default: self = one(.xForwardedProto)
-      }
-    case 19:
-      self = bytes[range.lowerBound] | 0x20 == UInt8(ascii: "c") ? one(.contentDisposition) : one(.ifUnmodifiedSince)
-    case 29...38:
-      self = named(.accessControlRequestMethod, .accessControlRequestHeaders, .accessControlRequestPrivateNetwork)
-      if range.count != text.utf8CodeUnitCount { self = .other }
+    case 3: self = named(.via)
+    case 4: self = named(.host)
+    case 5: self = named(.range)
+    case 6: self = named(.accept, .expect, .origin, .cookie)
+    case 8: self = named(.ifMatch, .ifRange, .priority)
+    case 9: self = named(.forwarded, .xRealIP)
+    case 10: self = named(.connection)
+    case 11: self = named(.traceparent, .reprDigest)
+    case 12: self = named(.contentType)
+    case 13: self = named(.authorization, .cacheControl, .ifNoneMatch, .lastEventID, .uploadLength, .uploadOffset)
+    case 14: self = named(.contentLength, .secFetchDest, .secFetchMode, .secFetchSite, .contentDigest)
+    case 15: self = named(.acceptEncoding, .xForwardedFor, .uploadComplete)
+    case 16: self = named(.contentEncoding, .xForwardedHost)
+    case 17: self = named(.ifModifiedSince, .transferEncoding, .xForwardedProto)
+    case 19: self = named(.ifUnmodifiedSince, .contentDisposition)
+    case 29: self = named(.accessControlRequestMethod)
+    case 30: self = named(.accessControlRequestHeaders)
+    case 38: self = named(.accessControlRequestPrivateNetwork)
     default: self = .other
     }
   }
