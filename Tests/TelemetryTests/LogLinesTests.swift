@@ -64,7 +64,7 @@ struct LogLinesTests {
     #expect(line.hasSuffix(",\"n\":\(digits),\"t\":\(milliseconds)}\n"))
   }
 
-  @Test("each line has its own time", arguments: [LogLines.now(), -1, 0, 999, 1000, 1500, 86_400_000])
+  @Test("each line has its own time", arguments: [SystemTime.milliseconds, -1, 0, 999, 1000, 1500, 86_400_000])
   func times(_ first: Int64) {
     var lines = LogLines(.logfmt)
     let event = LogLines.Event(level: .info, label: "a", message: "b")

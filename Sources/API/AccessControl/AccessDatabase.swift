@@ -7,6 +7,7 @@
 import Foundation
 import GRDB
 import PhotoModel
+import Primitives
 
 #if canImport(Glibc)
   import Glibc
@@ -134,14 +135,4 @@ package final class AccessDatabase: Sendable {
       throw AccessError.unusable(path: path, reason: "its mode can't be made 0600: \(String(cString: strerror(errno)))")
     }
   }
-}
-
-/// The system's clocks.
-package enum SystemTime {
-  private static let start = ContinuousClock.now
-
-  /// Seconds since 1970.
-  package static var now: Int64 { Int64(time(nil)) }
-  /// Seconds since a moment of this process. Setting the system clock does not change it.
-  package static var elapsed: Int64 { start.duration(to: .now).components.seconds }
 }

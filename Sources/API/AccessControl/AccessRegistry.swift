@@ -12,6 +12,7 @@
 
 import Logging
 import PhotoModel
+import Primitives
 import Synchronization
 
 package final class AccessRegistry: Sendable {

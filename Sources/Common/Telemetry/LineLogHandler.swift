@@ -1,4 +1,5 @@
 import Logging
+import Primitives
 
 /// A swift-log handler for standard error: one line for each event, in the form of ``LogLines``.
 package struct LineLogHandler: LogHandler {
@@ -32,7 +33,8 @@ package struct LineLogHandler: LogHandler {
   package func log(event: LogEvent) {
     var line = LogLines(format)
     line.begin(
-      millisecondsSince1970: LogLines.now(), level: event.level, label: label, message: event.message.description)
+      millisecondsSince1970: SystemTime.milliseconds, level: event.level, label: label,
+      message: event.message.description)
     let all = metadata.merging(metadataProvider?.get() ?? [:]) { own, _ in own }
       .merging(event.metadata ?? [:]) { _, later in later }
     for (key, value) in all.sorted(by: { $0.key < $1.key }) {

@@ -1,10 +1,6 @@
 import Logging
 import Primitives
 
-#if canImport(Glibc)
-  import Glibc
-#endif
-
 /// The form of log lines.
 package enum LogFormat: Sendable, Hashable {
   /// `key=value` pairs, for people and for programs that know the form.
@@ -148,13 +144,6 @@ package struct LogLines: Sendable {
 
   /// Ends the line.
   package mutating func end() { append(format == .json ? "}\n" : "\n") }
-
-  /// The time for a line that is written now, in milliseconds since 1970.
-  package static func now() -> Int64 {
-    var now = timespec()
-    clock_gettime(CLOCK_REALTIME, &now)
-    return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
-  }
 
   private mutating func addKey(_ key: String) {
     switch format {

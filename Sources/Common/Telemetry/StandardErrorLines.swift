@@ -6,6 +6,7 @@
 // (pipe(7)), so each write has whole lines and at most that many bytes. Only a line that is longer can be broken.
 
 import Logging
+import Primitives
 import Synchronization
 
 #if canImport(Glibc)
@@ -39,7 +40,7 @@ package final class StandardErrorLines: Sendable {
       if dropped > 0 {
         var note = LogLines(format)
         note.begin(
-          millisecondsSince1970: LogLines.now(), level: .warning, label: "log", message: "lines dropped")
+          millisecondsSince1970: SystemTime.milliseconds, level: .warning, label: "log", message: "lines dropped")
         note.add("count", "\(dropped)")
         note.end()
         dropped = 0

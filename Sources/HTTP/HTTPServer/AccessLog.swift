@@ -234,7 +234,8 @@ package final class AccessLog: Sendable {
       }
       if dropped > 0 {
         lines.begin(
-          millisecondsSince1970: LogLines.now(), level: .warning, label: "access", message: "access log lines dropped")
+          millisecondsSince1970: SystemTime.milliseconds, level: .warning, label: "access",
+          message: "access log lines dropped")
         lines.add("dropped", number: "\(dropped)")
         lines.end()
       }

@@ -1,8 +1,5 @@
 import Dispatch
-
-#if canImport(Glibc)
-  import Glibc
-#endif
+import Primitives
 
 /// The clocks of the server: the system's, or manual clocks in tests.
 package struct ServerClock: Sendable {
@@ -17,10 +14,5 @@ package struct ServerClock: Sendable {
   }
 
   static let system = ServerClock(
-    monotonic: { DispatchTime.now().uptimeNanoseconds },
-    wall: {
-      var now = timespec()
-      clock_gettime(CLOCK_REALTIME, &now)
-      return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
-    })
+    monotonic: { DispatchTime.now().uptimeNanoseconds }, wall: { SystemTime.milliseconds })
 }

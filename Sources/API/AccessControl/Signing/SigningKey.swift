@@ -1,6 +1,7 @@
 import Cryptography
 import Foundation
 import GRDB
+import Primitives
 
 /// A key that signs URLs. Two are valid at a time: the newest, which signs, and the one before it.
 package struct SigningKey: Sendable {

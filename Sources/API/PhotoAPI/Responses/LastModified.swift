@@ -1,5 +1,5 @@
-import AccessControl
 import HTTPCore
+import Primitives
 
 extension Validators {
   /// Validators of a file or a picture that was last changed at that time, in seconds since 1970. A time in the future is

@@ -14,6 +14,7 @@ import HTTPCore
 import HTTPServer
 import ImageService
 import PhotoModel
+import Primitives
 import Synchronization
 
 final class ResponseCache: Sendable {

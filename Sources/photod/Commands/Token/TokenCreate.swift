@@ -3,6 +3,7 @@ import ArgumentParser
 import Foundation
 import LibraryCatalogue
 import PhotoModel
+import Primitives
 
 #if canImport(Glibc)
   import Glibc

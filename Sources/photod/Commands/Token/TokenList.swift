@@ -2,6 +2,7 @@ import AccessControl
 import ArgumentParser
 import Foundation
 import PhotoModel
+import Primitives
 
 struct TokenList: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

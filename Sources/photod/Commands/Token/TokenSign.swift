@@ -4,6 +4,7 @@ import LibraryCatalogue
 import Logging
 import PhotoAPI
 import PhotoModel
+import Primitives
 
 struct TokenSign: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
