@@ -1,5 +1,6 @@
 import CPhotodSystem
 import HTTPCore
+import Primitives
 
 /// An open file of which ranges are sent from a connection's queue. Its owner closes the descriptor when the last
 /// reference is released.
@@ -91,31 +92,17 @@ package struct PreparedRange: Sendable {
   /// Writes the head without `Date` and the empty line. Returns the number of bytes written.
   func writeHead(to bytes: UnsafeMutableRawBufferPointer) -> Int {
     bytes.copyBytes(from: head)
-    var count = head.count
-    func add(_ text: StaticString) {
-      UnsafeMutableRawBufferPointer(rebasing: bytes[count...]).copyMemory(
-        from: UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
-      count += text.utf8CodeUnitCount
-    }
-    func add(_ number: Int) {
-      var (rest, digits) = (number, 1)
-      while rest >= 10 { (rest, digits) = (rest / 10, digits + 1) }
-      rest = number
-      for i in (count..<count + digits).reversed() {
-        bytes[i] = UInt8(ascii: "0") + UInt8(rest % 10)
-        rest /= 10
-      }
-      count += digits
-    }
-    add("Content-Range: bytes ")
-    add(range.lowerBound)
-    add("-")
-    add(range.upperBound - 1)
-    add("/")
-    add(size)
-    add("\r\nContent-Length: ")
-    add(range.count)
-    add("\r\n")
-    return count
+    var writer = RawWriter(bytes.bindMemory(to: UInt8.self))
+    writer.count = head.count
+    writer.append("Content-Range: bytes ")
+    writer.append(range.lowerBound)
+    writer.append("-")
+    writer.append(range.upperBound - 1)
+    writer.append("/")
+    writer.append(size)
+    writer.append("\r\nContent-Length: ")
+    writer.append(range.count)
+    writer.append("\r\n")
+    return writer.count
   }
 }
