@@ -30,48 +30,28 @@ package enum Stage: Int, Sendable, CaseIterable {
 
 /// The duration of each stage. A value without heap allocation, so copying it is cheap.
 package struct StageTimings: Sendable, Equatable {
-  private var nanoseconds: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0)
+  /// By the raw values of the stages.
+  private var nanoseconds = InlineArray<6, UInt64>(repeating: 0)
 
   package init() {}
 
   package subscript(stage: Stage) -> Duration {
-    get { .nanoseconds(Int64(self[nanosecondsOf: stage])) }
-    set { self[nanosecondsOf: stage] = newValue.unsignedNanoseconds }
+    get { .nanoseconds(Int64(nanoseconds[stage.rawValue])) }
+    set { nanoseconds[stage.rawValue] = newValue.unsignedNanoseconds }
   }
 
   /// The `Server-Timing` field (W3C Server Timing §3): each stage with its duration in milliseconds and its summary.
   /// Stages with a duration of zero are omitted.
   package var serverTiming: String {
     Stage.allCases.compactMap { stage in
-      let value = self[nanosecondsOf: stage]
+      let value = nanoseconds[stage.rawValue]
       guard value > 0 else { return nil }
       return "\(stage.name);dur=\(value.nanosecondsAsMilliseconds);desc=\"\(stage.summary)\""
     }
     .joined(separator: ", ")
   }
 
-  package static func == (lhs: StageTimings, rhs: StageTimings) -> Bool { lhs.nanoseconds == rhs.nanoseconds }
-
-  private subscript(nanosecondsOf stage: Stage) -> UInt64 {
-    get {
-      switch stage {
-      case .queue: nanoseconds.0
-      case .read: nanoseconds.1
-      case .worker: nanoseconds.2
-      case .decode: nanoseconds.3
-      case .resize: nanoseconds.4
-      case .encode: nanoseconds.5
-      }
-    }
-    set {
-      switch stage {
-      case .queue: nanoseconds.0 = newValue
-      case .read: nanoseconds.1 = newValue
-      case .worker: nanoseconds.2 = newValue
-      case .decode: nanoseconds.3 = newValue
-      case .resize: nanoseconds.4 = newValue
-      case .encode: nanoseconds.5 = newValue
-      }
-    }
+  package static func == (lhs: StageTimings, rhs: StageTimings) -> Bool {
+    Stage.allCases.allSatisfy { lhs.nanoseconds[$0.rawValue] == rhs.nanoseconds[$0.rawValue] }
   }
 }
