@@ -77,8 +77,7 @@ package final class MetricsRegistry: MetricsFactory {
     read: @escaping @Sendable () -> Double?
   ) {
     declare(name, .gauge, help)
-    let isNew = add(name, .gauge, Array(labels)) { _ in .callback(read) }.isNew
-    precondition(isNew, "\(name) is registered twice")
+    addCallback(name, .gauge, Array(labels), read)
   }
 
   /// A counter whose value is kept elsewhere. `read` follows the rules of `gauge`.
@@ -87,8 +86,7 @@ package final class MetricsRegistry: MetricsFactory {
     read: @escaping @Sendable () -> Double?
   ) {
     declare(name, .counter, help)
-    let isNew = add(name, .counter, Array(labels)) { _ in .callback(read) }.isNew
-    precondition(isNew, "\(name) is registered twice")
+    addCallback(name, .counter, Array(labels), read)
   }
 
   private func declare(_ name: String, _ kind: Kind, _ help: String, bounds: [Double] = []) {
@@ -102,6 +100,14 @@ package final class MetricsRegistry: MetricsFactory {
         state.families[name] = Family(kind: kind, help: help, bounds: bounds)
       }
     }
+  }
+
+  private func addCallback(
+    _ name: String, _ kind: Kind, _ labels: [(String, String)], _ read: @escaping @Sendable () -> Double?
+  ) {
+    let (cell, isNew) = add(name, kind, labels) { _ in .callback(read) }
+    precondition(cell != nil, "\(name) is beyond the limit of \(maximumSeries) series")
+    precondition(isNew, "\(name) is registered twice")
   }
 
   // MARK: MetricsFactory
