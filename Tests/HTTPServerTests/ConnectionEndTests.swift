@@ -20,7 +20,7 @@ struct ConnectionEndTests {
     func append(_ event: String) { found.withLock { $0.append(event) } }
 
     func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
-      let path = "\(request.target.path)"
+      let path = request.head.target
       append(path)
       if path == "/blocking" {
         blocks.signal()

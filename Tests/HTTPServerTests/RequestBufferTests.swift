@@ -119,7 +119,7 @@ struct RequestBufferTests {
     final class RequestHoldingHandler: HTTPHandler {
       let kept = Mutex<[HTTPRequest]>([])
       func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
-        guard request.target.path == "/kept" else { return EchoHandler().handle(request, from: peer, responder) }
+        guard request.head.target == "/kept" else { return EchoHandler().handle(request, from: peer, responder) }
         kept.withLock { $0.append(request) }
         responder.send(HTTPResponse(.ok))
       }

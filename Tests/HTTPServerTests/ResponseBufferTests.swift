@@ -11,7 +11,7 @@ struct ResponseBufferTests {
     private final class Owner: Sendable {}
 
     func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
-      let path = request.target.path
+      let path = request.head.target
       let size = path.split(separator: "/").last.flatMap { Int($0) } ?? 0
       responder.send(
         HTTPResponse(
@@ -146,7 +146,7 @@ struct ResponseBufferTests {
     }
 
     func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
-      if request.target.path == "/probe" { return responder.send(HTTPResponse(.ok)) }
+      if request.head.target == "/probe" { return responder.send(HTTPResponse(.ok)) }
       queue.async { [queue] in
         do throws(BodySourceError) {
           try responder.send(ResponseHead(.ok), body: Source()) { work in

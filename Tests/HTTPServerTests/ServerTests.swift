@@ -56,7 +56,7 @@ struct ServerTests {
     static let limits = ServerLimits(responseBufferBytes: 65 << 20)
 
     func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
-      let isLarge = request.target.path == "/large"
+      let isLarge = request.head.target == "/large"
       responder.send(HTTPResponse(.ok, body: [UInt8](repeating: 120, count: isLarge ? Self.size : 1)))
     }
     func response(to error: ParseError) -> HTTPResponse { HTTPResponse(error.status) }
@@ -150,7 +150,7 @@ struct ServerTests {
     init(waits: Bool) { self.waits = waits }
 
     func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
-      if request.target.path == "/probe" { return responder.send(HTTPResponse(.ok)) }
+      if request.head.target == "/probe" { return responder.send(HTTPResponse(.ok)) }
       responder.onClose { [self] in closed.store(true, ordering: .relaxed) }
       responder.start(ResponseHead(.ok))
       next(responder)
@@ -347,7 +347,7 @@ struct ServerTests {
     final class Gate: HTTPHandler {
       let held = Mutex<Responder?>(nil)
       func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
-        if request.target.path == "/probe" { return responder.send(HTTPResponse(.ok)) }
+        if request.head.target == "/probe" { return responder.send(HTTPResponse(.ok)) }
         held.withLock { $0 = responder }
       }
       func response(to error: ParseError) -> HTTPResponse { HTTPResponse(error.status) }

@@ -91,7 +91,8 @@ final class TestServer: Sendable {
 /// Responds with the method, path and body of the request.
 struct EchoHandler: HTTPHandler {
   func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
-    let text = "\(request.method.name) \(request.target.path) \(String(decoding: request.body, as: UTF8.self))"
+    let path = request.head.parsedTarget.path
+    let text = "\(request.method.name) \(path) \(String(decoding: request.body, as: UTF8.self))"
     responder.send(HTTPResponse(.ok, [("Content-Type", "text/plain")], body: Array(text.utf8)))
   }
 

@@ -60,8 +60,9 @@ enum HTTPTarget {
     case .request(let request):
       precondition(request.body.count <= limits.bodyBytes)
       let host = request.head.values(of: .host)
-      return "\(request.method.name) \(request.head.target) \(request.target.segments) \(host) \(request.body) "
-        + "\(request.target.parameters?.map { "\($0)" } ?? []) \(request.head.keepsAlive)"
+      let target = request.head.parsedTarget
+      return "\(request.method.name) \(request.head.target) \(target.segments) \(host) \(request.body) "
+        + "\(target.parameters?.map { "\($0)" } ?? []) \(request.head.keepsAlive)"
     }
   }
 }

@@ -11,7 +11,7 @@ struct PreviewRoute: Sendable {
 
   func answer(_ identifier: LocalIdentifier, _ routed: RoutedRequest) throws(Problem) {
     let principal = try routed.principal
-    var client = try ClientName(routed.request)
+    var client = try ClientName(routed.target)
     var body = try JSONObjectReader(routed.request)
     let operations = try AdjustmentsJSON.operations(&body)
     let targetSize = try ImageQuery.targetSize(body.text("targetSize"))

@@ -39,8 +39,9 @@ struct ChangeRoutes: Sendable {
   }
 
   /// The changes since a change token.
-  func history(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
-    var query = try QueryReader(request.target)
+  func history(_ routed: RoutedRequest) throws(Problem) -> HTTPResponse {
+    let principal = try routed.principal
+    var query = try QueryReader(routed.target)
     let since = query.text("since")
     let limit = try query.number("limit", in: Self.pageSizes) ?? Self.pageSize
     let filter = try ChangeFilter(&query)
@@ -55,7 +56,7 @@ struct ChangeRoutes: Sendable {
     }
     let body = ChangesJSON.encode(changes, queries.tokens)
     return JSONResponse(body, tag: EntityTag.strong(over: body), cacheControl: QueryService.cacheControl)
-      .response(to: request.head)
+      .response(to: routed.request.head)
   }
 
   /// Executes a change list.
@@ -105,7 +106,7 @@ struct ChangeRoutes: Sendable {
     let principal = try routed.principal
     let (head, target, route, peer) = (routed.request.head, routed.target, routed.route, routed.peer)
     try routed.run(on: queries.lookups) { () throws(Problem) in
-      try stream(routed.request, principal, routed.reply) { [accessPolicy] in
+      try stream(routed, principal) { [accessPolicy] in
         // The credential may have ended since the stream began.
         guard case .caller(let caller) = accessPolicy.authenticate(head, target, route, from: peer) else {
           return false
@@ -116,9 +117,10 @@ struct ChangeRoutes: Sendable {
   }
 
   private func stream(
-    _ request: HTTPRequest, _ principal: Principal, _ reply: Reply, isAdmitted: @escaping @Sendable () -> Bool
+    _ routed: RoutedRequest, _ principal: Principal, isAdmitted: @escaping @Sendable () -> Bool
   ) throws(Problem) {
-    var query = try QueryReader(request.target)
+    let (request, reply) = (routed.request, routed.reply)
+    var query = try QueryReader(routed.target)
     let fetchResult = query.text("fetchResult")
     let since = query.text("since")
     let filter = try ChangeFilter(&query)

@@ -85,7 +85,7 @@ extension Endpoint {
         query: [.number("limit", 1...1000, default: 100, "Assets per page."), .cursor],
         responses: .validated("A page.", .json(["TrashPage"])), problems: [500]),
       handler: .lookup { api, routed throws(Problem) in
-        try api.trash.list(routed.request, routed.principal)
+        try api.trash.list(routed)
       }),
   ]
 

@@ -13,7 +13,7 @@ extension Endpoint {
         query: [ClientName.parameter],
         responses: [.json(200, "The caching managers, the default one first.", "CachingManagerList")]),
       handler: .lookup { api, routed throws(Problem) in
-        try api.caching.list(routed.request, routed.principal)
+        try api.caching.list(routed)
       }),
 
     Endpoint(
@@ -31,7 +31,7 @@ extension Endpoint {
         "The state of a caching manager. Renews its lease.", query: [ClientName.parameter],
         responses: [.json(200, "The caching manager.", "CachingManager")], problems: [404]),
       handler: .lookup { api, routed throws(Problem) in
-        try api.caching.get(routed.route["cachingManager"], routed.request, routed.principal)
+        try api.caching.get(routed.route["cachingManager"], routed)
       }),
 
     Endpoint(
@@ -41,7 +41,7 @@ extension Endpoint {
         query: [ClientName.parameter], body: "CachingManagerChange",
         responses: [.json(200, "The caching manager.", "CachingManager")], problems: [404]),
       handler: .lookup { api, routed throws(Problem) in
-        try api.caching.change(routed.route["cachingManager"], routed.request, routed.principal)
+        try api.caching.change(routed.route["cachingManager"], routed)
       }),
 
     Endpoint(
@@ -50,7 +50,7 @@ extension Endpoint {
         "Deletes the manager and releases all its frames. The default manager starts again empty.",
         query: [ClientName.parameter], responses: [APIResponse(204, "Deleted.")], problems: [404]),
       handler: .lookup { api, routed throws(Problem) in
-        try api.caching.delete(routed.route["cachingManager"], routed.request, routed.principal)
+        try api.caching.delete(routed.route["cachingManager"], routed)
       }),
 
     Endpoint(
@@ -65,7 +65,7 @@ extension Endpoint {
         ],
         problems: [404, 500]),
       handler: .lookup { api, routed throws(Problem) in
-        try api.caching.start(routed.route["cachingManager"], routed.request, routed.principal)
+        try api.caching.start(routed.route["cachingManager"], routed)
       }),
 
     Endpoint(
@@ -76,7 +76,7 @@ extension Endpoint {
         responses: [.json(200, "The number of stopped assets, and the counts of the manager.", "StoppedCaching")],
         problems: [404, 500]),
       handler: .lookup { api, routed throws(Problem) in
-        try api.caching.stop(routed.route["cachingManager"], routed.request, routed.principal)
+        try api.caching.stop(routed.route["cachingManager"], routed)
       }),
 
     Endpoint(
@@ -87,7 +87,7 @@ extension Endpoint {
         query: [ClientName.parameter], body: "StoppedCachingAllImages",
         responses: [.json(200, "The caching manager.", "CachingManager")], problems: [404]),
       handler: .lookup { api, routed throws(Problem) in
-        try api.caching.stopAll(routed.route["cachingManager"], routed.request, routed.principal)
+        try api.caching.stopAll(routed.route["cachingManager"], routed)
       }),
 
     Endpoint(

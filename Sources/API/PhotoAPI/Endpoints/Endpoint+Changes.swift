@@ -24,7 +24,7 @@ extension Endpoint {
         ],
         problems: [404, 500]),
       handler: .lookup { api, routed throws(Problem) in
-        try api.changes.history(routed.request, routed.principal)
+        try api.changes.history(routed)
       }),
 
     // The entries refer to existing assets and collections, so the caller needs read access too.

@@ -60,7 +60,7 @@ extension Endpoint {
           .json(["FetchResultRange", "FetchResultIndex"])),
         problems: [404, 500]),
       handler: .lookup { api, routed throws(Problem) in
-        try api.fetchResults.assets(routed.route["fetchResult"], routed.request, routed.principal)
+        try api.fetchResults.assets(routed.route["fetchResult"], routed)
       }),
 
     Endpoint(
@@ -82,7 +82,7 @@ extension Endpoint {
           .json(["FetchResultCollectionRange", "FetchResultIndex"])),
         problems: [404, 500]),
       handler: .lookup { api, routed throws(Problem) in
-        try api.fetchResults.collections(routed.route["fetchResult"], routed.request, routed.principal)
+        try api.fetchResults.collections(routed.route["fetchResult"], routed)
       }),
 
     Endpoint(

@@ -63,7 +63,7 @@ struct PresentationRoutes: Sendable {
     let canvases = assets.assets.filter { Problem(unrenderable: $0) == nil && $0.isRenderable }
       .map { document.canvas($0, in: identifier) }
     return response(
-      document.manifest(collection, canvases), next: assets.nextCursor, page, routed.request)
+      document.manifest(collection, canvases), next: assets.nextCursor, page, routed)
   }
 
   // MARK: Collections
@@ -84,7 +84,7 @@ struct PresentationRoutes: Sendable {
       }
       let document = PresentationDocument(base: base(routed))
       return response(
-        document.collection(folder, found.collections), next: found.nextCursor, page, routed.request)
+        document.collection(folder, found.collections), next: found.nextCursor, page, routed)
     }
   }
 
@@ -101,12 +101,12 @@ struct PresentationRoutes: Sendable {
   }
 
   private func response(
-    _ document: JSONValue, next: PageCursor?, _ page: Page, _ request: HTTPRequest
+    _ document: JSONValue, next: PageCursor?, _ page: Page, _ routed: RoutedRequest
   ) -> HTTPResponse {
-    let next = next.map { queries.nextPagePath(request.target.path, page.parameters, cursor: $0) }
+    let next = next.map { queries.nextPagePath(routed.target.path, page.parameters, cursor: $0) }
     return LinkedDataResponse(
       document, context: PresentationDocument.context, link: next.map { "<\($0)>; rel=\"next\"" }
-    ).response(to: request.head)
+    ).response(to: routed.request.head)
   }
 
   private func base(_ routed: RoutedRequest) -> String {

@@ -12,8 +12,8 @@ struct ClientName: Sendable {
   private(set) var name: String?
 
   /// Reads the query, which may have no other parameter.
-  init(_ request: HTTPRequest) throws(Problem) {
-    var query = try QueryReader(request.target)
+  init(_ target: RequestTarget) throws(Problem) {
+    var query = try QueryReader(target)
     let text = query.text("client")
     try query.finish()
     name = try text.map(Self.checked)

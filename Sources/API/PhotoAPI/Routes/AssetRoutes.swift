@@ -14,35 +14,35 @@ struct AssetRoutes: Sendable {
     let query = try AssetListQuery(routed.target, queries.tokens, until: queries.deadline, for: principal)
     guard let collection else {
       let queue = query.needsFullScan(for: principal) ? queries.fetches : queries.lookups
-      return try routed.respond(on: queue) { () throws(Problem) in try list(query, routed.request, principal) }
+      return try routed.respond(on: queue) { () throws(Problem) in try list(query, routed, principal) }
     }
     // Whether this may read every asset is known only after the collection has been looked up.
     try routed.run(on: queries.lookups) { () throws(Problem) in
       var query = query
       try queries.limit(&query.fetch, to: collection, principal)
       guard query.needsFullScan(for: principal) else {
-        return routed.reply.send(try list(query, routed.request, principal))
+        return routed.reply.send(try list(query, routed, principal))
       }
       let scoped = query
       try routed.respond(on: queries.fetches) { () throws(Problem) in
-        try list(scoped, routed.request, principal)
+        try list(scoped, routed, principal)
       }
     }
   }
 
   /// Objects, columns, or counts by date.
   private func list(
-    _ query: AssetListQuery, _ request: HTTPRequest, _ principal: Principal
+    _ query: AssetListQuery, _ routed: RoutedRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
     switch query.layout {
-    case .objects: return try objects(query, request, principal)
-    case .columns: return try columns(query, request, principal)
-    case .buckets: return try buckets(query, request, principal)
+    case .objects: return try objects(query, routed, principal)
+    case .columns: return try columns(query, routed, principal)
+    case .buckets: return try buckets(query, routed, principal)
     }
   }
 
   private func objects(
-    _ query: AssetListQuery, _ request: HTTPRequest, _ principal: Principal
+    _ query: AssetListQuery, _ routed: RoutedRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
     struct Payload: Encodable {
       let changeToken: String
@@ -64,29 +64,29 @@ struct AssetRoutes: Sendable {
     let page = try queries.run { library throws(AssetSourceError) in
       try library.assets(query.fetch, query.page, for: principal)
     }
-    let next = page.nextCursor.map { queries.nextPagePath(request.target.path, query.parameters, cursor: $0) }
+    let next = page.nextCursor.map { queries.nextPagePath(routed.target.path, query.parameters, cursor: $0) }
     let body = JSONBody.encode(
       Payload(
         changeToken: queries.tokens.text(of: page.changeToken),
         assets: page.assets.map { queries.json($0, fields: query.fields) }, next: next,
         count: try count(query, principal)))
-    return QueryService.response(body, next: next, to: request)
+    return QueryService.response(body, next: next, to: routed.request)
   }
 
   private func columns(
-    _ query: AssetListQuery, _ request: HTTPRequest, _ principal: Principal
+    _ query: AssetListQuery, _ routed: RoutedRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
     let columns = try queries.run { library throws(AssetSourceError) in
       try library.columns(query.fetch, query.page, fields: query.columns, for: principal)
     }
-    let next = columns.nextCursor.map { queries.nextPagePath(request.target.path, query.parameters, cursor: $0) }
+    let next = columns.nextCursor.map { queries.nextPagePath(routed.target.path, query.parameters, cursor: $0) }
     let body = AssetColumnsJSON.body(
       columns, query.columns, changeToken: queries.tokens.text(of: columns.changeToken), next: next)
-    return QueryService.response(body, next: next, to: request)
+    return QueryService.response(body, next: next, to: routed.request)
   }
 
   private func buckets(
-    _ query: AssetListQuery, _ request: HTTPRequest, _ principal: Principal
+    _ query: AssetListQuery, _ routed: RoutedRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
     struct Payload: Encodable {
       struct Bucket: Encodable {
@@ -104,7 +104,7 @@ struct AssetRoutes: Sendable {
       Payload(
         by: query.unit.rawValue, buckets: buckets.map { Payload.Bucket(date: $0.name, count: $0.count) },
         count: buckets.reduce(0) { $0 + $1.count }))
-    return QueryService.response(body, to: request)
+    return QueryService.response(body, to: routed.request)
   }
 
   private func count(_ query: AssetListQuery, _ principal: Principal) throws(Problem) -> Int? {

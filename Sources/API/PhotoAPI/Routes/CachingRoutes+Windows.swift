@@ -39,15 +39,15 @@ extension CachingRoutes {
   func moveWindow(_ id: String, _ routed: RoutedRequest) throws(Problem) {
     let principal = try routed.principal
     try routed.run(on: queries.lookups) { () throws(Problem) in
-      let window = try self.window(id, routed.request, principal)
+      let window = try self.window(id, routed, principal)
       guard window.needsFullScan(for: principal) else { return routed.reply.send(try move(window, principal)) }
       try routed.respond(on: queries.fetches) { () throws(Problem) in try move(window, principal) }
     }
   }
 
-  private func window(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> WindowRequest {
-    var client = try ClientName(request)
-    var body = try JSONObjectReader(request)
+  private func window(_ id: String, _ routed: RoutedRequest, _ principal: Principal) throws(Problem) -> WindowRequest {
+    var client = try ClientName(routed.target)
+    var body = try JSONObjectReader(routed.request)
     try client.read(&body)
     let visible = try Self.visible(&body)
     let margin = try body.number("margin", in: 0...Self.maximumMargin)
@@ -68,7 +68,7 @@ extension CachingRoutes {
         throw QueryReader.invalid(
           "fetchResult", "or collection or assets must be given, and only one of the three")
       }
-    let formats = formats(request.head)
+    let formats = formats(routed.request.head)
     return WindowRequest(
       id: id, client: client,
       move: CachingManagerRegistry.WindowMove(

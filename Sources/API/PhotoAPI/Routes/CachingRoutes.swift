@@ -29,11 +29,12 @@ struct CachingRoutes: Sendable {
     return .json(CachingManagerJSON(status), status: 201, location: "/v1/cachingManagers/\(status.id)")
   }
 
-  func list(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
+  func list(_ routed: RoutedRequest) throws(Problem) -> HTTPResponse {
     struct Payload: Encodable {
       let cachingManagers: [CachingManagerJSON]
     }
-    _ = try ClientName(request)
+    let principal = try routed.principal
+    _ = try ClientName(routed.target)
     // Renews the lease of the `default` manager, as every call does, and creates none.
     _ = try mappingFailures { () throws(CachingManagerRegistry.CachingError) in
       try managers.status(CachingManagerRegistry.defaultID, for: principal)
@@ -44,8 +45,9 @@ struct CachingRoutes: Sendable {
           CachingManagerJSON.init)))
   }
 
-  func get(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
-    let client = try ClientName(request)
+  func get(_ id: String, _ routed: RoutedRequest) throws(Problem) -> HTTPResponse {
+    let principal = try routed.principal
+    let client = try ClientName(routed.target)
     return .json(
       CachingManagerJSON(
         try found { () throws(CachingManagerRegistry.CachingError) in
@@ -54,9 +56,10 @@ struct CachingRoutes: Sendable {
         }))
   }
 
-  func change(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
-    var client = try ClientName(request)
-    var body = try JSONObjectReader(request)
+  func change(_ id: String, _ routed: RoutedRequest) throws(Problem) -> HTTPResponse {
+    let principal = try routed.principal
+    var client = try ClientName(routed.target)
+    var body = try JSONObjectReader(routed.request)
     try client.read(&body)
     let quality = "allowsCachingHighQualityImages"
     let allowsHighQuality = try body.value(quality) == nil ? nil : body.flag(quality)
@@ -70,8 +73,9 @@ struct CachingRoutes: Sendable {
         }))
   }
 
-  func delete(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
-    let client = try ClientName(request)
+  func delete(_ id: String, _ routed: RoutedRequest) throws(Problem) -> HTTPResponse {
+    let principal = try routed.principal
+    let client = try ClientName(routed.target)
     guard
       managers.end(id, client: client.name, for: principal, includingOtherOwners: principal.seesAllOwners)
     else { throw .cachingManagerNotFound }
@@ -85,7 +89,8 @@ struct CachingRoutes: Sendable {
 
   // MARK: Assets
 
-  func start(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
+  func start(_ id: String, _ routed: RoutedRequest) throws(Problem) -> HTTPResponse {
+    let principal = try routed.principal
     struct Payload: Encodable {
       let started: Int
       let leftOut: [String]
@@ -94,7 +99,7 @@ struct CachingRoutes: Sendable {
       let ready: Int
       let pending: Int
     }
-    let (client, identifiers, query) = try wanted(request)
+    let (client, identifiers, query) = try wanted(routed)
     let started = try found { () throws(CachingManagerRegistry.CachingError) in
       try managers.start(
         identifiers, query.preheatOptions(preparedFormats), allowsNetwork: query.allowsNetwork, id: id,
@@ -106,14 +111,15 @@ struct CachingRoutes: Sendable {
         pinned: started.status.pinned, ready: started.status.ready, pending: started.status.pending))
   }
 
-  func stop(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
+  func stop(_ id: String, _ routed: RoutedRequest) throws(Problem) -> HTTPResponse {
+    let principal = try routed.principal
     struct Payload: Encodable {
       let stopped: Int
       let pinned: Int
       let ready: Int
       let pending: Int
     }
-    let (client, identifiers, query) = try wanted(request)
+    let (client, identifiers, query) = try wanted(routed)
     let (stopped, status) = try found { () throws(CachingManagerRegistry.CachingError) in
       try managers.stop(identifiers, query.preheatOptions(preparedFormats), id: id, client: client.name, for: principal)
     }
@@ -121,10 +127,11 @@ struct CachingRoutes: Sendable {
       Payload(stopped: stopped, pinned: status.pinned, ready: status.ready, pending: status.pending))
   }
 
-  func stopAll(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
-    var client = try ClientName(request)
-    if !request.body.isEmpty {
-      var body = try JSONObjectReader(request)
+  func stopAll(_ id: String, _ routed: RoutedRequest) throws(Problem) -> HTTPResponse {
+    let principal = try routed.principal
+    var client = try ClientName(routed.target)
+    if !routed.request.body.isEmpty {
+      var body = try JSONObjectReader(routed.request)
       try client.read(&body)
       try body.finish()
     }
@@ -135,11 +142,9 @@ struct CachingRoutes: Sendable {
         }))
   }
 
-  private func wanted(
-    _ request: HTTPRequest
-  ) throws(Problem) -> (ClientName, [LocalIdentifier], ImageQuery) {
-    var client = try ClientName(request)
-    var body = try JSONObjectReader(request)
+  private func wanted(_ routed: RoutedRequest) throws(Problem) -> (ClientName, [LocalIdentifier], ImageQuery) {
+    var client = try ClientName(routed.target)
+    var body = try JSONObjectReader(routed.request)
     try client.read(&body)
     let identifiers = try body.identifiers("assets", atMost: Self.maximumNamedAssets)
     let query = try query(&body)

@@ -21,14 +21,14 @@ struct CollectionRoutes: Sendable {
       throw QueryReader.invalid("containing", "can't be used with a transient list")
     }
     try routed.respond(on: queue) { () throws(Problem) in
-      try list(query, of: transient, until: end, routed.request, principal)
+      try list(query, of: transient, until: end, routed, principal)
     }
   }
 
   /// - Parameter transient: the transient list to read instead of the library's.
   private func list(
     _ query: CollectionListQuery, of transient: FetchResultStore.TransientCollection?,
-    until end: ContinuousClock.Instant, _ request: HTTPRequest, _ principal: Principal
+    until end: ContinuousClock.Instant, _ routed: RoutedRequest, _ principal: Principal
   ) throws(Problem) -> HTTPResponse {
     struct Payload: Encodable {
       let collections: [CollectionJSON]
@@ -52,10 +52,10 @@ struct CollectionRoutes: Sendable {
     } catch {
       throw error.ofCollectionList(parent: query.parameters["parent"] == nil ? "collection" : "parent")
     }
-    let next = page.nextCursor.map { queries.nextPagePath(request.target.path, query.parameters, cursor: $0) }
+    let next = page.nextCursor.map { queries.nextPagePath(routed.target.path, query.parameters, cursor: $0) }
     let collections = page.collections.map { CollectionJSON($0, queries.tokens) }
     return QueryService.response(
-      JSONBody.encode(Payload(collections: collections, next: next)), next: next, to: request)
+      JSONBody.encode(Payload(collections: collections, next: next)), next: next, to: routed.request)
   }
 
   /// Parses the query of one collection.

@@ -66,8 +66,9 @@ struct FetchResultRoutes: Sendable {
   }
 
   /// A range of members, or the index of one member.
-  func assets(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
-    var query = try QueryReader(request.target)
+  func assets(_ id: String, _ routed: RoutedRequest) throws(Problem) -> HTTPResponse {
+    let (request, principal) = (routed.request, try routed.principal)
+    var query = try QueryReader(routed.target)
     let range = query.text("range")
     let wanted = try query.identifier("indexOf")
     let fields = try query.text("fields").map { text throws(Problem) in try AssetFields(text) }
@@ -105,12 +106,13 @@ struct FetchResultRoutes: Sendable {
   }
 
   /// A range of the members of a fetch result over collections, or the index of one member.
-  func collections(_ id: String, _ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
+  func collections(_ id: String, _ routed: RoutedRequest) throws(Problem) -> HTTPResponse {
     struct Payload: Encodable {
       let range: [Int]
       let collections: [CollectionMemberJSON]
     }
-    var query = try QueryReader(request.target)
+    let (request, principal) = (routed.request, try routed.principal)
+    var query = try QueryReader(routed.target)
     let text = query.text("range")
     let wanted = try query.identifier("indexOf")
     try query.finish()

@@ -9,7 +9,7 @@ struct TrashRoute: Sendable {
   let files: LibraryFiles
   let queries: QueryService
 
-  func list(_ request: HTTPRequest, _ principal: Principal) throws(Problem) -> HTTPResponse {
+  func list(_ routed: RoutedRequest) throws(Problem) -> HTTPResponse {
     struct Payload: Encodable {
       struct Item: Encodable {
         let localIdentifier: String
@@ -41,7 +41,8 @@ struct TrashRoute: Sendable {
         try object.encode(next, forKey: .next)
       }
     }
-    var query = try QueryReader(request.target)
+    let principal = try routed.principal
+    var query = try QueryReader(routed.target)
     let limit = try query.number("limit", in: 1...1000) ?? 100
     let text = query.text("cursor")
     try query.finish()
@@ -53,6 +54,6 @@ struct TrashRoute: Sendable {
     let next = page.next.map { "/v1/trash?limit=\(limit)&cursor=\(queries.tokens.text(of: $0))" }
     let body = JSONBody.encode(Payload(assets: page.assets.map(Payload.Item.init), next: next))
     return JSONResponse(body, tag: EntityTag.strong(over: body), cacheControl: QueryService.cacheControl)
-      .response(to: request.head)
+      .response(to: routed.request.head)
   }
 }

@@ -14,7 +14,4 @@ package struct HTTPRequest: Sendable {
   }
 
   package var method: HTTPMethod { head.method }
-
-  /// The parsed target. Parsed on each access, in time linear in its length, so keep the result.
-  package var target: RequestTarget { head.parsedTarget }
 }

@@ -38,7 +38,8 @@ package struct RequestHead: Sendable {
     bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[targetRange])) }
   }
 
-  /// The parsed target. The parser has already rejected malformed targets.
+  /// The parsed target. The parser has already rejected malformed targets. Parsed on each access, in time linear in its
+  /// length, so keep the result.
   package var parsedTarget: RequestTarget {
     guard let target = RequestTarget(target, method: method, host: value(of: .host)) else {
       preconditionFailure("a target that the parser should have refused")
