@@ -12,7 +12,7 @@ func renderAdjusted(
   let header = try ImageHeader.read(from: source, limits: CodecLimits())
   let plan = RenderPlanner().plan(header, header.sized(request, Adjustments(operations)))
   let renderer = try Renderer(plan, source: source, limits: CodecLimits(), stop: StopFlag())
-  let image = try #require(try renderer.resume())
+  let image = try renderer.render()
   let decoded = try #require(Pixels.decoded(image.bytes))
   #expect(image.size == PixelSize(width: decoded.pixels.width, height: decoded.pixels.height))
   #expect(image.size == plan.outputSize)

@@ -158,7 +158,7 @@ struct AdjustmentRenderTests {
     let wanted = header.sized(asked, Adjustments([.tone(.sharpness, 1)]))
     let plan = RenderPlanner().thumbnailPlan(thumbnail, content: nil, of: header, wanted)
     let renderer = try Renderer(plan, source: source, limits: CodecLimits(), stop: StopFlag())
-    let image = try #require(try renderer.resume())
+    let image = try renderer.render()
     let pixels = try #require(Pixels.decoded(image.bytes)).pixels
     #expect(pixels.width == max(1, Int(40 * side)) && pixels.height == max(1, Int(30 * side)))
     #expect(image.size == plan.outputSize)
@@ -217,7 +217,7 @@ struct AdjustmentRenderTests {
       let wanted = gray.sized(request(60, 60), Adjustments(operations))
       let plan = RenderPlanner().thumbnailPlan(small, content: nil, of: gray, wanted)
       let renderer = try Renderer(plan, source: MemoryByteSource(file), limits: CodecLimits(), stop: StopFlag())
-      return try #require(try renderer.resume()).bytes
+      return try renderer.render().bytes
     }
     let onColors: [AdjustmentOperation] = [
       .tone(.warmth, 1), .tone(.tint, 0.5), .tone(.saturation, -1), .tone(.vibrance, 1), .tone(.blackAndWhite, 1),

@@ -55,7 +55,7 @@ struct ForeignEditRenderTests {
     let header = try ImageHeader.read(from: source, limits: CodecLimits())
     let plan = RenderPlanner().plan(header, header.sized(asked, rendering.operations))
     let renderer = try Renderer(plan, source: source, limits: CodecLimits(), stop: StopFlag())
-    let image = try #require(try renderer.resume())
+    let image = try renderer.render()
     let pixels = try #require(Pixels.decoded(image.bytes)).pixels
     #expect(image.size == (side == nil ? PixelSize(width: 1360, height: 1020) : plan.outputSize))
     #expect(abs(Double(pixels.width) / Double(pixels.height) - 4.0 / 3) < 0.02)

@@ -27,7 +27,7 @@ struct GainMapTests {
     let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
     let plan = RenderPlanner().plan(header, header.sized(request, adjustments))
     let renderer = try Renderer(plan, source: MemoryByteSource(file), limits: CodecLimits(), stop: StopFlag())
-    return try #require(try renderer.resume())
+    return try renderer.render()
   }
 
   private static func parts(_ image: RenderedImage) throws -> UltraHDRFile.Parts {
@@ -215,8 +215,8 @@ struct GainMapTests {
     let own = try ImageHeader.read(from: MemoryByteSource(derivative.bytes), limits: CodecLimits())
     let wanted = header.sized(Self.request(400, 400))
     let plan = RenderPlanner().derivativePlan(own, wanted)
-    let image = try #require(
-      try Renderer(plan, source: MemoryByteSource(derivative.bytes), limits: CodecLimits(), stop: StopFlag()).resume())
+    let source = MemoryByteSource(derivative.bytes)
+    let image = try Renderer(plan, source: source, limits: CodecLimits(), stop: StopFlag()).render()
     let pixels = try #require(try Self.parts(image).mapPixels)
     let expected = UltraHDRFile.glow(width: 600, height: 450).averaged(width: 100, height: 75)
     #expect(try #require(pixels.meanDifference(from: expected)) < 2)

@@ -105,7 +105,7 @@ struct JXLRenderTests {
     let renderer = try Renderer(
       RenderPlanner().plan(header, header.sized(request)), source: source, workers: workers, limits: CodecLimits(),
       stop: StopFlag())
-    _ = try #require(try renderer.resume())
+    _ = try renderer.render()
     return try #require(workers.captures.first).samples.map { Int($0) }
   }
 

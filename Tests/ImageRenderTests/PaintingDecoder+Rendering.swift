@@ -10,7 +10,7 @@ extension PaintingDecoder {
     let source = MemoryByteSource(file)
     let plan = RenderPlanner().plan(try ImageHeader.read(from: source, limits: CodecLimits()), request)
     let renderer = try Renderer(plan, source: source, workers: self, limits: CodecLimits(), stop: StopFlag())
-    let image = try #require(try renderer.resume())
+    let image = try renderer.render()
     return try #require(Pixels.decoded(image.bytes)).pixels
   }
 }

@@ -112,8 +112,7 @@ struct PixelRenderTests {
     let source = MemoryByteSource(file)
     let plan = RenderPlanner().plan(
       try ImageHeader.read(from: source, limits: CodecLimits()), ColorTests.asked(128, .srgb))
-    let frame = try #require(
-      try Renderer(plan, source: source, limits: CodecLimits(), stop: StopFlag()).resume())
+    let frame = try Renderer(plan, source: source, limits: CodecLimits(), stop: StopFlag()).render()
     let expected = ColorTests.middles(try #require(Pixels.decoded(frame.bytes)).pixels, colors.count)
     #expect(!ColorTests.isClose(expected, colors, 8), "the profile makes a difference")
     #expect(ColorTests.isClose(ColorTests.middles(try Self.pixels(file, side: 64), colors.count), expected, 4))

@@ -258,7 +258,7 @@ struct PriceTests {
     let ((image, priced), peak) = try AllocationCounter.peakBytesOnThisThread {
       let plan = RenderPlanner().plan(header, header.sized(one.request, one.adjustments))
       let renderer = try Renderer(plan, source: source, limits: CodecLimits(), stop: StopFlag())
-      return (try #require(try renderer.resume()), plan.price)
+      return (try renderer.render(), plan.price)
     }
     let price = priced.sourceBytes + priced.outputBytes
     if ProcessInfo.processInfo.environment["PRICES"] != nil {

@@ -215,6 +215,16 @@ struct RenderTests {
     }
   }
 
+  @Test("to a renderer of one picture, a source that has no data for now is truncated")
+  func notWaiting() throws {
+    let file = JPEGFile { _ in }.encoded(Scene(seed: 4).pixels(width: 300, height: 200))
+    let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+    let renderer = try Renderer(
+      RenderPlanner().plan(header, request(77, 77)), source: TrickleSource(MemoryByteSource(file), headerBytes: 1024),
+      limits: CodecLimits(), stop: StopFlag())
+    #expect(throws: CodecError.truncated(offset: Int64(file.count))) { try renderer.render() }
+  }
+
   @Test("a raised flag stops a render")
   func stop() throws {
     let file = JPEGFile { _ in }.encoded(Scene(seed: 1).pixels(width: 200, height: 200))
@@ -225,7 +235,7 @@ struct RenderTests {
       let renderer = try Renderer(
         RenderPlanner().plan(header, request(50, 50)), source: MemoryByteSource(file), limits: CodecLimits(), stop: flag
       )
-      _ = try renderer.resume()
+      _ = try renderer.render()
     }
   }
 
@@ -248,10 +258,7 @@ struct RenderTests {
     let plan = try #require(RenderPlanner().degradedPlan(header, header.sized(request(400, 400))))
     let source: any ByteSource =
       waits ? TrickleSource(MemoryByteSource(file), headerBytes: 700) : MemoryByteSource(file)
-    let renderer = try Renderer(plan, source: source, limits: CodecLimits(), stop: StopFlag())
-    var rendered: RenderedImage?
-    while rendered == nil { rendered = try renderer.resume() }
-    let image = try #require(rendered)
+    let image = try renderResuming(plan, source)
     let pixels = try #require(Pixels.decoded(image.bytes)).pixels.channels(3)
     #expect(try #require(pixels.meanDifference(from: card.averaged(width: 80, height: 60))) < 4)
   }

@@ -12,13 +12,20 @@ func render(
   let source = source.map { $0(MemoryByteSource(file)) } ?? MemoryByteSource(file)
   let header = try ImageHeader.read(from: MemoryByteSource(file), limits: limits)
   let plan = RenderPlanner().plan(header, request)
-  let renderer = try Renderer(plan, source: source, limits: limits, stop: StopFlag())
-  var image: RenderedImage?
-  while image == nil { image = try renderer.resume() }
-  let rendered = try #require(image)
+  let rendered = try renderResuming(plan, source, limits: limits)
   let decoded = try #require(Pixels.decoded(rendered.bytes))
   #expect(rendered.size == PixelSize(width: decoded.pixels.width, height: decoded.pixels.height))
   return (rendered, decoded.pixels, decoded.fileChannels)
+}
+
+/// Renders a plan, and goes on as often as the source has no data for now.
+func renderResuming(
+  _ plan: RenderPlan, _ source: any ByteSource, limits: CodecLimits = CodecLimits()
+) throws -> RenderedImage {
+  let renderer = try SharedRenderer(SharedPlan(plan), source: source, limits: limits, stops: [StopFlag()])
+  var result: Result<RenderedImage, CodecError>?
+  while !renderer.resume({ result = $1 }) {}
+  return try #require(result).get()
 }
 
 extension Pixels {

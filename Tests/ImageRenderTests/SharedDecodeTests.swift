@@ -49,7 +49,7 @@ struct SharedDecodeTests {
 
   private static func alone(_ plan: RenderPlan, _ file: [UInt8]) throws -> [UInt8] {
     let renderer = try Renderer(plan, source: MemoryByteSource(file), limits: CodecLimits(), stop: StopFlag())
-    return try #require(try renderer.resume()).bytes
+    return try renderer.render().bytes
   }
 
   /// All pictures of a plan, in the order of delivery.

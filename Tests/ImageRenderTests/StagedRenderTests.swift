@@ -59,9 +59,9 @@ struct StagedRenderTests {
   /// Heights of a single row, of a whole block, and of more blocks than the ring has.
   @Test("gives the same bytes as on one thread", arguments: lists, [1, 16, 131])
   func sameBytes(_ operations: [AdjustmentOperation], _ height: Int) throws {
-    let plain = try #require(try Self.renderer(operations, height: height, nil).resume())
+    let plain = try Self.renderer(operations, height: height, nil).render()
     let threads = Threads()
-    let staged = try #require(try Self.renderer(operations, height: height, threads.start).resume())
+    let staged = try Self.renderer(operations, height: height, threads.start).render()
     #expect(staged.bytes == plain.bytes && staged.size == plain.size)
     #expect(threads.haveEnded)
   }
@@ -72,7 +72,7 @@ struct StagedRenderTests {
     var renderer: Renderer? = try Self.renderer([.tone(.exposure, 0.5)], height: 300, threads.start, stop: stop)
     #expect(threads.areRunning)
     stop.raise()
-    #expect(throws: CodecError.stopped) { try renderer?.resume() }
+    #expect(throws: CodecError.stopped) { try renderer?.render() }
     renderer = nil
     #expect(threads.haveEnded)
   }

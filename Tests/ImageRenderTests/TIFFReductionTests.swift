@@ -83,7 +83,7 @@ struct TIFFReductionTests {
       let plan = RenderPlanner().finalThumbnailPlan(header, wanted) ?? RenderPlanner().plan(header, wanted)
       #expect(plan.header.storedSize.width == level && plan.outputSize.width == side)
       let renderer = try Renderer(plan, source: source, limits: CodecLimits(), stop: StopFlag())
-      let image = try #require(try renderer.resume())
+      let image = try renderer.render()
       let pixels = try #require(Pixels.decoded(image.bytes)).pixels
       let isColor = pixels.bytes.enumerated().allSatisfy { $0.offset % 4 == 3 || Int($0.element) == color }
       #expect(isColor, "\(side)")

@@ -26,7 +26,7 @@ struct WebPRenderTests {
     #expect(plan.eighths == (side == 8 ? 1 : 4))
     let renderer = try Renderer(
       plan, source: MemoryByteSource([0]), workers: PaintingDecoder(), limits: CodecLimits(), stop: StopFlag())
-    let image = try #require(try renderer.resume())
+    let image = try renderer.render()
     let pixels = try #require(Pixels.decoded(image.bytes)).pixels
     let painted = PaintedPicture {
       $0.size = size
@@ -49,7 +49,7 @@ struct WebPRenderTests {
     let plan = RenderPlanner().plan(header, ImageRequest(targetSize: .maximum, format: .png))
     let renderer = try Renderer(
       plan, source: MemoryByteSource([0]), workers: PaintingDecoder(), limits: CodecLimits(), stop: StopFlag())
-    let image = try #require(try renderer.resume())
+    let image = try renderer.render()
     let pixels = try #require(Pixels.decoded(image.bytes)).pixels
     let painted = PaintedPicture {
       $0.size = frame.size

@@ -80,7 +80,7 @@ struct PreviewServiceTests {
     let request = ImageRequest(targetSize: .size(PixelSize(width: 200, height: 200)), format: .jpeg)
     let plan = RenderPlanner().plan(header, header.sized(request, Adjustments(operations)))
     let renderer = try Renderer(plan, source: MemoryByteSource(file), limits: CodecLimits(), stop: StopFlag())
-    let saved = try #require(try renderer.resume())
+    let saved = try renderer.render()
     let (one, other) = (try #require(Pixels.decoded(image.bytes)), try #require(Pixels.decoded(saved.bytes)))
     #expect(try #require(one.pixels.psnr(against: other.pixels)) > 36)
     for step in 1...5 { _ = try await harness.outcome([.tone(.exposure, Double(step) / 10)]).get() }
@@ -118,7 +118,7 @@ struct PreviewServiceTests {
     let request = ImageRequest(targetSize: .size(PixelSize(width: longer, height: longer)), format: .jpeg)
     let plan = RenderPlanner().plan(header, header.sized(request, Adjustments(operations)))
     let renderer = try Renderer(plan, source: MemoryByteSource(file), limits: CodecLimits(), stop: StopFlag())
-    let saved = try #require(try renderer.resume())
+    let saved = try renderer.render()
     #expect(saved.size == size)
     let (one, other) = (try #require(Pixels.decoded(image.bytes)), try #require(Pixels.decoded(saved.bytes)))
     #expect(try #require(one.pixels.psnr(against: other.pixels)) > 25)

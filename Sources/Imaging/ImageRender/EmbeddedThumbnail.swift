@@ -155,8 +155,7 @@ package struct EmbeddedThumbnail: Sendable {
         warnings: [])
     }
     guard let renderer = try renderer(plan, bytes, output, encoder: nil, limits, stop) else { return nil }
-    // A source in memory never has to wait for data.
-    guard let image = try renderer.resume() else { throw .truncated(offset: range.offset + Int64(bytes.count)) }
+    let image = try renderer.render()
     try refuseDamage(image.warnings)
     return image
   }
@@ -172,7 +171,7 @@ package struct EmbeddedThumbnail: Sendable {
     guard let renderer = try renderer(plan, bytes, output, encoder: PixelCollector(plan), limits, stop) else {
       return nil
     }
-    guard let pixels = try renderer.pixels() else { throw .truncated(offset: range.offset + Int64(bytes.count)) }
+    let pixels = try renderer.pixels()
     try refuseDamage(pixels.warnings)
     return pixels
   }

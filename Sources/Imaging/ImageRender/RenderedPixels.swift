@@ -30,13 +30,12 @@ extension Renderer {
     let output = transforms.outputColor(of: color, plan.sourceRows, as: plan.colorSpace)
     let renderer = try Renderer(
       plan, source: source, workers: workers, color: output, encoder: PixelCollector(plan), limits: limits, stop: stop)
-    guard let pixels = try renderer.pixels() else { throw .truncated(offset: source.size) }
-    return pixels
+    return try renderer.pixels()
   }
 
-  /// The pixels that a ``PixelCollector`` gathered. `nil` if the source had no data for now.
-  func pixels() throws(CodecError) -> RenderedPixels? {
-    guard let image = try resume() else { return nil }
+  /// Renders, and returns the pixels that a ``PixelCollector`` gathered.
+  func pixels() throws(CodecError) -> RenderedPixels {
+    let image = try render()
     return RenderedPixels(
       rgba: image.bytes, size: image.size, isIncomplete: image.isIncomplete, warnings: image.warnings)
   }

@@ -31,6 +31,7 @@ package struct RenderedImage: Sendable {
 /// time. It holds its memory until it is released.
 package final class Renderer {
   private let shared: SharedRenderer
+  private let sourceBytes: Int64
 
   /// Opens the decoder and the encoder.
   ///
@@ -43,6 +44,7 @@ package final class Renderer {
     _ plan: RenderPlan, source: any ByteSource, workers: (any CodedPictureDecoder)? = nil,
     transforms: ColorTransforms? = nil, stages: StageStarter? = nil, limits: CodecLimits, stop: StopFlag
   ) throws(CodecError) {
+    sourceBytes = source.size
     shared = try SharedRenderer(
       SharedPlan(plan), source: source, workers: workers, transforms: transforms, stages: stages, limits: limits,
       stops: [stop])
@@ -56,22 +58,27 @@ package final class Renderer {
     _ plan: RenderPlan, source: any ByteSource, workers: (any CodedPictureDecoder)? = nil, color: OutputColor,
     encoder: (any RowEncoder)? = nil, limits: CodecLimits, stop: StopFlag
   ) throws(CodecError) {
+    sourceBytes = source.size
     shared = try SharedRenderer(
       SharedPlan(plan), source: source, workers: workers, colors: [color], encoder: encoder, limits: limits,
       stops: [stop])
   }
 
-  /// Uses a decoder that the caller provides.
+  /// Uses a decoder that the caller provides, and that never has to wait for data.
   init(
     _ plan: RenderPlan, decoder: any RowDecoder, color: OutputColor, encoder: (any RowEncoder)? = nil, stop: StopFlag
   ) {
+    sourceBytes = 0
     shared = SharedRenderer(SharedPlan(plan), decoder: decoder, colors: [color], encoder: encoder, stops: [stop])
   }
 
-  /// Decodes as far as there is input. Returns `nil` if the source had no data for now: call again when it has.
-  package func resume() throws(CodecError) -> RenderedImage? {
+  /// Renders the picture. Blocks while the source is read. Call it once.
+  ///
+  /// - Throws: `truncated` also if the source has no data for now: only a ``SharedRenderer`` goes on later.
+  package func render() throws(CodecError) -> RenderedImage {
     var result: Result<RenderedImage, CodecError>?
     _ = shared.resume { result = $1 }
-    return try result?.get()
+    guard let result else { throw .truncated(offset: sourceBytes) }
+    return try result.get()
   }
 }

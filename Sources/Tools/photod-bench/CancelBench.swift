@@ -61,7 +61,7 @@ struct CancelBench: ParsableCommand {
     let source = try LibraryFolder.file(at: path)
     let plan = RenderPlanner().plan(try ImageHeader.read(from: source, limits: limits), request)
     let begin = ContinuousClock.now
-    _ = try Renderer(plan, source: source, limits: limits, stop: StopFlag()).resume()
+    _ = try Renderer(plan, source: source, limits: limits, stop: StopFlag()).render()
     let whole = ContinuousClock.now - begin
     var samples: [Double] = []
     for _ in 0..<rounds {
@@ -76,7 +76,7 @@ struct CancelBench: ParsableCommand {
         isDone.signal()
       }
       do throws(CodecError) {
-        _ = try Renderer(plan, source: source, limits: limits, stop: stop).resume()
+        _ = try Renderer(plan, source: source, limits: limits, stop: stop).render()
       } catch {
         guard error == .stopped else { throw error }
       }

@@ -57,9 +57,10 @@ struct ThumbnailBench: ParsableCommand {
     if let image = try thumbnail?.render(for: wanted, of: header, in: source, limits: limits, stop: stop) {
       return ("thumbnail", image.size)
     }
-    guard let plan = RenderPlanner().degradedPlan(header, wanted),
-      let image = try Renderer(plan, source: source, limits: limits, stop: stop).resume()
-    else { throw BenchError(description: "\(path) has no degraded frame") }
+    guard let plan = RenderPlanner().degradedPlan(header, wanted) else {
+      throw BenchError(description: "\(path) has no degraded frame")
+    }
+    let image = try Renderer(plan, source: source, limits: limits, stop: stop).render()
     return (plan.firstScanOnly ? "first scan" : "decode at \(plan.eighths)/8", image.size)
   }
 }

@@ -71,9 +71,7 @@ enum AdjustmentTarget {
       let header = try ImageHeader.read(from: source, limits: limits)
       let request = ImageRequest(targetSize: .size(PixelSize(width: 40, height: 40)), format: .png)
       let plan = RenderPlanner().plan(header, header.sized(request, adjustments))
-      guard let image = try Renderer(plan, source: source, limits: limits, stop: StopFlag()).resume() else {
-        preconditionFailure("no picture")
-      }
+      let image = try Renderer(plan, source: source, limits: limits, stop: StopFlag()).render()
       precondition(image.size == plan.outputSize, "another size than planned")
       let again = try ImageHeader.read(from: MemoryByteSource(image.bytes), limits: limits)
       precondition(again.storedSize == image.size, "another size than stated")

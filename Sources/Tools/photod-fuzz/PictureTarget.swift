@@ -126,17 +126,14 @@ enum PictureTarget {
   }
 
   private static func render(_ plan: RenderPlan, _ source: any ByteSource) -> RenderedImage? {
-    guard let renderer = try? Renderer(plan, source: source, limits: limits, stop: StopFlag()) else { return nil }
-    do {
-      while true {
-        guard let image = try renderer.resume() else { continue }
-        precondition(image.size == plan.outputSize)
-        check(image)
-        return image
-      }
-    } catch {
-      return nil
-    }
+    guard let renderer = try? SharedRenderer(SharedPlan(plan), source: source, limits: limits, stops: [StopFlag()])
+    else { return nil }
+    var result: Result<RenderedImage, CodecError>?
+    while !renderer.resume({ result = $1 }) {}
+    guard case .success(let image)? = result else { return nil }
+    precondition(image.size == plan.outputSize)
+    check(image)
+    return image
   }
 
   /// The result must decode to a picture of the planned size.

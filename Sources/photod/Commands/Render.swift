@@ -79,10 +79,9 @@ struct Render: AsyncParsableCommand {
           guard error.isOfFile || error == .decoderUnavailable(.raw) else { throw error }
         }
       }
-      if rendered == nil { rendered = try render(plan, file, decoders.pictures, limits) }
+      let image = if let rendered { rendered } else { try render(plan, file, decoders.pictures, limits) }
       if explain { try printPlan(plan) }
-      guard let rendered else { return }
-      try outputFile.write { put in try put(rendered.bytes) }
+      try outputFile.write { put in try put(image.bytes) }
     } catch let error as CommandFailure {
       throw error
     } catch {
@@ -113,8 +112,8 @@ struct Render: AsyncParsableCommand {
 
   private func render(
     _ plan: RenderPlan, _ file: any ByteSource, _ workers: WorkerPictureDecoder, _ limits: CodecLimits
-  ) throws(CodecError) -> RenderedImage? {
-    try Renderer(plan, source: file, workers: workers.urgent, limits: limits, stop: StopFlag()).resume()
+  ) throws(CodecError) -> RenderedImage {
+    try Renderer(plan, source: file, workers: workers.urgent, limits: limits, stop: StopFlag()).render()
   }
 
   private func size() throws -> TargetSize {

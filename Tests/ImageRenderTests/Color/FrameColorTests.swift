@@ -20,8 +20,7 @@ extension ColorTests {
     let header = try ImageHeader.read(from: source, limits: CodecLimits())
     for colorSpace in ColorSpace.allCases {
       let plan = try #require(RenderPlanner().degradedPlan(header, header.sized(Self.asked(2560, colorSpace))))
-      let image = try #require(
-        try Renderer(plan, source: source, limits: CodecLimits(), stop: StopFlag()).resume())
+      let image = try Renderer(plan, source: source, limits: CodecLimits(), stop: StopFlag()).render()
       let pixels = try #require(Pixels.decoded(image.bytes)).pixels
       #expect(ICCFile.embedded(in: image.bytes) == (colorSpace == .preserve ? ICCFile.displayP3 : nil))
       let expected = colorSpace == .preserve ? Self.colors : Self.colors.map(Self.p3)
@@ -115,8 +114,8 @@ extension ColorTests {
     let other = PNGFile(.rgb(depth: 8)) { $0.profile = ICCFile.adobeRGB }.encoded(Self.patches(Self.colors))
     for capacity in [0, 200_000, 1 << 20] {
       let transforms = ColorTransforms(capacityBytes: capacity)
-      func bytes() throws -> [UInt8]? {
-        try Renderer(plan, source: source, transforms: transforms, limits: CodecLimits(), stop: StopFlag()).resume()?
+      func bytes() throws -> [UInt8] {
+        try Renderer(plan, source: source, transforms: transforms, limits: CodecLimits(), stop: StopFlag()).render()
           .bytes
       }
       let first = try bytes()
@@ -125,7 +124,7 @@ extension ColorTests {
       _ = try Renderer(
         RenderPlanner().plan(otherHeader, Self.asked(160, .srgb, .jpeg)), source: MemoryByteSource(other),
         transforms: transforms, limits: CodecLimits(), stop: StopFlag()
-      ).resume()
+      ).render()
       #expect(try bytes() == first)
       #expect(transforms.bytesInUse <= capacity)
     }

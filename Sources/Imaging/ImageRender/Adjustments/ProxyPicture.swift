@@ -38,8 +38,7 @@ package enum ProxyPicture {
     let output = transforms.outputColor(of: color, plan.sourceRows, as: plan.colorSpace)
     let renderer = try Renderer(
       plan, source: source, workers: workers, color: output, encoder: Writer(plan), limits: limits, stop: stop)
-    guard let image = try renderer.resume() else { throw .truncated(offset: source.size) }
-    return image
+    return try renderer.render()
   }
 
   /// The plan of a picture from its proxy. It has the size of the same picture from the original, whose edges are rounded

@@ -94,8 +94,7 @@ package struct AnimationRenderer {
   private func resampled(_ canvas: AnimationCanvas) throws(CodecError) -> [UInt8] {
     let renderer = Renderer(
       plan.frame, decoder: canvas, color: color, encoder: PixelCollector(plan.frame), stop: stop)
-    guard let pixels = try renderer.pixels() else { throw .truncated(offset: source.size) }
-    return pixels.rgba
+    return try renderer.pixels().rgba
   }
 
   private func decoder(_ frame: Animation.Frame) throws(CodecError) -> any RowDecoder {

@@ -44,7 +44,7 @@ package struct GainMapPlan: Sendable, Hashable {
     let renderer = try Renderer(
       plan, source: map.source(in: source), workers: workers, color: OutputColor(), encoder: collector, limits: limits,
       stop: stop)
-    guard let image = try renderer.resume(), !image.isIncomplete else { return nil }
+    if try renderer.render().isIncomplete { return nil }
     return GainField(map, samples: collector.samples, size: plan.outputSize)
   }
 
@@ -62,8 +62,8 @@ package struct GainMapPlan: Sendable, Hashable {
     let renderer = try Renderer(
       plan, source: map.source(in: source), workers: workers, color: OutputColor(transform: transform), limits: limits,
       stop: stop)
-    guard let image = try renderer.resume(), !image.isIncomplete else { return nil }
-    return GainMapFile.joined(picture, map: image.bytes, map.metadata)
+    let image = try renderer.render()
+    return image.isIncomplete ? nil : GainMapFile.joined(picture, map: image.bytes, map.metadata)
   }
 }
 

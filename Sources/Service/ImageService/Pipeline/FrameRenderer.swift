@@ -29,10 +29,9 @@ struct FrameRenderer: Sendable {
     _ plan: RenderPlan, from source: any ByteSource, _ attributes: FrameAttributes, stop: StopFlag
   ) throws(ImageServiceError) -> ImageFrame {
     let image = try codec { () throws(CodecError) in
-      let renderer = try Renderer(
-        plan, source: source, workers: workers, transforms: transforms, limits: limits, stop: stop)
-      guard let image = try renderer.resume() else { throw .truncated(offset: source.size) }
-      return image
+      try Renderer(
+        plan, source: source, workers: workers, transforms: transforms, limits: limits, stop: stop
+      ).render()
     }
     for warnings in image.warnings { log(warnings, of: attributes.asset) }
     return attributes.frame(image)

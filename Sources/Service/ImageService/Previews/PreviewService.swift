@@ -274,7 +274,7 @@ package final class PreviewService: Sendable {
       let image = try codec { () throws(CodecError) in
         let renderer = try Renderer(
           plan, source: proxy.source, transforms: transforms, stages: lane.stages, limits: codecLimits, stop: task.stop)
-        guard var image = try renderer.resume() else { throw .truncated(offset: proxy.source.size) }
+        var image = try renderer.render()
         image.isIncomplete = original.isIncomplete
         return image
       }

@@ -151,10 +151,7 @@ struct LadderBench: ParsableCommand {
     let source = MemoryByteSource(rung)
     let header = try ImageHeader.read(from: source, limits: CodecLimits())
     let plan = RenderPlanner().derivativePlan(header, SizedRequest(request, upright: upright))
-    guard let image = try Renderer(plan, source: source, limits: CodecLimits(), stop: StopFlag()).resume() else {
-      throw BenchError(description: "a source in memory that has to wait")
-    }
-    return image.bytes
+    return try Renderer(plan, source: source, limits: CodecLimits(), stop: StopFlag()).render().bytes
   }
 
   private static func encoded(_ kinds: [RungKind], of photograph: Photograph) throws -> [RungKind: [UInt8]] {
@@ -183,10 +180,7 @@ struct LadderBench: ParsableCommand {
     let source = try LibraryFolder.file(at: path)
     let header = try ImageHeader.read(from: source, limits: CodecLimits())
     let plan = RenderPlanner().plan(header, request)
-    guard let image = try Renderer(plan, source: source, limits: CodecLimits(), stop: StopFlag()).resume() else {
-      throw BenchError(description: "\(path) has to wait")
-    }
-    return (image, header)
+    return (try Renderer(plan, source: source, limits: CodecLimits(), stop: StopFlag()).render(), header)
   }
 
   private static func psnr(_ bytes: [UInt8], _ reference: Pixels) throws -> Double {
