@@ -32,7 +32,9 @@ struct BMPTests {
     let (_, pixels, _) = try render(file.bytes, whole)
     let isEqual = pixels == expected
     #expect(isEqual, "\(name)")
-    let (_, trickled, _) = try render(file.bytes, whole) { TrickleSource($0, headerBytes: 1300) }
+    let (_, trickled, _) = try render(file.bytes, whole) {
+      TrickleSource($0, headerBytes: 1300, canReturnNotYet: false)
+    }
     let isEqualInPieces = trickled == expected
     #expect(isEqualInPieces, "\(name) in pieces")
     let crop = UnitRect(x: 0.25, y: 0.5, width: 0.5, height: 0.25)

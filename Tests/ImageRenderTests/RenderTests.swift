@@ -215,6 +215,32 @@ struct RenderTests {
     }
   }
 
+  /// Files whose pixels are also in their second half.
+  static let notJPEG: [(name: String, file: [UInt8])] = {
+    let scene = Scene(seed: 4).pixels(width: 200, height: 100)
+    let gif = CodedGIFFile(width: 200, height: 100, indexes: Array(scene.bytes.prefix(20_000))) {
+      $0.globalColors = (0..<256).map { [UInt8](repeating: UInt8($0), count: 3) }
+    }
+    return [
+      ("GIF", gif.bytes), ("BMP", BMPFile(width: 200, height: 100, bitsPerPixel: 24, pixels: scene.bytes).bytes),
+      ("TIFF", CodedTIFFFile(scene).bytes),
+    ]
+  }()
+
+  @Test("a source that has no data for now is truncated, but for JPEGs", arguments: notJPEG.indices)
+  func onlyJPEGsWait(_ i: Int) throws {
+    let (name, file) = Self.notJPEG[i]
+    let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+    let source = TrickleSource(MemoryByteSource(file), headerBytes: Int64(file.count / 2))
+    let error = #expect(throws: CodecError.self, "\(name)") {
+      try renderResuming(RenderPlanner().plan(header, request(77, 77)), source)
+    }
+    guard case .truncated? = error else {
+      Issue.record("\(name): \(String(describing: error))")
+      return
+    }
+  }
+
   @Test("to a renderer of one picture, a source that has no data for now is truncated")
   func notWaiting() throws {
     let file = JPEGFile { _ in }.encoded(Scene(seed: 4).pixels(width: 300, height: 200))

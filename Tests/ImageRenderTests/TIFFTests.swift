@@ -48,7 +48,7 @@ struct TIFFTests {
     let (_, pixels, _) = try render(bytes, whole)
     let isWholeEqual = isEqual(pixels, expected)
     #expect(isWholeEqual, "\(name)")
-    let (_, trickled, _) = try render(bytes, whole) { TrickleSource($0, headerBytes: 0) }
+    let (_, trickled, _) = try render(bytes, whole) { TrickleSource($0, headerBytes: 0, canReturnNotYet: false) }
     let isEqualInPieces = isEqual(trickled, expected)
     #expect(isEqualInPieces, "\(name) in pieces")
     let crop = UnitRect(x: 0.25, y: 0.5, width: 0.5, height: 0.25)

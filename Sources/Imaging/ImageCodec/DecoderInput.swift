@@ -33,15 +33,13 @@ struct DecoderInput {
   /// Makes bytes available.
   ///
   /// - Parameter count: at most ``capacity``.
-  /// - Returns: false if the source has no data for now.
   /// - Throws: `truncated` if the file ends before that many bytes.
   @inline(__always)
-  mutating func require(_ count: Int) throws(CodecError) -> Bool {
-    if available >= count { return true }
-    return try fill(count)
+  mutating func require(_ count: Int) throws(CodecError) {
+    if available < count { try fill(count) }
   }
 
-  private mutating func fill(_ count: Int) throws(CodecError) -> Bool {
+  private mutating func fill(_ count: Int) throws(CodecError) {
     while available < count {
       if start > 0 {
         buffer.withUnsafeMutableBufferPointer { [start, end] in
@@ -52,10 +50,8 @@ struct DecoderInput {
       let got = try buffer.withUnsafeMutableBufferPointer { [end, cursor] (buffer) throws(CodecError) in
         try cursor.read(into: UnsafeMutableBufferPointer(rebasing: buffer[end...]))
       }
-      guard let got else { return false }
       end += got
     }
-    return true
   }
 
   /// An available byte, which stays unread.

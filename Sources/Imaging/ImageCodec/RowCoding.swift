@@ -43,7 +43,8 @@ package protocol RowConsumer: AnyObject {
 /// How a decode ended.
 package enum DecodeOutcome: Sendable, Hashable {
   case finished
-  /// The source had no data for now: call again later.
+  /// The source had no data for now: call again later. Only from the decoders of JPEG; to the others such a source is
+  /// truncated.
   case needsInput
 }
 
@@ -70,8 +71,8 @@ extension PictureDecoder {
 package protocol RowDecoder: PictureDecoder {
   var layout: RowLayout { get }
 
-  /// Delivers the rows of the region in order until the last one, until the consumer wants no more, or until input is
-  /// missing.
+  /// Delivers the rows of the region in order until the last one, until the consumer wants no more, or, only from a
+  /// JPEG, until input is missing.
   func decode(into consumer: any RowConsumer) throws(CodecError) -> DecodeOutcome
 }
 
@@ -112,16 +113,33 @@ final class SourceCursor {
 
   /// Reads the bytes that are available at once, as many as fit.
   ///
-  /// - Returns: their number, at least 1; `nil` if the source has no data for now.
-  /// - Throws: `truncated` at the end, `readFailed`, or `stopped` before anything is read.
-  func read(into buffer: UnsafeMutableBufferPointer<UInt8>) throws(CodecError) -> Int? {
+  /// - Returns: their number, at least 1.
+  /// - Throws: `truncated` at the end and where the source has no data for now, `readFailed`, or `stopped` before
+  ///   anything is read.
+  func read(into buffer: UnsafeMutableBufferPointer<UInt8>) throws(CodecError) -> Int {
     if isStopped { throw .stopped }
     switch buffer.baseAddress.map({ fill($0, buffer.count) }) ?? 0 {
-    case -1: return nil
     case -2: throw .readFailed(code: failure ?? 0)
-    case 0: throw .truncated(offset: position)
+    case -1, 0: throw .truncated(offset: position)
     case let got: return got
     }
+  }
+
+  /// Reads bytes from another position, and goes on after them.
+  ///
+  /// - Parameter count: as many bytes are allocated, so the caller must check its own limits first.
+  /// - Throws: as ``read(into:)``: `truncated` if there are fewer bytes.
+  func bytes(at position: Int64, count: Int) throws(CodecError) -> [UInt8] {
+    offset = position
+    var bytes = [UInt8](repeating: 0, count: count)
+    var filled = 0
+    while filled < count {
+      let got = try bytes.withUnsafeMutableBufferPointer { [filled] (buffer) throws(CodecError) in
+        try read(into: UnsafeMutableBufferPointer(rebasing: buffer[filled...]))
+      }
+      filled += got
+    }
+    return bytes
   }
 
   /// The `fill` of the C shims: bytes copied, 0 at the end, -1 not yet, -2 on failure.

@@ -1,6 +1,6 @@
 import PhotoModel
 
-/// A part of a source that is read into memory. The source may have no data for now.
+/// A part of a source that is read into memory.
 struct SourcePart {
   private let cursor: SourceCursor
   private(set) var bytes: [UInt8]
@@ -14,7 +14,7 @@ struct SourcePart {
 
   var readTime: Duration { cursor.readTime }
 
-  /// Reads the rest of the bytes. Returns false if there is no input for now.
+  /// Reads the rest of the bytes. Returns true.
   ///
   /// - Throws: `truncated` if the file ends first.
   mutating func read() throws(CodecError) -> Bool {
@@ -22,7 +22,6 @@ struct SourcePart {
       let got = try bytes.withUnsafeMutableBufferPointer { [filled, cursor] (buffer) throws(CodecError) in
         try cursor.read(into: UnsafeMutableBufferPointer(rebasing: buffer[filled...]))
       }
-      guard let got else { return false }
       filled += got
     }
     return true

@@ -26,15 +26,15 @@ enum PictureTarget {
     let plan = planner.plan(header, request)
     let whole = render(plan, source)
     if let degraded = planner.degradedPlan(header, header.sized(request)) { _ = render(degraded, source) }
-    // With a source that waits, libjpeg can't skip rows and takes another path. The pictures must be equal if both
-    // renders give one and nothing was skipped.
-    let halting = render(plan, SuspendingSource(source))
+    // With a source that waits, libjpeg can't skip rows and takes another path; the other decoders get few bytes at a
+    // time. The pictures must be equal if both renders give one and nothing was skipped.
+    let halting = render(plan, HaltingSource(source, canReturnNotYet: plan.header.format == .jpeg))
     if let whole, let halting, request.normalizedCropRect == nil, request.contentMode == .aspectFit,
       whole.warnings.isEmpty, halting.warnings.isEmpty, !hasFillBytes(bytes)
     {
       precondition(
         whole.bytes == halting.bytes && whole.isIncomplete == halting.isIncomplete,
-        "the picture differs if the source waits; ended early: \(whole.isIncomplete), \(halting.isIncomplete)")
+        "the picture differs if the source halts; ended early: \(whole.isIncomplete), \(halting.isIncomplete)")
     }
     thumbnails(header, source, request)
     pixels(header, source)
@@ -143,19 +143,21 @@ enum PictureTarget {
   }
 }
 
-/// A source that has its first bytes at once and the rest in small pieces, each after one "not yet".
-private final class SuspendingSource: ByteSource, @unchecked Sendable {
+/// A source that has its first bytes at once and the rest in small pieces, perhaps each after one "not yet".
+private final class HaltingSource: ByteSource, @unchecked Sendable {
   // Because: only one thread reads it.
   private let source: MemoryByteSource
+  let canReturnNotYet: Bool
   private var isDue = false
 
-  init(_ source: MemoryByteSource) { self.source = source }
+  init(_ source: MemoryByteSource, canReturnNotYet: Bool) {
+    (self.source, self.canReturnNotYet) = (source, canReturnNotYet)
+  }
 
   var size: Int64 { source.size }
-  var canReturnNotYet: Bool { true }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> ByteRead {
-    if offset >= 4096 {
+    if canReturnNotYet, offset >= 4096 {
       isDue.toggle()
       if isDue { return .notYet }
     }

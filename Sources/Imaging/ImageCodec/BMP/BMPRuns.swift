@@ -30,7 +30,7 @@ struct BMPRuns {
   mutating func decode() throws(CodecError) -> Bool {
     let bits = bits
     while y >= region.y {
-      guard try input.require(2) else { return false }
+      try input.require(2)
       let (count, value) = (Int(input[0]), input[1])
       if count > 0 {
         // Of four bits, two indexes in turn.
@@ -47,14 +47,14 @@ struct BMPRuns {
       case 1: return true
       // Right and up.
       case 2:
-        guard try input.require(4) else { return false }
+        try input.require(4)
         x += Int(input[2])
         y -= Int(input[3])
         input.skip(4)
       // Single indexes, up to a whole number of pairs of bytes.
       default:
         let length = 2 + (Int(value) * bits + 15) / 16 * 2
-        guard try input.require(length) else { return false }
+        try input.require(length)
         let input = self.input
         put(Int(value)) { i in
           if bits == 8 { return input[2 + i] }

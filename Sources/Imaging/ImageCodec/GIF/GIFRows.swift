@@ -59,11 +59,11 @@ struct GIFRows {
   private mutating func nextCode() throws(CodecError) -> Int? {
     while bitCount < strings.codeBits {
       while blockBytes == 0 {
-        guard try input.require(1) else { return nil }
+        try input.require(1)
         blockBytes = Int(input.next())
         if blockBytes == 0 { throw .truncated(offset: input.position) }
       }
-      guard try input.require(1) else { return nil }
+      try input.require(1)
       bits |= Int(input.next()) << bitCount
       bitCount += 8
       blockBytes -= 1

@@ -54,9 +54,7 @@ final class TIFFDeflateStream: TIFFStream {
       }
       if hasEnded { throw .truncated(offset: input.position) }
       if isDamaged { throw .malformed("damaged data of a strip or tile", offset: input.position) }
-      if !wasFull {
-        guard try input.require(1) else { return false }
-      }
+      if !wasFull { try input.require(1) }
       var status = Z_OK
       input.use { bytes in
         zlib.pointee.next_in = UnsafeMutablePointer(mutating: bytes.baseAddress)

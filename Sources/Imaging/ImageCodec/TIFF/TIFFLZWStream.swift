@@ -88,7 +88,7 @@ final class TIFFLZWStream: TIFFStream {
       if hasEnded { throw .truncated(offset: input.position) }
       // A code, or the two bytes by which its order of bits is known.
       let needed = isFirstCode ? 2 : (codeBits - bitCount + 7) / 8
-      guard try input.require(needed) else { return false }
+      try input.require(needed)
       try decode()
     }
     return true

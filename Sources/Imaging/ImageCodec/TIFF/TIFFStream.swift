@@ -53,7 +53,7 @@ final class TIFFStoredStream: TIFFStream {
 
   func fill(_ row: UnsafeMutableRawBufferPointer, _ filled: inout Int) throws(CodecError) -> Bool {
     while filled < row.count {
-      guard try input.require(1) else { return false }
+      try input.require(1)
       input.use { bytes in
         let count = min(bytes.count, row.count - filled)
         UnsafeMutableRawBufferPointer(rebasing: row[filled..<filled + count]).copyBytes(from: bytes.prefix(count))
@@ -105,7 +105,7 @@ final class TIFFPackBitsStream: TIFFStream {
       }
       // A run has two bytes.
       let isCutRun = copied == 0 && input.available == 1 && input[0] > 128
-      guard try input.require(isCutRun ? 2 : 1) else { return false }
+      try input.require(isCutRun ? 2 : 1)
       input.use { decode($0, into: row, &filled) }
     }
     return true
