@@ -20,11 +20,6 @@ package final class GIFDecoder: RowDecoder {
   private var rows: GIFRows
   /// The next row to deliver.
   private var nextRow: Int
-  /// The number of decoded rows.
-  private var decodedRows = 0
-  /// The indexes of an interlaced picture: (x, y) at `(y - shown.y) * shown.width + x - shown.x`. Empty before the
-  /// first row.
-  private var held: [UInt8] = []
 
   /// Reads the colours. Blocks while they are read.
   ///
@@ -51,7 +46,7 @@ package final class GIFDecoder: RowDecoder {
     if !shown.isEmpty {
       guard skip(to: shown.y, consumer) else { return .finished }
       if picture.isInterlaced {
-        guard try holdRows() else { return .needsInput }
+        let held = try interlacedIndexes()
         while nextRow < shown.y + shown.height {
           if stop.isRaised { throw .stopped }
           let start = (nextRow - shown.y) * shown.width
@@ -59,9 +54,10 @@ package final class GIFDecoder: RowDecoder {
         }
       } else {
         let columns = shown.x - picture.frame.x..<shown.x - picture.frame.x + shown.width
+        var decodedRows = 0
         while nextRow < shown.y + shown.height {
           if stop.isRaised { throw .stopped }
-          guard try rows.next() else { return .needsInput }
+          try rows.next()
           decodedRows += 1
           // Rows above the region.
           if picture.frame.y + decodedRows <= nextRow { continue }
@@ -73,20 +69,19 @@ package final class GIFDecoder: RowDecoder {
     return .finished
   }
 
-  /// Decodes all rows of an interlaced picture. Returns false if there is no input for now.
-  private func holdRows() throws(CodecError) -> Bool {
-    if held.isEmpty { held = [UInt8](repeating: 0, count: shown.width * shown.height) }
+  /// The indexes of an interlaced picture: (x, y) at `(y - shown.y) * shown.width + x - shown.x`.
+  private func interlacedIndexes() throws(CodecError) -> [UInt8] {
+    var held = [UInt8](repeating: 0, count: shown.width * shown.height)
     let columns = shown.x - picture.frame.x..<shown.x - picture.frame.x + shown.width
-    while decodedRows < picture.frame.height {
+    for stored in 0..<picture.frame.height {
       if stop.isRaised { throw .stopped }
-      guard try rows.next() else { return false }
-      let y = picture.frame.y + Self.interlacedRow(decodedRows, height: picture.frame.height)
-      decodedRows += 1
+      try rows.next()
+      let y = picture.frame.y + Self.interlacedRow(stored, height: picture.frame.height)
       guard shown.y..<shown.y + shown.height ~= y else { continue }
       let start = (y - shown.y) * shown.width
       held.replaceSubrange(start..<start + shown.width, with: rows.row[columns])
     }
-    return true
+    return held
   }
 
   /// Appendix E: the row that is stored at position `i`. Every eighth row comes first, then in three passes the rows

@@ -1,5 +1,4 @@
-/// Decodes the picture of a GIF into rows of indexes, in the order in which they are stored. It can stop at every byte
-/// when input is missing, and continue later.
+/// Decodes the picture of a GIF into rows of indexes, in the order in which they are stored.
 struct GIFRows {
   private var input: DecoderInput
   private var strings: LZWStrings
@@ -23,14 +22,14 @@ struct GIFRows {
 
   var readTime: Duration { input.readTime }
 
-  /// Decodes the next row into ``row``. Returns false if there is no input for now.
+  /// Decodes the next row into ``row``.
   ///
   /// - Throws: `truncated` if the data end first, by the file's end or their own.
-  mutating func next() throws(CodecError) -> Bool {
-    if filled == row.count { filled = 0 }
+  mutating func next() throws(CodecError) {
+    filled = 0
     takeHeld()
     while filled < row.count {
-      guard let code = try nextCode() else { return false }
+      let code = try nextCode()
       guard let length = strings.length(of: code) else {
         throw .malformed("a code without a string", offset: input.position)
       }
@@ -44,7 +43,6 @@ struct GIFRows {
         takeHeld()
       }
     }
-    return true
   }
 
   /// Moves bytes of the string that is held to the row.
@@ -55,8 +53,7 @@ struct GIFRows {
     heldStart += count
   }
 
-  /// The next code. `nil` if there is no input for now.
-  private mutating func nextCode() throws(CodecError) -> Int? {
+  private mutating func nextCode() throws(CodecError) -> Int {
     while bitCount < strings.codeBits {
       while blockBytes == 0 {
         try input.require(1)
