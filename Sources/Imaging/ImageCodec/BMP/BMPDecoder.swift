@@ -10,21 +10,14 @@ package final class BMPDecoder: RowDecoder {
 
   private let picture: BMPPicture
   private let region: PixelRect
-  private let source: any ByteSource
   private let stop: StopFlag
   private let colors: BMPColors
-  private var runs: BMPRuns?
-  private var band: Band?
-  /// The time of bands that are done.
-  private var bandTime = Duration.zero
+  private let cursor: SourceCursor
+  /// Adjacent rows as stored, in the order of the file, and which ones.
+  private var band: [UInt8] = []
+  private var bandRows = 0..<0
   /// The next row to deliver.
   private var nextRow: Int
-
-  /// Adjacent rows in the order of the file.
-  private struct Band {
-    let rows: Range<Int>
-    var part: SourcePart
-  }
 
   /// Reads the colours. Blocks while they are read.
   ///
@@ -34,8 +27,9 @@ package final class BMPDecoder: RowDecoder {
   ) throws(CodecError) {
     self.picture = picture
     self.region = region
-    self.source = source
     self.stop = stop
+    let pixels = ByteRange(offset: picture.pixels, length: Int(clamping: max(0, source.size - picture.pixels)))
+    cursor = SourceCursor(source: source, range: pixels, stop: stop)
     colors = try BMPColors(picture, source)
     layout = RowLayout(
       imageSize: picture.size, firstColumn: region.x, width: region.width, channels: picture.hasAlpha ? 4 : 3,
@@ -43,37 +37,36 @@ package final class BMPDecoder: RowDecoder {
     nextRow = region.y
   }
 
-  package var readTime: Duration {
-    bandTime + (band?.part.readTime ?? .zero) + (runs?.readTime ?? .zero)
-  }
+  package var readTime: Duration { cursor.readTime }
 
   package func decode(into consumer: any RowConsumer) throws(CodecError) -> DecodeOutcome {
-    if case .runs(let bits) = picture.coding { return try decodeRuns(bits, consumer) }
-    while nextRow < region.y + region.height {
-      if stop.isRaised { throw .stopped }
-      guard try fillBand() else { return .needsInput }
-      guard let band else { continue }
-      let index = picture.isTopDown ? nextRow - band.rows.lowerBound : band.rows.upperBound - 1 - nextRow
-      let start = index * picture.strideBytes
-      let row = band.part.bytes[start..<min(start + picture.strideBytes, band.part.bytes.count)]
-      guard deliver(row, columns: region.x..<region.x + region.width, consumer) else { return .finished }
+    if case .runs(let bits) = picture.coding {
+      try decodeRuns(bits, consumer)
+    } else {
+      try decodeBands(consumer)
     }
     return .finished
   }
 
-  private func decodeRuns(_ bits: Int, _ consumer: any RowConsumer) throws(CodecError) -> DecodeOutcome {
-    if runs == nil {
-      let data = ByteRange(offset: picture.pixels, length: Int(clamping: max(0, source.size - picture.pixels)))
-      runs = BMPRuns(
-        picture, bits: bits, region: region, cursor: SourceCursor(source: source, range: data, stop: stop))
+  private func decodeBands(_ consumer: any RowConsumer) throws(CodecError) {
+    while nextRow < region.y + region.height {
+      if stop.isRaised { throw .stopped }
+      if !bandRows.contains(nextRow) { try readBand() }
+      let index = picture.isTopDown ? nextRow - bandRows.lowerBound : bandRows.upperBound - 1 - nextRow
+      let start = index * picture.strideBytes
+      let row = band[start..<min(start + picture.strideBytes, band.count)]
+      guard deliver(row, columns: region.x..<region.x + region.width, consumer) else { break }
     }
-    guard try runs?.decode() == true else { return .needsInput }
-    while nextRow < region.y + region.height, let runs {
+  }
+
+  private func decodeRuns(_ bits: Int, _ consumer: any RowConsumer) throws(CodecError) {
+    var runs = BMPRuns(picture, bits: bits, region: region, cursor: cursor)
+    try runs.decode()
+    while nextRow < region.y + region.height {
       if stop.isRaised { throw .stopped }
       let start = (nextRow - region.y) * region.width
       guard deliver(runs.indexes[start..<start + region.width], columns: 0..<region.width, consumer) else { break }
     }
-    return .finished
   }
 
   private func deliver(_ row: ArraySlice<UInt8>, columns: Range<Int>, _ consumer: any RowConsumer) -> Bool {
@@ -84,28 +77,15 @@ package final class BMPDecoder: RowDecoder {
     return consumer.rowArrived(nextRow - 1)
   }
 
-  /// Reads the band of the next row, if it is not there. Returns false if there is no input for now.
-  private func fillBand() throws(CodecError) -> Bool {
-    var current = band ?? makeBand()
-    if !current.rows.contains(nextRow) {
-      bandTime += current.part.readTime
-      current = makeBand()
-    }
-    // Not held twice while it is filled.
-    band = nil
-    defer { band = current }
-    return try current.part.read()
-  }
-
-  /// A band that starts with the next row.
-  private func makeBand() -> Band {
+  /// Reads a band that starts with the next row.
+  private func readBand() throws(CodecError) {
     let stride = picture.strideBytes
     let count = min(max(1, DecoderInput.capacity / stride), region.y + region.height - nextRow)
     let first = picture.isTopDown ? nextRow : picture.size.height - nextRow - count
     // Some writers leave out the bytes that fill up the last row.
     let bytes = (count - 1) * stride + picture.usedRowBytes
-    let range = ByteRange(offset: picture.pixels + Int64(first) * Int64(stride), length: bytes)
-    return Band(rows: nextRow..<nextRow + count, part: SourcePart(range, of: source, stop))
+    band = try cursor.bytes(at: picture.pixels + Int64(first) * Int64(stride), count: bytes)
+    bandRows = nextRow..<nextRow + count
   }
 }
 

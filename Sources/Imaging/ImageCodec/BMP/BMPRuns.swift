@@ -1,7 +1,7 @@
 import PhotoModel
 
 /// Decodes indexes that are coded in runs (Windows GDI, "Bitmap Compression"), from the bottom of the picture to its
-/// top. It can stop between any two commands when input is missing, and continue later.
+/// top.
 struct BMPRuns {
   private var input: DecoderInput
   private let bits: Int
@@ -13,6 +13,7 @@ struct BMPRuns {
   /// The region's indexes: (x, y) at `(y - region.y) * region.width + x - region.x`. Those that no run reaches are 0.
   private(set) var indexes: [UInt8]
 
+  /// - Parameter cursor: at the first command.
   init(_ picture: BMPPicture, bits: Int, region: PixelRect, cursor: SourceCursor) {
     input = DecoderInput(cursor: cursor)
     self.bits = bits
@@ -22,12 +23,10 @@ struct BMPRuns {
     indexes = [UInt8](repeating: 0, count: region.width * region.height)
   }
 
-  var readTime: Duration { input.readTime }
-
-  /// Decodes down to the region's top. Returns false if there is no input for now.
+  /// Decodes down to the region's top.
   ///
   /// - Throws: `truncated` if the file ends first.
-  mutating func decode() throws(CodecError) -> Bool {
+  mutating func decode() throws(CodecError) {
     let bits = bits
     while y >= region.y {
       try input.require(2)
@@ -44,7 +43,7 @@ struct BMPRuns {
         input.skip(2)
         x = 0
         y -= 1
-      case 1: return true
+      case 1: return
       // Right and up.
       case 2:
         try input.require(4)
@@ -63,7 +62,6 @@ struct BMPRuns {
         self.input.skip(length)
       }
     }
-    return true
   }
 
   /// Writes indexes from the current place on; those after the end of the row are dropped.
