@@ -11,25 +11,15 @@ package final class TIFFDecoder: RowDecoder {
   private let source: any ByteSource
   private let limits: CodecLimits
   private let stop: StopFlag
-  /// Parts of the file that are needed before the first row.
-  private var colorMap: SourcePart?
-  private var jpegTables: SourcePart?
+  /// For the parts of the file that are needed before the first row.
+  private let cursor: SourceCursor
   private var colors: TIFFColors?
   private var planes: [TIFFPlane] = []
-  private var band: Band?
+  /// The pixels of a row of tiles in the region, and their rows in the picture.
+  private var band: [UInt8] = []
+  private var bandRows = 0..<0
   /// The next row to deliver.
   private var nextRow: Int
-
-  /// The pixels of a row of tiles in the region.
-  private struct Band {
-    let tileRow: Int
-    /// Rows of the picture.
-    let rows: Range<Int>
-    var pixels: [UInt8]
-    /// The next column of tiles to decode, and the next row of it.
-    var column: Int
-    var row: Int
-  }
 
   /// - Parameter region: the wanted pixels.
   package init(
@@ -41,29 +31,24 @@ package final class TIFFDecoder: RowDecoder {
       channels: page.colorChannels + (page.hasAlpha ? 1 : 0), bitsPerChannel: page.bitsPerChannel)
     layout.isCMYK = page.colors == .inks
     self.layout = layout
-    if case .palette(let range) = page.colors { colorMap = SourcePart(range, of: source, stop) }
-    jpegTables = page.jpegTables.map { SourcePart($0, of: source, stop) }
+    cursor = SourceCursor(source: source, range: nil, stop: stop)
     nextRow = region.y
   }
 
   package var isTruncated: Bool { planes.contains(where: \.isTruncated) }
   package var warnings: CodecWarnings? { .joined(planes.compactMap(\.warnings)) }
 
-  package var readTime: Duration {
-    planes.reduce((colorMap?.readTime ?? .zero) + (jpegTables?.readTime ?? .zero)) { $0 + $1.readTime }
-  }
+  package var readTime: Duration { planes.reduce(cursor.readTime) { $0 + $1.readTime } }
 
   package func decode(into consumer: any RowConsumer) throws(CodecError) -> DecodeOutcome {
-    guard try prepare() else { return .needsInput }
+    try prepare()
     let columns = region.x / page.tileSize.width...(region.x + region.width - 1) / page.tileSize.width
     while nextRow < region.y + region.height {
       if stop.isRaised { throw .stopped }
       if columns.count == 1 {
-        guard try decode(nextRow, column: columns.lowerBound, into: consumer.space(forRow: nextRow)) else {
-          return .needsInput
-        }
+        try decode(nextRow, column: columns.lowerBound, into: consumer.space(forRow: nextRow))
       } else {
-        guard try fillBand(columns) else { return .needsInput }
+        if !bandRows.contains(nextRow) { try decodeBand(columns) }
         copyRow(to: consumer.space(forRow: nextRow))
       }
       nextRow += 1
@@ -72,81 +57,69 @@ package final class TIFFDecoder: RowDecoder {
     return .finished
   }
 
-  /// Reads the data that all tiles need. Returns false if there is no input for now.
-  private func prepare() throws(CodecError) -> Bool {
-    if colors != nil { return true }
-    if colorMap != nil, try colorMap?.read() != true { return false }
-    if jpegTables != nil, try jpegTables?.read() != true { return false }
-    for sample in page.planes {
-      planes.append(TIFFPlane(page, sample: sample, try makeStream(), TIFFTileTable(page, source, stop)))
+  /// Reads the data that all tiles need.
+  private func prepare() throws(CodecError) {
+    var (colorMap, jpegTables): ([UInt8], [UInt8]) = ([], [])
+    if case .palette(let range) = page.colors {
+      colorMap = try cursor.bytes(at: range.offset, count: range.length)
     }
-    colors = TIFFColors(page, colorMap: colorMap?.bytes ?? [])
-    return true
+    if let range = page.jpegTables { jpegTables = try cursor.bytes(at: range.offset, count: range.length) }
+    for sample in page.planes {
+      let stream = try makeStream(jpegTables: jpegTables)
+      planes.append(TIFFPlane(page, sample: sample, stream, TIFFTileTable(page, source, stop)))
+    }
+    colors = TIFFColors(page, colorMap: colorMap)
   }
 
-  private func makeStream() throws(CodecError) -> any TIFFStream {
+  private func makeStream(jpegTables: [UInt8]) throws(CodecError) -> any TIFFStream {
     switch page.compression {
     case .none: TIFFStoredStream(source, stop, isReversed: page.isReversed)
     case .packBits: TIFFPackBitsStream(source, stop)
     case .lzw: TIFFLZWStream(source, stop)
     case .deflate: try TIFFDeflateStream(source, stop)
-    case .jpeg: TIFFJPEGStream(page, tables: jpegTables?.bytes ?? [], source, limits: limits, stop)
+    case .jpeg: TIFFJPEGStream(page, tables: jpegTables, source, limits: limits, stop)
     }
   }
 
-  /// Decodes the region's part of a row in one column of tiles. Returns false if there is no input for now.
+  /// Decodes the region's part of a row in one column of tiles.
   ///
   /// - Parameter y: the row in the picture.
-  private func decode(_ y: Int, column: Int, into space: UnsafeMutableRawPointer) throws(CodecError) -> Bool {
+  private func decode(_ y: Int, column: Int, into space: UnsafeMutableRawPointer) throws(CodecError) {
     let (tileRow, row) = y.quotientAndRemainder(dividingBy: page.tileSize.height)
     let (storedRow, part) = row.quotientAndRemainder(dividingBy: page.rowsPerStoredRow)
-    for plane in planes {
-      guard try plane.seek(tile: tileRow * page.columns + column, row: storedRow) else { return false }
-    }
+    for plane in planes { try plane.seek(tile: tileRow * page.columns + column, row: storedRow) }
     let left = column * page.tileSize.width
     let columns = max(0, region.x - left)..<min(page.tileSize.width, region.x + region.width - left)
     colors?.convert(planes, y: part, columns: columns, into: space)
-    return true
   }
 
-  /// Decodes the row of tiles with the next row, if it is not there. Returns false if there is no input for now.
-  private func fillBand(_ columns: ClosedRange<Int>) throws(CodecError) -> Bool {
-    let tileRow = nextRow / page.tileSize.height
-    // Not held twice while it is filled.
-    var current = band ?? Band(tileRow: -1, rows: 0..<0, pixels: [], column: 0, row: 0)
-    band = nil
-    defer { band = current }
-    if current.tileRow != tileRow {
-      let end = min((tileRow + 1) * page.tileSize.height, region.y + region.height)
-      current.pixels.removeAll(keepingCapacity: true)
-      current = Band(
-        tileRow: tileRow, rows: nextRow..<end,
-        pixels: [UInt8](repeating: 0, count: (end - nextRow) * layout.rowBytes), column: columns.lowerBound,
-        row: nextRow)
+  /// Decodes the row of tiles with the next row.
+  private func decodeBand(_ columns: ClosedRange<Int>) throws(CodecError) {
+    let end = min((nextRow / page.tileSize.height + 1) * page.tileSize.height, region.y + region.height)
+    let (rows, rowBytes) = (nextRow..<end, layout.rowBytes)
+    if band.count != rows.count * rowBytes {
+      // Not two at once.
+      band = []
+      band = [UInt8](repeating: 0, count: rows.count * rowBytes)
     }
-    while current.column <= columns.upperBound {
-      if stop.isRaised { throw .stopped }
-      let x = max(region.x, current.column * page.tileSize.width) - region.x
-      let start = (current.row - current.rows.lowerBound) * layout.rowBytes + x * page.pixelBytes
-      let (row, column) = (current.row, current.column)
-      let isDecoded = try current.pixels.withUnsafeMutableBufferPointer { (pixels) throws(CodecError) in
-        guard let first = pixels.baseAddress else { return false }
-        return try decode(row, column: column, into: first + start)
-      }
-      guard isDecoded else { return false }
-      current.row += 1
-      if current.row == current.rows.upperBound {
-        (current.column, current.row) = (column + 1, current.rows.lowerBound)
+    for column in columns {
+      let x = max(region.x, column * page.tileSize.width) - region.x
+      for row in rows {
+        if stop.isRaised { throw .stopped }
+        let start = (row - rows.lowerBound) * rowBytes + x * page.pixelBytes
+        try band.withUnsafeMutableBufferPointer { (pixels) throws(CodecError) -> Void in
+          guard let first = pixels.baseAddress else { return }
+          try decode(row, column: column, into: first + start)
+        }
       }
     }
-    return true
+    bandRows = rows
   }
 
   private func copyRow(to space: UnsafeMutableRawPointer) {
-    guard let band else { return }
-    let start = (nextRow - band.rows.lowerBound) * layout.rowBytes
+    let start = (nextRow - bandRows.lowerBound) * layout.rowBytes
     let row = UnsafeMutableRawBufferPointer(start: space, count: layout.rowBytes)
-    band.pixels.withUnsafeBytes {
+    band.withUnsafeBytes {
       row.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[start..<start + row.count]))
     }
   }

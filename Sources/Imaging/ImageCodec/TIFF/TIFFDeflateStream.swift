@@ -43,7 +43,8 @@ final class TIFFDeflateStream: TIFFStream {
     return 0
   }
 
-  func fill(_ row: UnsafeMutableRawBufferPointer, _ filled: inout Int) throws(CodecError) -> Bool {
+  func fill(_ row: UnsafeMutableRawBufferPointer) throws(CodecError) {
+    var filled = 0
     while filled < row.count {
       if start < end {
         let taken = min(end - start, row.count - filled)
@@ -76,6 +77,5 @@ final class TIFFDeflateStream: TIFFStream {
       default: isDamaged = true
       }
     }
-    return true
   }
 }

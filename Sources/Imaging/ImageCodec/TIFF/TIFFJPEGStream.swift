@@ -3,7 +3,7 @@ import PhotoModel
 
 /// Strips or tiles that are JPEGs, most of them without the tables that they share (TIFF Technical Note 2).
 final class TIFFJPEGStream: TIFFStream {
-  /// The start of each tile's data that is read into memory. Its header must be in it if the source may have to wait.
+  /// The start of each tile's data that is read into memory, so that its header is not read twice.
   private static let headBytes = 16 * 1024
   private static let startOfImage: [UInt8] = [0xFF, 0xD8]
   private static let endOfImage: [UInt8] = [0xFF, 0xD9]
@@ -20,12 +20,12 @@ final class TIFFJPEGStream: TIFFStream {
   private let channels: Int
   /// The bytes to put before a tile's data, whose own SOI is skipped.
   private let prefix: [UInt8]
+  private let cursor: SourceCursor
   private var range = ByteRange(offset: 0, length: 0)
-  private var head: SourcePart
   private var decoder: JPEGDecoder?
   private var row = OneRow()
   private var height = 0
-  /// The time of tiles that are done, whether one of them ended early, and their warnings.
+  /// The decoders' time for tiles that are done, whether one of them ended early, and their warnings.
   private var pastReadTime = Duration.zero
   private var wasTruncated = false
   private var pastWarnings: CodecWarnings?
@@ -35,7 +35,7 @@ final class TIFFJPEGStream: TIFFStream {
     (self.source, self.limits, self.stop) = (source, limits, stop)
     width = page.tileSize.width
     channels = page.streamSamples
-    head = SourcePart(range, of: source, stop)
+    cursor = SourceCursor(source: source, range: nil, stop: stop)
     var shared = tables[...]
     if shared.starts(with: Self.startOfImage) { shared = shared.dropFirst(2) }
     if shared.suffix(2).elementsEqual(Self.endOfImage) { shared = shared.dropLast(2) }
@@ -48,40 +48,37 @@ final class TIFFJPEGStream: TIFFStream {
     512 * 1024 + ContainerLimits.jpegTables + page.tileSize.width * page.streamSamples * 32
   }
 
-  var readTime: Duration { pastReadTime + head.readTime + (decoder?.readTime ?? .zero) }
+  var readTime: Duration { cursor.readTime + decoderTime }
+  private var decoderTime: Duration { pastReadTime + (decoder?.readTime ?? .zero) }
   var isTruncated: Bool { wasTruncated || decoder?.isTruncated == true }
   var warnings: CodecWarnings? { .joined([pastWarnings, decoder?.warnings].compactMap(\.self)) }
 
   func begin(_ range: ByteRange, skippedBytes: Int) -> Int {
-    (pastReadTime, wasTruncated, pastWarnings) = (readTime, isTruncated, warnings)
+    (pastReadTime, wasTruncated, pastWarnings) = (decoderTime, isTruncated, warnings)
     decoder = nil
     self.range = range
-    head = SourcePart(
-      ByteRange(offset: range.offset, length: min(range.length, Self.headBytes)), of: source, stop)
     return 0
   }
 
-  func fill(_ space: UnsafeMutableRawBufferPointer, _ filled: inout Int) throws(CodecError) -> Bool {
-    guard try prepare(), let decoder, let start = space.baseAddress else { return false }
+  func fill(_ space: UnsafeMutableRawBufferPointer) throws(CodecError) {
+    let decoder = try tileDecoder()
     if row.y >= height { throw .malformed("a JPEG with fewer rows than its strip or tile", offset: range.offset) }
-    row.space = start
+    row.space = space.baseAddress
     do throws(CodecError) {
-      guard try decoder.decode(into: row) == .finished else { return false }
+      guard try decoder.decode(into: row) == .finished else { throw .truncated(offset: range.offset) }
     } catch {
       throw located(error)
     }
-    filled = space.count
-    return true
   }
 
-  /// Reads the header of the tile's JPEG. Returns false if there is no input for now.
-  private func prepare() throws(CodecError) -> Bool {
-    if decoder != nil { return true }
-    guard try head.read() else { return false }
-    guard head.bytes.starts(with: Self.startOfImage) else {
+  /// The decoder of the tile's JPEG, whose header is read before the first row.
+  private func tileDecoder() throws(CodecError) -> JPEGDecoder {
+    if let decoder { return decoder }
+    let head = try cursor.bytes(at: range.offset, count: min(range.length, Self.headBytes))
+    guard head.starts(with: Self.startOfImage) else {
       throw .malformed("a strip or tile without its JPEG", offset: range.offset)
     }
-    let joined = JoinedSource(prefix + head.bytes.dropFirst(2), then: source, range, skipping: head.bytes.count)
+    let joined = JoinedSource(prefix + head.dropFirst(2), then: source, range, skipping: head.count)
     do throws(CodecError) {
       var reader = HeaderReader(source: joined)
       let header = try JPEGHeader.read(&reader, limits: limits)
@@ -96,10 +93,10 @@ final class TIFFJPEGStream: TIFFStream {
         source: joined, size: header.storedSize, options: JPEGDecoder.Options(eighths: 8), limits: limits, stop: stop)
       guard decoder.layout.channels == channels else { throw .unsupported("a TIFF picture with an unusual JPEG") }
       self.decoder = decoder
+      return decoder
     } catch {
       throw located(error)
     }
-    return true
   }
 
   /// An error with the position of the tile: those inside the JPEG count from the joined tables.

@@ -76,7 +76,8 @@ final class TIFFLZWStream: TIFFStream {
     (count, codeBits, previous) = (Self.endCode + 1, 9, nil)
   }
 
-  func fill(_ row: UnsafeMutableRawBufferPointer, _ filled: inout Int) throws(CodecError) -> Bool {
+  func fill(_ row: UnsafeMutableRawBufferPointer) throws(CodecError) {
+    var filled = 0
     while filled < row.count {
       if start < end {
         let taken = min(end - start, row.count - filled)
@@ -91,7 +92,6 @@ final class TIFFLZWStream: TIFFStream {
       try input.require(needed)
       try decode()
     }
-    return true
   }
 
   /// Fills the empty window with the strings of the available codes. All available bytes are used, unless the window is

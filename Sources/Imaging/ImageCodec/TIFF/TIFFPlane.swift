@@ -12,9 +12,8 @@ final class TIFFPlane {
   /// Samples of less than 8 bits, one in each byte; empty for others.
   private let unpacked: UnsafeMutableRawBufferPointer
   private var tile: Int?
-  /// The next stored row of the tile, and the number of its bytes that are available.
+  /// The next stored row of the tile.
   private var nextRow = 0
-  private var filled = 0
 
   /// - Parameter sample: 0 if the tiles have all samples.
   init(_ page: TIFFPage, sample: Int, _ stream: any TIFFStream, _ table: TIFFTileTable) {
@@ -52,21 +51,17 @@ final class TIFFPlane {
   /// - Parameters:
   ///   - tile: counts from the top left, row by row.
   ///   - row: counts stored rows.
-  /// - Returns: false if there is no input for now.
-  func seek(tile: Int, row: Int) throws(CodecError) -> Bool {
+  func seek(tile: Int, row: Int) throws(CodecError) {
     if tile != self.tile {
-      guard let range = try table.range(of: firstTile + tile, storedBytes: storedBytes(of: tile)) else { return false }
+      let range = try table.range(of: firstTile + tile, storedBytes: storedBytes(of: tile))
       nextRow = stream.begin(range, skippedBytes: row * stored.count) / stored.count
-      filled = 0
       self.tile = tile
     }
     while nextRow <= row {
-      guard try stream.fill(stored, &filled) else { return false }
-      filled = 0
+      try stream.fill(stored)
       if nextRow == row { finishRow() }
       nextRow += 1
     }
-    return true
   }
 
   /// The length of a tile's rows within the picture, without compression.

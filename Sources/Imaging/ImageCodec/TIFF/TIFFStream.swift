@@ -18,10 +18,10 @@ protocol TIFFStream: AnyObject {
   /// - Returns: how many of those are skipped: 0 if they must be decoded too.
   func begin(_ range: ByteRange, skippedBytes: Int) -> Int
 
-  /// Fills a row from `filled` on, and counts the bytes in it. Returns false if there is no input for now.
+  /// Fills the next row.
   ///
   /// - Throws: `truncated` if the data end first, by the file's end or their own.
-  func fill(_ row: UnsafeMutableRawBufferPointer, _ filled: inout Int) throws(CodecError) -> Bool
+  func fill(_ row: UnsafeMutableRawBufferPointer) throws(CodecError)
 }
 
 extension TIFFStream {
@@ -51,7 +51,8 @@ final class TIFFStoredStream: TIFFStream {
     return skippedBytes
   }
 
-  func fill(_ row: UnsafeMutableRawBufferPointer, _ filled: inout Int) throws(CodecError) -> Bool {
+  func fill(_ row: UnsafeMutableRawBufferPointer) throws(CodecError) {
+    var filled = 0
     while filled < row.count {
       try input.require(1)
       input.use { bytes in
@@ -62,7 +63,6 @@ final class TIFFStoredStream: TIFFStream {
         return count
       }
     }
-    return true
   }
 }
 
@@ -97,7 +97,8 @@ final class TIFFPackBitsStream: TIFFStream {
     return 0
   }
 
-  func fill(_ row: UnsafeMutableRawBufferPointer, _ filled: inout Int) throws(CodecError) -> Bool {
+  func fill(_ row: UnsafeMutableRawBufferPointer) throws(CodecError) {
+    var filled = 0
     while filled < row.count {
       if repeated > 0 {
         fillRun(row, &filled)
@@ -108,7 +109,6 @@ final class TIFFPackBitsStream: TIFFStream {
       try input.require(isCutRun ? 2 : 1)
       input.use { decode($0, into: row, &filled) }
     }
-    return true
   }
 
   private func fillRun(_ row: UnsafeMutableRawBufferPointer, _ filled: inout Int) {

@@ -17,17 +17,16 @@ struct TIFFTileTable {
 
   var readTime: Duration { offsets.readTime + (lengths?.readTime ?? .zero) }
 
-  /// The bytes of a tile, at least one; `nil` if there is no input for now.
+  /// The bytes of a tile, at least one.
   ///
   /// - Parameter storedBytes: the length of the tile's rows without compression.
-  mutating func range(of tile: Int, storedBytes: Int) throws(CodecError) -> ByteRange? {
-    guard let offset = try offsets.number(tile) else { return nil }
+  mutating func range(of tile: Int, storedBytes: Int) throws(CodecError) -> ByteRange {
+    let offset = try offsets.number(tile)
     var length = 0
     // Uncompressed rows have a known length, so the stated length is ignored. Old writers state none at all.
     if page.compression == .none {
       length = storedBytes
-    } else if lengths != nil {
-      guard let stated = try lengths?.number(tile) else { return nil }
+    } else if let stated = try lengths?.number(tile) {
       length = stated
     }
     guard offset > 0 else {
@@ -44,33 +43,29 @@ struct TIFFTileTable {
     static let byteCount = entries * 8
 
     private let table: TIFFPage.Table
-    private let source: any ByteSource
-    private let stop: StopFlag
+    private let cursor: SourceCursor
     private let isBigEndian: Bool
+    /// The numbers that are held, as stored, and which ones.
+    private var bytes: [UInt8] = []
     private var range = 0..<0
-    private var part: SourcePart?
-    /// The time of parts that are done.
-    private var pastReadTime = Duration.zero
 
     init(_ table: TIFFPage.Table, _ source: any ByteSource, _ stop: StopFlag, isBigEndian: Bool) {
-      (self.table, self.source, self.stop, self.isBigEndian) = (table, source, stop, isBigEndian)
+      (self.table, self.isBigEndian) = (table, isBigEndian)
+      cursor = SourceCursor(source: source, range: table.range, stop: stop)
     }
 
-    var readTime: Duration { pastReadTime + (part?.readTime ?? .zero) }
+    var readTime: Duration { cursor.readTime }
 
-    /// A number of the table; `nil` if there is no input for now.
-    mutating func number(_ i: Int) throws(CodecError) -> Int? {
+    /// A number of the table.
+    mutating func number(_ i: Int) throws(CodecError) -> Int {
       let size = table.entryBytes
       if !range.contains(i) {
-        pastReadTime = readTime
         let count = min(Self.entries, table.range.length / size - i)
+        bytes = try cursor.bytes(at: table.range.offset + Int64(i * size), count: count * size)
         range = i..<i + count
-        part = SourcePart(
-          ByteRange(offset: table.range.offset + Int64(i * size), length: count * size), of: source, stop)
       }
-      guard try part?.read() == true, let part else { return nil }
-      let bytes = part.bytes.dropFirst((i - range.lowerBound) * size)
-      let number = isBigEndian ? bytes.bigEndian(at: 0, bytes: size) : bytes.littleEndian(at: 0, bytes: size)
+      let entry = bytes.dropFirst((i - range.lowerBound) * size)
+      let number = isBigEndian ? entry.bigEndian(at: 0, bytes: size) : entry.littleEndian(at: 0, bytes: size)
       return number < 0 ? .max : number
     }
   }
