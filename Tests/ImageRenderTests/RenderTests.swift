@@ -208,10 +208,13 @@ struct RenderTests {
   @Test("a source that delivers few bytes at a time gives the same picture", arguments: [false, true])
   func waiting(_ isProgressive: Bool) throws {
     let scene = Scene(seed: 4).pixels(width: 300, height: 200)
-    for file in [JPEGFile { $0.isProgressive = isProgressive }.encoded(scene), PNGFile(.rgb(depth: 8)).encoded(scene)] {
+    let jpeg = JPEGFile { $0.isProgressive = isProgressive }.encoded(scene)
+    for (file, waits) in [(jpeg, true), (jpeg, false), (PNGFile(.rgb(depth: 8)).encoded(scene), false)] {
       let whole = try render(file, request(77, 77)).image.bytes
-      let trickled = try render(file, request(77, 77)) { TrickleSource($0, headerBytes: 1024) }.image.bytes
-      #expect(whole == trickled)
+      let trickled = try render(file, request(77, 77)) {
+        TrickleSource($0, headerBytes: 1024, canReturnNotYet: waits)
+      }
+      #expect(whole == trickled.image.bytes)
     }
   }
 
@@ -223,7 +226,8 @@ struct RenderTests {
     }
     return [
       ("GIF", gif.bytes), ("BMP", BMPFile(width: 200, height: 100, bitsPerPixel: 24, pixels: scene.bytes).bytes),
-      ("TIFF", CodedTIFFFile(scene).bytes),
+      ("TIFF", CodedTIFFFile(scene).bytes), ("PNG", PNGFile(.rgb(depth: 8)).encoded(scene)),
+      ("PNG, interlaced", PNGFile(.rgb(depth: 8)) { $0.isInterlaced = true }.encoded(scene)),
     ]
   }()
 

@@ -115,13 +115,12 @@ static photod_png_status refill(photod_png_decoder *decoder) {
   if (decoder->unread_end > 0) memmove(decoder->input, decoder->input + decoder->unread_end - CHUNK_HEAD, CHUNK_HEAD);
   decoder->unread_start = decoder->unread_end = CHUNK_HEAD;
   long count = decoder->source.fill(decoder->source.context, decoder->input + CHUNK_HEAD, INPUT_CAPACITY);
-  if (count == -1) return PHOTOD_PNG_NEEDS_INPUT;
-  if (count < 0) {
+  if (count < -1) {
     decoder->read_failed = true;
     strcpy(decoder->errors.message, "the source could not be read");
     return PHOTOD_PNG_FAILED;
   }
-  if (count == 0) {
+  if (count <= 0) {
     strcpy(decoder->errors.message, "the file ended before its picture did");
     return PHOTOD_PNG_TRUNCATED;
   }
@@ -129,7 +128,7 @@ static photod_png_status refill(photod_png_decoder *decoder) {
   return PHOTOD_PNG_OK;
 }
 
-// Feeds libpng until `*done`, the end of the file, or the end of the available input.
+// Feeds libpng until `*done` or the end of the file.
 static photod_png_status feed(photod_png_decoder *decoder, const bool *done) {
   while (!*done) {
     photod_png_status status = refill(decoder);

@@ -4,8 +4,8 @@
 //
 // libpng reads everything except the pixels of plain files (pixels.h).
 //
-// Decoding uses libpng's push interface: libpng gets the available bytes and calls `row` for each finished row. This is
-// the only interface of libpng that can stop when input is missing and continue later.
+// Decoding uses libpng's push interface: libpng gets the bytes of each read and calls `row` for each finished row. It
+// can be paused where the pixels begin.
 #pragma once
 
 #include <stdbool.h>
@@ -14,6 +14,7 @@
 
 typedef enum {
   PHOTOD_PNG_OK = 0,
+  // Only inside this module: all bytes of a read were used.
   PHOTOD_PNG_NEEDS_INPUT = 1,
   PHOTOD_PNG_STOPPED = 2,
   PHOTOD_PNG_FAILED = 3,
@@ -23,7 +24,8 @@ typedef enum {
 } photod_png_status;
 
 typedef struct {
-  // As in photod_jpeg_source: returns the bytes copied, 0 at the end, -1 for "not yet", -2 for a read error.
+  // As in photod_jpeg_source: returns the bytes copied, 0 at the end, -1 for "not yet", -2 for a read error. This
+  // decoder does not wait for bytes: to it, the file ends where there are none for now.
   long (*fill)(void *context, uint8_t *into, size_t capacity);
   // Called at every row of every pass; non-zero ends the call.
   int (*should_stop)(void *context);

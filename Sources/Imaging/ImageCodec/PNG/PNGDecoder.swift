@@ -34,8 +34,7 @@ package final class PNGDecoder: RowDecoder {
   package let layout: RowLayout
   package let isTruncated = false
 
-  /// Reads the header. Blocks while the source is read; a source that may have to wait for data must already have its
-  /// header.
+  /// Reads the header. Blocks while the source is read.
   ///
   /// - Parameters:
   ///   - size: the size in the header that the caller planned with; a different size means that the file has changed
@@ -99,7 +98,6 @@ package final class PNGDecoder: RowDecoder {
         throw .truncated(offset: context.cursor.position)
       }
       return .finished
-    case PHOTOD_PNG_NEEDS_INPUT: return .needsInput
     default: throw Self.error(status, handle, context.cursor)
     }
   }
@@ -110,7 +108,6 @@ package final class PNGDecoder: RowDecoder {
     case PHOTOD_PNG_STOPPED: return .stopped
     case PHOTOD_PNG_NO_MEMORY: return .outOfMemory
     case PHOTOD_PNG_TRUNCATED: return .truncated(offset: cursor.position)
-    case PHOTOD_PNG_NEEDS_INPUT: return .malformed("the header is incomplete", offset: cursor.position)
     default:
       var report = photod_png_report()
       photod_png_decoder_report(handle, &report)
