@@ -307,4 +307,51 @@ extension TrashTests {
     #expect(try [8, 15, 22, 29].map { try purged(atDay: $0) } == [0, 0, 0, 0])
     #expect(try purged(atDay: 32) == 1)
   }
+  @Test("an asset whose record is older than its folder in the trash stays there for the whole time")
+  func wrongDate() throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallJPEG, "a.jpg")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let files = try library.files(catalogue)
+    let a = try #require(try catalogue.everything()["a.jpg"]).localIdentifier
+    let start = Int64(Date().timeIntervalSince1970 * 1000)
+    let day: Int64 = 86_400_000
+    try files.perform([.delete(a)])
+    // The asset was deleted on day 20, and its record says day 0.
+    let trashed = try #require(library.allFiles.first { $0.hasPrefix(".photod-trash/") })
+    let folder = URL(filePath: library.root).appending(path: trashed).deletingLastPathComponent().path
+    let deletion = timespec(tv_sec: Int((start + 20 * day) / 1000), tv_nsec: 0)
+    let times = [deletion, deletion]
+    try #require(utimensat(AT_FDCWD, folder, times, 0) == 0)
+    func purged(atDay number: Int64) throws -> Int {
+      try files.purge(now: Timestamp(milliseconds: start + number * day))
+    }
+    #expect(try purged(atDay: 31) == 0)
+    let kept = try #require(try files.trashed(after: nil, limit: 9, for: .local).assets.first)
+    #expect(kept.deletedDate == Timestamp(milliseconds: Int64(deletion.tv_sec) * 1000))
+    #expect(try [38, 45].map { try purged(atDay: $0) } == [0, 0])
+    #expect(library.allFiles == [trashed])
+    #expect(try purged(atDay: 52) == 1)
+    #expect(library.allFiles.isEmpty)
+  }
+
+  @Test("a folder in the trash with a time in the future does not keep its asset there")
+  func futureFolder() throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallJPEG, "a.jpg")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let files = try library.files(catalogue)
+    try files.perform([.delete(try #require(try catalogue.everything()["a.jpg"]).localIdentifier)])
+    let start = Int64(Date().timeIntervalSince1970 * 1000)
+    let day: Int64 = 86_400_000
+    let trashed = try #require(library.allFiles.first { $0.hasPrefix(".photod-trash/") })
+    let folder = URL(filePath: library.root).appending(path: trashed).deletingLastPathComponent().path
+    let ahead = timespec(tv_sec: Int((start + 3650 * day) / 1000), tv_nsec: 0)
+    let times = [ahead, ahead]
+    try #require(utimensat(AT_FDCWD, folder, times, 0) == 0)
+    #expect(try files.purge(now: Timestamp(milliseconds: start + 31 * day)) == 1)
+    #expect(library.allFiles.isEmpty)
+  }
 }

@@ -168,6 +168,15 @@ extension Catalogue {
     try writeMaintenance { db in for record in records { try record.setState(state, db) } }
   }
 
+  /// Corrects the time at which an asset was deleted.
+  ///
+  /// - Parameter date: milliseconds since 1970.
+  package func setDeletedDate(_ date: Int64, of record: TrashRecord) throws(AssetSourceError) {
+    try writeMaintenance { db in
+      try db.execute(sql: "UPDATE trash SET deletedDate = ? WHERE id = ?", arguments: [date, record.id])
+    }
+  }
+
   /// Records another path of a file, before the file is moved there.
   package func updatePaths(of file: TrashRecord.File, in record: TrashRecord) throws(AssetSourceError) {
     try writeMaintenance { try record.updatePaths(file, $0) }

@@ -69,6 +69,7 @@ extension LibraryFiles {
       var records: [TrashRecord] = []
       // A record that became due meanwhile waits for the next purge.
       for record in found where contents[record.id] != nil {
+        if try correctDate(of: record, after: limit, now: now) { continue }
         // A file of an unmounted disk looks removed. Without its record, it would stay in its trash for good.
         if try canLocateFiles(of: record) { records.append(record) } else { kept += 1 }
       }
@@ -89,6 +90,35 @@ extension LibraryFiles {
     if kept > 0 { logger.notice("assets not purged: their disk can't be read", metadata: ["assets": "\(kept)"]) }
     if count > 0 { logger.info("trash purged", metadata: ["assets": "\(count)"]) }
     return count
+  }
+
+  /// Corrects the date of a record that is due although its files came to the trash later. A date that storage has
+  /// damaged must not be the only reason to remove a file for good. The folder of an asset in the trash is made at the
+  /// deletion; only entries that come and go change its modification time. A copy of a library keeps the time or has a
+  /// later one.
+  ///
+  /// - Parameter limit: milliseconds since 1970; an asset that was deleted later is not due.
+  /// - Returns: whether the record was corrected, and is not due.
+  private func correctDate(
+    of record: TrashRecord, after limit: Int64, now: Timestamp
+  ) throws(LibraryFilesError) -> Bool {
+    // Objects have no folders.
+    if bucket != nil { return false }
+    var latest = limit
+    for file in record.files where !file.trashPath.isEmpty {
+      // A missing folder has no files to lose.
+      guard let folder = try? root.open(LibraryPath.folder(of: file.trashPath), isFolder: true) else { continue }
+      let modified = folder.identity.modified / 1_000_000
+      // A time in the future is that of a clock that was ahead.
+      if modified <= now.milliseconds { latest = max(latest, modified) }
+    }
+    if latest == limit { return false }
+    logger.warning(
+      "asset not purged: its folder in the trash is newer than its record",
+      metadata: ["asset": "\(record.identifier)"])
+    let date = latest
+    try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.setDeletedDate(date, of: record) }
+    return true
   }
 
   /// The contents of the files of the next records that are due, by the rows of the records.
