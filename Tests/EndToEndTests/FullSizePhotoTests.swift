@@ -109,6 +109,27 @@ struct FullSizePhotoTests {
     #expect(Self.renders(folders) == files)
   }
 
+  @Test("a damaged file, or that of another picture, is never sent")
+  func damagedFile() throws {
+    let folders = try Self.library()
+    try TestDaemon.Files(root: folders.library).put(
+      JPEGFile { $0.quality = 95 }.encoded(Scene(seed: 7).pixels(width: 640, height: 480)), "IMG_2.jpg")
+    try TestDaemon.succeed(["scan", "--library", folders.library, "--data", folders.data])
+    let daemon = try TestDaemon(serving: folders)
+    let assets = try ["IMG_1.jpg", "IMG_2.jpg"].map { "/v1/assets/\(try daemon.identifier($0))" }
+    for asset in assets { #expect(try daemon.post(asset + "/adjustments", Self.turn, method: "PUT").status == 200) }
+    let whole = try assets.map { try daemon.get($0 + "/data").body }
+    let paths = Self.renders(folders).map { "\(folders.data)/renders/\($0)" }
+    try #require(paths.count == 2 && whole[0] != whole[1])
+    let stored = try paths.map { try Data(contentsOf: URL(filePath: $0)) }
+    for (first, second) in [(stored[1], stored[0]), (stored[0].prefix(1000), stored[1].dropLast(1))] {
+      try first.write(to: URL(filePath: paths[0]))
+      try second.write(to: URL(filePath: paths[1]))
+      #expect(try assets.map { try daemon.get($0 + "/data").body } == whole)
+    }
+    #expect(try paths.map { try Data(contentsOf: URL(filePath: $0)) } == stored)
+  }
+
   @Test("without room for files the render is sent from memory, the same")
   func notStored() throws {
     let folders = try Self.library()

@@ -5,6 +5,10 @@ import PhotoModel
 import Synchronization
 import Testing
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 @Suite("Files of full-size renders")
 struct FullSizeRenderStoreTests {
   /// A folder that is removed with this object.
@@ -138,5 +142,89 @@ struct FullSizeRenderStoreTests {
     #expect(later.remove(contents: ["a", "c"]))
     #expect(folder.names.count == 1 && Self.stored("b", in: later) != nil)
     #expect(Self.make("a", [2], in: later) == [2])
+  }
+  /// What may happen to a file under its name.
+  enum Damage: CaseIterable {
+    case cut, emptied, shortened, lengthened, zeroed, flipped, withoutChecksum, exchanged, linked, pipe
+
+    /// - Parameter other: the file of another key, of the same length.
+    func happen(to path: String, _ other: String) throws {
+      var bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
+      switch self {
+      case .cut: bytes.removeLast(bytes.count / 2)
+      case .emptied: bytes.removeAll()
+      case .shortened: bytes.removeLast(bytes.count - 3)
+      case .lengthened: bytes.append(0)
+      case .zeroed: bytes = [UInt8](repeating: 0, count: bytes.count)
+      case .flipped: bytes[bytes.count / 2] ^= 1
+      // As an earlier version made it.
+      case .withoutChecksum: bytes.removeLast(8)
+      case .exchanged: bytes = [UInt8](try Data(contentsOf: URL(filePath: other)))
+      case .linked:
+        try FileManager.default.removeItem(atPath: path)
+        return try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: other)
+      case .pipe:
+        try FileManager.default.removeItem(atPath: path)
+        try #require(mkfifo(path, 0o600) == 0)
+        return
+      }
+      // In place, as damage is, and not in the same tick of the file system's clock.
+      let before = try Self.changeTime(path)
+      repeat { try #require(chmod(path, 0o600) == 0) } while try Self.changeTime(path) == before
+      let file = try FileHandle(forWritingTo: URL(filePath: path))
+      try file.truncate(atOffset: 0)
+      try file.write(contentsOf: Data(bytes))
+      try file.close()
+    }
+
+    private static func changeTime(_ path: String) throws -> [Int] {
+      var status = stat()
+      try #require(stat(path, &status) == 0)
+      return [status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
+    }
+  }
+
+  @Test("a damaged file is a miss and is made again", arguments: Damage.allCases, [true, false])
+  func damaged(_ damage: Damage, _ isRestarted: Bool) throws {
+    let folder = Folder()
+    let content = (0..<3000).map { UInt8(truncatingIfNeeded: $0) }
+    let others = content.map { ~$0 }
+    var files = folder.open()
+    #expect(Self.make("a", content, in: files) == content)
+    let a = try #require(folder.names.first)
+    #expect(Self.make("b", others, in: files) == others)
+    let b = try #require(folder.names.first { $0 != a })
+    try damage.happen(to: "\(folder.path)/\(a)", "\(folder.path)/\(b)")
+    if isRestarted { files = folder.open() }
+    #expect(files.file(for: Self.name("a")) == nil)
+    #expect(Self.make("a", content, in: files) == content)
+    #expect(Self.stored("a", in: folder.open()) == content)
+    #expect(Self.stored("b", in: files) == others)
+  }
+
+  @Test("a folder in the place of a file is a miss, and the picture is not stored")
+  func folderInPlace() throws {
+    let folder = Folder()
+    _ = Self.make("a", [1], in: folder.open())
+    let path = "\(folder.path)/\(folder.names[0])"
+    try FileManager.default.removeItem(atPath: path)
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    let files = folder.open()
+    #expect(files.file(for: Self.name("a")) == nil)
+    #expect(Self.make("a", [1], in: files) == nil)
+  }
+
+  @Test("a reader never gets the checksum after the content")
+  func endOfContent() throws {
+    let folder = Folder()
+    let files = folder.open()
+    _ = Self.make("a", [1, 2, 3], in: files)
+    let file = try #require(files.file(for: Self.name("a")))
+    #expect(file.size == 3)
+    var bytes = [UInt8](repeating: 0, count: 64)
+    let reads = try [Int64(1), 3, 7].map { offset in
+      try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: offset) }
+    }
+    #expect(reads == [.bytes(2), .end, .end])
   }
 }

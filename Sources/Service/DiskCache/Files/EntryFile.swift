@@ -14,11 +14,7 @@
 //     64 64  info, padded with 0
 //    128     the bytes
 //
-// The checksum is CRC-64 (ECMA-182, reflected, as in XZ). It detects every damage within 64 consecutive bits, and all
-// but one in 2^64 of any other damage; ISA-L checks 80 KB in less time than copying them takes. It protects against
-// accidents, not against an attacker who can write to the folder.
-
-import CISAL
+// The checksum is CRC64.
 
 #if canImport(Glibc)
   import Glibc
@@ -163,10 +159,9 @@ enum EntryFile {
   }
 
   private static func checksum(_ prefix: UnsafeRawBufferPointer, _ bytes: UnsafeRawBufferPointer) -> UInt64 {
-    func continued(_ sum: UInt64, _ part: UnsafeRawBufferPointer) -> UInt64 {
-      guard let base = part.baseAddress, part.count > 0 else { return sum }
-      return crc64_ecma_refl(sum, base.assumingMemoryBound(to: UInt8.self), UInt64(part.count))
-    }
-    return continued(continued(0, prefix), bytes)
+    var checksum = CRC64()
+    checksum.add(prefix)
+    checksum.add(bytes)
+    return checksum.value
   }
 }

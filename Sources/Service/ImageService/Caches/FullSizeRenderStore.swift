@@ -5,8 +5,10 @@
 //     file(for:)    an existing file, or nil
 //     make(_:)      writes a file once; concurrent calls for the same file wait for it
 //
-// A file is written under a temporary name, synced and renamed: under its own name it is always complete. The least
-// recently used files are removed when the limit is reached; a response that still sends one keeps it open.
+// A file is written under a temporary name, synced and renamed: under its own name it is always complete. After the
+// content it has the CRC-64 of its name and the content, little-endian. It is checked before the file is first used, and
+// again when the file has changed; damaged files are removed. The least recently used files are removed when the limit
+// is reached; a response that still sends one keeps it open.
 
 import Cryptography
 import DiskCache
@@ -20,7 +22,7 @@ import Synchronization
 
 package final class FullSizeRenderStore: Sendable {
   package struct Limits: Sendable, Hashable {
-    /// Maximum bytes of all files together. 0: nothing is stored.
+    /// Maximum bytes of the content of all files together. 0: nothing is stored.
     package var capacityBytes = 2 << 30
     /// Maximum number of files.
     package var files = 10_000
@@ -51,9 +53,12 @@ package final class FullSizeRenderStore: Sendable {
   }
 
   private struct Entry {
+    /// The bytes of its content.
     var size: Int64
     /// The time of its last use, as a counter.
     var use: UInt64
+    /// The state of the file whose checksum was right.
+    var checked: FullSizeRender.FileState?
   }
 
   private struct State {
@@ -150,17 +155,30 @@ package final class FullSizeRenderStore: Sendable {
   private func path(_ name: String) -> String { folder + "/" + name }
 
   private func open(_ name: String) -> FullSizeRender? {
-    let isKnown = state.withLock { state in
-      guard state.entries[name] != nil else { return false }
+    let known = state.withLock { state -> Entry? in
+      guard state.entries[name] != nil else { return nil }
       state.uses += 1
       state.entries[name]?.use = state.uses
-      return true
+      return state.entries[name]
     }
-    guard isKnown else { return nil }
-    if let file = FullSizeRender(path(name)) { return file }
-    // An operator may delete the folder's files at any time.
-    forget(name)
-    return nil
+    guard let entry = known else { return nil }
+    guard let file = FullSizeRender(path(name)) else {
+      // An operator may delete the folder's files at any time. The next write replaces what is no file.
+      forget(name)
+      return nil
+    }
+    if entry.checked == file.state { return file }
+    guard file.isIntact(named: name) else {
+      logger.notice("removing a damaged full-size render", metadata: ["file": "\(name)"])
+      unlink(path(name))
+      forget(name)
+      return nil
+    }
+    state.withLock { state in
+      guard state.entries[name] != nil else { return }
+      state.entries[name]?.checked = file.state
+    }
+    return file
   }
 
   private func forget(_ name: String) {
@@ -181,7 +199,7 @@ package final class FullSizeRenderStore: Sendable {
     }
     let temporary = path("\(name).\(getpid()).\(number)\(Self.temporarySuffix)")
     do throws(SystemError) {
-      try Self.write(bytes, to: temporary)
+      try Self.write(bytes, name, to: temporary)
       guard rename(temporary, path(name)) == 0 else { throw SystemError(code: errno) }
     } catch {
       unlink(temporary)
@@ -195,11 +213,15 @@ package final class FullSizeRenderStore: Sendable {
     evict()
   }
 
-  private static func write(_ bytes: [UInt8], to path: String) throws(SystemError) {
+  private static func write(_ bytes: [UInt8], _ name: String, to path: String) throws(SystemError) {
+    var checksum = FullSizeRender.checksum(of: name)
+    bytes.withUnsafeBytes { checksum.add($0) }
+    let trailer = withUnsafeBytes(of: checksum.value.littleEndian) { [UInt8]($0) }
     let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw SystemError(code: errno) }
     defer { close(descriptor) }
     try writeAll(bytes.span.bytes, to: descriptor)
+    try writeAll(trailer.span.bytes, to: descriptor)
     guard fsync(descriptor) == 0 else { throw SystemError(code: errno) }
   }
 
@@ -234,8 +256,9 @@ package final class FullSizeRenderStore: Sendable {
         continue
       }
       var status = stat()
-      guard stat(path(name), &status) == 0 else { continue }
-      found.append((name, Int64(status.st_size), status.st_mtim.tv_sec))
+      guard lstat(path(name), &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
+      let size = max(0, Int64(status.st_size) - FullSizeRender.trailerBytes)
+      found.append((name, size, status.st_mtim.tv_sec))
     }
     return found
   }
@@ -243,29 +266,72 @@ package final class FullSizeRenderStore: Sendable {
 
 /// An open render. Its file is never changed, only removed.
 package final class FullSizeRender: FileByteSource {
+  /// What changes when a file is written, cut off or replaced.
+  fileprivate struct FileState: Sendable, Equatable {
+    let inode: UInt64
+    let size: Int64
+    let changeSeconds: Int
+    let changeNanoseconds: Int
+  }
+
+  /// The bytes of the checksum after the content.
+  fileprivate static let trailerBytes: Int64 = 8
+  private static let readBytes = 1 << 20
+
   package let descriptor: Int32
+  /// The bytes of the content.
   package let size: Int64
+  fileprivate let state: FileState
   package var canReturnNotYet: Bool { false }
   package var hasSameChangeTime: Bool { true }
   package var changeTimeNanoseconds: Int64 { 0 }
 
+  /// `nil` if there is no regular file of that name that may have a checksum.
   fileprivate init?(_ path: String) {
-    let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+    let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
     var status = stat()
-    guard fstat(descriptor, &status) == 0 else {
+    let isFound = fstat(descriptor, &status) == 0
+    guard isFound, status.st_mode & S_IFMT == S_IFREG, Int64(status.st_size) >= FullSizeRender.trailerBytes else {
       close(descriptor)
       return nil
     }
     self.descriptor = descriptor
-    size = Int64(status.st_size)
+    size = Int64(status.st_size) - FullSizeRender.trailerBytes
+    state = FileState(
+      inode: UInt64(status.st_ino), size: Int64(status.st_size), changeSeconds: status.st_ctim.tv_sec,
+      changeNanoseconds: status.st_ctim.tv_nsec)
   }
 
   deinit { close(descriptor) }
 
+  /// The checksum of a file without content.
+  fileprivate static func checksum(of name: String) -> CRC64 {
+    var checksum = CRC64()
+    [UInt8](name.utf8).withUnsafeBytes { checksum.add($0) }
+    return checksum
+  }
+
+  /// Whether the content is what was stored under this name. Reads all of it.
+  fileprivate func isIntact(named name: String) -> Bool {
+    var checksum = FullSizeRender.checksum(of: name)
+    var offset: Int64 = 0
+    while offset < size {
+      // A file that can't be read is of no use either.
+      guard let part = try? bytes(at: offset, count: FullSizeRender.readBytes), !part.isEmpty else { return false }
+      part.withUnsafeBytes { checksum.add($0) }
+      offset += Int64(part.count)
+    }
+    var stored: UInt64 = 0
+    let count = withUnsafeMutableBytes(of: &stored) { pread(descriptor, $0.baseAddress, $0.count, Int(size)) }
+    return count == Int(FullSizeRender.trailerBytes) && UInt64(littleEndian: stored) == checksum.value
+  }
+
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(ByteSourceError) -> ByteRead {
+    let wanted = Int(min(Int64(buffer.count), size - offset))
+    if wanted <= 0 { return .end }
     while true {
-      let count = pread(descriptor, buffer.baseAddress, buffer.count, Int(offset))
+      let count = pread(descriptor, buffer.baseAddress, wanted, Int(offset))
       if count > 0 { return .bytes(count) }
       if count == 0 { return .end }
       if errno != EINTR { throw .readFailed(code: errno) }
