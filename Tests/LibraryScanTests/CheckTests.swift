@@ -121,6 +121,11 @@ struct CheckTests {
       ("UPDATE moment SET assetCount = 2", "counter moments: "),
       ("DELETE FROM catalogueValue WHERE name = 'contentKey'", "missing-value contentKey"),
       ("DELETE FROM catalogueValue WHERE name = 'historyStart'", "missing-value historyStart"),
+      ("UPDATE asset SET keywords = '{\"a\"]' WHERE id = 1", "unreadable-value "),
+      ("UPDATE asset SET people = '[\"a\"' WHERE id = 1", "unreadable-value "),
+      ("UPDATE asset SET regions = '{}' WHERE id = 1", "unreadable-value "),
+      ("UPDATE asset SET adjustments = '[{]' WHERE id = 1", "unreadable-value "),
+      ("UPDATE asset SET adjustments = '[{\"typf\":\"crop\"}]' WHERE id = 1", "unreadable-value "),
       ("UPDATE library SET revision = 0", "counter token of the library: 0 kept, "),
       ("INSERT INTO trash VALUES (7, 'seven', 'trashed', 0)", "trash-without-file seven"),
     ])
@@ -132,6 +137,21 @@ struct CheckTests {
     try alter(library, sql)
     let lines = try differences(library).found.map(\.line)
     #expect(lines.contains { $0.hasPrefix(line) }, "\(lines)")
+  }
+
+  @Test("a damaged list of file systems is reported and written again; until then nothing is removed")
+  func damagedMounts() throws {
+    let library = try TemporaryLibrary()
+    for name in ["a.jpg", "b.jpg"] { try library.put(smallJPEG + Array(name.utf8), name) }
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    try alter(library, "UPDATE catalogueValue SET value = '{' || value WHERE name = 'mounts'")
+    #expect(try differences(library).found == [.unreadableValue(localIdentifier: nil, name: "mounts")])
+    #expect(unlink(library.root + "/a.jpg") == 0)
+    #expect(throws: LibraryError.mountsUnreadable) { try library.scan(catalogue) }
+    #expect(try differences(library).found == [.onlyInCatalogue(path: Array("a.jpg".utf8))])
+    #expect(try library.scan(catalogue).removed == 1)
+    #expect(try differences(library).found == [])
   }
 
   @Test("the check reports damaged pages in SQLite's words")

@@ -117,6 +117,11 @@ struct RepairTests {
       testDescription: "missing values", sql: "DELETE FROM catalogueValue WHERE name IN ('historyStart', 'probe')",
       kind: "missing-value"),
     Damage(
+      testDescription: "lists that can't be read",
+      sql: """
+        UPDATE asset SET keywords = '{"a"]', people = '["a"', regions = '{}' WHERE originalFilename = 'b.jpg'
+        """, kind: "unreadable-value"),
+    Damage(
       testDescription: "a trash record without files", sql: "INSERT INTO trash VALUES (7, 'seven', 'trashed', 0)",
       kind: "trash-without-file"),
     Damage(testDescription: "no words", sql: "DELETE FROM searchText", kind: "search-words"),
@@ -194,6 +199,34 @@ struct RepairTests {
     try copy.close()
     let again = try library.repair()
     #expect(again.corrections == [:] && again.copy != summary.copy)
+  }
+
+  @Test("adjustments that can't be read stay and are reported, and hide neither their asset nor another one")
+  func adjustments() throws {
+    let library = try DamagedLibrary()
+    try library.alter(
+      """
+      UPDATE asset SET adjustments = '{{"type":"crop"', adjustmentOrigin = 'user', unadjustedVersion = contentVersion,
+        unadjustedWidth = pixelWidth, unadjustedHeight = pixelHeight, contentVersion = 'adjusted', pixelWidth = 1
+      WHERE originalFilename = 'b.jpg'
+      """)
+    func isReported() throws -> Bool {
+      try library.differences().contains { $0.hasPrefix("unreadable-value ") && $0.hasSuffix(" adjustments") }
+    }
+    #expect(try isReported())
+    do {
+      let catalogue = try library.folder.catalogue()
+      let assets = try catalogue.everything(includesHidden: true)
+      let b = try #require(assets["b.jpg"])
+      #expect(assets.count == 4 && b.adjustments == nil && b.hasAdjustments)
+      #expect(b.contentVersion != ContentVersion("adjusted") && b.pixelSize == assets["a.jpg"]?.pixelSize)
+      // Its version and its size follow from its adjustments again.
+      try library.folder.put(smallJPEG + Array("another b".utf8), "b.jpg")
+      try library.folder.scan(catalogue)
+      #expect(try catalogue.everything(includesHidden: true).count == 4)
+    }
+    _ = try library.repair()
+    #expect(try isReported())
   }
 
   @Test("a repair removes search words that no asset has, and no others")

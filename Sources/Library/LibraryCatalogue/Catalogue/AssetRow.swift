@@ -66,7 +66,7 @@ enum AssetRow {
     asset.isRenderable = row[column: .isRenderable]
     // Those that a user set are in the picture, which is missing.
     let hasPictureRegions = asset.mediaType == .video && asset.userFields.contains(.regions)
-    asset.regions = try hasPictureRegions ? [] : RegionList.regions(row[column: .regions])
+    asset.regions = hasPictureRegions ? [] : RegionList.readableRegions(row[column: .regions])
     if !principal.mayReadNames {
       for index in asset.regions.indices { asset.regions[index].name = nil }
     }
@@ -74,13 +74,19 @@ enum AssetRow {
     if asset.hasAdjustments, let json: String = row[column: .adjustments],
       let unadjusted: String = row[column: .unadjustedVersion]
     {
-      let adjustments = try StoredAdjustments.operations(json)
+      let operations = try? StoredAdjustments.operations(json)
+      let adjustments = operations ?? Adjustments([])
       asset.adjustments = adjustments.isEmpty ? nil : adjustments
       let before = UnadjustedPicture(
         contentVersion: ContentVersion(unadjusted),
         pixelSize: PixelSize(width: row[column: .unadjustedWidth], height: row[column: .unadjustedHeight]),
         regions: asset.regions)
       asset.beforeAdjustments = before
+      if operations == nil {
+        // Damaged: the picture is shown unadjusted. Caches must not keep it as the adjusted one.
+        asset.contentVersion = before.contentVersion
+        asset.pixelSize = before.pixelSize
+      }
       if !before.regions.isEmpty {
         asset.regions = AdjustedGeometry(adjustments, of: before.pixelSize).adjusted(before.regions)
       }
@@ -99,8 +105,8 @@ enum AssetRow {
     }
     descriptive.rating = row[column: .rating]
     descriptive.title = row[column: .title]
-    descriptive.keywords = try TextList.strings(row[column: .keywords])
-    if includesNames { descriptive.people = try TextList.strings(row[column: .people]) }
+    descriptive.keywords = TextList.readableStrings(row[column: .keywords])
+    if includesNames { descriptive.people = TextList.readableStrings(row[column: .people]) }
     descriptive.caption = row[column: .caption]
     descriptive.rights = row[column: .rights]
     descriptive.license = row[column: .license]

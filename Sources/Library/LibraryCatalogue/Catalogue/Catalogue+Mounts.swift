@@ -9,16 +9,26 @@ import PhotoModel
 extension Catalogue {
   /// The file systems that the last complete scan and later scans met; empty before the first scan.
   package func mounts() throws(AssetSourceError) -> [KnownMount] {
-    try read { db in
-      guard let text: String = try CatalogueValue.mounts.read(db) else { return [] }
-      return try JSONDecoder().decode([KnownMount].self, from: Data(text.utf8))
+    guard let mounts = try readableMounts() else {
+      throw .catalogueFailed("the list of file systems can't be read; a full scan writes it again")
     }
+    return mounts
+  }
+
+  /// Like ``mounts()``; `nil` if storage has damaged the value.
+  package func readableMounts() throws(AssetSourceError) -> [KnownMount]? {
+    try read { try Self.readableMounts($0) }
+  }
+
+  static func readableMounts(_ db: Database) throws -> [KnownMount]? {
+    guard let text: String = try CatalogueValue.mounts.read(db) else { return [] }
+    return try? JSONDecoder().decode([KnownMount].self, from: Data(text.utf8))
   }
 
   /// Stores the file systems that scans met, if they differ from the stored ones. This is not a change of the
   /// library: it creates no token.
   package func recordMounts(_ mounts: [KnownMount]) throws(AssetSourceError) {
-    guard try self.mounts() != mounts else { return }
+    guard try readableMounts() != mounts else { return }
     try writeMaintenance { db in
       try CatalogueValue.mounts.write(String(decoding: try JSONEncoder().encode(mounts), as: UTF8.self), db)
     }

@@ -32,6 +32,9 @@ enum RegionList {
       return PictureRegion(kind, rect, name: entry.name)
     }
   }
+
+  /// Like ``regions(_:)``, but a damaged list reads as empty: see ``TextList/readableStrings(_:)``.
+  static func readableRegions(_ json: String?) -> [PictureRegion] { (try? regions(json)) ?? [] }
 }
 
 /// A point of a picture as one number: both coordinates in thousandths.

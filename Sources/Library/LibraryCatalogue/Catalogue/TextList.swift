@@ -18,6 +18,10 @@ enum TextList {
     return try withoutEscapes(json.utf8) ?? JSONDecoder().decode([String].self, from: Data(json.utf8))
   }
 
+  /// Like ``strings(_:)``, but a damaged list reads as empty, so that it fails no list of other assets. `photod check`
+  /// reports it.
+  static func readableStrings(_ json: String?) -> [String] { (try? strings(json)) ?? [] }
+
   /// The strings of a list without escapes and white space, in which every quote is a delimiter; `nil` for another
   /// text. Pages of assets decode thousands of lists. It compares bytes: a quote and a combining mark after it are one
   /// `Character`.

@@ -30,6 +30,7 @@ extension Catalogue {
       }
       try Self.checkTrash(db, report)
       try Self.checkValues(db, report)
+      try Self.checkTexts(db, report)
       try Self.checkMembers(db, report)
       try Self.checkLibraries(db, report)
       try Self.checkSearch(db, report)
@@ -56,6 +57,29 @@ extension Catalogue {
     let token = try changeToken(db).number
     let highest = try highestToken(db)
     if token < highest { report(.counter(name: "token of the library", kept: Int(token), counted: Int(highest))) }
+  }
+
+  /// Looks for JSON that can't be parsed.
+  private static func checkTexts(_ db: Database, _ report: (CheckDifference) -> Void) throws {
+    if try readableMounts(db) == nil { report(.unreadableValue(localIdentifier: nil, name: "mounts")) }
+    let lists = CatalogueCorrection.lists
+    let areUnreadable = lists.map { CatalogueCorrection.isUnreadable(list: $0) }.joined(separator: ", ")
+    let rows = try Row.fetchCursor(
+      db,
+      sql: """
+        SELECT localIdentifier, adjustments, \(areUnreadable) FROM asset
+        WHERE coalesce(adjustments, \(lists.joined(separator: ", "))) IS NOT NULL
+        """)
+    while let row = try rows.next() {
+      let identifier: String = row[0]
+      for (index, name) in lists.enumerated() {
+        let isUnreadable: Bool = row[2 + index]
+        if isUnreadable { report(.unreadableValue(localIdentifier: identifier, name: name)) }
+      }
+      guard let json: String = row[1] else { continue }
+      let operations = try? StoredAdjustments.operations(json)
+      if operations == nil { report(.unreadableValue(localIdentifier: identifier, name: "adjustments")) }
+    }
   }
 
   /// The highest token in the rows that changes have left.

@@ -72,6 +72,21 @@ struct CatalogueCorrection {
     CatalogueCorrection("missing values", "INSERT INTO catalogueValue VALUES \(row) ON CONFLICT DO NOTHING")
   }
 
+  /// The columns of `asset` with a JSON array, or NULL.
+  static let lists = ["keywords", "people", "regions"]
+
+  /// SQL condition: whether such a column has other text. Never NULL.
+  static func isUnreadable(list: String) -> String {
+    "\(list) IS NOT NULL AND CASE WHEN json_valid(\(list)) THEN json_type(\(list)) <> 'array' ELSE 1 END"
+  }
+
+  /// Reads treat such lists as empty. Adjustments that can't be read stay: a backup has them, and a user can revert
+  /// them.
+  static let unreadableLists = lists.map { list in
+    CatalogueCorrection(
+      "lists that could not be read", "UPDATE asset SET \(list) = NULL WHERE \(isUnreadable(list: list))")
+  }
+
   /// Foreign keys are off, so the rows of deleted limited libraries are still there.
   static let ofLimitedLibraries = [
     "libraryGrant", "libraryCollection", "libraryAsset", "counter", "dayCount", "staleDay", "moment", "removedObject",

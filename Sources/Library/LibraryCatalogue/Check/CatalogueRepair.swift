@@ -4,6 +4,7 @@
 //     dangling references   a row that names a missing row is removed, or names none
 //     single values         missing ones get the value of a new catalogue; a lost token, one above all others; without
 //                           the key of the catalogue, which only its copies have, nothing is changed
+//     unreadable lists      become empty, as reads see them
 //     derived tables        rows of libraries, members, folders, counters, days, moments: compared and corrected
 //     search index          built again from the assets, if it is wrong; loses the words that no asset has
 //
@@ -122,6 +123,7 @@ package struct CatalogueRepair {
     }
     try correct(CatalogueCorrection.references)
     try correct(CatalogueCorrection.values)
+    try correct(CatalogueCorrection.unreadableLists)
     // A token that is lost may have been higher than all that rows still have.
     let isTokenLost = try Catalogue.changeToken(db).number < Catalogue.highestToken(db)
     if isTokenLost { corrections["token of the library"] = 1 }

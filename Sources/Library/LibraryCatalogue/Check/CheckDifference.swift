@@ -21,6 +21,8 @@ package enum CheckDifference: Sendable, Hashable {
   case counter(name: String, kept: Int, counted: Int)
   /// A single value of the catalogue that is not there, such as the key of content versions.
   case missingValue(name: String)
+  /// A list or adjustments of an asset, or a single value of the catalogue (`nil`), that can't be parsed.
+  case unreadableValue(localIdentifier: String?, name: String)
   /// A record in the trash that names no picture or video, so that it can't be restored.
   case trashWithoutFile(localIdentifier: String)
   /// A file in the trash that no record names, so that it is neither listed nor removed.
@@ -46,6 +48,7 @@ package enum CheckDifference: Sendable, Hashable {
     case .assetWithoutFile: "asset-without-file"
     case .counter: "counter"
     case .missingValue: "missing-value"
+    case .unreadableValue: "unreadable-value"
     case .trashWithoutFile: "trash-without-file"
     case .trashFileWithoutRecord: "trash-file-without-record"
     case .trashFileMissing: "trash-file-missing"
@@ -67,6 +70,7 @@ package enum CheckDifference: Sendable, Hashable {
       case .assetWithoutFile(let identifier), .trashWithoutFile(let identifier), .searchWords(let identifier):
         identifier
       case .missingValue(let name): name
+      case .unreadableValue(let identifier, let name): identifier.map { "\($0) \(name)" } ?? name
       case .counter(let name, let kept, let counted): "\(name): \(kept) kept, \(counted) counted"
       case .foreignKey(let table, let row, let parent):
         "\(table) row \(row.map(String.init) ?? "?") names a row of \(parent) that is not there"

@@ -55,8 +55,8 @@ struct SearchDocument {
     if !Self.ends(path.utf8, withName: name.utf8) { append(.name, name) }
     append(.title, row[first + 1] as String?)
     append(.caption, row[first + 2] as String?)
-    for keyword in try TextList.strings(row[first + 3]) { append(.keyword, keyword) }
-    for person in try TextList.strings(row[first + 4]) { append(.person, person, mark: Array(Self.nameMark.utf8)) }
+    for keyword in TextList.readableStrings(row[first + 3]) { append(.keyword, keyword) }
+    for person in TextList.readableStrings(row[first + 4]) { append(.person, person, mark: Array(Self.nameMark.utf8)) }
     let (make, model): (String?, String?) = (row[first + 5], row[first + 6])
     if make != nil || model != nil { append(.camera, "\(make ?? "") \(model ?? "")") }
     append(.lens, row[first + 7] as String?)

@@ -158,6 +158,8 @@ struct LibraryMerge {
   /// missing afterwards, its assets are kept.
   private mutating func recordMetMounts() throws(AssetSourceError) {
     guard recordedMountCount != walk.mounts.count else { return }
+    // Only a full scan meets all of them.
+    if mounts.isRecordUnreadable && !isFullScan { return }
     recordedMountCount = walk.mounts.count
     if let all = mounts.mountsToAdd(walk.mounts) { try scanner.catalogue.recordMounts(all) }
   }

@@ -25,6 +25,8 @@ package struct MountCheck {
   let environment: LibraryEnvironment
   /// The file systems that were recorded when this check began.
   let recorded: [KnownMount]
+  /// The list of file systems is damaged. None is recorded then, and scans must not remove what they don't find.
+  let isRecordUnreadable: Bool
 
   package init(
     catalogue: Catalogue, root: LibraryFolder, environment: LibraryEnvironment
@@ -32,7 +34,9 @@ package struct MountCheck {
     self.catalogue = catalogue
     self.root = root
     self.environment = environment
-    recorded = try catalogue.mounts()
+    let readable = try catalogue.readableMounts()
+    recorded = readable ?? []
+    isRecordUnreadable = readable == nil
   }
 
   /// The recorded file systems that are missing, including that of the root.

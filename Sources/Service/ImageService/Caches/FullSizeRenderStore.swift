@@ -6,9 +6,9 @@
 //     make(_:)      writes a file once; concurrent calls for the same file wait for it
 //
 // A file is written under a temporary name, synced and renamed: under its own name it is always complete. After the
-// content it has the CRC-64 of its name and the content, little-endian. It is checked before the file is first used, and
-// again when the file has changed; damaged files are removed. The least recently used files are removed when the limit
-// is reached; a response that still sends one keeps it open.
+// content it has the CRC-64 of its name and the content, little-endian. It is checked before the file is first used,
+// and again when the file has changed; damaged files are removed. The least recently used files are removed when the
+// limit is reached; a response that still sends one keeps it open.
 
 import Cryptography
 import DiskCache

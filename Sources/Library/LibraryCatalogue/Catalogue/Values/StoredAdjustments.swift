@@ -36,11 +36,19 @@ package struct StoredAdjustments: Sendable, Hashable {
     self.origin = origin
   }
 
-  /// Parses the column. It was written from valid operations.
+  /// Parses the column. It was written from valid operations, so this throws only if storage has damaged it.
   static func operations(_ json: String) throws -> Adjustments {
     if json == "[]" { return Adjustments([]) }
-    return try Adjustments(JSONDecoder().decode(JSONValue.self, from: Data(json.utf8)))
+    do {
+      return try Adjustments(JSONDecoder().decode(JSONValue.self, from: Data(json.utf8)))
+    } catch {
+      throw AssetSourceError.catalogueFailed("stored adjustments can't be read; photod check names the asset: \(error)")
+    }
   }
+
+  /// The operations in the column that are rendered: none if it is damaged. One such asset must not fail every scan or
+  /// list that it is in.
+  static func readableOperations(_ json: String) -> Adjustments { (try? operations(json)) ?? Adjustments([]) }
 }
 
 /// The adjustments of an asset, and the asset.

@@ -68,7 +68,7 @@ extension AssetWriter {
           """), arguments: [asset])
     guard let row, let json: String = row[0], let unadjusted: String = row[1] else { return }
     let isPicture = row[4] as Int == MediaType.image.number
-    let operations = isPicture ? try StoredAdjustments.operations(json) : Adjustments([])
+    let operations = isPicture ? StoredAdjustments.readableOperations(json) : Adjustments([])
     let size = AdjustedGeometry(operations, of: PixelSize(width: row[2], height: row[3])).size
     var version = unadjusted
     if !operations.isEmpty {

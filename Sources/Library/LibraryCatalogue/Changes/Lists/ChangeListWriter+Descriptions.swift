@@ -48,7 +48,7 @@ extension ChangeListWriter {
     var regions = regions
     if let operations: String = row[2], let width: Int = row[3], let height: Int = row[4] {
       let geometry = AdjustedGeometry(
-        try StoredAdjustments.operations(operations), of: PixelSize(width: width, height: height))
+        StoredAdjustments.readableOperations(operations), of: PixelSize(width: width, height: height))
       regions = try geometry.unadjusted(regions, replacing: RegionList.regions(former))
     }
     let json = RegionList.json(regions)
