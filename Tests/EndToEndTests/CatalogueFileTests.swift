@@ -132,4 +132,37 @@ struct CatalogueFileTests {
     }
     #expect(try reason(daemon) == "the catalogue is damaged")
   }
+  @Test(
+    "photod check reports a damaged index, which a repair mends; after a lost page it says that a backup is needed",
+    arguments: [true, false])
+  func damagedIndex(_ isRepairable: Bool) throws {
+    let folders = try TestDaemon.Folders()
+    let options = ["--library", folders.library, "--data", folders.data]
+    for number in 1...3 {
+      try TestDaemon.Files(root: folders.library).put(UploadTests.picture(number), "\(number).jpg")
+    }
+    try TestDaemon.succeed(["scan"] + options)
+    let (page, bytes) = try folders.catalogue { db in
+      (
+        try Int.fetchOne(db, sql: "SELECT rootpage FROM sqlite_schema WHERE name = 'primaryFile'"),
+        try Int.fetchOne(db, sql: "PRAGMA page_size")
+      )
+    }
+    let length = try #require(bytes)
+    let start = (try #require(page) - 1) * length
+    // The places of the entries in the page, after its header; or all of the page.
+    let damage = isRepairable ? [UInt8](repeating: 0xFF, count: 32) : [UInt8](repeating: 0, count: length)
+    let file = open(folders.data + "/catalogue.sqlite", O_WRONLY)
+    #expect(pwrite(file, damage, damage.count, off_t(isRepairable ? start + 8 : start)) == damage.count)
+    close(file)
+    let found = try TestDaemon.run(["check"] + options)
+    #expect(found.status == 1 && found.output.contains("damaged "), "\(found)")
+    let repaired = try TestDaemon.run(["check", "--repair"] + options)
+    if isRepairable {
+      #expect(repaired.status == 0 && repaired.output.hasSuffix("checked 3 files: no difference\n"), "\(repaired)")
+    } else {
+      #expect(repaired.status == 2 && repaired.error.contains("damaged beyond repair"), "\(repaired)")
+      #expect(repaired.error.contains("photod restore"), "\(repaired)")
+    }
+  }
 }

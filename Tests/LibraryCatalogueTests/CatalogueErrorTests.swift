@@ -15,6 +15,8 @@ struct CatalogueErrorTests {
     #expect(locked == .storageFailed(.busy, "SQLite error 5: database is locked"))
     let other = Catalogue.translated(DatabaseError(resultCode: .SQLITE_MISMATCH, message: "datatype mismatch"))
     #expect("\(other)" == "the catalogue failed: SQLite error 20: datatype mismatch")
+    let damaged = Catalogue.translated(DatabaseError(resultCode: .SQLITE_CORRUPT, message: "malformed"))
+    #expect("\(damaged)".contains("photod check --repair"), "a repair loses less than a backup does")
     #expect("\(AssetSourceError.noSuchAsset(LocalIdentifier("x")))" == "there is no asset x")
   }
 }

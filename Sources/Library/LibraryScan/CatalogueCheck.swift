@@ -54,6 +54,25 @@ package struct CatalogueCheck {
       report(difference)
     }
     try catalogue.checkConsistency { note($0) }
+    do {
+      summary.files = try compareFolder(root, since: token) { note($0) }
+      try compareTrash(root) { note($0) }
+    } catch AssetSourceError.storageFailed(.damaged, let detail) {
+      // The rest can't be compared before a repair.
+      note(.damaged(detail))
+    }
+    summary.changedDuringCheck = try catalogue.changeToken() != token
+    return summary
+  }
+
+  /// Compares the rows of files with the folder.
+  ///
+  /// - Parameter token: of the last change before the check.
+  /// - Returns: the number of files below the root.
+  private func compareFolder(
+    _ root: LibraryFolder, since token: Int64, _ note: (CheckDifference) -> Void
+  ) throws -> Int {
+    var fileCount = 0
     let absent = try MountCheck(catalogue: catalogue, root: root, environment: environment).missingMounts()
     var walk = LibraryWalk(root: root, environment: environment, skipping: Set(absent.map(\.path)))
     // If the library is not mounted, do not report each of its files as missing.
@@ -81,7 +100,7 @@ package struct CatalogueCheck {
       case .unreadable(let unreadable, _): path = unreadable
       case .file(let file): (path, identity) = (file.path, file.identity)
       }
-      summary.files += 1
+      fileCount += 1
       while let row = try known.next(before: path) { try noteMissing(row) }
       // Unreadable files have no identity; every scan checks them again.
       if let row = try known.next(at: path), row.identity == .unknown || row.identity == identity { continue }
@@ -89,8 +108,6 @@ package struct CatalogueCheck {
     }
     while let row = try known.next(before: nil) { try noteMissing(row) }
     try unconfirmed.confirm { note($0) }
-    try compareTrash(root) { note($0) }
-    summary.changedDuringCheck = try catalogue.changeToken() != token
-    return summary
+    return fileCount
   }
 }

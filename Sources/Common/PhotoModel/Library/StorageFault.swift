@@ -26,7 +26,8 @@ package enum StorageFault: Sendable, Hashable, CustomStringConvertible {
     case .unopenable: "a file in the data folder can't be opened or created"
     case .outOfDescriptors: "no file descriptor is free; raise the limit of open files"
     case .busy: "another process is writing to the catalogue; try again when it has finished"
-    case .damaged: "the catalogue is damaged; restore a backup with photod restore"
+    case .damaged:
+      "the catalogue is damaged; stop photod and run photod check --repair, which says whether a backup is needed"
     case .replaced:
       "the catalogue's file was moved, deleted or replaced while photod had it open; start photod again"
     }

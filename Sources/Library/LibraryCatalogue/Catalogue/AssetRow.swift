@@ -54,7 +54,7 @@ enum AssetRow {
         selectionTypes: BurstSelectionTypes(rawValue: row[column: .burstSelectionTypes]))
     }
     asset.isRAW = row[column: .isRAW]
-    asset.descriptive = try descriptive(row, includesPlace: mayReadLocation, includesNames: principal.mayReadNames)
+    asset.descriptive = descriptive(row, includesPlace: mayReadLocation, includesNames: principal.mayReadNames)
     asset.userFields = UserFields(rawValue: row[column: .userFields])
     asset.hasUserLocation = mayReadLocation && row[column: .hasUserLocation]
     asset.addedDate = Timestamp(milliseconds: row[column: .addedDate])
@@ -96,7 +96,7 @@ enum AssetRow {
     return asset
   }
 
-  private static func descriptive(_ row: Row, includesPlace: Bool, includesNames: Bool) throws -> DescriptiveMetadata {
+  private static func descriptive(_ row: Row, includesPlace: Bool, includesNames: Bool) -> DescriptiveMetadata {
     var descriptive = DescriptiveMetadata()
     descriptive.lensModel = row[column: .lensModel]
     if includesPlace {

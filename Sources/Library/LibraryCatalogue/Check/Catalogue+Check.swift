@@ -9,31 +9,46 @@ extension Catalogue {
   }
 
   /// Checks the catalogue for consistency: pages and indexes, references, files and assets, stored counters, the search
-  /// index. Takes as long as reading all of it, and holds one row in memory.
+  /// index. Takes as long as reading all of it, and holds one row in memory. A damaged page ends only the part of the
+  /// check that meets it, and is reported: a repair may mend it.
   package func checkConsistency(_ report: (CheckDifference) -> Void) throws(AssetSourceError) {
+    let parts: [(Database, (CheckDifference) -> Void) throws -> Void] = [
+      Self.checkPages, Self.checkReferences, Self.checkFiles, Self.checkTrash, Self.checkValues, Self.checkTexts,
+      Self.checkMembers, Self.checkLibraries, Self.checkSearch,
+    ]
     try read { db in
-      let words = try String.fetchCursor(db, sql: "PRAGMA integrity_check")
-      while let word = try words.next() { if word != "ok" { report(.damaged(word)) } }
-      let dangling = try Row.fetchCursor(db, sql: "PRAGMA foreign_key_check")
-      while let row = try dangling.next() { report(.foreignKey(table: row[0], row: row[1], parent: row[2])) }
-      let assets = try String.fetchCursor(
-        db,
-        sql: """
-          SELECT localIdentifier FROM asset
-          WHERE NOT EXISTS (SELECT 1 FROM file WHERE file.asset = asset.id AND isPrimary = 1)
-          """)
-      while let identifier = try assets.next() { report(.assetWithoutFile(localIdentifier: identifier)) }
-      let files = try Row.fetchCursor(
-        db, sql: "SELECT path FROM file WHERE asset IS NULL AND unreadableReason IS NULL ORDER BY path")
-      while let row = try files.next() {
-        report(.fileWithoutAsset(path: try row.bytes(0)))
+      for part in parts {
+        do {
+          try part(db, report)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
+          report(.damaged(error.message ?? "\(error)"))
+        }
       }
-      try Self.checkTrash(db, report)
-      try Self.checkValues(db, report)
-      try Self.checkTexts(db, report)
-      try Self.checkMembers(db, report)
-      try Self.checkLibraries(db, report)
-      try Self.checkSearch(db, report)
+    }
+  }
+
+  private static func checkPages(_ db: Database, _ report: (CheckDifference) -> Void) throws {
+    let words = try String.fetchCursor(db, sql: "PRAGMA integrity_check")
+    while let word = try words.next() { if word != "ok" { report(.damaged(word)) } }
+  }
+
+  private static func checkReferences(_ db: Database, _ report: (CheckDifference) -> Void) throws {
+    let dangling = try Row.fetchCursor(db, sql: "PRAGMA foreign_key_check")
+    while let row = try dangling.next() { report(.foreignKey(table: row[0], row: row[1], parent: row[2])) }
+  }
+
+  private static func checkFiles(_ db: Database, _ report: (CheckDifference) -> Void) throws {
+    let assets = try String.fetchCursor(
+      db,
+      sql: """
+        SELECT localIdentifier FROM asset
+        WHERE NOT EXISTS (SELECT 1 FROM file WHERE file.asset = asset.id AND isPrimary = 1)
+        """)
+    while let identifier = try assets.next() { report(.assetWithoutFile(localIdentifier: identifier)) }
+    let files = try Row.fetchCursor(
+      db, sql: "SELECT path FROM file WHERE asset IS NULL AND unreadableReason IS NULL ORDER BY path")
+    while let row = try files.next() {
+      report(.fileWithoutAsset(path: try row.bytes(0)))
     }
   }
 

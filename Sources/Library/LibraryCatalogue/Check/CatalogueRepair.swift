@@ -75,7 +75,9 @@ package struct CatalogueRepair {
     } catch let error as LibraryError {
       throw error
     } catch {
-      throw LibraryError(Catalogue.translated(error), dataFolder: dataFolder)
+      let failure = Catalogue.translated(error)
+      if case .storageFailed(.damaged, let detail) = failure { throw .beyondRepair(path: path, detail) }
+      throw LibraryError(failure, dataFolder: dataFolder)
     }
   }
 
