@@ -77,14 +77,15 @@ enum AssetRow {
       let operations = try? StoredAdjustments.operations(json)
       let adjustments = operations ?? Adjustments([])
       asset.adjustments = adjustments.isEmpty ? nil : adjustments
+      let version = ContentVersion(unadjusted)
       let before = UnadjustedPicture(
-        contentVersion: ContentVersion(unadjusted),
+        contentVersion: version,
         pixelSize: PixelSize(width: row[column: .unadjustedWidth], height: row[column: .unadjustedHeight]),
         regions: asset.regions)
       asset.beforeAdjustments = before
       if operations == nil {
         // Damaged: the picture is shown unadjusted. Caches must not keep it as the adjusted one.
-        asset.contentVersion = before.contentVersion
+        asset.contentVersion = version
         asset.pixelSize = before.pixelSize
       }
       if !before.regions.isEmpty {
