@@ -193,12 +193,51 @@ struct RepairTests {
     }
     #expect(try contents(library.folder.root) == originals)
     // The copy is the damaged catalogue.
-    let copy = try DatabaseQueue(path: summary.copy)
+    let path = try #require(summary.copy)
+    let copy = try DatabaseQueue(path: path)
     let count = try copy.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM asset") }
     #expect(count == 4)
     try copy.close()
     let again = try library.repair()
-    #expect(again.corrections == [:] && again.copy != summary.copy)
+    #expect(again.corrections == [:] && again.copy == nil, "a second repair changes nothing")
+  }
+
+  @Test("a repair with nothing to correct keeps the catalogue, its change token and limited libraries, without a copy")
+  func nothingToCorrect() throws {
+    let library = try DamagedLibrary()
+    try library.alter(
+      """
+      INSERT INTO library (granted, revision, nonLocationRevision, createdRevision, usedDate)
+        SELECT x'01', revision, revision, revision, 0 FROM library
+      """)
+    func state() throws -> [String] {
+      let queue = try DatabaseQueue(path: library.path)
+      defer { try? queue.close() }
+      return try queue.read { db in
+        try String.fetchAll(
+          db,
+          sql: """
+            SELECT format('library %d, %d', id, revision) FROM library
+            UNION ALL SELECT format('change %d, %d', library, token) FROM change
+            UNION ALL SELECT format('value %s, %s', name, hex(value)) FROM catalogueValue
+            """)
+      }
+    }
+    let (before, kept) = (try state(), try library.kept())
+    #expect(before.filter { $0.hasPrefix("library") }.count == 2, "\(before)")
+    // The folder differs from the catalogue, and the trash from its records.
+    try library.folder.put(smallJPEG + Array("new".utf8), "new.jpg")
+    try library.folder.put(smallJPEG, ".photod-trash/stray.jpg")
+    let found = try library.differences()
+    #expect(found.count == 2, "\(found)")
+    for _ in 0..<2 {
+      let summary = try library.repair()
+      #expect(summary.corrections == [:] && summary.copy == nil)
+    }
+    #expect(try state() == before)
+    #expect(try library.kept() == kept)
+    let names = try FileManager.default.contentsOfDirectory(atPath: library.folder.data)
+    #expect(!names.contains { $0.hasPrefix("catalogue.before-repair") }, "\(names)")
   }
 
   @Test("adjustments that can't be read stay and are reported, and hide neither their asset nor another one")

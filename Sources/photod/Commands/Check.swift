@@ -17,7 +17,8 @@ struct Check: AsyncParsableCommand {
       photod has moved aside. It is not a difference.
 
       With --repair, if there are differences: copies the catalogue, corrects in it what can be derived from the rest \
-      of the catalogue, scans the library, and checks again. Originals are never changed. Stop the daemon first.
+      of the catalogue, scans the library, and checks again. If the catalogue has nothing to correct, it is not \
+      changed, and no copy stays. Originals are never changed. Stop the daemon first.
 
       Exits with 0 if there is no difference, with 1 if there are differences, and with 2 if the check or the repair \
       failed.
@@ -87,7 +88,11 @@ struct Check: AsyncParsableCommand {
 
   private func repair(_ composition: Composition) throws {
     let summary = try composition.repair().run(acceptingRemovals: acceptRemovals)
-    print("the catalogue before the repair is \(summary.copy)")
+    if let copy = summary.copy {
+      print("the catalogue before the repair is \(copy)")
+    } else {
+      print("the catalogue has nothing to correct")
+    }
     for (subject, rows) in summary.corrections.sorted(by: { $0.key < $1.key }) {
       print("repaired \(rows) \(subject)")
     }

@@ -87,12 +87,23 @@ struct CatalogueCorrection {
       "lists that could not be read", "UPDATE asset SET \(list) = NULL WHERE \(isUnreadable(list: list))")
   }
 
-  /// Foreign keys are off, so the rows of deleted limited libraries are still there.
-  static let ofLimitedLibraries = [
+  private static let tablesOfLibraries = [
     "libraryGrant", "libraryCollection", "libraryAsset", "counter", "dayCount", "staleDay", "moment", "removedObject",
     "changedVisibility",
-  ].map { table in
-    CatalogueCorrection("rows of limited libraries", "DELETE FROM \(table) WHERE library <> 0")
+  ]
+
+  static let ofMissingLibraries = tablesOfLibraries.map { table in
+    CatalogueCorrection(
+      "rows of missing libraries",
+      "DELETE FROM \(table) WHERE library <> 0 AND library NOT IN (SELECT id FROM library)")
+  }
+
+  /// The subject of ``ofLimitedLibraries``.
+  static let limitedRows = "rows of limited libraries"
+
+  /// Foreign keys are off, so the rows of deleted limited libraries are still there.
+  static let ofLimitedLibraries = tablesOfLibraries.map { table in
+    CatalogueCorrection(limitedRows, "DELETE FROM \(table) WHERE library <> 0")
   }
 
   /// Tables that follow from others, each after those that it follows from.

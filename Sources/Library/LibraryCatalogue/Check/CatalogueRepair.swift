@@ -11,7 +11,8 @@
 // It never opens a file of the library. Rows of files are not compared with the folder; the scan that follows a repair
 // does that, with its protection against missing disks. The triggers that keep the derived tables are away meanwhile,
 // because they would count the corrections once more. Everything is one transaction: a kill leaves the catalogue as it
-// was, or repaired.
+// was, or repaired. If nothing was wrong, as after differences between catalogue and folder only, the transaction is
+// rolled back, and the copy is removed: change tokens and limited libraries end only with a correction.
 
 import GRDB
 import LibraryFolder
@@ -24,9 +25,9 @@ import PhotoModel
 package struct CatalogueRepair {
   /// The result of a repair.
   package struct Summary: Sendable, Hashable {
-    /// The copy that was made before.
-    package var copy: String
-    /// The number of corrected rows, by what they are; without zeros.
+    /// The copy that was made before; `nil`: nothing was wrong, and the catalogue is unchanged.
+    package var copy: String?
+    /// The number of corrected rows, by what they are; without zeros and without moments.
     package var corrections: [String: Int] = [:]
   }
 
@@ -55,23 +56,28 @@ package struct CatalogueRepair {
       guard try queue.read({ try CatalogueSchema.migrator.hasCompletedMigrations($0) }) else {
         throw LibraryError.catalogueTooOld(path: path)
       }
-      var summary = Summary(copy: try copy(queue))
+      let copy = try copy(queue)
+      var corrections: [String: Int]?
       do {
         try queue.writeWithoutTransaction { db in
           try db.execute(sql: "PRAGMA synchronous = FULL")
           try db.inTransaction {
-            summary.corrections = try repair(db, path: path, acceptsRemovals)
-            return .commit
+            corrections = try repair(db, path: path, acceptsRemovals)
+            return corrections == nil ? .rollback : .commit
           }
           try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
         }
       } catch let refusal as LibraryError {
         // The catalogue is unchanged.
-        unlink(summary.copy)
+        unlink(copy)
         throw refusal
       }
       try queue.close()
-      return summary
+      guard let corrections else {
+        unlink(copy)
+        return Summary()
+      }
+      return Summary(copy: copy, corrections: corrections)
     } catch let error as LibraryError {
       throw error
     } catch {
@@ -105,18 +111,21 @@ package struct CatalogueRepair {
     }
   }
 
-  private func repair(_ db: Database, path: String, _ acceptsRemovals: Bool) throws -> [String: Int] {
-    try db.execute(sql: "REINDEX")
-    let words = try String.fetchAll(db, sql: "PRAGMA integrity_check").filter {
-      // A damaged search index is built again below.
-      $0 != "ok" && !$0.lowercased().contains("fts5")
+  /// - Returns: the corrections; `nil` if nothing was wrong.
+  private func repair(_ db: Database, path: String, _ acceptsRemovals: Bool) throws -> [String: Int]? {
+    var corrections: [String: Int] = [:]
+    let damages = Self.damages(db)
+    if !damages.isEmpty {
+      corrections["damages of indexes"] = damages.count
+      try db.execute(sql: "REINDEX")
+      if let damage = Self.damages(db).first { throw LibraryError.beyondRepair(path: path, damage) }
     }
-    if let word = words.first { throw LibraryError.beyondRepair(path: path, word) }
     if try Catalogue.storedKey(db) == nil { throw LibraryError.catalogueWithoutKey(path: path) }
     if !acceptsRemovals { try checkRemovals(db) }
+    var areLibrariesWrong = false
+    try Catalogue.checkLibraries(db) { _ in areLibrariesWrong = true }
     let triggers = try Row.fetchAll(db, sql: "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
     for trigger in triggers { try db.execute(sql: "DROP TRIGGER \((trigger[0] as String).quotedDatabaseIdentifier)") }
-    var corrections: [String: Int] = [:]
     func correct(_ steps: [CatalogueCorrection]) throws {
       for step in steps {
         try db.execute(sql: step.sql)
@@ -129,6 +138,7 @@ package struct CatalogueRepair {
     // A token that is lost may have been higher than all that rows still have.
     let isTokenLost = try Catalogue.changeToken(db).number < Catalogue.highestToken(db)
     if isTokenLost { corrections["token of the library"] = 1 }
+    try correct(CatalogueCorrection.ofMissingLibraries)
     // Limited libraries are created again at the next request of their principals.
     try CatalogueRestore.beginHistory(after: isTokenLost ? CatalogueRestore.tokenAfterEveryOther() : 0, db)
     try correct(CatalogueCorrection.ofLimitedLibraries)
@@ -137,7 +147,21 @@ package struct CatalogueRepair {
     try MomentWriter.refreshAll(of: .whole, db)
     if try Self.rebuildSearch(db) { corrections["words of the search index", default: 0] += 1 }
     try SearchIndex.removeAllUnused(db)
-    return corrections
+    if areLibrariesWrong { return corrections }
+    // Each repair removes these rows.
+    corrections[CatalogueCorrection.limitedRows] = nil
+    return corrections.isEmpty ? nil : corrections
+  }
+
+  /// What SQLite finds in pages and indexes. A damaged search index is left out: it is built again.
+  private static func damages(_ db: Database) -> [String] {
+    do {
+      let words = try String.fetchAll(db, sql: "PRAGMA integrity_check")
+      return words.filter { $0 != "ok" && !$0.lowercased().contains("fts5") }
+    } catch {
+      // A damaged index can stop the check.
+      return ["\(error)"]
+    }
   }
 
   /// Builds the search index again. Returns whether it was wrong.
