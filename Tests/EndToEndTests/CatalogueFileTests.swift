@@ -165,4 +165,19 @@ struct CatalogueFileTests {
       #expect(repaired.error.contains("photod restore"), "\(repaired)")
     }
   }
+
+  @Test("a daemon whose search index refuses a change is not ready")
+  func damagedSearchIndex() throws {
+    let folders = try TestDaemon.Folders()
+    #expect(try daemon(folders).terminate() == 0)
+    let asset = try folders.catalogue { db in
+      try db.execute(sql: "INSERT INTO search (search) VALUES ('delete-all')")
+      return try String.fetchOne(db, sql: "SELECT localIdentifier FROM asset")
+    }
+    let served = try TestDaemon(serving: folders)
+    #expect(try reason(served) == nil)
+    let title = #"{"changes": [{"type": "updateAsset", "asset": "\#(try #require(asset))", "title": "T"}]}"#
+    #expect(try served.post("/v1/changes", title).status == 500)
+    #expect(try reason(served) == "the catalogue is damaged")
+  }
 }

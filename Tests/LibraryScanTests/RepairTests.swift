@@ -45,6 +45,23 @@ private struct DamagedLibrary {
     try queue.close()
   }
 
+  /// Overwrites the cell pointers of a table's first page.
+  func damagePage(of table: String) throws {
+    let queue = try DatabaseQueue(path: path)
+    let (root, size) = try queue.read { db in
+      (
+        try Int.fetchOne(db, sql: "SELECT rootpage FROM sqlite_schema WHERE name = ?", arguments: [table]),
+        try Int.fetchOne(db, sql: "PRAGMA page_size")
+      )
+    }
+    try queue.close()
+    let (page, bytes) = (try #require(root), try #require(size))
+    let file = try FileHandle(forUpdating: URL(filePath: path))
+    try file.seek(toOffset: UInt64((page - 1) * bytes + 8))
+    try file.write(contentsOf: Data(repeating: 0xFF, count: 32))
+    try file.close()
+  }
+
   func differences() throws -> [String] {
     var found: [String] = []
     _ = try CatalogueCheck(catalogue: Catalogue(reading: folder.data), directory: folder.root).run {
@@ -266,6 +283,20 @@ struct RepairTests {
     }
     _ = try library.repair()
     #expect(try isReported())
+  }
+
+  @Test(
+    "a search index with damaged pages is made again from the assets",
+    arguments: ["search_data", "search_idx", "search_config", "searchText", "searchTerm"])
+  func damagedSearchIndex(_ table: String) throws {
+    let library = try DamagedLibrary()
+    let before = try library.kept()
+    try library.damagePage(of: table)
+    #expect(try library.repair().copy != nil)
+    #expect(try library.differences() == [])
+    try library.folder.scan(library.folder.catalogue())
+    #expect(try library.differences() == [])
+    #expect(try library.kept() == before)
   }
 
   @Test("a repair removes search words that no asset has, and no others")

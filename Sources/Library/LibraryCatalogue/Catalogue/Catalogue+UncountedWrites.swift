@@ -37,7 +37,7 @@ extension Catalogue {
         try result.get()
       }
     } catch {
-      file.note(error)
+      file.note(error, ofWrite: true)
       throw error
     }
   }

@@ -38,11 +38,12 @@ final class CatalogueFile: TransactionObserver, Sendable {
     }
   }
 
-  /// Remembers a damaged page. A damaged page of the search index does not count: only searches fail.
-  func note(_ error: any Error) {
+  /// Remembers a damaged page. If a read meets one of the search index, that does not count: only searches fail. A write
+  /// that meets it is a change of an asset that can't be stored.
+  func note(_ error: any Error, ofWrite isWrite: Bool = false) {
     guard let error = error as? DatabaseError else { return }
     let isDamaged = error.resultCode == .SQLITE_CORRUPT || error.resultCode == .SQLITE_NOTADB
-    if isDamaged && error.extendedResultCode != .SQLITE_CORRUPT_VTAB {
+    if isDamaged && (isWrite || error.extendedResultCode != .SQLITE_CORRUPT_VTAB) {
       hasDamagedPages.store(true, ordering: .relaxed)
     }
   }

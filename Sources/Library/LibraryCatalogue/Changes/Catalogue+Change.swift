@@ -15,7 +15,7 @@ extension Catalogue {
     do {
       token = try pool.write { db in try Self.change(db, body) }
     } catch {
-      file.note(error)
+      file.note(error, ofWrite: true)
       throw Self.translated(error)
     }
     feed.changed(to: token)

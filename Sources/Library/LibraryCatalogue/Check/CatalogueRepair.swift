@@ -6,7 +6,8 @@
 //                           the key of the catalogue, which only its copies have, nothing is changed
 //     unreadable lists      become empty, as reads see them
 //     derived tables        rows of libraries, members, folders, counters, days, moments: compared and corrected
-//     search index          built again from the assets, if it is wrong; loses the words that no asset has
+//     search index          its tables are made again from the assets, if they are wrong or can't be read; loses the
+//                           words that no asset has
 //
 // It never opens a file of the library. Rows of files are not compared with the folder; the scan that follows a repair
 // does that, with its protection against missing disks. The triggers that keep the derived tables are away meanwhile,
@@ -56,13 +57,14 @@ package struct CatalogueRepair {
       guard try queue.read({ try CatalogueSchema.migrator.hasCompletedMigrations($0) }) else {
         throw LibraryError.catalogueTooOld(path: path)
       }
+      let faults = try Faults(path)
       let copy = try copy(queue)
       var corrections: [String: Int]?
       do {
         try queue.writeWithoutTransaction { db in
           try db.execute(sql: "PRAGMA synchronous = FULL")
           try db.inTransaction {
-            corrections = try repair(db, path: path, acceptsRemovals)
+            corrections = try repair(db, path: path, faults, acceptsRemovals)
             return corrections == nil ? .rollback : .commit
           }
           try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
@@ -112,20 +114,22 @@ package struct CatalogueRepair {
   }
 
   /// - Returns: the corrections; `nil` if nothing was wrong.
-  private func repair(_ db: Database, path: String, _ acceptsRemovals: Bool) throws -> [String: Int]? {
+  private func repair(
+    _ db: Database, path: String, _ faults: Faults, _ acceptsRemovals: Bool
+  ) throws -> [String: Int]? {
+    let triggers = try Row.fetchAll(db, sql: "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
+    for trigger in triggers { try db.execute(sql: "DROP TRIGGER \((trigger[0] as String).quotedDatabaseIdentifier)") }
     var corrections: [String: Int] = [:]
-    let damages = Self.damages(db)
-    if !damages.isEmpty {
-      corrections["damages of indexes"] = damages.count
+    if faults.isSearchWrong { corrections["words of the search index"] = 1 }
+    // Its pages may be the damaged ones.
+    if faults.isSearchWrong || !faults.damages.isEmpty { try SearchIndex.makeAgain(db) }
+    if !faults.damages.isEmpty {
+      corrections["damages of pages and indexes"] = faults.damages.count
       try db.execute(sql: "REINDEX")
-      if let damage = Self.damages(db).first { throw LibraryError.beyondRepair(path: path, damage) }
+      if let damage = Faults.damages(db).first { throw LibraryError.beyondRepair(path: path, damage) }
     }
     if try Catalogue.storedKey(db) == nil { throw LibraryError.catalogueWithoutKey(path: path) }
     if !acceptsRemovals { try checkRemovals(db) }
-    var areLibrariesWrong = false
-    try Catalogue.checkLibraries(db) { _ in areLibrariesWrong = true }
-    let triggers = try Row.fetchAll(db, sql: "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
-    for trigger in triggers { try db.execute(sql: "DROP TRIGGER \((trigger[0] as String).quotedDatabaseIdentifier)") }
     func correct(_ steps: [CatalogueCorrection]) throws {
       for step in steps {
         try db.execute(sql: step.sql)
@@ -143,18 +147,44 @@ package struct CatalogueRepair {
     try CatalogueRestore.beginHistory(after: isTokenLost ? CatalogueRestore.tokenAfterEveryOther() : 0, db)
     try correct(CatalogueCorrection.ofLimitedLibraries)
     try correct(CatalogueCorrection.derived)
+    // The corrections may have changed words.
+    if Faults.isSearchWrong(db) {
+      corrections["words of the search index"] = 1
+      try SearchIndex.makeAgain(db)
+    }
     for trigger in triggers { try db.execute(sql: trigger[1]) }
     try MomentWriter.refreshAll(of: .whole, db)
-    if try Self.rebuildSearch(db) { corrections["words of the search index", default: 0] += 1 }
+    try SearchIndex.update(db)
     try SearchIndex.removeAllUnused(db)
-    if areLibrariesWrong { return corrections }
+    if faults.areLibrariesWrong { return corrections }
     // Each repair removes these rows.
     corrections[CatalogueCorrection.limitedRows] = nil
     return corrections.isEmpty ? nil : corrections
   }
+}
 
-  /// What SQLite finds in pages and indexes. A damaged search index is left out: it is built again.
-  private static func damages(_ db: Database) -> [String] {
+/// What is found before a repair, on a connection of its own: FTS5 refuses to write after it has failed to read.
+private struct Faults {
+  /// What SQLite finds in pages and indexes, without what it finds in the words of the search index.
+  var damages: [String] = []
+  /// The rows that repeat other rows for each library differ from these.
+  var areLibrariesWrong = false
+  /// The search index differs from the assets, or can't be read.
+  var isSearchWrong = false
+
+  init(_ path: String) throws {
+    var configuration = Catalogue.configuration()
+    configuration.readonly = true
+    let queue = try DatabaseQueue(path: path, configuration: configuration)
+    try queue.read { db in
+      damages = Self.damages(db)
+      areLibrariesWrong = Self.areLibrariesWrong(db)
+      isSearchWrong = Self.isSearchWrong(db)
+    }
+    try queue.close()
+  }
+
+  static func damages(_ db: Database) -> [String] {
     do {
       let words = try String.fetchAll(db, sql: "PRAGMA integrity_check")
       return words.filter { $0 != "ok" && !$0.lowercased().contains("fts5") }
@@ -164,25 +194,15 @@ package struct CatalogueRepair {
     }
   }
 
-  /// Builds the search index again. Returns whether it was wrong.
-  private static func rebuildSearch(_ db: Database) throws -> Bool {
+  private static func areLibrariesWrong(_ db: Database) -> Bool {
     var isWrong = false
-    do {
-      try Catalogue.checkSearch(db) { _ in isWrong = true }
-    } catch {
-      // An index that can't be read.
-      isWrong = true
-    }
-    guard isWrong else { return false }
-    try db.execute(
-      sql: """
-        INSERT INTO search (search) VALUES ('delete-all');
-        DELETE FROM searchText;
-        DELETE FROM searchTerm;
-        DELETE FROM searchQueue;
-        INSERT INTO searchQueue SELECT \(CatalogueSchema.document("creationDate", "id")) FROM asset;
-        """)
-    try SearchIndex.update(db)
-    return true
+    do { try Catalogue.checkLibraries(db) { _ in isWrong = true } } catch { return true }
+    return isWrong
+  }
+
+  static func isSearchWrong(_ db: Database) -> Bool {
+    var isWrong = false
+    do { try Catalogue.checkSearch(db) { _ in isWrong = true } } catch { return true }
+    return isWrong
   }
 }

@@ -55,6 +55,26 @@ package enum SearchIndex {
     try CatalogueValue.searchWords.write(SearchText.version, db)
   }
 
+  /// Makes the tables of the index again, and queues all assets. FTS5 can't empty an index that it can't read, so its
+  /// row in the schema is deleted, and then its tables as any others. No trigger may exist that queues documents.
+  static func makeAgain(_ db: Database) throws {
+    try db.execute(
+      sql: """
+        DROP TABLE searchInstance;
+        PRAGMA writable_schema = ON;
+        DELETE FROM sqlite_schema WHERE type = 'table' AND name = 'search';
+        PRAGMA writable_schema = RESET;
+        DROP TABLE search_data;
+        DROP TABLE search_idx;
+        DROP TABLE search_config;
+        DROP TABLE searchText;
+        DROP TABLE searchTerm;
+        DROP TABLE searchQueue;
+        """)
+    try db.execute(sql: CatalogueSchema.searchTables)
+    try queueAll(db)
+  }
+
   private struct Document {
     let number: Int64
     /// The indexed words, and the expected words.

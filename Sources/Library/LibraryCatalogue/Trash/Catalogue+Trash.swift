@@ -202,7 +202,7 @@ extension Catalogue {
           ])
       }
     } catch {
-      self.file.note(error)
+      self.file.note(error, ofWrite: true)
       throw Self.translated(error)
     }
   }

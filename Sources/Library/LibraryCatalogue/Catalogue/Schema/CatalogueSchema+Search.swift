@@ -7,7 +7,9 @@
 // is read without the others. The number is unique, because its lower half is the asset's row.
 
 extension CatalogueSchema {
-  static let search = """
+  static var search: String { searchTables + searchTriggers }
+
+  static let searchTables = """
     -- The words of an asset: see SearchDocument.
     CREATE TABLE searchText (
       -- By date, newest first: see `document`.
@@ -27,7 +29,9 @@ extension CatalogueSchema {
     CREATE TABLE searchTerm (term TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
     -- Documents that may have to be indexed again, added or removed. Empty after each commit.
     CREATE TABLE searchQueue (document INTEGER PRIMARY KEY) STRICT;
+    """
 
+  private static let searchTriggers = """
     CREATE TRIGGER queueInsertedAsset AFTER INSERT ON asset BEGIN
       \(queue("NEW.creationDate", "NEW.id"))
     END;

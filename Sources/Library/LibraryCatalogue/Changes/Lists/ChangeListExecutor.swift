@@ -133,7 +133,7 @@ package struct ChangeListExecutor: Sendable {
       throw error
     } catch {
       // The transaction gets the translated error.
-      catalogue.file.note(error)
+      catalogue.file.note(error, ofWrite: true)
       throw ChangeListError(.source(Catalogue.translated(error)))
     }
   }
