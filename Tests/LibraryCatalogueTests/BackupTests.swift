@@ -83,6 +83,29 @@ struct BackupTests {
     return found
   }
 
+  @Test("a restore makes triggers again whose definitions are damaged in the copy")
+  func definitions() throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallJPEG, "a.jpg")
+    do { try library.scan(library.catalogue()) }
+    let copy = library.data + "/../copy.sqlite"
+    try Catalogue(reading: library.data).backUp(to: copy)
+    let damaged = try DatabaseQueue(path: copy)
+    try damaged.writeWithoutTransaction { db in
+      try db.execute(
+        sql: """
+          PRAGMA writable_schema = ON;
+          UPDATE sqlite_schema SET sql = replace(sql, 'value - 1', 'value - 0') WHERE name = 'countDeletedMember';
+          PRAGMA writable_schema = RESET;
+          DROP TRIGGER noteUpdatedAsset;
+          """)
+    }
+    try damaged.close()
+    _ = try CatalogueRestore(dataFolder: library.data).restore(from: copy)
+    do { try library.scan(library.catalogue()) }
+    #expect(try differences(library) == [])
+  }
+
   @Test("a restore brings back identifiers, user changes and albums, and the next scan updates the rest")
   func roundTrip() throws {
     let library = try TemporaryLibrary()

@@ -128,6 +128,8 @@ struct CheckTests {
       ("UPDATE asset SET adjustments = '[{\"typf\":\"crop\"}]' WHERE id = 1", "unreadable-value "),
       ("UPDATE library SET revision = 0", "counter token of the library: 0 kept, "),
       ("INSERT INTO trash VALUES (7, 'seven', 'trashed', 0)", "trash-without-file seven"),
+      ("DROP TRIGGER countDeletedMember", "damaged schema of countDeletedMember"),
+      ("DROP INDEX collectionByParent", "damaged schema of collectionByParent"),
     ])
   func itself(_ sql: String, _ line: String) throws {
     let library = try TemporaryLibrary()

@@ -174,6 +174,15 @@ struct RepairTests {
         """,
       kind: "counter", losesRows: true),
     Damage(
+      testDescription: "a trigger that counts wrongly",
+      sql: """
+        PRAGMA writable_schema = ON;
+        UPDATE sqlite_schema SET sql = replace(sql, 'value - 1', 'value - 0') WHERE name = 'countDeletedMember';
+        PRAGMA writable_schema = RESET;
+        """, kind: "damaged"),
+    Damage(testDescription: "a lost trigger", sql: "DROP TRIGGER noteUpdatedAsset", kind: "damaged"),
+    Damage(testDescription: "a lost index", sql: "DROP INDEX collectionByParent", kind: "damaged"),
+    Damage(
       testDescription: "an index without entries of its table",
       sql: """
         CREATE TABLE saved AS SELECT * FROM sqlite_schema WHERE name = 'collectionByParent';

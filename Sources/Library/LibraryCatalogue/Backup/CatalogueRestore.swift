@@ -45,6 +45,7 @@ package struct CatalogueRestore {
       // The token counter continues from the present one, so a revision is never reused.
       let token = settle(present, with: key, notBefore: revision ?? 0) ?? Self.tokenAfterEveryOther()
       try copy.write { db in
+        try Self.correctDefinitions(db)
         // The history of the copy does not match the changes that clients saw after the backup.
         try Self.beginHistory(after: token, db)
         try Self.forgetUnfinished(db)
@@ -77,6 +78,16 @@ package struct CatalogueRestore {
     // Limited libraries have their own history, which is as old as the catalogue's. They are created again at the next
     // request of their principals.
     try db.execute(sql: "DELETE FROM library WHERE id > 0")
+  }
+
+  /// Makes indexes and triggers as in a new catalogue, if their definitions differ: a copy may be damaged too. Those of
+  /// an older catalogue are right, and the next opening migrates them.
+  private static func correctDefinitions(_ db: Database) throws {
+    guard try CatalogueSchema.migrator.hasCompletedMigrations(db) else { return }
+    let definitions = try CatalogueDefinitions()
+    if try definitions.damaged(db).isEmpty { return }
+    try definitions.drop(db)
+    try definitions.create(db)
   }
 
   /// Forgets what was unfinished at the time of the backup.

@@ -8,13 +8,13 @@ extension Catalogue {
     try read { try Self.changeToken($0).number }
   }
 
-  /// Checks the catalogue for consistency: pages and indexes, references, files and assets, stored counters, the search
-  /// index. Takes as long as reading all of it, and holds one row in memory. A damaged page ends only the part of the
-  /// check that meets it, and is reported: a repair may mend it.
+  /// Checks the catalogue for consistency: pages and indexes, the definitions of indexes and triggers, references, files
+  /// and assets, stored counters, the search index. Takes as long as reading all of it, and holds one row in memory. A
+  /// damaged page ends only the part of the check that meets it, and is reported: a repair may mend it.
   package func checkConsistency(_ report: (CheckDifference) -> Void) throws(AssetSourceError) {
     let parts: [(Database, (CheckDifference) -> Void) throws -> Void] = [
-      Self.checkPages, Self.checkReferences, Self.checkFiles, Self.checkTrash, Self.checkValues, Self.checkTexts,
-      Self.checkMembers, Self.checkLibraries, Self.checkSearch,
+      Self.checkPages, Self.checkDefinitions, Self.checkReferences, Self.checkFiles, Self.checkTrash, Self.checkValues,
+      Self.checkTexts, Self.checkMembers, Self.checkLibraries, Self.checkSearch,
     ]
     try read { db in
       for part in parts {
@@ -30,6 +30,10 @@ extension Catalogue {
   private static func checkPages(_ db: Database, _ report: (CheckDifference) -> Void) throws {
     let words = try String.fetchCursor(db, sql: "PRAGMA integrity_check")
     while let word = try words.next() { if word != "ok" { report(.damaged(word)) } }
+  }
+
+  private static func checkDefinitions(_ db: Database, _ report: (CheckDifference) -> Void) throws {
+    for name in try CatalogueDefinitions().damaged(db) { report(.damaged("schema of \(name)")) }
   }
 
   private static func checkReferences(_ db: Database, _ report: (CheckDifference) -> Void) throws {

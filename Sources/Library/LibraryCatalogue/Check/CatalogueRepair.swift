@@ -1,5 +1,6 @@
 // Repairs what follows from other rows of the catalogue, after a copy of it:
 //
+//     indexes and triggers  made as in a new catalogue, if their definitions differ
 //     indexes               rebuilt; if pages are damaged nevertheless, nothing is changed
 //     dangling references   a row that names a missing row is removed, or names none
 //     single values         missing ones get the value of a new catalogue; a lost token, one above all others; without
@@ -117,9 +118,11 @@ package struct CatalogueRepair {
   private func repair(
     _ db: Database, path: String, _ faults: Faults, _ acceptsRemovals: Bool
   ) throws -> [String: Int]? {
-    let triggers = try Row.fetchAll(db, sql: "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
-    for trigger in triggers { try db.execute(sql: "DROP TRIGGER \((trigger[0] as String).quotedDatabaseIdentifier)") }
     var corrections: [String: Int] = [:]
+    let definitions = try CatalogueDefinitions()
+    let damaged = try definitions.damaged(db).count
+    if damaged > 0 { corrections["definitions of indexes and triggers"] = damaged }
+    try definitions.drop(db)
     if faults.isSearchWrong { corrections["words of the search index"] = 1 }
     // Its pages may be the damaged ones.
     if faults.isSearchWrong || !faults.damages.isEmpty { try SearchIndex.makeAgain(db) }
@@ -152,7 +155,7 @@ package struct CatalogueRepair {
       corrections["words of the search index"] = 1
       try SearchIndex.makeAgain(db)
     }
-    for trigger in triggers { try db.execute(sql: trigger[1]) }
+    try definitions.create(db)
     try MomentWriter.refreshAll(of: .whole, db)
     try SearchIndex.update(db)
     try SearchIndex.removeAllUnused(db)

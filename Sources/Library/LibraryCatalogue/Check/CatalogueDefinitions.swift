@@ -1,0 +1,55 @@
+// The indexes and triggers of this version. SQLite keeps their SQL in the catalogue and runs it from there. So a damaged
+// text counts wrongly from then on, and no check of pages or rows shows why.
+
+import GRDB
+
+struct CatalogueDefinitions {
+  private struct Definition: Hashable {
+    /// `index` or `trigger`.
+    let type: String
+    let name: String
+    let sql: String
+  }
+
+  /// Those of a new catalogue, in the order of their creation.
+  private let expected: [Definition]
+
+  init() throws {
+    let queue = try DatabaseQueue(configuration: Catalogue.configuration())
+    try CatalogueSchema.migrator.migrate(queue)
+    expected = try queue.read { try Self.stored($0) }
+    try queue.close()
+  }
+
+  /// The names of those that a catalogue lacks, or has with another text.
+  func damaged(_ db: Database) throws -> [String] {
+    let stored = try Set(Self.stored(db))
+    return expected.filter { !stored.contains($0) }.map(\.name)
+  }
+
+  /// Drops all triggers, and the indexes that have another text.
+  func drop(_ db: Database) throws {
+    for definition in try Self.stored(db) {
+      let isDamaged = expected.contains { $0.name == definition.name && $0 != definition }
+      if definition.type == "trigger" || isDamaged {
+        try db.execute(sql: "DROP \(definition.type) \(definition.name.quotedDatabaseIdentifier)")
+      }
+    }
+  }
+
+  /// Creates those that are missing.
+  func create(_ db: Database) throws {
+    let stored = try Set(Self.stored(db))
+    for definition in expected where !stored.contains(definition) { try db.execute(sql: definition.sql) }
+  }
+
+  private static func stored(_ db: Database) throws -> [Definition] {
+    let rows = try Row.fetchAll(
+      db,
+      sql: """
+        SELECT type, coalesce(name, ''), CAST(sql AS TEXT) FROM sqlite_schema
+        WHERE type IN ('index', 'trigger') AND sql IS NOT NULL ORDER BY rowid
+        """)
+    return rows.map { Definition(type: $0[0], name: $0[1], sql: $0[2]) }
+  }
+}
