@@ -15,7 +15,7 @@ extension Composition {
   func scanner() throws -> AnyLibraryScanner {
     switch library {
     case .folder(let path):
-      let catalogue = try Catalogue(dataFolder: dataFolder)
+      let catalogue = try openCatalogue()
       // A scan would take files that are in the trash for files that are gone.
       if try catalogue.hasUncheckedTrash() {
         let files = try LibraryFiles(
@@ -27,10 +27,24 @@ extension Composition {
     case .remote(let location):
       // Credentials before the data folder is made.
       let store = try location.store()
-      let catalogue = try Catalogue(dataFolder: dataFolder)
+      let catalogue = try openCatalogue()
       let heads = try RemoteLibrary.heads(in: dataFolder, limitBytes: settings.remote.headBytes)
       return .remote(try scanner(of: store, heads, catalogue))
     }
+  }
+
+  /// Opens the catalogue for writing, and logs if its log was damaged.
+  func openCatalogue(renderableTypes: Set<String>? = nil) throws -> Catalogue {
+    let catalogue = try Catalogue(dataFolder: dataFolder, renderableTypes: renderableTypes)
+    if let copy = catalogue.copyBeforeLoss {
+      Logger(label: "photod").error(
+        "the log of the catalogue was damaged: its last changes are lost",
+        metadata: [
+          "copy": "\(copy), \(copy)-wal",
+          "remedy": "check the disk; scans find lost files again, users have to repeat lost changes",
+        ])
+    }
+    return catalogue
   }
 
   func check() throws -> CatalogueCheck {
@@ -64,7 +78,7 @@ extension Composition {
       if let scratch {
         try Catalogue(dataFolder: scratch)
       } else {
-        try isDryRun ? Catalogue(reading: dataFolder) : Catalogue(dataFolder: dataFolder)
+        try isDryRun ? Catalogue(reading: dataFolder) : openCatalogue()
       }
     var options = settings.files
     // These limits are for clients. An import stages one file at a time, and the disk's reserve holds for it too.

@@ -127,7 +127,7 @@ struct Composition: Sendable {
     // Start the decoder zygotes first: before any socket is open, and while this process is small.
     let decoders = Decoders(settings)
     let isNew = !hasCatalogue
-    let catalogue = try Catalogue(dataFolder: dataFolder, renderableTypes: decoders.start())
+    let catalogue = try openCatalogue(renderableTypes: decoders.start())
     if isNew {
       Logger(label: "photod").notice(
         "created a catalogue",

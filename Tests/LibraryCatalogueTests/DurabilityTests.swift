@@ -1,6 +1,8 @@
 import Foundation
+import GRDB
 import LibraryCatalogue
 import LibraryFixtures
+import PhotoModel
 import Synchronization
 import Testing
 
@@ -16,6 +18,50 @@ struct DurabilityTests {
     try library.scan(catalogue)
     let settings = statements.all.withLock { $0.filter { $0.contains("PRAGMA synchronous") } }
     #expect(settings.last?.hasSuffix("= FULL") == true, "\(settings)")
+  }
+
+  @Test(
+    "if a damaged log loses confirmed changes, a copy is kept, and no token is used again",
+    arguments: [0, 1, 2, nil] as [Int?])
+  func damagedLog(_ frame: Int?) throws {
+    let (library, crashed) = (try TemporaryLibrary(), try TemporaryLibrary())
+    let names = ["catalogue.sqlite", "catalogue.sqlite-wal"]
+    try FileManager.default.createDirectory(atPath: crashed.data, withIntermediateDirectories: true)
+    let catalogue = try library.catalogue()
+    let writer = try DatabaseQueue(path: library.data + "/" + names[0])
+    for revision in 7..<12 {
+      try writer.write { try $0.execute(sql: "UPDATE library SET revision = ?", arguments: [revision]) }
+    }
+    for name in names {
+      try FileManager.default.copyItem(atPath: "\(library.data)/\(name)", toPath: "\(crashed.data)/\(name)")
+    }
+    try writer.close()
+    withExtendedLifetime(catalogue) {}
+
+    let path = crashed.data + "/" + names[1]
+    var log = try #require(FileManager.default.contents(atPath: path))
+    let frameLength = 24 + 4096
+    let frames = (log.count - 32) / frameLength
+    #expect(frames >= 5)
+    // Without a number: the last frame, which an unfinished commit of a power cut looks like.
+    let damaged = frame ?? frames - 1
+    log[32 + damaged * frameLength + 100] ^= 1
+    try log.write(to: URL(filePath: path))
+
+    var found: [String] = []
+    try Catalogue(reading: crashed.data).checkConsistency { found.append($0.line) }
+    #expect(found.contains { $0.hasPrefix("damaged log") } == (frame != nil), "\(found)")
+    do {
+      let opened = try crashed.catalogue()
+      guard frame != nil else {
+        #expect(opened.copyBeforeLoss == nil)
+        return
+      }
+      #expect(opened.copyBeforeLoss == crashed.data + "/catalogue.before-loss.sqlite")
+      #expect(FileManager.default.contents(atPath: crashed.data + "/catalogue.before-loss.sqlite-wal") == log)
+      #expect(try opened.changeToken() > 1_000_000_000_000, "above all tokens of the lost changes")
+    }
+    #expect(try crashed.catalogue().copyBeforeLoss == nil, "only once")
   }
 
   @Test("only the user who runs photod may read the catalogue, also in a folder that others may enter")

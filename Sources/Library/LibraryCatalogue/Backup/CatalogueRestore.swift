@@ -90,8 +90,8 @@ package struct CatalogueRestore {
     try definitions.create(db)
   }
 
-  /// Forgets what was unfinished at the time of the backup.
-  private static func forgetUnfinished(_ db: Database) throws {
+  /// Forgets what was unfinished at the time of the backup, or of the last change that a damaged log has kept.
+  static func forgetUnfinished(_ db: Database) throws {
     // Files added since the backup are unknown to it: a scan is needed.
     try CatalogueValue.isFirstScanComplete.write(false, db)
     try Catalogue.markRestored(db)
@@ -150,8 +150,11 @@ package struct CatalogueRestore {
   /// - Parameters:
   ///   - key: the key of the copy. A catalogue with another key gave out tokens of its own.
   ///   - revision: of the copy. An earlier one is of a catalogue that is older than the copy, or damaged.
-  /// - Returns: its token; `nil`: there is no catalogue, it is unreadable, or it is not the one that was copied.
+  /// - Returns: its token; `nil`: there is no catalogue, it is unreadable, its log is damaged, or it is not the one that
+  ///   was copied.
   private func settle(_ present: String, with key: Data?, notBefore revision: Int64) -> Int64? {
+    // The changes that a damaged log loses had tokens too.
+    if WriteAheadLog.isDamaged(besides: present) { return nil }
     guard access(present, F_OK) == 0, let queue = try? DatabaseQueue(path: present) else { return nil }
     // Before the checkpoint: on a full or read-only disk the log can still be read.
     let token = try? queue.read { db -> Int64? in

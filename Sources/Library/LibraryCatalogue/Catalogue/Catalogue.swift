@@ -24,6 +24,9 @@ package final class Catalogue: Sendable {
   let pool: DatabasePool
   /// The folder of the catalogue and of the locks.
   package let dataFolder: String
+  /// The copy of a catalogue whose log was damaged when this one was opened, so that confirmed changes are lost; else
+  /// `nil`.
+  package let copyBeforeLoss: String?
   let commits = CommitCounter()
   /// Converts change tokens and cursors to and from the text that clients see.
   package let tokens: TokenCodec
@@ -71,6 +74,8 @@ package final class Catalogue: Sendable {
     }
     Self.makePrivate(path)
     do {
+      let copyBeforeLoss = try WriteAheadLog.keepDamaged(of: path)
+      self.copyBeforeLoss = copyBeforeLoss
       pool = try DatabasePool(path: path, configuration: configuration)
       file = try CatalogueFile(path)
       // FULL: an acknowledged commit survives a power failure (https://www.sqlite.org/pragma.html#pragma_synchronous).
@@ -82,6 +87,7 @@ package final class Catalogue: Sendable {
       guard let key = try pool.read({ try Catalogue.storedKey($0) }) else {
         throw LibraryError.catalogueWithoutKey(path: path)
       }
+      if copyBeforeLoss != nil { try Self.beginAfterLoss(pool) }
       try Self.indexQueued(pool)
       dataVersion = try DataVersionMonitor(pool: pool)
       feed = ChangeFeed(latest: try pool.read { try Catalogue.changeToken($0) })
@@ -103,6 +109,7 @@ package final class Catalogue: Sendable {
     let path = Self.path(in: dataFolder)
     try Self.checkReadable(in: dataFolder)
     self.dataFolder = dataFolder
+    copyBeforeLoss = nil
     lock = try DataFolderLock.forUse(of: dataFolder)
     if let rejection = CatalogueSchema.rejection(at: path) { throw rejection }
     var configuration = Self.configuration(statements)
@@ -266,6 +273,16 @@ package final class Catalogue: Sendable {
       try DurableFile.rename(unfinished, to: copy)
     }
     try migrator.migrate(pool)
+  }
+
+  /// Begins a new history, as after the restore of an earlier catalogue.
+  private static func beginAfterLoss(_ pool: DatabasePool) throws {
+    try pool.write { db in
+      try CatalogueRestore.beginHistory(after: CatalogueRestore.tokenAfterEveryOther(), db)
+      try CatalogueRestore.forgetUnfinished(db)
+    }
+    // Or else the damage in the rest of the log would be found again.
+    try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
   }
 
   /// Indexes changes that another program made, and all assets after an update of photod that makes other words, in

@@ -54,11 +54,12 @@ package struct CatalogueRepair {
       var configuration = Catalogue.configuration()
       // References are what is repaired.
       configuration.foreignKeysEnabled = false
+      let hasLostChanges = try WriteAheadLog.keepDamaged(of: path) != nil
       let queue = try DatabaseQueue(path: path, configuration: configuration)
       guard try queue.read({ try CatalogueSchema.migrator.hasCompletedMigrations($0) }) else {
         throw LibraryError.catalogueTooOld(path: path)
       }
-      let faults = try Faults(path)
+      let faults = try Faults(path, hasLostChanges: hasLostChanges)
       let copy = try copy(queue)
       var corrections: [String: Int]?
       do {
@@ -143,11 +144,13 @@ package struct CatalogueRepair {
     try correct(CatalogueCorrection.values)
     try correct(CatalogueCorrection.unreadableLists)
     // A token that is lost may have been higher than all that rows still have.
-    let isTokenLost = try Catalogue.changeToken(db).number < Catalogue.highestToken(db)
+    let hasHigherToken = try Catalogue.changeToken(db).number < Catalogue.highestToken(db)
+    let isTokenLost = hasHigherToken || faults.hasLostChanges
     if isTokenLost { corrections["token of the library"] = 1 }
     try correct(CatalogueCorrection.ofMissingLibraries)
     // Limited libraries are created again at the next request of their principals.
     try CatalogueRestore.beginHistory(after: isTokenLost ? CatalogueRestore.tokenAfterEveryOther() : 0, db)
+    if faults.hasLostChanges { try CatalogueRestore.forgetUnfinished(db) }
     try correct(CatalogueCorrection.ofLimitedLibraries)
     try correct(CatalogueCorrection.derived)
     // The corrections may have changed words.
@@ -174,8 +177,11 @@ private struct Faults {
   var areLibrariesWrong = false
   /// The search index differs from the assets, or can't be read.
   var isSearchWrong = false
+  /// The log was damaged, so that its last changes are lost.
+  let hasLostChanges: Bool
 
-  init(_ path: String) throws {
+  init(_ path: String, hasLostChanges: Bool) throws {
+    self.hasLostChanges = hasLostChanges
     var configuration = Catalogue.configuration()
     configuration.readonly = true
     let queue = try DatabaseQueue(path: path, configuration: configuration)

@@ -32,7 +32,7 @@ package enum CheckDifference: Sendable, Hashable {
   /// The search index has other words of an asset than its properties.
   case searchWords(localIdentifier: String)
   case foreignKey(table: String, row: Int64?, parent: String)
-  /// The message of SQLite, or the name of an index or trigger with a damaged definition.
+  /// The message of SQLite, that the log is damaged, or the name of an index or trigger with a damaged definition.
   case damaged(String)
 
   /// A stable name, for people and programs.

@@ -1,0 +1,122 @@
+// Finds damage in SQLite's write-ahead log (https://www.sqlite.org/fileformat2.html#walformat). SQLite takes the first
+// frame with a wrong checksum for the end of the log, because a power failure leaves an unfinished commit there. It drops
+// all commits after that frame without an error. But photod syncs each commit before it writes the next one, so two
+// commits after such a frame mean that at least one confirmed change is lost.
+
+import Foundation
+import PhotoModel
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+enum WriteAheadLog {
+  /// Whether the log beside a database has a damaged frame with confirmed changes after it. Reads the whole log, also
+  /// while another process writes to it. Does not open the database.
+  static func isDamaged(besides path: String) -> Bool {
+    let descriptor = open(path + "-wal", O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    guard let frame = damagedFrame(descriptor) else { return false }
+    // A commit of another process while the log was read looks the same, but only once.
+    return damagedFrame(descriptor) == frame
+  }
+
+  /// Copies a database and its log, if the log is damaged: opening the database drops what follows the damage.
+  ///
+  /// - Returns: the path of the copy; `nil` if the log is not damaged.
+  static func keepDamaged(of path: String) throws -> String? {
+    guard isDamaged(besides: path) else { return nil }
+    let name = "\(path.dropLast(".sqlite".count)).before-loss"
+    var copy = name + ".sqlite"
+    var number = 2
+    while ["", "-wal"].contains(where: { access(copy + $0, F_OK) == 0 }) {
+      copy = "\(name)-\(number).sqlite"
+      number += 1
+    }
+    let unfinished = copy + ".partial"
+    unlink(unfinished)
+    for (source, target) in [(path + "-wal", copy + "-wal"), (path, unfinished)] {
+      try FileManager.default.copyItem(atPath: source, toPath: target)
+      chmod(target, 0o600)
+      FileOwner.inherit(target)
+    }
+    try DurableFile.rename(unfinished, to: copy)
+    return copy
+  }
+
+  private static let headerLength = 32
+  private static let frameHeaderLength = 24
+  private static let saltLength = 8
+
+  /// The number of the first frame that is not valid, if two commits of the same log follow or include it.
+  private static func damagedFrame(_ descriptor: Int32) -> Int? {
+    guard let header = read(headerLength, at: 0, descriptor) else { return nil }
+    let magic = word(header, 0)
+    let pageLength = Int(word(header, 8))
+    guard magic & ~1 == 0x377F_0682, pageLength >= 512, pageLength <= 65536, pageLength & (pageLength - 1) == 0 else {
+      return nil
+    }
+    var sum = Checksum(isBigEndian: magic & 1 == 1)
+    sum.add(header[0..<24])
+    guard sum.isStored(in: header, at: 24) else { return nil }
+    let salt = header[16..<(16 + saltLength)]
+    let frameLength = frameHeaderLength + pageLength
+    var damaged: Int?
+    var commits = 0
+    var number = 0
+    while let frame = read(frameLength, at: headerLength + number * frameLength, descriptor) {
+      // The rest of a former log has another salt.
+      let isOfThisLog = frame[8..<(8 + saltLength)].elementsEqual(salt)
+      if damaged == nil {
+        sum.add(frame[0..<8])
+        sum.add(frame[frameHeaderLength...])
+        let isValid = isOfThisLog && word(frame, 0) != 0 && sum.isStored(in: frame, at: 16)
+        if !isValid { damaged = number }
+      }
+      // The last frame of a commit has the size of the database.
+      if damaged != nil && isOfThisLog && word(frame, 4) != 0 { commits += 1 }
+      number += 1
+    }
+    // A log that was begun again meanwhile has another header.
+    guard commits >= 2, read(headerLength, at: 0, descriptor) == header else { return nil }
+    return damaged
+  }
+
+  /// The cumulative checksum of the log: its header, and then the header and page of each frame.
+  private struct Checksum {
+    let isBigEndian: Bool
+    private var sums: (UInt32, UInt32) = (0, 0)
+
+    init(isBigEndian: Bool) { self.isBigEndian = isBigEndian }
+
+    /// - Parameter bytes: a multiple of 8.
+    mutating func add(_ bytes: ArraySlice<UInt8>) {
+      var (first, second) = sums
+      bytes.withUnsafeBytes { bytes in
+        for offset in stride(from: 0, to: bytes.count, by: 8) {
+          let left = bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+          let right = bytes.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)
+          first &+= (isBigEndian ? UInt32(bigEndian: left) : UInt32(littleEndian: left)) &+ second
+          second &+= (isBigEndian ? UInt32(bigEndian: right) : UInt32(littleEndian: right)) &+ first
+        }
+      }
+      sums = (first, second)
+    }
+
+    func isStored(in bytes: [UInt8], at offset: Int) -> Bool {
+      WriteAheadLog.word(bytes, offset) == sums.0 && WriteAheadLog.word(bytes, offset + 4) == sums.1
+    }
+  }
+
+  private static func word(_ bytes: [UInt8], _ offset: Int) -> UInt32 {
+    UInt32(bigEndian: bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: UInt32.self) })
+  }
+
+  /// Bytes of the log; `nil` after its end, or if it can't be read.
+  private static func read(_ length: Int, at offset: Int, _ descriptor: Int32) -> [UInt8]? {
+    var bytes = [UInt8](repeating: 0, count: length)
+    let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, off_t(offset)) }
+    return count == length ? bytes : nil
+  }
+}
