@@ -194,6 +194,34 @@ struct TokenTests {
     #expect(registry.isCurrent && refusal(secret) == .unknown && refusal(made.secret.text) == nil)
   }
 
+  @Test("a file of tokens that is overwritten in place is noticed, and the loaded tokens stay")
+  func overwrittenFile() throws {
+    let access = try TemporaryAccess()
+    let path = access.folder + "/access.sqlite"
+    let (_, secret) = try access.token()
+    let registry = access.registry
+    registry.refresh()
+    let whole = try #require(FileManager.default.contents(atPath: path))
+    func overwrite(_ bytes: Data) throws {
+      let file = try FileHandle(forUpdating: URL(filePath: path))
+      try file.write(contentsOf: bytes)
+      try file.close()
+    }
+    try overwrite(Data(count: whole.count))
+    registry.refresh()
+    #expect(!registry.isCurrent && !registry.isReplaced && registry.requiresCredential)
+    _ = try registry.grant(bearer: secret)
+    #expect {
+      _ = try AccessDatabase(dataFolder: access.folder)
+    } throws: { error in
+      "\(error)".contains("photod restore --include-tokens")
+    }
+    try overwrite(whole)
+    registry.refresh()
+    #expect(registry.isCurrent)
+    _ = try registry.grant(bearer: secret)
+  }
+
   @Test("a first token in a replaced file ends access without a token")
   func firstTokenInReplacedFile() throws {
     let access = try TemporaryAccess()

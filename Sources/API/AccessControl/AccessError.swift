@@ -4,6 +4,8 @@ import GRDB
 package enum AccessError: Error, Sendable, CustomStringConvertible {
   /// `access.sqlite` can't be created, opened, read or written.
   case unusable(path: String, reason: String)
+  /// `access.sqlite` is no database, or has damaged pages.
+  case damaged(path: String, reason: String)
   /// A newer version of photod created the file.
   case tooNew(path: String)
   /// `access.sqlite` is empty. To take it for a new one would open the library to callers without a token.
@@ -32,9 +34,8 @@ package enum AccessError: Error, Sendable, CustomStringConvertible {
     switch self {
     case .unusable(let path, let reason): "\(path) can't be used: \(reason)"
     case .tooNew(let path): "\(path) was created by a newer version of photod; run that version"
-    case .withoutTables(let path):
-      "\(path) is damaged: it has no tables; restore a backup with photod restore --include-tokens, or delete it to "
-        + "begin without tokens"
+    case .damaged(let path, let reason): "\(path) is damaged: \(reason); \(Self.remedy)"
+    case .withoutTables(let path): "\(path) is damaged: it has no tables; \(Self.remedy)"
     case .replacedWithoutTokens(let path):
       "\(path) was replaced by a file without tokens: put the former file back, or create a token"
     case .copyExists(let path): "\(path) already exists; choose another file, or pass --replace"
@@ -48,7 +49,17 @@ package enum AccessError: Error, Sendable, CustomStringConvertible {
     }
   }
 
+  private static let remedy =
+    "restore a backup with photod restore --include-tokens, or delete it to begin without tokens"
+
   init(_ error: any Error, path: String) {
-    self = error as? AccessError ?? .unusable(path: path, reason: "\(error)")
+    if let error = error as? AccessError {
+      self = error
+      return
+    }
+    switch (error as? DatabaseError)?.resultCode {
+    case .some(.SQLITE_CORRUPT), .some(.SQLITE_NOTADB): self = .damaged(path: path, reason: "\(error)")
+    default: self = .unusable(path: path, reason: "\(error)")
+    }
   }
 }

@@ -27,6 +27,8 @@ package final class AccessRegistry: Sendable {
   private let logger: Logger
   /// The database of the access list in memory, and the version of that list.
   private let loaded: Mutex<(database: AccessDatabase, version: Int64?)>
+  /// The last attempt to read the access list failed.
+  private let hasFailed = Atomic<Bool>(false)
   /// The error that was logged last; `nil` after the access list was read again.
   private let loggedError = Mutex<String?>(nil)
 
@@ -55,9 +57,12 @@ package final class AccessRegistry: Sendable {
   /// The class of prepared responses that a caller without a credential may get.
   package var unauthenticatedClass: AccessClass { tokens.unauthenticatedClass }
 
-  /// Whether `access.sqlite` is the file that the tokens were loaded from. If not, a revocation may be in another file.
-  /// One system call.
-  package var isCurrent: Bool { !loaded.withLock { $0.database }.isReplaced }
+  /// Whether the tokens in memory are those of `access.sqlite`. If not, a revocation may be in another file, or in one
+  /// that can't be read. One system call.
+  package var isCurrent: Bool { !isReplaced && !hasFailed.load(ordering: .relaxed) }
+
+  /// Whether `access.sqlite` is not the file that the tokens were loaded from. One system call.
+  package var isReplaced: Bool { loaded.withLock { $0.database }.isReplaced }
 
   /// Whether a caller with this principal's name can still send requests: whether its token is active or, without a
   /// token, whether none is required. What a caller keeps in the daemon ends when it can't.
@@ -147,13 +152,25 @@ package final class AccessRegistry: Sendable {
     sessions.endExpired(at: now, elapsed: elapsed)
     cache.removeInvalid(at: now)
     do throws(AccessError) {
-      if let list = try reload() {
+      if let list = try reloadOrNote() {
         logger.info("access list reloaded", metadata: ["tokens": "\(list.tokens.count)"])
       }
       try usage.writeIfDue(to: loaded.withLock { $0.database }, at: now, elapsed: elapsed)
       if loggedError.withLock({ $0.take() }) != nil { logger.info("access database available again") }
     } catch {
       log(error)
+    }
+  }
+
+  /// Like ``reload()``; remembers whether it failed.
+  private func reloadOrNote() throws(AccessError) -> AccessList? {
+    do throws(AccessError) {
+      let list = try reload()
+      hasFailed.store(false, ordering: .relaxed)
+      return list
+    } catch {
+      hasFailed.store(true, ordering: .relaxed)
+      throw error
     }
   }
 

@@ -33,7 +33,9 @@ struct HealthRoutes: Sendable {
       let scan = Payload.FirstScan(
         complete: state.isFirstScanComplete, indexed: reader == nil ? nil : state.indexedCount)
       guard access.isCurrent else {
-        let reason = "the file of the tokens was moved, deleted or replaced"
+        let reason =
+          access.isReplaced
+          ? "the file of the tokens was moved, deleted or replaced" : "the file of the tokens can't be read"
         return .json(Payload(ready: false, reason: reason), status: 503)
       }
       return .json(Payload(ready: true, firstScan: scan))
