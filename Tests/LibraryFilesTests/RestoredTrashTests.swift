@@ -239,4 +239,13 @@ struct RestoredTrashTests {
     unlink(library.root + "/" + trashed)
     #expect(try differences(catalogue) == ["trash-file-missing \(trashed)"])
   }
+
+  @Test("the check reports a trash that can't be opened once, and not each of its files as missing")
+  func unreachableTrash() throws {
+    let (catalogue, identifier) = try described()
+    try library.files(catalogue).perform([.delete(identifier)])
+    let trash = library.root + "/.photod-trash"
+    try #require(rename(trash, library.data + "/../trash") == 0 && symlink(".photod-trash", trash) == 0)
+    #expect(try differences(catalogue) == ["unreadable-folder .photod-trash"])
+  }
 }

@@ -6,6 +6,10 @@ import LibraryCatalogue
 import LibraryFolder
 import PhotoModel
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 extension CatalogueCheck {
   func compareTrash(_ root: LibraryFolder, _ report: (CheckDifference) -> Void) throws {
     let disks = try MountCheck(catalogue: catalogue, root: root, environment: environment)
@@ -53,12 +57,13 @@ extension CatalogueCheck {
     }
   }
 
+  /// True also if nothing is known of it, as in a folder that can't be opened: that is reported once.
   private func isPresent(_ path: [UInt8], _ root: LibraryFolder) -> Bool {
     do throws(SystemError) {
       _ = try root.open(LibraryPath.folder(of: path), isFolder: true).entry(LibraryPath.name(of: path))
       return true
     } catch {
-      return false
+      return error.code != ENOENT && error.code != ENOTDIR
     }
   }
 }
