@@ -31,7 +31,12 @@ extension LibraryFiles {
       isLockBusy.store(false, ordering: .relaxed)
       return lock
     } catch {
-      guard error.code == EWOULDBLOCK else { throw LibraryFilesError(error) }
+      guard error.code == EWOULDBLOCK else {
+        logger.error(
+          "file changes refused: the lock of the files can't be opened",
+          metadata: ["lock": "\(catalogue.dataFolder)/files.lock", "error": "\(error)"])
+        throw LibraryFilesError(error)
+      }
       if stop == nil, !isLockBusy.exchange(true, ordering: .relaxed) {
         logger.warning(
           "file changes refused: a scan or another process holds the lock of the files",
