@@ -175,6 +175,20 @@ struct CheckTests {
     #expect(found.contains { $0.kind == "damaged" }, "\(found)")
   }
 
+  @Test("the check names a journal of an unfinished change, and a scan undoes that change")
+  func journal() throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallJPEG, "a.jpg")
+    do { try library.scan(library.catalogue()) }
+    let path = library.data + "/catalogue.sqlite"
+    // The first bytes of a journal (https://www.sqlite.org/fileformat.html#the_rollback_journal), without any page.
+    let header: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7] + [UInt8](repeating: 0, count: 24)
+    try Data(header).write(to: URL(filePath: path + "-journal"))
+    #expect(throws: LibraryError.catalogueHasJournal(path: path)) { try differences(library) }
+    do { try library.scan(library.catalogue()) }
+    #expect(try differences(library).found == [])
+  }
+
   @Test("the check fails without a library or a catalogue")
   func notHere() throws {
     let library = try TemporaryLibrary()

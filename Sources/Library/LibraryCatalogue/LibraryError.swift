@@ -47,6 +47,8 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
   /// Another process has the catalogue open.
   case dataFolderInUse(path: String)
   case restoreUnderWay(path: String)
+  /// A rollback journal is beside the catalogue, which a command that only reads can't apply.
+  case catalogueHasJournal(path: String)
   /// The copy can't be written to this path.
   case copyFailed(path: String, String)
   /// The copy's destination already exists.
@@ -101,6 +103,8 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
     case .catalogueUnreadable(let path, let error):
       "the catalogue \(path) can't be opened (\(error))\(Self.remedy(for: error))"
     case .catalogueTooOld(let path): "the catalogue \(path) was written by an older photod; run photod scan first"
+    case .catalogueHasJournal(let path):
+      "\(path)-journal has an unfinished change of the catalogue; run photod scan, which undoes it, and try again"
     case .dataFolderInUse(let path): "the data folder \(path) is in use; stop the daemon, or wait until the scan ends"
     case .restoreUnderWay(let path): "the data folder \(path) is being restored; wait until that ends"
     case .copyFailed(let path, let reason): "the copy \(path) can't be written: \(reason)"

@@ -129,6 +129,9 @@ package final class Catalogue: Sendable {
     } catch let error as LibraryError {
       throw error
     } catch {
+      if let error = error as? DatabaseError, error.extendedResultCode == .SQLITE_READONLY_ROLLBACK {
+        throw LibraryError.catalogueHasJournal(path: path)
+      }
       // A reader makes the files of the log if no other process has the catalogue open. SQLite does not say why it
       // can't.
       if StorageFault(error) == .unopenable, access(dataFolder, W_OK) != 0 {
