@@ -92,6 +92,8 @@ struct MomentChangeTests {
     ("V0 -10 -20 -30 -40 G50", [5, 1], [6]), ("V0 -14 V28 -42 G43", [4, 1], [5]), ("V0 -14 V28 -41 G42", [5], [5]),
     // The camera moved in the gap between two moments.
     ("V0 -200 G220", [1, 2], [1, 2]),
+    // Moments do not overlap.
+    ("V0 -20 G20 G21", [3, 1], [4]),
   ]
 
   @Test("a moment ends where the camera moved, also after pictures without a place", arguments: movements.indices)

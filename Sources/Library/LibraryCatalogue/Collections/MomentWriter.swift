@@ -122,15 +122,16 @@ struct MomentWriter {
     var lastPlaced: Shot?
     for shot in shots {
       let gap = shot.date - (timeSpans.last?.end ?? shot.date)
-      let hasLeft = splitsByLocation && hasMoved(from: lastPlaced, to: shot)
-      if timeSpans.isEmpty || gap >= self.gapMilliseconds || hasLeft {
+      let hasMoved = splitsByLocation && Self.hasMoved(from: lastPlaced, to: shot)
+      if timeSpans.isEmpty || gap >= self.gapMilliseconds || hasMoved && gap > 0 {
         timeSpans.append(TimeSpan(start: shot.date, end: shot.date, count: 1))
         lastPlaced = nil
       } else {
         timeSpans[timeSpans.count - 1].end = shot.date
         timeSpans[timeSpans.count - 1].count += 1
       }
-      if shot.place != nil { lastPlaced = shot }
+      // Moments do not overlap, so a shot of the same time as the last one begins none, but the next one does.
+      if shot.place != nil && !(hasMoved && gap == 0) { lastPlaced = shot }
     }
     if splitsByLocation { addTitles(to: &timeSpans, shots) }
     return timeSpans
