@@ -255,6 +255,8 @@ let package = Package(
     tests(
       "ImageRenderTests",
       ["ImageRender", "ImageCodec", "MediaMetadata", "PhotoModel", "PhotoFixtures", "AllocationCounter"]),
+    // Each version of the kernels that the processor can run.
+    tests("KernelTests", ["CPhotodKernels", "PhotoFixtures"]),
     tests("MediaMetadataTests", ["MediaMetadata", "ImageCodec", "PhotoModel", "PhotoFixtures"]),
     // A library and its catalogue, for the tests of the three modules.
     .target(

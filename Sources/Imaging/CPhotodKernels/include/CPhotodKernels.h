@@ -36,6 +36,22 @@ void photod_band_u8(const int16_t *rows, size_t stride, size_t pairs, int32_t *b
 void photod_band_horizontal_u8(const int32_t *band, const int32_t *starts, const int32_t *coefficients, int pairs,
                                uint8_t *const *out, int row_count, size_t width);
 
+// A version of the four integer kernels above, which call the fastest version that the processor can run.
+typedef struct {
+  const char *name;
+  void (*vertical_u8)(const uint8_t *const *rows, const int16_t *coefficients, int taps, int16_t *out, size_t count);
+  void (*horizontal_u8)(const int16_t *row, const int32_t *starts, const int16_t *coefficients, int taps, int channels,
+                        uint8_t *out, size_t width);
+  void (*band_u8)(const int16_t *rows, size_t stride, size_t pairs, int32_t *band);
+  void (*band_horizontal_u8)(const int32_t *band, const int32_t *starts, const int32_t *coefficients, int pairs,
+                             uint8_t *const *out, int row_count, size_t width);
+} photod_integer_kernels;
+
+// For tests: the versions that the processor can run. Version 0 is in plain C and defines what the others compute, bit
+// for bit; the last one is the fastest.
+int photod_integer_version_count(void);
+const photod_integer_kernels *photod_integer_version(int index);
+
 // Interleaved samples as four floats a pixel: (r a, g a, b a, a), gray in all three, of 0...255; a = 255 where channels is
 // 1 or 3. 16-bit samples are divided by 257. `samples` may be read 4 bytes beyond its end.
 void photod_premultiply_u8(const uint8_t *samples, int channels, float *out, size_t width);
