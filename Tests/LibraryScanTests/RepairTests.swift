@@ -143,11 +143,8 @@ struct RepairTests {
   @Test("a repair with nothing to correct keeps the catalogue, its change token and limited libraries, without a copy")
   func nothingToCorrect() throws {
     let library = try DamagedLibrary()
-    try library.alter(
-      """
-      INSERT INTO library (granted, revision, nonLocationRevision, createdRevision, usedDate)
-        SELECT x'01', revision, revision, revision, 0 FROM library
-      """)
+    let guest = Principal(name: "guest", scopes: [.read], visibility: .collections([LocalIdentifier("other")]))
+    do { try library.folder.catalogue().prepareLibrary(of: guest) }
     func state() throws -> [String] {
       let queue = try DatabaseQueue(path: library.path)
       defer { try? queue.close() }

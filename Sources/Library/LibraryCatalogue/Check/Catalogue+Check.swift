@@ -19,13 +19,13 @@ extension Catalogue {
       Self.checkPages, Self.checkDefinitions, Self.checkReferences, Self.checkFiles, Self.checkTrash, Self.checkValues,
       Self.checkTexts, Self.checkMembers, Self.checkLibraries, Self.checkSearch,
     ]
-    try read { db in
-      for part in parts {
-        do {
-          try part(db, report)
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
-          report(.damaged(error.message ?? "\(error)"))
-        }
+    for part in parts {
+      // A transaction of its own: SQLite can't commit one that has met a damaged page.
+      do throws(AssetSourceError) {
+        try read { try part($0, report) }
+      } catch {
+        guard case .storageFailed(.damaged, let detail) = error else { throw error }
+        report(.damaged(detail))
       }
     }
   }

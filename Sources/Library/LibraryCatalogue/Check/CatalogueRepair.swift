@@ -130,7 +130,7 @@ package struct CatalogueRepair {
     if !faults.damages.isEmpty {
       corrections["damages of pages and indexes"] = faults.damages.count
       try db.execute(sql: "REINDEX")
-      if let damage = Faults.damages(db).first { throw LibraryError.beyondRepair(path: path, damage) }
+      if let damage = try Faults.damages(db).first { throw LibraryError.beyondRepair(path: path, damage) }
     }
     if try Catalogue.storedKey(db) == nil { throw LibraryError.catalogueWithoutKey(path: path) }
     if !acceptsRemovals { try checkRemovals(db) }
@@ -185,27 +185,24 @@ private struct Faults {
     var configuration = Catalogue.configuration()
     configuration.readonly = true
     let queue = try DatabaseQueue(path: path, configuration: configuration)
-    try queue.read { db in
-      damages = Self.damages(db)
-      areLibrariesWrong = Self.areLibrariesWrong(db)
-      isSearchWrong = Self.isSearchWrong(db)
-    }
+    // Each check has a transaction of its own: SQLite can't commit one that has met a damaged page.
+    do { damages = try queue.read { try Self.damages($0) } } catch { damages = ["\(error)"] }
+    areLibrariesWrong = Self.isWrong(queue) { try Catalogue.checkLibraries($0, $1) }
+    isSearchWrong = Self.isWrong(queue) { try Catalogue.checkSearch($0, $1) }
     try queue.close()
   }
 
-  static func damages(_ db: Database) -> [String] {
-    do {
-      let words = try String.fetchAll(db, sql: "PRAGMA integrity_check")
-      return words.filter { $0 != "ok" && !$0.lowercased().contains("fts5") }
-    } catch {
-      // A damaged index can stop the check.
-      return ["\(error)"]
-    }
+  static func damages(_ db: Database) throws -> [String] {
+    let words = try String.fetchAll(db, sql: "PRAGMA integrity_check")
+    return words.filter { $0 != "ok" && !$0.lowercased().contains("fts5") }
   }
 
-  private static func areLibrariesWrong(_ db: Database) -> Bool {
+  /// Also if it can't be read.
+  private static func isWrong(
+    _ queue: DatabaseQueue, _ check: (Database, (CheckDifference) -> Void) throws -> Void
+  ) -> Bool {
     var isWrong = false
-    do { try Catalogue.checkLibraries(db) { _ in isWrong = true } } catch { return true }
+    do { try queue.read { db in try check(db) { _ in isWrong = true } } } catch { return true }
     return isWrong
   }
 
