@@ -246,6 +246,7 @@ struct RestoredTrashTests {
     try library.files(catalogue).perform([.delete(identifier)])
     let trash = library.root + "/.photod-trash"
     try #require(rename(trash, library.data + "/../trash") == 0 && symlink(".photod-trash", trash) == 0)
-    #expect(try differences(catalogue) == ["unreadable-folder .photod-trash"])
+    // Nobody can open a link to itself, and the walk takes it for a file.
+    #expect(try differences(catalogue) == ["only-on-disk .photod-trash", "unreadable-folder .photod-trash"])
   }
 }

@@ -63,8 +63,8 @@ MULTIVERSIONED void photod_interpolate_chroma(const uint16_t *near, const uint16
   }
 }
 
-// The value in 0...high, and 0.5: a conversion to an integer then rounds it.
-ALWAYS_INLINE float rounded_below(float value, float high) {
+// The value clamped to 0...high, plus 0.5: truncating it to an integer rounds it.
+ALWAYS_INLINE float clamped_for_rounding(float value, float high) {
   value = value < 0 ? 0 : value;
   return (value > high ? high : value) + 0.5f;
 }
@@ -75,9 +75,9 @@ ALWAYS_INLINE float rounded_below(float value, float high) {
     for (size_t x = 0; x < width; x++, out += channels) {                                                      \
       const float luma = y[x] * m->y_scale + m->y_offset;                                                      \
       const float blue = cb[x] * m->c_scale + m->c_offset, red = cr[x] * m->c_scale + m->c_offset;             \
-      out[0] = (type)rounded_below(luma * m->y_red + blue * m->cb_red + red * m->cr_red, m->high);             \
-      out[1] = (type)rounded_below(luma + blue * m->cb_green + red * m->cr_green, m->high);                    \
-      out[2] = (type)rounded_below(luma * m->y_blue + blue * m->cb_blue + red * m->cr_blue, m->high);          \
+      out[0] = (type)clamped_for_rounding(luma * m->y_red + blue * m->cb_red + red * m->cr_red, m->high);      \
+      out[1] = (type)clamped_for_rounding(luma + blue * m->cb_green + red * m->cr_green, m->high);             \
+      out[2] = (type)clamped_for_rounding(luma * m->y_blue + blue * m->cb_blue + red * m->cr_blue, m->high);   \
     }                                                                                                          \
   }
 
@@ -87,7 +87,7 @@ CONVERT(photod_ycc_u16, uint16_t)
 #define GRAY(name, type)                                                                                        \
   MULTIVERSIONED void name(const uint16_t *y, const photod_ycc *m, type *out, int channels, size_t width) {    \
     for (size_t x = 0; x < width; x++, out += channels)                                                        \
-      out[0] = (type)rounded_below(y[x] * m->y_scale + m->y_offset, m->high);                                  \
+      out[0] = (type)clamped_for_rounding(y[x] * m->y_scale + m->y_offset, m->high);                           \
   }
 
 GRAY(photod_gray_u8, uint8_t)

@@ -76,8 +76,7 @@ extension CodedPicture {
       // Sums of four bytes, or samples.
       let sampleBytes = eighths < 8 ? 4 : picture.header.isDeep ? 2 : 1
       let output = ((size.width * eighths + 7) / 8) * ((size.height * eighths + 7) / 8) * picture.channels * sampleBytes
-      // The profile is read before the rows, by a worker of its own.
-      let profile = picture.needsProfile ? (17 << 20) + EmbeddedProfile.maximumCodedBytes : 0
+      let profile = picture.needsProfile ? Self.profileWorkerBytes + EmbeddedProfile.maximumCodedBytes : 0
       return Self.workerBytes + max(profile, picture.workingBytes + output) + picture.codedBytes
     case .raw(let sensor): return Self.workerBytes + sensor.workingBytes(eighths: eighths) + sensor.fileBytes
     }
@@ -85,6 +84,9 @@ extension CodedPicture {
 
   /// Memory of a worker that does not depend on the picture's size.
   fileprivate static let workerBytes = 5 << 20
+  /// A profile is read before the rows, by a worker that ends before theirs begins. The module DecoderWorkers allows it
+  /// 16 MiB (`DecodeLimits.jxlProfileBytes`); the rest is for its buffers.
+  private static let profileWorkerBytes = 17 << 20
 }
 
 extension ChromaSampling {
@@ -93,8 +95,8 @@ extension ChromaSampling {
 }
 
 extension CodedTiles {
-  /// Memory of the workers that decode the tiles at the same time. A worker may allocate what DecodeLimits of the module
-  /// DecoderWorkers allows it, which is at most this.
+  /// An upper estimate of what `DecodeLimits` of the module DecoderWorkers allows the workers that decode tiles at the
+  /// same time.
   fileprivate var workersBytes: Int {
     let samples = configuration.chroma.doubledSamples * (configuration.bitDepth > 8 ? 2 : 1)
     let picture =

@@ -43,8 +43,7 @@ package protocol RowConsumer: AnyObject {
 /// How a decode ended.
 package enum DecodeOutcome: Sendable, Hashable {
   case finished
-  /// The source had no data for now: call again later. Only from the decoders of JPEG; to the others such a source is
-  /// truncated.
+  /// The source had no data for now: call again later. Only JPEG decoders return this; all others throw `truncated`.
   case needsInput
 }
 

@@ -74,7 +74,7 @@ package final class Renderer {
 
   /// Renders the picture. Blocks while the source is read. Call it once.
   ///
-  /// - Throws: `truncated` also if the source has no data for now: only a ``SharedRenderer`` goes on later.
+  /// - Throws: `truncated` also if the source has no data for now: only a ``SharedRenderer`` can go on later.
   package func render() throws(CodecError) -> RenderedImage {
     var result: Result<RenderedImage, CodecError>?
     _ = shared.resume { result = $1 }

@@ -4,8 +4,8 @@
 //
 // libpng reads everything except the pixels of plain files (pixels.h).
 //
-// Decoding uses libpng's push interface: libpng gets the bytes of each read and calls `row` for each finished row. It
-// can be paused where the pixels begin.
+// Decoding uses libpng's push interface: libpng gets the bytes of each read and calls `row` for each finished row. It is
+// paused where the pixels of a plain file begin, which pixels.h reads.
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 
 typedef enum {
   PHOTOD_PNG_OK = 0,
-  // Only inside this module: all bytes of a read were used.
+  // Only inside this module: all bytes of the last read were used, and more are needed.
   PHOTOD_PNG_NEEDS_INPUT = 1,
   PHOTOD_PNG_STOPPED = 2,
   PHOTOD_PNG_FAILED = 3,

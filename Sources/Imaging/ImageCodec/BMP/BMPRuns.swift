@@ -13,7 +13,7 @@ struct BMPRuns {
   /// The region's indexes: (x, y) at `(y - region.y) * region.width + x - region.x`. Those that no run reaches are 0.
   private(set) var indexes: [UInt8]
 
-  /// - Parameter cursor: at the first command.
+  /// - Parameter cursor: its position is that of the first command.
   init(_ picture: BMPPicture, bits: Int, region: PixelRect, cursor: SourceCursor) {
     input = DecoderInput(cursor: cursor)
     self.bits = bits
