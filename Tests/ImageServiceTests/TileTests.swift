@@ -91,14 +91,15 @@ struct TileTests {
     #expect(one.derivation == .tile && other.derivation == .tile)
   }
 
-  @Test("tiles wait in the queue until their pass begins, then they are rendered, also those that are requested then")
+  @Test("tiles wait until their pass begins, then they are rendered; later ones join it and open no file")
   func stages() async throws {
     let fixture = Fixture()
     let harness = fixture.harness
     let asset = harness.originals.add(Self.photograph)
     let log = EventLog()
-    func ask(_ column: Int) {
-      _ = harness.request(asset, Self.tile(1, column, 0), named: "\(column)") { _ in log.append("end") }
+    @discardableResult
+    func ask(_ column: Int) -> ImageTask {
+      harness.request(asset, Self.tile(1, column, 0), named: "\(column)") { _ in log.append("end") }
     }
     func untilAll(_ columns: ClosedRange<Int>, are stage: JobStage) async throws {
       try await eventually {
@@ -113,9 +114,11 @@ struct TileTests {
     harness.unblockRenderLane()
     await harness.originals.waitUntilReaderBlocks()
     try await untilAll(0...1, are: .rendering)
-    ask(2)
+    let last = ask(2)
     try await untilAll(0...2, are: .rendering)
     #expect(harness.manager.waitingJobCount == 0)
+    #expect(harness.originals.opened == 1)
+    #expect(!harness.manager.cancel(last), "the pass goes on")
     harness.originals.resumeReaders()
     #expect(await log.lines(3).count == 3)
     try await harness.untilIdle()

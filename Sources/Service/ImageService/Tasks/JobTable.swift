@@ -26,6 +26,8 @@ final class JobTable: Sendable {
     /// Whether the queued step decodes the original's picture, so that the render of another job may make the frame.
     var sharesDecode = false
     var original: OpenedOriginal?
+    /// Whether the job waits for a tile pass, so it does not read its original itself.
+    var awaitsTilePass = false
     /// The download, or the read of the shared store, that the job waits for.
     var wait: RemoteWait?
     var isDownloadUrgent = false
@@ -203,7 +205,9 @@ final class JobTable: Sendable {
       guard record.tasks.isEmpty else { return .stillNeeded(record.ticket, record.priority) }
       record.job.stop.raise()
       _ = state.remove(key)
-      return .cancelled(record.ticket, record.wait, isRendering: record.stage == .rendering)
+      // A tile pass continues without the job.
+      let isRendering = record.stage == .rendering && !record.awaitsTilePass
+      return .cancelled(record.ticket, record.wait, isRendering: isRendering)
     }
   }
 
@@ -229,13 +233,13 @@ final class JobTable: Sendable {
   /// The original of a job, once it is open.
   func original(of job: RenderJob) -> OpenedOriginal? { state.withLock { $0.record(of: job)?.original } }
 
-  /// An original that another job of the same content has opened but does not render yet.
+  /// An original that another job of the same content has opened and does not read now: it waits, or a tile pass reads
+  /// for it.
   func sharedOriginal(for job: RenderJob) -> OpenedOriginal? {
     state.withLock { state in
       for key in state.byContent[job.key.rendition.contentVersion] ?? [] {
-        if let record = state.records[key], record.stage != .rendering, let original = record.original {
-          return original
-        }
+        guard let record = state.records[key], let original = record.original else { continue }
+        if record.stage != .rendering || record.awaitsTilePass { return original }
       }
       return nil
     }
@@ -272,8 +276,8 @@ final class JobTable: Sendable {
     }
   }
 
-  /// Records that a step of the job comes into the render lane's queue; a step that has failed may queue another one. Call
-  /// it before the step may start. Returns the job's current priority; `nil` if the job was cancelled.
+  /// Records that a step of the job comes into the render lane's queue; a step that has failed may queue another one.
+  /// Call it before the step may start. Returns the job's current priority; `nil` if the job was cancelled.
   ///
   /// - Parameter sharesDecode: the step decodes the original's picture, so another job's render may make the frame.
   func renderQueued(_ job: RenderJob, _ ticket: RenderLane.Ticket, sharesDecode: Bool) -> ImagePriority? {
@@ -281,6 +285,7 @@ final class JobTable: Sendable {
       guard let record = state.record(of: job) else { return nil }
       state.records[job.key]?.ticket = ticket
       state.records[job.key]?.sharesDecode = sharesDecode
+      state.records[job.key]?.awaitsTilePass = false
       state.setStage(.queued, of: job.key)
       return record.priority
     }
@@ -293,13 +298,14 @@ final class JobTable: Sendable {
       guard state.record(of: job) != nil else { return }
       state.setStage(.queued, of: job.key)
       state.records[job.key]?.ticket = nil
+      state.records[job.key]?.awaitsTilePass = true
     }
   }
 
-  /// Records that the pass runs that the job waits for. Has no effect if the job waits for a render of its own by now.
+  /// Records that the job's pass has begun. Has no effect if the job waits for a render of its own by now.
   func tilePassBegan(_ job: RenderJob) {
     state.withLock { state in
-      guard let record = state.record(of: job), record.stage == .queued, record.ticket == nil else { return }
+      guard let record = state.record(of: job), record.stage == .queued, record.awaitsTilePass else { return }
       state.setStage(.rendering, of: job.key)
     }
   }

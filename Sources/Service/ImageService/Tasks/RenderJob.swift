@@ -77,6 +77,6 @@ package enum JobStage: String, Sendable {
   case awaitingDerivatives
   /// In the render lane: waits for a worker or for memory.
   case queued
-  /// A step runs in the render lane.
+  /// A step runs in the render lane: the job's own, that of a shared decode, or the tile pass that it waits for.
   case rendering
 }
