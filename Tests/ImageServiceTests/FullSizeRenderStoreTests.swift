@@ -143,6 +143,7 @@ struct FullSizeRenderStoreTests {
     #expect(folder.names.count == 1 && Self.stored("b", in: later) != nil)
     #expect(Self.make("a", [2], in: later) == [2])
   }
+
   /// What may happen to a file under its name.
   enum Damage: CaseIterable {
     case cut, emptied, shortened, lengthened, zeroed, flipped, withoutChecksum, exchanged, linked, pipe
@@ -200,6 +201,23 @@ struct FullSizeRenderStoreTests {
     #expect(Self.make("a", content, in: files) == content)
     #expect(Self.stored("a", in: folder.open()) == content)
     #expect(Self.stored("b", in: files) == others)
+  }
+
+  @Test("callers that find a damaged file at the same time do not remove the one that replaces it")
+  func replaced() throws {
+    let folder = Folder()
+    let content = (0..<300_000).map { UInt8(truncatingIfNeeded: $0) }
+    let files = folder.open()
+    #expect(Self.make("a", content, in: files) == content)
+    let name = try #require(folder.names.first)
+    let path = "\(folder.path)/\(name)"
+    for _ in 0..<20 {
+      try Damage.flipped.happen(to: path, path)
+      DispatchQueue.concurrentPerform(iterations: 4) { index in
+        if index == 0 { _ = Self.make("a", content, in: files) } else { _ = files.file(for: Self.name("a")) }
+      }
+      #expect(Self.stored("a", in: files) == content)
+    }
   }
 
   @Test("a folder in the place of a file is a miss, and the picture is not stored")

@@ -68,6 +68,10 @@ package final class FullSizeRenderStore: Sendable {
     /// The callers that wait for files that are being written, by name.
     var writing: [String: [@Sendable () -> Void]] = [:]
     var temporaryFiles: UInt64 = 0
+
+    mutating func forget(_ name: String) {
+      if let entry = entries.removeValue(forKey: name) { bytes -= entry.size }
+    }
   }
 
   private static let temporarySuffix = ".tmp"
@@ -107,9 +111,9 @@ package final class FullSizeRenderStore: Sendable {
 
   package func file(for key: Key) -> FullSizeRender? { open(key.name) }
 
-  /// Calls `completion` with the file, which is written first if it does not exist; with `nil` if it can't be stored, or
-  /// has no content. Blocks while it writes. For concurrent calls with one key it is written once; `completion` of the
-  /// others is called by the call that writes.
+  /// Calls `completion` with the file, which is written first if it does not exist; with `nil` if it can't be stored,
+  /// or has no content. Blocks while it writes. For concurrent calls with one key it is written once; `completion` of
+  /// the others is called by the call that writes.
   package func make(
     _ key: Key, _ bytes: @Sendable () -> [UInt8]?, completion: @escaping @Sendable (FullSizeRender?) -> Void
   ) {
@@ -147,7 +151,11 @@ package final class FullSizeRenderStore: Sendable {
     }
     var areGone = true
     for name in removed {
-      if unlink(path(name)) == 0 || errno == ENOENT { forget(name) } else { areGone = false }
+      if unlink(path(name)) == 0 || errno == ENOENT {
+        state.withLock { $0.forget(name) }
+      } else {
+        areGone = false
+      }
     }
     return areGone
   }
@@ -163,15 +171,17 @@ package final class FullSizeRenderStore: Sendable {
     }
     guard let entry = known else { return nil }
     guard let file = FullSizeRender(path(name)) else {
-      // An operator may delete the folder's files at any time. The next write replaces what is no file.
-      forget(name)
+      // An operator may delete a file, or put something else in its place, at any time. The next write replaces it,
+      // unless it is a folder.
+      remove(name, ifStill: nil)
       return nil
     }
     if entry.checked == file.state { return file }
     guard file.isIntact(named: name) else {
-      logger.notice("removing a damaged full-size render", metadata: ["file": "\(name)"])
-      unlink(path(name))
-      forget(name)
+      if remove(name, ifStill: file.state) {
+        logger.notice(
+          "removing a full-size render that is damaged or of an earlier version", metadata: ["file": "\(name)"])
+      }
       return nil
     }
     state.withLock { state in
@@ -181,9 +191,21 @@ package final class FullSizeRenderStore: Sendable {
     return file
   }
 
-  private func forget(_ name: String) {
-    state.withLock { state in
-      if let entry = state.entries.removeValue(forKey: name) { state.bytes -= entry.size }
+  /// Removes a file that can't be used, and its entry, unless the file was replaced since.
+  ///
+  /// - Parameter found: the file's state; `nil` if it is missing or no file.
+  /// - Returns: whether the entry was removed.
+  @discardableResult
+  private func remove(_ name: String, ifStill found: FullSizeRender.FileState?) -> Bool {
+    // With the lock, because `write` puts the file in its place with it.
+    state.withLock { state -> Bool in
+      var status = stat()
+      let isThere = lstat(path(name), &status) == 0
+      let current = isThere ? FullSizeRender.FileState(status) : nil
+      guard current == found else { return false }
+      if found != nil { unlink(path(name)) }
+      state.forget(name)
+      return true
     }
   }
 
@@ -200,15 +222,17 @@ package final class FullSizeRenderStore: Sendable {
     let temporary = path("\(name).\(getpid()).\(number)\(Self.temporarySuffix)")
     do throws(SystemError) {
       try Self.write(bytes, name, to: temporary)
-      guard rename(temporary, path(name)) == 0 else { throw SystemError(code: errno) }
+      let code = state.withLock { state -> Int32 in
+        guard rename(temporary, path(name)) == 0 else { return errno }
+        state.uses += 1
+        let old = state.entries.updateValue(Entry(size: Int64(bytes.count), use: state.uses), forKey: name)
+        state.bytes += Int64(bytes.count) - (old?.size ?? 0)
+        return 0
+      }
+      guard code == 0 else { throw SystemError(code: code) }
     } catch {
       unlink(temporary)
       throw error
-    }
-    state.withLock { state in
-      state.uses += 1
-      let old = state.entries.updateValue(Entry(size: Int64(bytes.count), use: state.uses), forKey: name)
-      state.bytes += Int64(bytes.count) - (old?.size ?? 0)
     }
     evict()
   }
@@ -272,6 +296,15 @@ package final class FullSizeRender: FileByteSource {
     let size: Int64
     let changeSeconds: Int
     let changeNanoseconds: Int
+
+    /// `nil` if it is no regular file that may have a checksum.
+    init?(_ status: stat) {
+      guard status.st_mode & S_IFMT == S_IFREG, Int64(status.st_size) >= FullSizeRender.trailerBytes else { return nil }
+      inode = UInt64(status.st_ino)
+      size = Int64(status.st_size)
+      changeSeconds = status.st_ctim.tv_sec
+      changeNanoseconds = status.st_ctim.tv_nsec
+    }
   }
 
   /// The bytes of the checksum after the content.
@@ -292,15 +325,13 @@ package final class FullSizeRender: FileByteSource {
     guard descriptor >= 0 else { return nil }
     var status = stat()
     let isFound = fstat(descriptor, &status) == 0
-    guard isFound, status.st_mode & S_IFMT == S_IFREG, Int64(status.st_size) >= FullSizeRender.trailerBytes else {
+    guard isFound, let state = FileState(status) else {
       close(descriptor)
       return nil
     }
     self.descriptor = descriptor
-    size = Int64(status.st_size) - FullSizeRender.trailerBytes
-    state = FileState(
-      inode: UInt64(status.st_ino), size: Int64(status.st_size), changeSeconds: status.st_ctim.tv_sec,
-      changeNanoseconds: status.st_ctim.tv_nsec)
+    self.state = state
+    size = state.size - FullSizeRender.trailerBytes
   }
 
   deinit { close(descriptor) }
