@@ -101,6 +101,17 @@ final class BatchDelivery: Sendable {
 
   /// Sends the head and the available parts, and requests the rest. Blocks while a few files are read.
   func begin() {
+    var isStarted = false
+    // The head is part of the pump's first run, so a cancellation on another thread can't write before the head.
+    pumping.run {
+      if !isStarted { start() }
+      isStarted = true
+      pump()
+    }
+  }
+
+  /// Makes the batch known by its ID, and sends the head.
+  private func start() {
     images.batchBegan(context) { [weak self] in self?.cancel() }
     // The client may have disconnected before.
     if state.withLock({ $0.isClosed }) { images.batchEnded(context) }
@@ -112,7 +123,6 @@ final class BatchDelivery: Sendable {
           ("Image-Result", "request-id=\"\(context.requestID)\""), ("X-Content-Type-Options", "nosniff"),
         ]))
     reply.write([writer.opening])
-    pumping.run { pump() }
   }
 
   /// The client has disconnected: requests nothing more, and cancels the tasks.
