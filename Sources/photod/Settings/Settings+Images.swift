@@ -109,7 +109,8 @@ extension Settings {
       """
       Maximum number of renders that may wait for a worker; several requests for the same picture are one render. One \
       more gets 503 with Retry-After. A sole caller may use all of it; while several callers wait, each can grow only \
-      to half. Four times as many lookups in the catalogue may wait, but at least 64.
+      to half. Requests for tiles of a picture that is being cut are not counted. Four times as many lookups in the \
+      catalogue may wait, but at least 64.
       """,
       advice: "Lower it if clients give up before their picture is ready."),
     Setting(

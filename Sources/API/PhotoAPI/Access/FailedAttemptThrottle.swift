@@ -6,8 +6,8 @@ import Synchronization
 /// The failed attempts of all clients, guarded for use by several requests at a time. Logs each failure without the
 /// credential.
 final class FailedAttemptThrottle: Sendable {
-  /// The attempts that are counted together. Signatures count apart from tokens: a page of any site can make the browser
-  /// of its visitor send wrong signatures, which must not keep the visitor from signing in.
+  /// The attempts that are counted together. Signatures count apart from tokens: a page of any site can make the
+  /// browser of its visitor send wrong signatures, which must not keep the visitor from signing in.
   private struct Attempts: Hashable, Sendable {
     let client: Peer
     let areSignatures: Bool

@@ -8,7 +8,7 @@ struct APIOperation: Sendable {
 
   let summary: String
   let description: String?
-  /// Without any, a request with a query is refused before the handler.
+  /// If empty, a request with any parameter but a signature's is refused before the handler.
   let query: [QueryParameter]
   /// The request body, as an entry of CEmbeddedFiles/components.json. `nil`: a body is ignored.
   let body: String?

@@ -20,7 +20,7 @@ package final class CoalescedWork: Sendable {
     self.queue = queue
   }
 
-  /// Runs `work` on the queue after a change. Called from any thread, and by the work itself.
+  /// Runs `work` on the queue after a change. Call it from any thread; the work may call it too.
   ///
   /// - Parameter work: the same work in each call.
   package func schedule(_ work: @escaping WorkQueue.Work) {
