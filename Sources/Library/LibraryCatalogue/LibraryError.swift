@@ -32,7 +32,7 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
   case otherFileSystem(path: String)
   /// A disk was mounted or unmounted during the scan. Nothing was removed.
   case mountsChanged
-  /// The catalogue's list of file systems was damaged, so missing files may be on a disk that is not mounted. Nothing
+  /// The catalogue's list of file systems is damaged, so missing files may be on a disk that is not mounted. Nothing
   /// was removed.
   case mountsUnreadable
   case unknownTimeZone(String)
@@ -95,8 +95,8 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
         + "exists: is the disk mounted? Nothing was removed; \(Self.advice)"
     case .mountsChanged: "a disk was mounted or unmounted during the scan; nothing was removed; scan again"
     case .mountsUnreadable:
-      "the catalogue's list of file systems was damaged, and files are missing; nothing was removed; mount all disks "
-        + "of the library, and scan again"
+      "the catalogue's list of file systems is damaged, and files are missing; nothing was removed; mount all disks of "
+        + "the library and scan again, or accept the removals with photod scan --accept-removals"
     case .unknownTimeZone(let name): "\(name) is not a known time zone; use an IANA name such as Europe/Berlin"
     case .scanUnderWay: "another scan of this library is running; wait until it ends"
     case .noCatalogue(let path): "the catalogue \(path) does not exist; run photod scan first"

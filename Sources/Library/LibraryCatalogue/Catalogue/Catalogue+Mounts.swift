@@ -10,12 +10,13 @@ extension Catalogue {
   /// The file systems that the last complete scan and later scans met; empty before the first scan.
   package func mounts() throws(AssetSourceError) -> [KnownMount] {
     guard let mounts = try readableMounts() else {
-      throw .catalogueFailed("the list of file systems can't be read; a full scan writes it again")
+      throw .catalogueFailed("the list of file systems can't be read; a full scan that misses no file writes it again")
     }
     return mounts
   }
 
-  /// Like ``mounts()``; `nil` if storage has damaged the value.
+  /// Like ``mounts()``; `nil` if storage has damaged the value. A full scan that misses no file, or that accepts
+  /// removals, writes it again.
   package func readableMounts() throws(AssetSourceError) -> [KnownMount]? {
     try read { try Self.readableMounts($0) }
   }

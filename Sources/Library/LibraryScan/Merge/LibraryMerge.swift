@@ -158,8 +158,8 @@ struct LibraryMerge {
   /// missing afterwards, its assets are kept.
   private mutating func recordMetMounts() throws(AssetSourceError) {
     guard recordedMountCount != walk.mounts.count else { return }
-    // Only a full scan meets all of them.
-    if mounts.isRecordUnreadable && !isFullScan { return }
+    // `record` writes a damaged list again: until then a missing disk is not known.
+    if mounts.isRecordUnreadable { return }
     recordedMountCount = walk.mounts.count
     if let all = mounts.mountsToAdd(walk.mounts) { try scanner.catalogue.recordMounts(all) }
   }
@@ -204,8 +204,11 @@ struct LibraryMerge {
       if hidden.count < hiddenFolders.count, !options.isSecondWalk, outcome.fullScanDelayNanoseconds == nil {
         outcome.fullScanDelayNanoseconds = 0
       }
-      let absent = missingMounts + hidden
-      try catalogue.recordMounts(mounts.mountsToRecord(walk.mounts, absent: absent))
+      // Files that were kept may be on a disk that a damaged list no longer names, so only a scan that misses no file
+      // writes that list again.
+      if !mounts.isRecordUnreadable || batch.progress.kept == 0 || options.acceptsRemovals {
+        try catalogue.recordMounts(mounts.mountsToRecord(walk.mounts, absent: missingMounts + hidden))
+      }
       try catalogue.recordScan(probeVersion: probeVersion)
       outcome.isFullScan = true
     }

@@ -95,7 +95,8 @@ extension LibraryWatcher {
         let hints = (paths[recheck.path] ?? []).subtracting([.closed, .arrived, .awaited]).union(.file)
         state.debouncer.note(recheck, hints, now: now)
       }
-      // A full scan decides whether the mounts really changed, and writes a damaged list of them again.
+      // A full scan decides whether the mounts really changed, and writes a damaged list of them again if it misses no
+      // file.
       if outcome.refusal == .mountsChanged || outcome.refusal == .mountsUnreadable {
         state.debouncer.replaceWithFullScan(at: now)
       }
