@@ -22,7 +22,8 @@ enum WriteAheadLog {
     return damagedFrame(descriptor) == frame
   }
 
-  /// Copies a database and its log, if the log is damaged: opening the database drops what follows the damage.
+  /// Copies a database and its log, if the log is damaged: opening the database drops what follows the damage. If an
+  /// earlier opening copied the same log and then failed, that copy stays the only one.
   ///
   /// - Returns: the path of the copy; `nil` if the log is not damaged.
   static func keepDamaged(of path: String) throws -> String? {
@@ -31,6 +32,8 @@ enum WriteAheadLog {
     var copy = name + ".sqlite"
     var number = 2
     while ["", "-wal"].contains(where: { access(copy + $0, F_OK) == 0 }) {
+      let isComplete = access(copy, F_OK) == 0
+      if isComplete, FileManager.default.contentsEqual(atPath: path + "-wal", andPath: copy + "-wal") { return copy }
       copy = "\(name)-\(number).sqlite"
       number += 1
     }
