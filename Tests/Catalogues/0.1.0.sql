@@ -60,8 +60,8 @@ CREATE TABLE asset (
   placeCity TEXT,
   placeRegion TEXT,
   placeCountry TEXT,
-  -- The place that the file names, and its names: they return when a user sets its coordinates again. NULL if it has
-  -- no names.
+  -- The coordinates in the file, NULL if it names no place, and the names in it: the names return when a user sets
+  -- these coordinates again.
   fileLatitude REAL,
   fileLongitude REAL,
   fileCity TEXT,

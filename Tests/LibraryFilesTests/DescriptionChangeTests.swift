@@ -69,6 +69,8 @@ struct DescribedLibrary {
 struct DescriptionChangeTests {
   private static let first =
     "<dc:title>File</dc:title><dc:description>Old</dc:description><dc:subject><rdf:Bag><rdf:li>file</rdf:li></rdf:Bag></dc:subject><xmp:Rating>2</xmp:Rating>"
+  private static let coordinates =
+    "<exif:GPSLatitude>59,54.0N</exif:GPSLatitude><exif:GPSLongitude>10,45.0E</exif:GPSLongitude>"
   private static let second =
     "<dc:title>Later</dc:title><dc:description>New</dc:description><dc:subject><rdf:Bag><rdf:li>later</rdf:li></rdf:Bag></dc:subject><xmp:Rating>3</xmp:Rating><photoshop:City>Oslo</photoshop:City>"
 
@@ -217,8 +219,7 @@ struct DescriptionChangeTests {
     arguments: ["Oslo", "Bergen"])
   func returnedPlace(_ city: String) throws {
     let library = try DescribedLibrary()
-    let place = "<exif:GPSLatitude>59,54.0N</exif:GPSLatitude><exif:GPSLongitude>10,45.0E</exif:GPSLongitude>"
-    try library.put(Self.second + place, "a.jpg")
+    try library.put(Self.second + Self.coordinates, "a.jpg")
     try library.scan()
     let asset = try library.asset("a.jpg")
     let location = try #require(asset.location)
@@ -227,7 +228,7 @@ struct DescriptionChangeTests {
       try library.update("a.jpg") { $0.location = .some(other) }
       #expect(try library.asset("a.jpg").descriptive.place.isEmpty)
       if city != "Oslo" {
-        try library.put(Self.second.replacingOccurrences(of: "Oslo", with: city) + place, "a.jpg")
+        try library.put(Self.second.replacingOccurrences(of: "Oslo", with: city) + Self.coordinates, "a.jpg")
         try library.scan()
         #expect(try library.asset("a.jpg").descriptive.place.isEmpty)
       }
@@ -239,6 +240,48 @@ struct DescriptionChangeTests {
       try library.update("a.jpg") { $0.location = .some(higher) }
       #expect(try library.asset("a.jpg").descriptive.place == PlaceNames(city: city))
     }
+  }
+
+  @Test("the names of the file's place appear when a user sets its coordinates once more")
+  func laterPlace() throws {
+    let library = try DescribedLibrary()
+    try library.put(Self.second + Self.coordinates, "a.jpg")
+    try library.scan()
+    let location = try #require(try library.asset("a.jpg").location)
+    try library.put(Self.second, "a.jpg")
+    try library.scan()
+    try library.update("a.jpg") { $0.location = .some(location) }
+    try library.put(Self.second + Self.coordinates, "a.jpg")
+    try library.scan()
+    #expect(try library.asset("a.jpg").descriptive.place.isEmpty)
+    let token = try library.update("a.jpg") { $0.location = .some(location) }
+    #expect(try library.asset("a.jpg").descriptive.place == PlaceNames(city: "Oslo"))
+    #expect(try library.update("a.jpg") { $0.location = .some(location) } == token, "a no-op creates no token")
+  }
+
+  @Test("another place in a file that is read again is no change of an asset whose place a user set")
+  func placeReadAgain() throws {
+    let library = try DescribedLibrary()
+    try library.put(Self.second + Self.coordinates, "a.jpg")
+    try library.scan()
+    let location = try #require(try library.asset("a.jpg").location)
+    try library.update("a.jpg") { $0.location = .some(nil) }
+    let principals = [Principal.local, .anonymous]
+    let tokens = try principals.map { try library.catalogue.changeToken(for: $0) }
+    let before = try principals.map { try library.asset("a.jpg", for: $0) }
+    // As if an earlier version had found another place in the file.
+    try library.catalogue.change { db, _ in
+      try db.execute(sql: "UPDATE asset SET fileLatitude = 1, fileCity = 'Bergen'")
+    }
+    try library.catalogue.recordScan(probeVersion: "another")
+    try library.scan()
+    let tokensAfter = try principals.map { try library.catalogue.changeToken(for: $0) }
+    #expect(tokensAfter == tokens)
+    let after = try principals.map { try library.asset("a.jpg", for: $0) }
+    #expect(after.map(\.revision) == before.map(\.revision))
+    #expect(after.map(\.modificationDate) == before.map(\.modificationDate))
+    try library.update("a.jpg") { $0.location = .some(location) }
+    #expect(try library.asset("a.jpg").descriptive.place == PlaceNames(city: "Oslo"))
   }
 
   @Test("the trash keeps and restores a user's values and picks")

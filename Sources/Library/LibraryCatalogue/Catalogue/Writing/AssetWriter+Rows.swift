@@ -98,15 +98,17 @@ extension AssetWriter {
     "revision", "mediaType", "mediaSubtypes", "uniformTypeIdentifier", "originalFilename", "fileSize", "pixelWidth",
     "pixelHeight", "orientation", "hasAlpha", "duration", "creationDate", "creationDateSource", "utcOffset",
     "zoneOffset", "modificationDate", "fileModificationDate", "latitude", "longitude", "altitude", "cameraMake",
-    "cameraModel", "lensModel", "placeCity", "placeRegion", "placeCountry", "fileLatitude", "fileLongitude", "fileCity",
-    "fileRegion", "fileCountry", "rating", "title", "keywords", "people", "regions", "rights", "license", "caption",
-    "isSelfPortrait", "isAnimated", "isLongExposure", "hasDecoder",
+    "cameraModel", "lensModel", "placeCity", "placeRegion", "placeCountry", "rating", "title", "keywords", "people",
+    "regions", "rights", "license", "caption", "isSelfPortrait", "isAnimated", "isLongExposure", "hasDecoder",
   ]
+  /// The place that the file names. Clients don't see these columns, so they change without a new revision.
+  private static let filePlaceColumns = ["fileLatitude", "fileLongitude", "fileCity", "fileRegion", "fileCountry"]
   /// A failed insertion rolls the transaction back in any case. OR ROLLBACK makes that explicit, so SQLite need not
   /// journal the pages of each insertion: see CatalogueSchema.
   private static let insertSQL = """
-    INSERT OR ROLLBACK INTO asset (\(properties.joined(separator: ", ")), localIdentifier, addedDate, contentVersion, isRAW)
-    VALUES (\(properties.map { _ in "?" }.joined(separator: ", ")), ?, ?, ?, ?)
+    INSERT OR ROLLBACK INTO asset
+      (\((properties + filePlaceColumns).joined(separator: ", ")), localIdentifier, addedDate, contentVersion, isRAW)
+    VALUES (\((properties + filePlaceColumns).map { _ in "?" }.joined(separator: ", ")), ?, ?, ?, ?)
     """
   /// Changes nothing if the file (argument `n + 2`) and all values are as before: the first full scan and the first one
   /// of another version probe every file again, and clients must not see each asset as changed. Arguments 1 to n are
@@ -120,6 +122,10 @@ extension AssetWriter {
         OR (\(compared.map(\.name).joined(separator: ", "))) IS NOT (\(compared.map(\.value).joined(separator: ", "))))
       """
   }()
+  private static let updateFilePlaceSQL = """
+    UPDATE asset SET (\(filePlaceColumns.joined(separator: ", "))) = (?1, ?2, ?3, ?4, ?5)
+    WHERE id = ?6 AND (\(filePlaceColumns.joined(separator: ", "))) IS NOT (?1, ?2, ?3, ?4, ?5)
+    """
 
   /// The new value of a property. Values that a user set take precedence over those of the file.
   private static func value(of property: String, from argument: String) -> String {
@@ -147,7 +153,6 @@ extension AssetWriter {
 
   private func arguments(_ media: ProbedMedia, _ file: ProbedFile) -> StatementArguments {
     let descriptive = media.descriptive
-    let namedPlace = descriptive.place.isEmpty ? nil : media.location
     return [
       token, media.mediaType.number, media.mediaSubtypes.rawValue, media.uniformTypeIdentifier,
       OriginalFile.displayName(file.path), file.identity.size, media.pixelSize.width, media.pixelSize.height,
@@ -156,13 +161,17 @@ extension AssetWriter {
       media.modificationDate.milliseconds, media.location?.latitude, media.location?.longitude,
       media.location?.altitude, media.cameraMake, media.cameraModel, descriptive.lensModel,
       descriptive.place.city, descriptive.place.region, descriptive.place.country,
-      namedPlace?.latitude, namedPlace?.longitude,
-      descriptive.place.city, descriptive.place.region, descriptive.place.country, descriptive.rating,
-      descriptive.title, TextList.json(descriptive.keywords), TextList.json(descriptive.people),
+      descriptive.rating, descriptive.title, TextList.json(descriptive.keywords), TextList.json(descriptive.people),
       RegionList.json(media.regions), descriptive.rights, descriptive.license, descriptive.caption,
       media.isSelfPortrait, media.isAnimated, media.isLongExposure,
       hasDecoder(media),
     ]
+  }
+
+  private func filePlaceArguments(_ media: ProbedMedia) -> StatementArguments {
+    let names = media.descriptive.place
+    let location = names.isEmpty ? nil : media.location
+    return [location?.latitude, location?.longitude, names.city, names.region, names.country]
   }
 
   private func hasDecoder(_ media: ProbedMedia) -> Bool {
@@ -176,9 +185,10 @@ extension AssetWriter {
   mutating func insert(_ media: ProbedMedia, _ file: ProbedFile, number: Int64) throws -> Int64 {
     let content = FileContent(
       path: file.path, identity: file.identity, changeTimeNanoseconds: file.changeTimeNanoseconds, number: number)
+    let values = arguments(media, file) + filePlaceArguments(media)
     try run(
       Self.insertSQL,
-      arguments(media, file) + [Base64URL.randomIdentifier(), now, contentVersion(of: [content]), media.isRAW])
+      values + [Base64URL.randomIdentifier(), now, contentVersion(of: [content]), media.isRAW])
     let asset = db.lastInsertedRowID
     // Grouping a burst changes all of its pictures, so it is skipped if no asset may be joined.
     if joinable != .none { bursts.pictureChanged(asset, media, file.path) }
@@ -189,7 +199,7 @@ extension AssetWriter {
   ///   - isOtherFile: the asset's picture may have changed.
   ///   - isOtherPrimary: the file was not the asset's primary one until now.
   ///   - namedBurst: the name of the burst that the file had until now.
-  /// - Returns: whether any property changed.
+  /// - Returns: whether any property changed, or the place that the file names.
   @discardableResult
   mutating func update(
     _ asset: Int64, _ media: ProbedMedia, _ file: ProbedFile, isOtherFile: Bool = true, isOtherPrimary: Bool,
@@ -198,7 +208,9 @@ extension AssetWriter {
     let regrouping = try bursts.regrouping(
       by: media, of: asset, isOtherFile: isOtherPrimary, namedBurst: namedBurst)
     try run(Self.updateSQL, arguments(media, file) + [asset, isOtherFile])
-    let hasChanged = db.changesCount > 0
+    var hasChanged = db.changesCount > 0
+    try run(Self.updateFilePlaceSQL, filePlaceArguments(media) + [asset])
+    if db.changesCount > 0 { hasChanged = true }
     try run(
       """
       UPDATE asset SET unadjustedWidth = ?1, unadjustedHeight = ?2

@@ -255,7 +255,9 @@ struct ChangeListWriter {
           placeCity = \(Self.placeName("placeCity", "fileCity")),
           placeRegion = \(Self.placeName("placeRegion", "fileRegion")),
           placeCountry = \(Self.placeName("placeCountry", "fileCountry"))
-        WHERE id = ?4 AND (latitude, longitude, altitude, hasUserLocation) IS NOT (?1, ?2, ?3, 1)
+        WHERE id = ?4 AND ((latitude, longitude, altitude, hasUserLocation) IS NOT (?1, ?2, ?3, 1)
+          OR (fileLatitude, fileLongitude) = (?1, ?2)
+            AND (placeCity, placeRegion, placeCountry) IS NOT (fileCity, fileRegion, fileCountry))
         """, [location?.latitude, location?.longitude, location?.altitude, asset])
     }
     if let isUserPick = update.isUserPick { try setUserPick(isUserPick, asset, name) }
