@@ -44,16 +44,9 @@ enum SearchRelevance {
     for term in terms.split(separator: termSeparator) {
       var best = 0
       for part in term.split(separator: alternativeSeparator) {
-        // A space is after each word of a field.
-        var whole = part
-        if whole.last != UInt8(ascii: " ") { whole.append(UInt8(ascii: " ")) }
         for field in fields where field.weight + wholeWordBonus > best {
-          let words = text[field.range]
-          if words.has(whole) {
-            best = field.weight + wholeWordBonus
-          } else if words.has(part) {
-            best = max(best, field.weight)
-          }
+          guard let isWhole = text[field.range].hasWhole(part) else { continue }
+          best = max(best, isWhole ? field.weight + wholeWordBonus : field.weight)
         }
       }
       sum += best
@@ -76,14 +69,21 @@ enum SearchRelevance {
 }
 
 extension ArraySlice<UInt8> {
-  /// Whether a part occurs anywhere.
-  fileprivate func has(_ part: ArraySlice<UInt8>) -> Bool {
-    guard let first = part.first, count >= part.count else { return false }
+  /// Whether a part occurs as a whole word, so that a space is at its end or after it. `nil`: it does not occur.
+  fileprivate func hasWhole(_ part: ArraySlice<UInt8>) -> Bool? {
+    guard let first = part.first, count >= part.count else { return nil }
+    let space = UInt8(ascii: " ")
+    let endsWithSpace = part.last == space
+    var isFound = false
     var index = startIndex
     while index <= endIndex - part.count {
-      if self[index] == first, self[index..<index + part.count].elementsEqual(part) { return true }
+      let end = index + part.count
+      if self[index] == first, self[index..<end].elementsEqual(part) {
+        if endsWithSpace || end < endIndex && self[end] == space { return true }
+        isFound = true
+      }
       index += 1
     }
-    return false
+    return isFound ? false : nil
   }
 }

@@ -47,6 +47,8 @@ extension Unicode.Scalar {
   /// Whether `[d]` and searches ignore it: a mark that attaches to the character before, such as an accent, the frame of
   /// a keycap, or the variation selector of an emoji.
   var isIgnoredMark: Bool {
+    // The first mark is U+0300.
+    if value < 0x300 { return false }
     if properties.canonicalCombiningClass != .notReordered { return true }
     return properties.generalCategory == .enclosingMark || properties.isVariationSelector
   }
