@@ -1,6 +1,6 @@
 // The words of a text, as the search index stores them and as a search names them: compatibility decomposition (NFKD),
-// diacritics and variation selectors removed, case folded, split where a character is neither a letter, a number nor a
-// mark.
+// marks removed (accents, enclosing marks, variation selectors), case folded, split where a character is neither a
+// letter, a number nor a mark.
 //
 // Each character maps to the same characters wherever it stands. So if one text contains another, its words contain the
 // other's words, and the index may stand in for a comparison of texts: see `SearchPattern`.

@@ -3,9 +3,10 @@ import Primitives
 /// Simple case folding (The Unicode Standard §5.18; CaseFolding.txt, status C and S): `[c]` applies it to both sides.
 ///
 /// Each character maps to one character, independent of context and language: `ß` and `ss` stay distinct, as do `i` and
-/// `İ`, and accents are kept. So is the iota below a Greek letter (U+0345), which Unicode folds to a letter: a composed
-/// `ᾳ` keeps it as a mark, so a decomposed one does too. The table belongs to this module, not to the runtime, so that indexes and earlier results
-/// stay valid with another toolchain. Characters that were assigned after the table was made fold to themselves.
+/// `İ`, and accents are kept. The iota below a Greek letter (U+0345), which Unicode folds to a letter, is kept too: a
+/// composed `ᾳ` keeps it as a mark, so a decomposed one must. The table belongs to this module, not to the runtime, so
+/// that indexes and earlier results stay valid with another toolchain. Characters that were assigned after the table
+/// was made fold to themselves.
 package enum CaseFolding {
   /// Linear in the text, with a logarithmic lookup for non-ASCII characters.
   package static func folded(_ text: String) -> String {
