@@ -10,19 +10,19 @@ export const rights = {}
 
 export async function request(path, { method = "GET", body, headers, signal } = {}) {
   const isJSON = body && !(body instanceof Blob)
-  const response = await fetch(path, {
+  const answer = await fetch(path, {
     method, signal, body: isJSON ? JSON.stringify(body) : body,
     headers: { ...(isJSON && { "Content-Type": "application/json" }), ...headers },
   })
-  if (response.ok) return response
-  const { status } = response, { detail, title, type } = await response.json().catch(() => ({}))
+  if (answer.ok) return answer
+  const { status } = answer, { detail, title, type } = await answer.json().catch(() => ({}))
   if (status === 401) page.emit("signedOut")
   throw Object.assign(new Error(detail ?? title ?? `HTTP ${status}`), { status, type })
 }
 
 export async function json(path, options) {
-  const response = await request(path, options)
-  return response.status === 204 ? null : response.json()
+  const answer = await request(path, options)
+  return answer.status === 204 ? null : answer.json()
 }
 
 export const post = (path, body) => json(path, { method: "POST", body })

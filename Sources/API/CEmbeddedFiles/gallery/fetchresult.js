@@ -10,7 +10,7 @@ const RANGE = 1000
 const NEAR = 100
 const RETRY = 3000
 
-/// Emits "change" after a delta, and "offline" and "online".
+/// Emits "change" after a delta, "offline" and "online".
 export class FetchResult extends Emitter {
   items = []
   handle = null
@@ -136,7 +136,7 @@ export const listed = (asset) => ({
   mediaSubtypes: [], creationDate: "1970-01-01T00:00:00Z", ...asset, id: asset.localIdentifier, aspectRatio: asset.pixelWidth / asset.pixelHeight || 1,
 })
 
-/// The list of the page, first loaded as columns. Also emits "page" for the first page, "loaded", and then "kinds".
+/// The list of the page, first loaded as columns. Also emits "page" for the first page, then "loaded" and "kinds".
 export class AssetList extends FetchResult {
   /// Without `hasOwnOrder`, it is by date.
   constructor({ hasOwnOrder, ...body }) {

@@ -5,8 +5,8 @@ import { $, make, on } from "./dom.js"
 import { bytes, text } from "./strings.js"
 
 const panel = $("panel")
-let timer = 0
-/// The last ones of the viewer's frames, in milliseconds.
+let timer
+/// Of the viewer's last frames, in milliseconds.
 const times = { untilTheDegradedFrame: [], untilTheFinalFrame: [] }
 const note = (key, time) => { times[key] = [time, ...times[key]].slice(0, 200) }
 
@@ -32,10 +32,10 @@ on(panel, "toggle", ({ newState }) => {
 
 async function update() {
   const [metrics, manager] = await Promise.all([
-    request("/metrics").then((response) => response.text()).catch(() => ""),
+    request("/metrics").then((answer) => answer.text()).catch(() => ""),
     json(`/v1/cachingManagers/default?client=${client}`).catch(() => null),
   ])
-  // Lines of Prometheus' text format: a name with labels, and a value.
+  // Lines of Prometheus: a name with labels, and a value.
   const lines = metrics.replaceAll("photod_", "").split("\n")
   const sum = (name, label = "") => lines.filter((line) => line.startsWith(name) && line.includes(label))
     .reduce((total, line) => total + Number(line.slice(line.lastIndexOf(" "))), 0)

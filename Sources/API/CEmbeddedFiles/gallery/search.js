@@ -17,16 +17,17 @@ const SHOWN = 8
 const PAUSE = 120
 
 const form = $("search"), list = $("words"), { search: input } = form.elements
-/// A promise of the places of moments, for callers who may know them.
+/// A promise of the places of moments, a list that grows.
 let places, timer
 
-on(page, "collections", () => { places = null })
+const forget = () => { places = null }
+on(page, "collections", forget)
 on(form, "submit", submit)
 on(input, "input", () => {
   if (input.value === "") submit()
   suggestSoon()
 })
-on(form, "focusout", ({ relatedTarget }) => form.contains(relatedTarget) || showOptions([]))
+on(form, "focusout", ({ relatedTarget }) => form.contains(relatedTarget) || showOptions())
 on(form, "keydown", key)
 // Not all browsers focus buttons.
 on(list, "pointerdown", (event) => event.preventDefault())
@@ -38,7 +39,7 @@ export const sourceOf = (words) =>
 
 export function showWords(words = "") {
   input.value = words
-  showOptions([])
+  showOptions()
 }
 
 export const searchFor = (search) => visit({ search, asset: null })
@@ -48,17 +49,20 @@ export const searchForWord = (word) => searchFor(phrase(word))
 
 function submit(event) {
   event?.preventDefault()
-  showOptions([])
+  showOptions()
   searchFor(input.value.trim())
 }
 
 function suggestSoon() {
   clearTimeout(timer)
-  timer = setTimeout(async () => {
-    const { value } = input
-    const found = await completions(value)
-    if (input.value === value && document.activeElement === input) showOptions(found)
-  }, PAUSE)
+  timer = setTimeout(suggest, PAUSE)
+}
+
+async function suggest() {
+  const mine = timer, found = await completions(input.value)
+  if (timer !== mine || document.activeElement !== input) return
+  showOptions(found)
+  timer = mine
 }
 
 async function completions(value) {
@@ -66,7 +70,7 @@ async function completions(value) {
   if (!search) return []
   const [{ assets }, named] = await Promise.all([
     json(`/v1/assets?${query({ search, fields: "people,keywords", sortDescriptors: "relevance", limit: 100 })}`).catch(() => ({ assets: [] })),
-    places ??= placeNames().catch(() => { places = null; return [] }),
+    places ??= placeNames().catch(() => forget() ?? []),
   ])
   const of = (key) => assets.flatMap((asset) => asset[key])
   return Object.entries({ people: of("people"), places: named, keywords: of("keywords"), predicate: KEYWORDS })
@@ -79,16 +83,18 @@ function startOf(value, name) {
   // Without case and accents, as the daemon compares.
   const folded = (words) => ` ${words.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase()}`
   const words = value.matchAll(/(?<![\p{L}\p{N}])[\p{L}\p{N}]/gu)
-  return words.find(({ index }) => value.length - index > 1 && folded(name).includes(folded(value.slice(index))))?.index ?? -1
+  return words.find(({ index }) => value[index + 1] && folded(name).includes(folded(value.slice(index))))?.index ?? -1
 }
 
-async function placeNames(path = "/v1/collections?type=moment&limit=1000") {
+async function placeNames(path = "/v1/collections?type=moment&limit=1000", names = []) {
   const { collections, next } = await json(path)
-  return [...collections.flatMap(({ title }) => title?.split(/, | & /) ?? []), ...next ? await placeNames(next) : []]
+  names.push(...collections.flatMap(({ title }) => title?.split(/, | & /) ?? []))
+  if (next) placeNames(next, names).then(() => timer && suggest(), forget)
+  return names
 }
 
-function showOptions(found) {
-  clearTimeout(timer)
+function showOptions(found = []) {
+  timer = clearTimeout(timer)
   list.hidden = found.length === 0
   list.replaceChildren(...found.map((option) =>
     make("li", {}, button([option.name, make("small", {}, text(option.kind))], () => choose(option)))))
@@ -100,7 +106,7 @@ function choose({ name, kind, start }) {
   input.focus()
   if (kind !== "predicate") return submit()
   input.value += " "
-  showOptions([])
+  showOptions()
 }
 
 function key(event) {
@@ -111,7 +117,7 @@ function key(event) {
   } else if (event.key !== "Escape") return
   else if (!list.hidden) {
     input.focus()
-    showOptions([])
+    showOptions()
   } else {
     searchFor("")
     timeline.focus(0, false)

@@ -44,7 +44,7 @@ const act = (work) => work.then(() => timeline.select(), report)
 
 async function addToAnAlbum() {
   const known = albums()
-  const title = await ask(text("nameOfTheAlbum"), "", known.map((album) => album.title))
+  const title = await ask(text("nameOfTheAlbum"), "", known.map(({ title }) => title))
   if (!title) return
   let collection = known.find((album) => album.title === title)?.id
   act(inParts(selected(), async (assets) => {

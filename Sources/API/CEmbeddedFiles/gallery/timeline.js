@@ -36,7 +36,7 @@ const thumb = strip.appendChild(make("div.thumb"))
 const bubble = strip.appendChild(make("div.bubble.card"))
 /// How far list and thumb move. Reading sizes costs a layout.
 let scrollable = 1, track = 0, shownMonth
-/// Of the former layout, by identifier, used again so that nothing flickers.
+/// Of the former layout, by identifier; used again against flicker.
 let formerCells = new Map()
 let rowHeight, thumbnailHeight
 let focusedIndex = 0
