@@ -157,6 +157,7 @@ struct WebTests {
     for (host, status) in [
       ("localhost:80@evil.example", 421), ("[x]@evil.example", 421), ("localhost:80/x?", 421), ("[evil]", 421),
       ("+1.2.3.4", 421), ("1.2.3", 421), ("localhost:80", 200), ("[::1]:80", 200), ("1.2.3.4", 200),
+      ("[fe80::1%25eth0]:80", 200), ("[fe80::1%eth0]", 200), ("[evil%25eth0]", 421), ("[%25eth0]", 421),
     ] {
       for field in ["X-Forwarded-Host: \(host)", "Forwarded: host=\"\(host)\""] {
         #expect(try behind.get("/healthz", [field]).status == status, "\(field)")

@@ -140,9 +140,11 @@ struct AccessPolicy: Sendable {
     return String(authority.prefix { $0 != ":" })
   }
 
+  /// Whether a host is an address. In brackets it may have a zone after `%25` (RFC 6874 §2), or after `%`, as some
+  /// clients write it.
   private static func isAddress(_ host: String) -> Bool {
-    let text = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
-    return IPAddress(text) != nil
+    guard host.hasPrefix("[") else { return IPAddress(host) != nil }
+    return IPAddress(String(host.dropFirst().dropLast().prefix { $0 != "%" })) != nil
   }
 }
 
