@@ -122,7 +122,7 @@ struct ResponseBufferTests {
 
   // MARK: Bodies produced while they are sent
 
-  /// Responds with a body of segments in memory; to `/probe` at once.
+  /// Responds with a body of segments in memory; to `/probe` at once, and to `/complete` with a counted body.
   private final class SourceHandler: HTTPHandler {
     /// What may wait for a client: 64 KiB of one step, 256 KiB of the next one, and its last segment.
     static let waitingBytes = (64 + 256 + 128) << 10
@@ -147,6 +147,9 @@ struct ResponseBufferTests {
 
     func handle(_ request: HTTPRequest, from peer: Peer, _ responder: Responder) {
       if request.head.target == "/probe" { return responder.send(HTTPResponse(.ok)) }
+      if request.head.target == "/complete" {
+        return responder.send(HTTPResponse(.ok, body: [UInt8](repeating: 120, count: Self.waitingBytes / 2)))
+      }
       queue.async { [queue] in
         do throws(BodySourceError) {
           try responder.send(ResponseHead(.ok), body: Source()) { work in
@@ -169,7 +172,8 @@ struct ResponseBufferTests {
     arguments: [true, false])
   func sources(areRead: Bool) throws {
     var limits = ServerLimits()
-    limits.responseBufferBytes = 2 * SourceHandler.waitingBytes + 1000
+    // Three quarters of it hold two bodies.
+    limits.responseBufferBytes = SourceHandler.waitingBytes / 3 * 8 + 4000
     let handler = SourceHandler()
     let server = try TestServer(limits: limits, handler: handler)
     var clients = try (0..<2).map { _ in try Self.ask(server, "/", receiveBuffer: 4096) }
@@ -180,6 +184,8 @@ struct ResponseBufferTests {
     third.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
     let refused = try #require(third.read(until: "overloaded"))
     #expect(refused.hasPrefix("HTTP/1.1 503 "))
+    // The other quarter is for complete responses.
+    #expect(try Self.status(server, "/complete") == "200")
     // Also when it is full, the bodies that have begun come to their end.
     if areRead {
       for client in clients { #expect((client.readToEnd()?.utf8.count ?? 0) > Self.size) }

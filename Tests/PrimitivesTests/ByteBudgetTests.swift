@@ -16,6 +16,16 @@ struct ByteBudgetTests {
     #expect(budget.tryReserve(.max) == nil)
   }
 
+  @Test("a reservation that leaves a part of the capacity can't use that part, and other reservations can")
+  func unused() {
+    let budget = ByteBudget(capacityBytes: 100)
+    #expect(budget.tryReserve(76, leaving: 25) == nil)
+    let first = budget.tryReserve(75, leaving: 25)
+    #expect(first != nil && budget.tryReserve(1, leaving: 25) == nil)
+    let second = budget.tryReserve(25)
+    #expect(second != nil && budget.tryReserve(0, leaving: 25) == nil && budget.bytesInUse == 100)
+  }
+
   @Test("each release calls the observers once")
   func observers() {
     let budget = ByteBudget(capacityBytes: 100)

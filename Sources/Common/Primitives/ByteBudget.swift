@@ -68,8 +68,10 @@ package final class ByteBudget: Sendable {
   package var peakBytesInUse: Int { peak.load(ordering: .relaxed) }
 
   /// A reservation of this many bytes; `nil` if the budget is exhausted or `bytes` is negative.
-  package func tryReserve(_ bytes: Int) -> Reservation? {
-    bytes >= 0 && reserve(bytes) ? Reservation(bytes: bytes, budget: self) : nil
+  ///
+  /// - Parameter freeBytes: bytes of the capacity that stay free after this reservation, for other purposes.
+  package func tryReserve(_ bytes: Int, leaving freeBytes: Int = 0) -> Reservation? {
+    bytes >= 0 && reserve(bytes, leaving: freeBytes) ? Reservation(bytes: bytes, budget: self) : nil
   }
 
   /// Calls `observer` each time memory is released, on the releasing thread. A budget without observers takes no lock.
@@ -78,9 +80,9 @@ package final class ByteBudget: Sendable {
     hasObservers.store(true, ordering: .releasing)
   }
 
-  private func reserve(_ bytes: Int) -> Bool {
+  private func reserve(_ bytes: Int, leaving freeBytes: Int = 0) -> Bool {
     var current = inUse.load(ordering: .relaxed)
-    while bytes <= capacityBytes - current {
+    while bytes <= capacityBytes - freeBytes - current {
       let (isDone, found) = inUse.weakCompareExchange(
         expected: current, desired: current + bytes, ordering: .relaxed)
       if isDone {

@@ -16,7 +16,8 @@ import Synchronization
 /// a few megabytes, so a short body takes one step: changing the queue costs more than the rest of it.
 ///
 /// The memory of segments that may wait for the client is reserved before the body begins, and released with the last of
-/// them. So a body that has begun never lacks memory because other clients are slow.
+/// them. So a body that has begun never lacks memory because other clients are slow. All bodies leave a quarter of the
+/// budget to complete responses.
 final class BodySender: Sendable {
   /// The result of one step.
   struct Batch: Sendable {
@@ -51,12 +52,17 @@ final class BodySender: Sendable {
   }
 
   /// Reserves the memory that may wait for the client at a time: that of one step, and what is left of the step before.
-  /// `nil` if the budget is exhausted.
+  /// `nil` if the budget is exhausted, but for ``unusedBytes(of:)``.
   static func reserve(for source: any BodySource, from budget: ByteBudget) -> ByteBudget.Reservation? {
     let memory = source.memory
     let stepBytes = batchMemoryBytes + memory.largestBytes
-    return budget.tryReserve(Int(min(memory.totalBytes, Int64(ResponseSender.lowWatermarkBytes) + stepBytes)))
+    let bytes = min(memory.totalBytes, Int64(ResponseSender.lowWatermarkBytes) + stepBytes)
+    return budget.tryReserve(Int(bytes), leaving: unusedBytes(of: budget))
   }
+
+  /// The part of the budget that the bytes of files leave to JSON and metrics. A download may take hours, so slow ones
+  /// could otherwise hold all of it.
+  static func unusedBytes(of budget: ByteBudget) -> Int { budget.capacityBytes / 4 }
 
   /// The first segments, read by the calling thread. Then the connection calls `pull` for each further step.
   func first() throws(BodySourceError) -> Batch { try next() }

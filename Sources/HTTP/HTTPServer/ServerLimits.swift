@@ -8,8 +8,8 @@ package struct ServerLimits: Sendable {
   package var requestBufferBytes: Int
   /// Bytes of responses without an owner that may wait for their clients, over all connections. A complete body of more
   /// than two kilobytes counts until its last byte has been handed to the kernel. Of a ``BodySource``, the segments in
-  /// memory that may wait at a time count. A response that does not fit is replaced by 503, so a complete body larger
-  /// than this limit is never sent.
+  /// memory that may wait at a time count, and all sources together leave a quarter of the limit to complete bodies. A
+  /// response that does not fit is replaced by 503, so a complete body larger than this limit is never sent.
   package var responseBufferBytes: Int
   /// Total of open connections. At the limit, accepting pauses until a connection closes.
   package var connections: Int

@@ -73,10 +73,14 @@ extension Settings {
       "http.responseBufferBytes", .number(\.http.server.responseBufferBytes, (4 << 20)...(1 << 40), .bytes),
       """
       Memory for responses that clients have not read yet, over all connections: all of a JSON body of more than 2 KB, \
-      16 KiB of a large original (more where places are removed from it), and about 600 KB of an archive. Frames are \
-      not counted. A response that does not fit is replaced by 503 with Retry-After.
+      16 KiB of a large original (up to 384 KiB where places are removed from it), and 384 KiB of an archive. \
+      Originals and archives leave a quarter of it to JSON. Frames are not counted. A response that does not fit is \
+      replaced by 503 with Retry-After.
       """,
-      advice: "Raise it if photod_http_response_buffer_bytes stays near this limit."),
+      advice: """
+        Raise it if photod_http_response_buffer_bytes stays near three quarters of this limit, or with \
+        archives.concurrent: 32 slow archives use three quarters of the default.
+        """),
     Setting(
       "http.headerTimeoutSeconds", .number(\.http.server.headerTimeout.wholeSeconds, 1...86_400, .seconds),
       "Longest time from the first to the last byte of a request head; then 408.",

@@ -91,7 +91,10 @@ extension Settings {
       """
       Maximum number of archives that are prepared or sent at the same time; one more gets 503 with Retry-After.
       """,
-      advice: "Raise it if many users download archives over slow networks."),
+      advice: """
+        Raise it if many users download archives over slow networks, and http.responseBufferBytes with it: each \
+        archive takes 384 KiB of three quarters of that.
+        """),
     Setting(
       "archives.planSeconds", .number(\.archives.planTime.wholeSeconds, 1...86_400, .seconds),
       """

@@ -17,8 +17,9 @@ import ZipFormat
 /// back. It is sent if this transfer sends all of it, if the bytes that it has sent are still those of the file, and if
 /// no other transfer of the plan has sent a file with another CRC. Its plan is dropped too.
 final class ArchiveBody: BodySource {
-  /// Maximum length of a piece that is read from a file.
-  static let pieceBytes: Int64 = 256 << 10
+  /// Maximum length of a piece that is read from a file, and of a segment. The memory that each archive reserves for as
+  /// long as it is sent grows with it.
+  static let pieceBytes: Int64 = 64 << 10
   /// Records of the central directory are sent in segments of about this length.
   private static let recordBytes = 16 << 10
   /// How often a transfer reads again what it has sent of a file.
@@ -63,10 +64,7 @@ final class ArchiveBody: BodySource {
 
   var length: Int64 { Int64(range.count) }
 
-  /// All of it. Of the list of errors, any part is one segment.
-  var memory: BodyMemory {
-    BodyMemory(totalBytes: length, largestBytes: min(length, max(Self.pieceBytes, Int64(plan.errors.count))))
-  }
+  var memory: BodyMemory { BodyMemory(totalBytes: length, largestBytes: min(length, Self.pieceBytes)) }
 
   func next() throws(BodySourceError) -> BodySegment? {
     var current = state.withLock { $0 }
@@ -109,7 +107,8 @@ final class ArchiveBody: BodySource {
   private func isErrors(_ index: Int) -> Bool { index == plan.files.count }
 
   private func content(_ index: Int, _ range: Range<Int64>, _ state: inout State) throws(BodySourceError) -> [UInt8] {
-    if isErrors(index) { return Array(plan.errors[Int(range.lowerBound)..<Int(range.upperBound)]) }
+    let end = min(range.upperBound, range.lowerBound + Self.pieceBytes)
+    if isErrors(index) { return Array(plan.errors[Int(range.lowerBound)..<Int(end)]) }
     let size = plan.layout.size(index)
     if state.file?.index != index {
       state.file = (index, try open(index, acceptsTouched: range == 0..<size))
@@ -117,7 +116,6 @@ final class ArchiveBody: BodySource {
       state.hashed = 0
     }
     guard let opened = state.file?.opened else { throw .fileChanged }
-    let end = min(range.upperBound, range.lowerBound + Self.pieceBytes)
     let start = plan.files.resource(index).range.lowerBound
     let piece = start + range.lowerBound..<start + end
     let bytes: [UInt8]
