@@ -148,6 +148,25 @@ struct OriginalRangeTests {
     #expect(try range(admin) == 404)
   }
 
+  @Test("parts that become zeros are as long as they were, in the whole file and in ranges")
+  func zeros() throws {
+    let plain = PNGFile(.rgb(depth: 8)).encoded(Pixels.orientationCard(width: 64, height: 48))
+    let content = [UInt8](repeating: 87, count: 3 << 20)
+    let file = Array(plain.prefix(33)) + PNGChunks.chunk("prVt", content) + plain[33...]
+    let removed = PNGChunks.chunk("plZz", [UInt8](repeating: 0, count: content.count))
+    let expected = Array(plain.prefix(33)) + removed + plain[33...]
+    let daemon = try TestDaemon { try $0.put(file, "a.png") }
+    let target = "/v1/assets/\(try daemon.identifier("a.png"))/data"
+    let whole = try daemon.get(target)
+    let isRemoved = whole.body == expected
+    #expect(whole.status == 200 && isRemoved)
+    for range in [0..<50, 30..<200_000, 1_000_000..<3_000_000, (3 << 20)..<expected.count] {
+      let answer = try daemon.get(target, ["Range: bytes=\(range.lowerBound)-\(range.upperBound - 1)"])
+      let isPart = answer.body == Array(expected[range])
+      #expect(answer.status == 206 && isPart, "\(range)")
+    }
+  }
+
   @Test("with http.maximumRanges=0, ranges are ignored and not announced: of images, originals and archives")
   func ignored() throws {
     let (daemon, data) = try Self.daemon(["--set", "http.maximumRanges=0"])

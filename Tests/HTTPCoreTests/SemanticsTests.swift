@@ -108,3 +108,17 @@ struct PreconditionTests {
     #expect(Preconditions.evaluate(request.head, validators) == expected)
   }
 }
+
+@Suite("The memory of a body")
+struct BodyMemoryTests {
+  @Test("bytes that are sent in segments count as a whole, and their largest segment as far as it may wait")
+  func segments() {
+    var memory = BodyMemory()
+    memory.add(10)
+    memory.add(1000, inSegmentsOf: 64)
+    #expect(memory == BodyMemory(totalBytes: 1010, largestBytes: 64))
+    memory.add(5, inSegmentsOf: 64)
+    memory.add(100)
+    #expect(memory == BodyMemory(totalBytes: 1115, largestBytes: 100))
+  }
+}

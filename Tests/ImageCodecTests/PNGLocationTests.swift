@@ -58,6 +58,7 @@ struct PNGLocationTests {
     ("XMP in a private chunk", "prVt", xmp, nil),
     ("a signed manifest", "caBX", manifest, nil),
     ("a gain map", "gdAT", gainMap, "Maker"),
+    ("a gain map of no known format", "gdAT", Array("Wien".utf8), nil),
     ("the private chunk itself", "plZz", xmp, nil),
   ]
 
@@ -92,6 +93,22 @@ struct PNGLocationTests {
     return bytes.indices.contains { bytes[$0...].starts(with: wanted) }
   }
 
+  @Test("chunks of unknown kinds become zeros that take no memory, also if they are longer than all patches may be")
+  func longChunks() throws {
+    let length = ByteOverlay.maximumBytes / 2 + 1
+    let plain = PNGFile(.rgb(depth: 8)).encoded(LocationRemovalTests.pixels)
+    let chunk = PNGChunks.chunk("prVt", [UInt8](repeating: 0x57, count: length))
+    let file = Array(plain.prefix(33)) + (chunk + chunk) + plain[33...]
+    let overlay = try LocationRemoval.overlay(of: MemoryByteSource(file))
+    #expect(overlay.byteCount >= 2 * length && overlay.storedBytes < 100)
+    var edited = file
+    overlay.apply(to: &edited)
+    #expect(PNGChunks.withRightChecksums(edited) == edited)
+    let removed = PNGChunks.chunk("plZz", [UInt8](repeating: 0, count: length))
+    let expected = Array(plain.prefix(33)) + (removed + removed) + plain[33...]
+    #expect(edited == expected)
+  }
+
   @Test("a PNG without places, and text that is not about places, stay as they are")
   func plainPNG() throws {
     let plain = PNGFile(.rgb(depth: 8)).encoded(LocationRemovalTests.pixels)
@@ -101,7 +118,11 @@ struct PNGLocationTests {
       + PNGChunks.chunk("iTXt", Array("Title\0\0\0\0\0W".utf8))
       + PNGChunks.chunk("caBX", Array("jumb{\"title\": \"Salem\"}".utf8))
       + PNGChunks.chunk("iDOT", [UInt8](repeating: 1, count: 28)) + PNGChunks.chunk("plZz", [0, 0, 0])
-    let file = plain.prefix(33) + text + plain[33...]
-    #expect(try LocationRemovalTests.blanked(Array(file)) == Array(file))
+    let drafts = PNGChunks.chunk("mDCv", [UInt8](repeating: 1, count: 24)) + PNGChunks.chunk("cLLi", [0, 0, 0, 1])
+    var file = Array(plain.prefix(33))
+    file += text
+    file += drafts
+    file += plain[33...]
+    #expect(try LocationRemovalTests.blanked(file) == file)
   }
 }

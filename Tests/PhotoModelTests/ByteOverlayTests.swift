@@ -14,6 +14,22 @@ struct ByteOverlayTests {
     #expect(overlay.byteCount == 6 && !overlay.isEmpty && ByteOverlay().isEmpty)
   }
 
+  @Test("zeros are joined, take little memory, and replace the bytes of other patches that agree")
+  func zeros() throws {
+    let overlay = try ByteOverlay(
+      [.init(zeros: 10..<20), .init(zeros: 20..<1 << 40), .init(offset: 8, bytes: [1, 2, 0, 0]), .init(zeros: 4..<4)],
+      limit: 18)
+    #expect(overlay.patches == [.init(offset: 8, bytes: [1, 2]), .init(zeros: 10..<1 << 40)])
+    #expect(overlay.byteCount == 1 << 40 - 8 && overlay.storedBytes == 18)
+    #expect(overlay.pieces(in: 9..<12) == [.bytes([2]), .zeros(2)])
+    var window: [UInt8] = [5, 5, 5, 5]
+    overlay.apply(to: &window, at: 7)
+    #expect(window == [5, 1, 2, 0])
+    #expect(throws: ByteOverlay.Failure.conflict(offset: 6)) {
+      try ByteOverlay([.init(offset: 4, bytes: [1, 0, 3]), .init(zeros: 5..<9)])
+    }
+  }
+
   @Test("patches that want different bytes at one place are refused")
   func conflict() {
     #expect(throws: ByteOverlay.Failure.conflict(offset: 6)) {
@@ -31,14 +47,19 @@ struct ByteOverlayTests {
   @Test("the pieces of every range are the bytes of the patched file")
   func pieces() throws {
     var random = Sampling.generator("byte overlays")
-    for _ in 0..<50 {
-      let file = (0..<60).map { _ in UInt8.random(in: 0..<100, using: &random) }
+    for round in 0..<50 {
+      let file = (0..<60).map { _ in UInt8.random(in: 1..<100, using: &random) }
       var expected = file
       var patches: [ByteOverlay.Patch] = []
       var position = Int.random(in: 0..<5, using: &random)
       while position < 55 {
-        let bytes = (0..<Int.random(in: 1...5, using: &random)).map { _ in UInt8.random(in: 100...255, using: &random) }
-        patches.append(.init(offset: Int64(position), bytes: bytes))
+        var bytes = (0..<Int.random(in: 1...5, using: &random)).map { _ in UInt8.random(in: 100...255, using: &random) }
+        if round % 2 == 0, Bool.random(using: &random) {
+          bytes = [UInt8](repeating: 0, count: bytes.count)
+          patches.append(.init(zeros: Int64(position)..<Int64(position + bytes.count)))
+        } else {
+          patches.append(.init(offset: Int64(position), bytes: bytes))
+        }
         expected.replaceSubrange(position..<position + bytes.count, with: bytes)
         position += bytes.count + Int.random(in: 0..<9, using: &random)
       }
@@ -54,6 +75,9 @@ struct ByteOverlayTests {
             case .bytes(let bytes):
               #expect(!bytes.isEmpty)
               result += bytes
+            case .zeros(let count):
+              #expect(count > 0)
+              result += [UInt8](repeating: 0, count: count)
             }
           }
           guard result == Array(expected[start..<end]) else {

@@ -9,7 +9,7 @@ enum LocationTarget {
     guard let overlay = try? LocationRemoval.overlay(of: MemoryByteSource(bytes)) else { return }
     var previous: Int64 = 0
     for patch in overlay.patches {
-      precondition(patch.offset >= previous && !patch.bytes.isEmpty, "patches overlap")
+      precondition(patch.offset >= previous && !patch.range.isEmpty, "patches overlap")
       previous = patch.range.upperBound
     }
     precondition(previous <= bytes.count, "a patch after the end of the file")

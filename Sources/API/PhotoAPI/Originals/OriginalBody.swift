@@ -26,6 +26,8 @@ final class OriginalBody: BodySource {
 
   /// Maximum length of a segment: after it, other connections have their turn.
   static let segmentBytes: Int64 = 1 << 20
+  /// Maximum length of a segment of the overlay's bytes. The memory that each body reserves grows with it.
+  static let overlaySegmentBytes = 64 << 10
   /// The last bytes of the body, which are read into memory.
   static let tailBytes: Int64 = 16 << 10
 
@@ -58,7 +60,14 @@ final class OriginalBody: BodySource {
       switch part {
       case .bytes(let between): memory.add(Int64(between.count))
       case .original(let range):
-        for case .bytes(let removed) in overlay.pieces(in: range) { memory.add(Int64(removed.count)) }
+        for piece in overlay.pieces(in: range) {
+          switch piece {
+          case .file: break
+          case .bytes(let removed):
+            memory.add(Int64(removed.count), inSegmentsOf: Int64(Self.overlaySegmentBytes))
+          case .zeros(let count): memory.add(Int64(count), inSegmentsOf: Int64(Self.overlaySegmentBytes))
+          }
+        }
       }
     }
     return memory
@@ -76,6 +85,7 @@ final class OriginalBody: BodySource {
         for piece in overlay.pieces(in: range) {
           switch piece {
           case .bytes(let removed): bytes += removed
+          case .zeros(let count): bytes += repeatElement(UInt8(0), count: count)
           case .file(let range): bytes += try read(range)
           }
         }
@@ -126,18 +136,28 @@ final class OriginalBody: BodySource {
         case .original(let range): state.pieces = overlay.pieces(in: range)[...]
         }
       }
-      switch state.pieces.removeFirst() {
+      guard let piece = state.pieces.first else { return nil }
+      let segment: BodySegment
+      let rest: ByteOverlay.Piece?
+      switch piece {
       case .bytes(let bytes):
-        state.sent += Int64(bytes.count)
-        return .bytes(Array(bytes))
+        segment = .bytes(Array(bytes.prefix(Self.overlaySegmentBytes)))
+        let left = bytes.dropFirst(Self.overlaySegmentBytes)
+        rest = left.isEmpty ? nil : .bytes(left)
+      case .zeros(let count):
+        let taken = min(count, Self.overlaySegmentBytes)
+        segment = .bytes([UInt8](repeating: 0, count: taken))
+        rest = taken == count ? nil : .zeros(count - taken)
       case .file(let range):
         var end = min(range.upperBound, range.lowerBound + Self.segmentBytes)
         let isEnd = state.sent + Int64(range.count) == length
         if isEnd, end == range.upperBound, range.count > Self.tailBytes { end -= Self.tailBytes }
-        if end < range.upperBound { state.pieces = [.file(end..<range.upperBound)] + state.pieces }
-        state.sent += end - range.lowerBound
-        return .file(file, range.lowerBound..<end)
+        segment = .file(file, range.lowerBound..<end)
+        rest = end == range.upperBound ? nil : .file(end..<range.upperBound)
       }
+      if let rest { state.pieces[state.pieces.startIndex] = rest } else { state.pieces.removeFirst() }
+      state.sent += segment.length
+      return segment
     }
   }
 }

@@ -7,7 +7,7 @@ import Synchronization
 final class OverlayCache: Sendable {
   /// Maximum number of overlays.
   static let capacity = 1024
-  /// Maximum bytes of all patches together.
+  /// Maximum bytes of all patches together: ``ByteOverlay/storedBytes``.
   static let maximumBytes = 16 << 20
 
   /// One content of a file. The ctime is part of it: a place may have been written into a file whose time was set back,
@@ -38,13 +38,13 @@ final class OverlayCache: Sendable {
     }
     if let known { return known }
     let overlay = try make()
-    let size = overlay.byteCount
+    let size = overlay.storedBytes
     guard size <= Self.maximumBytes / 4 else { return overlay }
     state.withLock { state in
       guard state.overlays.updateValue(overlay, forKey: key) == nil else { return }
       state.bytes += size
       while state.overlays.count > Self.capacity || state.bytes > Self.maximumBytes {
-        state.bytes -= state.overlays.removeFirst().value.byteCount
+        state.bytes -= state.overlays.removeFirst().value.storedBytes
       }
     }
     return overlay

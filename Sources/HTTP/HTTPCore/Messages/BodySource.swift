@@ -43,6 +43,12 @@ package struct BodyMemory: Sendable, Hashable {
     totalBytes += bytes
     largestBytes = max(largestBytes, bytes)
   }
+
+  /// Adds bytes that are sent in segments of at most `segmentBytes`.
+  package mutating func add(_ bytes: Int64, inSegmentsOf segmentBytes: Int64) {
+    totalBytes += bytes
+    largestBytes = max(largestBytes, min(bytes, segmentBytes))
+  }
 }
 
 /// A part of a body.

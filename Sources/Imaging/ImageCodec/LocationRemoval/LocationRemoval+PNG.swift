@@ -35,14 +35,14 @@ extension LocationRemoval {
     let change = try context.shifted(content.lowerBound) { () throws(LocationRemovalError) in
       try PNGLocations.change(of: type, old, removing: facts)
     }
-    var new = Array(old)
     switch change {
     case .nothing: return
-    case .removal:
-      new = [UInt8](repeating: 0, count: old.count)
-      try context.replace(at: content.lowerBound - 4, with: PNGLocations.privateType)
-      try context.replace(at: content.upperBound, with: PNGLocations.checksum(type: PNGLocations.privateType, new))
+    case .removal: try removeChunk(old, content, &context)
     case .patches(let found):
+      var new = Array(old)
+      // A gain map of no known format can't be examined.
+      let isExamined = found.pictures.allSatisfy { MediaFormat(firstBytes: new[$0].prefix(FileType.bytes)) != nil }
+      guard isExamined else { return try removeChunk(old, content, &context) }
       for patch in found.patches {
         new.replaceSubrange(patch.offset..<patch.offset + patch.bytes.count, with: patch.bytes)
       }
@@ -56,7 +56,16 @@ extension LocationRemoval {
       if !new.elementsEqual(old) {
         try context.replace(at: content.upperBound, with: PNGLocations.checksum(type: Array(type.utf8), new))
       }
+      try context.replace(BlockPatch.differences(from: old, to: new), in: content.lowerBound)
     }
-    try context.replace(BlockPatch.differences(from: old, to: new), in: content.lowerBound)
+  }
+
+  private static func removeChunk(
+    _ old: ArraySlice<UInt8>, _ content: Range<Int64>, _ context: inout LocationRemovalContext
+  ) throws(LocationRemovalError) {
+    let checksum = PNGLocations.checksum(type: PNGLocations.privateType, zeros: old.count)
+    try context.replace(at: content.lowerBound - 4, with: PNGLocations.privateType)
+    try context.replace(at: content.upperBound, with: checksum)
+    try context.zero(old, at: content.lowerBound)
   }
 }

@@ -1,14 +1,15 @@
 // Removes places from a file without changing its length: the result is an overlay of bytes, and the file stays as it
 // is. This file detects the format; a file `LocationRemoval+FORMAT.swift` walks the structure of each container and
-// gives its metadata blocks to `LocationRemovalContext`. Only structure and metadata are read, never pictures or
-// samples. A structure that can't be understood is an error: such a file can't be served without places.
+// gives its metadata blocks to `LocationRemovalContext`. Only structure, metadata and blocks of unknown kinds are read,
+// never pictures or samples. A structure that can't be understood is an error: such a file can't be served without
+// places.
 
 import MediaMetadata
 import PhotoModel
 
 package enum LocationRemoval {
   /// Changes when the same file gets another overlay, so that stored entity tags become invalid.
-  package static let epoch = 3
+  package static let epoch = 4
 
   /// The patches that remove every place from a file, and every name of a person in it if asked; empty if there are none.
   /// The file's own name does not matter.

@@ -108,12 +108,16 @@ struct LocationRemovalContext {
     guard offset >= 0, Int64(bytes.count) <= fileSize - offset else {
       throw .malformed("a place that ends after the file", offset: offset)
     }
-    patchBytes += bytes.count
+    try add(ByteOverlay.Patch(offset: offset, bytes: bytes))
+  }
+
+  private mutating func add(_ patch: ByteOverlay.Patch) throws(LocationRemovalError) {
+    patchBytes += patch.storedBytes
     // Equal patches may come twice, so this is looser than the limit of the overlay.
     if patchBytes > 2 * limits.patchBytes {
       throw .limitExceeded("the number of bytes that are replaced", limit: limits.patchBytes, found: patchBytes)
     }
-    patches.append(ByteOverlay.Patch(offset: offset, bytes: bytes))
+    patches.append(patch)
   }
 
   /// Notes that bytes of a container's structure must not be replaced: a damaged file may name them as a block.
@@ -140,8 +144,16 @@ struct LocationRemovalContext {
   /// Replaces a metadata block by zeros, except where it holds zeros already.
   mutating func zero(_ range: Range<Int64>) throws(LocationRemovalError) {
     let old = try block(range)
-    try replace(
-      BlockPatch.differences(from: old, to: [UInt8](repeating: 0, count: old.count)), in: range.lowerBound)
+    try zero(old, at: range.lowerBound)
+  }
+
+  /// Replaces a metadata block that was read, from its first byte that is not zero to its last one.
+  mutating func zero(_ block: ArraySlice<UInt8>, at offset: Int64) throws(LocationRemovalError) {
+    guard let first = block.firstIndex(where: { $0 != 0 }), let last = block.lastIndex(where: { $0 != 0 }) else {
+      return
+    }
+    let start = offset + Int64(first - block.startIndex)
+    try add(ByteOverlay.Patch(zeros: start..<start + Int64(last - first) + 1))
   }
 
   // MARK: Metadata blocks

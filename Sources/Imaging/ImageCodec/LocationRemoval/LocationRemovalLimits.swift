@@ -2,7 +2,7 @@ import PhotoModel
 
 /// Limits of one removal. Exceeding one is an error that names it.
 package struct LocationRemovalLimits: Sendable, Hashable {
-  /// Maximum bytes of all patches together.
+  /// Maximum bytes of all patches together: ``ByteOverlay/storedBytes``.
   package var patchBytes: Int
   /// Maximum bytes of all metadata blocks that are read. Structure between them is limited by `structures`.
   package var metadataBytes: Int

@@ -9,7 +9,8 @@ package enum ManifestLocations {
   .map { Array($0.utf8) }
 
   /// The changes of a manifest. One that may hold a place becomes zeros as a whole: it is signed, so no part of it can
-  /// be edited, and removing other places of the file invalidates its signature anyway.
+  /// be edited, and removing other places of the file invalidates its signature anyway. `brob` also appears by chance
+  /// in about one of some hundred manifests of a megabyte, which is then removed too.
   ///
   /// - Parameter manifest: the boxes. Letters are compared without case.
   package static func patches(_ manifest: ArraySlice<UInt8>) -> [BlockPatch] {

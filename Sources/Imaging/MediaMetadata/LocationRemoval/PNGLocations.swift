@@ -7,8 +7,8 @@ package enum PNGLocations {
     case nothing
     /// Patches of its content; embedded pictures are in `pictures`.
     case patches(LocationBlocks.Directories)
-    /// It becomes ``privateType``, filled with zeros: it holds a place and can't be edited in place, because it is
-    /// compressed or signed, or its kind is not known.
+    /// It becomes ``privateType``, filled with zeros: it holds a place and is compressed or signed, so it can't be
+    /// edited in place; or its kind is not known, so it may hold one.
     case removal
   }
 
@@ -16,11 +16,12 @@ package enum PNGLocations {
   package static let privateType: [UInt8] = Array("plZz".utf8)
 
   /// The chunk types that hold nothing but the picture, its frames, colours and measures (PNG third edition §11.2 and
-  /// §11.3, PNG extensions 1.5.0, and those of Apple and ImageMagick). They are not examined.
+  /// §11.3, with the names `mDCv` and `cLLi` of its drafts; PNG extensions 1.5.0, and those of Apple and ImageMagick).
+  /// They are not examined.
   package static let pictureTypes: Set<String> = [
     "IHDR", "PLTE", "IDAT", "IEND", "CgBI", "acTL", "fcTL", "fdAT", "tRNS", "cHRM", "gAMA", "iCCP", "sBIT", "sRGB",
-    "cICP", "mDCV", "cLLI", "gmAP", "bKGD", "hIST", "pHYs", "sPLT", "tIME", "oFFs", "pCAL", "sCAL", "sTER", "gIFg",
-    "iDOT", "caNv", "vpAg", "orNT",
+    "cICP", "mDCV", "mDCv", "cLLI", "cLLi", "gmAP", "bKGD", "hIST", "pHYs", "sPLT", "tIME", "oFFs", "pCAL", "sCAL",
+    "sTER", "gIFg", "iDOT", "caNv", "vpAg", "orNT",
   ]
 
   /// The chunk types with metadata that ``change(of:_:removing:)`` can read: EXIF, text, a signed manifest, and a gain
@@ -30,7 +31,24 @@ package enum PNGLocations {
   /// The checksum of a chunk (§5.5).
   package static func checksum(type: [UInt8], _ content: [UInt8]) -> [UInt8] {
     let sum = crc32(crc32(0, type, uInt(type.count)), content, uInt(content.count))
-    return (0..<4).map { UInt8(truncatingIfNeeded: sum >> (24 - 8 * UInt($0))) }
+    return bigEndian(sum)
+  }
+
+  /// The checksum of a chunk that holds this many zeros. They are not in memory together.
+  package static func checksum(type: [UInt8], zeros count: Int) -> [UInt8] {
+    let zeros = [UInt8](repeating: 0, count: 65_536)
+    var sum = crc32(0, type, uInt(type.count))
+    var rest = count
+    while rest > 0 {
+      let length = min(rest, zeros.count)
+      sum = crc32(sum, zeros, uInt(length))
+      rest -= length
+    }
+    return bigEndian(sum)
+  }
+
+  private static func bigEndian(_ sum: uLong) -> [UInt8] {
+    (0..<4).map { UInt8(truncatingIfNeeded: sum >> (24 - 8 * uLong($0))) }
   }
 
   /// - Parameters:
