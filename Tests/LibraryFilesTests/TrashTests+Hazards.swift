@@ -307,8 +307,11 @@ extension TrashTests {
     #expect(try [8, 15, 22, 29].map { try purged(atDay: $0) } == [0, 0, 0, 0])
     #expect(try purged(atDay: 32) == 1)
   }
-  @Test("an asset whose record is older than its folder in the trash stays there for the whole time")
-  func wrongDate() throws {
+
+  @Test(
+    "an asset whose record is older than its files in the trash stays there for the whole time, also in a copied library",
+    arguments: [false, true])
+  func wrongDate(_ isCopied: Bool) throws {
     let library = try TemporaryLibrary()
     try library.put(smallJPEG, "a.jpg")
     let catalogue = try library.catalogue()
@@ -318,22 +321,47 @@ extension TrashTests {
     let start = Int64(Date().timeIntervalSince1970 * 1000)
     let day: Int64 = 86_400_000
     try files.perform([.delete(a)])
-    // The asset was deleted on day 20, and its record says day 0.
+    // The asset was deleted on day 0, and its record says day -20.
+    let record = try #require(try catalogue.trashRecords(deletedBefore: .max, after: 0, limit: 1).first)
+    try catalogue.setDeletedDate(start - 20 * day, of: record)
     let trashed = try #require(library.allFiles.first { $0.hasPrefix(".photod-trash/") })
-    let folder = URL(filePath: library.root).appending(path: trashed).deletingLastPathComponent().path
-    let deletion = timespec(tv_sec: Int((start + 20 * day) / 1000), tv_nsec: 0)
-    let times = [deletion, deletion]
-    try #require(utimensat(AT_FDCWD, folder, times, 0) == 0)
+    // A copy has the folder's time, and files with a later ctime: here, the deletion was on day -3.
+    if isCopied { try setTime(ofFolderOf: trashed, library, (start - 3 * day) / 1000) }
     func purged(atDay number: Int64) throws -> Int {
       try files.purge(now: Timestamp(milliseconds: start + number * day))
     }
-    #expect(try purged(atDay: 31) == 0)
+    #expect(try purged(atDay: 11) == 0)
     let kept = try #require(try files.trashed(after: nil, limit: 9, for: .local).assets.first)
-    #expect(kept.deletedDate == Timestamp(milliseconds: Int64(deletion.tv_sec) * 1000))
-    #expect(try [38, 45].map { try purged(atDay: $0) } == [0, 0])
+    let age = start - kept.deletedDate.milliseconds
+    #expect(isCopied ? age / day == 3 : abs(age) < day)
+    #expect(try [18, 25].map { try purged(atDay: $0) } == [0, 0])
     #expect(library.allFiles == [trashed])
-    #expect(try purged(atDay: 52) == 1)
+    #expect(try purged(atDay: 32) == 1)
     #expect(library.allFiles.isEmpty)
+  }
+
+  @Test("an asset is purged although another program changed its folder in the trash since")
+  func touchedFolder() throws {
+    let library = try TemporaryLibrary()
+    try library.put(smallJPEG, "a.jpg")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue)
+    let files = try library.files(catalogue)
+    try files.perform([.delete(try #require(try catalogue.everything()["a.jpg"]).localIdentifier)])
+    let start = Int64(Date().timeIntervalSince1970 * 1000)
+    let day: Int64 = 86_400_000
+    let trashed = try #require(library.allFiles.first { $0.hasPrefix(".photod-trash/") })
+    try setTime(ofFolderOf: trashed, library, (start + 30 * day) / 1000)
+    #expect(try files.purge(now: Timestamp(milliseconds: start + 31 * day)) == 1)
+    #expect(library.allFiles.isEmpty)
+  }
+
+  /// Sets the modification time of the folder of a file, in seconds since 1970.
+  private func setTime(ofFolderOf path: String, _ library: TemporaryLibrary, _ seconds: Int64) throws {
+    let folder = URL(filePath: library.root).appending(path: path).deletingLastPathComponent().path
+    let time = timespec(tv_sec: Int(seconds), tv_nsec: 0)
+    let times = [time, time]
+    try #require(utimensat(AT_FDCWD, folder, times, 0) == 0)
   }
 
   @Test("a folder in the trash with a time in the future does not keep its asset there")
@@ -347,10 +375,7 @@ extension TrashTests {
     let start = Int64(Date().timeIntervalSince1970 * 1000)
     let day: Int64 = 86_400_000
     let trashed = try #require(library.allFiles.first { $0.hasPrefix(".photod-trash/") })
-    let folder = URL(filePath: library.root).appending(path: trashed).deletingLastPathComponent().path
-    let ahead = timespec(tv_sec: Int((start + 3650 * day) / 1000), tv_nsec: 0)
-    let times = [ahead, ahead]
-    try #require(utimensat(AT_FDCWD, folder, times, 0) == 0)
+    try setTime(ofFolderOf: trashed, library, (start + 3650 * day) / 1000)
     #expect(try files.purge(now: Timestamp(milliseconds: start + 31 * day)) == 1)
     #expect(library.allFiles.isEmpty)
   }

@@ -93,9 +93,10 @@ extension LibraryFiles {
   }
 
   /// Corrects the date of a record that is due although its files came to the trash later. A date that storage has
-  /// damaged must not be the only reason to remove a file for good. The folder of an asset in the trash is made at the
-  /// deletion; only entries that come and go change its modification time. A copy of a library keeps the time or has a
-  /// later one.
+  /// damaged must not be the only reason to remove a file for good. The deletion made the folder of the asset in the
+  /// trash, and set the ctime of its files; neither time becomes earlier later. Each may become later: the folder's time
+  /// if another program puts a file into it, or if the file system has none of its own and takes that of its mounting;
+  /// the ctime by a copy of the library. So the earliest of them counts.
   ///
   /// - Parameter limit: milliseconds since 1970; an asset that was deleted later is not due.
   /// - Returns: whether the record was corrected, and is not due.
@@ -104,19 +105,20 @@ extension LibraryFiles {
   ) throws(LibraryFilesError) -> Bool {
     // Objects have no folders.
     if bucket != nil { return false }
-    var latest = limit
+    var earliest = Int64.max
     for file in record.files where !file.trashPath.isEmpty {
-      // A missing folder has no files to lose.
-      guard let folder = try? root.open(LibraryPath.folder(of: file.trashPath), isFolder: true) else { continue }
-      let modified = folder.identity.modified / 1_000_000
-      // A time in the future is that of a clock that was ahead.
-      if modified <= now.milliseconds { latest = max(latest, modified) }
+      // A file that is missing can't be lost.
+      guard let folder = try? root.open(LibraryPath.folder(of: file.trashPath), isFolder: true),
+        let entry = try? folder.entry(LibraryPath.name(of: file.trashPath))
+      else { continue }
+      earliest = min(earliest, folder.identity.modified, entry.changeTimeNanoseconds)
     }
-    if latest == limit { return false }
+    let date = earliest / 1_000_000
+    // A time in the future is that of a clock that was ahead.
+    guard date > limit, date <= now.milliseconds else { return false }
     logger.warning(
-      "asset not purged: its folder in the trash is newer than its record",
+      "asset not purged: its files in the trash are newer than its record",
       metadata: ["asset": "\(record.identifier)"])
-    let date = latest
     try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.setDeletedDate(date, of: record) }
     return true
   }
