@@ -33,18 +33,23 @@ extension Composition {
     }
   }
 
-  /// Opens the catalogue for writing, and logs if its log was damaged.
+  /// Opens the catalogue for writing. If its log was damaged, logs where the copy is.
   func openCatalogue(renderableTypes: Set<String>? = nil) throws -> Catalogue {
-    let catalogue = try Catalogue(dataFolder: dataFolder, renderableTypes: renderableTypes)
-    if let copy = catalogue.copyBeforeLoss {
-      Logger(label: "photod").error(
-        "the log of the catalogue was damaged: its last changes are lost",
-        metadata: [
-          "copy": "\(copy), \(copy)-wal",
-          "remedy": "check the disk; scans find lost files again, users have to repeat lost changes",
-        ])
-    }
-    return catalogue
+    try Self.openCatalogue(in: dataFolder, renderableTypes: renderableTypes)
+  }
+
+  /// Opens a catalogue in the same way, for commands that need no library.
+  static func openCatalogue(in dataFolder: String, renderableTypes: Set<String>? = nil) throws -> Catalogue {
+    try Catalogue(
+      dataFolder: dataFolder, renderableTypes: renderableTypes,
+      reportLoss: { copy in
+        Logger(label: "photod").error(
+          "the log of the catalogue was damaged: its last changes are lost",
+          metadata: [
+            "copy": "\(copy), \(copy)-wal",
+            "remedy": "check the disk; scans find lost files again, users have to repeat lost changes",
+          ])
+      })
   }
 
   func check() throws -> CatalogueCheck {

@@ -13,22 +13,27 @@ struct DurabilityTests {
   @Test("the writer's synchronous mode is FULL after the catalogue is opened, so each commit is synced")
   func syncs() throws {
     let (library, statements) = (try TemporaryLibrary(), Statements())
-    let catalogue = try Catalogue(dataFolder: library.data) { sql in statements.all.withLock { $0.append(sql) } }
+    let catalogue = try Catalogue(
+      dataFolder: library.data, traced: { sql in statements.all.withLock { $0.append(sql) } })
     try library.put(smallJPEG, "a.jpg")
     try library.scan(catalogue)
     let settings = statements.all.withLock { $0.filter { $0.contains("PRAGMA synchronous") } }
     #expect(settings.last?.hasSuffix("= FULL") == true, "\(settings)")
   }
 
-  @Test(
-    "if a damaged log loses confirmed changes, one copy is kept, and no token is used again",
-    arguments: [0, 1, 2, nil] as [Int?])
-  func damagedLog(_ frame: Int?) throws {
+  /// A catalogue as a crash leaves it, with five confirmed changes that only its log has.
+  ///
+  /// - Parameter sql: changes its file before.
+  private func crashedLibrary(after sql: String = "") throws -> (library: TemporaryLibrary, log: Data) {
     let (library, crashed) = (try TemporaryLibrary(), try TemporaryLibrary())
     let names = ["catalogue.sqlite", "catalogue.sqlite-wal"]
     try FileManager.default.createDirectory(atPath: crashed.data, withIntermediateDirectories: true)
-    let catalogue = try library.catalogue()
+    do { _ = try library.catalogue() }
     let writer = try DatabaseQueue(path: library.data + "/" + names[0])
+    try writer.writeWithoutTransaction { db in
+      try db.execute(sql: sql)
+      try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+    }
     for revision in 7..<12 {
       try writer.write { try $0.execute(sql: "UPDATE library SET revision = ?", arguments: [revision]) }
     }
@@ -36,37 +41,116 @@ struct DurabilityTests {
       try FileManager.default.copyItem(atPath: "\(library.data)/\(name)", toPath: "\(crashed.data)/\(name)")
     }
     try writer.close()
-    withExtendedLifetime(catalogue) {}
+    return (crashed, try #require(FileManager.default.contents(atPath: "\(crashed.data)/\(names[1])")))
+  }
 
-    let path = crashed.data + "/" + names[1]
-    var log = try #require(FileManager.default.contents(atPath: path))
+  private func revision(_ library: TemporaryLibrary) throws -> Int64 {
+    let queue = try DatabaseQueue(path: library.data + "/catalogue.sqlite")
+    defer { try? queue.close() }
+    return try queue.read { try Int64.fetchOne($0, sql: "SELECT revision FROM library WHERE id = 0") ?? -1 }
+  }
+
+  /// Above all tokens of lost changes.
+  private static let newHistory: Int64 = 1_000_000_000_000
+
+  /// Where a bit of the log is wrong.
+  enum Damage: Sendable {
+    case header(byte: Int)
+    case frame(Int)
+    /// An unfinished commit of a power cut looks the same.
+    case lastFrame
+  }
+
+  @Test(
+    "if a damaged log loses confirmed changes, a copy is kept, and no token is used again",
+    arguments: [
+      Damage.frame(0), .frame(1), .frame(2), .lastFrame, .header(byte: 0), .header(byte: 3), .header(byte: 10),
+      .header(byte: 18), .header(byte: 28),
+    ])
+  func damagedLog(_ damage: Damage) throws {
+    let (crashed, whole) = try crashedLibrary()
+    var log = whole
     let frameLength = 24 + 4096
     let frames = (log.count - 32) / frameLength
     #expect(frames >= 5)
-    // Without a number: the last frame, which an unfinished commit of a power cut looks like.
-    let damaged = frame ?? frames - 1
-    log[32 + damaged * frameLength + 100] ^= 1
-    try log.write(to: URL(filePath: path))
-    let database = try #require(FileManager.default.contents(atPath: crashed.data + "/" + names[0]))
+    var losesChanges = true
+    switch damage {
+    case .header(let byte): log[byte] ^= 1
+    case .frame(let number): log[32 + number * frameLength + 100] ^= 1
+    case .lastFrame:
+      log[32 + (frames - 1) * frameLength + 100] ^= 1
+      losesChanges = false
+    }
+    try log.write(to: URL(filePath: crashed.data + "/catalogue.sqlite-wal"))
 
     var found: [String] = []
     try Catalogue(reading: crashed.data).checkConsistency { found.append($0.line) }
-    #expect(found.contains { $0.hasPrefix("damaged log") } == (frame != nil), "\(found)")
+    #expect(found.contains { $0.hasPrefix("damaged log") } == losesChanges, "\(found)")
+    let database = try #require(FileManager.default.contents(atPath: crashed.data + "/catalogue.sqlite"))
     for _ in 0..<2 {
       // The second time, the files are as after an opening that failed.
-      try database.write(to: URL(filePath: crashed.data + "/" + names[0]))
-      try log.write(to: URL(filePath: path))
+      try database.write(to: URL(filePath: crashed.data + "/catalogue.sqlite"))
+      try log.write(to: URL(filePath: crashed.data + "/catalogue.sqlite-wal"))
       let opened = try crashed.catalogue()
-      guard frame != nil else {
+      guard losesChanges else {
         #expect(opened.copyBeforeLoss == nil)
         return
       }
       #expect(opened.copyBeforeLoss == crashed.data + "/catalogue.before-loss.sqlite")
       #expect(FileManager.default.contents(atPath: crashed.data + "/catalogue.before-loss.sqlite-wal") == log)
       #expect(!FileManager.default.fileExists(atPath: crashed.data + "/catalogue.before-loss-2.sqlite"))
-      #expect(try opened.changeToken() > 1_000_000_000_000, "above all tokens of the lost changes")
+      #expect(try opened.changeToken() > Self.newHistory)
     }
     #expect(try crashed.catalogue().copyBeforeLoss == nil, "only once")
+  }
+
+  @Test("a file that is not a log is not taken for a damaged one", arguments: [0, 120] as [UInt8])
+  func foreignLog(_ byte: UInt8) throws {
+    let (crashed, log) = try crashedLibrary()
+    try Data(repeating: byte, count: log.count).write(to: URL(filePath: crashed.data + "/catalogue.sqlite-wal"))
+    #expect(try crashed.catalogue().copyBeforeLoss == nil)
+  }
+
+  @Test("a refused start or repair does not forget that the log lost changes", arguments: [true, false])
+  func refusedAfterLoss(_ isRepair: Bool) throws {
+    let (crashed, whole) = try crashedLibrary(after: "DELETE FROM catalogueValue WHERE name = 'contentKey'")
+    var log = whole
+    log[32 + 100] ^= 1
+    try log.write(to: URL(filePath: crashed.data + "/catalogue.sqlite-wal"))
+    var copies: [String] = []
+    let copy = crashed.data + "/catalogue.before-loss.sqlite"
+    #expect(throws: LibraryError.catalogueWithoutKey(path: crashed.data + "/catalogue.sqlite")) {
+      if isRepair {
+        _ = try CatalogueRepair(dataFolder: crashed.data, removing: RemovalLimit(percent: 50)).run()
+      } else {
+        _ = try Catalogue(dataFolder: crashed.data, reportLoss: { copies.append($0) })
+      }
+    }
+    #expect(copies == (isRepair ? [] : [copy]))
+    #expect(FileManager.default.fileExists(atPath: copy))
+    #expect(try revision(crashed) > Self.newHistory)
+  }
+
+  @Test("a repair after the loss of changes names the copy of the damaged log")
+  func repairedAfterLoss() throws {
+    let (crashed, whole) = try crashedLibrary()
+    var log = whole
+    log[32 + 100] ^= 1
+    try log.write(to: URL(filePath: crashed.data + "/catalogue.sqlite-wal"))
+    let summary = try CatalogueRepair(dataFolder: crashed.data, removing: RemovalLimit(percent: 50)).run()
+    #expect(summary.copyBeforeLoss == crashed.data + "/catalogue.before-loss.sqlite")
+    #expect(try revision(crashed) > Self.newHistory)
+  }
+
+  @Test("a restore over a catalogue whose log lost changes before uses no token again", arguments: [true, false])
+  func restoredAfterLoss(_ hasCopy: Bool) throws {
+    let library = try TemporaryLibrary()
+    let backup = library.root + "/backup.sqlite"
+    do { try library.catalogue().backUp(to: backup) }
+    if hasCopy { try Data().write(to: URL(filePath: library.data + "/catalogue.before-loss-2.sqlite")) }
+    _ = try CatalogueRestore(dataFolder: library.data).restore(from: backup)
+    let isNew = try revision(library) > Self.newHistory
+    #expect(isNew == hasCopy)
   }
 
   @Test("only the user who runs photod may read the catalogue, also in a folder that others may enter")

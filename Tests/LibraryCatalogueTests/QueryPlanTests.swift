@@ -292,7 +292,8 @@ struct QueryPlanTests {
   @Test("a pruning reads the changes once, and each of its steps finds the rows to delete with an index")
   func pruning() throws {
     let (library, statements) = (try TemporaryLibrary(), Statements())
-    let catalogue = try Catalogue(dataFolder: library.data) { sql in statements.all.withLock { $0.append(sql) } }
+    let catalogue = try Catalogue(
+      dataFolder: library.data, traced: { sql in statements.all.withLock { $0.append(sql) } })
     try library.put(smallJPEG, "a.jpg")
     try library.scan(catalogue)
     let queue = try DatabaseQueue(path: library.data + "/catalogue.sqlite")

@@ -93,6 +93,7 @@ struct Check: AsyncParsableCommand {
     } else {
       print("the catalogue has nothing to correct")
     }
+    if let copy = summary.copyBeforeLoss { print("the catalogue with its damaged log is \(copy)") }
     for (subject, rows) in summary.corrections.sorted(by: { $0.key < $1.key }) {
       print("repaired \(rows) \(subject)")
     }

@@ -150,11 +150,11 @@ package struct CatalogueRestore {
   /// - Parameters:
   ///   - key: the key of the copy. A catalogue with another key gave out tokens of its own.
   ///   - revision: of the copy. An earlier one is of a catalogue that is older than the copy, or damaged.
-  /// - Returns: its token; `nil`: there is no catalogue, it is unreadable, its log is damaged, or it is not the one that
-  ///   was copied.
+  /// - Returns: its token; `nil`: there is no catalogue, it is unreadable, its log is or was damaged, or it is not the one
+  ///   that was copied.
   private func settle(_ present: String, with key: Data?, notBefore revision: Int64) -> Int64? {
-    // The changes that a damaged log loses had tokens too.
-    if WriteAheadLog.isDamaged(besides: present) { return nil }
+    // The changes that a damaged log loses had tokens too. Damaged pages may have prevented a new history since.
+    if WriteAheadLog.isDamaged(besides: present) || WriteAheadLog.hasCopy(of: present) { return nil }
     guard access(present, F_OK) == 0, let queue = try? DatabaseQueue(path: present) else { return nil }
     // Before the checkpoint: on a full or read-only disk the log can still be read.
     let token = try? queue.read { db -> Int64? in

@@ -48,8 +48,10 @@ package final class Catalogue: Sendable {
   ///   - renderableTypes: the uniform type identifiers that can be decoded now. `nil` keeps the recorded ones: only the
   ///     daemon knows which decoders start.
   ///   - traced: called with each SQL statement that SQLite begins, on the thread that runs it; for diagnostics.
+  ///   - reportLoss: called with ``copyBeforeLoss`` before anything else can fail.
   package init(
-    dataFolder: String, renderableTypes: Set<String>? = nil, traced: (@Sendable (_ sql: String) -> Void)? = nil
+    dataFolder: String, renderableTypes: Set<String>? = nil, traced: (@Sendable (_ sql: String) -> Void)? = nil,
+    reportLoss: ((_ copy: String) -> Void)? = nil
   ) throws(LibraryError) {
     guard DatabaseFile.makeFolder(dataFolder) else { throw .unusable(dataFolder, SystemError(code: errno)) }
     let path = Self.path(in: dataFolder)
@@ -76,6 +78,7 @@ package final class Catalogue: Sendable {
     do {
       let copyBeforeLoss = try WriteAheadLog.keepDamaged(of: path)
       self.copyBeforeLoss = copyBeforeLoss
+      if let copyBeforeLoss, let reportLoss { reportLoss(copyBeforeLoss) }
       pool = try DatabasePool(path: path, configuration: configuration)
       file = try CatalogueFile(path)
       // FULL: an acknowledged commit survives a power failure (https://www.sqlite.org/pragma.html#pragma_synchronous).
@@ -83,11 +86,15 @@ package final class Catalogue: Sendable {
       // NORMAL, which does not sync each commit.
       try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
       if let rejection = try pool.read({ try CatalogueSchema.rejection($0, at: path) }) { throw rejection }
+      // First: if a later step fails, the log is emptied when the pool is closed, and no longer shows the loss. Only the
+      // tables of this version have all that a new history changes.
+      let isCurrent = try pool.read { try CatalogueSchema.migrator.hasCompletedMigrations($0) }
+      if isCurrent && copyBeforeLoss != nil { try Self.beginAfterLoss(pool) }
       try Self.migrate(pool, dataFolder: dataFolder)
+      if !isCurrent && copyBeforeLoss != nil { try Self.beginAfterLoss(pool) }
       guard let key = try pool.read({ try Catalogue.storedKey($0) }) else {
         throw LibraryError.catalogueWithoutKey(path: path)
       }
-      if copyBeforeLoss != nil { try Self.beginAfterLoss(pool) }
       try Self.indexQueued(pool)
       dataVersion = try DataVersionMonitor(pool: pool)
       feed = ChangeFeed(latest: try pool.read { try Catalogue.changeToken($0) })
@@ -279,13 +286,12 @@ package final class Catalogue: Sendable {
   }
 
   /// Begins a new history, as after the restore of an earlier catalogue.
-  private static func beginAfterLoss(_ pool: DatabasePool) throws {
-    try pool.write { db in
-      try CatalogueRestore.beginHistory(after: CatalogueRestore.tokenAfterEveryOther(), db)
-      try CatalogueRestore.forgetUnfinished(db)
-    }
+  static func beginAfterLoss(_ writer: some DatabaseWriter) throws {
+    try writer.write { try CatalogueRestore.beginHistory(after: CatalogueRestore.tokenAfterEveryOther(), $0) }
+    // A transaction of its own: a damaged page of the trash must not undo the new history.
+    try writer.write { try CatalogueRestore.forgetUnfinished($0) }
     // Or else the damage in the rest of the log would be found again.
-    try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
+    try writer.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
   }
 
   /// Indexes changes that another program made, and all assets after an update of photod that makes other words, in

@@ -1,7 +1,8 @@
 // Finds damage in SQLite's write-ahead log (https://www.sqlite.org/fileformat2.html#walformat). SQLite takes the first
 // frame with a wrong checksum for the end of the log, because a power failure leaves an unfinished commit there. It drops
 // all commits after that frame without an error. But photod syncs each commit before it writes the next one, so two
-// commits after such a frame mean that at least one confirmed change is lost.
+// commits after such a frame mean that at least one confirmed change is lost. It ignores the whole log if its header is
+// damaged.
 
 import Foundation
 import PhotoModel
@@ -20,6 +21,14 @@ enum WriteAheadLog {
     guard let frame = damagedFrame(descriptor) else { return false }
     // A commit of another process while the log was read looks the same, but only once.
     return damagedFrame(descriptor) == frame
+  }
+
+  /// Whether a copy of a database with a damaged log is still beside it.
+  static func hasCopy(of path: String) -> Bool {
+    let copy = URL(filePath: "\(path.dropLast(".sqlite".count)).before-loss")
+    let folder = copy.deletingLastPathComponent().path
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return names.contains { $0.hasPrefix(copy.lastPathComponent) && $0.hasSuffix(".sqlite") }
   }
 
   /// Copies a database and its log, if the log is damaged: opening the database drops what follows the damage. If an
@@ -52,20 +61,16 @@ enum WriteAheadLog {
   private static let frameHeaderLength = 24
   private static let saltLength = 8
 
-  /// The number of the first frame that is not valid, if two commits of the same log follow or include it.
+  /// The number of the first frame that is not valid, if two commits of the same log follow or include it. 0 if the
+  /// header is not valid: SQLite then reads no frame.
   private static func damagedFrame(_ descriptor: Int32) -> Int? {
     guard let header = read(headerLength, at: 0, descriptor) else { return nil }
-    let magic = word(header, 0)
-    let pageLength = Int(word(header, 8))
-    guard magic & ~1 == 0x377F_0682, pageLength >= 512, pageLength <= 65536, pageLength & (pageLength - 1) == 0 else {
-      return nil
-    }
-    var sum = Checksum(isBigEndian: magic & 1 == 1)
-    sum.add(header[0..<24])
-    guard sum.isStored(in: header, at: 24) else { return nil }
-    let salt = header[16..<(16 + saltLength)]
-    let frameLength = frameHeaderLength + pageLength
-    var damaged: Int?
+    let written = Format(ofHeader: header)
+    guard let format = written ?? formatOfFrames(descriptor) else { return nil }
+    var sum = format.sum
+    let salt = format.salt
+    let frameLength = frameHeaderLength + format.pageLength
+    var damaged: Int? = written == nil ? 0 : nil
     var commits = 0
     var number = 0
     while let frame = read(frameLength, at: headerLength + number * frameLength, descriptor) {
@@ -86,12 +91,65 @@ enum WriteAheadLog {
     return damaged
   }
 
+  /// What the frames of a log have in common, and the checksum before the first one.
+  private struct Format {
+    let pageLength: Int
+    let salt: [UInt8]
+    let sum: Checksum
+
+    init(pageLength: Int, salt: [UInt8], sum: Checksum) {
+      self.pageLength = pageLength
+      self.salt = salt
+      self.sum = sum
+    }
+
+    /// `nil` if the header is not valid.
+    init?(ofHeader header: [UInt8]) {
+      let magic = WriteAheadLog.word(header, 0)
+      let pageLength = Int(WriteAheadLog.word(header, 8))
+      guard magic & ~1 == 0x377F_0682, WriteAheadLog.pageLengths.contains(pageLength) else { return nil }
+      var sum = Checksum(isBigEndian: magic & 1 == 1)
+      sum.add(header[0..<24])
+      guard sum.isStored(in: header, at: 24) else { return nil }
+      self.init(pageLength: pageLength, salt: Array(header[16..<(16 + WriteAheadLog.saltLength)]), sum: sum)
+    }
+  }
+
+  private static let pageLengths = [512, 1024, 2048, 4096, 8192, 16384, 32768, 65536]
+
+  /// The format that the first two frames have, whatever the header is. The checksum of the second one continues that of
+  /// the first one, so zeros and the bytes of other files are not taken for a log. The database would say the length of
+  /// a page, but it must not be opened here: closing it would end SQLite's locks of this process.
+  private static func formatOfFrames(_ descriptor: Int32) -> Format? {
+    for pageLength in pageLengths {
+      let length = frameHeaderLength + pageLength
+      guard let first = read(length, at: headerLength, descriptor),
+        let second = read(length, at: headerLength + length, descriptor)
+      else { return nil }
+      let salt = Array(first[8..<(8 + saltLength)])
+      guard word(second, 0) != 0, second[8..<(8 + saltLength)].elementsEqual(salt) else { continue }
+      for isBigEndian in [false, true] {
+        var sum = Checksum(isBigEndian: isBigEndian, storedIn: first, at: 16)
+        sum.add(second[0..<8])
+        sum.add(second[frameHeaderLength...])
+        if sum.isStored(in: second, at: 16) { return Format(pageLength: pageLength, salt: salt, sum: sum) }
+      }
+    }
+    return nil
+  }
+
   /// The cumulative checksum of the log: its header, and then the header and page of each frame.
   private struct Checksum {
     let isBigEndian: Bool
     private var sums: (UInt32, UInt32) = (0, 0)
 
     init(isBigEndian: Bool) { self.isBigEndian = isBigEndian }
+
+    /// Continues the checksum of a frame.
+    init(isBigEndian: Bool, storedIn bytes: [UInt8], at offset: Int) {
+      self.isBigEndian = isBigEndian
+      sums = (WriteAheadLog.word(bytes, offset), WriteAheadLog.word(bytes, offset + 4))
+    }
 
     /// - Parameter bytes: a multiple of 8.
     mutating func add(_ bytes: ArraySlice<UInt8>) {

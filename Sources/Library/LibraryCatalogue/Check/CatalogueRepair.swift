@@ -29,6 +29,8 @@ package struct CatalogueRepair {
   package struct Summary: Sendable, Hashable {
     /// The copy that was made before; `nil`: nothing was wrong, and the catalogue is unchanged.
     package var copy: String?
+    /// The copy of the catalogue with its log, if the log was damaged.
+    package var copyBeforeLoss: String?
     /// The number of corrected rows, by what they are; without zeros and without moments.
     package var corrections: [String: Int] = [:]
   }
@@ -54,12 +56,13 @@ package struct CatalogueRepair {
       var configuration = Catalogue.configuration()
       // References are what is repaired.
       configuration.foreignKeysEnabled = false
-      let hasLostChanges = try WriteAheadLog.keepDamaged(of: path) != nil
+      let copyBeforeLoss = try WriteAheadLog.keepDamaged(of: path)
       let queue = try DatabaseQueue(path: path, configuration: configuration)
       guard try queue.read({ try CatalogueSchema.migrator.hasCompletedMigrations($0) }) else {
         throw LibraryError.catalogueTooOld(path: path)
       }
-      let faults = try Faults(path, hasLostChanges: hasLostChanges)
+      if copyBeforeLoss != nil { try beginAfterLoss(path) }
+      let faults = try Faults(path, hasLostChanges: copyBeforeLoss != nil)
       let copy = try copy(queue)
       var corrections: [String: Int]?
       do {
@@ -81,7 +84,7 @@ package struct CatalogueRepair {
         unlink(copy)
         return Summary()
       }
-      return Summary(copy: copy, corrections: corrections)
+      return Summary(copy: copy, copyBeforeLoss: copyBeforeLoss, corrections: corrections)
     } catch let error as LibraryError {
       throw error
     } catch {
@@ -89,6 +92,17 @@ package struct CatalogueRepair {
       if case .storageFailed(.damaged, let detail) = failure { throw .beyondRepair(path: path, detail) }
       throw LibraryError(failure, dataFolder: dataFolder)
     }
+  }
+
+  /// Begins a new history at once, because a refusal closes the catalogue, and the emptied log no longer shows the loss.
+  private func beginAfterLoss(_ path: String) throws {
+    let queue = try DatabaseQueue(path: path, configuration: Catalogue.configuration())
+    do {
+      try Catalogue.beginAfterLoss(queue)
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
+      // The repair begins one too, after it has mended the damaged pages.
+    }
+    try queue.close()
   }
 
   /// Copies the catalogue under a free name.

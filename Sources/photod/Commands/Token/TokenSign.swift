@@ -75,7 +75,7 @@ struct TokenSign: AsyncParsableCommand {
       let dataFolder = try settings.dataFolder()
       catalogue = try Catalogue(reading: dataFolder)
       // The first lookup for a limited token writes its library.
-      if case .collections = principal.visibility { catalogue = try Catalogue(dataFolder: dataFolder) }
+      if case .collections = principal.visibility { catalogue = try Composition.openCatalogue(in: dataFolder) }
       result = try target.lookUp(of: principal, in: catalogue)
     } catch {
       throw Problem(500, "internal-error", "No catalogue", detail: "\(error)")
