@@ -232,6 +232,23 @@ struct RepairTests {
     #expect(try terms() == before)
   }
 
+  @Test("words of another version of photod are not compared: the next start makes them again")
+  func wordsOfOtherVersion() throws {
+    let library = try DamagedLibrary()
+    let before = try library.kept()
+    try library.alter(
+      """
+      UPDATE searchText SET text = text || 'former ';
+      INSERT INTO search (search) VALUES ('rebuild');
+      UPDATE catalogueValue SET value = 0 WHERE name = 'searchWords';
+      """)
+    #expect(try library.differences() == [])
+    #expect(try library.repair().copy == nil)
+    do { _ = try library.folder.catalogue() }
+    #expect(try library.differences() == [])
+    #expect(try library.kept() == before)
+  }
+
   @Test("a repair is refused while the catalogue is open")
   func open() throws {
     let library = try DamagedLibrary()

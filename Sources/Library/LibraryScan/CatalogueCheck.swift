@@ -49,7 +49,10 @@ package struct CatalogueCheck {
     let root = try LibraryFolder(path: directory)
     var summary = Summary()
     let token = try catalogue.changeToken()
+    // Several parts of the check may meet the same page.
+    var damages: Set<CheckDifference> = []
     func note(_ difference: CheckDifference) {
+      if case .damaged = difference, !damages.insert(difference).inserted { return }
       summary.differences += 1
       report(difference)
     }

@@ -3,8 +3,25 @@ import PhotoPredicate
 
 extension Catalogue {
   /// Compares the words of each asset with its properties, and the full-text index with these words. Documents that are
-  /// still queued are left out: opening the catalogue indexes them.
+  /// still queued are left out: opening the catalogue indexes them. After an update of photod that makes other words,
+  /// it queues all of them.
   static func checkSearch(_ db: Database, _ report: (CheckDifference) -> Void) throws {
+    if try SearchIndex.hasCurrentWords(db) { try checkWords(db, report) }
+    let surplus = try Int.fetchOne(
+      db,
+      sql: """
+        SELECT count(*) FROM searchText
+        WHERE document NOT IN (SELECT \(CatalogueSchema.document("creationDate", "id")) FROM asset)
+          AND document NOT IN (SELECT document FROM searchQueue)
+        """)
+    if let surplus, surplus > 0 { report(.counter(name: "documents without an asset", kept: surplus, counted: 0)) }
+    let (indexed, written) = (try indexedWords(db), try writtenWords(db))
+    if indexed != written {
+      report(.damaged("the search index has \(indexed.count) words of \(written.count), or other ones"))
+    }
+  }
+
+  private static func checkWords(_ db: Database, _ report: (CheckDifference) -> Void) throws {
     let collections = try Set(Int64.fetchCursor(db, sql: "SELECT id FROM collection"))
     let albums = try db.cachedStatement(sql: SearchIndex.albumsOfAsset)
     let assets = try Row.fetchCursor(
@@ -19,18 +36,6 @@ extension Catalogue {
       let kept = (row[2] as String?).map { SearchDocument.withoutAlbums($0, except: collections) }
       let expected = try SearchDocument(row, from: 3, albums: Int64.fetchAll(albums, arguments: [row[0] as Int64])).text
       if kept != expected { report(.searchWords(localIdentifier: row[1])) }
-    }
-    let surplus = try Int.fetchOne(
-      db,
-      sql: """
-        SELECT count(*) FROM searchText
-        WHERE document NOT IN (SELECT \(CatalogueSchema.document("creationDate", "id")) FROM asset)
-          AND document NOT IN (SELECT document FROM searchQueue)
-        """)
-    if let surplus, surplus > 0 { report(.counter(name: "documents without an asset", kept: surplus, counted: 0)) }
-    let (indexed, written) = (try indexedWords(db), try writtenWords(db))
-    if indexed != written {
-      report(.damaged("the search index has \(indexed.count) words of \(written.count), or other ones"))
     }
   }
 

@@ -138,11 +138,11 @@ package struct CatalogueRepair {
     let damaged = try definitions.damaged(db).count
     if damaged > 0 { corrections["definitions of indexes and triggers"] = damaged }
     try definitions.drop(db)
-    if faults.isSearchWrong { corrections["words of the search index"] = 1 }
+    if faults.isSearchReported { corrections["words of the search index"] = 1 }
     // Its pages may be the damaged ones.
     if faults.isSearchWrong || !faults.damages.isEmpty { try SearchIndex.makeAgain(db) }
     if !faults.damages.isEmpty {
-      corrections["damages of pages and indexes"] = faults.damages.count
+      corrections["faults in pages and indexes"] = faults.damages.count
       try db.execute(sql: "REINDEX")
       if let damage = try Faults.damages(db).first { throw LibraryError.beyondRepair(path: path, damage) }
     }
@@ -191,6 +191,8 @@ private struct Faults {
   var areLibrariesWrong = false
   /// The search index differs from the assets, or can't be read.
   var isSearchWrong = false
+  /// It differs, or it can't be read although no other page is damaged.
+  var isSearchReported = false
   /// The log was damaged, so that its last changes are lost.
   let hasLostChanges: Bool
 
@@ -202,7 +204,14 @@ private struct Faults {
     // Each check has a transaction of its own: SQLite can't commit one that has met a damaged page.
     do { damages = try queue.read { try Self.damages($0) } } catch { damages = ["\(error)"] }
     areLibrariesWrong = Self.isWrong(queue) { try Catalogue.checkLibraries($0, $1) }
-    isSearchWrong = Self.isWrong(queue) { try Catalogue.checkSearch($0, $1) }
+    var hasWrongWords = false
+    isSearchWrong = Self.isWrong(queue) { db, report in
+      try Catalogue.checkSearch(db) { difference in
+        hasWrongWords = true
+        report(difference)
+      }
+    }
+    isSearchReported = hasWrongWords || (isSearchWrong && damages.isEmpty)
     try queue.close()
   }
 

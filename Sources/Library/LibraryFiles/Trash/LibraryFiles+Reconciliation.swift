@@ -24,7 +24,7 @@ extension LibraryFiles {
       let (restored, allRecords) = try reconcileRecords()
       let (deleted, allFolders) = try reconcileFolders()
       logger.notice(
-        "trash compared with the restored catalogue",
+        "trash compared with the catalogue",
         metadata: ["deleted": "\(deleted)", "restored": "\(restored)"])
       guard allRecords && allFolders else { return }
     }
