@@ -17,8 +17,8 @@ import ZipFormat
 /// back. It is sent if this transfer sends all of it, if the bytes that it has sent are still those of the file, and if
 /// no other transfer of the plan has sent a file with another CRC. Its plan is dropped too.
 final class ArchiveBody: BodySource {
-  /// Maximum length of a piece that is read from a file, and of a segment. The memory that each archive reserves for as
-  /// long as it is sent grows with it.
+  /// Maximum length of a piece that is read from a file, and of a segment. Until an archive has been sent, it reserves
+  /// memory for several of them.
   static let pieceBytes: Int64 = 64 << 10
   /// Records of the central directory are sent in segments of about this length.
   private static let recordBytes = 16 << 10

@@ -25,7 +25,7 @@ enum WriteAheadLog {
 
   /// Whether a copy of a database with a damaged log is still beside it.
   static func hasCopy(of path: String) -> Bool {
-    let copy = URL(filePath: "\(path.dropLast(".sqlite".count)).before-loss")
+    let copy = URL(filePath: copyName(of: path))
     let folder = copy.deletingLastPathComponent().path
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     return names.contains { $0.hasPrefix(copy.lastPathComponent) && $0.hasSuffix(".sqlite") }
@@ -37,7 +37,7 @@ enum WriteAheadLog {
   /// - Returns: the path of the copy; `nil` if the log is not damaged.
   static func keepDamaged(of path: String) throws -> String? {
     guard isDamaged(besides: path) else { return nil }
-    let name = "\(path.dropLast(".sqlite".count)).before-loss"
+    let name = copyName(of: path)
     var copy = name + ".sqlite"
     var number = 2
     while ["", "-wal"].contains(where: { access(copy + $0, F_OK) == 0 }) {
@@ -56,6 +56,9 @@ enum WriteAheadLog {
     try DurableFile.rename(unfinished, to: copy)
     return copy
   }
+
+  /// The path of a copy without its number and extension.
+  private static func copyName(of path: String) -> String { "\(path.dropLast(".sqlite".count)).before-loss" }
 
   private static let headerLength = 32
   private static let frameHeaderLength = 24
