@@ -63,11 +63,12 @@ has_fuzzer() {
   has_lld && compgen -G "$(toolchain_bin)/../lib/clang/*/lib/*/libclang_rt.fuzzer*.a" >/dev/null
 }
 
-# Prints the options of swift build that make photod smaller by 2 MB: no names of thunks, and packed relocations, which
-# glibc reads since 2.36.
+# Prints the options of swift build that make photod smaller by 2 MB: no names of thunks, one copy of functions with equal
+# code (nothing in photod compares addresses of functions; a backtrace may name another of such functions), and packed
+# relocations, which glibc reads since 2.36.
 small_program_options() {
   has_lld || return 0
-  printf '%s\n' -Xswiftc -use-ld=lld -Xlinker --discard-all
+  printf '%s\n' -Xswiftc -use-ld=lld -Xlinker --discard-all -Xlinker --icf=all
   local glibc
   glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | cut -d ' ' -f 2)
   if [ "$(printf '%s\n2.36\n' "${glibc:-0}" | sort -V | head -n 1)" = 2.36 ]; then
