@@ -225,6 +225,26 @@ struct ScanTests {
     }
   }
 
+  @Test(
+    "a date of EXIF or XMP that is not usable does not hide the next one of XMP",
+    arguments: ["0000:05:06 07:08:09", "2024:13:06 07:08:09", "2024:05:00 07:08:09", "9999:12:31 23:59:59"])
+  func unusableDate(_ date: String) throws {
+    let packet = """
+      <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
+      <rdf:Description rdf:about="" xmlns:exif="http://ns.adobe.com/exif/1.0/" xmlns:xmp="http://ns.adobe.com/xap/1.0/"
+      exif:DateTimeOriginal="9999-12-31T23:59:59" xmp:CreateDate="2024-05-06T03:08:09"/></rdf:RDF></x:xmpmeta>
+      """
+    let library = try TemporaryLibrary()
+    let file = JPEGFile {
+      $0.exif = EXIFBlock { $0.dateTimeOriginal = date }
+      $0.segments = [.xmp(packet)]
+    }
+    try library.put(file.encoded(Pixels.orientationCard(width: 8, height: 8)), "a.jpg")
+    let catalogue = try library.catalogue()
+    try library.scan(catalogue, timeZone: "America/New_York")
+    #expect(try catalogue.everything()["a.jpg"]?.creationDate.rfc3339 == "2024-05-06T07:08:09Z")
+  }
+
   @Test("a new name that is, or is no longer, that of a screenshot changes the subtype, and not the content version")
   func screenshotName() throws {
     let library = try TemporaryLibrary()

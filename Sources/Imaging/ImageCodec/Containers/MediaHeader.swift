@@ -89,9 +89,9 @@ package struct MediaHeader: Sendable, Hashable {
     case .rw2:
       var header = try TIFFHeader.read(&reader, selection)
       // Older cameras of Panasonic store most metadata only in the JPEG.
-      if header.exif.date == nil,
+      if !header.exif.hasCertainDate,
         let jpeg = try RAWPreviews.find(in: source, limits: limits.headerOnly)
-          .last(where: { $0.header.metadata.date != nil })
+          .last(where: { $0.header.metadata.hasCertainDate })
       {
         try header.parse(metadataOf: jpeg.range, in: source, limits: limits)
       }

@@ -10,18 +10,23 @@ import PhotoModel
 
 /// Dates and the place of a picture by their source, apart from EXIF.
 package struct CaptureSources: Sendable, Hashable {
-  var xmpDate: EXIFDate?
+  /// Those of one packet, in order of precedence.
+  var xmpDates: [EXIFDate] = []
   var iptcDate: EXIFDate?
   /// From XMP.
   package var location: Location?
 
   package init() {}
 
-  package var date: EXIFDate? { xmpDate ?? iptcDate }
+  /// In order of precedence. Whether one is usable may depend on the library's time zone, as in ``EXIFSummary/dates``.
+  package var dates: [EXIFDate] { xmpDates + [iptcDate].compactMap(\.self) }
+
+  /// The first of ``dates``.
+  package var date: EXIFDate? { dates.first }
 
   /// Adds values of another block; known ones stay.
   mutating package func add(_ other: CaptureSources) {
-    xmpDate = xmpDate ?? other.xmpDate
+    if xmpDates.isEmpty { xmpDates = other.xmpDates }
     iptcDate = iptcDate ?? other.iptcDate
     location = location ?? other.location
   }
@@ -36,15 +41,14 @@ package struct CaptureSources: Sendable, Hashable {
 
   /// Whether a packet may state a date or a place that EXIF lacks: a search of a few microseconds.
   static func mayAdd(_ packet: ArraySlice<UInt8>, to exif: EXIFSummary) -> Bool {
-    if exif.date == nil, dateTerms.contains(where: { XMPPacket.contains($0, in: packet) }) { return true }
+    if !exif.hasCertainDate, dateTerms.contains(where: { XMPPacket.contains($0, in: packet) }) { return true }
     return exif.location == nil && XMPPacket.contains(placeTerm, in: packet)
   }
 
   /// Reads from a packet's properties what EXIF lacks. Known values stay.
   mutating func read(xmp properties: [String: MetadataValue], besides exif: EXIFSummary) {
-    if exif.date == nil, xmpDate == nil {
-      let texts = Self.dateKeys.compactMap { properties[$0]?.firstText }
-      xmpDate = texts.lazy.compactMap { XMPDate($0)?.date }.first
+    if !exif.hasCertainDate, xmpDates.isEmpty {
+      xmpDates = Self.dateKeys.compactMap { properties[$0]?.firstText }.compactMap { XMPDate($0)?.date }
     }
     if exif.location == nil, location == nil { location = Location(xmp: properties) }
   }

@@ -49,6 +49,10 @@ package struct EXIFSummary: Sendable, Hashable {
   /// The first of ``dates``.
   package var date: EXIFDate? { dates.first }
 
+  /// Whether one of ``dates`` is usable in every time zone, so that no other block need state one. The last days of the
+  /// year 9999 are after it in some.
+  package var hasCertainDate: Bool { dates.contains { $0.year < 9999 } }
+
   /// The bytes before the TIFF header in a JPEG's APP1 (DC-008 §4.7.2).
   package static let signature: [UInt8] = Array("Exif".utf8) + [0, 0]
 

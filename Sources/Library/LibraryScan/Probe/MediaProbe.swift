@@ -23,7 +23,7 @@ package struct MediaProbe: Sendable {
 
   /// Everything that findings depend on besides the files: after a change of this value a full scan probes every file
   /// again.
-  package var version: String { "19 \(clock.timeZone.identifier) \(limits.headerSegments)" }
+  package var version: String { "20 \(clock.timeZone.identifier) \(limits.headerSegments)" }
 
   /// The metadata of an open file, or of an original of a remote store: reads its head and, in some formats, its end.
   ///
@@ -110,7 +110,9 @@ package struct MediaProbe: Sendable {
     for stated in header.containerDates {
       if let date = clock.date(stated, source: .container) { return date }
     }
-    if let date = header.facts.capture.date.flatMap({ clock.date($0, source: .metadata) }) { return date }
+    for stated in header.facts.capture.dates {
+      if let date = clock.date(stated, source: .metadata) { return date }
+    }
     return CreationDate(moment: modified, source: .file)
   }
 }
