@@ -93,6 +93,29 @@ struct CollectionTreeTests {
     #expect(try titles(.topLevel, library) == ["g", "d", "c", "b"])
   }
 
+  @Test("the deletion of an album, which is one statement, is journaled in a file, and other changes in memory")
+  func deletionJournal() throws {
+    let record = StatementRecord()
+    let library = try SyntheticLibrary(
+      (1...9).map { SyntheticAsset(row: $0, date: $0 * 1000) }, traced: { record.append($0) })
+    _ = try library.makeAlbum("large", library.assets.map(\.row))
+    let album = ChangeTarget.existing(LocalIdentifier("album-large"))
+    let member = ChangeTarget.existing(LocalIdentifier(library.assets[0].identifier))
+    let lists = try library.changeLists()
+    record.clear()
+    _ = try lists.perform([ChangeRequest(.removeAssets(album, [member]))], for: .local)
+    #expect(record.journalSettings.isEmpty)
+    let deletion = ChangeRequest(.deleteCollection(album))
+    _ = try lists.perform([deletion], for: .local)
+    #expect(record.journalSettings.map { $0.contains("FILE") } == [true, false])
+    #expect(try titles(.topLevel, library).isEmpty)
+    // A list that is refused in its transaction leaves the setting as it was.
+    _ = try library.makeAlbum("large", [])
+    record.clear()
+    #expect(throws: ChangeListError.self) { try lists.perform([deletion, deletion], for: .local) }
+    #expect(record.journalSettings.map { $0.contains("FILE") } == [true, false])
+  }
+
   @Test("a limited caller orders the folders that it sees, and learns nothing of those above")
   func limitedCaller() throws {
     let library = try library()

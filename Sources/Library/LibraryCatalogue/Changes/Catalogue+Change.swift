@@ -7,13 +7,21 @@ extension Catalogue {
   /// recorded nothing, no token is used and no observer is notified. The moments of stale days change in the same
   /// transaction if these are few; otherwise they wait for ``refreshMoments(zone:stop:)``.
   ///
-  /// - Parameter body: gets the token of the change, which the library already has inside the transaction.
+  /// - Parameters:
+  ///   - isLarge: see ``transaction(isLarge:_:_:)``.
+  ///   - body: gets the token of the change, which the library already has inside the transaction.
   /// - Returns: the library's token afterwards.
   @discardableResult
-  func change(_ body: (Database, _ token: Int64) throws -> Void) throws(AssetSourceError) -> ChangeToken {
+  func change(
+    isLarge: Bool = false, _ body: (Database, _ token: Int64) throws -> Void
+  ) throws(AssetSourceError) -> ChangeToken {
     let token: ChangeToken
     do {
-      token = try pool.write { db in try Self.change(db, body) }
+      token = try pool.writeWithoutTransaction { db -> ChangeToken in
+        var token = ChangeToken(0)
+        try Self.transaction(isLarge: isLarge, db) { token = try Self.change($0, body) }
+        return token
+      }
     } catch {
       file.note(error, ofWrite: true)
       throw Self.translated(error)

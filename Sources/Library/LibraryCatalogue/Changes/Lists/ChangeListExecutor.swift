@@ -32,7 +32,9 @@ package struct ChangeListExecutor: Sendable {
     fault(.filesMoved)
     var performed: Result<ChangeOutcome, ChangeListError>?
     do throws(AssetSourceError) {
-      try catalogue.change { db, token in
+      // One statement deletes an album with all of its members.
+      let isLarge = requests.contains { if case .deleteCollection = $0.action { true } else { false } }
+      try catalogue.change(isLarge: isLarge) { db, token in
         do throws(ChangeListError) {
           performed = .success(try write(requests, prepared, principal, db, token))
         } catch {
