@@ -128,6 +128,31 @@ struct UploadTests {
     #expect(third.asset.original.displayPath == "2021/07/IMG_1-2.JPG")
   }
 
+  @Test("the number of a name is found by as many statements however many files have the name, and a lost file's too")
+  func sameName() throws {
+    let library = try TemporaryLibrary()
+    let lookups = Atomic<Int>(0)
+    let catalogue = try Catalogue(
+      dataFolder: library.data,
+      traced: { sql in if sql.contains("WHERE path = ") { lookups.add(1, ordering: .relaxed) } })
+    let files = try library.files(catalogue)
+    var counts: [Int] = []
+    for number in 1...40 {
+      lookups.store(0, ordering: .relaxed)
+      let asset = try files.upload(Self.dated + [UInt8(number)], "a.jpg").asset
+      #expect(asset.original.displayPath == (number == 1 ? "2021/07/a.jpg" : "2021/07/a-\(number).jpg"))
+      counts.append(lookups.load(ordering: .relaxed))
+    }
+    #expect(counts[39] == counts[11], "\(counts)")
+    try FileManager.default.removeItem(atPath: library.root + "/2021/07/a-25.jpg")
+    let returned = try files.upload(Self.dated + [25], "a.jpg").asset
+    #expect(returned.original.displayPath == "2021/07/a-25.jpg")
+    // The catalogue does not know of this file.
+    try library.put(smallPNG, "2021/07/a-41.jpg")
+    let next = try files.upload(Self.dated + [41], "a.jpg").asset
+    #expect(next.original.displayPath == "2021/07/a-42.jpg")
+  }
+
   @Test("a folder that is a link out of the library is named, and nothing is stored through it")
   func linkedFolder() throws {
     let (library, outside) = (try TemporaryLibrary(), try TemporaryLibrary())

@@ -2,6 +2,7 @@
 
 import Foundation
 import GRDB
+import LibraryFolder
 import PhotoModel
 
 extension Catalogue {
@@ -37,6 +38,38 @@ extension Catalogue {
         db.cachedStatement(sql: "SELECT path FROM file WHERE id = ?"), arguments: [found.file])
       return other.map { AssetPairing.isSameStem([UInt8]($0), path) } ?? false
     }
+  }
+
+  /// The first of the numbers whose alternative name no known file has, or the upper bound if all of them are taken. A
+  /// file with the content of the new one ends the search too: if it is missing, the new one may bring it back. One
+  /// statement, which looks up each number in the index of paths.
+  ///
+  /// - Parameters:
+  ///   - numbers: with the same number of digits, so that their names differ in nothing else.
+  ///   - path: the path without a number.
+  ///   - fingerprint: of the new file; `nil` if it brings none back.
+  package func firstFreeNumber(
+    in numbers: ClosedRange<Int>, for path: [UInt8], besides fingerprint: FileFingerprint?
+  ) throws(AssetSourceError) -> Int {
+    let name = LibraryPath.alternative(numbers.lowerBound, to: LibraryPath.name(of: path))
+    let end = LibraryPath.split(LibraryPath.name(of: path)).fileExtension
+    let start = LibraryPath.join(
+      LibraryPath.folder(of: path), Array(name.dropLast(end.count + "\(numbers.lowerBound)".utf8.count)))
+    let number = try read { db in
+      try Int.fetchOne(
+        db.cachedStatement(
+          sql: """
+            WITH RECURSIVE candidate (number) AS (
+              SELECT ?1
+              UNION ALL SELECT number + 1 FROM candidate
+                WHERE number < ?2 AND EXISTS (
+                  SELECT 1 FROM file
+                  WHERE path = CAST(?3 || number || ?4 AS BLOB) AND (?5 IS NULL OR fingerprint IS NOT ?5)))
+            SELECT max(number) FROM candidate
+            """),
+        arguments: [numbers.lowerBound, numbers.upperBound, Data(start), Data(end), fingerprint?.data])
+    }
+    return number ?? numbers.lowerBound
   }
 
   /// The longest video that becomes a part of a live photo without a content identifier, in seconds.

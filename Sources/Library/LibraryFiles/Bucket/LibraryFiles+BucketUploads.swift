@@ -73,10 +73,8 @@ extension LibraryFiles {
   private func place(
     _ object: ObjectFile, _ new: NewFile, at wanted: [UInt8], in bucket: LibraryBucket
   ) throws(LibraryFilesError) -> (path: [UInt8], isOurs: Bool) {
-    let folder = LibraryPath.folder(of: wanted)
-    for attempt in 1...Self.maximumNameAttempts {
-      let path = LibraryPath.join(folder, LibraryPath.alternative(attempt, to: LibraryPath.name(of: wanted)))
-      if try isReserved(path, for: new) { continue }
+    var number = 0
+    while let path = try nextPath(like: wanted, for: new, after: &number) {
       if let found = try bucket.head(path) {
         if new.principal.may(.read), object.hasBytes(of: found), try !isKnown(path) { return (path, false) }
         continue

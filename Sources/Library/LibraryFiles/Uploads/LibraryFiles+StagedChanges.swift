@@ -169,13 +169,9 @@ extension LibraryFiles {
   func newPath(
     like wanted: [UInt8], for file: NewFile, except taken: Set<[UInt8]> = []
   ) throws(LibraryFilesError) -> [UInt8] {
-    let folder = LibraryPath.folder(of: wanted)
-    for attempt in 1...Self.maximumNameAttempts {
-      let path = LibraryPath.join(folder, LibraryPath.alternative(attempt, to: LibraryPath.name(of: wanted)))
-      if taken.contains(path) { continue }
-      if try exists(path) { continue }
-      if try isReserved(path, for: file) { continue }
-      return path
+    var number = 0
+    while let path = try nextPath(like: wanted, for: file, except: taken, after: &number) {
+      if try !exists(path) { return path }
     }
     throw .failed(path: wanted, SystemError(code: EEXIST))
   }

@@ -32,6 +32,11 @@ struct NewFile: Sendable {
   var needsOwnStem = false
   /// It is known to belong to an asset, whose stem it gets.
   var hasPartner = false
+
+  /// Its content, which may be that of a missing file that it brings back: only for a principal who sees every asset.
+  var returningContent: FileFingerprint? {
+    principal.may(.read) && principal.visibility == .everything ? media.fingerprint : nil
+  }
 }
 
 extension LibraryFiles {
@@ -116,10 +121,9 @@ extension LibraryFiles {
     let folder = try makeFolder(folderPath)
     let new = NewFile(media: media, size: opened.size, principal: principal)
     var file = file
-    for attempt in 1...Self.maximumNameAttempts {
-      let name = LibraryPath.alternative(attempt, to: LibraryPath.name(of: wanted))
-      let path = LibraryPath.join(folderPath, name)
-      if try isReserved(path, for: new) { continue }
+    var number = 0
+    while let path = try nextPath(like: wanted, for: new, after: &number) {
+      let name = LibraryPath.name(of: path)
       do throws(SystemError) {
         do throws(SystemError) {
           try file.place(in: folder, as: name)
@@ -147,12 +151,47 @@ extension LibraryFiles {
     throw .failed(path: wanted, SystemError(code: EEXIST))
   }
 
+  /// The next alternative of a path that is not reserved. Another file may be there that the catalogue does not know.
+  /// `nil` after ``maximumNameAttempts``.
+  ///
+  /// - Parameters:
+  ///   - taken: paths that are not free either.
+  ///   - number: that of the previous alternative, at first 0; then that of the returned one.
+  func nextPath(
+    like wanted: [UInt8], for file: NewFile, except taken: Set<[UInt8]> = [], after number: inout Int
+  ) throws(LibraryFilesError) -> [UInt8]? {
+    let folder = LibraryPath.folder(of: wanted)
+    while number < Self.maximumNameAttempts {
+      number += 1
+      let path = LibraryPath.join(folder, LibraryPath.alternative(number, to: LibraryPath.name(of: wanted)))
+      if taken.contains(path) { continue }
+      if try !isReserved(path, for: file) { return path }
+      number = try nextNumber(after: number, like: wanted, for: file) - 1
+    }
+    return nil
+  }
+
+  /// The next number whose path may be free. The paths of known files are skipped by one query, because thousands of
+  /// photographs may have one name.
+  private func nextNumber(
+    after number: Int, like wanted: [UInt8], for file: NewFile
+  ) throws(LibraryFilesError) -> Int {
+    let first = number + 1
+    guard first < Self.maximumNameAttempts else { return first }
+    var end = 10
+    while end <= first { end *= 10 }
+    let numbers = first...min(end - 1, Self.maximumNameAttempts)
+    return try inCatalogue { catalogue throws(AssetSourceError) in
+      try catalogue.firstFreeNumber(in: numbers, for: wanted, besides: file.returningContent)
+    }
+  }
+
   /// Whether a new file at a free path would take over what belongs to another one: the row, and so the asset, of a file
   /// that is missing or was moved and not found yet; or a sidecar with its edit, unless the new file may be the RAW file,
   /// the picture or the video of the same photograph. A file that needs its own stem shares it with no other file. Any other
   /// file shares it only with files of the photograph that it joins: so the parts of one photograph, which follow each
   /// other in any order, get one number.
-  func isReserved(_ path: [UInt8], for file: NewFile) throws(LibraryFilesError) -> Bool {
+  private func isReserved(_ path: [UInt8], for file: NewFile) throws(LibraryFilesError) -> Bool {
     if try isKnown(path) { return try !isLost(file, at: path) }
     if try isStemTaken(of: path, by: file) { return true }
     if bucket != nil { return false }
@@ -168,9 +207,7 @@ extension LibraryFiles {
   /// Whether the known file of a path is missing and had this content: then the upload brings it back. Only for a principal
   /// who sees every asset.
   private func isLost(_ file: NewFile, at path: [UInt8]) throws(LibraryFilesError) -> Bool {
-    guard file.principal.may(.read), file.principal.visibility == .everything,
-      let fingerprint = file.media.fingerprint
-    else { return false }
+    guard let fingerprint = file.returningContent else { return false }
     return try inCatalogue { catalogue throws(AssetSourceError) in
       try catalogue.files(with: fingerprint, size: file.size)
     }.contains { $0.path == path }
