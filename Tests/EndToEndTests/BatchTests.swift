@@ -1,5 +1,6 @@
 import Foundation
 import PhotoFixtures
+import Synchronization
 import Testing
 
 #if canImport(Glibc)
@@ -255,6 +256,25 @@ struct BatchTests {
     let parts = try Multipart(answer).parts
     #expect(parts.count == 40 && Set(parts.map(Self.asset)) == Set(identifiers))
     #expect(Set(parts.map(Self.status)) == ["status=200"])
+  }
+
+  @Test("batches that a caller sends at once wait for each other while only one render may wait")
+  func shortQueueForSeveral() throws {
+    let daemon = try TestDaemon(
+      { files in for i in 0..<40 { try files.put(Self.picture(i), "p\(i).jpg") } },
+      arguments: ["--set", "render.queueLength=1", "--set", "cache.backgroundDerivatives=false"])
+    let identifiers = try (0..<40).map { try daemon.identifier("p\($0).jpg") }
+    let statuses = Mutex<[String]>([])
+    DispatchQueue.concurrentPerform(iterations: 4) { number in
+      do {
+        let answer = try daemon.post("/v1/images", Self.body(Array(identifiers[number * 10..<number * 10 + 10])))
+        let parts = try Multipart(answer).parts
+        statuses.withLock { $0 += parts.map(Self.status) }
+      } catch {
+        Issue.record(error)
+      }
+    }
+    #expect(statuses.withLock { $0 } == Array(repeating: "status=200", count: 40))
   }
 
   @Test("a slow image does not delay the others, and closing the connection cancels the rest")

@@ -159,6 +159,30 @@ struct AdmissionTests {
     #expect(await log.lines(3) == ["cancelled", "final 1", "final 0"])
   }
 
+  @Test("batches wait in turn for requests of their caller, and not for those of others")
+  func waitingBatches() async throws {
+    let harness = ImageManagerHarness { $0.waitingJobs = 3 }
+    let manager = harness.manager
+    let assets = (0..<2).map { harness.originals.add(Self.picture, named: "\($0)") }
+    harness.blockRenderLane()
+    let log = EventLog()
+    let tasks = (0..<2).map { number in harness.request(assets[number], named: "\(number)", caller: "a") { _ in } }
+    func waits(_ name: String, _ caller: String) -> Bool {
+      let context = ImageManager.RequestContext(requestID: name, caller: caller)
+      return manager.awaitRequestEnd(context) { log.append(name) }
+    }
+    #expect(!waits("other", "b"))
+    #expect(waits("first", "a") && waits("first", "a") && waits("second", "a") && waits("third", "a"))
+    manager.batchEnded(ImageManager.RequestContext(requestID: "second", caller: "a"))
+    manager.cancel(tasks[0])
+    #expect(await log.lines(1) == ["first"])
+    #expect(waits("fourth", "a"))
+    // The last request wakes all, because no other one would.
+    manager.cancel(tasks[1])
+    #expect(await log.lines(2) == ["third", "fourth"])
+    #expect(!waits("fifth", "a"))
+  }
+
   @Test("a render that can never fit is refused with its size and the budget")
   func neverFits() async throws {
     let harness = ImageManagerHarness { $0.memoryBytes = 1000 }

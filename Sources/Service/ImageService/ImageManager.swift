@@ -146,6 +146,19 @@ package final class ImageManager: Sendable {
     requests.insertBatch(owner: context.caller, requestID: context.requestID, cancel: cancel)
   }
 
+  /// For a batch of which a queue has refused a frame, with ``RequestContext/retriesWhenFull``: calls `wake` once when
+  /// a request of the caller has ended. The caller's batches are woken in turn. Returns false if the caller has no
+  /// active request: other callers hold all places, and the frame counts as failed.
+  ///
+  /// - Parameters:
+  ///   - context: that of ``batchBegan(_:cancel:)``.
+  ///   - wake: called from any thread, without a lock held.
+  package func awaitRequestEnd(_ context: RequestContext, wake: @escaping @Sendable () -> Void) -> Bool {
+    if requests.awaitEnd(owner: context.caller, requestID: context.requestID, wake: wake) { return true }
+    pipeline.metrics.failed(.queueFull)
+    return false
+  }
+
   /// The batch has ended: its ID no longer cancels it.
   package func batchEnded(_ context: RequestContext) {
     requests.removeBatch(owner: context.caller, requestID: context.requestID)

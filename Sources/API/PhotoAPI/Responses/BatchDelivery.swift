@@ -6,8 +6,8 @@
 //
 // A frame is in one of these states: not requested, a task, ready, or written. Tasks and ready frames together are at
 // most `maximumInFlight`, so a client that does not read holds no more than that in memory, plus one write. A frame that
-// finds no place in a queue is requested again when another frame of the batch has ended: if the queue is short, the
-// batch waits for its own frames instead of failing in most parts.
+// finds no place in a queue is requested again when a request of the same caller has ended: if the queue is short, the
+// caller's batches wait for their frames and for each other's instead of failing in most parts.
 
 import HTTPCore
 import HTTPServer
@@ -54,7 +54,7 @@ final class BatchDelivery: Sendable {
     var ready: ArraySlice<Part> = []
     /// Requested frames that have not arrived, by index. The task is set as soon as `requestImage` has returned it.
     var tasks: [Int: ImageTask?] = [:]
-    /// A queue was full, and no task has ended since: no frame is requested. Only while there are tasks.
+    /// A queue was full, and no request of the caller has ended since: no frame is requested until ``resume()``.
     var isHeldBack = false
     /// The number of parts not yet written.
     var remainingParts: Int
@@ -168,13 +168,11 @@ final class BatchDelivery: Sendable {
   // MARK: Requesting
 
   private func requestFrames() {
-    while let (frame, isAlone) = next() {
+    while let frame = next() {
       var context = context
       context.requestID += ".\(frame.index)"
-      context.retriesWhenFull = !isAlone
-      let task = images.requestImage(frame.headers.wanted, context) { [self] in
-        delivered($0, frame, isAlone: isAlone)
-      }
+      context.retriesWhenFull = true
+      let task = images.requestImage(frame.headers.wanted, context) { [self] in delivered($0, frame) }
       let isLate = state.withLock { state in
         // The frame may have been delivered already.
         if state.tasks[frame.index] != nil { state.tasks[frame.index] = .some(task) }
@@ -184,26 +182,24 @@ final class BatchDelivery: Sendable {
     }
   }
 
-  /// The next frame to request, and whether the batch has no other task.
-  private func next() -> (Frame, isAlone: Bool)? {
-    state.withLock { state -> (Frame, isAlone: Bool)? in
+  /// The next frame to request.
+  private func next() -> Frame? {
+    state.withLock { state -> Frame? in
       guard !state.isClosed, !state.isHeldBack, state.tasks.count + state.ready.count < Self.maximumInFlight,
         let frame = state.waiting.popFirst()
       else { return nil }
-      let isAlone = state.tasks.isEmpty
       state.tasks[frame.index] = .some(nil)
-      return (frame, isAlone)
+      return frame
     }
   }
 
-  private func delivered(_ delivery: ImageDelivery, _ frame: Frame, isAlone: Bool) {
+  private func delivered(_ delivery: ImageDelivery, _ frame: Frame) {
     let part: Part
     switch delivery {
     case .progress, .degraded: return
     case .final(let image): part = self.part(image, frame)
     case .failed(let error):
-      // Without another task, only other callers hold the places, and no event of the batch would end the wait.
-      if error == .queueFull, !isAlone, holdBack(frame) { return }
+      if error == .queueFull, holdBack(frame) { return }
       let problem = Problem(error)
       if problem.isServerFailure { reply.logFailure("image failed", error, to: logger) }
       part = self.part(problem, frame.location)
@@ -211,25 +207,38 @@ final class BatchDelivery: Sendable {
     state.withLock { state in
       guard !state.isClosed else { return }
       state.tasks[frame.index] = nil
-      state.isHeldBack = false
       state.ready.append(part)
     }
     schedulePump()
   }
 
-  /// Puts a frame that found no place in a queue first among the waiting ones. Returns false if the batch has been closed
-  /// or cancelled.
+  /// Puts a frame that found no place in a queue first among the waiting ones, until a request of the caller ends.
+  /// Returns false if it fails: the batch has been closed or cancelled, or only other callers hold the places.
   private func holdBack(_ frame: Frame) -> Bool {
     let isWaiting = state.withLock { state in
       guard !state.isClosed, !state.isCancelled else { return false }
       state.tasks[frame.index] = nil
-      // If the other tasks have ended since, the frame is requested again at once.
-      state.isHeldBack = !state.tasks.isEmpty
+      // Before the wait begins, because it may end at once.
+      state.isHeldBack = true
       state.waiting.insert(frame, at: state.waiting.startIndex)
       return true
     }
-    if isWaiting { schedulePump() }
-    return isWaiting
+    guard isWaiting else { return false }
+    if images.awaitRequestEnd(context, wake: { [weak self] in self?.resume() }) { return true }
+    let fails = state.withLock { state in
+      // A cancellation may have taken it, or an earlier wait of the batch may have ended and requested it again.
+      guard let index = state.waiting.firstIndex(where: { $0.index == frame.index }) else { return false }
+      state.waiting.remove(at: index)
+      return true
+    }
+    resume()
+    return !fails
+  }
+
+  /// Requests frames again. Called from any thread.
+  private func resume() {
+    state.withLock { $0.isHeldBack = false }
+    schedulePump()
   }
 
   // MARK: Writing

@@ -40,13 +40,42 @@ final class RequestRegistry: Sendable {
     var frames: [ImageResult] = []
   }
 
+  /// A batch that found a queue full.
+  private struct WaitingBatch: Sendable {
+    let requestID: String
+    let wake: @Sendable () -> Void
+  }
+
+  /// An owner with active requests.
+  private struct Owner {
+    var activeCount = 0
+    /// The one that has waited longest first.
+    var waiting: Deque<WaitingBatch> = []
+  }
+
   private struct State {
+    var owners: [String: Owner] = [:]
     var active: [RequestKey: Entry] = [:]
     /// Requests for many pictures. Each picture has a task of its own.
     var batches: [RequestKey: @Sendable () -> Void] = [:]
     var ended: [RequestKey: EndedRequest] = [:]
     /// Ended requests, oldest first. An entry whose ID was used again since is skipped.
     var endOrder: Deque<(key: RequestKey, at: ContinuousClock.Instant)> = []
+
+    /// Counts a request as ended, and returns what to call without the lock: the first of the owner's batches that
+    /// wait, or all of them if the owner has no other request, whose end would wake them. A request that was refused
+    /// leaves no place.
+    mutating func requestEnded(of name: String, wasRefused: Bool) -> [@Sendable () -> Void] {
+      guard var owner = owners[name] else { return [] }
+      owner.activeCount -= 1
+      if owner.activeCount == 0 {
+        owners[name] = nil
+        return owner.waiting.map(\.wake)
+      }
+      let next = wasRefused ? nil : owner.waiting.popFirst()
+      owners[name] = owner
+      return next.map { [$0.wake] } ?? []
+    }
 
     mutating func forget(endedBefore limit: ContinuousClock.Instant, keeping maximum: Int) {
       while let oldest = endOrder.first, oldest.at < limit || endOrder.count > maximum {
@@ -76,6 +105,7 @@ final class RequestRegistry: Sendable {
       guard state.active[key] == nil, state.batches[key] == nil else { return false }
       state.ended[key] = nil
       state.active[key] = Entry(task: task)
+      state.owners[task.caller, default: Owner()].activeCount += 1
       return true
     }
   }
@@ -89,8 +119,26 @@ final class RequestRegistry: Sendable {
 
   func removeBatch(owner: String, requestID: String) {
     // Released after the lock: its deinit may run arbitrary code.
-    let removed = state.withLock { $0.batches.removeValue(forKey: RequestKey(owner: owner, requestID: requestID)) }
+    let removed = state.withLock { state in
+      let waiting = state.owners[owner]?.waiting.filter { $0.requestID == requestID }
+      state.owners[owner]?.waiting.removeAll { $0.requestID == requestID }
+      return (state.batches.removeValue(forKey: RequestKey(owner: owner, requestID: requestID)), waiting)
+    }
     withExtendedLifetime(removed) {}
+  }
+
+  /// Lets a batch wait until one of its owner's requests has ended. Returns false if the owner has no active request.
+  ///
+  /// - Parameter wake: called once, from any thread, without a lock held; not after ``removeBatch(owner:requestID:)``,
+  ///   unless it is being called.
+  func awaitEnd(owner: String, requestID: String, wake: @escaping @Sendable () -> Void) -> Bool {
+    state.withLock { state in
+      guard let waiting = state.owners[owner]?.waiting else { return false }
+      if !waiting.contains(where: { $0.requestID == requestID }) {
+        state.owners[owner]?.waiting.append(WaitingBatch(requestID: requestID, wake: wake))
+      }
+      return true
+    }
   }
 
   /// How to cancel an active batch: the owner's, or, if `includingOtherOwners` is set, any owner's.
@@ -102,21 +150,28 @@ final class RequestRegistry: Sendable {
     }
   }
 
-  /// Records a delivery to a task.
+  /// Records a delivery to a task. Wakes a batch if the task has ended.
   func record(_ delivery: ImageDelivery, to task: ImageTask, at now: ContinuousClock.Instant) {
     let key = RequestKey(owner: task.caller, requestID: task.requestID)
-    state.withLock { state in
-      guard state.active[key]?.task === task else { return }
+    let woken = state.withLock { state -> [@Sendable () -> Void] in
+      guard state.active[key]?.task === task else { return [] }
+      var wasRefused = false
       switch delivery {
-      case .progress: break
-      case .degraded(let frame): state.active[key]?.frames.append(frame.result)
+      case .progress: return []
+      case .degraded(let frame):
+        state.active[key]?.frames.append(frame.result)
+        return []
       case .final(let frame):
         state.active[key]?.frames.append(frame.result)
         end(key, .finished, now, &state)
       case .failed(.cancelled): end(key, .cancelled, now, &state)
-      case .failed(let error): end(key, .failed(error), now, &state)
+      case .failed(let error):
+        wasRefused = error == .queueFull
+        end(key, .failed(error), now, &state)
       }
+      return state.requestEnded(of: key.owner, wasRefused: wasRefused)
     }
+    for wake in woken { wake() }
   }
 
   /// The active task with an ID: the owner's, or, if `includingOtherOwners` is set, any owner's.
