@@ -196,7 +196,7 @@ extension CodecError {
   fileprivate init(_ error: DecoderError, _ format: SourceFormat) {
     switch error {
     case .unavailable(_, .restarting), .interrupted: self = .decoderInterrupted
-    case .unavailable: self = .decoderUnavailable(format)
+    case .unavailable(let codec, _): self = .decoderUnavailable(format, libraryPackage: codec.libraryPackage)
     case .failed(_, let failure): self = .decoderFailed(format, DecoderFailureReason(failure))
     case .inputChanged: self = .malformed("the file ends before its picture does", offset: nil)
     case .requestTooLarge(let limit, let most, let found):

@@ -248,6 +248,18 @@ struct CodedImageTests {
     }
   }
 
+  @Test(
+    "without a decoder of HEVC a picture is 415 with the package of the decoder that the setting names",
+    arguments: [("libavcodec", "libavcodec59"), ("libde265", "libde265-0")])
+  func missing(_ setting: String, _ package: String) throws {
+    let daemon = try TestDaemon(
+      { files in try files.put(CodedSamples.heic(), "a.heic") },
+      arguments: ["--set", "decoders.folder=/nonexistent", "--set", "decoders.hevc=\(setting)"])
+    let answer = try daemon.get("/v1/assets/\(try daemon.identifier("a.heic"))/image")
+    #expect(answer.status == 415 && answer.json["type"] as? String == "/problems/decoder-unavailable")
+    #expect((answer.json["detail"] as? String)?.contains("the package \(package) on") == true)
+  }
+
   @Test("uploads of HEIC, AVIF, WebP and JPEG XL are accepted")
   func uploads() throws {
     let daemon = try TestDaemon()

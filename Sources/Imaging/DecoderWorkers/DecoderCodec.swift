@@ -6,7 +6,7 @@ package struct DecoderCodec: Sendable, Hashable {
   /// In the program's name, in metrics and in logs: `webp`.
   package let name: String
   /// The package of Debian that has the codec's library, for messages.
-  let libraryPackage: String
+  package let libraryPackage: String
 
   package let programName: String
 

@@ -17,8 +17,9 @@ package enum CodecError: Error, Sendable, Hashable {
   case encodingFailed(String)
   /// The stop flag was raised.
   case stopped
-  /// The format's decoder runs in a process of its own, and is not there.
-  case decoderUnavailable(SourceFormat)
+  /// The format's decoder runs in a process of its own, and is not there. `libraryPackage`: the package of Debian
+  /// with the library of the decoder that would be used.
+  case decoderUnavailable(SourceFormat, libraryPackage: String? = nil)
   /// The decoder's process failed for this picture, and would fail again.
   case decoderFailed(SourceFormat, DecoderFailureReason)
   /// The decoder's process ended for a reason outside of the picture: a later attempt may succeed.
@@ -40,6 +41,11 @@ extension CodecError {
       .encoderUnavailable, .encoderInterrupted, .outputTooLarge:
       false
     }
+  }
+
+  /// Whether the format's decoder is missing, so that only what needs no decoder can be shown.
+  package var isOfMissingDecoder: Bool {
+    if case .decoderUnavailable = self { true } else { false }
   }
 }
 
@@ -83,7 +89,7 @@ extension CodecError: CustomStringConvertible {
     case .outOfMemory: "out of memory"
     case .encodingFailed(let what): "the output can't be written: \(what)"
     case .stopped: "stopped"
-    case .decoderUnavailable(let format): "there is no decoder for \(format.rawValue)"
+    case .decoderUnavailable(let format, _): "there is no decoder for \(format.rawValue)"
     case .decoderFailed(let format, let reason): "the decoder for \(format.rawValue) \(reason.text)"
     case .decoderInterrupted: "the decoder was interrupted"
     case .encoderUnavailable(let format): "there is no encoder for \(format.rawValue)"

@@ -26,19 +26,10 @@ package enum SourceFormat: String, Sendable, Hashable, CaseIterable {
   }
 
   /// Whether the decoder runs in a process of its own, which may be missing.
-  package var needsWorker: Bool { decoderPackage != nil }
-
-  /// The package of Debian with the library of such a decoder, for messages.
-  package var decoderPackage: String? {
+  package var needsWorker: Bool {
     switch self {
-    case .jpeg, .png: nil
-    case .gif, .bmp, .tiff: nil
-    case .heic: "libde265-0"
-    case .avif: "libdav1d6"
-    case .webp: "libwebp7"
-    case .video: "libavcodec59"
-    case .jxl: "libjxl0.7"
-    case .raw: "libraw20"
+    case .jpeg, .png, .gif, .bmp, .tiff: false
+    case .heic, .avif, .webp, .video, .jxl, .raw: true
     }
   }
 }

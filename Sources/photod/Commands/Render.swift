@@ -76,7 +76,7 @@ struct Render: AsyncParsableCommand {
           rendered = try render(development, file, decoders.pictures, limits)
           plan = development
         } catch {
-          guard error.isOfFile || error == .decoderUnavailable(.raw) else { throw error }
+          guard error.isOfFile || error.isOfMissingDecoder else { throw error }
         }
       }
       let image = if let rendered { rendered } else { try render(plan, file, decoders.pictures, limits) }

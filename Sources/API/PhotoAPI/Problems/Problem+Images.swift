@@ -138,11 +138,11 @@ extension Problem {
       self.init(
         422, "image-too-large", "The image is too large",
         detail: "In the original, \(name) is \(value); the limit is \(limit).\(advice)")
-    case .decoderUnavailable(let format):
+    case .decoderUnavailable(let format, let libraryPackage):
       self.init(
         415, "decoder-unavailable", "The decoder is not available",
         detail: "The original is of the type \(format.uniformTypeIdentifier), whose decoder is not installed or does "
-          + "not start. Install the package \(format.decoderPackage ?? "of the decoder") on the server; its command "
+          + "not start. Install the package \(libraryPackage ?? "of the decoder") on the server; its command "
           + "photod decoders shows what is missing.")
     case .decoderFailed(.raw, .unsupported):
       self.init(

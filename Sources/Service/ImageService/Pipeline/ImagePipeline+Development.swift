@@ -31,7 +31,7 @@ extension ImagePipeline {
         if job.stop.isRaised { return }
         try develop(job, plans, original, reservation, stepBegan: began)
       } catch {
-        guard case .codec(let reason) = error, reason.isOfFile || reason == .decoderUnavailable(.raw) else {
+        guard case .codec(let reason) = error, reason.isOfFile || reason.isOfMissingDecoder else {
           throw error
         }
         job.addWorkTime(began.duration(to: now()))
