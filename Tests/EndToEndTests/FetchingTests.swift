@@ -71,6 +71,21 @@ struct FetchingTests {
     }
   }
 
+  @Test("the link to the next page repeats the query as it was sent, so that it is not too long to be followed")
+  func longQuery() throws {
+    let daemon = try Self.daemon(["--set", "http.requestLineBytes=600"])
+    let query = "predicate=isFavorite\(String(repeating: "+", count: 200))==+NO&limit=10"
+    let first = try daemon.get("/v1/assets?\(query)")
+    let next = try #require(first.json["next"] as? String)
+    #expect(next.hasPrefix("/v1/assets?\(query)&cursor="))
+    let second = try daemon.get(next)
+    #expect(second.status == 200 && Self.identifiers(first).count + Self.identifiers(second).count == 16)
+    // It would end the URL in Link.
+    let compared = try daemon.get("/v1/assets?predicate=pixelWidth>1&limit=1")
+    #expect(compared["Link"]?.hasPrefix("</v1/assets?predicate=pixelWidth%3E1&limit=1&cursor=") == true)
+    #expect(try daemon.get(try #require(compared.json["next"] as? String)).status == 200)
+  }
+
   @Test("an entity tag is valid until something changes, and fields select members of a response")
   func tags() throws {
     let daemon = try Self.daemon()

@@ -17,14 +17,12 @@ struct PresentationRoutes: Sendable {
   private struct Page {
     var limit: Int
     var cursor: PageCursor?
-    let parameters: [String: String]
 
     init(_ target: RequestTarget, _ tokens: TokenCodec) throws(Problem) {
       var query = try QueryReader(target)
       limit = try query.number("limit", in: PresentationRoutes.pageSizes) ?? PresentationRoutes.defaultPageSize
       cursor = query.cursor(tokens)
       try query.finish()
-      parameters = query.values
     }
   }
 
@@ -63,7 +61,7 @@ struct PresentationRoutes: Sendable {
     let canvases = assets.assets.filter { Problem(unrenderable: $0) == nil && $0.isRenderable }
       .map { document.canvas($0, in: identifier) }
     return response(
-      document.manifest(collection, canvases), next: assets.nextCursor, page, routed)
+      document.manifest(collection, canvases), next: assets.nextCursor, routed)
   }
 
   // MARK: Collections
@@ -84,7 +82,7 @@ struct PresentationRoutes: Sendable {
       }
       let document = PresentationDocument(base: base(routed))
       return response(
-        document.collection(folder, found.collections), next: found.nextCursor, page, routed)
+        document.collection(folder, found.collections), next: found.nextCursor, routed)
     }
   }
 
@@ -101,9 +99,9 @@ struct PresentationRoutes: Sendable {
   }
 
   private func response(
-    _ document: JSONValue, next: PageCursor?, _ page: Page, _ routed: RoutedRequest
+    _ document: JSONValue, next: PageCursor?, _ routed: RoutedRequest
   ) -> HTTPResponse {
-    let next = next.map { queries.nextPagePath(routed.target.path, page.parameters, cursor: $0) }
+    let next = next.map { queries.nextPagePath(routed.target, cursor: $0) }
     return LinkedDataResponse(
       document, context: PresentationDocument.context, link: next.map { "<\($0)>; rel=\"next\"" }
     ).response(to: routed.request.head)

@@ -16,8 +16,8 @@ struct AssetListQuery: Sendable {
   let fields: AssetFields?
   /// The properties of columns.
   let columns: Set<AssetColumns.Field>
-  /// The query parameters as sent, for the path of the next page.
-  let parameters: [String: String]
+  /// The query parameters as sent.
+  private let parameters: [String: String]
 
   init(
     _ target: RequestTarget, _ tokens: TokenCodec, until end: ContinuousClock.Instant, for principal: Principal
@@ -39,7 +39,7 @@ struct AssetListQuery: Sendable {
       ?? Set(AssetColumns.Field.allCases)
     try query.finish()
     self.unit = unit ?? .day
-    parameters = query.values.merging(query.signature) { $1 }
+    parameters = query.values
     if let name = unsupportedParameter {
       throw QueryReader.invalid(name, "can't be combined with layout=\(layout.rawValue)")
     }

@@ -8,7 +8,7 @@ struct CollectionListQuery: Sendable {
   private static let pageSizes = 1...1000
 
   let fetch: CollectionFetch
-  /// The query parameters as sent, for the path of the next page.
+  /// The query parameters as sent.
   let parameters: [String: String]
 
   init(

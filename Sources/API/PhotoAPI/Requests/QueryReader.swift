@@ -7,8 +7,6 @@ import PhotoModel
 struct QueryReader {
   /// The parameters as sent, until `replacePreset` replaces the preset.
   private(set) var values: [String: String] = [:]
-  /// The parameters of a signature. Authentication has checked them.
-  private(set) var signature: [String: String] = [:]
   private var known: [String] = []
 
   /// - Throws: 400 if the query is malformed or names a parameter twice.
@@ -17,10 +15,8 @@ struct QueryReader {
       throw Problem(400, "malformed-request", "Bad Request", detail: "The query contains a malformed percent escape.")
     }
     for (name, value) in parameters {
-      if URLSignature.parameterNames.contains(name) {
-        signature[name] = value
-        continue
-      }
+      // Authentication has checked those of a signature.
+      if URLSignature.parameterNames.contains(name) { continue }
       if values.updateValue(value, forKey: name) != nil {
         throw Self.invalid(name, "is given more than once")
       }

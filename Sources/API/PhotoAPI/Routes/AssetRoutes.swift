@@ -64,7 +64,7 @@ struct AssetRoutes: Sendable {
     let page = try queries.run { library throws(AssetSourceError) in
       try library.assets(query.fetch, query.page, for: principal)
     }
-    let next = page.nextCursor.map { queries.nextPagePath(routed.target.path, query.parameters, cursor: $0) }
+    let next = page.nextCursor.map { queries.nextPagePath(routed.target, cursor: $0) }
     let body = JSONBody.encode(
       Payload(
         changeToken: queries.tokens.text(of: page.changeToken),
@@ -79,7 +79,7 @@ struct AssetRoutes: Sendable {
     let columns = try queries.run { library throws(AssetSourceError) in
       try library.columns(query.fetch, query.page, fields: query.columns, for: principal)
     }
-    let next = columns.nextCursor.map { queries.nextPagePath(routed.target.path, query.parameters, cursor: $0) }
+    let next = columns.nextCursor.map { queries.nextPagePath(routed.target, cursor: $0) }
     let body = AssetColumnsJSON.body(
       columns, query.columns, changeToken: queries.tokens.text(of: columns.changeToken), next: next)
     return QueryService.response(body, next: next, to: routed.request)

@@ -52,7 +52,7 @@ struct CollectionRoutes: Sendable {
     } catch {
       throw error.ofCollectionList(parent: query.parameters["parent"] == nil ? "collection" : "parent")
     }
-    let next = page.nextCursor.map { queries.nextPagePath(routed.target.path, query.parameters, cursor: $0) }
+    let next = page.nextCursor.map { queries.nextPagePath(routed.target, cursor: $0) }
     let collections = page.collections.map { CollectionJSON($0, queries.tokens) }
     return QueryService.response(
       JSONBody.encode(Payload(collections: collections, next: next)), next: next, to: routed.request)

@@ -127,14 +127,11 @@ struct QueryService: Sendable {
     fetch.scope = scope
   }
 
-  /// The path of the next page: the same request with a new cursor. It has one slash between components: `//v1` would
-  /// name a host (RFC 3986 §4.2).
-  func nextPagePath(_ path: String, _ parameters: [String: String], cursor: PageCursor) -> String {
-    var parameters = parameters
-    parameters["cursor"] = tokens.text(of: cursor)
-    return "/" + path.split(separator: "/").joined(separator: "/") + "?"
-      + parameters.sorted { $0.key < $1.key }
-      .map { "\(RequestTarget.percentEncoded($0.key))=\(RequestTarget.percentEncoded($0.value))" }.joined(
-        separator: "&")
+  /// The path of the next page: the same request with a new cursor. The rest of the query is as it was sent, because
+  /// encoding it again could make it longer than a request line may be. The path has one slash between components:
+  /// `//v1` would name a host (RFC 3986 §4.2).
+  func nextPagePath(_ target: RequestTarget, cursor: PageCursor) -> String {
+    "/" + target.path.split(separator: "/").joined(separator: "/") + "?"
+      + target.queryReplacing("cursor", with: tokens.text(of: cursor))
   }
 }

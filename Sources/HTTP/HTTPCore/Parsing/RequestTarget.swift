@@ -68,6 +68,21 @@ package struct RequestTarget: Sendable, Hashable {
     return parameters
   }
 
+  /// The query as received, with another value of a parameter, which becomes the last one. Only `>` is escaped, because
+  /// it would end the URL in a Link field (RFC 8288 §3).
+  ///
+  /// - Parameters:
+  ///   - name: unreserved characters (RFC 3986 §2.3), as in `value`.
+  package func queryReplacing(_ name: String, with value: String) -> String {
+    var pairs: [String] = []
+    for pair in (query ?? "").split(separator: "&") {
+      let received = pair.prefix { $0 != "=" }
+      if Self.percentDecoded(received, plusIsSpace: true) != name { pairs.append(String(pair)) }
+    }
+    pairs.append("\(name)=\(value)")
+    return pairs.joined(separator: "&").replacing(">", with: "%3E")
+  }
+
   /// Escapes all characters except the unreserved ones (RFC 3986 §2.3), for use in a query.
   package static func percentEncoded(_ text: String) -> String {
     var bytes: [UInt8] = []
