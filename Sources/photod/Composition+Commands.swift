@@ -16,6 +16,7 @@ extension Composition {
     switch library {
     case .folder(let path):
       let catalogue = try openCatalogue()
+      try checkTimeZone(of: catalogue)
       // A scan would take files that are in the trash for files that are gone.
       if try catalogue.hasUncheckedTrash() {
         let files = try LibraryFiles(
@@ -28,9 +29,19 @@ extension Composition {
       // Credentials before the data folder is made.
       let store = try location.store()
       let catalogue = try openCatalogue()
+      try checkTimeZone(of: catalogue)
       let heads = try RemoteLibrary.heads(in: dataFolder, limitBytes: settings.remote.headBytes)
       return .remote(try scanner(of: store, heads, catalogue))
     }
+  }
+
+  /// Refuses another time zone than that of a running daemon: a scan would read every file again and date those without
+  /// an offset by it, and the daemon's next scan would undo that.
+  private func checkTimeZone(of catalogue: Catalogue) throws {
+    let zone = try timeZone().identifier
+    guard let served = try catalogue.timeZoneIdentifier(), served != zone, try DataFolderLock.isServed(dataFolder)
+    else { return }
+    throw LibraryError.otherTimeZone(library: served, settings: zone)
   }
 
   /// Opens the catalogue for writing. If its log was damaged, logs where the copy is.

@@ -128,6 +128,7 @@ struct Composition: Sendable {
     let decoders = Decoders(settings)
     let isNew = !hasCatalogue
     let catalogue = try openCatalogue(renderableTypes: decoders.start())
+    try DataFolderLock.forServing(of: dataFolder).holdUntilExit()
     if isNew {
       Logger(label: "photod").notice(
         "created a catalogue",

@@ -12,13 +12,14 @@ import Testing
 @Suite("Locks of a data folder")
 struct DataFolderLockTests {
   enum Purpose: CaseIterable {
-    case use, opening, restore, scan, files, originals
+    case use, opening, restore, serving, scan, files, originals
 
     func lock(_ folder: String) throws -> DataFolderLock {
       switch self {
       case .use: try .forUse(of: folder)
       case .opening: try .forOpening(of: folder)
       case .restore: try .forRestore(of: folder)
+      case .serving: try .forServing(of: folder)
       case .scan: try .forScan(into: folder)
       case .files: try .forFiles(of: folder)
       case .originals: try .forOriginals(in: folder)
@@ -29,6 +30,7 @@ struct DataFolderLockTests {
       switch self {
       case .use, .restore: "use.lock"
       case .opening: "open.lock"
+      case .serving: "serve.lock"
       case .scan: "scan.lock"
       case .files: "files.lock"
       case .originals: "lock"

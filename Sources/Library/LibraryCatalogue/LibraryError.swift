@@ -36,6 +36,8 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
   /// was removed.
   case mountsUnreadable
   case unknownTimeZone(String)
+  /// A daemon serves the library with another time zone than the settings have.
+  case otherTimeZone(library: String, settings: String)
   /// Another scan, in this or another process, is writing to the same catalogue.
   case scanUnderWay
   /// The data folder holds no catalogue.
@@ -98,6 +100,9 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
       "the catalogue's list of file systems is damaged, and files are missing; nothing was removed; mount all disks of "
         + "the library and scan again, or accept the removals with photod scan --accept-removals"
     case .unknownTimeZone(let name): "\(name) is not a known time zone; use an IANA name such as Europe/Berlin"
+    case .otherTimeZone(let library, let settings):
+      "the daemon serves the library with the time zone \(library), but this command's timeZone is \(settings); "
+        + "use the daemon's settings (--config, or --set timeZone=\(library)), or stop it first"
     case .scanUnderWay: "another scan of this library is running; wait until it ends"
     case .noCatalogue(let path): "the catalogue \(path) does not exist; run photod scan first"
     case .catalogueUnreadable(let path, let error):

@@ -126,7 +126,7 @@ package enum DatabaseFile {
   private static let namesInUse: [String] =
     ["catalogue.sqlite", "catalogue.incoming.sqlite", "access.sqlite", "access.incoming.sqlite"].flatMap { name in
       [name] + logSuffixes.map { name + $0 }
-    } + ["use.lock", "open.lock", "scan.lock", "files.lock"]
+    } + ["use.lock", "open.lock", "serve.lock", "scan.lock", "files.lock"]
 }
 
 /// The identity of a file, whichever path leads to it.

@@ -3,6 +3,7 @@
 //
 //     use.lock     shared by every process that has the catalogue open; exclusive for a restore, which replaces it
 //     open.lock    one process at a time creates, migrates and opens the catalogue for writing
+//     serve.lock   shared by every daemon, so that a scan of another process knows of it
 //     scan.lock    one scan into the catalogue at a time
 //     files.lock   one caller at a time moves files in or out of the library
 //     originals/lock   one daemon at a time uses the originals of a remote library
@@ -91,6 +92,26 @@ extension DataFolderLock {
       return try DataFolderLock(dataFolder + "/use.lock", LOCK_EX | LOCK_NB, allowsReadOnlyFolder: true)
     } catch {
       throw error.code == EWOULDBLOCK ? .dataFolderInUse(path: dataFolder) : .unusable(dataFolder, error)
+    }
+  }
+
+  /// For a daemon.
+  package static func forServing(of dataFolder: String) throws(LibraryError) -> DataFolderLock {
+    do throws(SystemError) {
+      return try DataFolderLock(dataFolder + "/serve.lock", LOCK_SH)
+    } catch {
+      throw .unusable(dataFolder, error)
+    }
+  }
+
+  /// Whether a daemon serves the library. Takes the daemon's lock for a moment, for which one that starts waits.
+  package static func isServed(_ dataFolder: String) throws(LibraryError) -> Bool {
+    do throws(SystemError) {
+      try DataFolderLock(dataFolder + "/serve.lock", LOCK_EX | LOCK_NB).unlock()
+      return false
+    } catch {
+      if error.code == EWOULDBLOCK { return true }
+      throw .unusable(dataFolder, error)
     }
   }
 
