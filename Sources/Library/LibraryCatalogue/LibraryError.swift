@@ -7,7 +7,7 @@ import PhotoModel
 
 /// Why the library could not be opened or scanned.
 package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The folder does not exist or can't be entered.
+  /// The folder does not exist, or it or its files can't be read.
   case libraryUnavailable(path: String, SystemError)
   /// The data folder can't be created or written.
   case dataFolderUnusable(path: String, SystemError)
@@ -71,7 +71,7 @@ package enum LibraryError: Error, Sendable, Equatable, CustomStringConvertible {
 
   package var description: String {
     switch self {
-    case .libraryUnavailable(let path, let error): "the library \(path) can't be opened (\(error))"
+    case .libraryUnavailable(let path, let error): "the library \(path) can't be read (\(error))"
     case .dataFolderUnusable(let path, let error):
       "the data folder \(path) can't be used (\(error))\(Self.remedy(for: error))"
     case .catalogueTooNew(let path):

@@ -47,6 +47,7 @@ package struct CatalogueCheck {
 
   private func compare(_ report: (CheckDifference) -> Void) throws -> Summary {
     let root = try LibraryFolder(path: directory)
+    _ = try root.open([], isFolder: true)
     var summary = Summary()
     let token = try catalogue.changeToken()
     // Several parts of the check may meet the same page.
@@ -76,14 +77,25 @@ package struct CatalogueCheck {
     _ root: LibraryFolder, since token: Int64, _ note: (CheckDifference) -> Void
   ) throws -> Int {
     var fileCount = 0
-    let absent = try MountCheck(catalogue: catalogue, root: root, environment: environment).missingMounts()
+    let disks = try MountCheck(catalogue: catalogue, root: root, environment: environment)
+    let absent = try disks.missingMounts()
     var walk = LibraryWalk(root: root, environment: environment, skipping: Set(absent.map(\.path)))
     // If the library is not mounted, do not report each of its files as missing.
     let count = try catalogue.fileCount()
     if walk.isEmpty && count > 0 { throw LibraryError.libraryIsEmpty(path: directory, known: count) }
-    if absent.contains(where: \.path.isEmpty) { throw LibraryError.otherFileSystem(path: directory) }
+    if let own = absent.first(where: \.path.isEmpty) {
+      // `run` reports it as a library that can't be read.
+      if let error = try disks.denial(of: own) { throw error }
+      throw LibraryError.otherFileSystem(path: directory)
+    }
     var skippedFolders = absent.map(\.path)
-    for path in skippedFolders { note(.mountMissing(path: path)) }
+    for mount in absent {
+      if let error = try disks.denial(of: mount) {
+        note(.unreadableFolder(path: mount.path, reason: error.description))
+      } else {
+        note(.mountMissing(path: mount.path))
+      }
+    }
 
     var known = KnownFileCursor(catalogue: catalogue, pageSize: Self.pageSize, lastID: .max)
     var unconfirmed = UnconfirmedDifferences(catalogue: catalogue, root: root, environment: environment, token: token)

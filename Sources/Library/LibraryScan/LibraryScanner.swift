@@ -73,6 +73,8 @@ package struct LibraryScanner: Sendable {
     let root: LibraryFolder
     do throws(SystemError) {
       root = try LibraryFolder(path: directory)
+      // A folder that may be listed but not entered would look like the folder of a disk that is not mounted.
+      _ = try root.open([], isFolder: true)
     } catch {
       throw .libraryUnavailable(path: directory, error)
     }

@@ -54,7 +54,7 @@ final class ScanDisplay {
     if progress.moved > 0 { parts.append("\(progress.moved) moved") }
     if progress.removed > 0 { parts.append("\(progress.removed) removed") }
     if progress.missingMounts > 0 {
-      parts.append("\(progress.missingMounts) \(progress.missingMounts == 1 ? "disk" : "disks") not mounted")
+      parts.append("\(progress.missingMounts) \(progress.missingMounts == 1 ? "disk" : "disks") not available")
     }
     if progress.kept > 0 { parts.append("\(progress.kept) missing but kept") }
     if progress.unsettled > 0 { parts.append("\(progress.unsettled) still being written") }

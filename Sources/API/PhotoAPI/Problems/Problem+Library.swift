@@ -147,8 +147,8 @@ extension Problem {
       self.init(
         409, "disk-missing", "A disk is missing",
         detail:
-          "The disk of this file or folder is not mounted: its files can't be moved, and a file stored there now would "
-          + "be hidden when the disk is mounted again. Mount the disk, then retry.")
+          "The disk of this file or folder is not mounted, or photod may not read it: its files can't be moved, and a "
+          + "file stored there now would be hidden when the disk is mounted again. Make it available, then retry.")
     case .linkedFile:
       self.init(
         409, "linked-file", "The file of another asset",

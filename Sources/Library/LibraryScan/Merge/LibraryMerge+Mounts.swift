@@ -54,15 +54,20 @@ extension LibraryMerge {
     return hiddenFolders.contains { LibraryPath.isPath(path, below: $0) }
   }
 
-  func logMissingMounts() {
+  func logMissingMounts() throws(AssetSourceError) {
     let known = missingMounts.filter { $0.fileSystem == .hidden }.map(\.path)
     for path in known + hiddenFolders {
       scanner.logger.warning(
         "a disk hides known files; keeping their assets", metadata: ["path": "\(LibraryPath.display(path))"])
     }
     for mount in missingMounts where mount.fileSystem != .hidden {
-      scanner.logger.warning(
-        "disk not mounted; keeping its assets", metadata: ["path": "\(LibraryPath.display(mount.path))"])
+      let path = LibraryPath.display(mount.path)
+      if let reason = try mounts.denial(of: mount) {
+        scanner.logger.warning(
+          "disk can't be read; keeping its assets", metadata: ["path": "\(path)", "reason": "\(reason)"])
+      } else {
+        scanner.logger.warning("disk not mounted; keeping its assets", metadata: ["path": "\(path)"])
+      }
     }
   }
 

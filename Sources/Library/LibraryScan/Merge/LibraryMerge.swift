@@ -120,7 +120,9 @@ struct LibraryMerge {
   /// Refuses a library whose folder is empty although the catalogue has files, or whose own disk is missing.
   private func refusalToWalk() throws(AssetSourceError) -> LibraryError? {
     if walk.isEmpty && !options.acceptsRemovals, let refusal = try scanner.emptyLibraryRefusal() { return refusal }
-    return missingMounts.contains { $0.path.isEmpty } ? .otherFileSystem(path: scanner.directory) : nil
+    guard let own = missingMounts.first(where: \.path.isEmpty) else { return nil }
+    if let error = try mounts.denial(of: own) { return .libraryUnavailable(path: scanner.directory, error) }
+    return .otherFileSystem(path: scanner.directory)
   }
 
   // MARK: Merge
@@ -189,7 +191,7 @@ struct LibraryMerge {
   private mutating func addRemainingRows() throws(AssetSourceError) {
     while let row = try known.next(before: nil) { addMissing(row) }
     for row in batch.displaced { addMissing(row) }
-    if isFullScan { logMissingMounts() }
+    if isFullScan { try logMissingMounts() }
   }
 
   // MARK: Record

@@ -46,6 +46,25 @@ package struct MountCheck {
     return absent
   }
 
+  /// Why a file system that counts as missing may be there after all: its folder, or a known file that is looked up, may
+  /// not be opened. `nil` if no permission is lacking.
+  func denial(of mount: KnownMount) throws(AssetSourceError) -> SystemError? {
+    if let error = denial(at: mount.path, isFolder: true) { return error }
+    for file in try catalogue.sampleFiles(below: mount.path, count: Self.sampleFileCount) {
+      if let error = denial(at: file.path, isFolder: false) { return error }
+    }
+    return nil
+  }
+
+  private func denial(at path: [UInt8], isFolder: Bool) -> SystemError? {
+    do throws(SystemError) {
+      _ = try root.open(path, isFolder: isFolder)
+      return nil
+    } catch {
+      return error.isPermissionDenied ? error : nil
+    }
+  }
+
   /// Whether the recorded file system of a path is mounted, so that a file that is not found there does not exist.
   /// Before the first scan, nothing is recorded, and this is true.
   ///
