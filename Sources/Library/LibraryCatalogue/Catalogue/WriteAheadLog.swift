@@ -4,11 +4,11 @@
 // commits after such a frame mean that at least one confirmed change is lost. It ignores the whole log if its header is
 // damaged.
 //
-// Damage of the last commit can't be told from an unfinished one. A power failure may leave any sector of its frames as it
-// was before, also one inside a page whose frame header and successors are whole, and the former bytes may differ from
-// the new ones by a single bit. The file does not say whether the sync had returned. SQLite's index of the log (-shm)
-// names the last synced frame, but it is not synced itself, every program that opens the catalogue makes it again, even
-// to read it, and to read the file beside an open connection would end SQLite's locks of this process.
+// Damage of the last commit can't be told from an unfinished one. A power failure may leave any sector of its frames as
+// it was before, also one inside a page whose frame header and successors are whole, and the former bytes may differ
+// from the new ones by a single bit. The file does not say whether the sync had returned. SQLite's index of the log
+// (-shm) names the last synced frame, but it is not synced itself, every program that opens the catalogue makes it
+// again, even to read it, and to read the file beside an open connection would end SQLite's locks of this process.
 
 import Foundation
 import PhotoModel
