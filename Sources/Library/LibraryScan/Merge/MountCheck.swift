@@ -46,8 +46,8 @@ package struct MountCheck {
     return absent
   }
 
-  /// Why a file system that counts as missing may be there after all: its folder, or a known file that is looked up, may
-  /// not be opened. `nil` if no permission is lacking.
+  /// Why a file system that counts as missing may be there after all: its folder, or a known file that is looked up,
+  /// may not be opened. `nil` if no permission is lacking.
   func denial(of mount: KnownMount) throws(AssetSourceError) -> SystemError? {
     if let error = denial(at: mount.path, isFolder: true) { return error }
     for file in try catalogue.sampleFiles(below: mount.path, count: Self.sampleFileCount) {
