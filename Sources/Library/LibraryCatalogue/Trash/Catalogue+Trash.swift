@@ -87,11 +87,11 @@ extension Catalogue {
   package func files(of identifier: LocalIdentifier) throws(AssetSourceError) -> [(row: Int64, path: [UInt8])] {
     let files = try read { db in
       try Row.fetchAll(
-        db,
-        sql: """
-          SELECT file.id, file.path FROM libraryAsset CROSS JOIN file ON file.asset = libraryAsset.asset
-          WHERE library = 0 AND localIdentifier = ? ORDER BY isPrimary DESC, role, file.id
-          """, arguments: [identifier.rawValue]
+        db.cachedStatement(
+          sql: """
+            SELECT file.id, file.path FROM libraryAsset CROSS JOIN file ON file.asset = libraryAsset.asset
+            WHERE library = 0 AND localIdentifier = ? ORDER BY isPrimary DESC, role, file.id
+            """), arguments: [identifier.rawValue]
       ).map { (row: $0[0] as Int64, path: try $0.bytes(1)) }
     }
     return files.filter { !VacantPath.isVacant($0.path) }

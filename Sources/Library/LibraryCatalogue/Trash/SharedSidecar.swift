@@ -69,11 +69,12 @@ extension SharedSidecar {
   }
 
   private static func mark(_ path: [UInt8], in trash: Int64, _ db: Database) throws {
-    try db.execute(
+    try db.cachedStatement(
       sql: """
         INSERT INTO trashValue (trash, file, name, value)
         SELECT ?1, \(TrashRecord.assetRow), '\(markName)' || count(*), ?2 FROM trashValue WHERE trash = ?1 AND \(isMark)
-        """, arguments: [trash, Data(path)])
+        """
+    ).execute(arguments: [trash, Data(path)])
   }
 
   /// Whether one of these assets, which are in the trash, has a file that the sidecar describes.
@@ -93,9 +94,8 @@ extension SharedSidecar {
   /// both assets stay in the trash, or are there again, the sidecar can come back with either.
   func move(to record: TrashRecord, _ db: Database) throws {
     for (table, column) in [("trashFile", "place"), ("trashValue", "file")] {
-      try db.execute(
-        sql: "UPDATE \(table) SET trash = ?, \(column) = ? WHERE trash = ? AND \(column) = ?",
-        arguments: [record.id, file.number, trash, number])
+      try db.cachedStatement(sql: "UPDATE \(table) SET trash = ?, \(column) = ? WHERE trash = ? AND \(column) = ?")
+        .execute(arguments: [record.id, file.number, trash, number])
     }
     try Self.mark(file.path, in: trash, db)
   }

@@ -17,9 +17,8 @@ extension TrashRecord {
     try restoreMemberships(row, db)
     // A sidecar may have changed meanwhile.
     writer.edits.note(asset: row)
-    try db.execute(
-      sql: "UPDATE asset SET originalFilename = ? WHERE id = ? AND originalFilename <> ?1",
-      arguments: [OriginalFile.displayName(files.first?.path ?? []), row])
+    try db.cachedStatement(sql: "UPDATE asset SET originalFilename = ? WHERE id = ? AND originalFilename <> ?1")
+      .execute(arguments: [OriginalFile.displayName(files.first?.path ?? []), row])
     try delete(db)
     return row
   }
@@ -65,11 +64,12 @@ extension TrashRecord {
     let row = try insert(asset, into: "asset", db)
     writer.restored[row] = asset["contentVersion"].flatMap(String.fromDatabaseValue)
     // Clients must no longer see the asset as deleted.
-    try db.execute(sql: "DELETE FROM removedObject WHERE library = 0 AND kind = 0 AND object = ?", arguments: [row])
+    try db.cachedStatement(sql: "DELETE FROM removedObject WHERE library = 0 AND kind = 0 AND object = ?")
+      .execute(arguments: [row])
     for name in ["contentVersion", "unadjustedVersion"] {
       guard let version = asset[name].flatMap(String.fromDatabaseValue) else { continue }
-      try db.execute(
-        sql: "DELETE FROM formerContent WHERE content = ?", arguments: [ContentVersion(version).content])
+      try db.cachedStatement(sql: "DELETE FROM formerContent WHERE content = ?")
+        .execute(arguments: [ContentVersion(version).content])
     }
     return (row, burst)
   }
@@ -137,11 +137,13 @@ extension TrashRecord {
 
   private func insert(_ values: [String: DatabaseValue], into table: String, _ db: Database) throws -> Int64 {
     let columns = values.keys.sorted()
-    try db.execute(
+    let arguments: StatementArguments = StatementArguments(columns.map { values[$0] ?? .null })
+    try db.cachedStatement(
       sql: """
         INSERT INTO \(table) (\(columns.joined(separator: ", ")))
         VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))
-        """, arguments: StatementArguments(columns.map { values[$0] ?? .null }))
+        """
+    ).execute(arguments: arguments)
     return db.lastInsertedRowID
   }
 
@@ -149,27 +151,27 @@ extension TrashRecord {
   /// after it.
   private func restoreMemberships(_ asset: Int64, _ db: Database) throws {
     let rows = try Row.fetchAll(
-      db,
-      sql: """
-        SELECT collection.id, trashPlace.position, isKeyAsset
-        FROM trashPlace JOIN collection ON collection.localIdentifier = trashPlace.collection WHERE trash = ?
-        """, arguments: [id])
+      db.cachedStatement(
+        sql: """
+          SELECT collection.id, trashPlace.position, isKeyAsset
+          FROM trashPlace JOIN collection ON collection.localIdentifier = trashPlace.collection WHERE trash = ?
+          """), arguments: [id])
     for row in rows {
       let collection: Int64 = row[0]
       if let position: Int64 = row[1] {
         let free = try Int64.fetchOne(
-          db,
-          sql: """
-            SELECT ?2 WHERE NOT EXISTS (SELECT 1 FROM member WHERE collection = ?1 AND position = ?2)
-            UNION ALL
-            SELECT min(position) + 1 FROM member AS one WHERE collection = ?1 AND position >= ?2
-              AND NOT EXISTS (SELECT 1 FROM member WHERE collection = ?1 AND position = one.position + 1)
-            """, arguments: [collection, position])
+          db.cachedStatement(
+            sql: """
+              SELECT ?2 WHERE NOT EXISTS (SELECT 1 FROM member WHERE collection = ?1 AND position = ?2)
+              UNION ALL
+              SELECT min(position) + 1 FROM member AS one WHERE collection = ?1 AND position >= ?2
+                AND NOT EXISTS (SELECT 1 FROM member WHERE collection = ?1 AND position = one.position + 1)
+              """), arguments: [collection, position])
         try AlbumOrder(db: db, row: collection).put(asset, at: free ?? position)
       }
       if row[2] {
-        try db.execute(
-          sql: "UPDATE collection SET keyAsset = ? WHERE id = ? AND keyAsset IS NULL", arguments: [asset, collection])
+        try db.cachedStatement(sql: "UPDATE collection SET keyAsset = ? WHERE id = ? AND keyAsset IS NULL")
+          .execute(arguments: [asset, collection])
       }
     }
   }

@@ -15,14 +15,12 @@ extension TrashRecord {
     _ identifier: LocalIdentifier, asset: Int64, rows: [Int64], files: [File], state: State = .deleting, now: Int64,
     _ db: Database
   ) throws -> Int64 {
-    try db.execute(
-      sql: "INSERT INTO trash (localIdentifier, state, deletedDate) VALUES (?, ?, ?)",
-      arguments: [identifier.rawValue, state.rawValue, now])
+    try db.cachedStatement(sql: "INSERT INTO trash (localIdentifier, state, deletedDate) VALUES (?, ?, ?)")
+      .execute(arguments: [identifier.rawValue, state.rawValue, now])
     let id = db.lastInsertedRowID
     for (file, row) in zip(files, rows) {
-      try db.execute(
-        sql: "INSERT INTO trashFile (trash, place, path, trashPath) VALUES (?, ?, ?, ?)",
-        arguments: [id, file.number, Data(file.path), Data(file.trashPath)])
+      try db.cachedStatement(sql: "INSERT INTO trashFile (trash, place, path, trashPath) VALUES (?, ?, ?, ?)")
+        .execute(arguments: [id, file.number, Data(file.path), Data(file.trashPath)])
       try saveRow(of: "file", row, as: file.number, in: id, db)
     }
     try SharedSidecar.mark(besides: files, in: id, db)
@@ -34,18 +32,20 @@ extension TrashRecord {
   static func saveAsset(_ asset: Int64, in id: Int64, _ db: Database) throws {
     try saveRow(of: "asset", asset, as: assetRow, in: id, db)
     try saveLackOfPicture(of: asset, in: id, db)
-    try db.execute(sql: "DELETE FROM trashPlace WHERE trash = ?", arguments: [id])
-    try db.execute(
+    try db.cachedStatement(sql: "DELETE FROM trashPlace WHERE trash = ?").execute(arguments: [id])
+    try db.cachedStatement(
       sql: """
         INSERT INTO trashPlace (trash, collection, position, isKeyAsset)
         SELECT ?1, collection.localIdentifier, member.position, collection.keyAsset IS ?2
         FROM member JOIN collection ON collection.id = member.collection WHERE member.asset = ?2
-        """, arguments: [id, asset])
-    try db.execute(
+        """
+    ).execute(arguments: [id, asset])
+    try db.cachedStatement(
       sql: """
         INSERT OR IGNORE INTO trashPlace (trash, collection, position, isKeyAsset)
         SELECT ?1, localIdentifier, NULL, 1 FROM collection WHERE keyAsset = ?2
-        """, arguments: [id, asset])
+        """
+    ).execute(arguments: [id, asset])
   }
 
   /// A value of the asset that is not a column: its type has a decoder, but its file has no picture, as a RAW file
@@ -58,14 +58,13 @@ extension TrashRecord {
     guard let row else { return }
     let (hasDecoder, type): (Bool, String) = (row[0], row[1])
     let lacksPicture = try !hasDecoder && Catalogue.renderableTypes(db).contains(type)
-    try db.execute(
-      sql: "INSERT OR REPLACE INTO trashValue (trash, file, name, value) VALUES (?, ?, ?, ?)",
-      arguments: [id, assetRow, lackOfPicture, lacksPicture])
+    try db.cachedStatement(sql: "INSERT OR REPLACE INTO trashValue (trash, file, name, value) VALUES (?, ?, ?, ?)")
+      .execute(arguments: [id, assetRow, lackOfPicture, lacksPicture])
   }
 
   func lacksPicture(_ db: Database) throws -> Bool {
     try Bool.fetchOne(
-      db, sql: "SELECT value FROM trashValue WHERE trash = ? AND file = ? AND name = ?",
+      db.cachedStatement(sql: "SELECT value FROM trashValue WHERE trash = ? AND file = ? AND name = ?"),
       arguments: [id, Self.assetRow, Self.lackOfPicture]) ?? false
   }
 
@@ -85,7 +84,8 @@ extension TrashRecord {
 
   /// The stored columns, without generated ones.
   static func columns(of table: String, _ db: Database) throws -> [String] {
-    try String.fetchAll(db, sql: "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", arguments: [table])
+    try String.fetchAll(
+      db.cachedStatement(sql: "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0"), arguments: [table])
   }
 
   /// The record, in which the first of its files is the primary one: if the primary file was missing when the asset was
@@ -94,21 +94,22 @@ extension TrashRecord {
   func promotingFirstFile(_ db: Database) throws -> TrashRecord {
     guard let first = files.first, !first.isSidecar else { return self }
     let isPrimary = try Bool.fetchOne(
-      db, sql: "SELECT value FROM trashValue WHERE trash = ? AND file = ? AND name = 'isPrimary'",
+      db.cachedStatement(sql: "SELECT value FROM trashValue WHERE trash = ? AND file = ? AND name = 'isPrimary'"),
       arguments: [id, first.number])
     if isPrimary == true, first.number == 0 { return self }
     for (table, column) in [("trashFile", "place"), ("trashValue", "file")] where first.number != 0 {
-      try db.execute(
-        sql: "UPDATE \(table) SET \(column) = 0 WHERE trash = ? AND \(column) = ?", arguments: [id, first.number])
+      try db.cachedStatement(sql: "UPDATE \(table) SET \(column) = 0 WHERE trash = ? AND \(column) = ?")
+        .execute(arguments: [id, first.number])
     }
-    try db.execute(
+    try db.cachedStatement(
       sql: """
         UPDATE trashValue
         SET value = CASE name WHEN 'isPrimary' THEN 1 ELSE iif(value = 'pairedVideo', 'video', 'photo') END
         WHERE trash = ? AND file = 0 AND name IN ('isPrimary', 'role')
-        """, arguments: [id])
-    try db.execute(
-      sql: "INSERT OR REPLACE INTO trashValue VALUES (?, 0, ?, 1)", arguments: [id, Self.promotionMark])
+        """
+    ).execute(arguments: [id])
+    try db.cachedStatement(sql: "INSERT OR REPLACE INTO trashValue VALUES (?, 0, ?, 1)")
+      .execute(arguments: [id, Self.promotionMark])
     return try Self.find(id, db) ?? self
   }
 
@@ -117,26 +118,29 @@ extension TrashRecord {
 
   func isPromoted(_ db: Database) throws -> Bool {
     try Int.fetchOne(
-      db, sql: "SELECT 1 FROM trashValue WHERE trash = ? AND file = 0 AND name = ?",
+      db.cachedStatement(sql: "SELECT 1 FROM trashValue WHERE trash = ? AND file = 0 AND name = ?"),
       arguments: [id, Self.promotionMark]) != nil
   }
 
   func setState(_ state: State, _ db: Database) throws {
-    try db.execute(sql: "UPDATE trash SET state = ? WHERE id = ?", arguments: [state.rawValue, id])
+    try db.cachedStatement(sql: "UPDATE trash SET state = ? WHERE id = ?").execute(arguments: [state.rawValue, id])
   }
 
-  func delete(_ db: Database) throws { try db.execute(sql: "DELETE FROM trash WHERE id = ?", arguments: [id]) }
+  func delete(_ db: Database) throws {
+    try db.cachedStatement(sql: "DELETE FROM trash WHERE id = ?").execute(arguments: [id])
+  }
 
   /// Removes a file that is missing.
   func delete(_ file: File, _ db: Database) throws {
-    try db.execute(sql: "DELETE FROM trashFile WHERE trash = ? AND place = ?", arguments: [id, file.number])
-    try db.execute(sql: "DELETE FROM trashValue WHERE trash = ? AND file = ?", arguments: [id, file.number])
+    try db.cachedStatement(sql: "DELETE FROM trashFile WHERE trash = ? AND place = ?")
+      .execute(arguments: [id, file.number])
+    try db.cachedStatement(sql: "DELETE FROM trashValue WHERE trash = ? AND file = ?")
+      .execute(arguments: [id, file.number])
   }
 
   func updatePaths(_ file: File, _ db: Database) throws {
-    try db.execute(
-      sql: "UPDATE trashFile SET path = ?, trashPath = ? WHERE trash = ? AND place = ?",
-      arguments: [Data(file.path), Data(file.trashPath), id, file.number])
+    try db.cachedStatement(sql: "UPDATE trashFile SET path = ?, trashPath = ? WHERE trash = ? AND place = ?")
+      .execute(arguments: [Data(file.path), Data(file.trashPath), id, file.number])
   }
 
   func updateIdentity(_ file: File, to identity: FileIdentity, _ db: Database) throws {
@@ -144,9 +148,8 @@ extension TrashRecord {
       ("inode", Int64(bitPattern: identity.inode)), ("size", identity.size), ("modified", identity.modified),
     ]
     for (name, value) in values {
-      try db.execute(
-        sql: "UPDATE trashValue SET value = ? WHERE trash = ? AND file = ? AND name = ?",
-        arguments: [value, id, file.number, name])
+      try db.cachedStatement(sql: "UPDATE trashValue SET value = ? WHERE trash = ? AND file = ? AND name = ?")
+        .execute(arguments: [value, id, file.number, name])
     }
   }
 }

@@ -58,14 +58,15 @@ package struct TrashRecord: Sendable {
 extension TrashRecord {
   static func find(_ identifier: LocalIdentifier, _ db: Database) throws -> TrashRecord? {
     try Row.fetchOne(
-      db, sql: "SELECT id, localIdentifier, state FROM trash WHERE localIdentifier = ?",
+      db.cachedStatement(sql: "SELECT id, localIdentifier, state FROM trash WHERE localIdentifier = ?"),
       arguments: [identifier.rawValue]
     ).map { try TrashRecord($0, db) }
   }
 
   static func find(_ id: Int64, _ db: Database) throws -> TrashRecord? {
-    try Row.fetchOne(db, sql: "SELECT id, localIdentifier, state FROM trash WHERE id = ?", arguments: [id])
-      .map { try TrashRecord($0, db) }
+    try Row.fetchOne(
+      db.cachedStatement(sql: "SELECT id, localIdentifier, state FROM trash WHERE id = ?"), arguments: [id]
+    ).map { try TrashRecord($0, db) }
   }
 
   /// Records that a process left unfinished, or that a running one is working on.
@@ -81,11 +82,11 @@ extension TrashRecord {
     before milliseconds: Int64, after row: Int64, limit: Int, _ db: Database
   ) throws -> [TrashRecord] {
     try Row.fetchAll(
-      db,
-      sql: """
-        SELECT id, localIdentifier, state FROM trash WHERE deletedDate < ? AND state = 'trashed' AND id > ?
-        ORDER BY id LIMIT ?
-        """, arguments: [milliseconds, row, limit]
+      db.cachedStatement(
+        sql: """
+          SELECT id, localIdentifier, state FROM trash WHERE deletedDate < ? AND state = 'trashed' AND id > ?
+          ORDER BY id LIMIT ?
+          """), arguments: [milliseconds, row, limit]
     ).map { try TrashRecord($0, db) }
   }
 
@@ -94,7 +95,8 @@ extension TrashRecord {
     identifier = LocalIdentifier(row[1])
     state = State(rawValue: row[2]) ?? .trashed
     files = try Row.fetchAll(
-      db, sql: "SELECT place, path, trashPath FROM trashFile WHERE trash = ? ORDER BY place", arguments: [id]
+      db.cachedStatement(sql: "SELECT place, path, trashPath FROM trashFile WHERE trash = ? ORDER BY place"),
+      arguments: [id]
     ).map { row in
       File(number: row[0], path: try row.bytes(1), trashPath: try row.bytes(2))
     }

@@ -51,10 +51,10 @@ extension AssetWriter {
       SELECT asset.id, localIdentifier, file.inode, file.size, file.modified FROM asset JOIN file ON file.asset = asset.id
       WHERE file.path = ?
       """
-    let known = try Row.fetchOne(db, sql: sql, arguments: [Data(file.path)])
+    let known = try Row.fetchOne(db.cachedStatement(sql: sql), arguments: [Data(file.path)])
     if let known, known.identity(from: 2) == file.identity { return (known[0], LocalIdentifier(known[1])) }
     try store(file)
-    guard let row = try Row.fetchOne(db, sql: sql, arguments: [Data(file.path)]) else {
+    guard let row = try Row.fetchOne(db.cachedStatement(sql: sql), arguments: [Data(file.path)]) else {
       throw AssetSourceError.catalogueFailed("a stored file has no asset")
     }
     return (row[0], LocalIdentifier(row[1]))
@@ -65,7 +65,7 @@ extension AssetWriter {
   fileprivate mutating func trash(asset: Int64) throws {
     let row = "token = ? AND kind = 0 AND object = ?"
     let content = try Int.fetchOne(
-      db, sql: "SELECT isContentChanged FROM changedObject WHERE \(row)", arguments: [token, asset])
+      db.cachedStatement(sql: "SELECT isContentChanged FROM changedObject WHERE \(row)"), arguments: [token, asset])
     try remove(asset: asset)
     guard let content, content == ContentChange.changed.rawValue else { return }
     try run("UPDATE changedObject SET isContentChanged = ? WHERE \(row) AND event = 2", [content, token, asset])
@@ -80,6 +80,6 @@ extension AssetWriter {
   /// Removes an asset with all its files.
   mutating func remove(asset: Int64) throws {
     try bursts.pictureRemoved(asset)
-    try db.execute(sql: "DELETE FROM asset WHERE id = ?", arguments: [asset])
+    try db.cachedStatement(sql: "DELETE FROM asset WHERE id = ?").execute(arguments: [asset])
   }
 }
