@@ -15,9 +15,10 @@ extension CollectionReader {
     /// The smart albums that list it.
     fileprivate let smartAlbums: [String]
 
-    /// Part of a WHERE clause for rows of `moment`, whose assets are the listed ones of their day and period.
+    /// Part of a WHERE clause for rows of `moment` that are of the asset's day. The assets of a moment are the listed
+    /// ones of its day and period.
     var momentCondition: String {
-      isListed ? "AND day = \(localDay) AND startDate <= \(creationDate) AND endDate >= \(creationDate)" : "AND 0"
+      isListed ? "AND startDate <= \(creationDate) AND endDate >= \(creationDate)" : "AND 0"
     }
   }
 

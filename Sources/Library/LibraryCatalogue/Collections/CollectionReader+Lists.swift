@@ -128,7 +128,10 @@ extension CollectionReader {
   /// All moments, or those of a range of days; newest first.
   private func moments(in days: Range<Int>?, _ asset: ContainedAsset?) -> CollectionPager {
     if !includes(.moment, MomentList.momentSubtype) { return { _, _ in [] } }
-    let dates = days.map(LocalCalendar.possibleDates)
+    // A moment with the asset is one of its day, and the index is by dates.
+    let assetDay = asset.map { $0.localDay..<$0.localDay + 1 }
+    let listed = assetDay.map { days?.clamped(to: $0) ?? $0 } ?? days
+    let dates = listed.map(LocalCalendar.possibleDates)
     return { limit, cursor in
       _ = try cursor?.fields(2)
       let rows = try Row.fetchAll(
@@ -142,7 +145,7 @@ extension CollectionReader {
           """, about: asset),
         arguments: [
           library.row, principal.may(.location), dates?.lowerBound ?? .min, dates?.upperBound ?? .max,
-          days?.lowerBound ?? .min, days?.upperBound ?? .max,
+          listed?.lowerBound ?? .min, listed?.upperBound ?? .max,
           try cursor?.integer(0) ?? .max, try cursor?.integer(1) ?? .max, limit,
         ])
       return try rows.map { row in
