@@ -193,6 +193,7 @@ struct ChangeListTests {
     let a = ChangeTarget.placeholder("$a")
     let folder = new(true, "$f")
     let f = ChangeTarget.placeholder("$f")
+    let full = [folder] + (1...4).map { new(false, "$\($0)", in: f) }
     let cases: [(String, [ChangeRequest], Int, ChangeListError.Reason)] = [
       (
         "no such asset", [album, ChangeRequest(.updateAsset(nothing, AssetUpdate(isFavorite: true)))], 1,
@@ -270,6 +271,12 @@ struct ChangeListTests {
       ),
       ("an asset twice", [album, ChangeRequest(.addAssets(a, [asset, asset]))], 1, .namedTwice(asset.description)),
       ("too many members", [album, ChangeRequest(.addAssets(a, Array(assets[..<5])))], 1, .tooManyMembers(limit: 4)),
+      ("too many collections in a folder", full + [new(false, "$5", in: f)], 5, .tooManyMembers(limit: 4)),
+      (
+        "too many again after one was deleted",
+        full + [ChangeRequest(.deleteCollection(.placeholder("$2"))), new(false, "$5", in: f), new(true, "$6", in: f)],
+        7, .tooManyMembers(limit: 4)
+      ),
       (
         "a key asset from elsewhere",
         [album, ChangeRequest(.updateCollection(a, CollectionUpdate(keyAsset: .some(asset))))], 1,

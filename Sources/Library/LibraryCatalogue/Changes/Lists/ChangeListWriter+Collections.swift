@@ -4,9 +4,14 @@ import Primitives
 
 /// Entries that create, rename and move albums and folders.
 extension ChangeListWriter {
-  func create(_ new: NewCollection) throws -> LocalIdentifier {
+  mutating func create(_ new: NewCollection) throws -> LocalIdentifier {
     if let key = new.importKey, let album = try importedAlbum(key) { return album }
-    let parent = try folder(new.parent)
+    let parent = try folderRow(new.parent)
+    if let parent {
+      let count = try childCounts[parent] ?? CollectionOrder(db: db, folder: parent).count()
+      try checkCapacity(for: count + 1)
+      childCounts[parent] = count + 1
+    }
     if parent == nil, !targets.library.isWhole { throw ChangeListError(.outsideOfGrant, parameter: "parent") }
     if new.isFolder { try checkDepth(of: parent, and: 1) }
     let identifier = Base64URL.randomIdentifier()
@@ -100,7 +105,7 @@ extension ChangeListWriter {
   /// A folder with room for one more collection.
   private func folder(_ target: ChangeTarget?) throws -> Int64? {
     guard let folder = try folderRow(target) else { return nil }
-    try checkCapacity(of: CollectionOrder(db: db, folder: folder), adding: 1)
+    try checkCapacity(for: CollectionOrder(db: db, folder: folder).count() + 1)
     return folder
   }
 
@@ -111,8 +116,8 @@ extension ChangeListWriter {
     return folder.row
   }
 
-  func checkCapacity(of level: CollectionOrder, adding added: Int) throws {
-    guard try level.count() + added <= limits.members else {
+  func checkCapacity(for collections: Int) throws {
+    guard collections <= limits.members else {
       throw ChangeListError(.tooManyMembers(limit: limits.members), parameter: "parent")
     }
   }

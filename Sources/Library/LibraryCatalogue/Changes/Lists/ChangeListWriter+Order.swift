@@ -18,7 +18,7 @@ extension ChangeListWriter {
       }
     }
     let level = CollectionOrder(db: db, folder: folder)
-    try checkCapacity(of: level, adding: added.count)
+    try checkCapacity(for: level.count() + added.count)
     let rows = collections.map(\.row)
     let count = try level.count(without: rows)
     guard (0...count).contains(index) else {
@@ -34,7 +34,7 @@ extension ChangeListWriter {
     guard targets.library.isWhole else { throw ChangeListError(.outsideOfGrant, parameter: "parent") }
     let rows = try collections(names).filter { $0.parent == folder }.map(\.row)
     let level = CollectionOrder(db: db, folder: nil)
-    if folder != nil { try checkCapacity(of: level, adding: rows.count) }
+    if folder != nil { try checkCapacity(for: level.count() + rows.count) }
     let count = try level.count(without: rows)
     if try level.rows(from: count, count: rows.count) == rows { return }
     try level.place(rows, at: count, token: token)

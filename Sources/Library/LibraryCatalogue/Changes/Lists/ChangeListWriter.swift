@@ -16,6 +16,9 @@ struct ChangeListWriter {
   private var placeholders: [String: CreatedObject] = [:]
   /// Created objects without a placeholder, by the index of their entry.
   private var unnamed: [Int: CreatedObject] = [:]
+  /// The number of collections in each folder in which entries have made some, so that a list which makes many counts
+  /// them once. Empty after an entry that may move or delete collections.
+  var childCounts: [Int64: Int] = [:]
 
   private enum CreatedObject {
     /// The asset that the entry made or found, and the path of the new file: a later entry may bring that file into
@@ -38,6 +41,10 @@ struct ChangeListWriter {
   }
 
   mutating func perform(_ request: ChangeRequest, at index: Int) throws {
+    switch request.action {
+    case .updateCollection, .deleteCollection, .placeCollections, .removeCollections: childCounts = [:]
+    default: break
+    }
     switch request.action {
     case .updateAsset(let target, let update): try self.update(try asset(target, "asset"), target, update)
     case .setAdjustments(let targets, let adjustments, let keepsForeign):
