@@ -268,11 +268,21 @@ struct BadInputTests {
     #expect(header.embeddedThumbnail?.length == 20_000)
   }
 
+  @Test("a JPEG that ends inside a segment of its header is refused with the offset of its end")
+  func truncatedHeader() throws {
+    let comment = JPEGSegment(marker: 0xFE, content: [UInt8](repeating: 0x20, count: 1000))
+    let file = JPEGFile { $0.leadingSegments = [comment] }.encoded(Pixels.orientationCard(width: 16, height: 16))
+    // The length of the comment leads beyond the end of the file.
+    #expect(throws: CodecError.truncated(offset: 200)) {
+      try ImageHeader.read(from: MemoryByteSource(Array(file.prefix(200))), limits: CodecLimits())
+    }
+  }
+
   @Test(
     "a file that is no picture is refused as such",
     arguments: [
       ("", CodecError.truncated(offset: 0)), ("hello", .unsupported("no picture of a known format")),
-      ("FUJIFILMCCD-RAW ", .truncated(offset: 92)), ("GIF89a", .truncated(offset: 6)),
+      ("FUJIFILMCCD-RAW ", .truncated(offset: 16)), ("GIF89a", .truncated(offset: 6)),
     ])
   func strangers(_ text: String, _ error: CodecError) {
     #expect(throws: error) { try ImageHeader.read(from: MemoryByteSource(Array(text.utf8)), limits: CodecLimits()) }

@@ -210,7 +210,7 @@ struct HeaderReader {
   /// Exactly `count` bytes.
   mutating func wholeBytes(at offset: Int64, count: Int) throws(CodecError) -> ArraySlice<UInt8> {
     let bytes = try bytes(at: offset, count: count)
-    if bytes.count < count { throw .truncated(offset: offset + Int64(bytes.count)) }
+    if bytes.count < count { throw .truncated(offset: min(offset + Int64(bytes.count), source.size)) }
     return bytes
   }
 }

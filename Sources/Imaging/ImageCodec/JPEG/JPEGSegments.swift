@@ -93,7 +93,8 @@ struct JPEGSegments {
     var wanted = 1
     while true {
       let bytes = try reader.bytes(at: position, count: wanted)
-      if bytes.isEmpty { throw .truncated(offset: position) }
+      // The length of the last segment may lead beyond the end.
+      if bytes.isEmpty { throw .truncated(offset: min(position, reader.size)) }
       let found = bytes.firstIndex { !isSkipped($0) }
       let passed = (found ?? bytes.endIndex) - bytes.startIndex
       position += Int64(passed)
