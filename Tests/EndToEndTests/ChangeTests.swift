@@ -266,10 +266,10 @@ struct ChangeTests {
       ("1", 400, "invalid-parameter", "changes"),
       ("{\"type\": \"updateAsset\", \"isFavorite\": true}", 400, "invalid-parameter", "asset"),
       ("{\"type\": \"updateAsset\", \"asset\": \"\(a)\"}", 400, "invalid-parameter", "type"),
-      (
-        "{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"isFavourite\": true, \"isHidden\": true}", 400,
-        "unknown-parameter", "isFavourite"
-      ),
+      ("{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"foo\": 1}", 400, "unknown-parameter", "foo"),
+      ("{\"type\": \"updateCollection\", \"collection\": \"$a\", \"foo\": 1}", 400, "unknown-parameter", "foo"),
+      ("{\"type\": \"updateCollection\", \"collection\": \"$a\"}", 400, "invalid-parameter", "type"),
+      (#"{"type": "updateAsset", "asset": "\#(a)", "isHidden": true, "x": 1}"#, 400, "unknown-parameter", "x"),
       ("{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"isFavorite\": 1}", 400, "invalid-parameter", "isFavorite"),
       (
         "{\"type\": \"updateAsset\", \"asset\": \"\(a)\", \"isFavorite\": null}", 400, "invalid-parameter", "isFavorite"

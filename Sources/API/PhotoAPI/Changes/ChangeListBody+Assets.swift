@@ -35,6 +35,8 @@ extension ChangeListBody.EntryReader {
       update.rating = .some(try entry.number("rating", in: DescriptiveMetadata.ratings))
     }
     guard update != AssetUpdate() else {
+      // A misspelled member is the cause.
+      try entry.finish()
       throw QueryReader.invalid(
         "type",
         "updateAsset needs at least one of isFavorite, isHidden, creationDate, location, burstSelectionTypes, title, "
