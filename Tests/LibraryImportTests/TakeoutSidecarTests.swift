@@ -71,6 +71,23 @@ struct TakeoutSidecarTests {
       file: String(repeating: "😀", count: 24) + ".jpg", expected: String(repeating: "😀", count: 23) + ".json"),
     Case(testDescription: "not another picture's", files: ["a.jpg", "a.jpg.json"], file: "a.png", expected: nil),
     Case(testDescription: "a title without an extension", files: ["a.json"], file: "a.jpg", expected: "a.json"),
+    Case(
+      testDescription: "a title without an extension, and the newer suffix", files: ["a.supplemental-metadata.json"],
+      file: "a.jpg", expected: "a.supplemental-metadata.json"),
+    Case(
+      testDescription: "a title without an extension, and a cut suffix",
+      files: ["abcdefghijklmnopqrstuvwxyz0123.supplemental-met.json"], file: "abcdefghijklmnopqrstuvwxyz0123.jpg",
+      expected: "abcdefghijklmnopqrstuvwxyz0123.supplemental-met.json"),
+    Case(
+      testDescription: "a title without an extension, and a counter", files: ["a.json", "a(1).json"], file: "a(1).jpg",
+      expected: "a(1).json"),
+    Case(
+      testDescription: "a title without an extension, and a newer counter",
+      files: ["a.supplemental-metadata.json", "a.supplemental-metadata(1).json"], file: "a(1).jpg",
+      expected: "a.supplemental-metadata(1).json"),
+    Case(
+      testDescription: "a title without an extension, and no other file's counter", files: ["a.json"],
+      file: "a(1).jpg", expected: nil),
     Case(testDescription: "another file's", files: ["b.jpg.json"], file: "a.jpg", expected: nil),
     Case(
       testDescription: "the video of a Pixel whose picture is missing", files: ["P.MP.jpg.supplemental-meta.json"],
@@ -111,6 +128,18 @@ struct TakeoutSidecarTests {
     let sidecars = TakeoutSidecars(["\(stem).jpg", "\(stem)-.jpg", "\(stem).json"]) { _ in "\(stem).jpg" }
     #expect(sidecars.sidecar(of: "\(stem).jpg")?.name == "\(stem).json")
     #expect(sidecars.sidecar(of: "\(stem)-.jpg")?.name == "\(stem).json")
+  }
+
+  @Test("a long name without its extension is not taken for that of a longer title, which is cut")
+  func longWithoutExtension() {
+    let base = String(repeating: "x", count: 46)
+    let cases: [(title: String, file: String, expected: String?)] = [
+      ("\(base)b.png", "\(base).jpg", nil), (base, "\(base).jpg", "\(base).json"), (base, "\(base)b.png", nil),
+    ]
+    for (title, file, expected) in cases {
+      let sidecars = TakeoutSidecars(["\(base).jpg", "\(base)b.png", "\(base).json"]) { _ in title }
+      #expect(sidecars.sidecar(of: file)?.name == expected, "\(title)")
+    }
   }
 
   @Test("titles tell apart pictures whose descriptions have the same cut name")

@@ -11,7 +11,7 @@
 //                                     which only the hyphen may be left
 //     IMG_1.mp4 of a live photo       that of IMG_1.heic
 //     PXL_1.MP, PXL_1.MP~2            that of PXL_1.MP.jpg, PXL_1.MP~2.jpg, also if that picture is missing
-//     no extension in the title       IMG_1.json
+//     no extension in the title       IMG_1.json, IMG_1.supplemental-metadata.json, IMG_1(1).json
 //     IMG_1.JPG                       IMG_1.jpg.json, if no picture has exactly this name
 //
 // Names are compared as Unicode does, so é may be one character or two (macOS writes two). Cut names are compared in
@@ -74,7 +74,7 @@ struct TakeoutSidecars {
     if let found = missingPicture(of: file) { return (found, true) }
     if let found = original(of: file) { return (found, false) }
     if let found = inOtherCase(file) { return (found, false) }
-    return names[Key(base: ExportFileName.stem(file), counter: nil)].map { ($0, false) }
+    return withoutExtension(file).map { ($0, false) }
   }
 
   /// The picture that a video or a RAW file belongs to, by its name.
@@ -137,10 +137,23 @@ struct TakeoutSidecars {
     return nil
   }
 
-  private func own(_ file: String) -> String? {
-    let (stem, counter) = Self.parts(ExportFileName.stem(file))
-    if counter != nil, let found = name(stem + ExportFileName.pathExtension(file), counter, of: file) { return found }
-    return name(file, nil, of: file)
+  /// The JSON file of a title that has no extension.
+  private func withoutExtension(_ file: String) -> String? {
+    let stem = ExportFileName.stem(file)
+    guard let found = own(file, extension: "") else { return nil }
+    // The name may be that of a longer title, cut.
+    guard stem.utf16.count >= Self.shortestCut, let stated = title(found) else { return found }
+    let bases = [stem, Self.parts(stem).base].map(Self.plain)
+    return [stated, ExportFileName.stem(stated)].contains { bases.contains(Self.plain($0)) } ? found : nil
+  }
+
+  private func own(_ file: String) -> String? { own(file, extension: ExportFileName.pathExtension(file)) }
+
+  private func own(_ file: String, extension suffix: String) -> String? {
+    let whole = ExportFileName.stem(file)
+    let (stem, counter) = Self.parts(whole)
+    if counter != nil, let found = name(stem + suffix, counter, of: file) { return found }
+    return name(whole + suffix, nil, of: file)
   }
 
   /// The JSON file whose name is this one, with the suffix or a part of it, possibly cut.
