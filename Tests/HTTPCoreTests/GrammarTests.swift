@@ -122,6 +122,7 @@ struct GrammarTests {
       (nil, false), ("", false), ("gzip", true), ("GZIP", true), ("x-gzip", true), ("gzip;q=0", false), ("*", true),
       ("*;q=0", false), ("gzip;q=0, *", false), ("br, gzip;q=0.5", true), ("identity, gzip;q=0.5", false),
       ("identity;q=0.5, gzip;q=0.5", true), ("identity;q=0", false), ("deflate", false), ("gzip;q=x", false),
+      ("gzip;q=.5", true), ("identity, gzip;q=.5", false), ("gzip;q=0.0001", false),
     ] as [(String?, Bool)])
   func coding(_ field: String?, _ isGzip: Bool) {
     #expect(ContentCoding(acceptEncoding: field) == (isGzip ? .gzip : .identity))

@@ -40,7 +40,10 @@ struct AcceptTests {
     arguments: [
       (nil, 1000), ("*/*", 1000), ("image/*;q=0.5, */*;q=0.1", 500), ("image/jpeg;q=0, image/*", 0),
       ("text/html", 0), ("image/jpeg ; q=0.25 , */*", 250), ("IMAGE/JPEG", 1000), ("image/jpeg;q=2", 0), ("", 1000),
-      (" , ", 1000),
+      (" , ", 1000), ("*/*;q=.2", 200), ("text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2", 1000),
+      ("text/html, image/gif, *; q=.2, */*; q=.2", 200), ("*;q=0.25", 250), ("image/jpeg;q=0.12345", 123),
+      ("image/jpeg;q=1.0000", 1000), ("image/jpeg;q=0.0009", 0), ("image/jpeg;q=.", 0),
+      ("image/jpeg;q=1.001", 0), ("image/jpeg;q=0.1x", 0), ("image/jpeg;q=-0.5", 0), ("*/jpeg", 1000), ("jpeg", 0),
     ] as [(String?, Int)])
   func quality(_ field: String?, _ expected: Int) { #expect(Accept(field).quality(of: "image/jpeg") == expected) }
 }

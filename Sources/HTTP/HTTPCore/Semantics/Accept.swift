@@ -26,7 +26,10 @@ package struct Accept: Sendable {
     }
     ranges = elements.compactMap { element in
       let parts = HTTPGrammar.elements(of: element, separatedBy: UInt8(ascii: ";"))
-      guard let names = parts.first?.lowercased().split(separator: "/"), names.count == 2 else { return nil }
+      guard let range = parts.first?.lowercased() else { return nil }
+      // Java's HttpURLConnection sends `*` for `*/*`.
+      let names = (range == "*" ? "*/*" : range).split(separator: "/")
+      guard names.count == 2 else { return nil }
       guard let quality = Self.quality(inParameters: parts.dropFirst()) else { return nil }
       return Range(type: String(names[0]), subtype: String(names[1]), quality: quality)
     }
@@ -79,13 +82,15 @@ package struct Accept: Sendable {
     return quality
   }
 
-  /// qvalue (RFC 9110 §12.4.2) in thousandths.
+  /// qvalue (RFC 9110 §12.4.2) in thousandths. Clients also send `.2`, as Java's HttpURLConnection does, and more than
+  /// three decimals; the further ones do not count.
   private static func quality(_ text: String) -> Int? {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-    guard let whole = parts.first, whole == "0" || whole == "1", parts.count <= 2 else { return nil }
-    let decimals = parts.count == 2 ? String(parts[1]) : ""
-    guard decimals.utf8.count <= 3, decimals.utf8.allSatisfy(HTTPGrammar.isDigit) else { return nil }
-    let thousandths = Int(decimals + String(repeating: "0", count: 3 - decimals.utf8.count)) ?? 0
+    let (whole, decimals) = (String(parts[0]), parts.count > 1 ? String(parts[1]) : "")
+    guard parts.count <= 2, whole == "0" || whole == "1" || (whole.isEmpty && !decimals.isEmpty),
+      decimals.utf8.allSatisfy(HTTPGrammar.isDigit)
+    else { return nil }
+    let thousandths = Int(String((decimals + "000").prefix(3))) ?? 0
     let value = (whole == "1" ? 1000 : 0) + thousandths
     return value <= 1000 ? value : nil
   }
