@@ -35,7 +35,7 @@ extension ChangeListBody.EntryReader {
       update.rating = .some(try entry.number("rating", in: DescriptiveMetadata.ratings))
     }
     guard update != AssetUpdate() else {
-      // A misspelled member is the cause.
+      // A misspelled member may be the cause.
       try entry.finish()
       throw QueryReader.invalid(
         "type",

@@ -15,7 +15,7 @@ extension ChangeListBody.EntryReader {
       update.parent = .some(try parent())
     }
     guard update != CollectionUpdate() else {
-      // A misspelled member is the cause.
+      // A misspelled member may be the cause.
       try entry.finish()
       throw QueryReader.invalid("type", "updateCollection needs at least one of title, keyAsset, parent")
     }
