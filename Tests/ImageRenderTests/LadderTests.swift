@@ -231,6 +231,9 @@ struct LadderTests {
     #expect(!serves(plain, request(666, 666, .aspectFit, .jpeg)), "larger than the final frame")
     #expect(!serves(plain, request(800, 800, .aspectFill, .jpeg)), "cropped")
     #expect(!serves(plain, request(800, 800, .aspectFit, .png)))
+    let narrow = try Self.header(JPEGFile { _ in }.encoded(Pixels(width: 500, height: 1, channels: 3)))
+    let whole = SizedRequest(ImageRequest(), upright: PixelSize(width: 5000, height: 2))
+    #expect(!DerivativeLadder.canServeUnchanged(narrow, for: whole), "of another aspect ratio")
     #expect(
       !serves(plain, request(800, 800, .aspectFit, .jpeg, crop: UnitRect(x: 0, y: 0, width: 0.9, height: 0.9))))
   }

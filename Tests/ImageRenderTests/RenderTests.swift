@@ -293,6 +293,16 @@ struct RenderTests {
     #expect(try #require(pixels.meanDifference(from: card.averaged(width: 80, height: 60))) < 4)
   }
 
+  @Test(
+    "a picture so narrow that a smaller frame would have another aspect ratio has no degraded frame",
+    arguments: [(1, 1000, nil), (1000, 1, nil), (3, 1000, nil), (4, 1000, 125), (40, 1000, 125)] as [(Int, Int, Int?)])
+  func narrow(_ width: Int, _ height: Int, _ longerSide: Int?) throws {
+    let file = JPEGFile { _ in }.encoded(Pixels(width: width, height: height, channels: 3))
+    let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
+    let size = RenderPlanner().degradedPlan(header, header.sized(ImageRequest()))?.outputSize
+    #expect(size.map { max($0.width, $0.height) } == longerSide)
+  }
+
   /// With alpha that decreases from left to right.
   private static func withAlpha(_ scene: Pixels) -> Pixels {
     var out = Pixels(width: scene.width, height: scene.height, channels: 4)

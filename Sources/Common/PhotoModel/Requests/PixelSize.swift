@@ -13,6 +13,12 @@ package struct PixelSize: Sendable, Hashable {
 
   /// Width times height.
   package var pixelCount: Int { width * height }
+
+  /// Whether this is another size of the same picture: the ratio of the sides differs only because they were rounded.
+  /// False if a side would be less than half a pixel, and is one.
+  package func hasAspect(of other: PixelSize) -> Bool {
+    2 * abs(width * other.height - height * other.width) <= width + height + other.width + other.height
+  }
 }
 
 /// A rectangle of whole pixels; the origin is the top left corner.

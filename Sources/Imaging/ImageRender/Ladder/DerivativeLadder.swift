@@ -123,6 +123,7 @@ package struct DerivativeLadder: Sendable, Hashable {
       wanted.request.colorSpace == .preserve || (derivative.embeddedProfile == nil && derivative.calibration == nil)
     let isPlain = wanted.request.rotation == .topLeft && wanted.request.tone == .color
     return isWhole && isPlain && keepsColors && derivative.gainMap == nil
+      && derivative.storedSize.hasAspect(of: sizes.output)
       && derivative.format.rawValue == wanted.request.format.rawValue
       && derivative.storedSize.width <= sizes.output.width && derivative.storedSize.height <= sizes.output.height
   }

@@ -8,7 +8,8 @@ extension RenderPlanner {
   /// first scan. `nil` if that would be no quicker than the final frame.
   ///
   /// Also `nil` if the final frame itself is decoded at 1/8 or 1/4: for a 12 MP photograph at 400 px the degraded frame
-  /// would arrive after 31 ms and delay the final frame from 33 ms to 63 ms, with as many pixels.
+  /// would arrive after 31 ms and delay the final frame from 33 ms to 63 ms, with as many pixels. And `nil` for a
+  /// picture so narrow that a smaller frame would have another aspect ratio.
   package func degradedPlan(_ header: ImageHeader, _ wanted: SizedRequest) -> RenderPlan? {
     if [.heic, .avif, .tiff].contains(header.format) { return thumbnailPlan(header, wanted) }
     guard header.format == .jpeg else { return nil }
@@ -19,7 +20,9 @@ extension RenderPlanner {
     var geometry = geometry(header, wanted, eighths: nil)
     guard header.isProgressive || geometry.eighths >= 4 else { return nil }
     geometry.eighths = 1
-    geometry.output = Self.shrunk(geometry.output, into: (geometry.region.width / 8, geometry.region.height / 8))
+    let output = Self.shrunk(geometry.output, into: (geometry.region.width / 8, geometry.region.height / 8))
+    guard output.hasAspect(of: geometry.output) else { return nil }
+    geometry.output = output
     return plan(header, geometry, firstScanOnly: header.isProgressive, request: wanted.request)
   }
 
@@ -62,7 +65,8 @@ extension RenderPlanner {
       let thumbnail = thumbnails.first(where: { $0.storedSize.width >= wantedWidth - 1 }) ?? thumbnails.last,
       thumbnail.storedSize.pixelCount * Self.minimumThumbnailShare <= header.storedSize.pixelCount
     else { return nil }
-    return standInPlan(thumbnail, content: nil, for: geometry, of: header.storedSize, wanted.request)
+    let plan = standInPlan(thumbnail, content: nil, for: geometry, of: header.storedSize, wanted.request)
+    return plan.storedOutput.hasAspect(of: geometry.output) ? plan : nil
   }
 
   /// A thumbnail with a larger share of the picture's pixels would delay the final frame noticeably.

@@ -204,7 +204,9 @@ struct QuickFrames: Sendable {
         return attributes.frame(unchanged: derivative.bytes, header.storedSize, wanted.request.format)
       }
       let plan = renderer.planner.derivativePlan(header, wanted)
-      guard plan.peakBytes + derivative.bytes.count <= maximumBytes else { return nil }
+      // A derivative of a very narrow picture has another aspect ratio.
+      guard plan.peakBytes + derivative.bytes.count <= maximumBytes, plan.outputSize.hasAspect(of: wanted.outputSize)
+      else { return nil }
       return try renderer.frame(plan, from: source, attributes, stop: job.stop)
     } catch {
       logger.debug(
