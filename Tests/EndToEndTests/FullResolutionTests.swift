@@ -76,7 +76,7 @@ struct FullResolutionTests {
     #expect(place["Content-Type"] == "image/jpeg" && place["Vary"] == "Accept" && place["Accept-Ranges"] == "bytes")
   }
 
-  @Test("a request that changes the picture, or can be watched, is rendered")
+  @Test("a request that changes the picture is rendered")
   func rendered() throws {
     let asset = try Self.asset("plain.jpg")
     let original = try Self.shared.get(asset + "/data").body
@@ -88,17 +88,67 @@ struct FullResolutionTests {
     for query in [
       "", "?targetSize=max", "?preset=fullResolutionImage", "?format=jpeg", "?resizeMode=none",
       "?contentMode=aspectFill", "?resizeMode=none&targetSize=10x10&contentMode=aspectFill",
-      "?version=original", "?colorSpace=preserve",
+      "?version=original", "?colorSpace=preserve", "?requestID=watched",
     ] { #expect(try isFile(query), "\(query)") }
     for query in [
       "?targetSize=160x120", "?targetSize=160x120&resizeMode=fast", "?quality=82", "?colorSpace=srgb",
       "?normalizedCropRect=0,0,1,1", "?format=png",
-      "?deliveryMode=fastFormat", "?deliveryMode=opportunistic", "?requestID=watched",
+      "?deliveryMode=fastFormat", "?deliveryMode=opportunistic",
     ] { #expect(try !isFile(query), "\(query)") }
     #expect(try !isFile("", ["Cache-Control: no-cache"]), "a measurement renders")
     let signed = try Self.shared.post("/v1/signedURLs", #"{"path": "\#(asset)/image"}"#).json["url"] as? String
     let isSignedFile = try Self.shared.get(#require(signed)).body == original
     #expect(!isSignedFile, "a signed URL grants a picture")
+  }
+
+  @Test("a request with a name gets the same file and entity tag, and its result is known by the name")
+  func named() throws {
+    let target = try Self.asset("plain.jpg") + "/image"
+    let plain = try Self.shared.get(target)
+    for _ in 0..<2 {
+      let named = try Self.shared.get(target + "?requestID=mine")
+      let isSame = named.body == plain.body && named["ETag"] == plain["ETag"]
+      #expect(named.status == 200 && isSame && named.result("request-id") == "\"mine\"")
+      let state = try Self.shared.get("/v1/requests/mine").json
+      #expect(state["stage"] as? String == "finished")
+      let frames = try #require(state["frames"] as? [[String: Any]])
+      #expect(frames.count == 1 && frames[0]["width"] as? Int == 160 && frames[0]["source"] as? String == "original")
+    }
+  }
+
+  @Test("a damaged file is rendered, so that it has no entity tag, and HEAD says only what is known")
+  func damaged() throws {
+    let jpeg = JPEGFile { _ in }.encoded(Self.scene)
+    var png = PNGFile(.rgb(depth: 8)).encoded(Self.scene)
+    png[png.count / 2] ^= 1
+    let daemon = try TestDaemon { files in
+      // The end of the picture is there, but a quarter of the picture is not.
+      try files.put(Array(jpeg.dropLast(jpeg.count / 4)) + [0xFF, 0xD9], "cut.jpg")
+      try files.put(png, "broken.png")
+      try files.put(jpeg, "sound.jpg")
+    }
+    func target(_ name: String) throws -> String { "/v1/assets/\(try daemon.identifier(name))" }
+    let cut = try target("cut.jpg")
+    let version = try #require(try daemon.get(cut).json["contentVersion"] as? String)
+    for query in ["", "?v=\(version)", "?requestID=cut", "?targetSize=max&v=\(version)"] {
+      for method in ["HEAD", "GET"] {
+        let answer = try daemon.get(cut + "/image" + query, method: method)
+        #expect(answer.status == 200 && answer["ETag"] == nil && answer["Cache-Control"] == "no-store", "\(query)")
+        #expect(answer.result("incomplete") == (method == "GET" ? "?1" : nil), "\(method) \(query)")
+      }
+    }
+    let frames = try daemon.get("/v1/requests/cut").json["frames"] as? [[String: Any]]
+    #expect(frames?.count == 1 && frames?.first?["incomplete"] as? Bool == true)
+    for query in ["format=png", "format=png&requestID=broken"] {
+      let answer = try daemon.get(target("broken.png") + "/image?" + query)
+      #expect(answer.status == 422 && answer.json["type"] as? String == "/problems/image-unreadable", "\(query)")
+    }
+    // Before the first decode, HEAD can't know that GET has an entity tag.
+    let sound = try target("sound.jpg") + "/image"
+    #expect(try daemon.get(sound, method: "HEAD").status == 200)
+    let whole = try daemon.get(sound)
+    #expect(whole.body == jpeg && whole["ETag"] != nil)
+    #expect(try daemon.get(sound, method: "HEAD")["ETag"] == whole["ETag"])
   }
 
   @Test("a PNG of high dynamic range becomes sRGB, whatever the size", arguments: ["pq.png", "hlg.png"])
@@ -133,7 +183,8 @@ struct FullResolutionTests {
       if status < 400 { #expect(answer["ETag"] == tag, "\(fields)") }
       if status == 206 { #expect(answer.body == Array(whole.body[10..<20]), "\(fields)") }
     }
-    let render = try Self.shared.get(target + "?requestID=other")
+    let (range, fresh) = ("Range: bytes=10-19", "Cache-Control: no-cache")
+    let render = try Self.shared.get(target, [fresh])
     #expect(render["ETag"] != nil && render["ETag"] != tag)
     let renderTag = try #require(render["ETag"])
     #expect(try Self.shared.get(target, ["If-None-Match: \(renderTag)"]).status == 304)
@@ -142,7 +193,6 @@ struct FullResolutionTests {
       let named = try Self.shared.get(target, ["If-Match: \(renderTag), \(tag)"] + fields)
       #expect(named.status == (fields.isEmpty ? 200 : 206) && named["ETag"] == tag, "\(fields)")
     }
-    let (range, fresh) = ("Range: bytes=10-19", "Cache-Control: no-cache")
     let part = try Self.shared.get(target, ["If-Match: \(renderTag)", range, fresh])
     #expect(part.status == 206 && part["ETag"] == renderTag && part.body == Array(render.body[10..<20]))
     #expect(try Self.shared.get(target, ["If-Match: \(tag)", range, fresh]).status == 412)

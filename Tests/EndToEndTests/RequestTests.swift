@@ -25,12 +25,12 @@ private struct Answer {
 @Suite("Pending requests", .blocking)
 struct RequestTests {
   /// One render at a time, each of a part of a second.
-  private static func daemon() throws -> TestDaemon {
+  private static func daemon(_ arguments: [String] = []) throws -> TestDaemon {
     try TestDaemon(
       { files in
         let pixels = Scene(seed: 9, grain: 8).pixels(width: 2400, height: 1800)
         try files.put(JPEGFile { $0.isProgressive = true }.encoded(pixels), "a.jpg")
-      }, arguments: ["--set", "render.workers=1"])
+      }, arguments: ["--set", "render.workers=1"] + arguments)
   }
 
   private static let busy = 30
@@ -173,6 +173,25 @@ struct RequestTests {
     #expect(named.result("source") == "memory" && named.result("request-id") == "\"mine\"")
     let again = try daemon.get(image)
     #expect(again.result("source") == "memory" && again.result("request-id") != "\"mine\"")
+  }
+
+  @Test("a request for the original's own bytes is listed while the original is decoded, and can be cancelled")
+  func cancelledFile() async throws {
+    let daemon = try Self.daemon(["--set", "cache.backgroundDerivatives=false"])
+    let image = "/v1/assets/\(try daemon.identifier("a.jpg"))/image"
+    try occupy(daemon, image)
+    let victim = Answer { try daemon.get("\(image)?requestID=victim") }
+    try daemon.until("the request is queued") {
+      try requests(daemon).contains {
+        $0["requestID"] as? String == "victim" && $0["stage"] as? String == "queued"
+      }
+    }
+    #expect(try daemon.get("/v1/requests/victim", method: "DELETE").status == 204)
+    let answer = try await victim.value()
+    #expect(answer.status == 409 && answer.json["type"] as? String == "/problems/request-cancelled")
+    try release(daemon)
+    let file = try daemon.get("\(image)?requestID=victim")
+    #expect(file.status == 200 && file["ETag"] != nil && file.result("source") == "original")
   }
 
   @Test("a closed connection cancels its request")

@@ -220,6 +220,9 @@ struct AdmissionTests {
     _ = harness.request(asset, named: "n", caller: "a") { log.append("again " + Self.name($0)) }
     _ = harness.request(asset, named: "n", caller: "b") { log.append("b " + Self.name($0)) }
     #expect(await log.lines(1) == ["again requestIDInUse"])
+    let wanted = ResolvedRequest(ImageRequest(), for: asset)
+    #expect(!harness.manager.recordFile(wanted, ImageManager.RequestContext(requestID: "n", caller: "a")))
+    #expect(harness.manager.recordFile(wanted, ImageManager.RequestContext(requestID: "m", caller: "a")))
     #expect(harness.manager.activeRequests(owner: "a").map(\.requestID) == ["n"])
     #expect(!harness.manager.cancelRequest("n", owner: "c"))
     #expect(harness.manager.cancelRequest("n", owner: "b"))

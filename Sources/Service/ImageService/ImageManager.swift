@@ -86,6 +86,20 @@ package final class ImageManager: Sendable {
     return task
   }
 
+  /// Records a request that is answered with the original's own bytes, as finished.
+  ///
+  /// - Returns: false if the caller has an active request with the same ID.
+  package func recordFile(_ wanted: ResolvedRequest, _ context: RequestContext) -> Bool {
+    let task = ImageTask(context, wanted, created: now()) { _, _ in }
+    guard requests.insert(task) else { return false }
+    let result = ImageResult(
+      requestID: context.requestID, isDegraded: false, size: wanted.sized.outputSize, source: .original)
+    let frame = ImageFrame(
+      bytes: [], format: wanted.request.format, result: result, timings: .init(), derivation: .file)
+    requests.record(.final(frame), to: task, at: now())
+    return true
+  }
+
   /// A cached frame: from memory, or from disk. A frame that is read from disk is then kept in memory.
   package func cachedFrame(_ key: RenditionKey) -> ImageFrame? { pipeline.cache.frame(for: key) }
 

@@ -1,6 +1,7 @@
 // Image requests whose answer is the original's own bytes: the picture at its full size in the format that it is stored
-// in. Sending the file costs no decode and loses no quality. Requests for the data of an asset do not come here: DataRoute
-// sends an original (OriginalFiles) or, for an adjusted picture, a render (AdjustedPhotoSender).
+// in. Sending the file loses no quality, and costs no decode if an earlier one has found the picture to be complete.
+// Requests for the data of an asset do not come here: DataRoute sends an original (OriginalFiles) or, for an adjusted
+// picture, a render (AdjustedPhotoSender).
 
 import ImageCodec
 import ImageService
@@ -28,6 +29,14 @@ struct OriginalAsImage: Sendable {
       && asset.uniformTypeIdentifier == SourceFormat(request.format).uniformTypeIdentifier
   }
 
+  /// A small picture of an asset, whose render decodes the whole file. Only if the file is complete, a cache keeps the
+  /// picture, or has a derivative for it.
+  static func proof(of asset: Asset) -> ResolvedRequest {
+    let size = PixelSize(width: 32, height: 32)
+    return ResolvedRequest(
+      ImageRequest(targetSize: .size(size), format: asset.hasAlpha ? .png : .jpeg), for: asset)
+  }
+
   /// A file that is the answer.
   struct File {
     /// Without its places.
@@ -35,7 +44,8 @@ struct OriginalAsImage: Sendable {
     let hasGainMap: Bool
   }
 
-  /// The open file; `nil` if the picture has to be rendered. Blocks on the file system.
+  /// The open file; `nil` if the picture has to be rendered. Reads no pixels, so they may be damaged. Blocks on the
+  /// file system.
   func file(for wanted: ResolvedRequest) -> File? {
     let opened: ServableOriginal
     let hasGainMap: Bool
@@ -60,15 +70,17 @@ struct OriginalAsImage: Sendable {
       return nil
     }
     do throws(ByteSourceError) {
-      let isComplete = try Self.isComplete(opened.source, wanted.request.format)
-      return isComplete ? File(opened: opened, hasGainMap: hasGainMap) : nil
+      let endsWithPicture = try Self.endsWithPicture(opened.source, wanted.request.format)
+      return endsWithPicture ? File(opened: opened, hasGainMap: hasGainMap) : nil
     } catch {
       return nil
     }
   }
 
   /// Whether the file ends where its picture ends: it is not truncated, and contains no video.
-  private static func isComplete(_ source: any ByteSource, _ format: OutputFormat) throws(ByteSourceError) -> Bool {
+  private static func endsWithPicture(
+    _ source: any ByteSource, _ format: OutputFormat
+  ) throws(ByteSourceError) -> Bool {
     let end: [UInt8] =
       switch format {
       // EOI (T.81 table B.1).

@@ -2,7 +2,8 @@
 // render.
 //
 //     the asset -> negotiation of format and form -> a smaller encoding in its place, if there is one
-//       -> on the queue that waits for the disk: the original file, if its bytes are the answer
+//       -> on the queue that waits for the disk: the original file, if its bytes are the answer, and a decode, now or
+//          earlier, has found the picture to be complete
 //       -> 304 or 412, if that is known without a render -> the response to HEAD
 //       -> ImageManager.requestImage: ImageDeliveryWriter sends the frames or 304, ResponseCache keeps the response
 
@@ -28,7 +29,8 @@ struct ImageRoute: Sendable {
 
   var smallerEncodings: SmallerEncodings { SmallerEncodings(images: images, upgrades: upgrades) }
 
-  /// A request that is being answered. It starts again where files may be read, and after a file was downloaded.
+  /// A request that is being answered. It starts again where files may be read, and after a file was downloaded or
+  /// decoded.
   struct Attempt: Sendable {
     let identifier: LocalIdentifier
     let query: any PictureQuery
@@ -38,6 +40,8 @@ struct ImageRoute: Sendable {
     var mayWaitForDisk: Bool
     /// A file that had to be read was downloaded from the remote store.
     var hasDownloaded = false
+    /// Whether a decode for this request has found the original to be complete; `nil` before that.
+    var isOriginalComplete: Bool?
 
     var head: RequestHead { routed.request.head }
     var reply: Reply { routed.reply }
@@ -76,7 +80,12 @@ struct ImageRoute: Sendable {
     if mayBeFile && !attempt.mayWaitForDisk { return try answerWhereFilesAreRead(attempt) }
     // A client that has a frame of this picture needs no file.
     let current = image.isConditional ? image.headers.currentDerivation(attempt.head) : nil
-    let file = mayBeFile && current == nil ? originalAsImage.file(for: image.wanted) : nil
+    var file = mayBeFile && current == nil ? originalAsImage.file(for: image.wanted) : nil
+    if file != nil, !isOriginalComplete(image, attempt) {
+      if attempt.head.method == .get { return decodeOriginal(image, thenAnswer: attempt) }
+      // HEAD renders nothing, so it is not known whether the response to GET is the file.
+      file = nil
+    }
     if image.isConditional {
       let derivation = current ?? (file == nil ? completeDerivation(image) : Derivation.file)
       if try sendNotModifiedIfMatching(image, derivation, attempt) { return }
@@ -105,10 +114,35 @@ struct ImageRoute: Sendable {
 
   /// Whether the response may be the original file.
   private func mayBeFile(_ image: NegotiatedImage, _ attempt: Attempt) -> Bool {
-    // A request with its own identifier can be watched and cancelled, which a file can't. The issuer of a signed URL
-    // grants a picture, not a file with its metadata.
-    image.isFromCaches && attempt.query.requestID == nil && attempt.caller.credential != .signature
+    // The issuer of a signed URL grants a picture, not a file with its metadata.
+    image.isFromCaches && attempt.isOriginalComplete != false && attempt.caller.credential != .signature
       && OriginalAsImage.mayServe(image.wanted)
+  }
+
+  /// Whether the original is known to be complete: only such a picture has an entity tag.
+  private func isOriginalComplete(_ image: NegotiatedImage, _ attempt: Attempt) -> Bool {
+    attempt.isOriginalComplete
+      ?? (images.completeDerivation(of: OriginalAsImage.proof(of: image.wanted.asset)) != nil)
+  }
+
+  /// Decodes the original, for a small picture, then answers the request. The name of the request is that of the small
+  /// picture's task meanwhile, so it can be watched and cancelled.
+  private func decodeOriginal(_ image: NegotiatedImage, thenAnswer attempt: Attempt) {
+    let proof = OriginalAsImage.proof(of: image.wanted.asset)
+    let task = images.requestImage(proof, image.context, isLastStep: true) { delivery in
+      switch delivery {
+      case .progress, .degraded: break
+      case .final(let frame):
+        var attempt = attempt
+        attempt.isOriginalComplete = !frame.result.isIncomplete && !frame.result.isDegraded
+        do throws(Problem) { try answerWhereFilesAreRead(attempt) } catch { attempt.reply.send(error.response) }
+      case .failed(let error):
+        let problem = Problem(error)
+        if problem.isServerFailure { attempt.reply.logFailure("image failed", error, to: logger) }
+        attempt.reply.send(problem.response)
+      }
+    }
+    attempt.reply.onClose { [images] in images.cancel(task) }
   }
 
   private func answerWhereFilesAreRead(_ attempt: Attempt) throws(Problem) {
@@ -155,8 +189,9 @@ struct ImageRoute: Sendable {
     _ file: OriginalAsImage.File, _ image: NegotiatedImage, _ attempt: Attempt
   ) throws(Problem) {
     let size = file.opened.source.size
-    if let upgrade = image.upgrade, attempt.head.method == .get {
-      upgrades.fileIsSent(upgrade, byteCount: Int(clamping: size))
+    if attempt.head.method == .get {
+      guard images.recordFile(image.wanted, image.context) else { throw Problem(ImageServiceError.requestIDInUse) }
+      if let upgrade = image.upgrade { upgrades.fileIsSent(upgrade, byteCount: Int(clamping: size)) }
     }
     try sender.send(
       file.opened, 0..<size, type: image.headers.mediaType,
