@@ -177,6 +177,32 @@ struct TakeoutTests {
     #expect(library.folder.allFiles.isSuperset(of: ["1900/01/a.jpg", "2023/06/b.jpg"]), "\(library.folder.allFiles)")
   }
 
+  @Test("albums of older exports are albums, and their folders of days are none")
+  func formerAlbums() throws {
+    let library = try ImportedLibrary()
+    for (number, folder) in ["Sea", "2014-08-17 Lake", "2014-08-17", "2014-08-17 #2"].enumerated() {
+      let album: [String: Any] = ["title": "About \(folder)", "date": ["timestamp": "1408233600"], "location": "Rome"]
+      try library.put(["albumData": album], "\(folder)/metadata.json")
+      try library.put(ImportedLibrary.picture(number), "\(folder)/\(number).jpg")
+    }
+    let outcome = try library.takeout()
+    #expect(outcome.report.added == 4 && outcome.report.failed == 0 && outcome.report.skipped == 0, "\(outcome.lines)")
+    #expect(outcome.report.unmappedFields == ["albumData.location": 2])
+    let digests = (0...1).map { ImportedLibrary.digest(ImportedLibrary.picture($0)) }
+    #expect(try library.albums() == ["About Sea": [digests[0]], "About 2014-08-17 Lake": [digests[1]]])
+  }
+
+  @Test("the summary has the places of albums, and none for coordinates of 0")
+  func albumPlaces() throws {
+    let library = try ImportedLibrary()
+    for (number, latitude) in [0, 0, 47.5].enumerated() {
+      let place = ["latitude": latitude, "longitude": 0, "latitudeSpan": 0, "longitudeSpan": 0]
+      try library.put(["title": "\(number)", "geoData": place] as [String: Any], "\(number)/metadata.json")
+      try library.put(ImportedLibrary.picture(number), "\(number)/a.jpg")
+    }
+    #expect(try library.takeout().report.unmappedFields == ["geoData of albums": 1])
+  }
+
   @Test("an album that another import makes meanwhile gets the pictures of both")
   func concurrentImports() throws {
     let library = try ImportedLibrary()

@@ -217,11 +217,14 @@ package struct TakeoutExport: ImportSource {
         report.noteFailure(filePath, "it is not a JSON object of at most \(Self.maximumJSONBytes) bytes")
         continue
       }
+      // Older exports have it in an object.
+      let former = json.object("albumData")
+      if let former { json = former }
       if json.has("photoTakenTime") {
         report.noteFailure(filePath, Self.missingPicture)
       } else if json.has("title"), album == nil, !path.isEmpty {
         let title = ImportedText.line(json.text("title"), limit: ImportedText.titleBytes, report)
-        if Self.isYear(folderName) { continue }
+        if Self.isYear(folderName) || former != nil && Self.isDay(folderName) { continue }
         album = ImportedAlbum(key: "takeout:" + LibraryPath.display(path), title: title ?? folderName)
         reportAlbum(&json, report)
       } else {
@@ -236,12 +239,24 @@ package struct TakeoutExport: ImportSource {
     json.ignore("date")
     var rest = json
     rest.ignore("description")
+    if var place = rest.object("geoData"),
+      Location(exported: place.number("latitude"), place.number("longitude")) != nil
+    {
+      report.noteUnmapped("geoData of albums")
+    }
     rest.reportRest(to: report)
   }
 
   private static func isYear(_ name: String) -> Bool {
     let year = name.suffix(4)
     return year.count == 4 && year.allSatisfy(\.isNumber) && yearFolders.contains { $0 + year == name }
+  }
+
+  /// Whether a folder's name is a day or several: `2014-08-17`, `2014-08-17 #2`. Older exports have such folders
+  /// instead of those of years.
+  private static func isDay(_ name: String) -> Bool {
+    let digits = name.map { character -> Character in character.isNumber ? "0" : character }
+    return digits.starts(with: "0000-00-00") && !name.contains(where: \.isLetter)
   }
 
   private func parse(_ path: [UInt8]) -> JSONFields? { read(path).flatMap { JSONFields(parsing: $0) } }
