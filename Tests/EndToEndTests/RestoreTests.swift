@@ -90,6 +90,7 @@ struct RestoreTests {
     }
     let restore = try TestDaemon.run(["restore", copy, "--library", after.library, "--data", after.data])
     try #require(restore.status == 0, "\(restore.error)")
+    #expect(restore.output.hasPrefix("created the data folder \(after.data)\n"), "\(restore.output)")
     let block = try ScanBlock(after.data)
     let daemon = try TestDaemon(serving: after, arguments: ["--set", "scan.intervalSeconds=0"])
     let scanBefore = try #require(try daemon.get("/readyz").json["firstScan"] as? [String: Any])

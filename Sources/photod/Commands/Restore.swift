@@ -1,5 +1,6 @@
 import AccessControl
 import ArgumentParser
+import Foundation
 import LibraryCatalogue
 import PhotoModel
 
@@ -23,10 +24,12 @@ struct Restore: AsyncParsableCommand {
     let tokens = Backup.tokens(of: file)
     // Before anything is replaced.
     if includeTokens { try AccessRestore.check(tokens) }
+    let isNewFolder = !FileManager.default.fileExists(atPath: dataFolder)
     let copies = UnfinishedCopies()
     let signals = await EndingSignals { copies.removeAll(andExit: $0) }
     defer { withExtendedLifetime(signals) {} }
     let before = try CatalogueRestore(dataFolder: dataFolder).restore(from: file, notedIn: copies)
+    if isNewFolder { print("created the data folder \(dataFolder)") }
     print("restored the catalogue of \(dataFolder) from \(file)")
     if let before { print("the previous catalogue is \(before)") }
     guard includeTokens else { return }
