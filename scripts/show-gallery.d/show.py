@@ -921,6 +921,10 @@ def reconnect(tab, daemon):
     def offline():
         tab.until(status, "the offline status")
         accessibility.check(tab, "the offline status")
+        tab.do("document.querySelector('.cell .check').click()")
+        tab.do("[...document.querySelectorAll('#selectionBar button')].at(-1).click()")
+        tab.until("/^Offline/.test(document.querySelector('#messages p:last-child')?.textContent)", "a change without a connection")
+        tab.do("document.querySelector('.cell .check').click()")
 
     daemon.restart(offline)
     tab.until(f"!{status}", "the end of the offline status")

@@ -35,7 +35,7 @@ async function start() {
   if (message && answer.status !== 401) return timeline.say(message, primary("tryAgain", start))
   const [canRead, canWrite, canAdd] = ["read", "write", "add"].map((scope) => scopes.includes(scope))
   // Without a token, only the local administrator may sign.
-  const canSign = Boolean(localStorage.signedIn) || scopes.includes("admin")
+  const canSign = !!localStorage.signedIn || scopes.includes("admin")
   Object.assign(rights, { canRead, canWrite, canAdd: canAdd || canWrite, canCreate: canWrite && !collections, canSign })
   if (timeZone) setTimeZone(timeZone)
   $("add").hidden = !rights.canAdd

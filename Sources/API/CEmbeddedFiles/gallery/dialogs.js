@@ -10,7 +10,7 @@ export function signIn(signedIn) {
   form.onsubmit = async (event) => {
     event.preventDefault()
     try {
-      await post("/v1/session", { token: form.elements.token.value.trim() })
+      await post("/v1/session", { token: form.token.value.trim() })
       dialog.close()
       form.reset()
       signedIn()
@@ -40,7 +40,7 @@ export function ask(title, value = "", choices = []) {
 
 /// Shows a failure, unless the sign-in is shown.
 export function report(error) {
-  if (error.status !== 401) say(error.message)
+  if (error.status !== 401) say(error instanceof TypeError ? text("connectionLost") : error.message)
 }
 
 export function say(message, undo) {
