@@ -1,4 +1,4 @@
-// The page: permissions, the list, and how the other modules work together.
+// The page: permissions, the list, and what joins the modules.
 
 import { address, entry, visit } from "./address.js"
 import { json, request, rights } from "./api.js"
@@ -35,7 +35,7 @@ async function start() {
   if (message && answer.status !== 401) return timeline.say(message, primary("tryAgain", start))
   const [canRead, canWrite, canAdd] = ["read", "write", "add"].map((scope) => scopes.includes(scope))
   // Without a token, only the local administrator may sign.
-  const canSign = !!localStorage.signedIn || scopes.includes("admin")
+  const canSign = Boolean(localStorage.signedIn) || scopes.includes("admin")
   Object.assign(rights, { canRead, canWrite, canAdd: canAdd || canWrite, canCreate: canWrite && !collections, canSign })
   if (timeZone) setTimeZone(timeZone)
   $("add").hidden = !rights.canAdd

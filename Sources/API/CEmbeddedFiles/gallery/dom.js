@@ -1,4 +1,4 @@
-// Small helpers for elements, icons and events.
+// Elements, icons and events.
 
 import { text } from "./strings.js"
 

@@ -1,4 +1,4 @@
-// The search field: words, phrases and predicates, and their completion.
+// The search field: its words, and their completion.
 
 import { visit } from "./address.js"
 import { json, query } from "./api.js"

@@ -39,8 +39,8 @@ const english = {
 }
 
 export function text(key, values = {}) {
-  return (english[key] ?? key[0].toUpperCase() + key.slice(1).replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`))
-    .replace(/\{(\w+)(, plural)?\}/g, (_, name, plural) => {
+  const own = () => key[0].toUpperCase() + key.slice(1).replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+  return (english[key] ?? own()).replace(/\{(\w+)(, plural)?\}/g, (_, name, plural) => {
     const value = values[name]
     if (plural) return value === 1 ? "1 photograph" : `${value.toLocaleString()} photographs`
     return (value ?? "").toLocaleString()

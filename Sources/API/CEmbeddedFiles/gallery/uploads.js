@@ -24,7 +24,7 @@ const nameOf = (file) => `${file.name}/${file.size}/${file.lastModified}`
 
 /// Keeps this tab's uploads from others.
 const renew = () => { localStorage[client] = Date.now() }
-setInterval(() => queue.length && renew(), 10000)
+setInterval(() => queue.length > 0 && renew(), 10000)
 on(window, "pagehide", () => { delete localStorage[client] })
 
 /// Works with unfinished uploads: {name, upload, album, owner, file}. After an error, files are chosen again.
@@ -85,7 +85,8 @@ async function run() {
     try {
       const isNew = await send(file, (offset) => draw(
         text("uploading", { done, count: done - 1 + queue.length, name: file.name }), offset / file.size || 0))
-      isNew ? added++ : present++
+      if (isNew) added++
+      else present++
     } catch (error) {
       if (error instanceof TypeError || [409, 502, 503, 504].includes(error.status) && !/read-only/.test(error.type)) {
         setTimeout(run, 3000)
