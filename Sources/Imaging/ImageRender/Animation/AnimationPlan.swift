@@ -1,8 +1,8 @@
 import ImageCodec
 import PhotoModel
 
-/// How an animation becomes an animated WebP of another size.
-package struct AnimationPlan: Sendable {
+/// How an animation becomes an animated WebP of another size. A class, because plans are large: see ``Boxed``.
+package final class AnimationPlan: Sendable {
   let animation: Animation
   /// The plan that turns the canvas into the pixels of an output frame.
   let frame: RenderPlan

@@ -37,11 +37,11 @@ package struct CachingState {
     case pin(RenditionKey)
     case unpin(RenditionKey)
     /// Prepare a frame, then report its outcome with ``preparationEnded(_:_:isPinned:)``.
-    case prepare(PreparationID, ResolvedRequest, withoutOriginal: Bool)
+    indirect case prepare(PreparationID, ResolvedRequest, withoutOriginal: Bool)
     /// Cancel a preparation. If that stops a render, report it with ``renderStopped(_:)``.
     case cancel(PreparationID, PreheatWindow.Side?)
     /// Download an original, then report with ``downloadEnded(_:isLocal:)``.
-    case download(DownloadID, OriginalFile)
+    indirect case download(DownloadID, OriginalFile)
     case cancelDownload(DownloadID)
     /// The original of a download that has ended is no longer needed here.
     case endHold(DownloadID)

@@ -2,8 +2,8 @@ import ImageCodec
 import ImageRender
 
 extension ImagePipeline {
-  /// The frames that one render may make for its own job.
-  struct RenderPlans: Sendable {
+  /// The frames that one render may make for its own job. A class, because plans are large: see ``Boxed``.
+  final class RenderPlans: Sendable {
     let final: RenderPlan
     /// From the original's coefficients; `nil` if that is no quicker than the final frame.
     let degraded: RenderPlan?
@@ -12,7 +12,7 @@ extension ImagePipeline {
     /// Memory of the largest of these plans: they run one after the other.
     let peakBytes: Int
 
-    init(_ job: RenderJob, _ header: ImageHeader, preview: EmbeddedThumbnail?, _ planner: RenderPlanner) {
+    convenience init(_ job: RenderJob, _ header: ImageHeader, preview: EmbeddedThumbnail?, _ planner: RenderPlanner) {
       self.init(
         job, header, final: planner.plan(header, job.wanted),
         degraded: planner.degradedPlan(header, job.degradedRequest), preview: preview)

@@ -98,7 +98,7 @@ struct QuickFrames: Sendable {
   enum DegradedFrameResult {
     case frame(ImageFrame)
     /// An embedded preview that is too large for the quick lane.
-    case needsReservation(EmbeddedThumbnail)
+    indirect case needsReservation(EmbeddedThumbnail)
     case unavailable
   }
 

@@ -104,7 +104,8 @@ struct Placeholder: Sendable {
 
 /// A planned placeholder: source opened, memory estimated, nothing decoded yet.
 struct PlaceholderPlan: Sendable {
-  enum Method: Sendable {
+  /// In an object of its own, because it is large: see ``Boxed``.
+  indirect enum Method: Sendable {
     case thumbnail(EmbeddedThumbnail, of: ImageHeader)
     case whole(RenderPlan)
   }

@@ -2,7 +2,8 @@ import PhotoModel
 
 /// The result of probing one file.
 package struct ProbedFile: Sendable {
-  package enum Finding: Sendable {
+  /// In an object of its own, because it is large and many structures contain it.
+  package indirect enum Finding: Sendable {
     case media(ProbedMedia)
     /// Not a picture or video, or unreadable: the reason, for display.
     case unreadable(String)

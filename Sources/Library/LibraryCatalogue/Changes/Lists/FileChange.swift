@@ -86,8 +86,8 @@ package struct PendingFileChanges: Sendable {
     /// The row of the intent.
     case delete(trash: Int64)
     case restore(trash: Int64)
-    case create(ProbedFile)
-    case createFromUpload(StagedUploadChange)
+    indirect case create(ProbedFile)
+    indirect case createFromUpload(StagedUploadChange)
 
     /// The row of the intent, if there is one.
     package var trash: Int64? {
