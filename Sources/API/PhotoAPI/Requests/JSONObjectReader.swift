@@ -74,11 +74,7 @@ struct JSONObjectReader {
     _ name: String, default standard: Word
   ) throws(Problem) -> Word where Word.RawValue == String {
     guard let text = try text(name) else { return standard }
-    guard let word = Word(rawValue: text) else {
-      let words = Word.allCases.map(\.rawValue).joined(separator: ", ")
-      throw QueryReader.invalid(name, "must be one of \(words)")
-    }
-    return word
+    return try QueryReader.parseWord(text, of: name)
   }
 
   /// A nested object; `{}` if the member is absent.

@@ -46,23 +46,32 @@ struct QueryReader {
     _ name: String, default standard: Word
   ) throws(Problem) -> Word where Word.RawValue == String {
     guard let text = text(name) else { return standard }
-    guard let word = Word(rawValue: text) else {
-      let words = Word.allCases.map(\.rawValue).joined(separator: ", ")
-      throw Self.invalid(name, "must be one of \(words)")
-    }
-    return word
+    return try Self.parseWord(text, of: name)
   }
 
   /// One of the raw values of an enumeration; `nil` if the parameter is absent.
   mutating func optionalWord<Word: RawRepresentable & CaseIterable>(
     _ name: String
   ) throws(Problem) -> Word? where Word.RawValue == String {
-    guard values[name] != nil else {
-      known.append(name)
-      return nil
-    }
-    guard let any = Word.allCases.first else { return nil }
-    return try word(name, default: any)
+    guard let text = text(name) else { return nil }
+    let word: Word = try Self.parseWord(text, of: name)
+    return word
+  }
+
+  /// The case with this raw value.
+  ///
+  /// - Parameter name: of the parameter, or of the member of a JSON object.
+  static func parseWord<Word: RawRepresentable & CaseIterable>(
+    _ text: String, of name: String
+  ) throws(Problem) -> Word where Word.RawValue == String {
+    guard let word = Word(rawValue: text) else { throw unknownWord(name, known: Word.allCases.map(\.rawValue)) }
+    return word
+  }
+
+  /// Not inlined: the code above exists once for each enumeration.
+  @inline(never)
+  private static func unknownWord(_ name: String, known words: [String]) -> Problem {
+    invalid(name, "must be one of \(words.joined(separator: ", "))")
   }
 
   mutating func flag(_ name: String, default standard: Bool = false) throws(Problem) -> Bool {

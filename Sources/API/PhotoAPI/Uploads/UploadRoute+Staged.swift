@@ -120,20 +120,27 @@ extension UploadRoute {
     do throws(LibraryFilesError) {
       return try body()
     } catch {
-      let problem = Problem(error)
-      if problem.status >= 500 {
-        // 503 asks the caller to retry; nothing is left to do here.
-        let level = problem.status == 503 ? Logger.Level.warning : .error
-        logger.log(level: level, "upload failed", metadata: ["error": "\(error)"])
-      } else {
-        switch error {
-        // The response does not name the file or the folder, so the log does.
-        case .failed, .linkedFolder: logger.warning("upload failed", metadata: ["error": "\(error)"])
-        default: break
-        }
-      }
-      throw problem
+      throw loggedProblem(error)
     }
+  }
+
+  /// The problem of an error, which is logged if the response does not say enough. Not inlined: the code above exists
+  /// once for each type of value.
+  @inline(never)
+  private func loggedProblem(_ error: LibraryFilesError) -> Problem {
+    let problem = Problem(error)
+    if problem.status >= 500 {
+      // 503 asks the caller to retry; nothing is left to do here.
+      let level = problem.status == 503 ? Logger.Level.warning : .error
+      logger.log(level: level, "upload failed", metadata: ["error": "\(error)"])
+    } else {
+      switch error {
+      // The response does not name the file or the folder, so the log does.
+      case .failed, .linkedFolder: logger.warning("upload failed", metadata: ["error": "\(error)"])
+      default: break
+      }
+    }
+    return problem
   }
 
   /// The length of the body: 0 if there is none, `nil` if it is chunked.

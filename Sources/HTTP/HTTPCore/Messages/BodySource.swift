@@ -38,14 +38,8 @@ package struct BodyMemory: Sendable, Hashable {
     self.largestBytes = largestBytes
   }
 
-  /// Adds a segment.
-  package mutating func add(_ bytes: Int64) {
-    totalBytes += bytes
-    largestBytes = max(largestBytes, bytes)
-  }
-
-  /// Adds bytes that are sent in segments of at most `segmentBytes`.
-  package mutating func add(_ bytes: Int64, inSegmentsOf segmentBytes: Int64) {
+  /// Adds bytes that are sent in one segment, or in segments of at most `segmentBytes`.
+  package mutating func add(_ bytes: Int64, inSegmentsOf segmentBytes: Int64 = .max) {
     totalBytes += bytes
     largestBytes = max(largestBytes, min(bytes, segmentBytes))
   }
