@@ -231,7 +231,7 @@ struct RenderTests {
     ]
   }()
 
-  @Test("a source that has no data for now is truncated, but for JPEGs", arguments: notJPEG.indices)
+  @Test("decoders other than JPEG report a source without data for now as truncated", arguments: notJPEG.indices)
   func onlyJPEGsWait(_ i: Int) throws {
     let (name, file) = Self.notJPEG[i]
     let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())
@@ -245,7 +245,7 @@ struct RenderTests {
     }
   }
 
-  @Test("to a renderer of one picture, a source that has no data for now is truncated")
+  @Test("a renderer of one picture reports a source without data for now as truncated")
   func notWaiting() throws {
     let file = JPEGFile { _ in }.encoded(Scene(seed: 4).pixels(width: 300, height: 200))
     let header = try ImageHeader.read(from: MemoryByteSource(file), limits: CodecLimits())

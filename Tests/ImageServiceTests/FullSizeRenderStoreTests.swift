@@ -185,7 +185,7 @@ struct FullSizeRenderStoreTests {
     }
   }
 
-  @Test("a damaged file is a miss and is made again", arguments: Damage.allCases, [true, false])
+  @Test("a damaged file is a miss and is rendered again", arguments: Damage.allCases, [true, false])
   func damaged(_ damage: Damage, _ isRestarted: Bool) throws {
     let folder = Folder()
     let content = (0..<3000).map { UInt8(truncatingIfNeeded: $0) }

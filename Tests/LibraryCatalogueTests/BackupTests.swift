@@ -83,7 +83,7 @@ struct BackupTests {
     return found
   }
 
-  @Test("a restore makes triggers again whose definitions are damaged in the copy")
+  @Test("a restore recreates triggers whose definitions are damaged in the copy")
   func definitions() throws {
     let library = try TemporaryLibrary()
     try library.put(smallJPEG, "a.jpg")

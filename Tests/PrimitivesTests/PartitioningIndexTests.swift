@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Partitioning index")
 struct PartitioningIndexTests {
-  @Test("each index of a range is found as the first one from which on a predicate is true, also none of them")
+  @Test("the search finds any index from which a predicate is true, or the end of the range if there is none")
   func everyIndex() {
     for range in [0..<0, 3..<3, 0..<1, 0..<2, -2..<5, 7..<64, Int.max - 3..<Int.max] {
       for first in range.lowerBound...range.upperBound {
@@ -12,7 +12,7 @@ struct PartitioningIndexTests {
     }
   }
 
-  @Test("a search asks about indexes of the range only, and about few of them")
+  @Test("the search tests few indexes, and none outside of the range")
   func fewQuestions() {
     var asked: [Int] = []
     let found = (5..<1_000_005).partitioningIndex { index in

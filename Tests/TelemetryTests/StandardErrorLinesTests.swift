@@ -41,7 +41,7 @@ struct StandardErrorLinesTests {
     let event = String(repeating: "e", count: 199)
     let writers = DispatchGroup()
     DispatchQueue(label: "test.access").async(group: writers) {
-      lines.writeWaiting(Array(String(repeating: access + "\n", count: 2000).utf8))
+      lines.writeBlocking(Array(String(repeating: access + "\n", count: 2000).utf8))
     }
     DispatchQueue(label: "test.events").async(group: writers) {
       for _ in 0..<2000 { lines.write(Array((event + "\n").utf8), .logfmt) }

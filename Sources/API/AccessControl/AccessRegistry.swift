@@ -28,7 +28,7 @@ package final class AccessRegistry: Sendable {
   /// The database of the access list in memory, and the version of that list.
   private let loaded: Mutex<(database: AccessDatabase, version: Int64?)>
   /// The last attempt to read the access list failed.
-  private let hasFailed = Atomic<Bool>(false)
+  private let lastReloadFailed = Atomic<Bool>(false)
   /// The error that was logged last; `nil` after the access list was read again.
   private let loggedError = Mutex<String?>(nil)
 
@@ -59,7 +59,7 @@ package final class AccessRegistry: Sendable {
 
   /// Whether the tokens in memory are those of `access.sqlite`. If not, a revocation may be in another file, or in one
   /// that can't be read. One system call.
-  package var isCurrent: Bool { !isReplaced && !hasFailed.load(ordering: .relaxed) }
+  package var isCurrent: Bool { !isReplaced && !lastReloadFailed.load(ordering: .relaxed) }
 
   /// Whether `access.sqlite` is not the file that the tokens were loaded from. One system call.
   package var isReplaced: Bool { loaded.withLock { $0.database }.isReplaced }
@@ -152,7 +152,7 @@ package final class AccessRegistry: Sendable {
     sessions.endExpired(at: now, elapsed: elapsed)
     cache.removeInvalid(at: now)
     do throws(AccessError) {
-      if let list = try reloadOrNote() {
+      if let list = try reloadRecordingResult() {
         logger.info("access list reloaded", metadata: ["tokens": "\(list.tokens.count)"])
       }
       try usage.writeIfDue(to: loaded.withLock { $0.database }, at: now, elapsed: elapsed)
@@ -162,14 +162,14 @@ package final class AccessRegistry: Sendable {
     }
   }
 
-  /// Like ``reload()``; remembers whether it failed.
-  private func reloadOrNote() throws(AccessError) -> AccessList? {
+  /// Like ``reload()``; also records for ``isCurrent`` whether it failed.
+  private func reloadRecordingResult() throws(AccessError) -> AccessList? {
     do throws(AccessError) {
       let list = try reload()
-      hasFailed.store(false, ordering: .relaxed)
+      lastReloadFailed.store(false, ordering: .relaxed)
       return list
     } catch {
-      hasFailed.store(true, ordering: .relaxed)
+      lastReloadFailed.store(true, ordering: .relaxed)
       throw error
     }
   }

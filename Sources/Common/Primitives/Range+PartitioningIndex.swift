@@ -1,5 +1,5 @@
 extension Range<Int> {
-  /// Binary search: the first index from which on a predicate is true, or `upperBound` if it is true for none. O(log n).
+  /// Binary search: the first index for which a predicate is true, or `upperBound` if there is none. O(log n).
   ///
   /// - Parameter isAfter: `false` for all indexes before some index, and `true` from there on.
   @inlinable

@@ -20,7 +20,7 @@ package final class StandardErrorLines: Sendable {
   /// `PIPE_BUF` of Linux.
   private static let atomicBytes = 4096
 
-  /// How long the first line without room waits. Others that are logged meanwhile wait for it.
+  /// How long the first line without room waits. Lines that are logged during that time wait too.
   private static let waitMilliseconds: Int32 = 100
 
   private let descriptor: Int32
@@ -52,17 +52,17 @@ package final class StandardErrorLines: Sendable {
 
   /// Writes lines, each with its newline, and waits while there is no room: call it on a thread that may block. Takes
   /// no lock, so that the threads that log do not wait too. Stops at an error, as when the reader has gone.
-  package func writeWaiting(_ lines: [UInt8]) {
+  package func writeBlocking(_ lines: [UInt8]) {
     var rest = lines[...]
     while !rest.isEmpty {
       let part = rest.prefix(Self.atomicBytes)
       let end = part.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? part.endIndex
-      guard putWaiting(rest[..<end]) else { return }
+      guard writeAll(rest[..<end]) else { return }
       rest = rest[end...]
     }
   }
 
-  private func putWaiting(_ bytes: ArraySlice<UInt8>) -> Bool {
+  private func writeAll(_ bytes: ArraySlice<UInt8>) -> Bool {
     var rest = bytes
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }

@@ -213,7 +213,7 @@ package final class AccessLog: Sendable {
 
   /// A log that writes to standard error, like the rest of the daemon's log.
   package static func toStandardError(limitBytes: Int, format: LogFormat) -> AccessLog {
-    AccessLog(limitBytes: limitBytes, format: format) { StandardErrorLines.shared.writeWaiting($0) }
+    AccessLog(limitBytes: limitBytes, format: format) { StandardErrorLines.shared.writeBlocking($0) }
   }
 
   func submit(_ records: AccessLogBatch) {

@@ -52,17 +52,17 @@ final class BodySender: Sendable {
   }
 
   /// Reserves the memory that may wait for the client at a time: that of one step, and what is left of the step before.
-  /// `nil` if the budget is exhausted, but for ``unusedBytes(of:)``.
+  /// `nil` if that would leave less than ``bytesForCompleteResponses(of:)``.
   static func reserve(for source: any BodySource, from budget: ByteBudget) -> ByteBudget.Reservation? {
     let memory = source.memory
     let stepBytes = batchMemoryBytes + memory.largestBytes
     let bytes = min(memory.totalBytes, Int64(ResponseSender.lowWatermarkBytes) + stepBytes)
-    return budget.tryReserve(Int(bytes), leaving: unusedBytes(of: budget))
+    return budget.tryReserve(Int(bytes), leaving: bytesForCompleteResponses(of: budget))
   }
 
   /// The part of the budget that the bytes of files leave to JSON and metrics. A download may take hours, so slow ones
   /// could otherwise hold all of it.
-  static func unusedBytes(of budget: ByteBudget) -> Int { budget.capacityBytes / 4 }
+  static func bytesForCompleteResponses(of budget: ByteBudget) -> Int { budget.capacityBytes / 4 }
 
   /// The first segments, read by the calling thread. Then the connection calls `pull` for each further step.
   func first() throws(BodySourceError) -> Batch { try next() }

@@ -30,7 +30,7 @@ extension Connection {
     let copied = range.count - uncopied.count
     var reservation: ByteBudget.Reservation?
     if copied > Self.uncountedResponseBytes {
-      reservation = responseBudget.tryReserve(copied, leaving: BodySender.unusedBytes(of: responseBudget))
+      reservation = responseBudget.tryReserve(copied, leaving: BodySender.bytesForCompleteResponses(of: responseBudget))
       if reservation == nil { return false }
     }
     guard range.read(after: uncopied, into: loop.rangeBuffer) == copied else { return false }

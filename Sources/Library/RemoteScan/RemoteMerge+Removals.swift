@@ -98,7 +98,7 @@ extension RemoteMerge {
     let listed = Dictionary(rows.map { ($0.id, $0) }) { first, _ in first }
     var removed = 0
     try scanner.source { () throws(AssetSourceError) in
-      // A row may have got an object meanwhile, for example by an upload or a restoration.
+      // A row may have got an object since, for example by an upload or a restoration.
       let rows = try catalogue.knownFiles(ids).filter { !unfinished.contains($0.path) }
       let unchanged = rows.filter {
         listed[$0.id]?.identity == $0.identity && listed[$0.id]?.path == $0.path

@@ -206,7 +206,7 @@ struct RemoteMerge {
       } else {
         // The next scan compares the object with its row.
         if inUse.known.contains(path) { continue }
-        // Added and deleted meanwhile, unless another object has come to the path since the deletion.
+        // Added and deleted since the list, unless another object has come to the path since the deletion.
         if inUse.trashed.contains(path), try isGone(path) { continue }
       }
       files.append(finding.file)

@@ -33,7 +33,7 @@ enum LocationTarget {
     _ = try? LocationBlocks.exif(bytes[...], from: .gps)
     _ = try? LocationBlocks.exif(bytes[...], from: .canonNote)
     _ = try? LocationBlocks.imageResources(bytes[...])
-    for type in PNGLocations.types { _ = try? PNGLocations.change(of: type, bytes[...]) }
+    for type in PNGLocations.metadataTypes { _ = try? PNGLocations.change(of: type, bytes[...]) }
   }
 
   private static func check(_ block: [UInt8], _ remove: (ArraySlice<UInt8>) throws -> [BlockPatch]) {

@@ -26,7 +26,7 @@ package enum PNGLocations {
 
   /// The chunk types with metadata that ``change(of:_:removing:)`` can read: EXIF, text, a signed manifest, and a gain
   /// map, which is a file of its own.
-  package static let types: Set<String> = ["eXIf", "tEXt", "zTXt", "iTXt", "caBX", "gdAT"]
+  package static let metadataTypes: Set<String> = ["eXIf", "tEXt", "zTXt", "iTXt", "caBX", "gdAT"]
 
   /// The checksum of a chunk (§5.5).
   package static func checksum(type: [UInt8], _ content: [UInt8]) -> [UInt8] {
@@ -52,7 +52,7 @@ package enum PNGLocations {
   }
 
   /// - Parameters:
-  ///   - type: not one of ``pictureTypes``. Of a type that is not one of ``types``, nothing is known.
+  ///   - type: not one of ``pictureTypes``. Of a type that is not one of ``metadataTypes``, nothing is known.
   ///   - content: the chunk's whole content.
   package static func change(
     of type: String, _ content: ArraySlice<UInt8>, removing facts: PrivateFacts = .places

@@ -86,8 +86,8 @@ package struct CatalogueRestore {
     guard try CatalogueSchema.migrator.hasCompletedMigrations(db) else { return }
     let definitions = try CatalogueDefinitions()
     if try definitions.damaged(db).isEmpty { return }
-    try definitions.drop(db)
-    try definitions.create(db)
+    try definitions.dropTriggersAndDamagedIndexes(db)
+    try definitions.createMissing(db)
   }
 
   /// Forgets what was unfinished at the time of the backup, or of the last change that a damaged log has kept.
@@ -154,7 +154,7 @@ package struct CatalogueRestore {
   ///   that was copied.
   private func settle(_ present: String, with key: Data?, notBefore revision: Int64) -> Int64? {
     // The changes that a damaged log loses had tokens too. Damaged pages may have prevented a new history since.
-    if WriteAheadLog.isDamaged(besides: present) || WriteAheadLog.hasCopy(of: present) { return nil }
+    if WriteAheadLog.isDamaged(beside: present) || WriteAheadLog.hasCopy(of: present) { return nil }
     guard access(present, F_OK) == 0, let queue = try? DatabaseQueue(path: present) else { return nil }
     // Before the checkpoint: on a full or read-only disk the log can still be read.
     let token = try? queue.read { db -> Int64? in

@@ -69,7 +69,7 @@ extension AssetWriter {
       if other.asset == nil || other.identity == found.identity || other.identity == .unknown {
         try remove(row: other.id)
       } else {
-        // It has left the path meanwhile: the next scan finds it by its identity.
+        // It has left the path since: the next scan finds it by its identity.
         try clearPath(fromRow: other.id, isRestorable: false)
         restored.cleared.append(other.id)
       }

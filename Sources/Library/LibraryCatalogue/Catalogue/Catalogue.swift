@@ -76,7 +76,7 @@ package final class Catalogue: Sendable {
     }
     Self.makePrivate(path)
     do {
-      let copyBeforeLoss = try WriteAheadLog.keepDamaged(of: path)
+      let copyBeforeLoss = try WriteAheadLog.copyIfDamaged(path)
       self.copyBeforeLoss = copyBeforeLoss
       if let copyBeforeLoss, let reportLoss { reportLoss(copyBeforeLoss) }
       pool = try DatabasePool(path: path, configuration: configuration)
@@ -89,9 +89,9 @@ package final class Catalogue: Sendable {
       // First: if a later step fails, the log is emptied when the pool is closed, and no longer shows the loss. Only the
       // tables of this version have all that a new history changes.
       let isCurrent = try pool.read { try CatalogueSchema.migrator.hasCompletedMigrations($0) }
-      if isCurrent && copyBeforeLoss != nil { try Self.beginAfterLoss(pool) }
+      if isCurrent && copyBeforeLoss != nil { try Self.beginHistoryAfterLoss(pool) }
       try Self.migrate(pool, dataFolder: dataFolder)
-      if !isCurrent && copyBeforeLoss != nil { try Self.beginAfterLoss(pool) }
+      if !isCurrent && copyBeforeLoss != nil { try Self.beginHistoryAfterLoss(pool) }
       guard let key = try pool.read({ try Catalogue.storedKey($0) }) else {
         throw LibraryError.catalogueWithoutKey(path: path)
       }
@@ -286,7 +286,7 @@ package final class Catalogue: Sendable {
   }
 
   /// Begins a new history, as after the restore of an earlier catalogue.
-  static func beginAfterLoss(_ writer: some DatabaseWriter) throws {
+  static func beginHistoryAfterLoss(_ writer: some DatabaseWriter) throws {
     try writer.write { try CatalogueRestore.beginHistory(after: CatalogueRestore.tokenAfterEveryOther(), $0) }
     // A transaction of its own: a damaged page of the trash must not undo the new history.
     try writer.write { try CatalogueRestore.forgetUnfinished($0) }

@@ -1,8 +1,8 @@
 // Finds damage in SQLite's write-ahead log (https://www.sqlite.org/fileformat2.html#walformat). SQLite takes the first
 // frame with a wrong checksum for the end of the log, because a power failure leaves an unfinished commit there. It drops
 // all commits after that frame without an error. But photod syncs each commit before it writes the next one, so two
-// commits after such a frame mean that at least one confirmed change is lost. It ignores the whole log if its header is
-// damaged.
+// commits after such a frame mean that at least one confirmed change is lost. If the header is damaged, SQLite ignores
+// the whole log.
 //
 // Damage of the last commit can't be told from an unfinished one. A power failure may leave any sector of its frames as
 // it was before, also one inside a page whose frame header and successors are whole, and the former bytes may differ
@@ -20,7 +20,7 @@ import PhotoModel
 enum WriteAheadLog {
   /// Whether the log beside a database has a damaged frame with confirmed changes after it. Reads the whole log, also
   /// while another process writes to it. Does not open the database.
-  static func isDamaged(besides path: String) -> Bool {
+  static func isDamaged(beside path: String) -> Bool {
     let descriptor = open(path + "-wal", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
@@ -41,8 +41,8 @@ enum WriteAheadLog {
   /// earlier opening copied the same log and then failed, that copy stays the only one.
   ///
   /// - Returns: the path of the copy; `nil` if the log is not damaged.
-  static func keepDamaged(of path: String) throws -> String? {
-    guard isDamaged(besides: path) else { return nil }
+  static func copyIfDamaged(_ path: String) throws -> String? {
+    guard isDamaged(beside: path) else { return nil }
     let name = copyName(of: path)
     var copy = name + ".sqlite"
     var number = 2
@@ -95,7 +95,7 @@ enum WriteAheadLog {
       if damaged != nil && isOfThisLog && word(frame, 4) != 0 { commits += 1 }
       number += 1
     }
-    // A log that was begun again meanwhile has another header.
+    // The header differs if another process has restarted the log since.
     guard commits >= 2, read(headerLength, at: 0, descriptor) == header else { return nil }
     return damaged
   }

@@ -12,7 +12,7 @@ extension Catalogue {
   /// and assets, stored counters, the search index. Takes as long as reading all of it, and holds one row in memory. A
   /// damaged page ends only the part of the check that meets it, and is reported: a repair may mend it.
   package func checkConsistency(_ report: (CheckDifference) -> Void) throws(AssetSourceError) {
-    if WriteAheadLog.isDamaged(besides: Self.path(in: dataFolder)) {
+    if WriteAheadLog.isDamaged(beside: Self.path(in: dataFolder)) {
       report(.damaged("log: the changes after the damage are lost"))
     }
     let parts: [(Database, (CheckDifference) -> Void) throws -> Void] = [

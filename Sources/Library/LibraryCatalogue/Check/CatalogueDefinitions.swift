@@ -28,7 +28,7 @@ struct CatalogueDefinitions {
   }
 
   /// Drops all triggers, and the indexes that have another text.
-  func drop(_ db: Database) throws {
+  func dropTriggersAndDamagedIndexes(_ db: Database) throws {
     for definition in try Self.stored(db) {
       let isDamaged = expected.contains { $0.name == definition.name && $0 != definition }
       if definition.type == "trigger" || isDamaged {
@@ -37,8 +37,7 @@ struct CatalogueDefinitions {
     }
   }
 
-  /// Creates those that are missing.
-  func create(_ db: Database) throws {
+  func createMissing(_ db: Database) throws {
     let stored = try Set(Self.stored(db))
     for definition in expected where !stored.contains(definition) { try db.execute(sql: definition.sql) }
   }

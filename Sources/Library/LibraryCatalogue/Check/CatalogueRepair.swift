@@ -7,14 +7,15 @@
 //                           the key of the catalogue, which only its copies have, nothing is changed
 //     unreadable lists      become empty, as reads see them
 //     derived tables        rows of libraries, members, folders, counters, days, moments: compared and corrected
-//     search index          its tables are made again from the assets, if they are wrong or can't be read; loses the
+//     search index          its tables are recreated from the assets, if they are wrong or can't be read; loses the
 //                           words that no asset has
 //
 // It never opens a file of the library. Rows of files are not compared with the folder; the scan that follows a repair
-// does that, with its protection against missing disks. The triggers that keep the derived tables are away meanwhile,
-// because they would count the corrections once more. Everything is one transaction: a kill leaves the catalogue as it
-// was, or repaired. If nothing was wrong, as after differences between catalogue and folder only, the transaction is
-// rolled back, and the copy is removed: change tokens and limited libraries end only with a correction.
+// does that, with its protection against missing disks. The triggers that maintain the derived tables are dropped
+// during the repair, because they would count the corrections once more. Everything is one transaction: a kill leaves
+// the catalogue as it was, or repaired. If nothing was wrong, as after differences between catalogue and folder only,
+// the transaction is rolled back, and the copy is removed: change tokens and limited libraries end only with a
+// correction.
 
 import GRDB
 import LibraryFolder
@@ -56,12 +57,12 @@ package struct CatalogueRepair {
       var configuration = Catalogue.configuration()
       // References are what is repaired.
       configuration.foreignKeysEnabled = false
-      let copyBeforeLoss = try WriteAheadLog.keepDamaged(of: path)
+      let copyBeforeLoss = try WriteAheadLog.copyIfDamaged(path)
       let queue = try DatabaseQueue(path: path, configuration: configuration)
       guard try queue.read({ try CatalogueSchema.migrator.hasCompletedMigrations($0) }) else {
         throw LibraryError.catalogueTooOld(path: path)
       }
-      if copyBeforeLoss != nil { try beginAfterLoss(path) }
+      if copyBeforeLoss != nil { try beginHistoryAfterLoss(path) }
       let faults = try Faults(path, hasLostChanges: copyBeforeLoss != nil)
       let copy = try copy(queue)
       var corrections: [String: Int]?
@@ -95,10 +96,10 @@ package struct CatalogueRepair {
   }
 
   /// Begins a new history at once, because a refusal closes the catalogue, and the emptied log no longer shows the loss.
-  private func beginAfterLoss(_ path: String) throws {
+  private func beginHistoryAfterLoss(_ path: String) throws {
     let queue = try DatabaseQueue(path: path, configuration: Catalogue.configuration())
     do {
-      try Catalogue.beginAfterLoss(queue)
+      try Catalogue.beginHistoryAfterLoss(queue)
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
       // The repair begins one too, after it has mended the damaged pages.
     }
@@ -137,10 +138,10 @@ package struct CatalogueRepair {
     let definitions = try CatalogueDefinitions()
     let damaged = try definitions.damaged(db).count
     if damaged > 0 { corrections["definitions of indexes and triggers"] = damaged }
-    try definitions.drop(db)
+    try definitions.dropTriggersAndDamagedIndexes(db)
     if faults.isSearchReported { corrections["words of the search index"] = 1 }
     // Its pages may be the damaged ones.
-    if faults.isSearchWrong || !faults.damages.isEmpty { try SearchIndex.makeAgain(db) }
+    if faults.isSearchWrong || !faults.damages.isEmpty { try SearchIndex.recreateTables(db) }
     if !faults.damages.isEmpty {
       corrections["faults in pages and indexes"] = faults.damages.count
       try db.execute(sql: "REINDEX")
@@ -168,11 +169,11 @@ package struct CatalogueRepair {
     try correct(CatalogueCorrection.ofLimitedLibraries)
     try correct(CatalogueCorrection.derived)
     // The corrections may have changed words.
-    if Faults.isSearchWrong(db) {
+    if Faults.isWrong({ report in try Catalogue.checkSearch(db, report) }) {
       corrections["words of the search index"] = 1
-      try SearchIndex.makeAgain(db)
+      try SearchIndex.recreateTables(db)
     }
-    try definitions.create(db)
+    try definitions.createMissing(db)
     try MomentWriter.refreshAll(of: .whole, db)
     try SearchIndex.update(db)
     try SearchIndex.removeAllUnused(db)
@@ -203,12 +204,14 @@ private struct Faults {
     let queue = try DatabaseQueue(path: path, configuration: configuration)
     // Each check has a transaction of its own: SQLite can't commit one that has met a damaged page.
     do { damages = try queue.read { try Self.damages($0) } } catch { damages = ["\(error)"] }
-    areLibrariesWrong = Self.isWrong(queue) { try Catalogue.checkLibraries($0, $1) }
+    areLibrariesWrong = Self.isWrong { report in try queue.read { try Catalogue.checkLibraries($0, report) } }
     var hasWrongWords = false
-    isSearchWrong = Self.isWrong(queue) { db, report in
-      try Catalogue.checkSearch(db) { difference in
-        hasWrongWords = true
-        report(difference)
+    isSearchWrong = Self.isWrong { report in
+      try queue.read { db in
+        try Catalogue.checkSearch(db) { difference in
+          hasWrongWords = true
+          report(difference)
+        }
       }
     }
     isSearchReported = hasWrongWords || (isSearchWrong && damages.isEmpty)
@@ -220,18 +223,10 @@ private struct Faults {
     return words.filter { $0 != "ok" && !$0.lowercased().contains("fts5") }
   }
 
-  /// Also if it can't be read.
-  private static func isWrong(
-    _ queue: DatabaseQueue, _ check: (Database, (CheckDifference) -> Void) throws -> Void
-  ) -> Bool {
+  /// Whether a check reports a difference, or can't read what it checks.
+  static func isWrong(_ check: ((CheckDifference) -> Void) throws -> Void) -> Bool {
     var isWrong = false
-    do { try queue.read { db in try check(db) { _ in isWrong = true } } } catch { return true }
-    return isWrong
-  }
-
-  static func isSearchWrong(_ db: Database) -> Bool {
-    var isWrong = false
-    do { try Catalogue.checkSearch(db) { _ in isWrong = true } } catch { return true }
+    do { try check { _ in isWrong = true } } catch { return true }
     return isWrong
   }
 }

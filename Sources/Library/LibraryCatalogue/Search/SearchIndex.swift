@@ -55,9 +55,10 @@ package enum SearchIndex {
     try CatalogueValue.searchWords.write(SearchText.version, db)
   }
 
-  /// Makes the tables of the index again, and queues all assets. FTS5 can't empty an index that it can't read, so its
-  /// row in the schema is deleted, and then its tables as any others. No trigger may exist that queues documents.
-  static func makeAgain(_ db: Database) throws {
+  /// Drops the tables of the index, creates them empty, and queues all assets. FTS5 can't empty an index that it can't
+  /// read, so its row in the schema is deleted first, and then its tables like any others. Drop the triggers that queue
+  /// documents before.
+  static func recreateTables(_ db: Database) throws {
     try db.execute(
       sql: """
         DROP TABLE searchInstance;

@@ -45,8 +45,11 @@ enum SearchRelevance {
       var best = 0
       for part in term.split(separator: alternativeSeparator) {
         for field in fields where field.weight + wholeWordBonus > best {
-          guard let isWhole = text[field.range].hasWhole(part) else { continue }
-          best = max(best, isWhole ? field.weight + wholeWordBonus : field.weight)
+          switch text[field.range].occurrence(of: part) {
+          case .none: break
+          case .partOfWord: best = max(best, field.weight)
+          case .wholeWord: best = field.weight + wholeWordBonus
+          }
         }
       }
       sum += best
@@ -68,10 +71,18 @@ enum SearchRelevance {
   }
 }
 
+/// How a term occurs in a field.
+private enum Occurrence {
+  case none
+  case partOfWord
+  /// A space is at the end of the term or after it.
+  case wholeWord
+}
+
 extension ArraySlice<UInt8> {
-  /// Whether a part occurs as a whole word, so that a space is at its end or after it. `nil`: it does not occur.
-  fileprivate func hasWhole(_ part: ArraySlice<UInt8>) -> Bool? {
-    guard let first = part.first, count >= part.count else { return nil }
+  /// The best occurrence of a term.
+  fileprivate func occurrence(of part: ArraySlice<UInt8>) -> Occurrence {
+    guard let first = part.first, count >= part.count else { return .none }
     let space = UInt8(ascii: " ")
     let endsWithSpace = part.last == space
     var isFound = false
@@ -79,11 +90,11 @@ extension ArraySlice<UInt8> {
     while index <= endIndex - part.count {
       let end = index + part.count
       if self[index] == first, self[index..<end].elementsEqual(part) {
-        if endsWithSpace || end < endIndex && self[end] == space { return true }
+        if endsWithSpace || end < endIndex && self[end] == space { return .wholeWord }
         isFound = true
       }
       index += 1
     }
-    return isFound ? false : nil
+    return isFound ? .partOfWord : .none
   }
 }

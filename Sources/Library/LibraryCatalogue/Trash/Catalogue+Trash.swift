@@ -20,7 +20,7 @@ extension Catalogue {
 
   // MARK: Reads
 
-  /// The record in a row; `nil` if it was deleted meanwhile.
+  /// The record in a row; `nil` if it was deleted since.
   package func trashRecord(_ id: Int64) throws(AssetSourceError) -> TrashRecord? {
     try read { try TrashRecord.find(id, $0) }
   }

@@ -15,7 +15,7 @@ extension TrashRecord {
     let (row, burst) = try restoreAsset(&writer)
     try restoreFiles(row, of: burst, &writer)
     try restoreMemberships(row, db)
-    // A sidecar may have changed meanwhile.
+    // A sidecar may have changed since the deletion.
     writer.edits.note(asset: row)
     try db.cachedStatement(sql: "UPDATE asset SET originalFilename = ? WHERE id = ? AND originalFilename <> ?1")
       .execute(arguments: [OriginalFile.displayName(files.first?.path ?? []), row])
@@ -47,7 +47,7 @@ extension TrashRecord {
     asset["nonLocationRevision"] = .null
     asset["modificationDate"] = writer.now.databaseValue
     asset["nonLocationModificationDate"] = .null
-    // The library's time zone may have changed meanwhile.
+    // The library's time zone may have changed since the deletion.
     if let date = asset["creationDate"].flatMap(Int64.fromDatabaseValue) {
       asset["zoneOffset"] = writer.calendar.filingOffset(at: Timestamp(milliseconds: date)).databaseValue
     }
@@ -147,7 +147,7 @@ extension TrashRecord {
     return db.lastInsertedRowID
   }
 
-  /// Restores the membership in albums that still exist. If its position was taken meanwhile, the asset goes directly
+  /// Restores the membership in albums that still exist. If its position was taken since, the asset goes directly
   /// after it.
   private func restoreMemberships(_ asset: Int64, _ db: Database) throws {
     let rows = try Row.fetchAll(

@@ -92,7 +92,7 @@ extension LibraryFiles {
       guard try exists(file.trashPath) else { continue }
       if try !removeTrashedCopy(of: file, in: record) { trashed.append(file) }
     }
-    // Other files may have taken the paths meanwhile.
+    // Other files may have taken the paths since.
     var taken: Set<[UInt8]> = []
     let files = try returning(trashed, except: &taken)
     var newPaths: [(old: [UInt8], new: [UInt8])] = []

@@ -67,7 +67,7 @@ extension LibraryFiles {
       guard let end = found.last else { break }
       last = end.id
       var records: [TrashRecord] = []
-      // A record that became due meanwhile waits for the next purge.
+      // A record that has become due since waits for the next purge.
       for record in found where contents[record.id] != nil {
         if try correctDate(of: record, after: limit, now: now) { continue }
         // A file of an unmounted disk looks removed. Without its record, it would stay in its trash for good.

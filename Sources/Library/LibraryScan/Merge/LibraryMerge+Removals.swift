@@ -66,7 +66,7 @@ extension LibraryMerge {
   /// Removes missing files, or returns why it refuses.
   mutating func removeMissing(_ outcome: inout ScanOutcome) throws(AssetSourceError) -> LibraryError? {
     guard !missing.isEmpty else { return nil }
-    // A missing disk is not known then.
+    // Without the list, a missing disk is not noticed.
     if mounts.isRecordUnreadable && !options.acceptsRemovals { return .mountsUnreadable }
     if !isFullScan {
       // A full scan has checked this before the walk.

@@ -160,7 +160,7 @@ struct LibraryMerge {
   /// missing afterwards, its assets are kept.
   private mutating func recordMetMounts() throws(AssetSourceError) {
     guard recordedMountCount != walk.mounts.count else { return }
-    // `record` writes a damaged list again: until then a missing disk is not known.
+    // Until `record` has replaced a damaged list, a missing disk is not noticed.
     if mounts.isRecordUnreadable { return }
     recordedMountCount = walk.mounts.count
     if let all = mounts.mountsToAdd(walk.mounts) { try scanner.catalogue.recordMounts(all) }

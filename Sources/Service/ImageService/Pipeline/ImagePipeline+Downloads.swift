@@ -41,7 +41,7 @@ extension ImagePipeline {
   func finishInCloud(_ task: ImageTask, _ degraded: ImageFrame?) {
     if let degraded { return task.finish(.final(degraded)) }
     let isAccepted = quickLane.submit { [self] in
-      // The frame is for this task only: the job may end meanwhile.
+      // The frame is for this task only: the job may end before it is delivered.
       guard let frame = localFrame(of: RenderJob(for: task), stepBegan: now()) else {
         return task.finish(.failed(.inCloud))
       }

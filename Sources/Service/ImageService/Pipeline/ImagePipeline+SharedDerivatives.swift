@@ -22,7 +22,7 @@ extension ImagePipeline {
     let read = cache.store.readShared(of: job.asset) { [self] in
       if jobs.waitEnded(job, .awaitingDerivatives) { queueFirstStep(of: job) }
     }
-    // Not asked: the job continues, unless it was cancelled meanwhile.
+    // Not asked: the job continues, unless it has just been cancelled.
     guard let read else { return !jobs.waitEnded(job, .awaitingDerivatives) }
     job.addWorkTime(stepBegan.duration(to: now()))
     jobs.waitBegan(job, read, .awaitingDerivatives)?.cancel()
