@@ -142,9 +142,11 @@ struct AdjustmentToneTests {
     #expect(worst <= 1.01, "\(worst) levels")
   }
 
+  private static let least = Double.leastNonzeroMagnitude
+
   @Test(
     "a curve with points at a tiny distance from each other renders as with a small one",
-    arguments: [(0.5, 5e-324), (0.5, 1e-320), (0.5, 1e-160), (5e-324, 0.6), (1e-160, 0.6)])
+    arguments: [(0.5, least), (0.5, 2000 * least), (0.5, 1e-160), (least, 0.6), (1e-160, 0.6)])
   func closePoints(_ x: Double, _ y: Double) throws {
     func levels(_ x: Double, _ y: Double, after before: [AdjustmentOperation]) throws -> [UInt8] {
       let curve = try #require(ToneCurve([.init(0, 0), .init(x, y), .init(1, 1)]))
