@@ -111,8 +111,8 @@ extension Endpoint {
     .text(
       "normalizedCropRect",
       """
-      x,y,width,height, each 0...1: a part of the upright picture, cropped before the size rules apply. Needs \
-      resizeMode=exact.
+      x,y,width,height, each 0...1: a part of the upright picture, cropped before the size rules apply, and scaled \
+      without the pixels around it. Needs resizeMode=exact.
       """,
       example: "0.25,0.25,0.5,0.5"),
     .text(

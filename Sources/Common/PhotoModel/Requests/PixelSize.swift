@@ -55,6 +55,10 @@ package struct PixelRegion: Sendable, Hashable {
     self.width = width
     self.height = height
   }
+
+  package init(_ rect: PixelRect) {
+    self.init(x: Double(rect.x), y: Double(rect.y), width: Double(rect.width), height: Double(rect.height))
+  }
 }
 
 /// A rectangle in the unit square, as `normalizedCropRect` gives it: every value 0...1, the far edges at most 1.

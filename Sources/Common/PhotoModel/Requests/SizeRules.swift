@@ -5,6 +5,10 @@
 package struct SizeRules: Sendable, Hashable {
   /// The used part of the upright picture: all of it, or `normalizedCropRect`.
   package let crop: PixelRect
+  /// The part of the upright picture whose pixels the output is made of. A crop is scaled as if there was nothing
+  /// around it, so that no pixel that was cut off shows at its edges. With `fillsTarget` it is the whole picture:
+  /// viewers join such parts, so each is scaled like that part of the whole.
+  package let bounds: PixelRect
   /// The size that the crop is scaled to; never larger than the crop.
   package let scaled: PixelSize
   /// The part of the scaled crop that is shown: the output.
@@ -30,6 +34,7 @@ package struct SizeRules: Sendable, Hashable {
   /// - Parameter upright: the size of the upright picture, before any crop.
   package init(_ request: ImageRequest, upright: PixelSize) {
     crop = request.normalizedCropRect?.pixels(of: upright) ?? PixelRect(upright)
+    bounds = request.fillsTarget ? PixelRect(upright) : crop
     guard case .size(let target) = request.targetSize, request.resizeMode != .none else {
       scaled = crop.size
       outputRect = PixelRect(scaled)

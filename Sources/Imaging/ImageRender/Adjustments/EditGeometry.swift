@@ -4,6 +4,8 @@ import PhotoModel
 struct EditGeometry {
   /// In pixels of the upright original.
   let region: PixelRegion
+  /// What may be read around the rectangle, in the same pixels: nothing that a crop has cut off.
+  let bounds: PixelRegion
   /// How the rectangle is stored in relation to the upright output.
   let orientation: Orientation
   /// The size of the rectangle in the output's orientation, before a warp, with the margin.
@@ -46,15 +48,22 @@ struct EditGeometry {
     }
     var warp: PixelAdjustments.Warp?
     if let map = adjusted.map {
-      let planned = Self.plan(map.after(shownMap), output, orientation, of: original)
+      // Crops after the first warp are oblique in the original: at their edges the warp reads up to two samples beyond.
+      bounds = PixelRegion(adjusted.crop)
+      let planned = Self.plan(map.after(shownMap), output, orientation, of: original, within: bounds)
       region = planned.region
       upright = planned.warp.intermediate
       warp = planned.warp
     } else {
-      let stored = adjusted.orientation.stored(shown, ofUpright: adjusted.size)
-      region = PixelRegion(
-        x: stored.x + Double(adjusted.crop.x), y: stored.y + Double(adjusted.crop.y), width: stored.width,
-        height: stored.height)
+      func placed(_ part: PixelRegion) -> PixelRegion {
+        let stored = adjusted.orientation.stored(part, ofUpright: adjusted.size)
+        return PixelRegion(
+          x: stored.x + Double(adjusted.crop.x), y: stored.y + Double(adjusted.crop.y), width: stored.width,
+          height: stored.height)
+      }
+      region = placed(shown)
+      // Operations that read neighbours see those of the adjusted picture, also outside of the request's crop.
+      bounds = placed(PixelRegion(reach > 0 ? PixelRect(adjusted.size) : sizes.bounds))
       upright = output
     }
     let changesPixels = !tones.isEmpty || warp != nil
@@ -64,24 +73,30 @@ struct EditGeometry {
   /// Samples that the warp's kernel reads on each side of a point.
   private static let reach = 2.0
 
-  /// - Parameter total: from the unit square of the output to that of the original.
+  /// - Parameters:
+  ///   - total: from the unit square of the output to that of the original.
+  ///   - bounds: what may be read of the original.
   private static func plan(
-    _ total: Homography, _ output: PixelSize, _ orientation: Orientation, of original: PixelSize
+    _ total: Homography, _ output: PixelSize, _ orientation: Orientation, of original: PixelSize,
+    within bounds: PixelRegion
   ) -> (region: PixelRegion, warp: PixelAdjustments.Warp) {
     let (width, height) = (Double(original.width), Double(original.height))
     let step = meanStep(total, output, of: original)
     // As many intermediate pixels as the output has there, and never more than the original has.
     let scale = min(1, 1 / step)
-    let bounds = total.bounds
+    let part = total.bounds
     let margin = reach / scale
-    // At least one pixel of the picture, also if rounding errors of many perspectives left no number: the order of
+    // At least one pixel within the bounds, also if rounding errors of many perspectives left no number: the order of
     // arguments matters, because `max(0, .nan)` is 0, and `min(side, .nan)` is the side.
-    func span(_ start: Double, _ length: Double, _ side: Double) -> (start: Double, length: Double) {
-      let low = min(side - 1, max(0, start * side - margin))
-      let high = max(low + 1, min(side, (start + length) * side + margin))
+    func span(
+      _ start: Double, _ length: Double, _ side: Double, _ first: Double, _ count: Double
+    ) -> (start: Double, length: Double) {
+      let low = min(first + count - 1, max(first, start * side - margin))
+      let high = max(low + 1, min(first + count, (start + length) * side + margin))
       return (low, high - low)
     }
-    let (across, down) = (span(bounds.x, bounds.width, width), span(bounds.y, bounds.height, height))
+    let across = span(part.x, part.width, width, bounds.x, bounds.width)
+    let down = span(part.y, part.height, height, bounds.y, bounds.height)
     let region = PixelRegion(x: across.start, y: down.start, width: across.length, height: down.length)
     let stored = PixelSize(
       width: max(1, Int((region.width * scale).rounded())), height: max(1, Int((region.height * scale).rounded())))

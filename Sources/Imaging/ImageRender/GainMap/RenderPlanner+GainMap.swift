@@ -21,12 +21,14 @@ extension RenderPlanner {
     part.quality = GainMapPlan.quality
     // Its samples are logarithms of gains.
     part.isLinear = false
-    part.region = PixelRegion(
-      x: geometry.region.x * across, y: geometry.region.y * down, width: geometry.region.width * across,
-      height: geometry.region.height * down)
-    func scaled(_ side: Int) -> Int { isApplied ? side : max(1, Int((Double(side) * map.ratio).rounded())) }
+    func scaled(_ region: PixelRegion) -> PixelRegion {
+      PixelRegion(
+        x: region.x * across, y: region.y * down, width: region.width * across, height: region.height * down)
+    }
+    (part.region, part.bounds) = (scaled(geometry.region), scaled(geometry.bounds))
+    func mapSide(_ side: Int) -> Int { isApplied ? side : max(1, Int((Double(side) * map.ratio).rounded())) }
     part.output = Self.shrunk(
-      PixelSize(width: scaled(geometry.output.width), height: scaled(geometry.output.height)),
+      PixelSize(width: mapSide(geometry.output.width), height: mapSide(geometry.output.height)),
       into: (part.region.width, part.region.height))
     let reduction = min(part.region.width / Double(part.output.width), part.region.height / Double(part.output.height))
     part.eighths = Self.eighths(reduction: reduction, map.header.scalesDecodes)

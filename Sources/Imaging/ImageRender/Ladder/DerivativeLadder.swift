@@ -9,7 +9,7 @@ import PhotoModel
 /// or a PNG if the asset has alpha. `scripts/bench ladder` measures the loss in frames and the cost.
 package struct DerivativeLadder: Sendable, Hashable {
   /// Increased when rungs are made differently: only then must stored ones be made again.
-  package static let epoch = 8
+  package static let epoch = 9
 
   /// One size of the ladder, defined by the shorter side, as the squares of a gallery are. If rungs had a fixed longer
   /// side, the size of the squares that they can fill would depend on the aspect ratio.

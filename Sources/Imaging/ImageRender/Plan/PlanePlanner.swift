@@ -1,9 +1,12 @@
 import ImageCodec
 import PhotoModel
 
-/// The shown region of a picture, its output size and its orientation: the input for the axes of its planes.
+/// The shown region of a picture, the bounds of what may be read around it, its output size and its orientation: the
+/// input for the axes of its planes.
 struct RenderGeometry {
   var region: PixelRegion
+  /// The part of the stored picture that may be read: the region, and what is around it in the same crop.
+  var bounds: PixelRegion
   var output: PixelSize
   var orientation: Orientation
   var eighths: Int
@@ -25,6 +28,21 @@ struct RenderGeometry {
   mutating func alignToDecodedPixels() {
     let covered = 8 / Double(eighths)
     region = PixelRegion(x: 0, y: 0, width: Double(output.width) * covered, height: Double(output.height) * covered)
+  }
+
+  /// One direction of the bounds, in samples that are decoded.
+  ///
+  /// - Parameters:
+  ///   - side: of the stored picture.
+  ///   - density: samples for each pixel.
+  ///   - count: samples of the whole side. Decoders round it up: the last sample belongs to the picture, although only
+  ///     a part of it shows the picture.
+  static func span(
+    _ start: Double, _ length: Double, of side: Int, density: Double, count: Int
+  ) -> ClosedRange<Double> {
+    let reachesEdge = start + length > Double(side) - 1e-6
+    let (lower, upper) = (start * density, reachesEdge ? Double(count) : (start + length) * density)
+    return lower...upper
   }
 
   /// Whether no decoded pixel is enlarged in the output.
@@ -57,39 +75,49 @@ enum PlanePlanner {
       let planes = header.jpegComponents?.planes(of: header.storedSize, eighths: geometry.eighths)
     else { return [] }
     let chromaStep = JPEGEncoder.chromaStep(quality: geometry.quality)
-    let luma = axes(planes[0], geometry, shared, step: 1)
-    let blue = planes[1] == planes[0] && chromaStep == 1 ? luma : axes(planes[1], geometry, shared, step: chromaStep)
+    func axes(_ plane: PlaneGeometry, step: Int) -> PlaneAxes {
+      Self.axes(plane, of: header.storedSize, geometry, shared, step: step)
+    }
+    let luma = axes(planes[0], step: 1)
+    let blue = planes[1] == planes[0] && chromaStep == 1 ? luma : axes(planes[1], step: chromaStep)
     // The two chroma planes are nearly always alike, and one axis takes a hundred kilobytes and half a millisecond.
-    return [luma, blue, planes[2] == planes[1] ? blue : axes(planes[2], geometry, shared, step: chromaStep)]
+    return [luma, blue, planes[2] == planes[1] ? blue : axes(planes[2], step: chromaStep)]
   }
 
   /// - Parameter step: output pixels for each sample of the plane, in each direction. T.81 §A.1.1 counts samples from
   ///   the top left of the upright picture. In a picture that is stored from its right side, the odd remaining pixel is
   ///   therefore the first.
   private static func axes(
-    _ plane: PlaneGeometry, _ geometry: RenderGeometry, _ shared: ResampleAxes, step: Int
+    _ plane: PlaneGeometry, of picture: PixelSize, _ geometry: RenderGeometry, _ shared: ResampleAxes, step: Int
   ) -> PlaneAxes {
-    let (output, orientation) = (geometry.output, geometry.orientation)
+    let (output, orientation, bounds) = (geometry.output, geometry.orientation, geometry.bounds)
     let isReversedAcross = orientation.swapsSides ? orientation.mirrorsY : orientation.mirrorsX
     let isReversedDown = orientation.swapsSides ? orientation.mirrorsX : orientation.mirrorsY
     return PlaneAxes(
       horizontal: axis(
-        plane.size.width, plane.acrossPerPixel, from: geometry.region.x, length: geometry.region.width,
+        plane.size.width, plane.acrossPerPixel,
+        within: RenderGeometry.span(
+          bounds.x, bounds.width, of: picture.width, density: plane.acrossPerPixel, count: plane.size.width),
+        from: geometry.region.x, length: geometry.region.width,
         to: output.width, step: step, isReversed: isReversedAcross, shared),
       vertical: axis(
-        plane.size.height, plane.downPerPixel, from: geometry.region.y, length: geometry.region.height,
+        plane.size.height, plane.downPerPixel,
+        within: RenderGeometry.span(
+          bounds.y, bounds.height, of: picture.height, density: plane.downPerPixel, count: plane.size.height),
+        from: geometry.region.y, length: geometry.region.height,
         to: output.height, step: step, isReversed: isReversedDown, shared))
   }
 
   private static func axis(
-    _ inputLength: Int, _ density: Double, from start: Double, length: Double, to pixels: Int, step: Int,
-    isReversed: Bool, _ shared: ResampleAxes
+    _ inputLength: Int, _ density: Double, within bounds: ClosedRange<Double>, from start: Double, length: Double,
+    to pixels: Int, step: Int, isReversed: Bool, _ shared: ResampleAxes
   ) -> ResampleAxis {
     let samples = (pixels + step - 1) / step
     // The length that the samples cover: one pixel more than the picture if its length is odd.
     let covered = length * Double(samples * step) / Double(pixels)
     return shared.axis(
-      inputLength: inputLength, position: (isReversed ? start + length - covered : start) * density,
-      length: covered * density, outputLength: samples)
+      inputLength: inputLength, within: bounds,
+      position: (isReversed ? start + length - covered : start) * density, length: covered * density,
+      outputLength: samples)
   }
 }

@@ -93,7 +93,8 @@ extension RenderPlanner {
   ///   - wanted: the request, sized for the full picture.
   package func derivativePlan(_ derivative: ImageHeader, _ wanted: SizedRequest) -> RenderPlan {
     let geometry = RenderGeometry(
-      region: wanted.sizes.region, output: wanted.sizes.output, orientation: wanted.request.rotation, eighths: 8,
+      region: wanted.sizes.region, bounds: PixelRegion(wanted.sizes.bounds), output: wanted.sizes.output,
+      orientation: wanted.request.rotation, eighths: 8,
       quality: wanted.request.quality ?? JPEGEncoder.defaultQuality)
     return standInPlan(
       derivative, content: nil, for: geometry, of: wanted.upright, wanted.request, finalCoding: .tuned)
@@ -105,7 +106,7 @@ extension RenderPlanner {
     _ request: ImageRequest, finalCoding: JPEGCoding? = nil
   ) -> RenderPlan {
     let part = self.standIn(standIn, content: trimmed, for: geometry, of: size)
-    return plan(standIn, part, bounds: trimmed, request: request, finalCoding: finalCoding)
+    return plan(standIn, part, isTrimmed: trimmed != nil, request: request, finalCoding: finalCoding)
   }
 
   /// The region and the size to render of a smaller picture that stands in for the full one.
@@ -121,10 +122,13 @@ extension RenderPlanner {
     let content = trimmed ?? PixelRect(standIn.storedSize)
     let across = Double(content.width) / Double(size.width)
     let down = Double(content.height) / Double(size.height)
+    func placed(_ region: PixelRegion) -> PixelRegion {
+      PixelRegion(
+        x: Double(content.x) + region.x * across, y: Double(content.y) + region.y * down,
+        width: region.width * across, height: region.height * down)
+    }
     var part = geometry
-    part.region = PixelRegion(
-      x: Double(content.x) + geometry.region.x * across, y: Double(content.y) + geometry.region.y * down,
-      width: geometry.region.width * across, height: geometry.region.height * down)
+    (part.region, part.bounds) = (placed(geometry.region), placed(geometry.bounds))
     if !mayEnlarge { part.output = Self.shrunk(geometry.output, into: (part.region.width, part.region.height)) }
     let reduction = min(
       part.region.width / Double(part.output.width), part.region.height / Double(part.output.height))

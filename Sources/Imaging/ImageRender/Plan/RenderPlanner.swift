@@ -4,7 +4,7 @@ import PhotoModel
 /// Makes render plans. A pure function of header and request, so that equal requests get equal pictures.
 package struct RenderPlanner: Sendable {
   /// Increased whenever the same request would give different bytes: the epoch is part of every key and entity tag.
-  package static let epoch = 22
+  package static let epoch = 23
 
   private let axes: ResampleAxes
 
@@ -60,6 +60,7 @@ package struct RenderPlanner: Sendable {
     let fastEighths = scalesDecodes ? Self.fastEighths(header, wanted.request, sizes) : nil
     var geometry = RenderGeometry(
       region: header.orientation.stored(sizes.region, ofUpright: upright),
+      bounds: header.orientation.stored(PixelRegion(sizes.bounds), ofUpright: upright),
       output: header.orientation.apply(to: sizes.output),
       orientation: header.orientation.followed(by: wanted.request.rotation),
       eighths: eighths ?? fastEighths ?? Self.eighths(sizes, scalesDecodes: scalesDecodes),
@@ -94,8 +95,9 @@ package struct RenderPlanner: Sendable {
     let reduction = min(region.width / Double(output.width), region.height / Double(output.height))
     let isLinear = Self.isLinear(header, wanted)
     return RenderGeometry(
-      region: header.orientation.stored(region, ofUpright: upright), output: orientation.apply(to: edited.upright),
-      orientation: orientation,
+      region: header.orientation.stored(region, ofUpright: upright),
+      bounds: header.orientation.stored(edited.bounds, ofUpright: upright),
+      output: orientation.apply(to: edited.upright), orientation: orientation,
       eighths: eighths ?? Self.eighths(reduction: reduction, header.scalesDecodes && !isLinear),
       quality: wanted.request.quality ?? JPEGEncoder.defaultQuality, isLinear: isLinear, edit: edited.edit)
   }
@@ -169,43 +171,46 @@ package struct RenderPlanner: Sendable {
     let isScaled = header.scalesDecodes && trimmed == nil
     let eighths = isScaled ? DecodeScale.eighths(for: .averages(longerSide: longer, atMost: side)) ?? 1 : 8
     let share = min(Double(eighths) / 8, Double(side) / Double(longer))
-    let region = PixelRegion(
-      x: Double(shown.x), y: Double(shown.y), width: Double(shown.width), height: Double(shown.height))
+    let region = PixelRegion(shown)
     let geometry = RenderGeometry(
-      region: region, output: Self.shrunk(shown.size, into: (region.width * share, region.height * share)),
+      region: region, bounds: region,
+      output: Self.shrunk(shown.size, into: (region.width * share, region.height * share)),
       orientation: orientation ?? header.orientation, eighths: eighths, quality: JPEGEncoder.defaultQuality)
     return plan(
-      header, geometry, firstScanOnly: eighths == 1 && header.isProgressive, bounds: trimmed,
+      header, geometry, firstScanOnly: eighths == 1 && header.isProgressive, isTrimmed: trimmed != nil,
       request: ImageRequest(format: .png, colorSpace: .srgb))
   }
 
   /// - Parameters:
+  ///   - isTrimmed: whether the geometry leaves out the bars of a thumbnail.
   ///   - isConverted: whether colours are converted although the header gives no reason.
   ///   - hasDeepRows: whether rows have 16 bits although the picture has 8.
   func plan(
-    _ header: ImageHeader, _ geometry: RenderGeometry, firstScanOnly: Bool = false, bounds: PixelRect? = nil,
+    _ header: ImageHeader, _ geometry: RenderGeometry, firstScanOnly: Bool = false, isTrimmed: Bool = false,
     request: ImageRequest, finalCoding: JPEGCoding? = nil, isConverted: Bool = false, hasDeepRows: Bool = false
   ) -> RenderPlan {
-    let (region, output, eighths) = (geometry.region, geometry.output, geometry.eighths)
+    let (region, bounds, output, eighths) = (geometry.region, geometry.bounds, geometry.output, geometry.eighths)
+    let stored = header.storedSize
     // libjpeg rounds a scaled side up (jdmaster.c), and its pixel i still covers exactly [8i/s, 8(i+1)/s); so do boxes.
     func decoded(_ side: Int) -> Int { (side * eighths + 7) / 8 }
     // libwebp's scaled pixels cover the whole side evenly.
     func scale(_ side: Int) -> Double {
       header.format == .webp ? Double(decoded(side)) / Double(side) : Double(eighths) / 8
     }
-    let (across, down) = (scale(header.storedSize.width), scale(header.storedSize.height))
+    let (across, down) = (scale(stored.width), scale(stored.height))
+    let (columns, rows) = (decoded(stored.width), decoded(stored.height))
     let horizontal = axes.axis(
-      inputLength: decoded(header.storedSize.width), bounds: bounds.map { $0.x..<$0.x + $0.width },
-      position: region.x * across, length: region.width * across,
-      outputLength: output.width)
+      inputLength: columns,
+      within: RenderGeometry.span(bounds.x, bounds.width, of: stored.width, density: across, count: columns),
+      position: region.x * across, length: region.width * across, outputLength: output.width)
     let vertical = axes.axis(
-      inputLength: decoded(header.storedSize.height), bounds: bounds.map { $0.y..<$0.y + $0.height },
-      position: region.y * down, length: region.height * down,
-      outputLength: output.height)
+      inputLength: rows,
+      within: RenderGeometry.span(bounds.y, bounds.height, of: stored.height, density: down, count: rows),
+      position: region.y * down, length: region.height * down, outputLength: output.height)
     // Readers of these formats make RGB of gray, which a profile of gray does not describe.
     let isGrayAsRGB = header.colorChannels == 1 && (request.format == .webp || request.format == .avif)
     let colorSpace = isGrayAsRGB ? .srgb : request.colorSpace
-    let staysInPlanes = bounds == nil && request.format == .jpeg && request.tone == .color
+    let staysInPlanes = !isTrimmed && request.format == .jpeg && request.tone == .color
     let planes = staysInPlanes ? PlanePlanner.planes(header, geometry, axes) : []
     // A fast size has more pixels than the exact one, and is for clients in a hurry.
     let finalCoding =
@@ -215,9 +220,9 @@ package struct RenderPlanner: Sendable {
     let isDeep =
       request.bitDepth > 8 && header.bitsPerChannel == 16 && request.format == .png && request.tone == .color
       && geometry.edit == nil
-    let gainMap = bounds == nil ? gainMap(header, geometry, request) : nil
+    let gainMap = !isTrimmed ? gainMap(header, geometry, request) : nil
     let isHDR =
-      request.mayBeHDR && bounds == nil && geometry.edit == nil
+      request.mayBeHDR && !isTrimmed && geometry.edit == nil
       && (gainMap != nil || header.isCodedInHDR)
     let readsColors = isHDR && (header.embeddedProfile != nil || header.calibration != nil)
     return RenderPlan(

@@ -24,6 +24,18 @@ package final class ResampleAxes: Sendable {
   /// Bytes of kept axes now.
   package var bytesInUse: Int { axes.withLock { $0.bytes } }
 
+  /// An axis that gives no weight to what is outside of a part: see
+  /// ``ResampleAxis/samples(in:inputLength:position:length:outputLength:)``.
+  func axis(
+    inputLength: Int, within part: ClosedRange<Double>, position: Double, length: Double, outputLength: Int
+  ) -> ResampleAxis {
+    let bounds = ResampleAxis.samples(
+      in: part, inputLength: inputLength, position: position, length: length, outputLength: outputLength)
+    return axis(
+      inputLength: inputLength, bounds: bounds == 0..<inputLength ? nil : bounds, position: position, length: length,
+      outputLength: outputLength)
+  }
+
   /// The same as the initializer of ``ResampleAxis`` with these parameters.
   func axis(
     inputLength: Int, bounds: Range<Int>? = nil, position: Double, length: Double, outputLength: Int

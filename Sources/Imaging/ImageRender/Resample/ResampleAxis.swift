@@ -23,7 +23,7 @@ package struct ResampleAxis: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - inputLength: number of input samples.
-  ///   - bounds: the input samples that belong to the picture; samples outside are never read. By default all.
+  ///   - bounds: the input samples that belong to the picture; samples outside have no weight. By default all.
   ///   - position: start of the shown part, in input samples.
   ///   - length: length of the shown part, in input samples.
   package init(
@@ -66,6 +66,30 @@ package struct ResampleAxis: Sendable, Hashable {
     self.taps = taps
     self.starts = starts
     self.weights = weights
+  }
+
+  /// The input samples of a part that is scaled as if there was nothing around it: those that lie in it completely.
+  ///
+  /// One that lies in it partly, as pixels of a scaled decode do, would mix in what is next to the part. It is added
+  /// only where otherwise an output sample would have none in the middle of its kernel: its other weights are partly
+  /// negative, and sum to nearly nothing.
+  ///
+  /// - Parameters:
+  ///   - part: in input samples; it contains the shown part.
+  ///   - position: start of the shown part, as in the initializer.
+  static func samples(
+    in part: ClosedRange<Double>, inputLength: Int, position: Double, length: Double, outputLength: Int
+  ) -> Range<Int> {
+    let scale = length / Double(outputLength)
+    // From the first and last output sample's middle to the sample that must be there.
+    let inset = (scale - max(1, scale)) / 2 + 0.5
+    let rounding = 1e-6
+    let first = min(
+      (part.lowerBound - rounding).rounded(.up), (position + scale - inset + rounding).rounded(.down))
+    let end = max(
+      (part.upperBound + rounding).rounded(.down), (position + length - scale + inset - rounding).rounded(.up))
+    let start = min(max(0, Int(first)), inputLength - 1)
+    return start..<max(start + 1, min(Int(end), inputLength))
   }
 
   package static func == (left: Self, right: Self) -> Bool {

@@ -50,7 +50,7 @@ package struct RenditionKey: Sendable, Hashable {
     func text(_ rect: PixelRect) -> String { "\(rect.x),\(rect.y),\(rect.width),\(rect.height)" }
     return "\(RenderPlanner.epoch)|\(contentVersion)|\(text(sizes.crop))|\(sizes.scaled.width)x\(sizes.scaled.height)"
       + "|\(text(sizes.outputRect))|\(format.rawValue)|\(quality.map(String.init) ?? "")|\(colorSpace.rawValue)"
-      + (hasFastSize ? "|fast" : "")
+      + (sizes.bounds == sizes.crop ? "" : "|joined") + (hasFastSize ? "|fast" : "")
       + (rotation == .topLeft && tone == .color ? "" : "|\(rotation.rawValue)|\(tone.rawValue)")
       + (isAnimated ? "|animated" : "") + (dynamicRange == .preserve ? "|gain map" : "")
       + (dynamicRange == .high ? "|high" : "")
