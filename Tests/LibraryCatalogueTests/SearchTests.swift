@@ -171,6 +171,56 @@ struct SearchTests {
     #expect(try library.catalogue.rows(fetch, atMost: 9, deadline: nil, for: .local).rows == [1, 2])
   }
 
+  @Test(
+    "by relevance, an album's title counts more than a caption and less than a keyword, however many titles match",
+    arguments: [1, 400])
+  func albumTitles(_ count: Int) throws {
+    let library = try SyntheticLibrary((1...4).map { SyntheticAsset(row: $0, date: $0 * 86_400_000) })
+    for number in 1...count { _ = try library.makeAlbum("sun \(number)", [2]) }
+    _ = try library.makeAlbum("moon", [1, 2, 3, 4])
+    try library.queue.write { db in
+      try db.execute(sql: #"UPDATE asset SET keywords = '["sun"]' WHERE id = 1"#)
+      try db.execute(sql: "UPDATE asset SET caption = 'sun' WHERE id = 3")
+      try SearchIndex.update(db)
+    }
+    let cases: [(String, [UInt32])] = [("sun", [1, 2, 3]), ("sun moon", [1, 2, 3]), ("moon", [4, 3, 2, 1])]
+    for (text, expected) in cases {
+      var fetch = AssetFetch()
+      fetch.search = AssetSearch(try SearchQuery(text), for: .local)
+      fetch.search?.isByRelevance = true
+      let found = try library.catalogue.rows(fetch, atMost: 9, deadline: nil, for: .local).rows
+      #expect(found == expected, "\(text)")
+      #expect(try library.catalogue.count(fetch, deadline: nil, for: .local) == expected.count, "\(text)")
+    }
+  }
+
+  @Test("each of many callers finds assets by the current titles of the albums that it sees, and by no others")
+  func albumTitlesOfManyCallers() throws {
+    let rows: ClosedRange<Int64> = 1...20
+    let library = try SyntheticLibrary(rows.map { SyntheticAsset(row: $0, date: $0 * 86_400_000) })
+    for row in rows { _ = try library.makeAlbum("sun \(row)", [row]) }
+    try library.queue.write { _ = try SearchIndex.update($0) }
+    func found(_ text: String, _ row: Int64) throws -> [UInt32] {
+      let principal = Principal(
+        name: "\(row)", scopes: [.read], visibility: .collections([LocalIdentifier("album-sun \(row)")]))
+      var fetch = AssetFetch()
+      fetch.search = AssetSearch(try SearchQuery(text), for: principal)
+      return try library.catalogue.rows(fetch, atMost: 99, deadline: nil, for: principal).rows
+    }
+    for _ in 1...2 {
+      for row in rows { #expect(try found("sun", row) == [UInt32(row)]) }
+    }
+    try library.queue.write { db in
+      try db.execute(sql: "UPDATE library SET revision = revision + 1 WHERE id = 0")
+      try db.execute(sql: "UPDATE collection SET title = 'moon' WHERE title = 'sun 7'")
+    }
+    for row in rows {
+      let isRenamed = row == 7
+      #expect(try found("sun", row) == (isRenamed ? [] : [UInt32(row)]))
+      #expect(try found("moon", row) == (isRenamed ? [7] : []))
+    }
+  }
+
   @Test("the last word of the longest possible caption is found")
   func longCaption() throws {
     let library = try SyntheticLibrary([SyntheticAsset(row: 1, date: 0)])

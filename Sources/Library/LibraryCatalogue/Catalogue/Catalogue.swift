@@ -34,6 +34,7 @@ package final class Catalogue: Sendable {
   package let feed: ChangeFeed
   let limitedUsage = LimitedLibraryUsage()
   let statements = RecentStatements()
+  let albumTitles = AlbumTitles()
   private let dataVersion: DataVersionMonitor
   let file: CatalogueFile
   private let lock: DataFolderLock

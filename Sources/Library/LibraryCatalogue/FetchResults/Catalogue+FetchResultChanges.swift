@@ -141,7 +141,7 @@ extension Catalogue {
     _ old: [UInt32], _ fetch: AssetFetch, _ touched: [UInt32], since token: ChangeToken, for principal: Principal,
     _ db: Database
   ) throws -> (rows: [UInt32], touched: TouchedRows)? {
-    var search = try PositionSearch(fetch, old, touched: touched, for: principal, db, statements)
+    var search = try PositionSearch(fetch, old, touched: touched, for: principal, db, statements, albumTitles)
     guard let places = try search.positions() else { return nil }
     var rows: [UInt32] = []
     rows.reserveCapacity(search.kept.count + search.found.count)

@@ -53,9 +53,9 @@ struct PositionSearch {
 
   init(
     _ fetch: AssetFetch, _ old: [UInt32], touched: [UInt32], for principal: Principal, _ db: Database,
-    _ statements: RecentStatements
+    _ statements: RecentStatements, _ albumTitles: AlbumTitles
   ) throws {
-    let plan = FetchPlan(fetch, among: [], search: try SearchAccess(fetch, in: .whole, db))
+    let plan = FetchPlan(fetch, among: [], search: try SearchAccess(fetch, in: .whole, albumTitles, db))
     order = plan.order
     values = Array(plan.values.dropFirst())
     statement = try FetchStatement(

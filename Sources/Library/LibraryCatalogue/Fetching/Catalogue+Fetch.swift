@@ -30,7 +30,7 @@ extension Catalogue {
     joins: String = "", _ take: (Row, Statement) throws -> Void
   ) throws(AssetSourceError) -> (nextCursor: PageCursor?, changeToken: ChangeToken) {
     try read(for: principal, before: page.deadline) { db, library in
-      let plan = FetchPlan(fetch, in: library, search: try SearchAccess(fetch, in: library, db))
+      let plan = FetchPlan(fetch, in: library, search: try SearchAccess(fetch, in: library, albumTitles, db))
       let start = try page.cursor.map { try FetchCursor($0, of: plan) }
       let limit = start.limit(page.limit, of: fetch)
       // One extra row shows whether another page follows.
@@ -73,7 +73,7 @@ extension Catalogue {
       // Ranking the matches does not change their number.
       var fetch = fetch
       fetch.search?.isByRelevance = false
-      let search = try SearchAccess(fetch, in: library, db)
+      let search = try SearchAccess(fetch, in: library, albumTitles, db)
       let statement = FetchStatement(counting: FetchPlan(fetch, in: library, search: search))
       return try Int.fetchOne(statement.prepared(db, in: statements)) ?? 0
     }
@@ -92,7 +92,7 @@ extension Catalogue {
   }
 
   func rows(_ fetch: AssetFetch, _ library: LibraryID, atMost limit: Int, _ db: Database) throws -> [UInt32] {
-    let plan = FetchPlan(fetch, in: library, search: try SearchAccess(fetch, in: library, db))
+    let plan = FetchPlan(fetch, in: library, search: try SearchAccess(fetch, in: library, albumTitles, db))
     let end = try fetch.fetchLimit.flatMap { try lastDocument(plan, after: nil, limit: min(limit + 1, $0), db) }
     let statement = FetchStatement(
       plan, columns: plan.row, through: end, limit: min(limit + 1, fetch.fetchLimit ?? .max))
@@ -126,7 +126,7 @@ extension Catalogue {
       }
     } else {
       days = try read(for: principal, before: deadline) { db, library in
-        let plan = FetchPlan(fetch, in: library, search: try SearchAccess(fetch, in: library, db))
+        let plan = FetchPlan(fetch, in: library, search: try SearchAccess(fetch, in: library, albumTitles, db))
         let statement = FetchStatement(countingDaysOf: plan, limit: fetch.fetchLimit)
         return try Self.pairs(statement.prepared(db, in: statements))
       }

@@ -19,7 +19,7 @@ extension Catalogue {
     of fetch: AssetFetch, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> FetchSummary {
     try read(for: principal, before: deadline) { db, library in
-      let plan = FetchPlan(fetch, in: library, search: try SearchAccess(fetch, in: library, db))
+      let plan = FetchPlan(fetch, in: library, search: try SearchAccess(fetch, in: library, albumTitles, db))
       var summary = FetchSummary()
       let counted = try Row.fetchOne(FetchStatement(summarizing: plan).prepared(db, in: statements))
       guard let counted else { return summary }

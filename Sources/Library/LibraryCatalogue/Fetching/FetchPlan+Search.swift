@@ -11,15 +11,16 @@ extension FetchPlan {
     let order = matches.dateStream == nil ? matches.order : [Ordering("search.rowid", isAscending: true)]
     let keys = order.map { $0.expression + ($0.isAscending ? "" : " DESC") }.joined(separator: ", ")
     let joinsAsset = FetchStatement.namesAsset([matches.condition, matches.row, keys])
+    var ranking: [SQLValue] = []
+    let relevance = search.relevance(document: matches.document, asset: matches.row, &ranking)
     source = """
-      (SELECT \(matches.row) AS asset, photod_relevance(
-          (SELECT text FROM searchText WHERE document = \(matches.document)), ?) AS relevance
+      (SELECT \(matches.row) AS asset, \(relevance) AS relevance
         FROM \(matches.source(joiningAsset: joinsAsset)) WHERE \(matches.condition)
         ORDER BY \(keys) LIMIT \(AssetSearch.maximumRanked)) AS ranked
       CROSS JOIN libraryAsset INDEXED BY libraryAssetByAsset
         ON libraryAsset.asset = ranked.asset AND libraryAsset.library = \(library.row)
       """
-    values = [.text(search.rankedTerms)] + matches.values
+    values = ranking + matches.values
     row = "libraryAsset.asset"
     table = "libraryAsset"
     condition = "1"

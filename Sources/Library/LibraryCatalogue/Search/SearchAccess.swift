@@ -45,14 +45,14 @@ struct SearchAccess {
     if search != nil || !covered.isEmpty { expression = "" }
   }
 
-  init(_ fetch: AssetFetch, in library: LibraryID, _ db: Database) throws {
+  init(_ fetch: AssetFetch, in library: LibraryID, _ albumTitles: AlbumTitles, _ db: Database) throws {
     search = fetch.search
     var conjunction: [String] = []
     var isIndexed = library.isWhole
     if let search {
-      let titles = try Self.albumTitles(library, db)
+      let titles = try albumTitles.titles(of: library, db)
       for term in search.query.terms {
-        let albums = titles.filter { Self.matches($0.words, term) }.map(\.album)
+        let albums = titles.filter { $0.matches(term) }.map(\.album)
         terms.append(Term(texts: Self.texts(term, search), albums: albums))
         isIndexed = isIndexed && albums.count <= Self.maximumAlternatives
         if isIndexed { conjunction.append(try Self.expression(term, search, albums, db)) }
@@ -94,60 +94,40 @@ struct SearchAccess {
     for term in terms {
       var alternatives = term.texts.map { _ in "instr(text, ?)" }
       values += term.texts.map(SQLValue.text)
-      if !term.albums.isEmpty {
-        let list = term.albums.map(String.init).joined(separator: ", ")
-        alternatives.append(
-          // With the plus sign, the asset's albums are looked up in the list, not each album of the list in the index.
-          "EXISTS (SELECT 1 FROM member AS membership INDEXED BY memberByAsset WHERE membership.asset = \(asset) AND +collection IN (\(list)))"
-        )
-      }
+      if !term.albums.isEmpty { alternatives.append(Self.isMember(asset, of: term.albums, &values)) }
       conditions.append("(\(alternatives.joined(separator: " OR ")))")
     }
     return "(SELECT \(conditions.joined(separator: " AND ")) FROM searchText WHERE document = \(document))"
   }
 
-  /// The terms for ``SearchRelevance``.
-  var rankedTerms: String {
-    SearchRelevance.encoded(terms.map { $0.texts + $0.albums.map { " \(SearchDocument.albumMark)\($0) " } })
+  /// A condition that is true for an asset in one of the albums. The plus sign: the asset's albums are looked up in the
+  /// list, not each album of the list in the index.
+  private static func isMember(_ asset: String, of albums: [Int64], _ values: inout [SQLValue]) -> String {
+    values.append(.text(RowNumbers.json(albums)))
+    return """
+      EXISTS (SELECT 1 FROM member AS membership INDEXED BY memberByAsset
+        WHERE membership.asset = \(asset) AND +collection IN (SELECT value FROM json_each(?)))
+      """
+  }
+
+  /// The relevance of an asset, in SQL: see ``SearchRelevance``.
+  ///
+  /// - Parameters: as those of ``test(document:asset:_:)``.
+  func relevance(document: String, asset: String, _ values: inout [SQLValue]) -> String {
+    values.append(.text(SearchRelevance.encoded(terms.map(\.texts))))
+    var albums = ["0"]
+    for (number, term) in terms.enumerated() where !term.albums.isEmpty {
+      let isMember = Self.isMember(asset, of: term.albums, &values)
+      albums.append("(\(isMember) << \(number))")
+    }
+    let text = "(SELECT text FROM searchText WHERE document = \(document))"
+    return "photod_relevance(\(text), ?, \(albums.joined(separator: " | ")))"
   }
 
   /// The parts of a document's text that a term matches: words with a space before, and one after if they are whole.
   private static func texts(_ term: SearchQuery.Term, _ search: AssetSearch) -> [String] {
     search.marks.map { mark in
       term.words.map { " " + mark + $0 }.joined() + (term.isPrefix ? "" : " ")
-    }
-  }
-
-  // MARK: Albums
-
-  /// The words of the titles of all albums that the library has.
-  private static func albumTitles(
-    _ library: LibraryID, _ db: Database
-  ) throws -> [(album: Int64, words: [String])] {
-    let rows = try Row.fetchCursor(
-      db.cachedStatement(
-        sql: """
-          SELECT collection.id, collection.title
-          FROM libraryCollection CROSS JOIN collection ON collection.id = libraryCollection.collection
-          WHERE libraryCollection.library = ? AND libraryCollection.type = 'album'
-          """), arguments: [library.row])
-    var titles: [(album: Int64, words: [String])] = []
-    while let row = try rows.next() {
-      if let title: String = row[1] { titles.append((row[0], SearchText.words(of: title))) }
-    }
-    return titles
-  }
-
-  private static func matches(_ words: [String], _ term: SearchQuery.Term) -> Bool {
-    guard words.count >= term.words.count else { return false }
-    return (0...words.count - term.words.count).contains { start in
-      term.words.indices.allSatisfy { index in
-        let word = words[start + index]
-        if term.isPrefix && index == term.words.count - 1 {
-          return word.unicodeScalars.starts(with: term.words[index].unicodeScalars)
-        }
-        return word.unicodeScalars.elementsEqual(term.words[index].unicodeScalars)
-      }
     }
   }
 

@@ -30,19 +30,21 @@ enum SearchRelevance {
     terms.map { $0.joined(separator: "\t") }.joined(separator: "\n")
   }
 
-  /// `photod_relevance(text, terms)`: a whole number; more is better. NULL if either is not text.
-  static let function = DatabaseFunction("photod_relevance", argumentCount: 2, pure: true) { arguments in
-    guard let text = String.fromDatabaseValue(arguments[0]), let terms = String.fromDatabaseValue(arguments[1]) else {
-      return nil
-    }
-    return Int64(relevance(of: Array(text.utf8), Array(terms.utf8)))
+  /// `photod_relevance(text, terms, albums)`: a whole number; more is better. Bit N of `albums` is set if the asset is
+  /// in an album whose title the term N matches. NULL if an argument has another type.
+  static let function = DatabaseFunction("photod_relevance", argumentCount: 3, pure: true) { arguments in
+    guard let text = String.fromDatabaseValue(arguments[0]), let terms = String.fromDatabaseValue(arguments[1]),
+      let albums = Int64.fromDatabaseValue(arguments[2])
+    else { return nil }
+    return Int64(relevance(of: Array(text.utf8), Array(terms.utf8), albums: albums))
   }
 
-  static func relevance(of text: [UInt8], _ terms: [UInt8]) -> Int {
+  private static func relevance(of text: [UInt8], _ terms: [UInt8], albums: Int64) -> Int {
     let fields = fields(of: text)
     var sum = 0
-    for term in terms.split(separator: termSeparator) {
-      var best = 0
+    for (number, term) in terms.split(separator: termSeparator).enumerated() {
+      // The title is not in the text. Whether its words are whole does not count.
+      var best = albums >> number & 1 == 1 ? weight(.album) + wholeWordBonus : 0
       for part in term.split(separator: alternativeSeparator) {
         for field in fields where field.weight + wholeWordBonus > best {
           switch text[field.range].occurrence(of: part) {

@@ -1,0 +1,87 @@
+// The words of album titles. The search index has albums by number, so each search looks for its words here. They are
+// kept until the library's next change: to fold the titles of thousands of albums takes longer than most searches.
+
+import GRDB
+import PhotoPredicate
+import Synchronization
+
+final class AlbumTitles: Sendable {
+  /// The maximum number of libraries whose titles are kept: those that were searched last.
+  static let maximumLibraries = 16
+  /// The maximum of all that is kept, in bytes: that of about 60,000 albums.
+  private static let maximumBytes = 8 << 20
+
+  struct Title: Sendable {
+    let album: Int64
+    let words: [String]
+  }
+
+  private struct Library {
+    let id: LibraryID
+    /// The words are those of this revision.
+    let revision: Int64
+    let titles: [Title]
+    let bytes: Int
+  }
+
+  /// The one that was searched last is the last.
+  private let libraries = Mutex<[Library]>([])
+
+  /// The titles of all albums that a library has, in a read transaction.
+  func titles(of id: LibraryID, _ db: Database) throws -> [Title] {
+    // It moves when an album enters or leaves the library, and when its title changes.
+    let revision = try id.revision(db)
+    let kept = libraries.withLock { libraries -> [Title]? in
+      let index = libraries.firstIndex { $0.id == id && $0.revision == revision }
+      guard let index else { return nil }
+      let library = libraries.remove(at: index)
+      libraries.append(library)
+      return library.titles
+    }
+    if let kept { return kept }
+    let titles = try Self.read(id, db)
+    let bytes = titles.reduce(0) { $0 + $1.bytes }
+    libraries.withLock { libraries in
+      libraries.removeAll { $0.id == id }
+      libraries.append(Library(id: id, revision: revision, titles: titles, bytes: bytes))
+      while libraries.count > Self.maximumLibraries || libraries.reduce(0, { $0 + $1.bytes }) > Self.maximumBytes {
+        libraries.removeFirst()
+      }
+    }
+    return titles
+  }
+
+  private static func read(_ library: LibraryID, _ db: Database) throws -> [Title] {
+    let rows = try Row.fetchCursor(
+      db.cachedStatement(
+        sql: """
+          SELECT collection.id, collection.title
+          FROM libraryCollection CROSS JOIN collection ON collection.id = libraryCollection.collection
+          WHERE libraryCollection.library = ? AND libraryCollection.type = 'album'
+          """), arguments: [library.row])
+    var titles: [Title] = []
+    while let row = try rows.next() {
+      if let title: String = row[1] { titles.append(Title(album: row[0], words: SearchText.words(of: title))) }
+    }
+    return titles
+  }
+}
+
+extension AlbumTitles.Title {
+  /// Approximate memory.
+  fileprivate var bytes: Int { words.reduce(64) { $0 + 16 + $1.utf8.count } }
+
+  /// Whether the words of a term follow each other in the title.
+  func matches(_ term: SearchQuery.Term) -> Bool {
+    guard words.count >= term.words.count else { return false }
+    return (0...words.count - term.words.count).contains { start in
+      term.words.indices.allSatisfy { index in
+        let word = words[start + index]
+        if term.isPrefix && index == term.words.count - 1 {
+          return word.unicodeScalars.starts(with: term.words[index].unicodeScalars)
+        }
+        return word.unicodeScalars.elementsEqual(term.words[index].unicodeScalars)
+      }
+    }
+  }
+}
