@@ -109,6 +109,15 @@ struct TrashTests {
     return (library, catalogue, asset)
   }
 
+  @Test("the trash saves every stored column, and no computed one", arguments: ["asset", "file"])
+  func savedColumns(_ table: String) throws {
+    let library = try TemporaryLibrary()
+    try library.catalogue().pool.read { db in
+      let stored = try String.fetchAll(db, sql: "SELECT name FROM pragma_table_xinfo('\(table)') WHERE hidden = 0")
+      #expect(try TrashRecord.columns(of: table, db) == stored)
+    }
+  }
+
   @Test("all files of an asset are deleted and restored together")
   func pair() throws {
     let (library, catalogue, asset) = try Self.pair("raw/a.dng")

@@ -4,6 +4,9 @@ extension CatalogueSchema {
   private static let localDay = day(
     "(creationDate + 1000 * CASE WHEN utcOffset IS NULL THEN zoneOffset ELSE utcOffset * 60 END)")
 
+  /// The columns of `asset` that SQLite computes. They can't be written.
+  static let generatedColumns: Set<String> = ["listing", "isRenderable", "counted", "dimensions", "grid", "localDay"]
+
   static let assets = """
     CREATE TABLE asset (
       -- Never reused: a stored list of row numbers must not show another asset in place of a deleted one.
