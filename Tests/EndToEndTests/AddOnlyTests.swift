@@ -74,6 +74,14 @@ struct AddOnlyTests {
       #expect(asset["localIdentifier"] as? String != world.existing)
     }
     #expect(try world.count() == 6)
+    // A staged upload, whose response was lost.
+    let staged = try world.daemon.stage(UploadTests.picture(4), "", ["Upload-Complete: ?1", world.writer])
+    let upload = #"{"upload": "\#(staged.json["upload"] as? String ?? "")"}"#
+    let lost = try world.daemon.post("/v1/assets", upload, [world.writer])
+    let repeated = try world.daemon.post("/v1/assets", upload, [world.writer])
+    #expect(lost.status == 201 && repeated.status == 201 && repeated.body == lost.body)
+    #expect(Set(lost.json.keys) == ["localIdentifier", "contentVersion"])
+    #expect(try world.count() == 7)
     // A caller with `read` gets the existing asset.
     let seen = try world.daemon.upload(AddOnlyFixture.picture, "", [world.reader])
     #expect(seen.status == 200 && seen.json["localIdentifier"] as? String == world.existing)

@@ -12,7 +12,7 @@ struct UploadResult: Encodable, Sendable {
 
   init(_ filename: String?, _ upload: UploadedAsset, _ tokens: TokenCodec, for principal: Principal) {
     self.filename = filename
-    status = upload.status
+    status = upload.status(for: principal)
     asset = UploadedAssetJSON(upload, tokens, for: principal)
     problem = nil
   }
@@ -61,12 +61,15 @@ extension [UploadResult] {
 }
 
 extension UploadedAsset {
-  fileprivate var status: Int { isNew && !isRepeated ? 201 : 200 }
+  /// Without `read`, each upload is answered as one of a new asset, also a repeated request for the same staged upload.
+  fileprivate func status(for principal: Principal) -> Int {
+    isNew && !isRepeated || !principal.may(.read) ? 201 : 200
+  }
 
   /// The response to an upload of one file.
   func response(_ tokens: TokenCodec, for principal: Principal) -> HTTPResponse {
     .json(
-      UploadedAssetJSON(self, tokens, for: principal), status: HTTPStatus(status),
+      UploadedAssetJSON(self, tokens, for: principal), status: HTTPStatus(status(for: principal)),
       location: "/v1/assets/\(asset.localIdentifier.rawValue)")
   }
 }
