@@ -24,9 +24,6 @@ package final class Catalogue: Sendable {
   let pool: DatabasePool
   /// The folder of the catalogue and of the locks.
   package let dataFolder: String
-  /// The copy of a catalogue whose log was damaged when this one was opened, so that confirmed changes are lost; else
-  /// `nil`.
-  package let copyBeforeLoss: String?
   let commits = CommitCounter()
   /// Converts change tokens and cursors to and from the text that clients see.
   package let tokens: TokenCodec
@@ -49,7 +46,8 @@ package final class Catalogue: Sendable {
   ///   - renderableTypes: the uniform type identifiers that can be decoded now. `nil` keeps the recorded ones: only the
   ///     daemon knows which decoders start.
   ///   - traced: called with each SQL statement that SQLite begins, on the thread that runs it; for diagnostics.
-  ///   - reportLoss: called with ``copyBeforeLoss`` before anything else can fail.
+  ///   - reportLoss: called if the log is damaged, so that confirmed changes are lost, before anything else can fail;
+  ///     with the path of a copy of the catalogue and its log.
   package init(
     dataFolder: String, renderableTypes: Set<String>? = nil, traced: (@Sendable (_ sql: String) -> Void)? = nil,
     reportLoss: ((_ copy: String) -> Void)? = nil
@@ -78,8 +76,7 @@ package final class Catalogue: Sendable {
     Self.makePrivate(path)
     do {
       let copyBeforeLoss = try WriteAheadLog.copyIfDamaged(path)
-      self.copyBeforeLoss = copyBeforeLoss
-      if let copyBeforeLoss, let reportLoss { reportLoss(copyBeforeLoss) }
+      if let copyBeforeLoss { reportLoss?(copyBeforeLoss) }
       pool = try DatabasePool(path: path, configuration: configuration)
       file = try CatalogueFile(path)
       // FULL: an acknowledged commit survives a power failure (https://www.sqlite.org/pragma.html#pragma_synchronous).
@@ -87,12 +84,10 @@ package final class Catalogue: Sendable {
       // NORMAL, which does not sync each commit.
       try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
       if let rejection = try pool.read({ try CatalogueSchema.rejection($0, at: path) }) { throw rejection }
-      // First: if a later step fails, the log is emptied when the pool is closed, and no longer shows the loss. Only the
-      // tables of this version have all that a new history changes.
-      let isCurrent = try pool.read { try CatalogueSchema.migrator.hasCompletedMigrations($0) }
-      if isCurrent && copyBeforeLoss != nil { try Self.beginHistoryAfterLoss(pool) }
+      // Only the tables of this version have all that a new history changes.
       try Self.migrate(pool, dataFolder: dataFolder)
-      if !isCurrent && copyBeforeLoss != nil { try Self.beginHistoryAfterLoss(pool) }
+      // At once: if a later step fails, the log is emptied when the pool is closed, and no longer shows the loss.
+      if copyBeforeLoss != nil { try Self.beginHistoryAfterLoss(pool) }
       guard let key = try pool.read({ try Catalogue.storedKey($0) }) else {
         throw LibraryError.catalogueWithoutKey(path: path)
       }
@@ -117,7 +112,6 @@ package final class Catalogue: Sendable {
     let path = Self.path(in: dataFolder)
     try Self.checkReadable(in: dataFolder)
     self.dataFolder = dataFolder
-    copyBeforeLoss = nil
     lock = try DataFolderLock.forUse(of: dataFolder)
     if let rejection = CatalogueSchema.rejection(at: path) { throw rejection }
     var configuration = Self.configuration(statements)
