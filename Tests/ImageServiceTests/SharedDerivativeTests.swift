@@ -156,7 +156,7 @@ struct SharedDerivativeTests {
     try await first.settle(bucket)
     #expect(bucket.objects.count == 1)
     let name = try #require(bucket.objects.keys.first)
-    #expect(name.wholeMatch(of: /[0-9a-f]{2}\/8-[0-9a-f]{30}/) != nil, "\(name)")
+    #expect(name.wholeMatch(of: /[0-9a-f]{2}\/9-[0-9a-f]{30}/) != nil, "\(name)")
     let local = try #require(await frames(first, asset, 300).last)
 
     let second = Machine(bucket)
