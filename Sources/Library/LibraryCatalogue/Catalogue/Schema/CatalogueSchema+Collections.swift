@@ -185,8 +185,8 @@ extension CatalogueSchema {
       INSERT INTO folderCount VALUES (NEW.folder, NEW.listing, 1) ON CONFLICT DO UPDATE SET value = value + 1;
     END;
 
-    -- The collections that each limited library must have, derived recursively from its grants. A view, because
-    -- triggers can't contain WITH RECURSIVE.
+    -- The collections that each limited library must have, derived recursively from its grants: for its creation, and
+    -- for checks of what the triggers below keep.
     CREATE VIEW limitedReach AS
       WITH RECURSIVE reach (library, collection) AS (
         SELECT libraryGrant.library, collection.id
@@ -207,14 +207,38 @@ extension CatalogueSchema {
             WHERE localIdentifier = NEW.localIdentifier AND NEW.type IN ('album', 'folder')
           UNION SELECT id FROM library WHERE NEW.type = 'smartAlbum');
     END;
+    -- A moved collection, and everything below it, leaves the libraries that have only its former parent, except for
+    -- what is granted itself or below a granted folder of the same tree; and it enters those that have only its new
+    -- parent. All other libraries keep what they have. `folderAbove` may still have the former folders above the tree,
+    -- or already the new ones, so it is asked only for the folders within the tree.
     CREATE TRIGGER moveBetweenLibraries AFTER UPDATE OF parent ON collection
       WHEN NEW.parent IS NOT OLD.parent AND EXISTS (SELECT 1 FROM library WHERE id > 0)
     BEGIN
-      DELETE FROM libraryCollection
-        WHERE library > 0 AND (library, collection) NOT IN (SELECT library, collection FROM limitedReach);
+      DELETE FROM libraryCollection WHERE (collection, library) IN (
+        SELECT below.collection, lost.library
+        FROM (
+            SELECT library FROM libraryCollection WHERE collection = OLD.parent AND library > 0
+            EXCEPT SELECT library FROM libraryCollection WHERE collection = NEW.parent) AS lost
+          CROSS JOIN (
+            SELECT NEW.id AS collection
+            UNION ALL SELECT collection FROM folderAbove WHERE folder = NEW.id) AS below
+        WHERE NOT EXISTS (
+          SELECT 1 FROM collection AS granted CROSS JOIN libraryGrant
+            ON libraryGrant.localIdentifier = granted.localIdentifier AND libraryGrant.library = lost.library
+          WHERE granted.id IN (
+              SELECT below.collection UNION ALL SELECT folder FROM folderAbove WHERE collection = below.collection)
+            AND (granted.id = NEW.id OR EXISTS (
+              SELECT 1 FROM folderAbove WHERE collection = granted.id AND folder = NEW.id))));
       INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position)
-        SELECT collection.id, library, \(token), localIdentifier, type, position
-        FROM limitedReach JOIN collection ON collection.id = limitedReach.collection WHERE true
+        SELECT collection.id, gained.library, \(token), localIdentifier, type, position
+        FROM (
+            SELECT library FROM libraryCollection WHERE collection = NEW.parent AND library > 0
+            EXCEPT SELECT library FROM libraryCollection WHERE collection = OLD.parent) AS gained
+          CROSS JOIN (
+            SELECT NEW.id AS collection
+            UNION ALL SELECT collection FROM folderAbove WHERE folder = NEW.id) AS below
+          CROSS JOIN collection ON collection.id = below.collection
+        WHERE true
         ON CONFLICT DO NOTHING;
     END;
     CREATE TRIGGER copyPosition AFTER UPDATE OF position ON collection WHEN NEW.position <> OLD.position BEGIN
