@@ -169,7 +169,8 @@ struct CollectionTests {
       "NOT (title BEGINSWITH 's')", "FALSEPREDICATE",
     ]
     let sorts = [
-      nil, "title", "-title", "-estimatedAssetCount,title", "startDate", "-endDate", "type,-subtype", "localIdentifier",
+      nil, "title", "-title", "-estimatedAssetCount,title", "startDate", "-startDate",
+      "startDate,-localIdentifier", "-endDate", "type,-subtype", "localIdentifier",
     ]
     for query in [
       CollectionQuery(), CollectionQuery(type: .album), CollectionQuery(type: .moment),

@@ -217,6 +217,7 @@ struct CollectionTreeTests {
     for (hidden, bursts) in [(false, false), (true, false), (false, true)] {
       for query in [
         CollectionQuery(limit: 1000), CollectionQuery(type: .moment, limit: 1000),
+        CollectionQuery(type: .album, limit: 1000),
         CollectionQuery(type: .folder, subtype: "momentListYear"),
         CollectionQuery(type: .folder, subtype: "momentListCluster"), CollectionQuery(parent: .topLevel),
         CollectionQuery(parent: LocalIdentifier("folder-f")),

@@ -88,7 +88,7 @@ struct QueryPlanTests {
     name: "limited", scopes: [.read, .location],
     visibility: .collections(Set(["album-album", "album-everything", "folder-one"].map { LocalIdentifier($0) })))
 
-  private func principal(_ caller: Viewer) -> Principal { caller == .whole ? .local : Self.limited }
+  func principal(_ caller: Viewer) -> Principal { caller == .whole ? .local : Self.limited }
 
   // MARK: Tests
 
@@ -328,7 +328,7 @@ struct QueryPlanTests {
   /// - Parameters:
   ///   - isShort: few rows are found by keys, so they may be sorted.
   ///   - isBounded: the page follows a cursor.
-  private func check(_ sql: String, isShort: Bool = false, isBounded: Bool = false) throws {
+  func check(_ sql: String, isShort: Bool = false, isBounded: Bool = false) throws {
     for step in try Self.traced.plan(of: sql) {
       let words = step.split(separator: " ").map(String.init)
       if ["SEARCH", "SCAN"].contains(words[0]) { checkLibrary(step, words, sql) }
@@ -386,7 +386,7 @@ struct QueryPlanTests {
     #expect(!program.contains { ["Halt", "HaltIfNull"].contains($0.code) && $0.p1 != 0 && $0.p2 == 2 })
   }
 
-  private static let traced: TracedLibrary = {
+  static let traced: TracedLibrary = {
     do { return try TracedLibrary() } catch { fatalError("\(error)") }
   }()
 }

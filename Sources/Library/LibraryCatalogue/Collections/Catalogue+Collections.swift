@@ -13,16 +13,16 @@ extension Catalogue {
     try collections(CollectionFetch(query), deadline: nil, for: principal)
   }
 
-  /// A page of collections that match a predicate, in the requested order. With a predicate or an order, all
-  /// collections of the kind are read.
+  /// A page of collections that match a predicate, in the requested order. With an order, all collections of the kind
+  /// are read, except for moments by their start; with a predicate, those up to the end of the page.
   ///
   /// - Throws: `malformedCursor` for a cursor of another order, `queryTooExpensive` at the deadline.
   package func collections(
     _ fetch: CollectionFetch, deadline: ContinuousClock.Instant?, for principal: Principal
   ) throws(AssetSourceError) -> CollectionPage {
     try read(for: principal, before: deadline) { db, library in
-      let list = try CollectionReader(db, fetch.query, principal, library).list()
-      return try fetch.page(of: list, deadline: deadline)
+      let list = try CollectionReader(db, fetch.query, principal, library).list(momentOrder: fetch.momentOrder)
+      return try fetch.page(of: list, isInOrder: fetch.momentOrder != nil, deadline: deadline)
     }
   }
 

@@ -17,14 +17,23 @@ package struct CollectionFetch: Sendable {
   /// Whether the fetch may have to read all collections of the kind.
   package var needsFullScan: Bool { predicate != nil || sort != nil }
 
+  /// The order, if ``CollectionReader`` reads the list in it along an index: moments by their start. All other lists
+  /// are read whole and sorted.
+  var momentOrder: FetchSortDescriptors? {
+    query.type == .moment && sort?.total.map(\.key.name) == ["startDate", "localIdentifier"] ? sort : nil
+  }
+
   /// The number of collections read at a time if not all of them are returned.
   private static let readSize = 256
 
-  func page(of list: CollectionPager, deadline: ContinuousClock.Instant?) throws -> CollectionPage {
-    guard let sort else { return try page(of: list, after: query.cursor, deadline) }
+  /// - Parameter isInOrder: the list already has the order of ``sort``, and cursors of it.
+  func page(
+    of list: CollectionPager, isInOrder: Bool, deadline: ContinuousClock.Instant?
+  ) throws -> CollectionPage {
+    guard let sort, !isInOrder else { return try page(of: list, after: query.cursor, deadline) }
     let last = try query.cursor.map { try CollectionSortValues($0, of: sort) }
     var found: [AssetCollection] = []
-    try each(of: list, after: nil, deadline) { listed in
+    try each(of: list, after: nil, readingAtMost: Self.readSize, deadline) { listed in
       if last.map({ sort.areInIncreasingOrder($0, listed.collection) }) ?? true { found.append(listed.collection) }
       return true
     }
@@ -38,7 +47,8 @@ package struct CollectionFetch: Sendable {
     of list: CollectionPager, after cursor: PageCursor?, _ deadline: ContinuousClock.Instant?
   ) throws -> CollectionPage {
     var found: [CollectionListItem] = []
-    try each(of: list, after: cursor, deadline) { listed in
+    try each(of: list, after: cursor, readingAtMost: predicate == nil ? query.limit + 1 : Self.readSize, deadline) {
+      listed in
       found.append(listed)
       return found.count <= query.limit
     }
@@ -48,12 +58,13 @@ package struct CollectionFetch: Sendable {
   }
 
   /// Passes the matching collections to `body` until it returns `false`.
+  ///
+  /// - Parameter limit: the number of collections read at a time.
   private func each(
-    of list: CollectionPager, after cursor: PageCursor?, _ deadline: ContinuousClock.Instant?,
+    of list: CollectionPager, after cursor: PageCursor?, readingAtMost limit: Int, _ deadline: ContinuousClock.Instant?,
     _ body: (CollectionListItem) -> Bool
   ) throws {
     var cursor = cursor
-    let limit = needsFullScan ? Self.readSize : query.limit + 1
     while true {
       // The connection's deadline interrupts only within a statement, and this loop runs many short ones.
       if let deadline, ContinuousClock.now >= deadline { throw AssetSourceError.queryTooExpensive }
@@ -84,7 +95,7 @@ extension AssetCollection: PropertyRow {
 }
 
 /// The sort values of the last collection of a page.
-private struct CollectionSortValues: PropertyRow {
+struct CollectionSortValues: PropertyRow {
   private let values: [String: PropertyValue]
 
   init(_ collection: AssetCollection, of sort: FetchSortDescriptors) {

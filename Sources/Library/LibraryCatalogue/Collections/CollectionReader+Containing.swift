@@ -49,6 +49,19 @@ extension CollectionReader {
     asset == nil ? try db.cachedStatement(sql: sql) : try db.makeStatement(sql: sql)
   }
 
+  /// A FROM clause for the rows of `libraryCollection` that may contain the asset, found from the asset: few, however
+  /// many collections there are. `nil` in a limited library: it reads only its own collections, so that time does not
+  /// reveal how many others contain the asset.
+  func candidates(_ asset: ContainedAsset?) -> String? {
+    guard let asset, library.isWhole else { return nil }
+    return """
+      (SELECT collection AS candidate FROM member WHERE asset = \(asset.row)
+          UNION ALL SELECT folder FROM folderAsset WHERE asset = \(asset.row)
+          UNION ALL SELECT collection FROM libraryCollection WHERE library = 0 AND type = 'smartAlbum')
+        CROSS JOIN libraryCollection ON libraryCollection.collection = candidate AND libraryCollection.library = 0
+      """
+  }
+
   /// Part of a WHERE clause for rows of `collection`: that they contain the asset.
   func contains(_ asset: ContainedAsset?) -> String {
     guard let asset else { return "" }

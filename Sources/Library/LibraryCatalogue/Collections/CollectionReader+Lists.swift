@@ -3,6 +3,7 @@
 
 import GRDB
 import PhotoModel
+import PhotoPredicate
 import Primitives
 
 /// A collection in a list, and the cursor after it.
@@ -16,12 +17,14 @@ typealias CollectionPager = (_ limit: Int, _ cursor: PageCursor?) throws -> [Col
 
 extension CollectionReader {
   /// The requested list.
-  func list() throws -> CollectionPager {
+  ///
+  /// - Parameter momentOrder: the order of moments, by their start; `nil`: newest first.
+  func list(momentOrder: FetchSortDescriptors?) throws -> CollectionPager {
     let asset = try query.containing.map(containedAsset)
     if query.parent == .topLevel { return topLevel(asset) }
-    if let parent = query.parent { return try children(of: parent, asset) }
+    if let parent = query.parent { return try children(of: parent, asset, momentOrder) }
     switch query.type {
-    case .moment: return moments(in: nil, asset)
+    case .moment: return moments(in: nil, asset, momentOrder)
     case .folder where query.subtype.map(MomentList.subtypes.contains) ?? false:
       return momentLists(ofMonths: query.subtype == MomentList.monthSubtype, days: LocalCalendar.days, asset)
     default: return all(asset)
@@ -30,7 +33,8 @@ extension CollectionReader {
 
   /// Smart albums, then folders, then albums, each in the order of their positions.
   private func all(_ asset: ContainedAsset?) -> CollectionPager {
-    { limit, cursor in
+    let source = candidates(asset) ?? "libraryCollection INDEXED BY libraryCollectionByType"
+    return { limit, cursor in
       _ = try cursor?.fields(3)
       let type = try cursor.map { try $0.text(0) }
       let after = """
@@ -41,7 +45,7 @@ extension CollectionReader {
       let rows = try Row.fetchAll(
         statement(
           """
-          SELECT \(Self.columns) FROM libraryCollection INDEXED BY libraryCollectionByType
+          SELECT \(Self.columns) FROM \(source)
             CROSS JOIN collection ON collection.id = libraryCollection.collection
           WHERE libraryCollection.library = ?7 AND libraryCollection.\(query.type == nil ? "type <= ?1" : "type = ?1")
             \(cursor == nil ? "" : after) \(query.subtype == nil ? "" : "AND subtype = ?6") \(contains(asset))
@@ -58,11 +62,13 @@ extension CollectionReader {
     }
   }
 
-  private func children(of parent: LocalIdentifier, _ asset: ContainedAsset?) throws -> CollectionPager {
+  private func children(
+    of parent: LocalIdentifier, _ asset: ContainedAsset?, _ momentOrder: FetchSortDescriptors?
+  ) throws -> CollectionPager {
     if let list = MomentList(parent) {
       guard try exists(list) else { throw AssetSourceError.noSuchCollection }
       return list.month == nil
-        ? momentLists(ofMonths: true, days: list.days, asset) : moments(in: list.days, asset)
+        ? momentLists(ofMonths: true, days: list.days, asset) : moments(in: list.days, asset, momentOrder)
     }
     guard let row = try row(parent), row[2] == CollectionType.folder.rawValue else {
       throw AssetSourceError.noSuchCollection
@@ -105,15 +111,19 @@ extension CollectionReader {
 
   /// - Parameter folder: `nil` for the top level of the whole library.
   private func children(ofFolder folder: Int64?, _ asset: ContainedAsset?) -> CollectionPager {
-    { limit, cursor in
+    let containing = candidates(asset).map {
+      "\($0) CROSS JOIN collection ON collection.id = libraryCollection.collection"
+    }
+    let source = containing ?? "collection INDEXED BY collectionByParent"
+    return { limit, cursor in
       _ = try cursor?.fields(2)
       let rows = try Row.fetchAll(
         statement(
           """
-          SELECT \(Self.columns) FROM collection INDEXED BY collectionByParent
-          WHERE parent IS ?1 AND (position, id) > (?2, ?3) AND type <> 'smartAlbum'
-            AND (?5 IS NULL OR type = ?5) AND (?6 IS NULL OR subtype = ?6) \(contains(asset))
-          ORDER BY position, id LIMIT ?4
+          SELECT \(Self.columns) FROM \(source)
+          WHERE parent IS ?1 AND (collection.position, collection.id) > (?2, ?3) AND collection.type <> 'smartAlbum'
+            AND (?5 IS NULL OR collection.type = ?5) AND (?6 IS NULL OR subtype = ?6) \(contains(asset))
+          ORDER BY collection.position, collection.id LIMIT ?4
           """, about: asset),
         arguments: [
           folder, try cursor?.integer(0) ?? .min, try cursor?.integer(1) ?? .min, limit, query.type?.rawValue,
@@ -125,33 +135,58 @@ extension CollectionReader {
     }
   }
 
-  /// All moments, or those of a range of days; newest first.
-  private func moments(in days: Range<Int>?, _ asset: ContainedAsset?) -> CollectionPager {
+  /// All moments, or those of a range of days; newest first, or by their start and identifier.
+  private func moments(
+    in days: Range<Int>?, _ asset: ContainedAsset?, _ order: FetchSortDescriptors?
+  ) -> CollectionPager {
     if !includes(.moment, MomentList.momentSubtype) { return { _, _ in [] } }
     // A moment with the asset is one of its day, and the index is by dates.
     let assetDay = asset.map { $0.localDay..<$0.localDay + 1 }
     let listed = assetDay.map { days?.clamped(to: $0) ?? $0 } ?? days
     let dates = listed.map(LocalCalendar.possibleDates)
+    // Moments of different days may begin at the same time.
+    let tie = order == nil ? "id" : "localIdentifier"
+    let isAscending = order?.total.map(\.isAscending) ?? [false, false]
+    let directions = isAscending.map { $0 ? "ASC" : "DESC" }
     return { limit, cursor in
-      _ = try cursor?.fields(2)
+      let last = try cursor.map { try momentPlace($0, order) }
+      // One bound at each end, so that the index is entered at the cursor.
+      var (first, end) = (dates?.lowerBound ?? .min, dates.map { $0.upperBound - 1 } ?? .max)
+      if let last, isAscending[0] { first = max(first, last.date) }
+      if let last, !isAscending[0] { end = min(end, last.date) }
+      let after = last == nil ? "" : "AND (startDate <> ?7 OR \(tie) \(isAscending[1] ? ">" : "<") ?8)"
       let rows = try Row.fetchAll(
         statement(
           """
           SELECT localIdentifier, startDate, endDate, assetCount, revision, id, day, title
           FROM moment INDEXED BY momentByDate
-          WHERE library = ? AND splitsByLocation = ? AND startDate >= ? AND startDate < ?
-            AND day >= ? AND day < ? AND (startDate, id) < (?, ?) \(asset?.momentCondition ?? "")
-          ORDER BY startDate DESC, id DESC LIMIT ?
+          WHERE library = ?1 AND splitsByLocation = ?2 AND startDate >= ?3 AND startDate <= ?4
+            AND day >= ?5 AND day < ?6 \(after) \(asset?.momentCondition ?? "")
+          ORDER BY startDate \(directions[0]), \(tie) \(directions[1]) LIMIT ?9
           """, about: asset),
         arguments: [
-          library.row, principal.may(.location), dates?.lowerBound ?? .min, dates?.upperBound ?? .max,
-          listed?.lowerBound ?? .min, listed?.upperBound ?? .max,
-          try cursor?.integer(0) ?? .max, try cursor?.integer(1) ?? .max, limit,
+          library.row, principal.may(.location), first, end, listed?.lowerBound ?? .min, listed?.upperBound ?? .max,
+          last?.date, last?.tie, limit,
         ])
       return try rows.map { row in
-        CollectionListItem(collection: try moment(row), cursor: PageCursor([.integer(row[1]), .integer(row[5])]))
+        let found = try moment(row)
+        let next = order.map { CollectionSortValues(found, of: $0).cursor(of: $0) }
+        return CollectionListItem(collection: found, cursor: next ?? PageCursor([.integer(row[1]), .integer(row[5])]))
       }
     }
+  }
+
+  /// The start and the second sort value of the last moment of a page.
+  private func momentPlace(
+    _ cursor: PageCursor, _ order: FetchSortDescriptors?
+  ) throws -> (date: Int64, tie: DatabaseValue) {
+    guard let order else {
+      _ = try cursor.fields(2)
+      return (try cursor.integer(0), try cursor.integer(1).databaseValue)
+    }
+    // It refuses the cursors of other orders.
+    _ = try CollectionSortValues(cursor, of: order)
+    return (try cursor.integer(1), try cursor.text(2).databaseValue)
   }
 
   /// Moment lists of years or months, newest first.

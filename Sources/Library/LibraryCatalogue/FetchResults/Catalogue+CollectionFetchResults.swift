@@ -99,7 +99,7 @@ extension Catalogue {
   ) throws(AssetSourceError) -> CollectionPage {
     try read(for: principal, before: deadline) { db, library in
       let reader = CollectionReader(db, fetch.query, principal, library)
-      return try fetch.page(of: reader.list(of: identifiers), deadline: deadline)
+      return try fetch.page(of: reader.list(of: identifiers), isInOrder: false, deadline: deadline)
     }
   }
 
@@ -108,14 +108,15 @@ extension Catalogue {
     of fetch: CollectionFetch, atMost limit: Int, _ deadline: ContinuousClock.Instant?, for principal: Principal,
     _ library: LibraryID, _ db: Database
   ) throws -> [CollectionFetchResult.Member]? {
-    let list = try CollectionReader(db, fetch.query, principal, library).list()
+    let list = try CollectionReader(db, fetch.query, principal, library).list(momentOrder: fetch.momentOrder)
+    let isInOrder = fetch.momentOrder != nil
     var fetch = fetch
     fetch.query.cursor = nil
     // A page of a sorted list reads the whole list.
-    fetch.query.limit = fetch.sort == nil ? readSize : limit + 1
+    fetch.query.limit = fetch.sort == nil || isInOrder ? readSize : limit + 1
     var members: [CollectionFetchResult.Member] = []
     repeat {
-      let page = try fetch.page(of: list, deadline: deadline)
+      let page = try fetch.page(of: list, isInOrder: isInOrder, deadline: deadline)
       members += page.collections.map(CollectionFetchResult.Member.init)
       if members.count > limit { return nil }
       fetch.query.cursor = page.nextCursor
