@@ -181,6 +181,111 @@ struct LimitedAccessTests {
     #expect(differences.isEmpty)
   }
 
+  // MARK: Creation
+
+  @Test("changes between the transactions that create a limited library reach it", arguments: 0..<6)
+  func changedWhileCreated(_ seed: Int) throws {
+    var dice = Dice(seed + 700)
+    let hook = TransactionHook()
+    let world = try RandomLibrary(&dice, traced: { hook.began($0) })
+    let catalogue = world.library.catalogue
+    for round in 0..<4 {
+      let principal = Self.principal(granted: world.someGrants(&dice), round)
+      var transactions = 0
+      hook.action = {
+        transactions += 1
+        for _ in 0..<3 { try world.edit(&dice) }
+        var differences: [CheckDifference] = []
+        try catalogue.checkConsistency { differences.append($0) }
+        #expect(differences.isEmpty)
+      }
+      _ = try catalogue.count(AssetFetch(), deadline: nil, for: principal)
+      hook.action = nil
+      #expect(transactions > 1)
+      _ = try check(principal, world, seed: seed * 100 + round, "seed \(seed), round \(round)")
+    }
+  }
+
+  @Test("a large limited library is created in several transactions")
+  func transactions() throws {
+    let hook = TransactionHook()
+    let library = try SyntheticLibrary(
+      (1...4100).map { SyntheticAsset(row: $0, date: $0 * 1000) }, traced: { hook.began($0) })
+    _ = try library.makeAlbum("large", library.assets.map(\.row))
+    let mine = Self.principal(granted: [LocalIdentifier("album-large")], 0)
+    var transactions = 0
+    hook.action = { transactions += 1 }
+    #expect(try library.catalogue.count(AssetFetch(), deadline: nil, for: mine) == 4100)
+    hook.action = nil
+    #expect(transactions > 5)
+  }
+
+  @Test("two callers that create the same limited library at once both read all of it")
+  func createdTwice() throws {
+    let hook = TransactionHook()
+    let library = try SyntheticLibrary(
+      (1...9).map { SyntheticAsset(row: $0, date: $0 * 1000) }, traced: { hook.began($0) })
+    let other = try Catalogue(dataFolder: library.folder.data)
+    for place in 1...4 {
+      _ = try library.makeAlbum("\(place)", [1, 2, 3])
+      let mine = Self.principal(granted: [LocalIdentifier("album-\(place)")], place)
+      var transactions = 0
+      var found: Int?
+      hook.action = {
+        transactions += 1
+        if transactions == place { found = try other.count(AssetFetch(), deadline: nil, for: mine) }
+      }
+      #expect(try library.catalogue.count(AssetFetch(), deadline: nil, for: mine) == 3)
+      hook.action = nil
+      #expect(found == 3)
+    }
+    let kept = try library.queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM library WHERE id > 0") }
+    #expect(kept == 4)
+    var differences: [CheckDifference] = []
+    try library.catalogue.checkConsistency { differences.append($0) }
+    #expect(differences.isEmpty)
+  }
+
+  // MARK: Moves
+
+  @Test("a moved folder leaves and enters limited libraries with all but what is granted in it, which stays")
+  func movedFolder() throws {
+    let library = try SyntheticLibrary((1...9).map { SyntheticAsset(row: $0, date: $0 * 1000) })
+    let (mine, outside) = (try library.makeFolder("mine"), try library.makeFolder("outside"))
+    let moved = try library.makeFolder("moved", parent: mine)
+    _ = try library.makeAlbum("plain", [1, 2], parent: moved)
+    _ = try library.makeAlbum("granted", [2, 3], parent: moved)
+    _ = try library.makeAlbum("below", [4], parent: try library.makeFolder("inner", parent: moved))
+    let granted = Set(["folder-mine", "album-granted", "folder-inner"].map { LocalIdentifier($0) })
+    let guest = Self.principal(granted: granted, 0)
+    let catalogue = library.catalogue
+    let lists = try library.changeLists()
+    func move(_ name: String, to parent: String?) throws -> LibraryChanges {
+      let token = try library.token(guest)
+      let update = CollectionUpdate(parent: .some(parent.map { ChangeTarget.existing(LocalIdentifier($0)) }))
+      let target = ChangeTarget.existing(LocalIdentifier(name))
+      _ = try lists.perform([ChangeRequest(.updateCollection(target, update))], for: .local)
+      return try catalogue.changes(since: token, limit: 100, for: guest)
+    }
+    #expect(outside > 0)
+    #expect(try catalogue.count(AssetFetch(), deadline: nil, for: guest) == 4)
+    let left = try move("folder-moved", to: "folder-outside")
+    #expect(Set(left.collections.deleted.map(\.rawValue)) == ["folder-moved", "album-plain"])
+    #expect(left.collections.inserted.isEmpty)
+    #expect(left.assets.deleted.map(\.rawValue) == [library.assets[0].identifier])
+    #expect(try catalogue.count(AssetFetch(), deadline: nil, for: guest) == 3)
+    let token = try library.token(guest)
+    _ = try move("folder-moved", to: nil)
+    #expect(try library.token(guest) == token, "neither place is in the library")
+    let entered = try move("folder-moved", to: "folder-mine")
+    #expect(Set(entered.collections.inserted.map(\.rawValue)) == ["folder-moved", "album-plain"])
+    #expect(entered.collections.deleted.isEmpty)
+    #expect(try catalogue.count(AssetFetch(), deadline: nil, for: guest) == 4)
+    var differences: [CheckDifference] = []
+    try catalogue.checkConsistency { differences.append($0) }
+    #expect(differences.isEmpty)
+  }
+
   // MARK: Comparison
 
   static func principal(granted: Set<LocalIdentifier>, _ number: Int) -> Principal {
@@ -216,6 +321,17 @@ struct LimitedAccessTests {
       #expect(isThere || count == 0)
     }
     return seen.count
+  }
+}
+
+/// Runs an action before each write transaction of a catalogue, while it has no lock yet.
+final class TransactionHook: @unchecked Sendable {
+  // Sendable because the test sets its field only while no transaction runs.
+  var action: (() throws -> Void)?
+
+  func began(_ sql: String) {
+    guard sql.hasPrefix("BEGIN IMMEDIATE"), let action else { return }
+    do { try action() } catch { Issue.record(error) }
   }
 }
 

@@ -29,8 +29,8 @@ final class RandomLibrary {
   private var nextRow: Int64 = 100
   private var nextTitle = 0
 
-  init(_ dice: inout Dice) throws {
-    library = try SyntheticLibrary((1...70).map { SyntheticAsset($0, &dice) })
+  init(_ dice: inout Dice, traced: (@Sendable (String) -> Void)? = nil) throws {
+    library = try SyntheticLibrary((1...70).map { SyntheticAsset($0, &dice) }, traced: traced)
     names += library.assets.map(\.identifier)
     for _ in 0..<4 { try makeCollection(isFolder: true, &dice) }
     for _ in 0..<7 { try makeCollection(isFolder: false, &dice) }

@@ -39,34 +39,9 @@ extension Catalogue {
         if !read.library.isWhole { limitedUsage.note(read.library) }
         return read.value
       }
-      try createLimitedLibrary(of: principal.visibility)
+      try LimitedLibraryCreation(principal.visibility, in: self)?.run()
     }
     throw .catalogueFailed("a limited library was deleted repeatedly before it could be read")
-  }
-
-  private func createLimitedLibrary(of visibility: Visibility) throws(AssetSourceError) {
-    guard case .collections(let granted) = visibility, let digest = visibility.grantedDigest else { return }
-    let now = Int64(Date().timeIntervalSince1970 * 1000)
-    // Not a change of the library: no token.
-    try writeMaintenance(isLarge: true) { db in
-      try db.execute(
-        sql: """
-          INSERT OR IGNORE INTO library (granted, revision, nonLocationRevision, createdRevision, usedDate)
-          SELECT ?, revision, revision, revision, ? FROM library WHERE id = 0
-          """, arguments: [digest, now])
-      // Another reader may have created it first.
-      guard db.changesCount == 1 else { return }
-      let library = LibraryID(row: db.lastInsertedRowID)
-      let grant = try db.makeStatement(sql: "INSERT INTO libraryGrant VALUES (?, ?)")
-      for identifier in granted { try grant.execute(arguments: [identifier.rawValue, library.row]) }
-      try db.execute(
-        sql: """
-          INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position)
-          SELECT collection.id, library, (SELECT revision FROM library WHERE id = 0), localIdentifier, type, position
-          FROM limitedReach JOIN collection ON collection.id = limitedReach.collection WHERE library = ?
-          """, arguments: [library.row])
-      try MomentWriter.refreshAll(of: library, db)
-    }
   }
 
   /// Records which limited libraries were read since the last call, and deletes those that were not read for thirty

@@ -15,7 +15,8 @@ extension CatalogueSchema {
     CREATE TABLE library (
       -- 0 is the whole library. Never reused.
       id INTEGER PRIMARY KEY AUTOINCREMENT,
-      -- A digest of the identifiers of the granted collections; NULL for the whole library.
+      -- A digest of the identifiers of the granted collections; longer while the library is being created (see
+      -- LimitedLibraryCreation); NULL for the whole library.
       granted BLOB UNIQUE,
       -- The token of the last visible change, in all and without location-only changes. Other changes do not move them.
       -- Within a change, the revision of the whole library is already the change's token.
@@ -25,7 +26,7 @@ extension CatalogueSchema {
       changeDate INTEGER NOT NULL DEFAULT 0,
       -- The approximate number of objects that the change `revision` changed; not maintained for the whole library.
       objects INTEGER NOT NULL DEFAULT 0,
-      -- The token at its creation: its history begins there.
+      -- The token at its creation: its history begins there. The highest number while it is being created.
       createdRevision INTEGER NOT NULL,
       -- The last use, in milliseconds since 1970, accurate to a day. Unused limited libraries are deleted.
       usedDate INTEGER NOT NULL,

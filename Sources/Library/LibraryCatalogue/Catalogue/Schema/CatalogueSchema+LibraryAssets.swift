@@ -22,7 +22,8 @@ extension CatalogueSchema {
       addedDate INTEGER NOT NULL,
       burstIdentifier TEXT,
       localDay INTEGER NOT NULL,
-      -- Why the library has it: the number of its albums that contain the asset; 1 for the whole library.
+      -- Why the library has it: the number of its albums that contain the asset; 1 for the whole library. 0 only while
+      -- the library is being created.
       sources INTEGER NOT NULL,
       -- The token of the change with which it entered the library.
       came INTEGER NOT NULL,
