@@ -2,8 +2,8 @@
 # Build:  docker build -t photod .
 # Run:    docker run -p 127.0.0.1:8080:8080 -v /path/to/photos:/photos:ro -v photod-data:/data photod --allow-anonymous
 #
-# The steps are those of scripts/run. The runtime image has the C libraries, photod and its decoder and encoder programs, and no toolchain: the
-# Swift runtime is linked in.
+# The steps are those of scripts/run. The runtime image has the C libraries, photod, and its decoder and encoder
+# programs, but no toolchain: the Swift runtime is linked into photod.
 
 FROM swift:6.2-bookworm AS build
 WORKDIR /src

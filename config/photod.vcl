@@ -18,7 +18,7 @@
 #   "cache": {"allowPublic": true}              Mark frames that were requested with v= as public.
 #
 # Varnish stores only what photod marks as public: frames with v=, as long as there are no tokens. It serves a stored
-# frame without asking photod, even after its asset was deleted or a token was made. Then empty the cache:
+# frame without asking photod, even after its asset was deleted or the first token was created. Then empty the cache:
 #
 #   varnishadm ban "obj.status != 0"
 vcl 4.1;
@@ -34,8 +34,8 @@ backend photod {
 }
 
 sub vcl_recv {
-    # Replace forwarding headers that the client sent: photod believes them. The client's address is that of the PROXY
-    # protocol, if it is used.
+    # Replace forwarding headers that the client sent, because photod trusts them. The client's address is that of the
+    # PROXY protocol, if it is used.
     unset req.http.Forwarded;
     set req.http.X-Forwarded-For = client.ip;
     set req.http.X-Forwarded-Host = req.http.Host;
@@ -68,7 +68,7 @@ sub vcl_recv {
         req.url ~ "(requestID|signature|multipart|deliveryMode=(opportunistic|fastFormat))") {
         return (pass);
     }
-    # Answers to credentials are for one caller.
+    # A response to a request with credentials is for that caller only.
     if (req.http.Authorization || req.http.Cookie ~ "(^|;\s*)photod-session=") {
         return (pass);
     }
@@ -78,7 +78,7 @@ sub vcl_recv {
 }
 
 sub vcl_pipe {
-    # Only one request: another one on this connection would not come through vcl_recv, and could forge its address.
+    # One request only: further requests on this connection would bypass vcl_recv, and could forge the client's address.
     set bereq.http.Connection = "close";
     return (pipe);
 }

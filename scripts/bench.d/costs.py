@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """costs.py PHOTOD FOLDER [--sizes 200,400,800,1600] [--rounds 5] [--photographs 12]
 
-What better bytes cost in CPU, minima over rounds in which the contestants take turns.
+The CPU cost of smaller files: minima over rounds in which the contestants take turns.
 
 First, photod's JPEG encoder, compiled from its source with -O2 and called from here: `plain` is baseline with the tables
 of T.81 at quality 82, as cjpeg writes it; `tuned` has Robidoux's table at the quality that EncoderQuality gives for 82;

@@ -164,11 +164,11 @@ class Results:
         return sorted(what for what in self.lines if what[0] == codec and what[1] == quality)
 
     def equal(self, codec, quality):
-        """The setting with the reference's mean score, its standard error, and the bytes beside the reference; by the two nearest
-        settings with the same sampling of colours."""
+        """The setting with the reference's mean score, its standard error, and the bytes relative to the reference;
+        interpolated between the two nearest settings with the same chroma sampling."""
         full = quality > 90 and codec in ("jpeg", "avif")
         known = {what[2]: what for what in self.lines if what[0] == codec and (full == (what[1] > 90) or codec in ("webp", "jxl"))}
-        # One for each score: at the end of its scale, a codec gives the same for several settings.
+        # One setting for each score: at the end of its scale, several settings of a codec give the same score.
         known = {self.mean(what): what for what in known.values()}
         known = [known[score] for score in sorted(known)]
         if len(known) < 2:

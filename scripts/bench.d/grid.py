@@ -41,7 +41,7 @@ def make_cells(folder, count, library):
 
 
 def cpu_seconds(process):
-    """Of a process, its children and those that have ended."""
+    """CPU seconds of a process and its children, also those that have ended."""
     tick = os.sysconf("SC_CLK_TCK")
     parents, times = {}, {}
     for folder in Path("/proc").glob("[0-9]*"):

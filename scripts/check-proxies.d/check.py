@@ -21,7 +21,7 @@ UPLOAD_BYTES = 1_000_000
 BODY_TIMEOUT_SECONDS = 5
 # An original that is much larger than the buffers of the sockets between photod and a client.
 LARGE_BYTES = 64 << 20
-# What a client claims to be.
+# The address that a client claims to have.
 FORGED = "203.0.113.7"
 # How much later than on a direct connection an event may arrive through a proxy.
 EVENT_DELAY_SECONDS = 0.5
@@ -102,7 +102,7 @@ def lines(connection):
 
 
 def events(proxy, daemon, library, fields=()):
-    """The time at which an event arrives through the proxy, beside its time on a direct connection."""
+    """An event must not arrive much later through the proxy than on a direct connection."""
     streams = []
     for server in (daemon, proxy):
         connection = server.send("GET", "/v1/changes/stream", fields)
@@ -189,7 +189,7 @@ def long_query(proxy):
 
 
 def slow_readers(proxy, daemon, targets, fields):
-    """Clients that stop after the first bytes: what the proxy has read for them by then."""
+    """Clients that stop reading after the first bytes: how much the proxy has read for them by then."""
     connections = [proxy.send("GET", target, fields) for target in targets]
     for connection in connections:
         connection.recv(1024)

@@ -44,14 +44,14 @@ class Server:
         return self.tls.wrap_socket(plain, server_hostname=HOST) if self.tls else plain
 
     def send(self, method, target, fields=(), body=b""):
-        """A connection on which this was sent."""
+        """Sends a request on a new connection, and returns the connection."""
         connection = self.connect()
         lines = [f"{method} {target} HTTP/1.1", f"Host: {HOST}", *fields, "", ""]
         connection.sendall("\r\n".join(lines).encode() + body)
         return connection
 
     def ask(self, target, fields=(), method="GET", body=b""):
-        """The response and its body."""
+        """Sends a request, and returns the response and its body."""
         connection = self.send(method, target, ["Connection: close", *fields], body)
         response = http.client.HTTPResponse(connection, method=method)
         response.begin()
@@ -123,7 +123,7 @@ def varnish(root, folder, daemon_port):
 
 @contextlib.contextmanager
 def paused(daemon):
-    """While photod answers nothing: what arrives comes from the proxy."""
+    """Suspends photod, so that everything that arrives comes from the proxy."""
     daemon.process.send_signal(signal.SIGSTOP)
     try:
         yield

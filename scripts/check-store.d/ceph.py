@@ -130,7 +130,7 @@ rgw sts key = 0123456789abcdef
 
     def stop(self):
         for process in reversed(self.processes):
-            # What it holds is thrown away.
+            # No clean shutdown is needed: all data is in memory or in a temporary folder.
             process.kill()
             process.wait()
 

@@ -12,7 +12,7 @@ from reading import check_changes_of_others, check_images, check_pieces, check_p
 from refusing import check_down, check_reader, check_session, check_wrong_key
 from writing import check_emptied, check_staged, check_trash, check_uploads, check_versions
 
-# More than a page of ListObjectsV2, and before all pictures in its order.
+# More than a page of ListObjectsV2. Their keys come before those of all pictures.
 OTHER_FILES = 1100
 
 
@@ -67,7 +67,7 @@ def check_all(ceph, bucket, library, size):
     attempt(check_session, ceph, known)
 
 
-# So that Ceph is stopped then, too.
+# SIGTERM becomes an exception, so that Ceph is stopped then, too.
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
 main()
 sys.exit(len(failed) > 0)

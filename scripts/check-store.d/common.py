@@ -1,4 +1,4 @@
-"""What the checks of scripts/check-store share: results, photographs, the bucket as another program sees it."""
+"""Shared by the checks of scripts/check-store: results, photographs, the bucket as another program sees it."""
 import subprocess
 import sys
 import traceback
@@ -25,11 +25,11 @@ def check(name, condition, detail=""):
 
 
 def attempt(checks, *arguments):
-    """Runs checks. If they can't go on, that is a failure, and the others still have their turn."""
+    """Runs checks. An exception counts as a failure, so that the other checks still run."""
     try:
         checks(*arguments)
     except Exception:
-        check(f"{checks.__name__} comes to its end", False, traceback.format_exc())
+        check(f"{checks.__name__} ends without an exception", False, traceback.format_exc())
 
 
 def photograph(path, seed, width=1600, padding=0):
@@ -61,7 +61,7 @@ class Bucket:
         self.client.delete_object(Bucket=BUCKET, Key=f"{PREFIX}/{path}")
 
     def paths(self, below=""):
-        """Returns the paths of all objects, without those of no picture."""
+        """Returns the paths of all objects, without those below 0/, which are not pictures."""
         pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=f"{PREFIX}/{below}")
         paths = [item["Key"][len(PREFIX) + 1:] for page in pages for item in page.get("Contents", [])]
         return sorted(path for path in paths if not path.startswith("0/"))

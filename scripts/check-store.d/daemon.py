@@ -1,4 +1,4 @@
-"""A photod that serves a library, and what is asked of it over HTTP."""
+"""A photod that serves a library, and its HTTP client."""
 import json
 import os
 import re
@@ -8,7 +8,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-# How long something may take on a busy machine.
+# How long a condition may take to hold on a busy machine.
 PATIENCE_SECONDS = 60
 
 
@@ -41,7 +41,8 @@ class Daemon:
     """
     A running photod.
 
-    library and data are its settings; settings are others, as "NAME=VALUE"; key is the access key, its secret and perhaps a session token.
+    library and data are its settings of these names; settings are others, as "NAME=VALUE"; key is the access key, its
+    secret and perhaps a session token.
     """
 
     def __init__(self, photod, library, data, settings=(), key=("", "")):

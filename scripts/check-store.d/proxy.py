@@ -1,4 +1,4 @@
-"""A TCP proxy that a check makes slow, breaks, or counts the bytes of."""
+"""A TCP proxy that can be slow, break connections, and count bytes."""
 import socket
 import threading
 import time
@@ -23,7 +23,7 @@ class Proxy:
         threading.Thread(target=self.accept, daemon=True).start()
 
     def go_down(self):
-        """Closes all connections, and new ones at once."""
+        """Closes all connections, and from now on new ones at once."""
         self.is_down = True
         with self.lock:
             for end in self.open:

@@ -6,7 +6,7 @@ from daemon import parts
 
 
 def facts(asset):
-    """What a scan finds in a file, wherever it is: not the file's own time, and not what is random in each catalogue."""
+    """What a scan finds in a file in every place: without its modification time and the catalogue's random values."""
     names = ("mediaType", "pixelWidth", "pixelHeight", "duration", "fileSize", "uniformTypeIdentifier", "mediaSubtypes",
              "representsBurst", "originalFilename", "location")
     found = {name: asset.get(name) for name in names}
@@ -41,7 +41,7 @@ def check_images(daemon, reference):
     wrong = []
     for path in pictures:
         answer = daemon.image(assets[path], "targetSize=300x300" + NETWORK)
-        # Anew from the original, not from a derivative that was made in the background.
+        # Rendered from the original, not from a derivative that was made in the background.
         same = reference.image(local[path], "targetSize=300x300", {"Cache-Control": "no-cache"})
         if answer.status != 200 or "degraded=?0, in-cloud=?0" not in answer.result or answer.body != same.body:
             wrong.append(f"{path}: {answer}")

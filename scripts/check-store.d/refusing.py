@@ -1,4 +1,4 @@
-"""Checks of a store that refuses a key, or is down."""
+"""Checks with a store that refuses a key, or is down."""
 import json
 import subprocess
 

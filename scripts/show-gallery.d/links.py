@@ -32,9 +32,9 @@ def links(tab, daemon, step):
 
 
 def in_viewer(tab, step):
-    """Back closes the viewer and Forward opens it, at the scroll of the grid; arrow keys leave no entries."""
+    """Back closes the viewer and Forward opens it, with the grid at its scroll position; arrow keys add no history."""
     tab.do(f"{SCROLL} = 333")
-    # One that is cut by the bar above.
+    # A cell that the bar partly covers.
     cut = "[...document.querySelectorAll('.cell')].find(c => (b => b.top < 56 && b.bottom > 110)(c.getBoundingClientRect()))"
     tab.until(f"{SCROLL} == 333 && {cut}", "a scroll")
     click(tab, cut)
@@ -71,9 +71,9 @@ def in_viewer(tab, step):
 
 
 def lists(tab, daemon, step):
-    """Each list has an address; a pasted one opens it, and Back returns to the one before, at its scroll."""
+    """Each list has an address, also to paste; Back returns to the list before, at its scroll position."""
     tab.do(f"{SCROLL} = 300")
-    # The history knows it some frames later.
+    # The page writes the position to the history some frames later.
     tab.until(f"{SCROLL} == 300 && history.state?.top == 300", "a scroll")
     smart = "[...document.querySelectorAll('#sidebar .collection')].find(r => r.querySelector('.name').textContent == '%s')"
     tab.until(smart % "Favorites", "the sidebar")
@@ -92,7 +92,7 @@ def lists(tab, daemon, step):
     demand(tab.run("document.querySelector('#search input').value") == "", "the search field keeps words of another view")
     tab.do("history.back()")
     tab.until(f"{TITLE} == 'Library' && {COUNT} > 10 && {SCROLL} == 300", "Back to the library, at its scroll")
-    # Forward twice, before the list has come.
+    # Forward twice, before the list has arrived.
     tab.do("window.original = fetch, window.fetch = async (...request) => { "
            "if (request[0] == '/v1/fetchResults') await new Promise(resolve => window.release = resolve); return original(...request) }")
     tab.do("history.forward()")
@@ -109,7 +109,7 @@ def lists(tab, daemon, step):
         tab.open("about:blank")
         tab.open(f"{daemon.url}/{fragment}")
         tab.until(f"{COUNT} == '{count}' && {READY} == {count} && !{OPEN}", f"a pasted address: {fragment}")
-    # In a page that is open, too.
+    # Also in a page that is already open.
     tab.do(f"location.href = '{link}'")
     tab.until(f"{OPEN} && {TITLE} == 'Favorites' && {SHOWN} == '{link.split('asset=')[1]}'", "an address pasted into an open page")
     tab.do("document.querySelector('[aria-label=Close]').click()")
@@ -118,7 +118,7 @@ def lists(tab, daemon, step):
 
 
 def missing(tab, daemon, step):
-    """What a link names may be gone."""
+    """A link may name an asset or a collection that no longer exists."""
     tab.open("about:blank")
     tab.open(daemon.url + "/#asset=00000000-0000-0000-0000-000000000000")
     tab.until(f"{READY} > 5 && /not here/.test({MESSAGES})", "a message about a picture that is not there")
