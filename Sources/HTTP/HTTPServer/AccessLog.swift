@@ -28,7 +28,7 @@ struct AccessLogRecord {
     var peerBytes: UInt8
     var targetBytes: UInt16
     var forwardedBytes: UInt16
-    /// The forwarded clients are the value of `Forwarded`, and not that of `X-Forwarded-For`.
+    /// The forwarded clients come from the field `Forwarded`, and not from `X-Forwarded-For`.
     var isForwardedField: Bool
     var stagesBytes: UInt16
     /// The caller's trace; `nil` without a valid `traceparent`.
@@ -247,7 +247,7 @@ package final class AccessLog: Sendable {
   /// How long `flush` waits for standard error, which may be a pipe whose reader has stalled.
   private static let flushTimeout = DispatchTimeInterval.seconds(2)
 
-  /// Waits until every submitted batch is written, if that is soon.
+  /// Waits until every submitted batch is written, but no longer than ``flushTimeout``.
   func flush() {
     let written = DispatchSemaphore(value: 0)
     queue.async { written.signal() }

@@ -19,7 +19,7 @@ struct BodyBuffer {
     }
   }
 
-  /// Sets the result after the last piece. The first call counts.
+  /// Sets the result after the last piece. Only the first call has an effect.
   mutating func end(_ end: BodyRead) {
     if self.end == nil { self.end = end }
   }

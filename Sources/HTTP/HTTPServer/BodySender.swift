@@ -37,7 +37,7 @@ final class BodySender: Sendable {
   private let reservation: ByteBudget.Reservation
   /// Submits work to the queue that reads files.
   private let submit: @Sendable (@escaping @Sendable () -> Void) -> Bool
-  /// The client has gone.
+  /// Whether the client has disconnected.
   private let isCancelled = Atomic<Bool>(false)
 
   /// - Parameter reservation: made by ``reserve(for:from:)``.
@@ -51,8 +51,8 @@ final class BodySender: Sendable {
     self.submit = submit
   }
 
-  /// Reserves the memory that may wait for the client at a time: that of one step, and what is left of the step before.
-  /// `nil` if that would leave less than ``bytesForCompleteResponses(of:)``.
+  /// Reserves the memory of the segments that may wait for the client at a time: those of one step, and the rest of the
+  /// previous step. `nil` if that would leave less than ``bytesForCompleteResponses(of:)``.
   static func reserve(for source: any BodySource, from budget: ByteBudget) -> ByteBudget.Reservation? {
     let memory = source.memory
     let stepBytes = batchMemoryBytes + memory.largestBytes
@@ -60,8 +60,8 @@ final class BodySender: Sendable {
     return budget.tryReserve(Int(bytes), leaving: bytesForCompleteResponses(of: budget))
   }
 
-  /// The part of the budget that the bytes of files leave to JSON and metrics. A download may take hours, so slow ones
-  /// could otherwise hold all of it.
+  /// The part of the budget that bodies of files leave free for complete responses such as JSON and metrics. A download
+  /// may take hours, so slow downloads could otherwise hold the whole budget.
   static func bytesForCompleteResponses(of budget: ByteBudget) -> Int { budget.capacityBytes / 4 }
 
   /// The first segments, read by the calling thread. Then the connection calls `pull` for each further step.
@@ -103,7 +103,7 @@ final class BodySender: Sendable {
     return batch
   }
 
-  /// Waits for the disk here, so that the loop does not.
+  /// Loads the range into the page cache, so that the loop does not wait for the disk when it sends the range.
   private static func load(_ range: Range<Int64>, of file: any SendableFile) throws(BodySourceError) {
     guard photod_load_range(file.descriptor, range.lowerBound, Int64(range.count)) == 0 else {
       throw .readFailed(code: errno)

@@ -110,7 +110,8 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
 
   func tick(now: UInt64) {
     guard now >= machine.deadline else { return }
-    // The kernel reports room only when a third of the send buffer, which may be megabytes, is free.
+    // Ask the socket how much the client has received: the kernel reports writability only when a third of the send
+    // buffer, which may be megabytes, is free.
     if machine.isBlockedSending { _ = machine.handle(.sent(socket.acknowledgedBytes(), all: false), now: now) }
     perform(machine.handle(.timerFired, now: now))
   }
@@ -215,7 +216,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
   }
 
   private func processRequests() {
-    var left = Self.maximumRequestsPerTurn
+    var remainingRequests = Self.maximumRequestsPerTurn
     while machine.isReading {
       do throws(ParseError) {
         switch try parser.next() {
@@ -237,8 +238,8 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
           _ = machine.handle(.bodyEnded, now: loop.now)
           receiver?.end(.end)
         case .request(let request):
-          left -= process(request)
-          if left <= 0, machine.isReading, parser.isInsideRequest { return yieldTurn() }
+          remainingRequests -= process(request)
+          if remainingRequests <= 0, machine.isReading, parser.isInsideRequest { return yieldTurn() }
         }
       } catch {
         if machine.phase == .streamingBody {
@@ -252,7 +253,7 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
     }
   }
 
-  /// Returns how many requests of its turn it has used.
+  /// Returns how many of the requests of the turn it counts as: more than one for a long range.
   private func process(_ request: consuming HTTPRequest) -> Int {
     _ = machine.handle(
       .requestReceived(keepsAlive: request.head.keepsAlive, version: request.head.version), now: loop.now)

@@ -178,9 +178,9 @@ struct ConnectionMachine {
       (.lingering, .peerHalfClosed):
       return close()
 
-    // A client that only stopped sending gets its whole response (RFC 9112 §9.6), and looks the same as a disconnected
-    // one, whose work should end. The bytes of a file tell them apart, and so does the next piece of a response; before
-    // that, only HTTP/1.1 has something to send.
+    // A client that only stopped sending gets its whole response (RFC 9112 §9.6). A disconnected client, whose work
+    // should end, looks the same until something is sent to it. A file that is being sent already shows the difference;
+    // otherwise send a probe, which HTTP/1.0 does not have.
     case (.responding, .peerHalfClosed):
       peerHasHalfClosed = true
       if version == .http10 || sendsWithoutPauses { return .none }

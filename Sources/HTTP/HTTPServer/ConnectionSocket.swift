@@ -92,14 +92,14 @@ struct ConnectionSocket {
 
   // MARK: Sending
 
-  /// The bytes that the peer's system has acknowledged since the last call (SIOCOUTQ, tcp(7)): at once, while the socket
-  /// becomes writable only when a third of its send buffer is free. One system call. The first result since the buffer
-  /// was last empty has no meaning.
+  /// The number of bytes that the peer's system has acknowledged since the last call (SIOCOUTQ, tcp(7)). More exact
+  /// than writability, which the kernel reports only when a third of the send buffer is free. One system call. The
+  /// first result after the buffer was empty has no meaning.
   ///
   /// - Parameter sentBytes: what the kernel has accepted since the last call.
   mutating func acknowledgedBytes(afterSending sentBytes: Int = 0) -> Int {
     var waiting: Int32 = 0
-    // A socket that can't tell has acknowledged what it accepted.
+    // If the socket does not report this, count all accepted bytes as acknowledged.
     if ioctl(descriptor, UInt(TIOCOUTQ), &waiting) != 0 { waiting = 0 }
     defer { unacknowledgedBytes = Int(waiting) }
     return max(0, unacknowledgedBytes + sentBytes - Int(waiting))

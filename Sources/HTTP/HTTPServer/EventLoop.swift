@@ -10,9 +10,9 @@ import HTTPCore
 ///
 ///     run: work that other threads have enqueued -> wait for events -> dispatch them -> again
 ///
-/// The thread is that of a serial queue of Dispatch, on which one long block runs. Sources of Dispatch would cost more:
-/// with one source for each connection, two `epoll_ctl` calls and an `ioctl` for each event; with one for the epoll
-/// descriptor, a change of threads for each request that a worker answers. Descriptors are registered level-triggered.
+/// The thread belongs to a serial Dispatch queue, on which one long block runs. Dispatch sources would cost more: one
+/// source for each connection costs two `epoll_ctl` calls and an `ioctl` for each event; one source for the epoll
+/// descriptor costs a thread switch for each request that a worker answers. Descriptors are registered level-triggered.
 ///
 /// `@unchecked Sendable` because every mutable field is accessed on `queue` only, which each entry point asserts.
 final class EventLoop: @unchecked Sendable {
@@ -173,7 +173,8 @@ final class EventLoop: @unchecked Sendable {
         ResponseWriter.headSuffix(date: date, keepsAlive: true, version: .http10)
       )
     }
-    return keepsAlive ? (version == .http10 ? headSuffixes.openHTTP10 : headSuffixes.open) : headSuffixes.closing
+    if !keepsAlive { return headSuffixes.closing }
+    return version == .http10 ? headSuffixes.openHTTP10 : headSuffixes.open
   }
 
   func nextIdentifier() -> RequestIdentifier {

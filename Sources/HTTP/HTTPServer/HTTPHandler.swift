@@ -29,8 +29,8 @@ package protocol HTTPHandler: Sendable {
   /// comes with the request to `handle(_:from:_:)`, limited by ``ParserLimits/bodyBytes``.
   ///
   /// Called once for a request, on a connection's queue, when the head is complete and announces a body. The stream
-  /// handler keeps what was decided, so that no later check can come to another decision. A request that is rejected by
-  /// its head gets a stream handler too: it responds before any of the body is read.
+  /// handler keeps the decision, so that no later check can contradict it. A request that is rejected by its head gets
+  /// a stream handler too: it responds before any of the body is read.
   func streamHandler(for head: RequestHead, from peer: Peer) -> StreamHandler?
 
   /// The response to a malformed message. The connection closes after it.

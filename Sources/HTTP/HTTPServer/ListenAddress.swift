@@ -93,7 +93,7 @@ extension ListenAddress {
     let descriptor = socket(
       AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw .failed(self, call: "socket", code: errno) }
-    // The system refuses a connection to any other file as it does to a socket without a listener.
+    // Check this first: connecting to any other file also fails with ECONNREFUSED, and the file would be removed below.
     guard !SocketFile.isSomethingElse(at: path) else {
       close(descriptor)
       throw .notASocket(self)
@@ -214,8 +214,13 @@ extension ListenAddress {
       hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
       var found: UnsafeMutablePointer<addrinfo>?
       // A server that listens on all interfaces is contacted over loopback.
-      let here = host == "0.0.0.0" ? "127.0.0.1" : host == "::" ? "::1" : host
-      guard getaddrinfo(here, String(port), &hints, &found) == 0, let info = found else { return nil }
+      let reachableHost =
+        switch host {
+        case "0.0.0.0": "127.0.0.1"
+        case "::": "::1"
+        default: host
+        }
+      guard getaddrinfo(reachableHost, String(port), &hints, &found) == 0, let info = found else { return nil }
       defer { freeaddrinfo(found) }
       descriptor = open(info.pointee.ai_family)
       result = Glibc.connect(descriptor, info.pointee.ai_addr, info.pointee.ai_addrlen)

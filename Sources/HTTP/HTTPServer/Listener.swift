@@ -12,7 +12,7 @@ import Logging
 /// when a connection closes. It never spins on a connection that it can't accept.
 final class Listener: EventLoop.Registrant {
   private static let maximumAcceptsPerBatch = 64
-  /// At a limit, each closed connection may bring another pause. The log has at most one line for them in this time.
+  /// Minimum time between two log lines about pauses: at a limit, each closed connection may lead to another pause.
   private static let warningIntervalNanoseconds: UInt64 = 60_000_000_000
 
   private let descriptor: Int32

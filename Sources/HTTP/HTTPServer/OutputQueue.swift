@@ -13,7 +13,7 @@ struct OutputQueue {
   private enum Content {
     case memory([UInt8])
     case file(any SendableFile, Range<Int64>)
-    /// Sent alone, and only if the file is unchanged.
+    /// The last bytes of a range of a file: sent by a call of their own, and only if the file is unchanged.
     case end([UInt8], of: any PreparedFile)
 
     var count: Int {
@@ -108,8 +108,8 @@ struct OutputQueue {
     return sent
   }
 
-  /// Like `sendNow` with an array. Bytes of the body that were not sent are copied, and counted by the reservation until
-  /// they are.
+  /// Like the other `sendNow`, for a body that the caller owns: bytes that were not sent are copied, and the
+  /// reservation counts the copy until it is sent.
   mutating func sendNow(
     _ head: UnsafeRawBufferPointer, _ body: UnsafeRawBufferPointer, reservedBy reservation: ByteBudget.Reservation?,
     to descriptor: Int32
@@ -129,7 +129,15 @@ struct OutputQueue {
       vectors[0] = iovec(iov_base: UnsafeMutableRawPointer(mutating: head.baseAddress), iov_len: head.count)
       vectors[1] = iovec(iov_base: UnsafeMutableRawPointer(mutating: body.baseAddress), iov_len: body.count)
       vectors[2] = iovec(iov_base: UnsafeMutableRawPointer(mutating: end.baseAddress), iov_len: end.count)
-      return max(0, Self.send(vectors, count: end.isEmpty ? (body.isEmpty ? 1 : 2) : 3, to: descriptor))
+      let count =
+        if !end.isEmpty {
+          3
+        } else if !body.isEmpty {
+          2
+        } else {
+          1
+        }
+      return max(0, Self.send(vectors, count: count, to: descriptor))
     }
   }
 

@@ -82,7 +82,7 @@ package struct PreparedRange: Sendable {
   func read(after uncopied: Range<Int64>, into bytes: UnsafeMutableRawBufferPointer) -> Int? {
     let count = range.count - uncopied.count
     guard photod_read_cached(file.descriptor, bytes.baseAddress, count, uncopied.upperBound) == count,
-      // After the read: the bytes are those of the file that was prepared.
+      // Checked after the read, so the bytes are those of the file that was prepared.
       file.hasSameChangeTime
     else { return nil }
     file.overwrite(UnsafeMutableRawBufferPointer(rebasing: bytes[..<count]), at: uncopied.upperBound)

@@ -64,7 +64,7 @@ package final class Responder: Sendable {
     }
     guard let reservation = BodySender.reserve(for: source, from: connection.responseBudget) else { throw .overloaded }
     let sender = BodySender(source, to: self, reservedBy: reservation, submit: submit)
-    // Weak, so that a body that can't be read ends before the response that follows.
+    // Weak, so that a body whose first segments can't be read is released before the response that follows.
     onClose { [weak sender] in sender?.cancel() }
     let batch = try sender.first()
     guard begin() else { return }

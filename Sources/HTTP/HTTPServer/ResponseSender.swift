@@ -109,7 +109,7 @@ struct ResponseSender {
     return true
   }
 
-  /// Queues a byte between two chunks that changes nothing: the next chunk's size begins with it.
+  /// Queues a byte that has no effect on the body: a leading zero of the next chunk's size.
   mutating func appendChunkProbe() {
     if framing == .chunked { output.append(ResponseWriter.chunkProbe) }
   }

@@ -23,15 +23,15 @@ package final class Server: Sendable {
     /// A listener has paused and must be resumed when a connection closes.
     var isPaused = false
     var isDraining = false
-    /// The clients in the accept queues are accepted, and no more follow.
+    /// The connections in the accept queues were accepted, and no more will be.
     var hasClosedListeners = false
     var onDrained: (@Sendable () -> Void)?
     /// To remove at shutdown.
     var socketFiles: [SocketFile] = []
   }
 
-  /// Each loop keeps a thread. Dispatch has 255 for all serial queues of one quality of service, and the work queues need
-  /// the others.
+  /// Each loop occupies a thread. Dispatch has 255 threads for all serial queues of one quality of service, and the
+  /// work queues need the rest.
   static let maximumLoops = 128
 
   private let limits: ServerLimits
@@ -71,7 +71,8 @@ package final class Server: Sendable {
     signal(SIGPIPE, SIG_IGN)
   }
 
-  /// Connections and listeners hold the server, so none is left, and neither is a responder, which holds its connection.
+  /// Connections and listeners hold the server, and responders hold their connection, so none of them exists any
+  /// longer.
   deinit {
     for loop in loops { loop.stop() }
   }
@@ -135,7 +136,7 @@ package final class Server: Sendable {
   /// The number of event loops.
   package var loopCount: Int { loops.count }
 
-  /// Calls `answered` on an event loop, after what waits there now. Shows that the loop works.
+  /// Calls `answered` on an event loop, after the work that is enqueued there now: a check that the loop is not stuck.
   ///
   /// - Parameter index: less than ``loopCount``.
   package func probe(loop index: Int, _ answered: @escaping @Sendable () -> Void) {
@@ -177,15 +178,15 @@ package final class Server: Sendable {
   }
 
   private func connectionAccepted(_ descriptor: Int32, _ peer: Peer) {
-    let counted: IPAddress? =
+    let countedAddress: IPAddress? =
       if case .address(let address) = peer, !proxies.contains(peer) { address.clientNetwork } else { nil }
     let isAdmitted = state.withLock { state in
-      if let counted {
-        if state.connectionsByAddress[counted, default: 0] >= limits.connectionsPerAddress {
+      if let countedAddress {
+        if state.connectionsByAddress[countedAddress, default: 0] >= limits.connectionsPerAddress {
           state.refusedConnections += 1
           return false
         }
-        state.connectionsByAddress[counted, default: 0] += 1
+        state.connectionsByAddress[countedAddress, default: 0] += 1
       }
       state.connectionCount += 1
       return true
@@ -199,24 +200,24 @@ package final class Server: Sendable {
     loop.run { [self] in
       let connection = Connection(
         descriptor: descriptor, peer: peer, loop: loop, handler: handler, limits: limits, requestBudget: requestBudget,
-        responseBudget: responseBudget, onClose: { [self] in connectionClosed(counted) })
+        responseBudget: responseBudget, onClose: { [self] in connectionClosed(countedAddress) })
       connection.start()
       if state.withLock({ $0.isDraining }) { connection.drain() }
     }
   }
 
-  private func connectionClosed(_ counted: IPAddress?) {
+  private func connectionClosed(_ countedAddress: IPAddress?) {
     // A paused listener may wait for a connection slot or for a descriptor. Any closing connection can free either.
-    let isWaitedFor = state.withLock { state in
-      if let counted, let count = state.connectionsByAddress[counted] {
-        state.connectionsByAddress[counted] = count > 1 ? count - 1 : nil
+    let hasPausedListener = state.withLock { state in
+      if let countedAddress, let count = state.connectionsByAddress[countedAddress] {
+        state.connectionsByAddress[countedAddress] = count > 1 ? count - 1 : nil
       }
       state.connectionCount -= 1
       defer { state.isPaused = false }
       return state.isPaused
     }
     // Asynchronous, because the descriptor is closed after this call returns.
-    if isWaitedFor { loops[0].enqueue { [self] in for listener in listeners { listener.resume() } } }
+    if hasPausedListener { loops[0].enqueue { [self] in for listener in listeners { listener.resume() } } }
     finishIfDrained()
   }
 

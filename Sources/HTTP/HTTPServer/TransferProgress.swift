@@ -6,8 +6,8 @@ import Primitives
 ///
 /// Times are nanoseconds of the loop's monotonic clock.
 struct TransferProgress {
-  /// The most time that transferred bytes may earn, about thirty years: in nanoseconds its sum with a time and a timeout
-  /// stays below 2^64.
+  /// Transferred bytes extend the deadline by at most this time, about thirty years: the sum with a time and a timeout,
+  /// in nanoseconds, then stays below 2^64.
   private static let maximumEarnedSeconds = 1e9
 
   private let began: UInt64

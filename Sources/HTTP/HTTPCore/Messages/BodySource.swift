@@ -6,19 +6,19 @@ package protocol BodySource: AnyObject, Sendable {
   /// The length of the body in bytes. The segments have exactly this length together.
   var length: Int64 { get }
 
-  /// How much of the body is made in memory. The server reserves memory for what may wait for the client at a time, so
-  /// that the body has it up to its end.
+  /// The memory that the segments take. Before the body begins, the server reserves memory for all segments that may
+  /// wait for the client at a time, so a body that has begun never lacks memory.
   var memory: BodyMemory { get }
 
   /// The next segment; `nil` at the end. Called on a work queue, never on a connection's loop, and never by two threads
   /// at a time. May block on the disk.
   ///
-  /// - Throws: if the rest of the body can't be sent truthfully. The server then closes the connection, so the client
-  ///   sees a response that is shorter than its Content-Length (RFC 9112 §8).
+  /// - Throws: if the rest of the body can't be produced as the head has announced it. The server then closes the
+  ///   connection, so the client sees a response that is shorter than its Content-Length (RFC 9112 §8).
   func next() throws(BodySourceError) -> BodySegment?
 
-  /// The client has gone: a call of `next` that takes long should end, with an error. Called on any thread. By default
-  /// nothing happens.
+  /// Called on any thread when the client has disconnected: a call of `next` that takes long should throw soon. Does
+  /// nothing by default.
   func cancel()
 }
 
@@ -26,11 +26,11 @@ extension BodySource {
   package func cancel() {}
 }
 
-/// The segments of a body that are bytes in memory. Both numbers are upper bounds, in bytes.
+/// Upper bounds, in bytes, for the segments of a body that are in memory (``BodySegment/bytes(_:)``).
 package struct BodyMemory: Sendable, Hashable {
-  /// All of these segments together.
+  /// The sum of all these segments.
   package private(set) var totalBytes: Int64
-  /// The largest of them.
+  /// The largest of these segments.
   package private(set) var largestBytes: Int64
 
   package init(totalBytes: Int64 = 0, largestBytes: Int64 = 0) {
@@ -64,12 +64,12 @@ package protocol SendableFile: AnyObject, Sendable {
   var descriptor: Int32 { get }
 }
 
-/// The rest of a body can't be sent.
+/// Why the rest of a body can't be sent.
 package enum BodySourceError: Error, Sendable, Hashable {
   /// The file is no longer the one that the response head describes.
   case fileChanged
   /// A read failed, with the code of `errno`.
   case readFailed(code: Int32)
-  /// Slow clients hold the memory for responses.
+  /// Slow clients hold all memory of the response budget.
   case overloaded
 }

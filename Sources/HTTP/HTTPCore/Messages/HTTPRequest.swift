@@ -3,7 +3,8 @@ import Primitives
 /// A complete request: the head, and the body without its framing.
 package struct HTTPRequest: Sendable {
   package let head: RequestHead
-  /// Empty if the body is streamed. The memory is counted while a copy of the request exists. To keep the bytes, keep the request.
+  /// Empty if the body is streamed. The budget counts these bytes only while a copy of the request exists, so keep the
+  /// request, not only its body.
   package let body: [UInt8]
   private let reservation: ByteBudget.Reservation?
 

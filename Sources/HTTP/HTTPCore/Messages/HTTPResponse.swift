@@ -17,8 +17,8 @@ package struct ResponseHead: Sendable {
     }
   }
 
-  /// Whether two field names are the same, ignoring the case of ASCII letters. Makes no strings: the access log asks for
-  /// each response.
+  /// Whether two field names are the same, ignoring the case of ASCII letters. Allocates no strings, because the access
+  /// log calls it for each response.
   private static func isSameName(_ one: String, _ other: String) -> Bool {
     guard one.utf8.count == other.utf8.count else { return false }
     return one.utf8.elementsEqual(other.utf8) { HTTPGrammar.lowercased($0) == HTTPGrammar.lowercased($1) }

@@ -26,8 +26,8 @@ package enum HTTPGrammar {
   /// The characters of a field value: VCHAR, obs-text, SP or HTAB (RFC 9110 §5.5).
   static func isFieldContent(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F || byte == 0x09 }
 
-  /// The text of a field value: UTF-8, or else ISO 8859-1, the former rule for obs-text (RFC 9110 §5.5), in which HTTP
-  /// libraries still send the names of files.
+  /// Decodes a field value as UTF-8, or as ISO 8859-1 if it is not valid UTF-8: the former rule for obs-text (RFC 9110
+  /// §5.5), which HTTP libraries still use for file names.
   static func text(_ value: some Collection<UInt8>) -> String {
     String(validating: value, as: UTF8.self) ?? String(String.UnicodeScalarView(value.map { Unicode.Scalar($0) }))
   }

@@ -107,7 +107,7 @@ package struct MultipartParser: Sendable {
     while true {
       switch state {
       case .preamble:
-        let (found, end) = find()
+        let (found, end) = findDelimiter()
         preambleBytes += end - position
         if preambleBytes > Self.headLimit { throw .headTooLarge(limit: Self.headLimit) }
         position = end
@@ -115,15 +115,15 @@ package struct MultipartParser: Sendable {
         position += delimiter.count
         state = .delimiterEnd(endsPart: false)
       case .delimiterEnd(let endsPart):
-        guard let isClosing = try endOfDelimiter() else { return .needsInput }
+        guard let isClosing = try consumeDelimiterLine() else { return .needsInput }
         state = isClosing ? .closing : .head
         if endsPart { return .partEnded }
       case .head:
-        guard let part = try head() else { return .needsInput }
+        guard let part = try parseHead() else { return .needsInput }
         state = .body
         return .part(part)
       case .body:
-        let (found, end) = find()
+        let (found, end) = findDelimiter()
         let piece = Array(input[position..<end])
         position = end
         if found {
@@ -146,7 +146,7 @@ package struct MultipartParser: Sendable {
 
   /// Searches for a delimiter. Returns its start if found, otherwise the start of a possible partial delimiter or the
   /// end of the input.
-  private func find() -> (found: Bool, at: Int) {
+  private func findDelimiter() -> (found: Bool, at: Int) {
     var start = position
     while let candidate = input[start...].firstIndex(of: 0x0D) {
       let rest = input[candidate...]
@@ -162,7 +162,7 @@ package struct MultipartParser: Sendable {
 
   /// Consumes the rest of a delimiter's line. Returns whether it was the closing delimiter; `nil` if the line is
   /// incomplete.
-  private mutating func endOfDelimiter() throws(MultipartError) -> Bool? {
+  private mutating func consumeDelimiterLine() throws(MultipartError) -> Bool? {
     let rest = input[position...]
     guard let first = rest.first else { return nil }
     if first == 0x2D {
@@ -185,7 +185,7 @@ package struct MultipartParser: Sendable {
   // MARK: Heads
 
   /// Parses the fields of a part up to the empty line. Returns `nil` if they are incomplete.
-  private mutating func head() throws(MultipartError) -> MultipartPart? {
+  private mutating func parseHead() throws(MultipartError) -> MultipartPart? {
     var part = MultipartPart()
     var start = position
     while true {
@@ -211,7 +211,7 @@ package struct MultipartParser: Sendable {
     else { throw .malformed }
     let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
     let value = HTTPGrammar.trimmed(HTTPGrammar.text(line[(colon + 1)...])[...])
-    // Others, such as the Content-Type, which is a guess of the client, are ignored.
+    // Other fields are ignored, also Content-Type, which is only a guess of the client.
     guard name == "content-disposition" else { return }
     var fields = FieldParameters(String(value))
     guard fields.value?.lowercased() == "form-data" else { throw .malformed }

@@ -68,8 +68,8 @@ package struct RequestTarget: Sendable, Hashable {
     return parameters
   }
 
-  /// The query as received, with another value of a parameter, which becomes the last one. Only `>` is escaped, because
-  /// it would end the URL in a Link field (RFC 8288 §3).
+  /// The query as received, with `name=value` at its end in place of all former values of this parameter. Only `>` is
+  /// escaped, because it would end the URL in a Link field (RFC 8288 §3).
   ///
   /// - Parameters:
   ///   - name: unreserved characters (RFC 3986 §2.3), as in `value`.

@@ -24,8 +24,8 @@ package enum ByteRanges: Sendable, Hashable {
     self.init(value, size: size, limit: limit)
   }
 
-  /// The part that a request selects with one plain range, such as `bytes=0-99` or `bytes=100-`. It equals the only part
-  /// of `init`'s result if `If-Range` matches. `nil`: `init` decides. Allocates nothing.
+  /// The part that a request selects with one plain range, such as `bytes=0-99` or `bytes=100-`. It equals the only
+  /// part of `init`'s result if `If-Range` matches. `nil` for every other field: use `init`. Allocates nothing.
   ///
   /// - Parameter size: of the representation, in bytes.
   package static func plainPart(_ head: borrowing RequestHead, size: Int) -> Range<Int>? {

@@ -44,8 +44,8 @@ package enum ContentCoding: Sendable, Hashable {
     guard photod_deflate_init_gzip(&stream, 5) == Z_OK else { return nil }
     defer { deflateEnd(&stream) }
     let capacity = Int(deflateBound(&stream, UInt(bytes.count)))
-    // Not in the array itself: its capacity, above the size of the input, would be kept and counted until a slow client
-    // has the response.
+    // Compress into temporary memory: an array with this capacity, which exceeds the size of the input, would stay
+    // allocated and counted until a slow client has received the response.
     return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { output -> [UInt8] in
       bytes.withUnsafeBufferPointer { input in
         stream.next_in = UnsafeMutablePointer(mutating: input.baseAddress)

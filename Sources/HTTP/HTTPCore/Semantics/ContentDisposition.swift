@@ -14,14 +14,15 @@ package enum ContentDisposition {
   /// (RFC 8187 §3.2), which current clients prefer.
   ///
   /// - Parameter name: a name without folders. Slashes, backslashes and control characters become underscores, so that
-  ///   no client is led to another folder. So do format characters that are not part of the spelling.
+  ///   no client saves the file in another folder. So do format characters that are not part of the spelling, because
+  ///   they make a name look like another one.
   package static func value(_ kind: Kind, name: String) -> String {
     var safe = String.UnicodeScalarView()
     for scalar in name.unicodeScalars.replacingFormatCharacters(with: "_") {
       let isSafe = scalar != "/" && scalar != "\\" && scalar.properties.generalCategory != .control
       safe.append(isSafe ? scalar : "_")
     }
-    // A name of dots is a folder.
+    // A name that consists of dots would be that of a folder.
     if safe.allSatisfy({ $0 == "." }) { safe = "download".unicodeScalars }
     let text = String(safe)
     let ascii = String(

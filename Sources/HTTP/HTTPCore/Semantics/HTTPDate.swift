@@ -31,8 +31,8 @@ package enum HTTPDate {
       clock.count == 3, let hour = clock[0], let minute = clock[1], let second = clock[2],
       (1...31).contains(day), (0..<24).contains(hour), (0..<60).contains(minute), (0...60).contains(second)
     else { return nil }
-    // RFC 850's two digits: 00 to 69 are 2000 to 2069. The rule of RFC 9110 §5.6.7, more than 50 years ahead means the past
-    // century, needs a clock, and differs only for dates after 2069.
+    // RFC 850 has years of two digits: 00 to 69 are taken as 2000 to 2069. RFC 9110 §5.6.7 instead moves a date more
+    // than 50 years ahead to the past century, which needs a clock and differs only for dates after 2069.
     if fields.year.count == 2 { year += year < 70 ? 2000 : 1900 }
     return UTCDateTime(year: year, month: month + 1, day: day, hour: hour, minute: minute, second: second)
       .secondsSince1970

@@ -2,8 +2,8 @@ import Primitives
 
 /// The position of a request in the trace of its caller: the field `traceparent` (W3C Trace Context, Level 1, §3.2).
 ///
-/// photod makes no spans. It writes the identifiers to the log, where they connect its lines to those of the caller.
-/// A fixed number of bytes without references, so that records of the access log can contain it.
+/// photod records no spans. It writes the identifiers to its log, so that its lines can be matched with those of the
+/// caller. A fixed number of bytes without references, so that records of the access log can contain it.
 package struct TraceParent: Sendable, Hashable, BitwiseCopyable {
   /// The length of version 00: `00-`, 32 digits, `-`, 16 digits, `-`, 2 digits.
   private static let byteCount = 55

@@ -39,7 +39,14 @@ package enum ResponseWriter {
   /// The part of the head that is known only when the response is sent, and the empty line after it. `date` is an HTTP
   /// date.
   package static func headSuffix(date: String, keepsAlive: Bool, version: HTTPVersion) -> [UInt8] {
-    let connection = keepsAlive ? (version == .http10 ? "Connection: keep-alive\r\n" : "") : "Connection: close\r\n"
+    let connection =
+      if !keepsAlive {
+        "Connection: close\r\n"
+      } else if version == .http10 {
+        "Connection: keep-alive\r\n"
+      } else {
+        ""
+      }
     return [UInt8]("Date: \(date)\r\n\(connection)\r\n".utf8)
   }
 
@@ -53,7 +60,8 @@ package enum ResponseWriter {
   }
 
   package static let chunkEnd = [UInt8]("\r\n".utf8)
-  /// A leading zero of the next chunk's size, or of the last chunk's: `chunk-size = 1*HEXDIG`, `last-chunk = 1*("0")`.
+  /// A byte between two chunks that changes nothing: a leading zero of the next chunk's size (`chunk-size = 1*HEXDIG`)
+  /// or of the last chunk (`last-chunk = 1*("0")`).
   package static let chunkProbe = [UInt8]("0".utf8)
   package static let lastChunk = [UInt8]("0\r\n\r\n".utf8)
 }
