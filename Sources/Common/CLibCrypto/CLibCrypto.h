@@ -1,4 +1,5 @@
-// OpenSSL's libcrypto. A parameter keeps pointers to its name and its value, which Swift's strings don't give.
+// OpenSSL's libcrypto. The function is in C because OSSL_PARAM holds pointers to its name and value, which Swift
+// strings don't provide.
 #pragma once
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>

@@ -6,11 +6,12 @@ package enum ChaCha20Poly1305 {
   package static let nonceBytes = 12
   static let tagBytes = 16
 
-  /// The nonce, the encrypted message, as long as the message, and the tag.
+  /// Encrypts a message. Returns the nonce, the ciphertext, which is as long as the message, and the tag, in this
+  /// order.
   ///
   /// - Parameters:
   ///   - key: ``keyBytes``.
-  ///   - nonce: ``nonceBytes``. The same one for two messages under one key would reveal both.
+  ///   - nonce: ``nonceBytes``. Never use one nonce for two messages under the same key: that would reveal both.
   package static func seal(_ message: [UInt8], key: [UInt8], nonce: [UInt8]) -> [UInt8] {
     precondition(key.count == keyBytes && nonce.count == nonceBytes, "a key or nonce of another length")
     return withContext { context in
@@ -27,7 +28,7 @@ package enum ChaCha20Poly1305 {
     }
   }
 
-  /// The message of ``seal(_:key:nonce:)``; `nil` if anything in it was changed, or it was sealed with another key.
+  /// Decrypts the result of ``seal(_:key:nonce:)``; `nil` if it was changed, or sealed with another key.
   package static func open(_ sealed: [UInt8], key: [UInt8]) -> [UInt8]? {
     precondition(key.count == keyBytes, "a key of another length")
     guard sealed.count >= nonceBytes + tagBytes, sealed.count <= Int(Int32.max) else { return nil }

@@ -1,6 +1,6 @@
 import CLibCrypto
 
-/// A digest of bytes that come in parts.
+/// Computes the digest of bytes that come in parts.
 package struct Digest: Sendable {
   package enum Algorithm: Sendable {
     /// FIPS 180-4.
@@ -21,9 +21,9 @@ package struct Digest: Sendable {
 
   private static let maximumBytes = 64
 
-  /// Frees its context.
+  /// Owns a context of libcrypto.
   ///
-  /// `@unchecked Sendable`: only a `Digest` that owns it alone changes it.
+  /// `@unchecked Sendable` because a `Digest` changes it only while it holds the only reference.
   private final class State: @unchecked Sendable {
     let context = LibCrypto.check(EVP_MD_CTX_new(), "EVP_MD_CTX_new")
 

@@ -5,9 +5,9 @@ package struct HMACSHA256: Sendable {
   /// The length of a code.
   package static let byteCount = 32
 
-  /// Frees its context.
+  /// Owns a context of libcrypto.
   ///
-  /// `@unchecked Sendable`: only an `HMACSHA256` that owns it alone changes it.
+  /// `@unchecked Sendable` because an `HMACSHA256` changes it only while it holds the only reference.
   private final class State: @unchecked Sendable {
     let context: OpaquePointer
 
@@ -20,7 +20,8 @@ package struct HMACSHA256: Sendable {
 
   private var state = State(LibCrypto.check(EVP_MAC_CTX_new(LibCrypto.shared.hmac), "EVP_MAC_CTX_new"))
 
-  /// - Parameter key: of any length. Copies of this value share it, which is quicker than one value for each message.
+  /// - Parameter key: of any length. Copies of this value share the prepared key, which is quicker than a new value for
+  ///   each message.
   package init(key: some Collection<UInt8>) {
     key.withBytes { LibCrypto.check(photod_hmac_sha256_init(state.context, $0, $1), "EVP_MAC_init") }
   }
@@ -38,14 +39,14 @@ package struct HMACSHA256: Sendable {
     }
   }
 
-  /// The code of a message, by a value that has a key and no bytes yet.
+  /// The code of a message. Only for a value to which no bytes were added.
   package func code(of message: some Collection<UInt8>) -> [UInt8] {
     var code = self
     code.update(message)
     return code.finalize()
   }
 
-  /// Whether a code is that of a message. The time depends on neither.
+  /// Whether a code is that of a message. Compares in constant time.
   package func isValid(_ code: [UInt8], of message: some Collection<UInt8>) -> Bool {
     let expected = self.code(of: message)
     return code.count == expected.count && CRYPTO_memcmp(code, expected, expected.count) == 0

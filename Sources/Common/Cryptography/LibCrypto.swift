@@ -1,5 +1,6 @@
-// Digests, message authentication codes and authenticated encryption, by OpenSSL's libcrypto, which libcurl brings along
-// anyway. Values are copied when they are changed, so a digest of a common start can be continued in several ways.
+// Digests, message authentication codes and authenticated encryption, by OpenSSL's libcrypto, which libcurl needs
+// anyway. Digests and codes are copy-on-write values, so a common prefix can be hashed once and continued in several
+// ways.
 
 import CLibCrypto
 
@@ -19,7 +20,8 @@ struct LibCrypto: @unchecked Sendable {
   private init() {
     // OpenSSL would free everything at exit, while other threads may still use it.
     OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
-    // A context of our own has the default algorithms, whatever the machine's configuration leaves out.
+    // A library context of our own has the default algorithms, also if the machine's OpenSSL configuration disables
+    // some.
     let context = Self.check(OSSL_LIB_CTX_new(), "OSSL_LIB_CTX_new")
     func digest(_ name: String) -> OpaquePointer { Self.check(EVP_MD_fetch(context, name, nil), name) }
     (sha256, sha1, md5) = (digest("SHA2-256"), digest("SHA1"), digest("MD5"))

@@ -1,8 +1,8 @@
 // The encoder and the containers that `Encodable` asks for. Each is two or three words long, so that none is allocated
 // when it is passed as `any`. Depth: the number of containers around a value.
 
-/// The text that all encoders of a value write. A box around a structure, because Swift checks at run time that no two
-/// accesses to a property of an object overlap: so it checks once for each step, and not for each byte.
+/// The text that all encoders of a value write. A box around a structure, so that Swift checks at run time for
+/// overlapping accesses to an object's property once for each step, and not for each byte.
 final class SharedText {
   var writer = JSONWriter()
 }

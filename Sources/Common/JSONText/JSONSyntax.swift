@@ -1,6 +1,6 @@
 // Checks the syntax of a text before it is decoded. Foundation's decoder takes more than JSON: other encodings,
-// trailing commas, and objects in which a name occurs twice, of which it keeps the first. A program in between that
-// keeps the last one would read another request.
+// trailing commas, and objects in which a name occurs twice, of which it keeps the first. A proxy that keeps the last
+// one would see another request.
 
 /// Where a text is not JSON, and why.
 package struct JSONSyntaxError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -80,8 +80,8 @@ private struct JSONSyntaxChecker {
   mutating func check() throws(JSONSyntaxError) {
     if text.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
     repeat {
-      while try !value() {}
-    } while try isFollowed()
+      while try !readValue() {}
+    } while try advanceToNextValue()
     skipSpace()
     if position < text.count { throw failure() }
   }
@@ -89,7 +89,7 @@ private struct JSONSyntaxChecker {
   /// Reads a value, or the beginning of an array or object with a first value.
   ///
   /// - Returns: `false` if that first value follows.
-  private mutating func value() throws(JSONSyntaxError) -> Bool {
+  private mutating func readValue() throws(JSONSyntaxError) -> Bool {
     skipSpace()
     guard let byte = next else { throw failure() }
     switch byte {
@@ -117,10 +117,11 @@ private struct JSONSyntaxChecker {
     return false
   }
 
-  /// Ends the arrays and objects that end after a value.
+  /// Reads what follows a value: the ends of arrays and objects, and the comma, and the name of a member, before the
+  /// next value.
   ///
   /// - Returns: whether another value follows.
-  private mutating func isFollowed() throws(JSONSyntaxError) -> Bool {
+  private mutating func advanceToNextValue() throws(JSONSyntaxError) -> Bool {
     while let isObject = containers.last?.isObject {
       skipSpace()
       guard let byte = next else { throw failure() }

@@ -5,9 +5,7 @@ struct JSONWriter {
   /// An object or array without its closing bracket.
   private struct Container {
     let isObject: Bool
-    /// The offset after its opening bracket.
-    let start: Int
-    /// The first of its members in `members`.
+    /// The index of its first member in `members`.
     let firstMember: Int
     /// The offset of its last value; `nil` if it has none.
     var valueStart: Int?
@@ -22,7 +20,7 @@ struct JSONWriter {
 
   /// From the outermost to the innermost.
   private var containers: [Container] = []
-  /// Those of all objects in `containers`, in that order.
+  /// The members of all objects in `containers`, in that order.
   private var members: [Member] = []
 
   // MARK: Containers
@@ -36,7 +34,7 @@ struct JSONWriter {
     }
     precondition(containers.count == depth, "a value outside of its container")
     bytes.append(isObject ? UInt8(ascii: "{") : UInt8(ascii: "["))
-    containers.append(Container(isObject: isObject, start: bytes.count, firstMember: members.count))
+    containers.append(Container(isObject: isObject, firstMember: members.count))
   }
 
   /// Ends all containers but the outermost `count`.

@@ -16,6 +16,6 @@ package enum SystemTime {
     return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
   }
 
-  /// Seconds since a moment of this process. Setting the system clock does not change it.
+  /// Seconds since an arbitrary moment in this process. Setting the system clock does not change it.
   package static var elapsed: Int64 { start.duration(to: .now).components.seconds }
 }

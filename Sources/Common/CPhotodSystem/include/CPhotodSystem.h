@@ -85,8 +85,8 @@ typedef struct {
 int photod_file_system_of(int descriptor, photod_file_system_status *status);
 
 // Limits glibc's malloc to one arena, and lets it keep freed memory for the next render: getting the pages for the
-// coefficients of a progressive picture from the kernel each time takes a tenth of the render. To be called before there
-// is a second thread: one that has allocated memory before has an arena of its own.
+// coefficients of a progressive picture from the kernel each time takes a tenth of the render. Call it before there is
+// a second thread, because a thread that has already allocated memory keeps its own arena.
 void photod_configure_malloc(void);
 // Returns freed memory to the kernel. Takes about a millisecond for each 100 MB.
 void photod_release_memory(void);
@@ -94,8 +94,8 @@ void photod_release_memory(void);
 // moment.
 size_t photod_allocated_bytes(void);
 
-// Writes what is buffered for standard output (fflush(3)). -1 with errno if that fails or a former write has failed: EIO
-// if the reason of the former one is not known.
+// Flushes standard output (fflush(3)). -1 with errno if this or an earlier write failed; EIO for an earlier write,
+// whose error is not known.
 int photod_flush_output(void);
 
 // Fills `bytes` with random bytes from the kernel (getrandom(2)). Returns 0 when all bytes are filled, or -1 with

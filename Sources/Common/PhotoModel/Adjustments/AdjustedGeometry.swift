@@ -15,14 +15,14 @@ package struct AdjustedGeometry: Sendable, Hashable {
   /// From the unit square of the adjusted picture to that of the unadjusted one; `nil` if ``crop`` and ``orientation``
   /// describe the whole geometry.
   package private(set) var map: Homography?
-  /// From the unit square of the adjusted picture to that of the unadjusted one, whatever the operations are.
+  /// The same map for every list of operations: also where ``map`` is `nil`.
   package private(set) var toUnadjusted = Homography.identity
-  /// The effects that depend on a position, by their place among the operations: the map from the unit square of the
-  /// adjusted picture to that of the picture at that point of the list.
+  /// The pictures at the operations whose effect depends on the position of a pixel, by the index of the operation.
   package private(set) var frames: [Int: Frame] = [:]
 
   /// The picture at one point of the list of operations.
   package struct Frame: Sendable, Hashable {
+    /// From the unit square of the adjusted picture to that of this one.
     package var map: Homography
     var size: PixelSize
   }
@@ -105,8 +105,8 @@ package struct AdjustedGeometry: Sendable, Hashable {
     return Step(map: map, size: scaled(share), isProjective: true)
   }
 
-  /// Without an aspect ratio, the output has that of the picture before. It has no more pixels than its longest edges
-  /// have in the picture: nothing is enlarged there.
+  /// Without an aspect ratio, the output has that of the picture before. Its sides are at most as long as the longest
+  /// edges of the shown quadrilateral, so that nothing is enlarged along these edges.
   private func perspective(_ map: Homography, _ aspectRatio: Double?) -> Step {
     let corners = map.corners.map { (x: $0.x * Double(size.width), y: $0.y * Double(size.height)) }
     func length(_ from: Int, _ to: Int) -> Double {

@@ -100,7 +100,7 @@ package struct ToneCurve: Sendable, Hashable {
     return slopes
   }
 
-  /// A slope of the same sign whose ratios to others, and their squares, are finite numbers. A change this small can't
+  /// The slope, limited so that its ratios to others, and their squares, are finite numbers. The change is too small to
   /// be seen.
   private static func bounded(_ slope: Double) -> Double {
     if slope == 0 { return 0 }
@@ -111,7 +111,7 @@ package struct ToneCurve: Sendable, Hashable {
   /// The value at `x`, which is clamped to 0...1.
   package func callAsFunction(_ x: Double) -> Double {
     let x = min(max(x, 0), 1)
-    let i = max(0, (points.lastIndex { $0.x <= x } ?? 0).clamped(to: points.count - 2))
+    let i = min(points.lastIndex(where: { $0.x <= x }) ?? 0, points.count - 2)
     let (from, to) = (points[i], points[i + 1])
     let length = to.x - from.x
     let t = (x - from.x) / length
@@ -121,8 +121,4 @@ package struct ToneCurve: Sendable, Hashable {
       + (t3 - t2) * length * slopes[i + 1]
     return min(max(value, 0), 1)
   }
-}
-
-extension Int {
-  fileprivate func clamped(to limit: Int) -> Int { Swift.min(self, limit) }
 }

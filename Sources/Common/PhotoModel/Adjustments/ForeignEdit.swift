@@ -72,13 +72,13 @@ extension ForeignEdit {
     package var unrendered: [String] = []
   }
 
-  /// How much of a side of a frame may be outside of the picture: rounded numbers of other programs.
+  /// The part of a side of a frame that may be outside of the picture, because other programs round their numbers.
   private static let overhang = 0.02
 
   /// - Parameters:
   ///   - size: of the upright picture before the edit.
   ///   - orientation: how the file stores it.
-  ///   - includesTones: whether tones are rendered. They come close to those of the other program, not more.
+  ///   - includesTones: whether tones are rendered. They are only similar to those of the other program.
   package func rendering(of size: PixelSize, _ orientation: Orientation, includesTones: Bool) -> Rendering {
     var rendering = Rendering()
     rendering.unrendered = unknown
@@ -157,8 +157,8 @@ extension ForeignEdit {
     }
   }
 
-  /// The rectangle that a map shows, cut off at the picture's edges; `nil` if the map turns or mirrors, or the picture has
-  /// less than nearly all of it.
+  /// The rectangle that a map shows, cut off at the picture's edges; `nil` if the map turns or mirrors, or if more than
+  /// ``overhang`` of a side is outside of the picture.
   private static func rect(_ map: Homography) -> UnitRect? {
     let numbers = map.matrix.map { $0 / map.matrix[8] }
     guard abs(numbers[1]) < 1e-9, abs(numbers[3]) < 1e-9, numbers[0] > 0, numbers[4] > 0 else { return nil }
@@ -174,7 +174,8 @@ extension ForeignEdit {
     map.matrix[0] * map.matrix[4] - map.matrix[1] * map.matrix[3] < 0
   }
 
-  /// The map, scaled about its centre so that all corners are inside the picture; `nil` if that takes more than a little.
+  /// The map, scaled about its centre so that all corners are inside the picture; `nil` if that takes more than
+  /// ``overhang``.
   private static func shrunk(_ map: Homography) -> Homography? {
     let center = map.point(0.5, 0.5)
     var share = 1.0

@@ -35,9 +35,9 @@ extension AdjustedGeometry {
 
   /// Regions that were set in the adjusted picture, in the unadjusted one.
   ///
-  /// A client that changes a list has read only the regions that the adjusted picture shows. So the others remain, after
-  /// those of the client, up to the maximum number. A region that is where it was keeps its stored rectangle: in a
-  /// straightened picture, the rectangle around it would grow each time.
+  /// A client that changes a list has read only the regions that the adjusted picture shows. So the hidden regions
+  /// remain, after those of the client, up to the maximum number. A region that the client did not move keeps its
+  /// stored rectangle: in a straightened picture, the rectangle around it would grow each time.
   ///
   /// - Parameter former: the regions of the unadjusted picture that are replaced.
   package func unadjusted(_ regions: [PictureRegion], replacing former: [PictureRegion]) -> [PictureRegion] {

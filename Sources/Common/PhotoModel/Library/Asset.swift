@@ -31,7 +31,7 @@ package struct Asset: Sendable, Hashable {
     get { stored?.value ?? DescriptiveMetadata() }
     set { stored = newValue == DescriptiveMetadata() ? nil : StoredDescription(newValue) }
   }
-  /// Most assets have no descriptions, and image requests copy assets often.
+  /// A reference, because most assets have no descriptions and image requests copy assets often.
   private var stored: StoredDescription?
   /// The parts that show something in particular, from the file or set by a user. Unlike ``descriptive``, they decide on
   /// pictures: see ``CropAnchor/auto``. In the current picture: adjustments move them.
@@ -39,7 +39,7 @@ package struct Asset: Sendable, Hashable {
     get { storedRegions?.value ?? [] }
     set { storedRegions = newValue.isEmpty ? nil : StoredRegions(newValue) }
   }
-  /// Most assets have none.
+  /// A reference too, because most assets have no regions.
   private var storedRegions: StoredRegions?
   /// The most salient point of the current content's pixels; `nil` if it was not computed yet.
   package var saliency: UnitPoint?
@@ -49,7 +49,7 @@ package struct Asset: Sendable, Hashable {
   package var hasUserLocation = false
   package var isFavorite: Bool
   package var isHidden: Bool
-  /// Whether its originals are to stay on this machine, if the library is a remote one.
+  /// Whether its originals are kept on this machine, if the library is a remote one.
   package var keepsOriginal = false
   /// Whether it has adjustments, also if they are another program's and can't be rendered.
   package var hasAdjustments = false

@@ -23,7 +23,7 @@ package struct AssetCollection: Sendable, Hashable {
   package var estimatedCollectionCount = 0
   /// The key assets, at most ``maximumKeyAssets``: only assets that can be rendered.
   package var keyAssets: [LocalIdentifier]
-  /// Whether the originals of its assets are to stay on this machine, if the library is a remote one.
+  /// Whether the originals of its assets are kept on this machine, if the library is a remote one.
   package var keepsOriginals = false
   /// The token of its last change; `nil` for a collection that has no history: a list of moments, or a transient one.
   package var revision: ChangeToken?

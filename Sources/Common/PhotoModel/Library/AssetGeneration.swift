@@ -6,7 +6,7 @@ package enum AssetGeneration: Sendable, Hashable {
   /// - Parameters:
   ///   - group: assets are counted in groups, by a hash of their identifiers.
   ///   - count: the commits that changed an asset of the group.
-  ///   - unknown: the commits of which it is not known what they changed.
+  ///   - unknown: the commits whose changed assets are not known.
   case asset(group: Int, count: UInt64, unknown: UInt64)
   /// Current until the next commit.
   case library(UInt64)

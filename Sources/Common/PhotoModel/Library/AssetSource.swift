@@ -80,7 +80,7 @@ package protocol AssetSource: Sendable {
   /// `generation`.
   func generation(of identifier: LocalIdentifier) -> AssetGeneration
 
-  /// Whether data that was read at a generation, or after it, is still what would be read now. As cheap as `generation`.
+  /// Whether data that was read at a generation, or after it, is still current. As cheap as `generation`.
   func isCurrent(_ generation: AssetGeneration) -> Bool
 
   /// The asset with that identifier; `nil` if it does not exist or the principal may not see it. Logarithmic in the

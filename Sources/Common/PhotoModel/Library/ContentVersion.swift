@@ -1,8 +1,8 @@
 /// An opaque, keyed digest of the identity of a file and its adjustments. It changes exactly when the pixels may have
 /// changed.
 ///
-/// After a user set regions, their digest follows the files' after a dot: pictures that are cropped to the regions
-/// change, all others stay as they are.
+/// After a user has set regions, a dot and their digest are appended: pictures that are cropped to the regions change,
+/// and all others stay the same.
 package struct ContentVersion: Sendable, Hashable, CustomStringConvertible {
   package let rawValue: String
 

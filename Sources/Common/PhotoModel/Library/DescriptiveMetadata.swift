@@ -21,8 +21,8 @@ package struct DescriptiveMetadata: Sendable, Hashable {
   package static let ratings = -1...5
 
   /// Whether a text is coordinates, which some programs write as keywords (`geo:lat=52.5`). The texts of an asset are
-  /// visible without the scope `location`, so the catalogue takes none of these. Compares scalars: a mark after the
-  /// colon is part of its `Character`.
+  /// visible without the scope `location`, so the catalogue stores no coordinates among them. Compares scalars: a mark
+  /// after the colon is part of its `Character`.
   package static func isCoordinates(_ text: some StringProtocol) -> Bool {
     String(String.UnicodeScalarView(text.unicodeScalars.prefix(4))).lowercased() == "geo:"
   }

@@ -1,6 +1,6 @@
-/// The originals that are to stay on this machine.
+/// The originals that are kept on this machine.
 package struct KeptOriginalList: Sendable, Hashable {
-  /// Those of the newest photographs first, as many as the limits allow.
+  /// The newest photographs first, as many as the limits allow.
   package var originals: [OriginalFile] = []
   /// Files and bytes beyond the limits.
   package var leftOut = 0

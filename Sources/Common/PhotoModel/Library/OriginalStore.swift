@@ -55,8 +55,8 @@ package protocol OriginalDownloader: Sendable {
   /// Starts to download an original, or joins a download that others wait for.
   ///
   /// - Parameters:
-  ///   - isUrgent: a caller waits, so it comes before originals that are downloaded in advance. One that is
-  ///     downloaded in advance is held until the wait is cancelled: others make room before it.
+  ///   - isUrgent: a caller waits, so it comes before originals that are downloaded in advance. One that is downloaded
+  ///     in advance is held until the wait is cancelled: other originals are evicted before it.
   ///   - onBytes: called each time more bytes have been received, on any queue; must return quickly. Nothing that was
   ///     made of these bytes may be kept or called final before `ended` has succeeded: only then are they verified.
   ///   - ended: called once, later and on any queue, unless the wait is cancelled before; must return quickly. The
@@ -72,8 +72,8 @@ package protocol OriginalWait: Sendable {
   /// Stops waiting, or holding what was downloaded in advance. The download ends if no other caller waits for it.
   func cancel()
 
-  /// Stops waiting, because the caller's time is over. A download of which bytes have arrived goes on without a caller, so
-  /// that the next request finds more than this one did.
+  /// Stops waiting, because the caller's deadline has passed. A download that has received bytes continues without a
+  /// caller, so that the next request finds more of the original.
   func expire()
 }
 
@@ -91,7 +91,7 @@ package enum OriginalDownloadError: Error, Sendable, Hashable {
   case queueFull
   /// No answer, or not complete in time.
   case timedOut
-  /// The store failed repeatedly, and is not asked before this time has passed.
+  /// The store failed repeatedly, and gets no request before this time has passed.
   case suspended(retryAfter: Duration)
   /// The store failed, or refused the request; the text is for the log.
   case failed(String)

@@ -15,7 +15,7 @@ package enum StorageFault: Sendable, Hashable, CustomStringConvertible {
   case busy
   /// The file is not a database, or is corrupt.
   case damaged
-  /// Another file, or none, has the name of the open catalogue: nothing that is written to it would be found again.
+  /// The file of the open catalogue was moved, deleted or replaced, so everything written to it would be lost.
   case replaced
 
   package var description: String {

@@ -36,7 +36,7 @@ package enum ColorSpace: String, Sendable, Hashable, CaseIterable {
   case srgb
 }
 
-/// The handling of light that is brighter than white: that of a gain map, or of a picture coded in PQ or HLG.
+/// How light that is brighter than white is handled: from a gain map, or from a picture coded in PQ or HLG.
 package enum DynamicRange: String, Sendable, Hashable, CaseIterable {
   /// A JPEG keeps the gain map of its original, if the picture has one.
   case preserve
@@ -47,9 +47,9 @@ package enum DynamicRange: String, Sendable, Hashable, CaseIterable {
   case high
 }
 
-/// In which values a picture is scaled.
+/// The pixel values in which a picture is scaled.
 package enum Resampling: String, Sendable, Hashable, CaseIterable {
-  /// In the values that the file has, which a curve makes even for the eye: quicker, and what browsers do.
+  /// In the gamma-encoded values of the file: quicker, and what browsers do.
   case encoded
   /// In linear light: a scaled picture is as bright as the full one, also where details are finer than a pixel.
   case linear
@@ -127,7 +127,8 @@ package struct ImageRequest: Sendable, Hashable {
   package var rotation = Orientation.topLeft
   /// `gray` and `bitonal` need the colour space `srgb`.
   package var tone = Tone.color
-  /// Clients ask for `preserve` unless they say otherwise; pictures that the daemon makes for itself need no gain map.
+  /// The default here is for pictures that the daemon makes for itself, which need no gain map; the default of clients
+  /// is `preserve`.
   package var dynamicRange = DynamicRange.standard
   package var resampling = Resampling.encoded
   /// 8, or 16 for a PNG of an original with more than 8 bits a channel; others have 8.

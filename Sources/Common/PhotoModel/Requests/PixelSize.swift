@@ -15,7 +15,7 @@ package struct PixelSize: Sendable, Hashable {
   package var pixelCount: Int { width * height }
 
   /// Whether this is another size of the same picture: the ratio of the sides differs only because they were rounded.
-  /// False if a side would be less than half a pixel, and is one.
+  /// Also false if a side of less than half a pixel became one pixel.
   package func hasAspect(of other: PixelSize) -> Bool {
     2 * abs(width * other.height - height * other.width) <= width + height + other.width + other.height
   }

@@ -58,7 +58,8 @@ package struct SizedRequest: Sendable, Hashable {
     return copy
   }
 
-  /// The same picture, scaled in the file's own values if it is not scaled at all.
+  /// The same picture, with the resampling `encoded` if it is not scaled: both ways of resampling then give the same
+  /// picture.
   package var encodedIfUnscaled: SizedRequest {
     guard adjustments == nil, sizes.scaled == sizes.crop.size else { return self }
     var copy = self

@@ -41,7 +41,7 @@ package struct ByteOverlay: Sendable, Hashable {
       }
     }
 
-    /// What the patch counts towards a limit of memory. Zeros only count as the place that they have in a list.
+    /// The bytes that the patch counts towards a memory limit. A run of zeros counts only as its entry in the list.
     package var storedBytes: Int {
       switch content {
       case .bytes(let bytes): bytes.count
@@ -68,7 +68,7 @@ package struct ByteOverlay: Sendable, Hashable {
   /// The default for ``storedBytes``.
   package static let maximumBytes = 4 << 20
 
-  /// In ascending order; patches do not overlap. Two that touch are bytes and zeros.
+  /// In ascending order, without overlaps. Only a patch of bytes and one of zeros can touch each other.
   package let patches: [Patch]
 
   /// An overlay that changes nothing.
@@ -133,7 +133,8 @@ package struct ByteOverlay: Sendable, Hashable {
     return joined
   }
 
-  /// What is left of patches of bytes beside zeros, with which they must agree. Both are sorted and don't overlap.
+  /// The parts of patches of bytes outside of runs of zeros. Inside of them, the bytes must be zeros too. Neither list
+  /// has overlaps, and both are sorted.
   private static func parts(of patches: [Patch], outside zeros: [Range<Int64>]) throws(Failure) -> [Patch] {
     var parts: [Patch] = []
     var first = 0
@@ -161,7 +162,7 @@ package struct ByteOverlay: Sendable, Hashable {
   /// How many bytes of the file are replaced.
   package var byteCount: Int { patches.reduce(0) { $0 + $1.content.count } }
 
-  /// What all patches count towards a limit of memory.
+  /// The bytes that all patches count towards a memory limit.
   package var storedBytes: Int { patches.reduce(0) { $0 + $1.storedBytes } }
 
   /// Whether a patch touches a range.

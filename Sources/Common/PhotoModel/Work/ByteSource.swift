@@ -65,7 +65,7 @@ package protocol FileByteSource: ByteSource {
   var descriptor: Int32 { get }
 
   /// When contents, name or mode last changed before it was opened (ctime), in nanoseconds since 1970; 0: not known. A
-  /// program can write a file and set its time back, but not this one.
+  /// program can write a file and then restore its modification time, but not its ctime.
   var changeTimeNanoseconds: Int64 { get }
 
   /// Whether the file is unchanged and its ctime is too, so nothing about it changed since it was opened: contents, name,

@@ -24,7 +24,7 @@ package enum DatabaseFile {
   }
 
   /// Creates a database in one step: it gets its name once it is complete and synced. A database without tables is
-  /// therefore a damaged one. Does nothing if the name is taken, also by another process meanwhile.
+  /// therefore a damaged one. Does nothing if the name is taken, also if another process takes it during the call.
   ///
   /// - Parameter write: writes the database to a path at which no file is, and closes it.
   package static func create(_ path: String, write: (_ unfinished: String) throws -> Void) throws {
@@ -47,7 +47,7 @@ package enum DatabaseFile {
   /// Gives a complete database, which no process has open, its path in a data folder, durably. Replaces the database that
   /// is there.
   package static func install(_ complete: String, at path: String) throws(SystemError) {
-    // Also those of a database that is lost.
+    // Also the logs of a database that was lost.
     try removeLogs(of: path)
     FileOwner.inherit(complete)
     try DurableFile.rename(complete, to: path)
@@ -78,7 +78,8 @@ package enum DatabaseFile {
     return aside
   }
 
-  /// Whether a path has a file, also one that is a link to nowhere. Opening it reports why a path can't be followed.
+  /// Whether a path is taken, also by a broken symbolic link. After another error it counts as taken: opening the file
+  /// then reports the error.
   private static func isTaken(_ path: String) -> Bool {
     var status = stat()
     return lstat(path, &status) == 0 || errno != ENOENT
@@ -177,7 +178,7 @@ package struct CopyDestination: Sendable {
   }
 
   /// Gives the complete copy the name of the destination, durably, after SQLite's logs of a former file are removed. A
-  /// signal waits for this.
+  /// signal that ends the command is handled only after this.
   package func finish() throws {
     try copies.finish(unfinished) {
       try DatabaseFile.removeLogs(of: path)
@@ -188,7 +189,8 @@ package struct CopyDestination: Sendable {
   /// Lets others write to the destination. Call it once.
   package func release() {
     copies.end(unfinished)
-    // Before the lock ends, so that the name never leads others to a lock that has no name.
+    // Unlink the file before it is unlocked. Otherwise another process could lock it just before it loses its name, and
+    // a third process could then lock a new file with this name.
     unlink(lockPath)
     flock(lock, LOCK_UN)
     close(lock)
@@ -198,7 +200,7 @@ package struct CopyDestination: Sendable {
     while true {
       let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
       guard descriptor >= 0 else { throw SystemError(code: errno) }
-      // A killed process leaves it to the others.
+      // A killed process leaves the file behind, and others must be able to open it.
       FileOwner.inherit(path)
       if flock(descriptor, operation) != 0 {
         let code = errno

@@ -4,7 +4,7 @@
 
 /// The file descriptors of this process, for callers of libraries that fail without an `errno`.
 package enum FileDescriptors {
-  /// That many may have become free since the call failed.
+  /// The number of descriptors that may have become free since the call failed.
   private static let slack: UInt = 32
 
   /// Whether none is free, or so few that a call may have failed for want of one. Three system calls.

@@ -16,11 +16,11 @@ package enum FileOwner {
     guard lstat(path, &file) == 0, stat(path.lastIndex(of: "/").map { String(path[...$0]) } ?? ".", &folder) == 0,
       file.st_uid != folder.st_uid || file.st_gid != folder.st_gid
     else { return }
-    // A file system that refuses this keeps root; whether the service can use the file shows when it starts.
+    // If the file system refuses this, root stays the owner. Whether the service can use the file shows when it starts.
     _ = lchown(path, folder.st_uid, folder.st_gid)
   }
 
-  /// The same for an open file or folder: the folder is the one that it is in, or gets its name in.
+  /// Like ``inherit(_:)``, for an open file or folder. `folder` contains it, or will contain it.
   package static func inherit(_ descriptor: Int32, from folder: Int32) {
     guard isInherited else { return }
     var (file, parent) = (stat(), stat())

@@ -4,8 +4,8 @@
 //     catalogue.incoming.sqlite    the catalogue that a restore puts in place
 //     access.incoming.sqlite       the tokens that a restore puts in place
 //
-// What a killed process leaves of them in a data folder is removed when the catalogue is opened for writing. A signal
-// that ends a backup or a restore removes its own at once.
+// If a process is killed, its copies in a data folder are removed when the catalogue is next opened for writing. If a
+// signal ends a backup or a restore, its copies are removed at once.
 
 import Synchronization
 
@@ -13,7 +13,7 @@ import Synchronization
   import Glibc
 #endif
 
-/// The copies that a command is writing. Each belongs to it alone, by a lock.
+/// The copies that a command is writing. A lock for each copy keeps other processes from writing it.
 package final class UnfinishedCopies: Sendable {
   private static let incoming: Set<String> = ["catalogue.incoming.sqlite", "access.incoming.sqlite"]
   private static let partialSuffix = ".partial"
@@ -28,7 +28,7 @@ package final class UnfinishedCopies: Sendable {
   /// Forgets a copy, which may have its final name now. Call it before the lock of the copy ends.
   package func end(_ path: String) { paths.withLock { _ = $0.remove(path) } }
 
-  /// Gives a complete copy its place. A signal waits for this.
+  /// Gives a complete copy its place. A signal that ends the command is handled only after this.
   ///
   /// - Parameter install: leaves no file at the path.
   package func finish(_ path: String, _ install: () throws -> Void) throws {
@@ -87,7 +87,7 @@ package final class UnfinishedCopies: Sendable {
     return incoming.contains(copy) || copy.hasSuffix(".sqlite" + partialSuffix) ? copy : nil
   }
 
-  /// What may be beside a copy: its logs, and the lock of ``CopyDestination``.
+  /// The suffixes of the files beside a copy: its logs, and the lock of ``CopyDestination``.
   private static let companionSuffixes = DatabaseFile.logSuffixes + ["-lock"]
 
   private static func remove(_ path: String) {

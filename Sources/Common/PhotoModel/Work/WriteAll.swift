@@ -21,7 +21,7 @@ private func writeAll(
   while done < bytes.byteCount {
     let count = bytes.withUnsafeBytes { write(UnsafeRawBufferPointer(rebasing: $0[done...]), done) }
     if count < 0 && errno != EINTR { throw SystemError(code: errno) }
-    // Not at the end, so nothing more would be taken either.
+    // The descriptor took nothing although bytes are left, so a further call would take nothing either.
     if count == 0 { throw SystemError(code: EIO) }
     done += max(0, count)
   }

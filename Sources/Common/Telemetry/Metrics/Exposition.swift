@@ -24,9 +24,9 @@ struct Exposition {
     }
   }
 
-  private mutating func head(_ family: MetricsRegistry.Family, _ name: String, _ isThere: inout Bool) {
-    guard !isThere else { return }
-    isThere = true
+  private mutating func head(_ family: MetricsRegistry.Family, _ name: String, _ hasHead: inout Bool) {
+    guard !hasHead else { return }
+    hasHead = true
     if !family.help.isEmpty { add("# HELP \(name) \(Self.escaped(family.help, quotes: false))\n") }
     add("# TYPE \(name) \(family.kind.rawValue)\n")
   }
