@@ -83,7 +83,7 @@ package struct AdjustedGeometry: Sendable, Hashable {
       crop = PixelRect(
         x: crop.x + Int(region.x), y: crop.y + Int(region.y), width: Int(region.width), height: Int(region.height))
     }
-    orientation = step.orientation.after(orientation)
+    orientation = orientation.followed(by: step.orientation)
     size = step.size
   }
 
@@ -140,13 +140,5 @@ extension Homography {
     let y: [Double] = orientation.mirrorsY ? [0, -1, 1] : [0, 1, 0]
     let rows: [Double] = orientation.swapsSides ? y + x : x + y
     self.init(rows + [0, 0, 1])
-  }
-}
-
-extension Orientation {
-  /// The orientation of a picture that is stored in `stored` and whose upright picture is then stored in this one.
-  package func after(_ stored: Orientation) -> Orientation {
-    let combined = Homography(stored).after(Homography(self))
-    return Self.allCases.first { Homography($0) == combined } ?? stored
   }
 }

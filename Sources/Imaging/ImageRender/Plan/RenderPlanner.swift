@@ -90,7 +90,7 @@ package struct RenderPlanner: Sendable {
     let edited = EditGeometry(
       adjustments, wanted.sizes(of: adjusted.size), turnedBy: wanted.request.rotation, adjusted, of: upright,
       isGray: header.colorChannels == 1)
-    let orientation = edited.orientation.after(header.orientation)
+    let orientation = header.orientation.followed(by: edited.orientation)
     let (region, output) = (edited.region, edited.orientation.apply(to: edited.upright))
     let reduction = min(region.width / Double(output.width), region.height / Double(output.height))
     let isLinear = Self.isLinear(header, wanted)
