@@ -49,7 +49,7 @@ package final class AccessDatabase: Sendable {
     self.dataFolder = dataFolder
     self.limits = limits
     do {
-      // Before SQLite opens the file: one that takes its place after this is noticed.
+      // Identified before SQLite opens the file, so that a file that replaces it later is noticed.
       guard let number = FileNumber(path) else {
         throw AccessError.unusable(path: path, reason: SystemError(code: errno).description)
       }

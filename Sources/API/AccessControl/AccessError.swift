@@ -8,9 +8,9 @@ package enum AccessError: Error, Sendable, CustomStringConvertible {
   case damaged(path: String, reason: String)
   /// A newer version of photod created the file.
   case tooNew(path: String)
-  /// `access.sqlite` is empty. To take it for a new one would open the library to callers without a token.
+  /// `access.sqlite` is empty. Using it as a new database would open the library to callers without a token.
   case withoutTables(path: String)
-  /// A daemon that requires credentials has found another `access.sqlite`, without tokens. To use it would open the
+  /// A daemon that requires credentials has found another `access.sqlite`, without tokens. Using it would open the
   /// library to callers without a token.
   case replacedWithoutTokens(path: String)
   /// The copy to write exists already.

@@ -65,7 +65,8 @@ package final class AccessRegistry: Sendable {
   package var isReplaced: Bool { loaded.withLock { $0.database }.isReplaced }
 
   /// Whether a caller with this principal's name can still send requests: whether its token is active or, without a
-  /// token, whether none is required. What a caller keeps in the daemon ends when it can't.
+  /// token, whether none is required. Objects that the caller keeps in the daemon, such as fetch results, end when it
+  /// no longer can.
   package func admits(_ principalName: String) -> Bool {
     guard let identifier = AccessToken.identifier(ofPrincipal: principalName) else { return !requiresCredential }
     return tokens.token(identifier)?.status(at: now()) == .active

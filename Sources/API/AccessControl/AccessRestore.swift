@@ -1,4 +1,5 @@
-// Copies of the access database. A kill at any moment leaves the present tokens or the restored ones, complete.
+// Copies of the access database. If the process is killed at any moment, either the present tokens or the restored ones
+// are there, complete.
 
 import GRDB
 import PhotoModel
@@ -25,7 +26,7 @@ package struct AccessRestore {
     }
   }
 
-  /// No other process may use the data folder meanwhile.
+  /// Replaces the tokens and signing keys. No other process may use the data folder during the call.
   ///
   /// - Parameter copies: notes the restored tokens until they are in their place.
   /// - Returns: the new path of the previous tokens; `nil`: there were none.
@@ -84,7 +85,7 @@ package struct AccessRestore {
   }
 }
 
-/// Writes complete files.
+/// Copies the database into a new file.
 enum AccessCopy {
   static func make(of source: any DatabaseReader, at path: String) throws {
     unlink(path)

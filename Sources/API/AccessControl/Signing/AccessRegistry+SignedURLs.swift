@@ -6,9 +6,9 @@ extension AccessRegistry {
   ///
   /// - Parameter subject: the requested resource, or the collection that the signature names.
   package func grant(signature: URLSignature, on subject: URLSignature.Subject) throws(CredentialError) -> Grant {
-    // Read the class before the keys and tokens: a later change of those gives a new class, so responses prepared under
-    // this one are no longer found. Without tokens the class is `.everyone`, whose prepared responses never become
-    // invalid, so a signed URL gets no class then.
+    // Read the class before the keys and tokens: a later change of the keys or tokens gives a new class, so responses
+    // prepared under this one are no longer found. Without tokens the class is `.everyone`, whose prepared responses
+    // never become invalid, so a signed URL gets no class then.
     let unauthenticatedClass = unauthenticatedClass
     let accessClass = unauthenticatedClass == .everyone ? nil : unauthenticatedClass
     let now = now()

@@ -37,13 +37,13 @@ extension AccessPolicy {
     -> AuthenticationResult
   {
     if let parameters = target.parameters, URLSignature.isPresent(in: parameters) {
-      return refusable(.signature) { () throws(CredentialError) in
+      return callerOrRejection(.signature) { () throws(CredentialError) in
         try signed(target, parameters, route)
       }
     }
     switch head.withBearer({ String(decoding: $0, as: UTF8.self) }) {
     case .token(let token):
-      return refusable(.bearer) { () throws(CredentialError) in try access.grant(bearer: token) }
+      return callerOrRejection(.bearer) { () throws(CredentialError) in try access.grant(bearer: token) }
     case .malformed: return .rejected(.malformed, .bearer)
     case .other, .none: break
     }
@@ -57,7 +57,7 @@ extension AccessPolicy {
     return .caller(Caller(withoutCredential: isLocal(head, from: peer) ? .local : .anonymous))
   }
 
-  private func refusable(_ credential: Caller.Credential, _ grant: () throws(CredentialError) -> Grant)
+  private func callerOrRejection(_ credential: Caller.Credential, _ grant: () throws(CredentialError) -> Grant)
     -> AuthenticationResult
   {
     do throws(CredentialError) { return .caller(Caller(try grant(), credential)) } catch {
@@ -116,14 +116,14 @@ extension AccessPolicy {
     from peer: Peer
   ) -> Problem {
     guard refusal.isSuspicious else { return problem }
-    let waits = failedAttempts.failed(client(head, from: peer), credential: credential, reason: "\(refusal)")
-    return waits > 0 ? .tooManyAttempts(waits) : problem
+    let seconds = failedAttempts.failed(client(head, from: peer), credential: credential, reason: "\(refusal)")
+    return seconds > 0 ? .tooManyAttempts(seconds) : problem
   }
 
   /// Throws 429 if this client has recently sent too many wrong tokens. Its token is not checked then.
   func checkThrottle(_ head: RequestHead, from peer: Peer) throws(Problem) {
-    let waits = failedAttempts.waitSeconds(client(head, from: peer))
-    if waits > 0 { throw .tooManyAttempts(waits) }
+    let seconds = failedAttempts.waitSeconds(client(head, from: peer))
+    if seconds > 0 { throw .tooManyAttempts(seconds) }
   }
 
   /// The client that failed attempts are counted for: the client that a trusted proxy reports, otherwise the peer.

@@ -20,8 +20,8 @@ struct AccessPolicy: Sendable {
   let namesNeedScope: Bool
 
   /// - Parameters:
-  ///   - proxies: reverse proxies. Their forwarding headers are trusted, and no request gets the rights of the local
-  ///     administrator.
+  ///   - proxies: reverse proxies. Their forwarding headers are trusted. If there is a proxy, no request gets the
+  ///     rights of the local administrator.
   ///   - allowsAnonymous: the setting `allowAnonymous`: until the first token is created, pages of every origin may
   ///     read public resources.
   ///   - namesNeedScope: whether the library hides the names of people from callers without the scope `people`.
@@ -105,7 +105,7 @@ struct AccessPolicy: Sendable {
   }
 
   /// Rejects unknown names in `Host`: with DNS rebinding, a page reaches the daemon under its own host name. Addresses
-  /// can't be rebound. What a proxy forwards may not be a host at all, and becomes a part of URLs.
+  /// can't be rebound. A proxy may forward a text that is not a host, which must not become a part of URLs.
   private static func allowsHost(_ authority: String?, _ allowedHosts: Set<String>) -> Bool {
     guard let authority else { return true }
     guard RequestTarget.isHost(authority) else { return false }

@@ -16,7 +16,7 @@ struct Caller: Sendable {
   /// A check to do first: that the issuer of a signed URL still sees the signed collection.
   let condition: Grant.Condition?
 
-  /// Whether nothing is known of the caller.
+  /// Whether the caller is unknown: without a credential, and not the local administrator.
   var isAnonymous: Bool { credential == .none && principal.name == Principal.anonymous.name }
 
   /// A caller without a credential; only possible if no token was ever made.

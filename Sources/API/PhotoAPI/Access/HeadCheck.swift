@@ -3,12 +3,12 @@ import HTTPServer
 
 /// The decisions that follow from the head of a request alone, before its body is read and its caller is known: the
 /// resource, and whether host and origin allow the request. For a streamed body the check is made once and kept with
-/// the request, so that new rules can't change the decision meanwhile.
+/// the request, so that rules that change while the body arrives can't change the decision.
 struct HeadCheck: Sendable {
   let target: RequestTarget
   /// `nil`: no such resource.
   let route: Route?
-  /// The rules of the decision.
+  /// The rules by which the request was checked.
   let rules: OriginRules.Version
   /// The rights of the request that follow from the page that sent it, or the reason why it is rejected.
   let reach: Result<CORSPolicy.Reach, Problem>

@@ -38,7 +38,7 @@ package struct SignedTarget: Sendable {
   /// Checks the query of an album, as the route of the path does when the URL is requested. The query of an image was
   /// checked before.
   ///
-  /// - Parameter tokens: of the library that the path is of.
+  /// - Parameter tokens: the codec of the library that the path belongs to.
   package func checkQuery(_ tokens: TokenCodec) throws(Problem) {
     guard let collection else { return }
     let includesHidden: Bool
@@ -85,7 +85,7 @@ package struct SignedTarget: Sendable {
     }
   }
 
-  /// Blocks during the catalogue lookup.
+  /// Looks up the asset or the album for the principal that signs. Blocks on the catalogue.
   package func lookUp(of principal: Principal, in library: Catalogue) throws(AssetSourceError) -> LookupResult {
     guard let collection else {
       let asset = try library.asset(LocalIdentifier(subject.segments[2]), for: principal)

@@ -21,7 +21,7 @@ struct AdjustedPhotoSender: Sendable {
   private static let largeQuality = 90
   /// An upper estimate of the memory of a render at ``quality``, for each pixel.
   private static let renderBytes = 12
-  /// Changes when the same render gets other metadata.
+  /// Increased when the same render gets other metadata.
   private static let epoch = 1
 
   let images: ImageManager
@@ -49,7 +49,7 @@ struct AdjustedPhotoSender: Sendable {
     asset.pixelSize.pixelCount > images.renderCapacityBytes / Self.renderBytes ? Self.largeQuality : Self.quality
   }
 
-  /// One response.
+  /// The response to one request.
   private struct Answer: Sendable {
     let asset: Asset
     let format: OutputFormat
@@ -73,7 +73,7 @@ struct AdjustedPhotoSender: Sendable {
     let format = Self.format(of: asset)
     var imageRequest = ImageRequest(format: format, quality: format == .jpeg ? quality(of: asset) : nil)
     imageRequest.dynamicRange = .preserve
-    // The renderer takes 8 unless the original has more and only crops, turns and flips edit it.
+    // The renderer uses 8 bits unless the original has more and its only edits are crops, turns and flips.
     if format == .png { imageRequest.bitDepth = 16 }
     let wanted = ResolvedRequest(imageRequest, for: asset)
     let headers = ImageHeaders(wanted, isAutomatic: false, isVersioned: isVersioned, isPublic: false)
@@ -117,13 +117,13 @@ struct AdjustedPhotoSender: Sendable {
         let problem = Problem(error)
         if problem.isServerFailure { answer.reply.logFailure("image failed", error, to: logger) }
         answer.reply.send(problem.response)
-      // A smaller picture stands in for an image, not for data.
+      // A smaller picture may be sent in place of an image, but not in place of data.
       case .final(let frame) where frame.result.isInCloud:
         answer.reply.send(Problem(ImageServiceError.inCloud).response)
       case .final(let frame) where frame.result.isDegraded:
         let what = "a RAW file that can't be developed here, and whose previews have fewer pixels than the picture"
         answer.reply.send(Problem(ImageServiceError.codec(.unsupported(what))).response)
-      // A file with a strong tag must show the whole picture.
+      // An incomplete picture must not be sent with a strong entity tag.
       case .final(let frame) where frame.result.isIncomplete:
         answer.reply.send(Problem(ImageServiceError.codec(.malformed("the original is damaged", offset: nil))).response)
       case .final(let frame):
@@ -135,7 +135,7 @@ struct AdjustedPhotoSender: Sendable {
   }
 
   private func store(_ frame: ImageFrame, _ answer: Answer) {
-    // An error shows when the bytes are made again for the response itself.
+    // On an error no file is stored, and `completion` makes the bytes again and reports the error.
     fullSizeRenders.make(answer.key) { [self] in
       try? bytes(of: frame, answer)
     } completion: { [self] file in
@@ -153,7 +153,7 @@ struct AdjustedPhotoSender: Sendable {
       fields: answer.fields, validators: answer.validators, answer.head, answer.reply)
   }
 
-  /// From memory, where no file can be stored.
+  /// Sends the picture from memory, if no file can be stored.
   ///
   /// - Parameter owner: holds the memory of the frame in the budget of renders; the EXIF that was added is little.
   private func send(

@@ -13,16 +13,17 @@ import ZipFormat
 /// plan when it is opened, and checked after each read: one that changed ends the transfer, and its plan is dropped, so
 /// the next request gets another entity tag.
 ///
-/// A file of which only the ctime changed, as by chmod or a new link, may have been written in place and got its time
-/// back. It is sent if this transfer sends all of it, if the bytes that it has sent are still those of the file, and if
-/// no other transfer of the plan has sent a file with another CRC. Its plan is dropped too.
+/// A file is *touched* if only its ctime has changed. Usually chmod or a new link is the cause, but its content may
+/// also have been rewritten and its modification time restored. A touched file is sent if this transfer sends all of
+/// it, if the bytes sent so far are still those of the file, and if no other transfer of the plan has sent the file
+/// with another CRC. The plan is dropped in this case too.
 final class ArchiveBody: BodySource {
   /// Maximum length of a piece that is read from a file, and of a segment. Until an archive has been sent, it reserves
   /// memory for several of them.
   static let pieceBytes: Int64 = 64 << 10
   /// Records of the central directory are sent in segments of about this length.
   private static let recordBytes = 16 << 10
-  /// How often a transfer reads again what it has sent of a file.
+  /// Maximum number of times that a transfer reads again the part of a file that it has sent.
   private static let maximumRereads = 16
 
   private let plan: ArchivePlan
@@ -43,7 +44,7 @@ final class ArchiveBody: BodySource {
     /// The CRC of the first `hashed` bytes of the file.
     var crc = CRC32()
     var hashed: Int64 = 0
-    /// The CRCs of files whose ctime is not the plan's.
+    /// The CRCs of touched files.
     var touchedChecksums: [Int: UInt32] = [:]
     var rereads = 0
   }
@@ -81,10 +82,10 @@ final class ArchiveBody: BodySource {
     return .bytes(bytes)
   }
 
-  /// Ends a checksum of a long file.
+  /// Ends a running checksum of a long file.
   func cancel() { isCancelled.store(true, ordering: .relaxed) }
 
-  /// The bytes from the position: never empty.
+  /// The next bytes of the archive: never empty.
   private func segment(_ state: inout State) throws(BodySourceError) -> [UInt8] {
     let (part, place) = plan.layout.part(at: state.position)
     let first = state.position - place.lowerBound
@@ -104,11 +105,11 @@ final class ArchiveBody: BodySource {
     }
   }
 
-  private func isErrors(_ index: Int) -> Bool { index == plan.files.count }
+  private func isErrorList(_ index: Int) -> Bool { index == plan.files.count }
 
   private func content(_ index: Int, _ range: Range<Int64>, _ state: inout State) throws(BodySourceError) -> [UInt8] {
     let end = min(range.upperBound, range.lowerBound + Self.pieceBytes)
-    if isErrors(index) { return Array(plan.errors[Int(range.lowerBound)..<Int(end)]) }
+    if isErrorList(index) { return Array(plan.errors[Int(range.lowerBound)..<Int(end)]) }
     let size = plan.layout.size(index)
     if state.file?.index != index {
       state.file = (index, try open(index, acceptsTouched: range == 0..<size))
@@ -133,7 +134,7 @@ final class ArchiveBody: BodySource {
     return bytes
   }
 
-  /// Opens a file again of which only the ctime has changed. The bytes sent so far must still be those of the file.
+  /// Opens a file again that was touched during the transfer. The bytes sent so far must still be those of the file.
   private func reopen(
     _ index: Int, _ opened: ServableOriginal, _ state: inout State
   ) throws(BodySourceError) -> ServableOriginal {
@@ -148,7 +149,7 @@ final class ArchiveBody: BodySource {
     return again
   }
 
-  /// - Parameter acceptsTouched: whether the ctime may be another one than that of the plan.
+  /// - Parameter acceptsTouched: whether the file may be touched.
   private func open(_ index: Int, acceptsTouched: Bool = false) throws(BodySourceError) -> ServableOriginal {
     let opened: ServableOriginal
     do throws(OriginalFiles.Failure) {
@@ -194,7 +195,7 @@ final class ArchiveBody: BodySource {
 
   /// The CRC of an entry: of the bytes just sent, from `checksums`, or by reading the file.
   private func checksum(_ index: Int, _ state: inout State) throws(BodySourceError) -> UInt32 {
-    if isErrors(index) { return CRC32(plan.errors).value }
+    if isErrorList(index) { return CRC32(plan.errors).value }
     let size = plan.layout.size(index)
     let key = checksumKey(index)
     if state.file?.index == index, state.hashed == size { return state.crc.value }
@@ -237,7 +238,7 @@ final class ArchiveBody: BodySource {
     while position < range.upperBound, bytes.count < Self.recordBytes {
       guard case (.record(let index), let place) = plan.layout.part(at: position) else { break }
       let isKnown =
-        isErrors(index) || state.touchedChecksums[index] != nil || checksums.value(checksumKey(index)) != nil
+        isErrorList(index) || state.touchedChecksums[index] != nil || checksums.value(checksumKey(index)) != nil
       if !isKnown, !bytes.isEmpty { break }
       let record = plan.layout.record(index, crc: try checksum(index, &state))
       let end = min(place.upperBound, range.upperBound)

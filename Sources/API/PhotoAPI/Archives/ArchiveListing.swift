@@ -34,7 +34,7 @@ struct ArchiveListing: Sendable {
   /// - Parameters:
   ///   - date: the creation date of the asset.
   ///   - utcOffset: minutes east of UTC.
-  ///   - isFirstOfAsset: whether it is not another file of the previous one's asset.
+  ///   - isFirstOfAsset: whether it is the first file of its asset.
   ///   - changeTimeNanoseconds: see ``changeTimeNanoseconds(_:)``.
   mutating func append(
     _ resource: AssetResource, date: Timestamp, utcOffset: Int, isFirstOfAsset: Bool, changeTimeNanoseconds: Int64 = 0
@@ -64,7 +64,7 @@ struct ArchiveListing: Sendable {
 
   /// The indexes of the files of one asset.
   ///
-  /// - Parameter first: that of its first file.
+  /// - Parameter first: the index of its first file.
   func filesOfAsset(from first: Int) -> Range<Int> {
     var end = first + 1
     while end < items.count, !items[end].isFirstOfAsset { end += 1 }

@@ -37,7 +37,7 @@ struct ArchivePlanner: Sendable {
   ) throws(Problem) -> ArchivePlan? {
     let end = ContinuousClock.now + limits.planTime
     var names = ZipNames()
-    // So that no file gets the name of the list of errors.
+    // Reserved first, so that no file gets the name of the list of errors.
     let errorsName = names.unique(ArchivePlan.errorsName)
     var sent = ArchiveListing(reservation: listing.reservation)
     var entries: [ZipLayout.Entry] = []
@@ -85,7 +85,7 @@ struct ArchivePlanner: Sendable {
       entityTag: digest.entityTag, key: key)
   }
 
-  /// Whether each file of a plan is still the one that was planned. The places in it are not sought again.
+  /// Whether each file of a plan is still the one that was planned. Does not search the files for places again.
   ///
   /// - Parameter isCancelled: the client has gone; then the answer is `false`.
   /// - Throws: 503 after ``ArchiveLimits/planTime``.

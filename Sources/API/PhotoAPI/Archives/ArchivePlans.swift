@@ -5,7 +5,7 @@ import Synchronization
 final class ArchivePlans: Sendable {
   /// Maximum number of plans.
   static let capacity = 8
-  /// A plan is made again after this time.
+  /// A plan expires after this time.
   static let lifetime = Duration.seconds(300)
 
   private struct State {

@@ -18,7 +18,7 @@ struct ArchiveRoute: Sendable {
   let archivePermits: PermitPool
   /// Opens the files of new plans: of a large archive, for minutes. Fetches must not wait for that.
   let planning: WorkQueue
-  /// Calls the bodies, and waits for the disk.
+  /// Runs the steps of the bodies, which wait for the disk.
   let files: WorkQueue
   let maximumRanges: Int
 
@@ -51,8 +51,8 @@ struct ArchiveRoute: Sendable {
     let routed: RoutedRequest
   }
 
-  /// The assets are fetched on the queue for long fetches. The listing of their files is made where the bodies are
-  /// called: a hundred thousand files take seconds, for which other fetches must not wait.
+  /// The assets are fetched on the queue for long fetches. The listing of their files is made on the queue of the
+  /// bodies: a hundred thousand files take seconds, for which other fetches must not wait.
   func send(_ wanted: ArchiveRequest, _ routed: RoutedRequest) throws(Problem) {
     let principal = try routed.principal
     try planner.files.checkScopes(includesLocation: wanted.includesLocation, principal)
@@ -73,14 +73,14 @@ struct ArchiveRoute: Sendable {
     }
   }
 
-  /// Whether a request continues a download. Then each file is checked only when it is sent: those that the client has
-  /// may have another mode or name since.
+  /// Whether a request continues a download. Then each file is checked only when it is sent: the mode or the name of a
+  /// file that the client already has may have changed.
   private func continues(_ plan: ArchivePlan, _ head: RequestHead) -> Bool {
     guard case .parts(let parts) = ranges(of: plan, head) else { return false }
     return parts[0].lowerBound > 0
   }
 
-  /// A request with several ranges gets the whole archive.
+  /// The requested ranges. A request with several ranges gets the whole archive.
   private func ranges(of plan: ArchivePlan, _ head: RequestHead) -> ByteRanges {
     ByteRanges(
       head, size: Int(plan.layout.length), validators: Validators(entityTag: plan.entityTag, lastModified: nil),
@@ -145,7 +145,7 @@ struct ArchiveRoute: Sendable {
     do throws(BodySourceError) {
       try reply.send(ResponseHead(status, fields), body: body) { [files] in files.submit($0) }
     } catch {
-      // Its body has dropped the plan, and nothing is sent yet.
+      // The body has dropped the plan, and nothing is sent yet, so a new plan can be made.
       if isKept, error == .fileChanged { return try self.plan(listed) }
       throw Problem(error)
     }

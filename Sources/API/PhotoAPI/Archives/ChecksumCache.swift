@@ -10,7 +10,8 @@ final class ChecksumCache: Sendable {
 
   struct Key: Sendable, Hashable {
     let identity: FileIdentity
-    /// The ctime, as of ``ArchiveListing/changeTimeNanoseconds(_:)``: a file may be written and get its old time back.
+    /// The ctime, as of ``ArchiveListing/changeTimeNanoseconds(_:)``: a file may be rewritten and its modification time
+    /// restored.
     let changeTimeNanoseconds: Int64
     let slice: ByteRange?
     let includesLocation: Bool

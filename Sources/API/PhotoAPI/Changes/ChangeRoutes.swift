@@ -83,7 +83,8 @@ struct ChangeRoutes: Sendable {
         changeToken: queries.tokens.text(of: outcome.changeToken), created: outcome.created.mapValues(\.rawValue)))
   }
 
-  /// Executes a change list of one entry. A problem names the parameter of the path that does not exist, and no entry.
+  /// Executes a change list of one entry. A problem names the path parameter of an object that does not exist, and no
+  /// entry.
   func perform(_ change: ChangeRequest, _ principal: Principal) throws(Problem) {
     do throws(ChangeListError) {
       _ = try lists.perform([change], for: principal)

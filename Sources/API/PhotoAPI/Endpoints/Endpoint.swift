@@ -84,7 +84,7 @@ extension Endpoint {
     /// Receives the body as a stream, and sends the response itself. `nil`: the request has no body.
     case upload(@Sendable (PhotoAPI, RoutedRequest, StreamedBody?) throws(Problem) -> Void)
 
-    /// Whether it may query the library for its caller, and for long.
+    /// Whether it may run a long query of the library for its caller.
     var queriesLibrary: Bool {
       switch self {
       case .lookup, .fetch, .custom: true

@@ -6,7 +6,7 @@ import PhotoModel
 
 /// `/iiif/3/{id}/{region}/{size}/{rotation}/{quality}.{format}` before the asset is known.
 struct IIIFImageQuery: PictureQuery {
-  /// How `default` is shown, and the other qualities.
+  /// The qualities of Image API 3.0 §4.4. `default` is the same as `color`.
   enum Quality: String, CaseIterable { case `default`, color, gray, bitonal }
 
   /// The formats of Image API 3.0 §4.5; `nil` for those that are not made here.

@@ -7,7 +7,7 @@ enum APILink {
   private struct Source {
     /// A JSON pointer (RFC 6901).
     let pointer: String
-    /// The parameter that takes the value. Of paths: of every path that has it.
+    /// The parameter that takes the value: `since` of ``changes``, or a path parameter, in every path that has it.
     let parameter: String
   }
 

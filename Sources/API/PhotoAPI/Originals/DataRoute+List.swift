@@ -35,12 +35,13 @@ extension DataRoute {
     let filename: String
     /// `nil`: not known before it is rendered.
     let size: Int64?
-    /// Whether it can be sent without the network. A render in the cloud may be on this machine, but only its request
-    /// looks for it.
+    /// Whether it can be sent without the network. The render of an original in the cloud may be on this machine, but
+    /// only a request for the render looks for it.
     let isLocal: Bool
   }
 
-  /// The render, the adjustments, and the file that they start from.
+  /// The resources that an adjusted asset has besides its files: the render, the adjustments, and the file that they
+  /// start from.
   private func edited(_ found: AssetFiles, _ principal: Principal) throws(Problem) -> [EditedResource] {
     guard found.asset.hasAdjustments, let primary = found.resources.first(where: \.isPrimary) else { return [] }
     let data = try adjustmentData(of: found, principal)?.bytes

@@ -56,8 +56,8 @@ extension DataRoute {
     }
   }
 
-  /// It changes with the file, and with what is removed from it. The name of a picture and the favourite flag are not
-  /// part of it.
+  /// The strong entity tag. It changes with the file and with the facts that are removed from it, but not with the name
+  /// of the picture or the favourite flag.
   ///
   /// - Parameter original: the open file, if it is not the primary one.
   private func entityTag(
@@ -66,8 +66,9 @@ extension DataRoute {
     let identity = resource.file.identity
     var text = "\(asset.localIdentifier) \(asset.contentVersion) \(resource.type.rawValue)"
     text += " \(identity.inode) \(identity.size) \(identity.modified)"
-    // The content version says when a primary file was written and got its old time back. That of another file need not
-    // change with it, and of its times only the ctime does. The catalogue knows that of the last scan.
+    // A primary file that is rewritten, with its modification time restored, gets another content version. With another
+    // file the content version need not change, so its ctime is part of the tag: that of the open file or, if it is not
+    // known, that of the last scan.
     if let original {
       let changeTime = files.changeTimeNanoseconds(of: original)
       text += " \(changeTime != 0 ? changeTime : resource.changeTimeNanoseconds)"

@@ -21,8 +21,8 @@ struct DataRoute: Sendable {
   let responses: OriginalResponseCache
   let adjustedPhotos: AdjustedPhotoSender
 
-  /// Answers a prepared original at once; otherwise looks up the asset on the lookup queue and opens the file on
-  /// the file queue.
+  /// Answers at once if an earlier request has prepared the original; otherwise looks up the asset on the lookup queue
+  /// and opens the file on the file queue.
   func send(_ choice: ResourceChoice, of identifier: LocalIdentifier, _ routed: RoutedRequest) throws(Problem) {
     let caller = try routed.authorizedCaller
     let query = try OriginalQuery(routed.target, for: choice)
@@ -54,7 +54,7 @@ struct DataRoute: Sendable {
     _ choice: ResourceChoice, of identifier: LocalIdentifier, _ query: OriginalQuery, access: AccessClass?,
     _ principal: Principal, _ routed: RoutedRequest
   ) throws(Problem) {
-    // Read before the asset is looked up: a later change of the library then makes what is prepared invalid.
+    // Read before the asset is looked up: a later change of the library then makes the prepared response invalid.
     let generation = generation(for: routed.reply)
     let found = try files(of: identifier, includesSidecars: choice.mayBeSidecar, principal)
     let asset = found.asset

@@ -19,7 +19,7 @@ struct OriginalAsImage: Sendable {
     let requestsRAW = request.version == .original && asset.isRAW
     let isAdjusted = request.version == .current && asset.hasAdjustments
     let hasFullSize = request.targetSize == .maximum || request.resizeMode == .none
-    // The file has its gain map.
+    // The file has its gain map, so the request must keep it.
     let keepsRange = request.dynamicRange == .preserve || request.format != .jpeg || !asset.mayHaveGainMap
     return keepsRange && !request.format.needsWorker && hasFullSize
       && request.deliveryMode == .highQualityFormat
@@ -29,8 +29,8 @@ struct OriginalAsImage: Sendable {
       && asset.uniformTypeIdentifier == SourceFormat(request.format).uniformTypeIdentifier
   }
 
-  /// A small picture of an asset, whose render decodes the whole file. Only if the file is complete, a cache keeps the
-  /// picture, or has a derivative for it.
+  /// The request for a small picture of an asset, whose render decodes the whole file. A cache has this picture, or a
+  /// derivative for it, only if the file is complete: so it proves that.
   static func proof(of asset: Asset) -> ResolvedRequest {
     let size = PixelSize(width: 32, height: 32)
     return ResolvedRequest(

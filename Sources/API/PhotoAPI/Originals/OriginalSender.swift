@@ -4,8 +4,8 @@ import PhotoModel
 
 /// Sends an open original, or the ranges of it that a request asks for.
 struct OriginalSender: Sendable {
-  /// A body up to this length is read at once. Players ask for many small ranges, and turns between the connection's
-  /// thread and the one that reads files cost more than such a copy.
+  /// A body up to this length is read into memory at once. Players ask for many small ranges, and switches between the
+  /// connection's thread and the thread that reads files cost more than such a copy.
   private static let copiedBytes: Int64 = 128 << 10
 
   /// Calls the sources of bodies, and waits for the disk.

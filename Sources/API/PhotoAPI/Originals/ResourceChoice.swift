@@ -31,7 +31,8 @@ enum ResourceChoice: Sendable {
   ///
   /// - Parameters:
   ///   - index: of the file among those of its type, in the order of the list.
-  ///   - documents: the number of those before it that are not files.
+  ///   - documents: the number of resources of this type that come first and are not files, such as the adjustments of
+  ///     a user.
   func file(
     of version: ImageVersion, at index: Int, after documents: Int, among resources: [AssetResource], isAdjusted: Bool
   ) throws(Problem) -> AssetResource {

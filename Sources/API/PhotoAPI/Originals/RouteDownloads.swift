@@ -2,13 +2,13 @@ import ImageService
 import Logging
 import PhotoModel
 
-/// Downloads originals of a remote library for routes that need the file itself. No queue waits meanwhile.
+/// Downloads originals of a remote library for routes that need the file itself. No queue waits during a download.
 struct RouteDownloads: Sendable {
   let originals: OriginalStore
   let logger: Logger
 
   /// Downloads an original, then runs work on a queue; a problem that it throws is the response. If the client
-  /// disconnects, the download no longer runs for it.
+  /// disconnects, its wait for the download is cancelled.
   func download(
     _ original: OriginalFile, for reply: Reply, then queue: WorkQueue,
     _ work: @escaping @Sendable () throws(Problem) -> Void

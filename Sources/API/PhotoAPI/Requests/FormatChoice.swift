@@ -1,6 +1,5 @@
 // The format of the response to `format=auto`. Only formats that `Accept` lists by name count: browsers send */* too,
-// and many programs can't show every format that it allows. This also gives few different classes of clients, which
-// keeps caches small.
+// and many programs can't show every format that it allows. So clients fall into few classes, which keeps caches small.
 
 import HTTPCore
 import ImageService
@@ -39,7 +38,7 @@ struct FormatChoice: Sendable, Hashable {
       candidates += listed.reversed()
       fitting = candidates.filter(fits)
     }
-    // A picture that is too large for all of them is refused by the render, which knows its price.
+    // A picture that is too large for all of them is refused by the render, which knows how much memory it needs.
     if !fitting.isEmpty { candidates = fitting }
     guard let best = candidates.map(quality).max(), let first = candidates.first(where: { quality($0) == best }) else {
       let names = cheap.map(\.mediaType).joined(separator: " or ")
@@ -50,8 +49,8 @@ struct FormatChoice: Sendable, Hashable {
     smaller = listed.prefix { $0 != first }.first { quality($0) >= best }
   }
 
-  /// The smaller format, if the first one is that in which windows prepare pictures for clients that list no format;
-  /// otherwise `nil`.
+  /// The smaller format, if the first one is the format in which windows prepare pictures for clients that list no
+  /// format; otherwise `nil`.
   func preparedSmaller(hasAlpha: Bool) -> OutputFormat? { first == (hasAlpha ? .png : .jpeg) ? smaller : nil }
 }
 

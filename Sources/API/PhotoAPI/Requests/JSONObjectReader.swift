@@ -111,7 +111,8 @@ struct JSONObjectReader {
     return value ?? .string(text)
   }
 
-  /// Whether a member has the value of a preset. A whole number of seconds is not an integer there.
+  /// Whether a member has the value of a preset. A preset has a whole number of seconds as a `number`, JSON as an
+  /// `integer`.
   private static func isEqual(_ member: JSONValue, _ preset: JSONValue) -> Bool {
     if case .integer(let whole) = member, case .number(let number) = preset { return Double(whole) == number }
     return member == preset

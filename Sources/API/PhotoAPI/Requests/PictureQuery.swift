@@ -22,7 +22,6 @@ protocol PictureQuery: Sendable {
   func form(_ accept: Accept, hasAccept: Bool) -> DeliveryForm
 
   /// The formats for an asset. An automatic one is resolved from `Accept` and the asset's needs.
-  ///
   func formats(for asset: Asset, accept: Accept, encoders: AutomaticEncoders) throws(Problem) -> FormatChoice
 
   /// The complete request for an asset.

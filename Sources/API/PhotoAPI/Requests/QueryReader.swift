@@ -15,7 +15,7 @@ struct QueryReader {
       throw Problem(400, "malformed-request", "Bad Request", detail: "The query contains a malformed percent escape.")
     }
     for (name, value) in parameters {
-      // Authentication has checked those of a signature.
+      // Authentication has already checked the parameters of a signature.
       if URLSignature.parameterNames.contains(name) { continue }
       if values.updateValue(value, forKey: name) != nil {
         throw Self.invalid(name, "is given more than once")

@@ -10,7 +10,6 @@ struct RenditionReader {
   private var preset: [String: String] = [:]
   private var request = ImageRequest()
   private var format = ImageQuery.Format.auto
-  /// Caching managers ignore it: they prepare what is local.
   private var allowsNetwork = false
   /// The same options in the form of an image query.
   private var parameters: [String: String] = [:]

@@ -7,7 +7,7 @@ extension RequestHead {
   /// Checks `If-Match` and `If-None-Match` of a request that changes something.
   ///
   /// - Parameter tag: its strong entity tag, as of the uncoded representation; `nil` if there is none yet. Each coding
-  ///   that GET sends has its own.
+  ///   that GET sends has its own tag.
   /// - Throws: 412.
   func checkChangeConditions(tag: String?) throws(Problem) {
     func matches(_ field: String, weakly: Bool) -> Bool {

@@ -66,8 +66,8 @@ final class ImageDeliveryWriter: Sendable {
       end: form == .replace ? [writer.delimiter, nextReplacement] : [writer.delimiter], owner: frame.memoryOwner)
   }
 
-  /// In `multipart/x-mixed-replace`, the head of this frame's part was already sent after the previous frame, with the type
-  /// of the final frame. Whether this frame has another type.
+  /// Whether a frame has another type than the head of its part: in `multipart/x-mixed-replace`, that head was already
+  /// sent after the previous frame, with the type of the final frame.
   private func hasOtherTypeThanItsHead(_ frame: ImageFrame) -> Bool {
     form == .replace && hasStarted.load(ordering: .relaxed) && frame.format.mediaType != headers.mediaType
   }
@@ -80,8 +80,8 @@ final class ImageDeliveryWriter: Sendable {
     reply.finish()
   }
 
-  /// The response for one frame: all of it, the requested byte ranges, 304 or 412. The entity tag of the frame, and
-  /// whether it has one, was perhaps not known before it was rendered.
+  /// The response for one frame: all of it, the requested byte ranges, 304 or 412. Conditions are evaluated here
+  /// because the entity tag of a frame, or whether it has one, may be known only after the render.
   private func single(_ frame: ImageFrame) -> HTTPResponse {
     if headers.mayHaveValidators {
       let derivation = headers.isStorable(frame) ? frame.derivation : nil

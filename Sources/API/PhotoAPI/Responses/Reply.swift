@@ -14,7 +14,7 @@ struct Reply: Sendable {
 
   var requestID: String { responder.requestID.description }
 
-  /// States in all responses that they depend on `Accept`.
+  /// Adds `Vary: Accept` to all responses.
   mutating func varyByAccept() { commonFields.insert((name: "Vary", value: "Accept"), at: 0) }
 
   func send(_ response: HTTPResponse) { responder.send(addingCommonFields(to: response)) }

@@ -12,7 +12,7 @@ struct ResourceJSON: Encodable {
 
   private enum Key: String, CodingKey { case type, uti, filename, size, isLocal }
 
-  // A fact that is not known is null: every member is there.
+  // Every member is written; a value that is not known is null.
   func encode(to encoder: any Encoder) throws {
     var object = encoder.container(keyedBy: Key.self)
     try object.encode(type, forKey: .type)

@@ -101,7 +101,7 @@ extension CachingRoutes {
     do throws(Problem) {
       return try FormatChoice(accept, hasAlpha: hasAlpha, encoders: encoders, fits: fits)
     } catch {
-      // It accepts no picture, which is nothing to complain about here: the response is JSON.
+      // `Accept` allows no picture, which is no error here: the response is JSON.
       return nil
     }
   }

@@ -167,10 +167,10 @@ struct CachingRoutes: Sendable {
   // MARK: Errors
 
   func mappingFailures<Value>(
-    _ question: () throws(CachingManagerRegistry.CachingError) -> Value
+    _ operation: () throws(CachingManagerRegistry.CachingError) -> Value
   ) throws(Problem) -> Value {
     do throws(CachingManagerRegistry.CachingError) {
-      return try question()
+      return try operation()
     } catch {
       if case .library(let cause) = error { queries.log(cause) }
       throw Problem(error)
@@ -178,9 +178,9 @@ struct CachingRoutes: Sendable {
   }
 
   func found<Value>(
-    _ question: () throws(CachingManagerRegistry.CachingError) -> Value?
+    _ operation: () throws(CachingManagerRegistry.CachingError) -> Value?
   ) throws(Problem) -> Value {
-    guard let value = try mappingFailures(question) else { throw .cachingManagerNotFound }
+    guard let value = try mappingFailures(operation) else { throw .cachingManagerNotFound }
     return value
   }
 }

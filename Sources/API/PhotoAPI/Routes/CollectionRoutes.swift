@@ -102,7 +102,7 @@ struct CollectionRoutes: Sendable {
 }
 
 extension Problem {
-  /// The same problem of a list of collections: what does not exist is the asset of `containing`, or the parent.
+  /// The same problem for a list of collections, where the missing object is the asset of `containing` or the parent.
   ///
   /// - Parameter parent: the parameter that names the parent.
   func ofCollectionList(parent: String) -> Problem {

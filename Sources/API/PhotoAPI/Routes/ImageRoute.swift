@@ -36,9 +36,9 @@ struct ImageRoute: Sendable {
     let query: any PictureQuery
     let routed: RoutedRequest
     let caller: Caller
-    /// Runs on the queue that waits for the disk.
+    /// Whether it runs on the queue that waits for the disk.
     var mayWaitForDisk: Bool
-    /// A file that had to be read was downloaded from the remote store.
+    /// Whether its file was downloaded from the remote store. A file is downloaded at most once for a request.
     var hasDownloaded = false
     /// Whether a decode for this request has found the original to be complete; `nil` before that.
     var isOriginalComplete: Bool?
@@ -83,7 +83,7 @@ struct ImageRoute: Sendable {
     var file = mayBeFile && current == nil ? originalAsImage.file(for: image.wanted) : nil
     if file != nil, !isOriginalComplete(image, attempt) {
       if attempt.head.method == .get { return decodeOriginal(image, thenAnswer: attempt) }
-      // HEAD renders nothing, so it is not known whether the response to GET is the file.
+      // HEAD renders nothing, so it can't find out whether the response to GET is the file.
       file = nil
     }
     if image.isConditional {
@@ -125,8 +125,8 @@ struct ImageRoute: Sendable {
       ?? (images.completeDerivation(of: OriginalAsImage.proof(of: image.wanted.asset)) != nil)
   }
 
-  /// Decodes the original, for a small picture, then answers the request. The name of the request is that of the small
-  /// picture's task meanwhile, so it can be watched and cancelled.
+  /// Renders a small picture, which decodes the whole original, then answers the request. The task of the small picture
+  /// has the request's ID, so that clients can watch and cancel it.
   private func decodeOriginal(_ image: NegotiatedImage, thenAnswer attempt: Attempt) {
     let proof = OriginalAsImage.proof(of: image.wanted.asset)
     let task = images.requestImage(proof, image.context, isLastStep: true) { delivery in
@@ -218,9 +218,9 @@ struct ImageRoute: Sendable {
   /// Starts the image task whose frames are the response.
   private func requestFrames(_ image: NegotiatedImage, _ attempt: Attempt, _ generation: ResponseCache.Generation) {
     // Requests that the response cache answers never reach this route. So the response to the first request for a frame
-    // that may be upgraded is not stored: the second request starts the upgrade. The response cache does not notice a
-    // new placeholder either.
-    let isUpgrading = image.upgrade.map { smallerEncodings.isUpgrading(image.wanted, to: $0) } ?? true
+    // that may be upgraded is not stored: the second request starts the upgrade. The response cache does not notice
+    // either when a missing saliency point is computed.
+    let isUpgrading = image.upgrade.map { smallerEncodings.requestUpgrade(of: image.wanted, to: $0) } ?? true
     let isSettled = !image.awaitsSaliency && isUpgrading
     let isFinalFrame = image.form == .single ? image.isFromCaches : !image.context.bypassesCaches
     let storesResponse =

@@ -22,7 +22,7 @@ struct MetricsRoute: Sendable {
           machine that no proxy forwarded.
           """)
     }
-    // They count what the whole library has and what all callers do.
+    // The metrics are about the whole library and all callers.
     guard principal.visibility == .everything else {
       throw Problem(
         403, "forbidden", "Forbidden", detail: "Metrics need a token that is not limited to some collections.")

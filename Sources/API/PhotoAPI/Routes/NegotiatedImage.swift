@@ -11,13 +11,14 @@ struct NegotiatedImage: Sendable {
   /// The request for a smaller encoding that may replace the first response; `nil` if there is none.
   var upgrade: ResolvedRequest?
   let context: ImageManager.RequestContext
-  /// The request has conditions, which are evaluated if the response is cacheable.
+  /// Whether the request has conditions, which are evaluated if the response is cacheable.
   let hasConditions: Bool
-  /// The asset's saliency is not known yet, and would change the picture.
+  /// Whether the asset's saliency is not known yet and would change the picture.
   let awaitsSaliency: Bool
 
   /// Whether the response is one final frame.
   var isCacheable: Bool { form == .single && request.deliveryMode != .fastFormat }
+  /// Whether caches may provide that frame.
   var isFromCaches: Bool { isCacheable && !context.bypassesCaches }
   var isConditional: Bool { isCacheable && hasConditions }
 }

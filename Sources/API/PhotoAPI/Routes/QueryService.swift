@@ -26,9 +26,9 @@ struct QueryService: Sendable {
   let logger: Logger
 
   /// Queries the library. Its errors are logged and mapped to problems.
-  func run<Value>(_ question: (Catalogue) throws(AssetSourceError) -> Value) throws(Problem) -> Value {
+  func run<Value>(_ query: (Catalogue) throws(AssetSourceError) -> Value) throws(Problem) -> Value {
     do throws(AssetSourceError) {
-      return try question(library)
+      return try query(library)
     } catch {
       log(error)
       throw Problem(error)

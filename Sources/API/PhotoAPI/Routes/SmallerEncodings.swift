@@ -24,8 +24,8 @@ struct SmallerEncodings: Sendable {
     return ResolvedRequest(request, for: asset)
   }
 
-  /// The fields of the smaller encoding that has replaced a frame. `nil`: it is not made, or the client has the first
-  /// frame. Counts as a use of a first frame that was prepared. Blocks while one file is read.
+  /// The fields of the smaller encoding that has replaced a frame. `nil`: it is not made yet, or the client has the
+  /// first frame. Counts a prepared first frame as used. Blocks while one file is read.
   ///
   /// - Parameter tags: lists of entity tags that the client has.
   func headers(
@@ -39,9 +39,10 @@ struct SmallerEncodings: Sendable {
     return first.upgraded(to: smaller)
   }
 
-  /// Whether an upgrade of the frame runs, or has found no smaller encoding. Requests the upgrade if the frame is
-  /// cached, because this is then not the first request for the frame.
-  func isUpgrading(_ first: ResolvedRequest, to smaller: ResolvedRequest) -> Bool {
+  /// Requests the upgrade of a frame if the frame is cached, because this is then not the first request for it.
+  ///
+  /// - Returns: whether the upgrade runs, or has found no smaller encoding.
+  func requestUpgrade(of first: ResolvedRequest, to smaller: ResolvedRequest) -> Bool {
     // The smaller frame was made after this request began: the next request gets it.
     if upgrades.isMade(smaller.key) { return false }
     guard let current = images.cachedFrame(first.key)?.cached else { return false }

@@ -159,8 +159,9 @@ final class UploadReceiver: Sendable {
     do throws(MultipartError) { return try body() } catch { throw Problem(error) }
   }
 
-  /// An error here, such as a full disk, would also fail the later files, so it ends the form. The file has its result,
-  /// unless none of the form has one, because nothing of it is stored.
+  /// Runs a step that stores bytes of a file. An error in it, such as a full disk, would also fail the later files, so
+  /// it ends the form. It is the result of the file, unless the form has a digest: then none of its files is stored,
+  /// and none has a result.
   private func endingForm(
     _ state: inout State, _ store: (inout State) throws(Problem) -> Void
   ) throws(Problem) {
@@ -194,7 +195,7 @@ final class UploadReceiver: Sendable {
     try beginFile(named: name, length: nil, &state)
   }
 
-  /// A file that is too large fails alone.
+  /// A file that is too large does not fail the other files of the form.
   private func writePart(_ piece: [UInt8], _ state: inout State) throws(Problem) {
     state.isEmptyPart = false
     if let file = state.file, isTooLarge(file, with: piece) {
