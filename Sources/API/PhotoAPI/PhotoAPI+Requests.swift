@@ -137,7 +137,9 @@ extension PhotoAPI: HTTPHandler {
   }
 
   /// Runs the endpoint's handler. For some signed URLs, it first checks that the issuer still has access.
-  private func checkIssuerThenRun(_ endpoint: Endpoint, _ routed: RoutedRequest, _ body: StreamedBody?) throws(Problem) {
+  private func checkIssuerThenRun(
+    _ endpoint: Endpoint, _ routed: RoutedRequest, _ body: StreamedBody?
+  ) throws(Problem) {
     guard let condition = routed.caller?.condition else { return try run(endpoint, routed, body) }
     // The issuer sees only some collections, and may have lost access to this one since signing.
     try routed.run(on: queries.lookups) { [self] () throws(Problem) in

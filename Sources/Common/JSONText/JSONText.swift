@@ -1,4 +1,5 @@
-/// Writes values as JSON (RFC 8259): UTF-8, without white space, with sorted keys, so that equal values have equal text.
+/// Writes values as JSON (RFC 8259): UTF-8, without white space, with sorted keys, so that equal values have equal
+/// text.
 ///
 /// The text is that of Foundation's `JSONEncoder` with sorted keys and without escaped slashes. That encoder first
 /// collects all values in a tree, with a dictionary for each object. This one writes each value as it is encoded, and

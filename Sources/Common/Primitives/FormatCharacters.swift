@@ -1,11 +1,12 @@
 // Format characters (the general category Cf) in names of files.
 
 extension String.UnicodeScalarView {
-  /// The text without format characters, which are invisible: those that reorder the text around them make a name look
-  /// like another one.
+  /// The text without format characters. They are invisible, and some reorder the text around them, so that a name
+  /// looks like another one.
   ///
-  /// Those that belong to the spelling stay: a joiner or non-joiner between two characters outside of ASCII, as in
-  /// Persian, in Indic scripts and in emoji of several persons, and tags after an emoji, as in the flag of Wales.
+  /// Format characters that belong to the spelling stay: a joiner or non-joiner between two characters outside of
+  /// ASCII, as in Persian, in Indic scripts and in emoji of several persons, and tags after an emoji, as in the flag of
+  /// Wales.
   ///
   /// - Parameter replacement: takes the place of each; `nil` removes them.
   package func replacingFormatCharacters(with replacement: Unicode.Scalar?) -> String.UnicodeScalarView {

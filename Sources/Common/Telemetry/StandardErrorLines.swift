@@ -78,8 +78,8 @@ package final class StandardErrorLines: Sendable {
     return true
   }
 
-  /// Whether a page can be written without waiting (pipe(7)). Lines are shorter. A descriptor that can't be polled, such
-  /// as a file, always has room.
+  /// Whether a page can be written without waiting (pipe(7)). Lines are shorter. A descriptor that can't be polled,
+  /// such as a file, always has room.
   private func hasRoom(waiting milliseconds: Int32) -> Bool {
     var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     return poll(&request, 1, milliseconds) != 0

@@ -7,17 +7,17 @@ import Synchronization
   import Glibc
 #endif
 
-/// Carries a body from its source to a connection: it asks for segments on a work queue, hands them to the connection on
-/// the loop's queue, and asks for the next ones when little is left to send.
+/// Carries a body from its source to a connection: it asks for segments on a work queue, hands them to the connection
+/// on the loop's queue, and asks for the next ones when little is left to send.
 ///
 ///     pull (work queue) -> source.next -> load the range -> deliver (loop) -> ... few bytes left -> pull
 ///
 /// At most one step is under way, so the source is never called by two threads at a time. A step collects segments of
 /// a few megabytes, so a short body takes one step: changing the queue costs more than the rest of it.
 ///
-/// The memory of segments that may wait for the client is reserved before the body begins, and released with the last of
-/// them. So a body that has begun never lacks memory because other clients are slow. All bodies leave a quarter of the
-/// budget to complete responses.
+/// The memory of segments that may wait for the client is reserved before the body begins, and released with the last
+/// of them. So a body that has begun never lacks memory because other clients are slow. All bodies leave a quarter of
+/// the budget to complete responses.
 final class BodySender: Sendable {
   /// The result of one step.
   struct Batch: Sendable {

@@ -23,8 +23,8 @@ extension Connection {
     flush()
   }
 
-  /// Sends a range of an open file, without waiting for a disk. Returns `false` and sends nothing if its bytes are not in
-  /// the page cache, if the file has changed, or if slow clients hold the memory for responses.
+  /// Sends a range of an open file, without waiting for a disk. Returns `false` and sends nothing if its bytes are not
+  /// in the page cache, if the file has changed, or if slow clients hold the memory for responses.
   func send(_ range: PreparedRange) -> Bool {
     let uncopied = range.uncopied
     let copied = range.count - uncopied.count

@@ -187,8 +187,8 @@ final class Connection: EventLoop.Registrant, @unchecked Sendable {
 
   /// Continues with the next request, of which a part may already be buffered.
   private func readNext() {
-    // Also after a half-close: requests that the peer has sent before it may still be in the kernel. Only the end of the
-    // input ends the connection.
+    // Also after a half-close: requests that the peer has sent before it may still be in the kernel. Only the end of
+    // the input ends the connection.
     socket.watch([.input, .halfClose])
     if parser.isInsideRequest { _ = machine.handle(.bytesReceived, now: loop.now) }
     processInput()

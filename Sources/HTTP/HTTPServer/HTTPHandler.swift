@@ -13,8 +13,8 @@ package protocol HTTPHandler: Sendable {
   /// a lookup takes and makes no call-outs. For HEAD it returns the response to GET; the server omits the body.
   func preparedResponse(to request: borrowing HTTPRequest, from peer: Peer) -> PreparedResponse?
 
-  /// The response to a GET request with `Range` that can be sent from an open file; `nil` for every other request. It is
-  /// sent if its bytes are in the page cache and the file is unchanged; otherwise `handle` gets the request.
+  /// The response to a GET request with `Range` that can be sent from an open file; `nil` for every other request. It
+  /// is sent if its bytes are in the page cache and the file is unchanged; otherwise `handle` gets the request.
   ///
   /// Called like `preparedResponse`, for every request with `Range`.
   func preparedRange(of request: borrowing HTTPRequest, from peer: Peer) -> PreparedRange?

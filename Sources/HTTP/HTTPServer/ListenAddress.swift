@@ -58,7 +58,7 @@ package enum ListenError: Error, Sendable, CustomStringConvertible {
   case failed(ListenAddress, call: String, code: Int32)
   /// The socket's path is longer than the system allows.
   case pathTooLong(ListenAddress)
-  /// The file at the socket's path is not a socket, and is left alone.
+  /// The file at the socket's path is not a socket, and is not removed.
   case notASocket(ListenAddress)
   /// The descriptor that a service manager passed is not a listening socket.
   case notListening(descriptor: Int32)

@@ -94,8 +94,8 @@ struct OutputQueue {
     byteCount = 0
   }
 
-  /// If the queue is empty, sends a head, a body and its end with one gathered send and without a copy. Queues the bytes
-  /// that were not sent. Returns the number of bytes sent. An error returns 0 and shows again at the next send.
+  /// If the queue is empty, sends a head, a body and its end with one gathered send and without a copy. Queues the
+  /// bytes that were not sent. Returns the number of bytes sent. An error returns 0 and shows again at the next send.
   mutating func sendNow(
     _ head: UnsafeRawBufferPointer, _ body: [UInt8], _ end: [UInt8], to descriptor: Int32
   ) -> Int {
@@ -151,8 +151,8 @@ struct OutputQueue {
     return sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL) | (hasMore ? Int32(MSG_MORE) : 0))
   }
 
-  /// Sends the first pieces: arrays with one gathered send, or a range of a file or its end. Returns the number of bytes
-  /// sent, or -1 with `errno` set.
+  /// Sends the first pieces: arrays with one gathered send, or a range of a file or its end. Returns the number of
+  /// bytes sent, or -1 with `errno` set.
   mutating func send(to descriptor: Int32) -> Int {
     let sent =
       switch pieces.first?.content {

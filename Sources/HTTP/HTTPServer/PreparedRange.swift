@@ -22,10 +22,10 @@ package protocol PreparedFile: SendableFile {
 
 /// A 206 response with one range of an open file, which a connection can send without waiting for a disk.
 ///
-/// A short range, and one with bytes that must not be sent, is read if it is in the page cache; then the file is checked,
-/// and head and body are sent with one gathered send. Of a longer range only the end is read in this way. The kernel
-/// sends the rest without a copy, and the end follows if the file is still unchanged. The kernel reads files ahead in
-/// order, so if the end of a range is cached, nearly always the whole range is.
+/// A short range, and one with bytes that must not be sent, is read if it is in the page cache; then the file is
+/// checked, and head and body are sent with one gathered send. Of a longer range only the end is read in this way. The
+/// kernel sends the rest without a copy, and the end follows if the file is still unchanged. The kernel reads files
+/// ahead in order, so if the end of a range is cached, nearly always the whole range is.
 package struct PreparedRange: Sendable {
   /// Maximum length of the range. Longer ranges may take the loop's time for too long, or wait for a disk.
   package static let maximumBytes = 128 << 10
@@ -69,7 +69,8 @@ package struct PreparedRange: Sendable {
 
   var count: Int { range.count }
 
-  /// The bytes of the file that the kernel sends, before those that are read; may be empty.
+  /// The first bytes of the range, which the kernel sends from the file; may be empty. The bytes after them are read
+  /// into memory.
   var uncopied: Range<Int64> {
     let start = offset + Int64(range.lowerBound)
     let end = start + Int64(range.count)
@@ -77,8 +78,8 @@ package struct PreparedRange: Sendable {
     return start..<end - Int64(Self.endBytes)
   }
 
-  /// Reads the bytes after ``uncopied`` into the buffer, which must have room for them. Returns their number; `nil` if one
-  /// of them is not in the page cache, or if the file has changed.
+  /// Reads the bytes after ``uncopied`` into the buffer, which must have room for them. Returns their number; `nil` if
+  /// one of them is not in the page cache, or if the file has changed.
   func read(after uncopied: Range<Int64>, into bytes: UnsafeMutableRawBufferPointer) -> Int? {
     let count = range.count - uncopied.count
     guard photod_read_cached(file.descriptor, bytes.baseAddress, count, uncopied.upperBound) == count,

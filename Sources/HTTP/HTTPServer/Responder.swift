@@ -5,8 +5,8 @@ import Synchronization
 /// Sends the response to one request. Usable from any thread, but the calls for one response must come from one thread
 /// at a time.
 ///
-/// Use either one `send`, or `start`, then any number of `write`, then `finish`. Calls on the connection's own queue take
-/// effect at once, calls from elsewhere asynchronously.
+/// Use either one `send`, or `start`, then any number of `write`, then `finish`. Calls on the connection's own queue
+/// take effect at once, calls from elsewhere asynchronously.
 package final class Responder: Sendable {
   private struct State {
     var hasStarted = false
@@ -46,8 +46,8 @@ package final class Responder: Sendable {
   /// Sends a response whose body is produced while it is sent. Its head gets the Content-Length of the source, and
   /// nothing is read for HEAD. Call it on a work queue: the calling thread reads the first segments.
   ///
-  /// - Parameter submit: submits work to the queue that reads the further segments and waits for the disk. If it returns
-  ///   `false`, the work is not accepted and the connection closes.
+  /// - Parameter submit: submits work to the queue that reads the further segments and waits for the disk. If it
+  ///   returns `false`, the work is not accepted and the connection closes.
   /// - Throws: if the first segments can't be read, or if there is no memory for the segments. Nothing is sent then, so
   ///   another response can follow.
   package func send(

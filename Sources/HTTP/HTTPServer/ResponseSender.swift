@@ -163,8 +163,9 @@ struct ResponseSender {
     loop.counters.countSent(sent)
   }
 
-  /// Sends a complete prepared range, whose last bytes are in the loop's buffer. If these are all, head and body are sent
-  /// with one gathered send, and a copy of the bytes that the kernel did not accept is queued. Otherwise all is queued.
+  /// Sends a complete prepared range, whose last bytes are in the loop's buffer. If these are all, head and body are
+  /// sent with one gathered send, and a copy of the bytes that the kernel did not accept is queued. Otherwise all is
+  /// queued.
   ///
   /// - Parameters:
   ///   - uncopied: the bytes of the file that the kernel sends first.

@@ -1,9 +1,9 @@
 import HTTPCore
 import HTTPServer
 
-/// The decisions that follow from the head of a request alone, before its body is read and its caller is known: the
-/// resource, and whether host and origin allow the request. For a streamed body the check is made once and kept with
-/// the request, so that rules that change while the body arrives can't change the decision.
+/// The decisions that need only the head of a request, before its body is read and its caller is known: the resource,
+/// and whether host and origin allow the request. For a streamed body the check is made once and kept with the request,
+/// so that rules that change while the body arrives can't change the decision.
 struct HeadCheck: Sendable {
   let target: RequestTarget
   /// `nil`: no such resource.

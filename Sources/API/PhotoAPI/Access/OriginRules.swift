@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The host names and the origins that the daemon accepts. They can be replaced while requests are running: each request
-/// reads them once for each of its decisions.
+/// The host names and the origins that the daemon accepts. They can be replaced while requests are running: each
+/// request reads them once for each of its decisions.
 package final class OriginRules: Sendable {
   /// One version of the rules.
   struct Version: Sendable {

@@ -12,8 +12,10 @@ package struct SignedTarget: Sendable {
   package let collection: String?
 
   /// - Parameters:
-  ///   - text: `/v1/assets/ID/image?…`, an image of `/iiif/3/ID`, `/v1/collections/ID` or `/v1/collections/ID/assets?…`.
-  ///   - presets: those that an image's query may name. The signature covers the preset's name, not its parameters.
+  ///   - text: `/v1/assets/ID/image?…`, an image of `/iiif/3/ID`, `/v1/collections/ID` or
+  ///     `/v1/collections/ID/assets?…`.
+  ///   - presets: the presets that an image's query may name. The signature covers the preset's name, not its
+  ///     parameters.
   package init(_ text: String, presets: ImagePresets) throws(Problem) {
     guard text.hasPrefix("/"), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
       let target = RequestTarget(text, method: .get, host: nil), let parameters = target.parameters

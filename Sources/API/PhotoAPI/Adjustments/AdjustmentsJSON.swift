@@ -2,8 +2,8 @@ import FoundationEssentials
 import LibraryCatalogue
 import PhotoModel
 
-/// Adjustments in JSON: `{"formatIdentifier", "formatVersion", "operations"}`, and `data` in base64 for those of another
-/// program.
+/// Adjustments in JSON: `{"formatIdentifier", "formatVersion", "operations"}`, and `data` in base64 for another
+/// program's adjustments.
 enum AdjustmentsJSON {
   /// The maximum length of another program's data.
   static let maximumDataBytes = 256 << 10

@@ -144,8 +144,8 @@ struct ChangeRoutes: Sendable {
   }
 
   /// The start of a stream: the last event that the client received, which is newer than the token in its URL; without
-  /// both, the current state. `nil` if the last event is unknown, because the catalogue was created again: a client that
-  /// got 400 would not reconnect.
+  /// both, the current state. `nil` if the last event is unknown, because the catalogue was created again: a client
+  /// that got 400 would not reconnect.
   private func start(
     _ since: String?, lastEventID last: String?, _ filter: ChangeFilter, _ principal: Principal
   ) throws(Problem) -> ChangeToken? {

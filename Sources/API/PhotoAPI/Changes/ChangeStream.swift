@@ -3,11 +3,11 @@ import Synchronization
 /// One open stream.
 final class ChangeStream: Sendable {
   private struct State {
-    /// It waits for its turn, has its turn, or waits for its client to read.
+    /// Whether the stream waits for its turn, has its turn, or waits for its client to read.
     var isBusy = false
     var hasPendingChanges = true
     var isEnded = false
-    /// It gets no turn before this time.
+    /// The stream gets no turn before this time.
     var cooldownEnd: ContinuousClock.Instant?
     var lastWrite: ContinuousClock.Instant
   }

@@ -1,6 +1,6 @@
 // An entry of the endpoint table: a method of a resource, what it requires, its handler and its description. Dispatch,
-// access checks, CORS, `Allow` and the OpenAPI document are derived from these entries. A new route is an entry in one of
-// the files Endpoint+*.swift, and its handler; schemas of new bodies go into CEmbeddedFiles/components.json.
+// access checks, CORS, `Allow` and the OpenAPI document are derived from these entries. A new route is an entry in one
+// of the files Endpoint+*.swift, and its handler; schemas of new bodies go into CEmbeddedFiles/components.json.
 
 import HTTPCore
 import HTTPServer

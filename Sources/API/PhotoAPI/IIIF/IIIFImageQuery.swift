@@ -9,7 +9,7 @@ struct IIIFImageQuery: PictureQuery {
   /// The qualities of Image API 3.0 §4.4. `default` is the same as `color`.
   enum Quality: String, CaseIterable { case `default`, color, gray, bitonal }
 
-  /// The formats of Image API 3.0 §4.5; `nil` for those that are not made here.
+  /// The formats of Image API 3.0 §4.5; `nil` for a format that this service does not make.
   static let formats: [String: OutputFormat?] = [
     "jpg": .jpeg, "png": .png, "webp": .webp, "tif": nil, "gif": nil, "jp2": nil, "pdf": nil,
   ]

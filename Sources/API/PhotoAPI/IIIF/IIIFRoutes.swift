@@ -1,5 +1,5 @@
-// The IIIF Image API 3.0, level 2 (https://iiif.io/api/image/3.0/): an asset as an image service. Its pictures come from
-// the same pipeline and the same caches as `/v1/assets/{id}/image`.
+// The IIIF Image API 3.0, level 2 (https://iiif.io/api/image/3.0/): an asset as an image service. Its pictures come
+// from the same pipeline and the same caches as `/v1/assets/{id}/image`.
 
 import HTTPCore
 import ImageService

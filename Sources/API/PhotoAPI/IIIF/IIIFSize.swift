@@ -44,7 +44,8 @@ struct IIIFSize: Sendable, Hashable {
 
   /// The size of the picture that is made from a region, before it is turned.
   ///
-  /// - Throws: 400 if the size exceeds the region without `^`, or the limits; 501 if the region would have to be enlarged.
+  /// - Throws: 400 if the size exceeds the region without `^`, or the limits; 501 if the region would have to be
+  ///   enlarged.
   func size(of region: PixelSize, _ limits: IIIFLimits) throws(Problem) -> PixelSize {
     let (width, height) = (Double(region.width), Double(region.height))
     let size: PixelSize

@@ -1,7 +1,7 @@
 import PhotoModel
 
-/// Links of the OpenAPI document: which operations take the identifiers and tokens that a response contains. Test programs
-/// follow them from operation to operation (OpenAPI 3.1 §4.8.20).
+/// Links of the OpenAPI document: which operations take the identifiers and tokens that a response contains. Test
+/// programs follow them from operation to operation (OpenAPI 3.1 §4.8.20).
 enum APILink {
   /// A value in a JSON body.
   private struct Source {

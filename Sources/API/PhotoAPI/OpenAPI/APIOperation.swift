@@ -12,7 +12,7 @@ struct APIOperation: Sendable {
   let query: [QueryParameter]
   /// The request body, as an entry of CEmbeddedFiles/components.json. `nil`: a body is ignored.
   let body: String?
-  /// The accepted credentials. `nil`: those of the whole document.
+  /// The accepted credentials. `nil`: all that the document lists.
   let credentials: [SecurityScheme]?
   /// Whether the response has no end.
   let isEndless: Bool

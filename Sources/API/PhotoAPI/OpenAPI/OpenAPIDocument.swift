@@ -1,6 +1,6 @@
-// GET /openapi.json: the OpenAPI 3.1 document, made once from the endpoint table and CEmbeddedFiles/components.json. The
-// table has the operations; the file has schemas, headers and request bodies. The keys of the operations are sorted, so
-// the bytes are the same in every run.
+// GET /openapi.json: the OpenAPI 3.1 document, made once from the endpoint table and CEmbeddedFiles/components.json.
+// The table has the operations; the file has schemas, headers and request bodies. The keys of the operations are
+// sorted, so the bytes are the same in every run.
 
 import HTTPCore
 import ImageService

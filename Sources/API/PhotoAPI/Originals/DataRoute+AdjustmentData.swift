@@ -7,8 +7,8 @@ import PhotoModel
 extension DataRoute {
   static let adjustmentDataName = "Adjustments.data"
 
-  /// The bytes of the adjustments in their own format: those of another program unchanged, else JSON. `nil` if they are
-  /// those of a sidecar, which is a resource itself.
+  /// The bytes of the adjustments: another program's data unchanged, otherwise JSON. `nil` if the adjustments were
+  /// imported from a sidecar, which is a resource of this type itself.
   func adjustmentData(
     of files: AssetFiles, _ principal: Principal
   ) throws(Problem) -> (type: String, bytes: [UInt8])? {

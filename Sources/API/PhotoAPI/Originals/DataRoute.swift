@@ -96,8 +96,8 @@ struct DataRoute: Sendable {
     }
   }
 
-  /// Sends an original that an earlier request has opened: from the page cache at once, else on the queue that waits for
-  /// the disk.
+  /// Sends an original that an earlier request has opened: from the page cache at once, else on the queue that waits
+  /// for the disk.
   private func sendPrepared(_ cached: OriginalResponseCache.Representation, _ routed: RoutedRequest) throws(Problem) {
     @Sendable func send() throws(Problem) {
       try sender.send(

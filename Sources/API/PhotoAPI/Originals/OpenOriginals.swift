@@ -5,8 +5,8 @@ import Synchronization
 /// Recently sent files that are still open: a player that seeks in a video requests many small ranges, and opening the
 /// file for each range would cost more than sending it.
 ///
-/// A file is used again only if it is unchanged in every way: contents, name and mode. Files that are not used are closed
-/// after ``idleTime``, so that a disk can be unmounted.
+/// A file is used again only if it is unchanged in every way: contents, name and mode. Files that are not used are
+/// closed after ``idleTime``, so that a disk can be unmounted.
 final class OpenOriginals: Sendable {
   /// Maximum number of open files.
   static let capacity = 64

@@ -87,7 +87,7 @@ struct OriginalAsImage: Sendable {
       case .jpeg: [0xFF, 0xD9]
       // An empty IEND with its CRC (PNG third edition §11.2.5).
       case .png: [0, 0, 0, 0, 0x49, 0x45, 0x4E, 0x44, 0xAE, 0x42, 0x60, 0x82]
-      // They may contain much more than a picture.
+      // Files in these formats may contain much more than a picture.
       case .webp, .avif, .jxl: []
       }
     if end.isEmpty { return false }

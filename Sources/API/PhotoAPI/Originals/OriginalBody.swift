@@ -6,8 +6,8 @@ import Synchronization
 ///
 /// It sends ranges of the open file and, between them, the overlay's bytes. The file must stay as it was when it was
 /// opened: it is checked before each segment, and the last bytes are read into memory and checked before they are sent.
-/// So a client that gets a complete response has the bytes of one file. A file that is replaced by another one under its
-/// name stays open and unchanged, and is sent to its end.
+/// So a client that gets a complete response has the bytes of one file. A file that is replaced by another one under
+/// its name stays open and unchanged, and is sent to its end.
 final class OriginalBody: BodySource {
   /// A part of the body.
   enum Part: Sendable, Hashable {

@@ -50,7 +50,8 @@ struct OriginalFiles: Sendable {
 
   /// Opens the file that the catalogue knows, and finds the places in it.
   ///
-  /// - Parameter staysOpen: whether the file stays open for a moment, for a client that asks for one range after another.
+  /// - Parameter staysOpen: whether the file stays open for a moment, for a client that asks for one range after
+  ///   another.
   func open(
     _ resource: AssetResource, includesLocation: Bool, staysOpen: Bool = false
   ) throws(Failure) -> ServableOriginal {

@@ -1,13 +1,14 @@
-// The fast path for originals that are read again. A player that seeks in a video asks for one range after another on one
-// connection. The first of them takes the normal path and leaves here what the others need: the open file, the overlay
-// that removes its places, and the fields of the head. The others are answered without a lookup in the catalogue:
+// The fast path for originals that are read again. A player that seeks in a video asks for one range after another on
+// one connection. The first of them takes the normal path and leaves here what the others need: the open file, the
+// overlay that removes its places, and the fields of the head. The others are answered without a lookup in the
+// catalogue:
 //
 //     request -> key (access class, target, Host, Accept) -> entry -> is it still valid?
 //       one short range -> PreparedRange, on the connection's own queue
 //       anything else, once the caller is known -> OriginalResponseCache.Representation -> OriginalSender
 //
-// The server sends a short range only if its bytes are in the page cache and the file is unchanged. Conditions other than
-// If-Range, and requests of pages of other origins, take the normal path, with the same result.
+// The server sends a short range only if its bytes are in the page cache and the file is unchanged. Conditions other
+// than If-Range, and requests of pages of other origins, take the normal path, with the same result.
 
 import AccessControl
 import HTTPCore
@@ -37,7 +38,8 @@ final class OriginalResponseCache: Sendable {
     /// The longest body that is sent from the page cache without a step on the queue that reads files.
     private static let maximumCachedBytes: Int64 = 4 << 20
 
-    /// Whether the response to a request is short and its bytes are in the page cache, so that nothing waits for the disk.
+    /// Whether the response to a request is short and its bytes are in the page cache, so that nothing waits for the
+    /// disk.
     func isCached(for head: RequestHead) -> Bool {
       var range = slice
       if head.has(.range) {

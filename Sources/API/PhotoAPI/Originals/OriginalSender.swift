@@ -20,7 +20,7 @@ struct OriginalSender: Sendable {
   /// - Parameters:
   ///   - slice: the bytes of the file that are the representation.
   ///   - type: the media type of the representation.
-  ///   - fields: those of the response, without `Content-Type`, `Content-Range` and `Content-Length`.
+  ///   - fields: the fields of the response without `Content-Type`, `Content-Range` and `Content-Length`.
   /// - Throws: 416 with the size; 503 if the file has changed.
   func send(
     _ original: ServableOriginal, _ slice: Range<Int64>, type: String, fields: [(name: String, value: String)],

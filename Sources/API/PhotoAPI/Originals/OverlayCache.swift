@@ -2,8 +2,8 @@ import OrderedCollections
 import PhotoModel
 import Synchronization
 
-/// The overlays of files that were served lately: a video player sends a request for each part of a video, and making an
-/// overlay reads all metadata of the file.
+/// The overlays of files that were served lately: a video player sends a request for each part of a video, and making
+/// an overlay reads all metadata of the file.
 final class OverlayCache: Sendable {
   /// Maximum number of overlays.
   static let capacity = 1024

@@ -27,7 +27,7 @@ enum ResourceChoice: Sendable {
     }
   }
 
-  /// The file among those of an asset. Throws 404.
+  /// The chosen file among the files of an asset. Throws 404.
   ///
   /// - Parameters:
   ///   - index: of the file among those of its type, in the order of the list.

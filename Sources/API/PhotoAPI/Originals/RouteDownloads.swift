@@ -36,8 +36,8 @@ struct RouteDownloads: Sendable {
     reply.onClose { wait.cancel() }
   }
 
-  /// Runs work that opens an original. If that is in the cloud, and the request may use the network, it is downloaded,
-  /// and the work runs once more on a queue.
+  /// Runs work that opens an original. If the original is in the cloud and the request may use the network, it is
+  /// downloaded, and the work runs again on a queue.
   func run(
     _ original: OriginalFile, allowsNetwork: Bool, for reply: Reply, on queue: WorkQueue,
     _ work: @escaping @Sendable () throws(Problem) -> Void

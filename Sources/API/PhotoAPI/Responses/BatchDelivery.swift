@@ -5,9 +5,9 @@
 //           -> a few requests at a time, each a task of its own -> ready -+        ^ more when there is room
 //
 // A frame is in one of these states: not requested, a task, ready, or written. Tasks and ready frames together are at
-// most `maximumInFlight`, so a client that does not read holds no more than that in memory, plus one write. A frame that
-// finds no place in a queue is requested again when a request of the same caller has ended: if the queue is short, the
-// caller's batches wait for their frames and for each other's instead of failing in most parts.
+// most `maximumInFlight`, so a client that does not read holds no more than that in memory, plus one write. A frame
+// that finds no place in a queue is requested again when a request of the same caller has ended: if the queue is short,
+// the caller's batches wait for their frames and for each other's instead of failing in most parts.
 
 import HTTPCore
 import HTTPServer

@@ -39,7 +39,7 @@ struct JSONResponse {
 
   /// - Parameters:
   ///   - tag: the strong entity tag of the uncompressed body. The gzip coding gets its own tag.
-  ///   - more: fields beside those of the representation.
+  ///   - more: further fields of the response.
   init(
     _ body: [UInt8], tag: String, cacheControl: String, link: String? = nil, mediaType: String = JSONBody.mediaType,
     more: [(name: String, value: String)] = []

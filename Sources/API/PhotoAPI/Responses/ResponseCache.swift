@@ -4,10 +4,10 @@
 //
 //     request -> key (access class, target, Host, Accept, Origin) -> entry -> is it still valid? -> 200 or 304
 //
-// An entry is valid while no commit has changed its asset since the asset was looked up, the rules about origins are the
-// same, and its frame is cached.
-// It is sent only to callers of the access class of the caller that it was made for; they see the same part of the
-// library. A request with any field that the entry does not account for takes the normal path, with the same result.
+// An entry is valid while no commit has changed its asset since the asset was looked up, the rules about origins are
+// the same, and its frame is cached. It is sent only to callers of the access class of the caller that it was made for;
+// they see the same part of the library. A request with any field that the entry does not account for takes the normal
+// path, with the same result.
 
 import AccessControl
 import HTTPCore
@@ -144,8 +144,8 @@ final class ResponseCache: Sendable {
     let matches = head.withSingleValue(of: .ifNoneMatch) { list in
       entry.tag.withUnsafeBytes { EntityTagList.matches($0, in: list, weakly: true) }
     }
-    // The normal path knows the other tags of the picture: those of frames that were made in other ways, or that this one
-    // has replaced.
+    // The normal path knows the other tags of the picture: those of frames that were made in other ways, or that this
+    // one has replaced.
     return matches == true ? notModified : nil
   }
 

@@ -9,8 +9,8 @@ struct CollectionRoutes: Sendable {
 
   init(queries: QueryService) { self.queries = queries }
 
-  /// Lists the collections of a type, or those in a folder or collection list, which the path or the query names: on the
-  /// lookup queue, or on the fetch queue if the query may read every asset.
+  /// Lists the collections of a type, or those in a folder or collection list, which the path or the query names: on
+  /// the lookup queue, or on the fetch queue if the query may read every asset.
   func list(in parent: LocalIdentifier?, _ routed: RoutedRequest) throws(Problem) {
     let principal = try routed.principal
     let query = try CollectionListQuery(routed.target, queries.tokens, in: parent, for: principal)

@@ -2,8 +2,8 @@ import HTTPCore
 import LibraryCatalogue
 import PhotoModel
 
-/// `GET` and `POST /v1/fetchResults`, `GET` and `DELETE /v1/fetchResults/{id}`, and `GET /v1/fetchResults/{id}/assets` and
-/// `/collections`.
+/// `GET` and `POST /v1/fetchResults`, `GET` and `DELETE /v1/fetchResults/{id}`, and `GET /v1/fetchResults/{id}/assets`
+/// and `/collections`.
 struct FetchResultRoutes: Sendable {
   /// Maximum number of assets or collections in one range.
   private static let maximumMembers = 1000

@@ -167,8 +167,9 @@ struct ImageRoute: Sendable {
 
   /// Evaluates the conditions of the request. Returns true after it has sent 304.
   ///
-  /// - Parameter derivation: that of the frame that the client has, or else of the one to send. `nil`: only a render
-  ///   can tell, because the frame may be degraded or incomplete. ``ImageDeliveryWriter`` then sends 304 or 412.
+  /// - Parameter derivation: how the frame that the client has was made; if it has none, how the frame to send would be
+  ///   made. `nil`: only a render can tell, because the frame may be degraded or incomplete. ``ImageDeliveryWriter``
+  ///   then sends 304 or 412.
   /// - Throws: 412.
   private func sendNotModifiedIfMatching(
     _ image: NegotiatedImage, _ derivation: Derivation?, _ attempt: Attempt

@@ -3,8 +3,9 @@ import LibraryCatalogue
 import PhotoModel
 
 /// `PUT /v1/assets/{localIdentifier}/keepOriginal` and `PUT /v1/collections/{collection}/keepOriginal`: changes of one
-/// entry. `KeptOriginals` acts on them. `If-Match` and `If-None-Match` compare with the tags of the asset or collection:
-/// both routes run on the queue of change lists, so no list changes it between the condition and the change.
+/// entry. `KeptOriginals` acts on them. `If-Match` and `If-None-Match` compare with the tags of the asset or
+/// collection: both routes run on the queue of change lists, so no list changes it between the condition and the
+/// change.
 struct KeepOriginalRoutes: Sendable {
   let assets: AssetRoutes
   let collections: CollectionRoutes

@@ -161,8 +161,8 @@ extension FetchResultStore.TransientCollection {
 }
 
 extension QueryService {
-  /// The assets that a query lists of a transient collection: without those that are gone, that the principal does not
-  /// see, or that the query leaves out.
+  /// A summary of the assets of a transient collection that a query lists: without assets that no longer exist, that
+  /// the principal does not see, or that the query leaves out.
   func summary(
     of transient: FetchResultStore.TransientCollection, _ query: CollectionQuery = CollectionQuery(),
     until end: ContinuousClock.Instant, _ principal: Principal

@@ -87,15 +87,15 @@ package struct AdjustedGeometry: Sendable, Hashable {
     size = step.size
   }
 
-  /// A rotation about the centre, and the largest rectangle of the same aspect ratio that fits into the rotated picture:
-  /// a rectangle of s w x s h, turned back, must lie within w x h.
+  /// A rotation about the centre, and the largest rectangle of the same aspect ratio that fits into the rotated
+  /// picture: a rectangle of s w x s h, turned back, must lie within w x h.
   private func straighten(_ degrees: Double) -> Step {
     let (width, height) = (Double(size.width), Double(size.height))
     let (sine, cosine) = (sin(degrees * .pi / 180), cos(degrees * .pi / 180))
     let share = min(
       width / (width * cosine + height * sine.magnitude), height / (width * sine.magnitude + height * cosine))
-    // From the unit square, to pixels about the centre, turned back, to the unit square. The content turns clockwise, so
-    // a point of the result comes from the point that lies counterclockwise of it (y points down).
+    // From the unit square, to pixels about the centre, turned back, to the unit square. The content turns clockwise,
+    // so a point of the result comes from the point that lies counterclockwise of it (y points down).
     let (along, right, down) = (share * cosine, share * sine * height / width, -share * sine * width / height)
     let map = Homography([
       along, right, 0.5 - (along + right) / 2,

@@ -76,8 +76,8 @@ package struct ToneCurve: Sendable, Hashable {
     slopes = Self.slopes(points)
   }
 
-  /// Fritsch and Carlson, "Monotone piecewise cubic interpolation" (SIAM Journal on Numerical Analysis 17, 1980): slopes
-  /// with which no overshoot occurs between two points.
+  /// Fritsch and Carlson, "Monotone piecewise cubic interpolation" (SIAM Journal on Numerical Analysis 17, 1980):
+  /// slopes with which no overshoot occurs between two points.
   private static func slopes(_ points: [Point]) -> [Double] {
     let secants = zip(points, points.dropFirst()).map { bounded(($1.y - $0.y) / ($1.x - $0.x)) }
     var slopes = points.indices.map { (i: Int) -> Double in

@@ -120,7 +120,7 @@ extension ForeignEdit {
       [.perspective(inside, aspectRatio: ratio)] + Self.turns(from: orientation, to: mirror.followed(by: final)))
   }
 
-  /// The map from the unit square of what a frame shows to that of the stored picture, and the frame's sides in pixels.
+  /// The map from the unit square of a frame to that of the stored picture, and the frame's sides in pixels.
   private static func map(
     _ frame: Frame, _ stored: PixelSize
   ) -> (map: Homography, width: Double, height: Double)? {

@@ -1,5 +1,5 @@
-/// A projective map of the plane: (x, y) to (X / W, Y / W), where (X, Y, W) is the matrix times (x, y, 1). A multiple of
-/// the matrix is the same map.
+/// A projective map of the plane: (x, y) to (X / W, Y / W), where (X, Y, W) is the matrix times (x, y, 1). A multiple
+/// of the matrix is the same map.
 package struct Homography: Sendable, Hashable {
   /// Nine numbers, row after row.
   package let matrix: [Double]
@@ -67,8 +67,8 @@ package struct Homography: Sendable, Hashable {
     [point(0, 0), point(1, 0), point(1, 1), point(0, 1)]
   }
 
-  /// The smallest rectangle that contains the unit square's image. A projective map keeps lines straight, so the corners
-  /// decide.
+  /// The smallest rectangle that contains the unit square's image. A projective map keeps lines straight, so the
+  /// corners decide.
   package var bounds: PixelRegion {
     let corners = corners
     let (left, top) = (corners.map(\.x).min() ?? 0, corners.map(\.y).min() ?? 0)

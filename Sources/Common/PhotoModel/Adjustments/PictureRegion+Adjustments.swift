@@ -5,8 +5,8 @@ extension PictureRegion {
   /// The region in a picture that was made of this one by a map.
   ///
   /// - Parameter map: from the unit square of this picture to that of the other one.
-  /// - Returns: the smallest upright rectangle around the region, as far as the other picture shows it, with six decimals;
-  ///   `nil` if the region's centre is not shown.
+  /// - Returns: the smallest upright rectangle around the region, as far as the other picture shows it, with six
+  ///   decimals; `nil` if the region's centre is not shown.
   func moved(by map: Homography) -> PictureRegion? {
     let center = map.point(rect.x + rect.width / 2, rect.y + rect.height / 2)
     let corners = [

@@ -33,8 +33,8 @@ package struct Asset: Sendable, Hashable {
   }
   /// A reference, because most assets have no descriptions and image requests copy assets often.
   private var stored: StoredDescription?
-  /// The parts that show something in particular, from the file or set by a user. Unlike ``descriptive``, they decide on
-  /// pictures: see ``CropAnchor/auto``. In the current picture: adjustments move them.
+  /// The parts that show something in particular, from the file or set by a user. Unlike ``descriptive``, they decide
+  /// on pictures: see ``CropAnchor/auto``. In the current picture: adjustments move them.
   package var regions: [PictureRegion] {
     get { storedRegions?.value ?? [] }
     set { storedRegions = newValue.isEmpty ? nil : StoredRegions(newValue) }
@@ -43,7 +43,7 @@ package struct Asset: Sendable, Hashable {
   private var storedRegions: StoredRegions?
   /// The most salient point of the current content's pixels; `nil` if it was not computed yet.
   package var saliency: UnitPoint?
-  /// Which of ``descriptive`` and ``regions`` a user set.
+  /// The properties in ``descriptive`` and ``regions`` that a user set.
   package var userFields: UserFields = []
   /// Whether a user set or removed ``location``.
   package var hasUserLocation = false
@@ -71,8 +71,8 @@ package struct Asset: Sendable, Hashable {
   /// Whether a picture can be made of it: its format has a decoder, and its content was not found to be unreadable.
   package var isRenderable = true
   package var original: OriginalFile
-  /// A ThumbHash of the current content, at most 25 bytes; `nil` if none was made yet or none can be made. The catalogue
-  /// refuses more than 64 bytes.
+  /// A ThumbHash of the current content, at most 25 bytes; `nil` if none was made yet or none can be made. The
+  /// catalogue refuses more than 64 bytes.
   package var placeholder: [UInt8]?
 
   package init(
@@ -134,7 +134,7 @@ extension Asset {
       asset.contentVersion = before.contentVersion
       asset.pixelSize = before.pixelSize
       asset.regions = before.regions
-      // They belong to the adjusted picture.
+      // The placeholder and the saliency point belong to the adjusted picture.
       (asset.placeholder, asset.saliency) = (nil, nil)
     }
     (asset.adjustments, asset.beforeAdjustments, asset.hasAdjustments) = (nil, nil, false)

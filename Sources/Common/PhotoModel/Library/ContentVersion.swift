@@ -10,8 +10,8 @@ package struct ContentVersion: Sendable, Hashable, CustomStringConvertible {
     self.rawValue = rawValue
   }
 
-  /// The version if only a part of the asset is shown: a frame of a video at a requested time, or the RAW file of a pair.
-  /// The part follows after an at sign.
+  /// The version if only a part of the asset is shown: a frame of a video at a requested time, or the RAW file of a
+  /// pair. The part follows after an at sign.
   package func showing(_ part: String) -> ContentVersion { ContentVersion("\(rawValue)@\(part)") }
 
   /// Whether only a part of the asset is shown: see ``showing(_:)``.
@@ -26,7 +26,7 @@ package struct ContentVersion: Sendable, Hashable, CustomStringConvertible {
   /// The length of `content`: base64url of 128 bits.
   package static let contentLength = 22
 
-  /// The part that all versions of the same pixels share: those with other regions, of the frames of a video, and of
+  /// The part that all versions of the same content share: also with other regions, for each frame of a video, and for
   /// the RAW file of a pair.
   package var content: String { String(rawValue.prefix(Self.contentLength)) }
 

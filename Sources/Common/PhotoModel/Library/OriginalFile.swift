@@ -6,12 +6,12 @@
 package struct FileIdentity: Sendable, Hashable {
   package var inode: UInt64
   package var size: Int64
-  /// Nanoseconds since 1970; 0 if a store's list has no times, as that of a web server.
+  /// Nanoseconds since 1970; 0 if the list of a store has no times, such as the list of a web server.
   package var modified: Int64
 
   /// Whether files at other paths may have the same identity, so that it identifies a state only together with a path.
-  /// The entity tags of a web server distinguish the states of one object (RFC 9110 §8.8.1), and many are no more than
-  /// a time and a size. Those of a bucket are digests of the content, and an inode is that of one file.
+  /// A web server's entity tags distinguish only the states of one object (RFC 9110 §8.8.1): many consist of a time and
+  /// a size. A bucket's entity tags are digests of the content, and an inode belongs to one file.
   package var needsPath: Bool { modified == 0 }
 
   package init(inode: UInt64, size: Int64, modified: Int64) {

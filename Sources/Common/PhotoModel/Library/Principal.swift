@@ -48,8 +48,8 @@ package struct Principal: Sendable, Hashable {
   /// Any other caller, if the daemon runs with `--allow-anonymous`: may read, but never sees locations.
   package static let anonymous = Principal(name: "anonymous", scopes: [.read])
 
-  /// The same principal with the whole library visible: for reading an asset that a limited caller has just made and does
-  /// not see yet.
+  /// The same principal with the whole library visible: for reading an asset that a limited caller has just made and
+  /// does not see yet.
   package var seeingEverything: Principal {
     var principal = Principal(name: name, scopes: scopes)
     principal.namesNeedScope = namesNeedScope

@@ -1,8 +1,8 @@
 /// Which part of a picture a crop keeps.
 package enum CropAnchor: Sendable, Hashable {
   case center
-  /// The regions of the asset, or else its saliency point, or else the centre. ``ResolvedRequest`` replaces it by one of
-  /// the other cases.
+  /// The regions of the asset, or else its saliency point, or else the centre. ``ResolvedRequest`` replaces it by one
+  /// of the other cases.
   case auto
   /// The crop is centred on this point of the upright picture, as far as the picture's edges allow.
   case point(UnitPoint)

@@ -162,8 +162,8 @@ package struct ImageRequest: Sendable, Hashable {
     self.posterTime = posterTime
   }
 
-  /// Whether the frame has high dynamic range itself if the original has. Its colours are those of BT.2020, so none can be
-  /// chosen.
+  /// Whether the frame has high dynamic range itself if the original has. Its colours are those of BT.2020, so none can
+  /// be chosen.
   package var mayBeHDR: Bool {
     dynamicRange == .high && format.carriesHDR && colorSpace == .preserve && tone == .color && !isAnimated
   }

@@ -37,12 +37,12 @@ package struct SizedRequest: Sendable, Hashable {
     return copy
   }
 
-  /// The longer side of the smallest picture that keeps a gain map. In a grid of small pictures, bright ones distract, and
-  /// the map's head would be a large part of their bytes.
+  /// The longer side of the smallest picture that keeps a gain map. In a grid of small pictures, bright ones distract,
+  /// and the map's head would be a large part of their bytes.
   package static let minimumGainMapSide = 256
 
-  /// Whether the picture is one that keeps its original's gain map, judging by the request. Only JPEG has a place for it
-  /// that readers know. Gray and bitonal pictures have other light than the map was made for.
+  /// Whether the picture is one that keeps its original's gain map, judging by the request. Only JPEG has a place for
+  /// it that readers know. Gray and bitonal pictures have other light than the map was made for.
   package var mayKeepGainMap: Bool {
     request.dynamicRange == .preserve && request.format == .jpeg && request.tone == .color && !request.isAnimated
       && max(sizes.output.width, sizes.output.height) >= Self.minimumGainMapSide

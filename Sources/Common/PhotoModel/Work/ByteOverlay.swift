@@ -33,7 +33,7 @@ package struct ByteOverlay: Sendable, Hashable {
 
     package var range: Range<Int64> { offset..<offset + Int64(content.count) }
 
-    /// The bytes that replace those of the file. Zeros are made by each call.
+    /// The bytes that replace those of the file. For zeros, each call makes a new array.
     package var bytes: [UInt8] {
       switch content {
       case .bytes(let bytes): bytes
@@ -171,8 +171,8 @@ package struct ByteOverlay: Sendable, Hashable {
     return !range.isEmpty && index < patches.count && patches[index].offset < range.upperBound
   }
 
-  /// The pieces of a range of the result, in order; their lengths add up to the range's. Takes time in proportion to the
-  /// logarithm of the patches and to the pieces.
+  /// The pieces of a range of the result, in order; their lengths add up to the range's. Takes time in proportion to
+  /// the logarithm of the patches and to the pieces.
   ///
   /// - Parameter range: within the file.
   package func pieces(in range: Range<Int64>) -> [Piece] {

@@ -28,8 +28,8 @@ package protocol ByteSource: AnyObject, Sendable {
   /// Whether `read` may return `.notYet`.
   var canReturnNotYet: Bool { get }
 
-  /// Whether the file is unchanged since it was opened: a file of a folder by inode, size and modification time. Asks the
-  /// file system; used after a render.
+  /// Whether the file is unchanged since it was opened: a file of a folder by inode, size and modification time. Asks
+  /// the file system; used after a render.
   var isUnchanged: Bool { get }
 
   /// Copies bytes at `offset` into the buffer: as many as are available at once, possibly fewer than fit.
@@ -39,7 +39,7 @@ package protocol ByteSource: AnyObject, Sendable {
 extension ByteSource {
   package var isUnchanged: Bool { true }
 
-  /// Up to `count` bytes at `offset`; fewer if the source ends or has no more for now.
+  /// Up to `count` bytes at `offset`; fewer if the source ends or has not received more yet.
   package func bytes(at offset: Int64, count: Int) throws(ByteSourceError) -> [UInt8] {
     let wanted = max(0, min(count, Int(clamping: size - offset)))
     var failure: ByteSourceError?
@@ -68,8 +68,8 @@ package protocol FileByteSource: ByteSource {
   /// program can write a file and then restore its modification time, but not its ctime.
   var changeTimeNanoseconds: Int64 { get }
 
-  /// Whether the file is unchanged and its ctime is too, so nothing about it changed since it was opened: contents, name,
-  /// mode. Stricter than `isUnchanged`. Asks the file system.
+  /// Whether the file is unchanged and its ctime is too, so nothing about it changed since it was opened: contents,
+  /// name, mode. Stricter than `isUnchanged`. Asks the file system.
   var hasSameChangeTime: Bool { get }
 }
 

@@ -9,7 +9,8 @@ package enum DatabaseFile {
   /// The suffixes that SQLite appends to the name of a database for its logs.
   static let logSuffixes = ["-journal", "-wal", "-shm"]
 
-  /// Creates a data folder and its missing parents, accessible only by this user. If this fails, `errno` has the reason.
+  /// Creates a data folder and its missing parents, accessible only by this user. If this fails, `errno` has the
+  /// reason.
   package static func makeFolder(_ path: String) -> Bool {
     if mkdir(path, 0o700) == 0 || errno == EEXIST { return true }
     guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return false }
@@ -44,8 +45,8 @@ package enum DatabaseFile {
     }
   }
 
-  /// Gives a complete database, which no process has open, its path in a data folder, durably. Replaces the database that
-  /// is there.
+  /// Gives a complete database, which no process has open, its path in a data folder, durably. Replaces the database
+  /// that is there.
   package static func install(_ complete: String, at path: String) throws(SystemError) {
     // Also the logs of a database that was lost.
     try removeLogs(of: path)
@@ -100,7 +101,7 @@ package enum DatabaseFile {
     return count == header.count && header[18] == 1 && header[19] == 1
   }
 
-  /// Why a path can't be that of a copy to restore; `nil`: it is a file that can be read. For messages that name the
+  /// Why a file can't be restored as a copy; `nil` if it is a regular file that can be read. For messages that name the
   /// path.
   package static func obstacle(to path: String) -> String? {
     var status = stat()

@@ -7,7 +7,7 @@ package enum FileDescriptors {
   /// The number of descriptors that may have become free since the call failed.
   private static let slack: UInt = 32
 
-  /// Whether none is free, or so few that a call may have failed for want of one. Three system calls.
+  /// Whether no descriptor is free, or so few that a call may have failed for lack of one. Three system calls.
   package static var areExhausted: Bool {
     let lowest = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard lowest >= 0 else { return SystemError(code: errno).isOutOfDescriptors }

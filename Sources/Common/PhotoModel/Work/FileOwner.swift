@@ -1,5 +1,5 @@
-// The owner of files and folders that root makes, for example with `photod import`: the service runs as another user, and
-// could not use them otherwise.
+// The owner of files and folders that root makes, for example with `photod import`: the service runs as another user,
+// and could not use them otherwise.
 
 #if canImport(Glibc)
   import Glibc

@@ -44,8 +44,8 @@ package final class UnfinishedCopies: Sendable {
     end(path)
   }
 
-  /// Removes all copies, and calls `exit`, which ends the process, with the lock held: the command can neither begin nor
-  /// finish one.
+  /// Removes all copies, and calls `exit`, which ends the process, with the lock held: the command can neither begin
+  /// nor finish one.
   package func removeAll(andExit exit: () -> Void) {
     paths.withLock { paths in
       for path in paths { Self.remove(path) }

@@ -2,8 +2,8 @@
   import Glibc
 #endif
 
-/// Writes all bytes at the descriptor's position, also after signals and partial writes. If this throws, some of them may
-/// be written.
+/// Writes all bytes at the descriptor's position, also after signals and partial writes. If this throws, some of them
+/// may be written.
 package func writeAll(_ bytes: RawSpan, to descriptor: Int32) throws(SystemError) {
   try writeAll(bytes) { rest, _ in Glibc.write(descriptor, rest.baseAddress, rest.count) }
 }

@@ -101,8 +101,8 @@ package enum HTTPGrammar {
     return false
   }
 
-  /// Whether a range of `bytes` is `token`, which is in lower case, ignoring the case of ASCII letters only. By the rules
-  /// of Unicode the Kelvin sign would be a k.
+  /// Whether a range of `bytes` is `token`, which is in lower case, ignoring the case of ASCII letters only. By the
+  /// rules of Unicode the Kelvin sign would be a k.
   static func equals(_ bytes: Span<UInt8>, _ range: Range<Int>, _ token: StaticString) -> Bool {
     guard range.count == token.utf8CodeUnitCount else { return false }
     for i in 0..<range.count where lowercased(bytes[range.lowerBound + i]) != token.utf8Start[i] { return false }

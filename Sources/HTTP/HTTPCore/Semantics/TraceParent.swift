@@ -14,8 +14,8 @@ package struct TraceParent: Sendable, Hashable, BitwiseCopyable {
   private let traceLow: UInt64
   private let parent: UInt64
 
-  /// The trace of a request. `nil` if it has no such field, several (§3.2.2.5 takes them as invalid), or an invalid one;
-  /// the request is then handled without a trace (§4.3).
+  /// The trace of a request. `nil` if it has no such field, several (§3.2.2.5 takes them as invalid), or an invalid
+  /// one; the request is then handled without a trace (§4.3).
   package init?(_ head: RequestHead) {
     guard let found = head.withSingleValue(of: .traceparent, { TraceParent($0) }) ?? nil else { return nil }
     self = found
