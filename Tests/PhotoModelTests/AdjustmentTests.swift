@@ -258,7 +258,7 @@ struct AdjustmentTests {
       }
     }
     check(try #require(plain.map), try #require(scaled.map))
-    check(try #require(plain.frames[33]).map, try #require(scaled.frames[33]).map)
+    check(try #require(plain.vignetteMaps[33]), try #require(scaled.vignetteMaps[33]))
     check(plain.toUnadjusted.inverse.after(plain.toUnadjusted), scaled.toUnadjusted.inverse.after(scaled.toUnadjusted))
   }
 

@@ -17,15 +17,9 @@ package struct AdjustedGeometry: Sendable, Hashable {
   package private(set) var map: Homography?
   /// The same map for every list of operations: also where ``map`` is `nil`.
   package private(set) var toUnadjusted = Homography.identity
-  /// The pictures at the operations whose effect depends on the position of a pixel, by the index of the operation.
-  package private(set) var frames: [Int: Frame] = [:]
-
-  /// The picture at one point of the list of operations.
-  package struct Frame: Sendable, Hashable {
-    /// From the unit square of the adjusted picture to that of this one.
-    package var map: Homography
-    var size: PixelSize
-  }
+  /// For each vignette, by the index of its operation: the map from the unit square of the adjusted picture to that of
+  /// the picture at this operation, because the effect depends on the position of a pixel there.
+  package private(set) var vignetteMaps: [Int: Homography] = [:]
 
   /// - Parameter unadjusted: the size of the upright picture before the operations.
   package init(_ adjustments: Adjustments, of unadjusted: PixelSize) {
@@ -33,10 +27,10 @@ package struct AdjustedGeometry: Sendable, Hashable {
     crop = PixelRect(unadjusted)
     for (index, operation) in adjustments.operations.enumerated() {
       guard let step = step(operation) else {
-        if case .vignette = operation { frames[index] = Frame(map: .identity, size: size) }
+        if case .vignette = operation { vignetteMaps[index] = .identity }
         continue
       }
-      frames = frames.mapValues { Frame(map: $0.map.after(step.map), size: $0.size) }
+      vignetteMaps = vignetteMaps.mapValues { $0.after(step.map) }
       toUnadjusted = toUnadjusted.after(step.map)
       if step.isProjective || map != nil { map = toUnadjusted }
       apply(step)

@@ -43,7 +43,7 @@ struct EditGeometry {
       case .tone(_, let value): return value == 0 ? nil : PixelAdjustments.Tone(operation: operation, map: nil)
       case .toneCurve: return PixelAdjustments.Tone(operation: operation, map: nil)
       case .vignette:
-        return PixelAdjustments.Tone(operation: operation, map: adjusted.frames[index]?.map.after(shownMap))
+        return PixelAdjustments.Tone(operation: operation, map: adjusted.vignetteMaps[index]?.after(shownMap))
       }
     }
     var warp: PixelAdjustments.Warp?
