@@ -21,7 +21,7 @@ final class FetchResultStream: ChangeStreamSource {
     /// Whether the stream made `handle`.
     var ownsHandle: Bool
     /// The previous handle, if the stream made it.
-    var before: String?
+    var previousHandle: String?
     /// True if it is unknown which list the client has.
     var isClientListUnknown: Bool
     /// True if the client got a `reload` event, because the changes can't be sent now.
@@ -99,11 +99,11 @@ final class FetchResultStream: ChangeStreamSource {
     if list === before.lastSent {
       return State(lastSent: list, handle: before.handle, ownsHandle: before.ownsHandle, isClientListUnknown: false)
     }
-    if let old = before.before { _ = queries.results.handles.end(old, owner: principal) }
+    if let old = before.previousHandle { _ = queries.results.handles.end(old, owner: principal) }
     do {
       let handle = try queries.results.keep(list, owner: principal)
       return State(
-        lastSent: list, handle: handle, ownsHandle: true, before: before.ownsHandle ? before.handle : nil,
+        lastSent: list, handle: handle, ownsHandle: true, previousHandle: before.ownsHandle ? before.handle : nil,
         isClientListUnknown: false)
     } catch {
       throw Problem(error)

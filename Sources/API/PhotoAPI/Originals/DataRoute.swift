@@ -66,16 +66,17 @@ struct DataRoute: Sendable {
         isVersioned: query.contentVersion != nil, allowsNetwork: query.allowsNetwork, routed.request, principal,
         routed.reply)
     }
-    var documents = 0
+    var documentCount = 0
     if asset.hasAdjustments, choice.names(.adjustmentData), let data = try adjustmentData(of: found, principal) {
       if query.index == 0 {
         return try sendAdjustmentData(
           data.bytes, type: data.type, isDownload: query.isDownload, routed.request.head, routed.reply)
       }
-      documents = 1
+      documentCount = 1
     }
     let resource = try choice.file(
-      of: query.version, at: query.index, after: documents, among: found.resources, isAdjusted: asset.hasAdjustments)
+      of: query.version, at: query.index, after: documentCount, among: found.resources, isAdjusted: asset.hasAdjustments
+    )
     // The disk of the library may be slow, and the lookup queue must not wait for it.
     try routed.run(on: sender.files) { () throws(Problem) in
       try downloads.run(

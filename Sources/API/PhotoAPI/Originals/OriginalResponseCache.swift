@@ -86,7 +86,7 @@ final class OriginalResponseCache: Sendable {
     func takeUsage() -> Bool { isUsed.exchange(false, ordering: .relaxed) }
   }
 
-  private struct Place {
+  private struct Slot {
     let entry: Entry
     var idleSeconds = 0
   }
@@ -100,7 +100,7 @@ final class OriginalResponseCache: Sendable {
   ]
 
   /// By the hash of the key, the least recently stored first.
-  private let state = Mutex(OrderedDictionary<Int, Place>())
+  private let state = Mutex(OrderedDictionary<Int, Slot>())
 
   /// The response to a request with one range. `nil`: none, or something has changed since.
   ///
@@ -166,14 +166,14 @@ final class OriginalResponseCache: Sendable {
     let entry = Entry(key: key, generation: generation, representation: representation, head: responseHead)
     let hash = key.withUnsafeBytes(PreparedKey.hash)
     // Closed after the lock is released.
-    let dropped = state.withLock { state -> [Place] in
-      var dropped: [Place] = []
+    let dropped = state.withLock { state -> [Slot] in
+      var dropped: [Slot] = []
       if let former = state.removeValue(forKey: hash) { dropped.append(former) }
       if state.count >= Self.capacity {
         let unused = state.values.firstIndex { $0.idleSeconds > 0 } ?? 0
         dropped.append(state.remove(at: unused).value)
       }
-      state[hash] = Place(entry: entry)
+      state[hash] = Slot(entry: entry)
       return dropped
     }
     withExtendedLifetime(dropped) {}
@@ -185,16 +185,16 @@ final class OriginalResponseCache: Sendable {
 
   /// Removes the entries that were not used lately. Call it once a second.
   func tick() {
-    let dropped = state.withLock { state -> [Place] in
-      var dropped: [Place] = []
+    let dropped = state.withLock { state -> [Slot] in
+      var dropped: [Slot] = []
       for hash in state.keys {
-        guard var place = state[hash] else { continue }
-        place.idleSeconds = place.entry.takeUsage() ? 0 : place.idleSeconds + 1
-        if place.idleSeconds >= Self.idleSeconds {
-          dropped.append(place)
+        guard var slot = state[hash] else { continue }
+        slot.idleSeconds = slot.entry.takeUsage() ? 0 : slot.idleSeconds + 1
+        if slot.idleSeconds >= Self.idleSeconds {
+          dropped.append(slot)
           state[hash] = nil
         } else {
-          state[hash] = place
+          state[hash] = slot
         }
       }
       return dropped

@@ -31,17 +31,18 @@ enum ResourceChoice: Sendable {
   ///
   /// - Parameters:
   ///   - index: of the file among those of its type, in the order of the list.
-  ///   - documents: the number of resources of this type that come first and are not files, such as the adjustments of
-  ///     a user.
+  ///   - documentCount: the number of resources of this type that come first and are not files, such as the adjustments
+  ///     of a user.
   func file(
-    of version: ImageVersion, at index: Int, after documents: Int, among resources: [AssetResource], isAdjusted: Bool
+    of version: ImageVersion, at index: Int, after documentCount: Int, among resources: [AssetResource],
+    isAdjusted: Bool
   ) throws(Problem) -> AssetResource {
     let found: AssetResource? =
       switch (self, version) {
       case (.resource, _) where isAdjusted && names(.adjustmentBasePhoto):
         index == 0 ? resources.first(where: \.isPrimary) : nil
       case (.resource(let type), _):
-        resources.filter { $0.type.rawValue == type }.dropFirst(index - documents).first
+        resources.filter { $0.type.rawValue == type }.dropFirst(index - documentCount).first
       // For a photograph with a RAW file and a JPEG, the original is the RAW file.
       case (.version, .original):
         resources.first { $0.type == .alternatePhoto } ?? resources.first(where: \.isPrimary)
