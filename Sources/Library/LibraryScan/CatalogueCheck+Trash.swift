@@ -1,6 +1,6 @@
 // Compares the trash with its records. The record of an asset is committed before its files move to the trash, and is
-// deleted after they have left it. So a second look at one of them, after the other, excludes changes that are under
-// way.
+// deleted after they have left it. So each check looks at one side again after the other, and reports no change that is
+// in progress.
 
 import LibraryCatalogue
 import LibraryFolder
@@ -25,8 +25,8 @@ extension CatalogueCheck {
     }
   }
 
-  /// Reports the files of one trash that are in no record, also those beside the folders of assets and in folders inside
-  /// them: photod ignores these.
+  /// Reports the files of one trash that are in no record, also those beside the folders of assets and in folders
+  /// inside them: photod ignores these.
   private func reportUnknown(below trash: [UInt8], _ root: LibraryFolder, _ report: (CheckDifference) -> Void) throws {
     let walk = TrashWalk(root: root)
     var folders = [trash]
@@ -57,7 +57,7 @@ extension CatalogueCheck {
     }
   }
 
-  /// True also if nothing is known of it, as in a folder that can't be opened: that is reported once.
+  /// True also if this can't be determined, as in a folder that can't be opened, which `reportUnknown` reports.
   private func isPresent(_ path: [UInt8], _ root: LibraryFolder) -> Bool {
     do throws(SystemError) {
       _ = try root.open(LibraryPath.folder(of: path), isFolder: true).entry(LibraryPath.name(of: path))

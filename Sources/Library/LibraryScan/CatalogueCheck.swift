@@ -71,7 +71,7 @@ package struct CatalogueCheck {
 
   /// Compares the rows of files with the folder.
   ///
-  /// - Parameter token: of the last change before the check.
+  /// - Parameter token: the change token from before the check.
   /// - Returns: the number of files below the root.
   private func compareFolder(
     _ root: LibraryFolder, since token: Int64, _ note: (CheckDifference) -> Void

@@ -1,6 +1,11 @@
-// Scans of the library. A scan is one walk; two if more files were deferred than the scanner can remember, if files took
-// each other's names behind the walk, or if a disk turned out to hide nothing; and a walk of the paths where files
-// appeared meanwhile. See LibraryMerge for the steps of a walk.
+// Scans of the library. A scan is usually one walk, whose steps are in LibraryMerge. A second walk of the whole library
+// follows if
+//
+// - more files were deferred than the scanner remembers,
+// - files swapped names while the first walk was between them, or
+// - a folder that a disk seemed to hide is to be scanned after all.
+//
+// Finally, files that appeared where the walk had already been are scanned.
 
 import Foundation
 import ImageCodec
@@ -86,12 +91,12 @@ package struct LibraryScanner: Sendable {
       if options.returnsRechecks { return outcome }
       if outcome.fullScanDelayNanoseconds != nil, outcome.refusal == nil, !options.stop.isRaised {
         // If files were deferred, the first walk has waited until those beyond the limit settled, too.
-        var again = options
-        again.isSecondWalk = true
-        again.recentRemovals += outcome.progress.removed
-        let first = outcome.progress
-        outcome = try walk(root, again, onProgress)
-        outcome.progress.add(walk: first)
+        var secondWalk = options
+        secondWalk.isSecondWalk = true
+        secondWalk.recentRemovals += outcome.progress.removed
+        let firstProgress = outcome.progress
+        outcome = try walk(root, secondWalk, onProgress)
+        outcome.progress.add(walk: firstProgress)
       }
       if !options.stop.isRaised { try scanAppeared(root, options, &outcome) }
       return outcome
@@ -114,13 +119,13 @@ extension LibraryScanner {
     _ root: LibraryFolder, _ options: ScanOptions, _ outcome: inout ScanOutcome
   ) throws(AssetSourceError) {
     if outcome.appeared.isEmpty { return }
-    var again = options
-    again.scope = ScanScope(outcome.appeared.map { .file($0) })
-    again.estimatesTotal = false
-    again.recentRemovals = outcome.progress.removed
-    let rest = try walk(root, again) { _ in }
-    outcome.progress.add(walk: rest.progress)
-    outcome.progress.unsettled += rest.progress.unsettled
+    var followUp = options
+    followUp.scope = ScanScope(outcome.appeared.map { .file($0) })
+    followUp.estimatesTotal = false
+    followUp.recentRemovals = outcome.progress.removed
+    let progress = try walk(root, followUp) { _ in }.progress
+    outcome.progress.add(walk: progress)
+    outcome.progress.unsettled += progress.unsettled
   }
 
   /// Refuses an empty library folder if the catalogue has files.

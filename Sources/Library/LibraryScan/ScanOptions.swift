@@ -11,7 +11,7 @@ struct ScanOptions: Sendable {
   /// Files of the scope that a writer has closed or that were renamed to their paths. `nil`: the scan follows no
   /// events, and recently changed files have to settle first.
   var closedFiles: Set<[UInt8]>?
-  /// Those of `closedFiles` that a writer has closed.
+  /// The subset of `closedFiles` that a writer has closed.
   var writtenFiles: Set<[UInt8]> = []
   /// Known files that were renamed to these paths, and were held back once for that reason.
   var awaitedRenames: Set<[UInt8]> = []
@@ -22,8 +22,8 @@ struct ScanOptions: Sendable {
   /// Number of files that scans of changed paths removed recently.
   var recentRemovals = 0
   var observer: (any WalkObserver)?
-  /// Called before missing files are removed, or moved to a new file: renamed paths that are not scanned yet and may be
-  /// the missing files.
+  /// Returns the renamed paths that are not scanned yet. Called before rows of missing files are removed or matched to
+  /// new files: the missing files may be at these paths.
   var arrivals: (@Sendable () -> Arrivals)?
   var stop: StopFlag
 
@@ -61,8 +61,8 @@ struct ScanOutcome: Sendable {
   var appeared: [[UInt8]] = []
   /// The rechecks after a full scan, of files that were held back because they may still be written.
   var heldBack: [Recheck] = []
-  /// A full scan is due after this delay: more files were held back than are remembered, files took each other's names
-  /// behind the walk, or a folder that a disk seemed to hide is to be scanned.
+  /// A full scan is due after this delay: more files were held back than are remembered, files swapped names during the
+  /// walk, or a folder that a disk seemed to hide is to be scanned.
   var fullScanDelayNanoseconds: Int64?
   /// The walk visited its whole scope.
   var isWalkComplete = false

@@ -14,7 +14,7 @@ package struct ScanProgress: Sendable, Hashable {
   package var removed = 0
   /// Missing file systems. Their assets are kept.
   package var missingMounts = 0
-  /// New or changed files that seem to be still written: they are left to the next scan.
+  /// New or changed files that may still be written: they are left to the next scan.
   package var unsettled = 0
   /// Missing files that are kept: on a missing file system, in an unreadable folder, renamed a moment ago, or at least
   /// as large as a new file that is still being written.

@@ -1,5 +1,5 @@
 // Differences between files and rows that a check has met. It reads files and rows at different moments, and a daemon
-// may change both meanwhile. So each difference is looked up again before it is reported, a bounded number at a time.
+// may change both in between. So each difference is looked up again before it is reported, a bounded number at a time.
 
 import LibraryCatalogue
 import LibraryFolder
@@ -96,7 +96,7 @@ struct UnconfirmedDifferences {
     return row.identity == .unknown || row.identity == identity ? nil : .changed(path: path)
   }
 
-  /// As a walk sees it.
+  /// What a walk would find at a path.
   private func presence(at path: [UInt8]) -> Presence {
     do throws(SystemError) {
       let folder = try root.open(LibraryPath.folder(of: path), isFolder: true)

@@ -1,5 +1,5 @@
-// The files that were renamed to paths that are not scanned yet, while the library is watched. They count as missing
-// until then, but keep their rows.
+// Files that events report as renamed to paths that are not scanned yet. Until the scan of these paths, the files count
+// as missing, but their rows are kept.
 
 import LibraryCatalogue
 import LibraryFolder
@@ -7,7 +7,7 @@ import PhotoModel
 
 struct FilesInTransit {
   private let inodes: Set<UInt64>
-  /// Any missing file may be one of them.
+  /// Whether any missing file may be in transit: the list of renamed paths is incomplete or has changed.
   private let mayBeAny: Bool
 
   var isEmpty: Bool { inodes.isEmpty && !mayBeAny }
@@ -26,6 +26,6 @@ struct FilesInTransit {
     mayBeAny = arrived.isPartialList || arrivals().count != arrived.count
   }
 
-  /// Whether a missing file was renamed to such a path, or may have been.
+  /// Whether a missing file was, or may have been, renamed to a path that is not scanned yet.
   func contains(_ file: KnownFile) -> Bool { mayBeAny || inodes.contains(file.identity.inode) }
 }

@@ -1,5 +1,5 @@
-/// A Bloom filter of inodes with one bit for each, in 128 KiB. What it rules out was not inserted. With 100,000 inodes in
-/// it, about one in ten others passes by chance; with a million, two in three.
+/// A Bloom filter of inodes with one hash function, in 128 KiB. Its rate of false positives is about one in ten with
+/// 100,000 inodes, and two in three with a million.
 struct InodeFilter {
   /// A power of two: 128 KiB.
   private static let bits = 1 << 20
@@ -19,6 +19,7 @@ struct InodeFilter {
     return words[bit / 64] & 1 << UInt64(bit % 64) != 0
   }
 
-  /// File systems number files in sequence, so the lowest bits differ most; others put counters of reuse above them.
+  /// Most file systems number files in sequence, so the lowest bits differ most. Some count the reuses of an inode in
+  /// the high bits.
   private static func bit(of inode: UInt64) -> Int { Int((inode ^ inode >> 32) & UInt64(bits - 1)) }
 }

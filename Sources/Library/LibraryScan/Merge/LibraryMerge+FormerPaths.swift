@@ -10,17 +10,17 @@ import Logging
 import PhotoModel
 
 extension LibraryMerge {
-  /// Gives missing files their former paths back, as far as those go to them.
+  /// Gives missing files their former paths back where `Catalogue.restorePaths` decides so.
   mutating func restoreFormerPaths(_ outcome: inout ScanOutcome) throws(AssetSourceError) {
     guard !missing.isEmpty else { return }
     let displaced = try scanner.catalogue.filesWithoutPath()
-    // Which file has such a path now is not known.
-    let unknown = Set(
+    // In a skipped folder or on a missing disk, it is unknown which file has the path now.
+    let uncheckable = Set(
       displaced.filter { file in
         file.formerPath.map { batch.isInSkippedFolder($0) || isOnMissingDisk($0) } ?? false
       }.map(\.id))
     let count = missing.count
-    missing.removeAll { unknown.contains($0) }
+    missing.removeAll { uncheckable.contains($0) }
     batch.progress.kept += count - missing.count
     let ids = Set(displaced.map(\.id))
     let wanted = Set(missing.filter { ids.contains($0) })

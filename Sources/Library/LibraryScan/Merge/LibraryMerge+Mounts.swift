@@ -1,5 +1,5 @@
-// The file systems that a walk enters below the root. It leaves one that hides known assets. One that is recorded at
-// another path and is missing there has been mounted under another name: its files have moved.
+// The file systems that a walk enters below the root. The walk skips a file system that hides known assets. A file
+// system that is recorded at another path and is missing there was mounted at a new path: its files have moved.
 
 import LibraryCatalogue
 import LibraryFolder
@@ -19,25 +19,25 @@ extension LibraryMerge {
     }
     if mounts.recorded.contains(where: { $0.path == mount.path }) { return }
     guard let former = missingMounts.first(where: { $0.fileSystem == mount.fileSystem }) else { return }
-    // Its files count as gone from there, so that they are found here. Those that are not found are kept.
+    // Files must count as gone from the former path to be recognised here. Rows without a file here are kept.
     batch.skippedFolders.removeAll { $0 == former.path }
-    try moveTrash(from: former.path, to: mount.path)
+    try updateTrashPaths(from: former.path, to: mount.path)
   }
 
-  /// Moves the records of a trash that is found below another mount point, as far as their files are there.
-  private func moveTrash(from former: [UInt8], to path: [UInt8]) throws(AssetSourceError) {
+  /// Updates the trash paths of a file system that has a new mount point, for the files that are there.
+  private func updateTrashPaths(from former: [UInt8], to path: [UInt8]) throws(AssetSourceError) {
     guard let top = try? root.open([], isFolder: true) else { return }
     let catalogue = scanner.catalogue
     // The lock keeps this from running between the steps of a deletion or a restoration.
     guard let lock = try DataFolderLock.forBatch(into: catalogue, until: options.stop) else { return }
     defer { lock.unlock() }
-    func moved(_ old: [UInt8]) -> [UInt8] {
+    func newPath(_ old: [UInt8]) -> [UInt8] {
       guard LibraryPath.isPath(old, below: former) else { return old }
       return path + old[former.count...]
     }
     var found: [(record: Int64, file: TrashRecord.File)] = []
     for (record, old) in try catalogue.trashFiles(below: former) {
-      let file = TrashRecord.File(number: old.number, path: moved(old.path), trashPath: moved(old.trashPath))
+      let file = TrashRecord.File(number: old.number, path: newPath(old.path), trashPath: newPath(old.trashPath))
       if (try? top.entry(file.trashPath)) != nil { found.append((record, file)) }
     }
     try catalogue.updateTrashPaths(found)

@@ -16,7 +16,7 @@ extension LibraryMerge {
     try keepRenamed(&outcome)
     try keepPossiblyCopied(&outcome)
     try keepArriving(&outcome)
-    try keepMovedMeanwhile(&outcome)
+    try keepMovedDuringWalk(&outcome)
   }
 
   /// Keeps the rows of files that were renamed a moment ago. Their former paths are scanned again with the new ones.
@@ -66,7 +66,7 @@ extension LibraryMerge {
   /// Removes missing files, or returns why it refuses.
   mutating func removeMissing(_ outcome: inout ScanOutcome) throws(AssetSourceError) -> LibraryError? {
     guard !missing.isEmpty else { return nil }
-    // Without the list, a missing disk is not noticed.
+    // Without the list of file systems, a missing disk goes unnoticed.
     if mounts.isRecordUnreadable && !options.acceptsRemovals { return .mountsUnreadable }
     if !isFullScan {
       // A full scan has checked this before the walk.
@@ -78,7 +78,7 @@ extension LibraryMerge {
     let all = Set(missing)
     for start in stride(from: 0, to: missing.count, by: LibraryScanner.pageSize) {
       let rows = page(from: start)
-      // An asset's files are removed together. Those of later pages are gone when their turn comes.
+      // An asset's files are removed together, also those from later pages.
       let companions = try catalogue.secondaryFiles(ofMissing: rows).map(\.id).filter(all.contains)
       removed += try remove(rows + companions, &outcome)
     }
@@ -105,7 +105,7 @@ extension LibraryMerge {
     defer { lock.unlock() }
     var ids: [Int64] = []
     for file in try catalogue.knownFiles(rows) {
-      // An upload, a file restored from the trash, or new content: an edit of the same asset.
+      // The path has an upload, a file restored from the trash, or new content of the same asset.
       if isOccupied(file) { outcome.appeared.append(file.path) } else { ids.append(file.id) }
     }
     let adopted = try adoptCopies(ofMissing: ids)

@@ -2,8 +2,8 @@
 //
 //     merge     unchanged file: skipped; new or changed file: written, or held back; row without a file: missing
 //     settle    files that were deferred because they may still be written are checked once more
-//     decide    new files with the content of missing ones get the rows of those that were not found under another name
-//     restore   the paths of missing files that other files have taken, as when a program saves a file
+//     decide    new files get the rows of missing files with the same content
+//     restore   missing files get paths back that other files took, for example when a program saved a file
 //     remove    rows of missing files, unless a disk was unmounted, or they were or may have been moved
 //     record    a complete full scan
 //
@@ -102,8 +102,8 @@ struct LibraryMerge {
     }
     try keepPossiblyMoved(&outcome)
     if options.stop.isRaised { return ScanOutcome(progress: batch.progress) }
-    // A step that a stop has ended is incomplete: the next one would remove what it restores, or record a complete
-    // scan.
+    // After a stop, the rest must not run: it would remove rows that this step did not come to restore, or record a
+    // complete scan.
     try restoreFormerPaths(&outcome)
     if options.stop.isRaised { return ScanOutcome(progress: batch.progress) }
     outcome.refusal = try removeMissing(&outcome)
@@ -202,7 +202,7 @@ struct LibraryMerge {
     // If the root could not be listed, nothing was scanned.
     if isFullScan && outcome.refusal == nil && !batch.skippedFolders.contains([]) {
       let hidden = try hiddenMounts()
-      // The assets of the others were found elsewhere, so nothing is hidden there: a second walk scans those disks.
+      // The assets of the other folders were found elsewhere: their disks hide nothing, and a second walk scans them.
       if hidden.count < hiddenFolders.count, !options.isSecondWalk, outcome.fullScanDelayNanoseconds == nil {
         outcome.fullScanDelayNanoseconds = 0
       }

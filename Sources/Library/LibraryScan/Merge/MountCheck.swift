@@ -23,7 +23,7 @@ package struct MountCheck {
   let catalogue: Catalogue
   let root: LibraryFolder
   let environment: LibraryEnvironment
-  /// The file systems that were recorded when this check began.
+  /// The file systems that were recorded when this check was created.
   let recorded: [KnownMount]
   /// The list of file systems is damaged. None is recorded then, and scans must not remove what they don't find.
   let isRecordUnreadable: Bool
@@ -46,8 +46,8 @@ package struct MountCheck {
     return absent
   }
 
-  /// Why a file system that counts as missing may be there after all: its folder, or a known file that is looked up,
-  /// may not be opened. `nil` if no permission is lacking.
+  /// The permission error because of which a mounted file system may count as missing: its folder, or a known file that
+  /// is looked up, may not be opened. `nil` if no permission is lacking.
   func denial(of mount: KnownMount) throws(AssetSourceError) -> SystemError? {
     if let error = denial(at: mount.path, isFolder: true) { return error }
     for file in try catalogue.sampleFiles(below: mount.path, count: Self.sampleFileCount) {

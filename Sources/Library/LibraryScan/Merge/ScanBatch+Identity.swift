@@ -1,21 +1,22 @@
-// Which known file a found one is. Inodes alone don't say so: a copied library has other ones, a file system gives those
-// of deleted files to new ones, and links share one. So:
+// Decides which known file a found file is. The inode is not enough: a copied library has other inodes, file systems
+// reuse the inodes of deleted files, and links share one. The first rule that applies:
 //
-// 1. The file has the identity (inode, size, time) of its path's row: that one, without a look at its content.
-// 2. Only the inode differs, and the content is the row's: that one. The library was copied to another disk, or an equal
-//    file has taken the path.
-// 3. It has the identity and the content of files that left their paths: the most probable of them (`FormerFile`). It
-//    was renamed. If an equal file has taken the path of the one with its identity, that of the equal one is free.
-// 4. Its path has a row: that one. It was edited.
-// 5. It has the content and the metadata of files that left their paths, and the name or the time: the most probable of
-//    them. It was moved to another disk.
+// 1. The file has the identity (inode, size, time) of its path's row: it is that file; its content is not read.
+// 2. The file has the size, time and content of its path's row: it is that file. The library was copied to another
+//    disk, or an equal file has taken the path.
+// 3. The file has the identity and content of files that left their paths: it is the most probable of them
+//    (`FormerFile`), and was renamed. If a copy has taken the path of the row with this identity, the file gets the row
+//    of the copy.
+// 4. Its path has a row: it is that file, and was edited.
+// 5. The file has the content and metadata, and the name or the time, of files that left their paths: it is the most
+//    probable of them, and was moved to another disk.
 // 6. Otherwise it is a new file.
 //
-// A file that was renamed may be found after a copy of it. So 5 is decided at the end of the walk, and not for rows of
-// files that were renamed to paths that are held back or not scanned yet.
+// A walk may find a copy of a file before the renamed file itself. So rule 5 is applied at the end of the walk, and not
+// to rows of files that were renamed to paths that are held back or not scanned yet.
 //
-// Content means the fingerprint, which is 4 KiB of the file. It is read only if another row has the identity.
-// Sidecars have no fingerprint: their inodes decide, and one that was moved is read again.
+// Content means the fingerprint, which is 4 KiB of the file. It is read only if another row has the identity. Sidecars
+// have no fingerprint: only their inodes are compared, and a sidecar that was moved is read again.
 
 import LibraryCatalogue
 import LibraryFolder
@@ -26,7 +27,7 @@ import PhotoModel
 #endif
 
 extension ScanBatch {
-  /// How many names of one file are compared among those that this scan has stored.
+  /// Maximum number of rows of one file, stored by this scan, that are compared.
   private static let maximumNewLinks = 8
 
   /// The known files that a file may have been before it was renamed to its path, the most probable one first. Their
@@ -36,7 +37,7 @@ extension ScanBatch {
   func formerFiles(of file: WalkedFile, known: KnownFile?) throws(AssetSourceError) -> [KnownFile] {
     var sameFiles = try catalogue.knownFiles(like: file.identity, upTo: lastID)
     if storedInodes.mayContain(file.identity.inode) {
-      // One that was renamed during the scan may have been stored by it, under its former path.
+      // A file that was renamed during the scan may already be stored under its former path.
       sameFiles += try catalogue.knownFiles(like: file.identity, after: lastID, limit: Self.maximumNewLinks)
     }
     let candidates = sameFiles.filter { $0.id != known?.id && !isFurtherLink($0, at: file.path) }
@@ -64,8 +65,8 @@ extension ScanBatch {
     return former.map { $0.row }
   }
 
-  /// Whether this scan has stored a row for another link to the file, which is still there. `isGone` says the same of other
-  /// rows, but libraries of snapshots have many links.
+  /// Whether this scan has stored a row for another link to the file, which is still there. `isGone` would find the
+  /// same, but more slowly, and libraries of snapshots have many links.
   private func isFurtherLink(_ row: KnownFile, at path: [UInt8]) -> Bool {
     guard row.id > lastID, let now = try? root.open(row.path) else { return false }
     return now.identity == row.identity && !NameSpellings.areSpellings(row.path, path)
@@ -73,7 +74,7 @@ extension ScanBatch {
 
   /// A known file that a found one may have been.
   ///
-  /// - Parameter path: that of the found file.
+  /// - Parameter path: the path of the found file.
   func formerFile(_ row: KnownFile, of path: [UInt8]) throws(AssetSourceError) -> FormerFile {
     let hasUserValues = try catalogue.hasUserValues(row)
     // A link to the moved file may be found before the file itself.
@@ -143,8 +144,8 @@ extension ScanBatch {
 /// A known file that a found one may have been, and what decides between several of them.
 struct FormerFile {
   let row: KnownFile
-  /// Its last path leads through a symbolic link. Such a row comes last: probably the link's target was renamed, not the
-  /// link.
+  /// Its last path leads through a symbolic link. Such a row comes last: probably the link's target was renamed, not
+  /// the link.
   let isLinked: Bool
   let likeness: PathLikeness
   /// Decides between rows with equally similar paths: for a file, one whose asset users changed; for a path through a

@@ -39,8 +39,8 @@ struct ScanBatch {
   var skippedFolders: [[UInt8]] = []
   /// Paths of files to probe.
   private var waiting: [[UInt8]] = []
-  /// Paths of files whose ctime alone changed. A program that writes a file in place and sets its time back changes
-  /// only this; so does a change of its mode, its name or its links.
+  /// Paths of files of which only the ctime changed: the mode, a name or a link changed, or a program wrote the file in
+  /// place and set its modification time back.
   private var touched: [[UInt8]] = []
   /// Paths in `waiting` that have no row.
   private var newPaths: Set<[UInt8]> = []
@@ -54,18 +54,18 @@ struct ScanBatch {
   private(set) var displaced: [KnownFile] = []
   /// Paths of links whose row moved along with their target. The links are broken now and are recorded as unreadable.
   private(set) var brokenLinks: [[UInt8]] = []
-  /// Paths whose file has moved to the name that they extend, from `a.jpg~` to `a.jpg`. A file that is found there now
-  /// has exchanged names with it, and is not a backup.
+  /// Former paths of files that lost an addition to their name, such as from `a.jpg~` to `a.jpg`. A file that is found
+  /// at such a path now has swapped names with the other file, and is not a backup.
   private var exchangedPaths: Set<[UInt8]> = []
-  /// New files with the content of files that left their paths. They wait for the end of the walk, which may find these
-  /// under other names.
+  /// Paths of new files with the content of files that left their paths. They are decided at the end of the walk,
+  /// because it may still find those files at other paths.
   private var undecided: [[UInt8]] = []
   private var isWalkComplete = false
-  /// Rows of files that were renamed a moment ago and are held back: no copy gets them.
+  /// Rows of files that were renamed a moment ago and are held back. No copy is matched to them.
   var renamedRows: Set<Int64> = []
   /// The renamed paths that are not scanned yet; `nil`: the scan follows no events.
   var arrivals: (@Sendable () -> Arrivals)?
-  /// New files that have the content of files that were, or may have been, renamed to such paths.
+  /// New files with the content of files that were, or may have been, renamed to a path in `arrivals`.
   private(set) var postponed: [[UInt8]] = []
 
   /// Number of pending writes, probed or not.
@@ -118,10 +118,10 @@ struct ScanBatch {
       recordBrokenLink(leftBy: candidate)
       if claimedIDs.insert(candidate.id).inserted { progress.moved += 1 }
       if let known { displaced.append(known) }
-      // A scan may have recorded what has its former path as unreadable.
+      // An earlier scan may have recorded the row's former path as unreadable.
       let isSidecar = SidecarPaths.type(of: file.path) != nil
-      let isRead = reprobesAll || candidate.isUnreadable || isSidecar
-      if isRead || SubtypeHeuristic.mayDiffer(candidate.path, file.path) { waiting.append(file.path) }
+      let needsProbe = reprobesAll || candidate.isUnreadable || isSidecar
+      if needsProbe || SubtypeHeuristic.mayDiffer(candidate.path, file.path) { waiting.append(file.path) }
       return
     }
     if let known {
@@ -132,9 +132,9 @@ struct ScanBatch {
     waiting.append(file.path)
   }
 
-  /// Whether a file is the backup of a known one: it has the name of that with more after it, and another file has the
-  /// name. A program has kept the former content: the asset stays with its name. But if the other file exchanged names
-  /// with this one, or users changed its asset, they are two photographs, and each keeps its asset.
+  /// Whether a file is the backup of a known file: its name adds to the known name, and another file has the known name
+  /// now. A program has kept the former content, and the asset stays with the known name. But if the two files swapped
+  /// names, or users changed the other file's asset, they are two photographs, and each keeps its asset.
   private func isBackup(_ path: [UInt8], of file: KnownFile) throws(AssetSourceError) -> Bool {
     let name = file.lastPath
     guard Self.isPath(path, extending: name), !exchangedPaths.contains(path), let other = try? root.open(name),
@@ -147,7 +147,7 @@ struct ScanBatch {
     return true
   }
 
-  /// Whether a path is a name with more after it, as `IMG_1.jpg~` or `IMG_1.jpg_original`.
+  /// Whether a path adds to a name, as `IMG_1.jpg~` and `IMG_1.jpg_original` do.
   private static func isPath(_ path: [UInt8], extending name: [UInt8]) -> Bool {
     path.count > name.count && path.starts(with: name) && !path[name.count].isASCIILetterOrDigit
   }
@@ -177,8 +177,8 @@ struct ScanBatch {
     size.batchWritten(count, in: ContinuousClock.now - start)
   }
 
-  /// Moves rows, probes the waiting files, one per core at a time, and stores the results in one transaction. If the scan
-  /// is stopped while another caller moves files, they stay pending.
+  /// Moves rows, probes the waiting files, one per core at a time, and stores the results in one transaction. If the
+  /// scan is stopped while another caller moves files, they stay pending.
   mutating func flush() throws(AssetSourceError) {
     if count == 0 { return }
     // The lock keeps this batch from running between the steps of a deletion or an upload.
@@ -189,7 +189,7 @@ struct ScanBatch {
     for path in reread where !waiting.contains(path) { waiting.append(path) }
     moves = []
     var probed = probe.probe(all: waiting + touched)
-    // The scan finds a file that was renamed since then under its new name, or the next scan does.
+    // Skip files that were renamed since the walk: this scan or the next one finds them at their new paths.
     probed.removeAll { newPaths.contains($0.path) && $0.identity == .unknown && isAbsent($0.path) }
     let moved = Set(reread)
     for index in probed.indices {
@@ -234,9 +234,9 @@ struct ScanBatch {
     try flush()
   }
 
-  /// Drops moves that the walk decided and that no longer hold. A row has another file by now, because its asset was
-  /// deleted or restored. Or the former path has new content: an edit of the same asset, and what was to be moved is its
-  /// backup. Such a file is one of its own.
+  /// Drops moves that no longer hold: the row has another file by now, because its asset was deleted or restored; or
+  /// the former path has new content, which edits the asset, and the file to be moved is a backup. The file of a
+  /// dropped move is probed like any other.
   private mutating func dropOutdatedMoves() throws(AssetSourceError) {
     var rows: [Int64: KnownFile] = [:]
     for row in try catalogue.knownFiles(moves.map(\.file.id)) { rows[row.id] = row }
@@ -264,7 +264,7 @@ struct ScanBatch {
   /// the match requires the same fingerprint and the same metadata, and the same modification time or file name. The
   /// most probable rows come first, so that each of several copies is matched to its own.
   ///
-  /// - Returns: the paths of files that are not decided yet.
+  /// - Returns: the paths of files that are decided later.
   private mutating func recognise(_ files: inout [ProbedFile]) throws(AssetSourceError) -> Set<[UInt8]> {
     let chosen = try missingRows(for: files)
     var heldBack: Set<[UInt8]> = []
@@ -276,7 +276,7 @@ struct ScanBatch {
       }
       return heldBack
     }
-    // After the rows were found missing: a file that was renamed since then has raised an event.
+    // Read only now, after the rows were found missing: files that were renamed since then are included.
     let inTransit = FilesInTransit(arrivals, in: root)
     for match in chosen {
       let (path, row) = (files[match.index].path, match.former.row)

@@ -40,7 +40,7 @@ struct UnsettledFiles {
     return true
   }
 
-  /// The same for a file with an event.
+  /// Defers a file that had an event, if it may still be written, and returns whether it did.
   ///
   /// - Parameter isClosed: a writer has closed the file, or it was renamed to this path.
   mutating func deferIfUnsettled(

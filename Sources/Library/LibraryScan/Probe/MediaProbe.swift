@@ -8,28 +8,28 @@ import MediaMetadata
 import PhotoModel
 
 package struct MediaProbe: Sendable {
-  /// The length of the longest file that becomes an asset, in bytes: longer than any picture or video. Sums of positions
-  /// in files, and of the lengths of as many files as an archive has, are then numbers.
+  /// Maximum length of a file that becomes an asset, in bytes: more than any picture or video has. It keeps sums of
+  /// file positions, and of the lengths of all files of an archive, within `Int64`.
   package static let maximumFileBytes: Int64 = 1 << 44
 
   private let limits: CodecLimits
-  private let clock: EXIFDateResolver
+  private let dateResolver: EXIFDateResolver
 
   /// - Parameter timeZone: the zone of dates without an offset.
   package init(limits: CodecLimits, timeZone: TimeZone) {
     self.limits = limits
-    clock = EXIFDateResolver(timeZone: timeZone)
+    dateResolver = EXIFDateResolver(timeZone: timeZone)
   }
 
   /// Everything that findings depend on besides the files: after a change of this value a full scan probes every file
   /// again.
-  package var version: String { "20 \(clock.timeZone.identifier) \(limits.headerSegments)" }
+  package var version: String { "20 \(dateResolver.timeZone.identifier) \(limits.headerSegments)" }
 
   /// The metadata of an open file, or of an original of a remote store: reads its head and, in some formats, its end.
   ///
   /// - Parameters:
-  ///   - identity: its time is the date of a file without a date.
-  ///   - path: its name distinguishes screenshots from photographs.
+  ///   - identity: its modification time is the date of a file without a date of its own.
+  ///   - path: the file name distinguishes screenshots from photographs.
   package func media(
     of file: any ByteSource, _ identity: FileIdentity, at path: [UInt8]
   ) throws(CodecError) -> ProbedMedia {
@@ -42,7 +42,8 @@ package struct MediaProbe: Sendable {
     if header.format.isRAW { media.hasPicture = try hasPreview(file) }
     if header.format.mediaType == .video { media.hasPicture = try hasPoster(file) }
     media.video = try MotionVideo.range(in: file, header)
-    // Editors keep the words of XMP without the video. If another file is the video, the catalogue says so.
+    // Editors may keep the XMP of a Live Photo but drop the video. If the video is in another file, the catalogue adds
+    // the subtype.
     if media.video != nil {
       media.mediaSubtypes.insert(.photoLive)
     } else {
@@ -56,7 +57,7 @@ package struct MediaProbe: Sendable {
     return media
   }
 
-  /// Whether a video's codec is one of those that decoders exist for. Damage says no.
+  /// Whether a decoder exists for a video's codec. False for a damaged file.
   private func hasPoster(_ file: any ByteSource) throws(CodecError) -> Bool {
     do throws(CodecError) {
       _ = try ImageHeader.read(from: file, limits: limits)
@@ -71,7 +72,7 @@ package struct MediaProbe: Sendable {
     }
   }
 
-  /// Whether a RAW file can be shown. Damage says no: the rest of the file may still be sound.
+  /// Whether a RAW file can be shown. False for a damaged one, which becomes an asset without a picture.
   private func hasPreview(_ file: any ByteSource) throws(CodecError) -> Bool {
     do throws(CodecError) {
       return try !RAWPreviews.find(in: file, limits: limits).isEmpty
@@ -101,17 +102,18 @@ package struct MediaProbe: Sendable {
     return media
   }
 
-  /// The file's own date, the first that is in the years that a date can have, or else the time at which it was written.
+  /// The file's own date, the first that is in the years that a date can have, or else the time at which it was
+  /// written.
   private func date(_ header: MediaHeader, modified: Timestamp) -> CreationDate {
     for stated in header.exif.dates {
-      if let date = clock.date(stated, source: .metadata) { return date }
+      if let date = dateResolver.date(stated, source: .metadata) { return date }
     }
     // A movie's XMP often states when it was exported.
     for stated in header.containerDates {
-      if let date = clock.date(stated, source: .container) { return date }
+      if let date = dateResolver.date(stated, source: .container) { return date }
     }
     for stated in header.facts.capture.dates {
-      if let date = clock.date(stated, source: .metadata) { return date }
+      if let date = dateResolver.date(stated, source: .metadata) { return date }
     }
     return CreationDate(moment: modified, source: .file)
   }

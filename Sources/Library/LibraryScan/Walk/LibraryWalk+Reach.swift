@@ -1,12 +1,12 @@
-// Whether a walk comes to a path that can be opened. A row of a path that it does not come to must count as missing:
-// `open` succeeds, and the row would stay for ever.
+// A walk does not come to every path that `open` can open. The row of a path that no walk comes to must count as
+// missing, or it would stay for ever.
 
 import LibraryFolder
 import PhotoModel
 
 extension LibraryWalk {
-  /// Whether a walk comes to a path that can be opened. It does not if the path leads through too many links, or if a
-  /// file system that ignores case has a name of it in another spelling.
+  /// Whether a walk comes to a path that can be opened. It does not if the path leads through too many links, or if one
+  /// of its names differs in case from the name that a folder lists.
   static func reaches(_ path: [UInt8], in root: LibraryFolder) -> Bool {
     var spellings = NameSpellings()
     var place: [UInt8] = []

@@ -1,8 +1,9 @@
 import LibraryFolder
 import PhotoModel
 
-/// Whether folders have names in the spelling of a path. A file system that ignores case opens a name in any spelling,
-/// but its folder lists one. Keeps the names of the last folder, so that many of its names cost one listing.
+/// Compares the spelling of paths with the names that folders list. A file system that ignores case opens a name in any
+/// spelling, but a folder lists one. The names of the last folder are cached, so that many of its names cost one
+/// listing.
 struct NameSpellings {
   private var listed: (path: [UInt8], names: Set<[UInt8]>)?
 
@@ -23,8 +24,8 @@ struct NameSpellings {
   /// Whether two paths differ, and a file system that ignores case may take one for the other.
   static func areSpellings(_ path: [UInt8], _ other: [UInt8]) -> Bool { path != other && folded(path) == folded(other) }
 
-  /// Whether a path in the other case leads to something, too. Where case counts, there is usually nothing. Inodes don't
-  /// tell: some file systems, such as exFAT through FUSE, give each spelling its own.
+  /// Whether the path exists in the other case, too. Where case counts, it usually does not. Comparing inodes does not
+  /// help: some file systems, such as exFAT through FUSE, give each spelling an inode of its own.
   static func hasOtherCase(_ path: [UInt8], in folder: LibraryFile) -> Bool {
     let text = String(decoding: path, as: UTF8.self)
     let lower = text.lowercased()
@@ -32,6 +33,6 @@ struct NameSpellings {
     return other != path && (try? folder.entry(other)) != nil
   }
 
-  /// Without case. Texts are equal in any normalization, as on file systems that ignore that too.
+  /// The path without case. Swift compares texts in any normalization as equal, like file systems that ignore it too.
   private static func folded(_ path: [UInt8]) -> String { String(decoding: path, as: UTF8.self).lowercased() }
 }

@@ -71,7 +71,7 @@ extension LibraryWatcher {
     return written
   }
 
-  /// Notes what a scan of changed paths has found, and the paths that it wants to see again.
+  /// Records the result of a scan of changed paths, and schedules the rescans that it asks for.
   private func note(_ outcome: ScanOutcome, of paths: [[UInt8]: EventDebouncer.PathHints]) {
     let now = clock.now()
     state.withLock { state in
@@ -82,15 +82,15 @@ extension LibraryWatcher {
         state.debouncer.note(recheck, (paths[recheck.path] ?? []).union(.file), now: now)
       }
       for recheck in outcome.renamed {
-        // Not closed: it is not a file that seems to be written to, and is not given up.
+        // Without `.closed`, because the debouncer gives up closed paths after some rescans.
         let hints = (paths[recheck.path] ?? []).subtracting(.closed).union([.file, .arrived, .awaited])
         state.debouncer.note(recheck, hints, now: now)
       }
       for path in outcome.appeared {
         state.debouncer.note(Recheck(path: path, delayNanoseconds: 0), .file, now: now)
       }
-      // Its events are handled. Otherwise a path that often changes would count as written to and be given up, and
-      // paths that wait for each other's arrivals would never be removed.
+      // The events of these paths are handled. With `.closed`, a path that often changes would be given up; with
+      // `.arrived`, missing files would wait for each other's arrival for ever.
       for recheck in outcome.followUps {
         let hints = (paths[recheck.path] ?? []).subtracting([.closed, .arrived, .awaited]).union(.file)
         state.debouncer.note(recheck, hints, now: now)
@@ -116,7 +116,8 @@ extension LibraryWatcher {
     var targets: [ScanScope.Target] = []
     for (path, hints) in paths {
       if hints == .attributes {
-        if !isOpenAndWatched(path, root) { targets.append(.folder(path)) }
+        let isWatched = state.withLock { $0.tree.node(at: path) != nil }
+        if isWatched { unwatchIfUnreadable(path, root) } else { targets.append(.folder(path)) }
         continue
       }
       if !hints.isDisjoint(with: [.folder, .attributes]) { targets.append(.folder(path)) }
@@ -134,14 +135,12 @@ extension LibraryWatcher {
     return ScanScope(targets)
   }
 
-  /// Whether a folder whose mode or times changed needs no scan: it is readable and already watched. The watch of an
-  /// unreadable folder is removed, so that the folder is scanned when it becomes readable again.
-  private func isOpenAndWatched(_ path: [UInt8], _ root: LibraryFolder) -> Bool {
-    guard state.withLock({ $0.tree.node(at: path) }) != nil else { return false }
+  /// Removes the watch of a folder that became unreadable, so that the folder is scanned when it becomes readable
+  /// again.
+  private func unwatchIfUnreadable(_ path: [UInt8], _ root: LibraryFolder) {
     // Looking up a name needs search permission, listing needs read permission.
-    let isOpen = (try? root.open(path, isFolder: true).entry([UInt8(ascii: ".")])) != nil
-    if !isOpen { state.withLock { $0.forget(path) } }
-    return true
+    let isReadable = (try? root.open(path, isFolder: true).entry([UInt8(ascii: ".")])) != nil
+    if !isReadable { state.withLock { $0.forget(path) } }
   }
 
   /// Pending paths that were renamed and are not scanned yet.

@@ -35,7 +35,7 @@ extension LibraryWatcher {
 
   /// Schedules a scan for the time when the next path is due.
   private func scheduleTimer() {
-    guard clock.wakes, let due = state.withLock({ $0.isScanQueued ? nil : $0.debouncer.due }) else { return }
+    guard clock.startsTimers, let due = state.withLock({ $0.isScanQueued ? nil : $0.debouncer.due }) else { return }
     wakeUps.wake(after: due - clock.now())
   }
 

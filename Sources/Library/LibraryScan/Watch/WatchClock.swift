@@ -6,7 +6,7 @@
 package struct WatchClock: Sendable {
   /// Nanoseconds since an arbitrary point in time; monotonic.
   let now: @Sendable () -> Int64
-  let wakes: Bool
+  let startsTimers: Bool
 
   /// The monotonic clock of the system, which does not count time in standby.
   package static let system = WatchClock(
@@ -14,9 +14,9 @@ package struct WatchClock: Sendable {
       var now = timespec()
       clock_gettime(CLOCK_MONOTONIC, &now)
       return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
-    }, wakes: true)
+    }, startsTimers: true)
 
   package static func manual(_ now: @escaping @Sendable () -> Int64) -> WatchClock {
-    WatchClock(now: now, wakes: false)
+    WatchClock(now: now, startsTimers: false)
   }
 }

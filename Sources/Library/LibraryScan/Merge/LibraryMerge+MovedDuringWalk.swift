@@ -3,21 +3,22 @@
 // the files in folders that changed since the walk listed them, including their subfolders, because a whole folder may
 // have moved. If nothing is missing, this costs only the times of the folders.
 //
-// A folder has changed if its time is another one: this compares two times of one clock, also on a file server whose
-// clock is wrong. Where a file system rounds times, a change may leave the time as it was; then the folder counts as
-// changed if its time is not before the scan, by this machine's clock.
+// A folder counts as changed if its time differs from the one at the listing. Both times are of one clock, so this
+// works on a file server whose clock is wrong, too. A file system that rounds times may give both the same time:
+// therefore a folder also counts as changed if its time is not before the scan, by this machine's clock.
 
 import LibraryCatalogue
 import LibraryFolder
 import PhotoModel
 
 extension LibraryMerge {
-  /// File systems round times: some by two seconds.
+  /// In nanoseconds: some file systems round times to two seconds.
   private static let timeTolerance: Int64 = 2_000_000_000
 
-  /// Keeps missing files that were moved meanwhile. Their new paths are scanned once more. If such a path was another file's,
-  /// the whole library is walked again; if this is the second walk, the next scan finds that file.
-  mutating func keepMovedMeanwhile(_ outcome: inout ScanOutcome) throws(AssetSourceError) {
+  /// Keeps the rows of missing files that moved during the walk, and schedules their new paths. If a new path was
+  /// another file's, that file has moved too, and only a second walk finds it; after the second walk, the next scan
+  /// does.
+  mutating func keepMovedDuringWalk(_ outcome: inout ScanOutcome) throws(AssetSourceError) {
     guard isFullScan, !missing.isEmpty else { return }
     let wanted = Set(missing)
     var moved: Set<Int64> = []
@@ -43,7 +44,7 @@ extension LibraryMerge {
         if try scanner.catalogue.knownFile(at: path) == nil {
           outcome.appeared.append(path)
         } else if !options.isSecondWalk {
-          // The file that had this path is elsewhere by now, as when names are swapped, and only a full walk finds where.
+          // The file that had this path is elsewhere by now, for example after a swap of names.
           outcome.fullScanDelayNanoseconds = 0
         }
       }
@@ -56,7 +57,7 @@ extension LibraryMerge {
     movedTo path: [UInt8], _ identity: FileIdentity, among wanted: Set<Int64>
   ) throws(AssetSourceError) -> [Int64] {
     let known = try scanner.catalogue.knownFiles(like: identity)
-    // The missing path was a further name of this file, such as one below a link to its folder.
+    // The missing path was another name of this file, such as one below a link to its folder.
     if known.contains(where: { $0.path == path }) { return [] }
     var rows: [Int64] = []
     for row in known where wanted.contains(row.id) {

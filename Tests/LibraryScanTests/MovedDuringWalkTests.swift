@@ -15,7 +15,7 @@ import Testing
 
 /// Other programs and clients change the library while a scan walks through it.
 @Suite("Changes during a scan")
-struct MovedMeanwhileTests {
+struct MovedDuringWalkTests {
   /// The environment of a scan in which something happens when the walk enters a folder for the first time.
   private static func environment(
     entering folder: String, _ action: @escaping @Sendable () -> Void
