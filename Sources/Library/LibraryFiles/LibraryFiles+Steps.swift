@@ -14,8 +14,8 @@ import Synchronization
 extension LibraryFiles {
   /// Number of alternative names that are tried.
   static let maximumNameAttempts = 10_000
-  /// How long requests wait for the lock after one has waited in vain. Change lists wait one after the other, and those
-  /// that move no file should not wait long for those that do.
+  /// How long a request waits for the lock if the last one timed out. Change lists run one at a time, and those that
+  /// move no file should not wait long for those that do.
   private static let busyLockTimeout = Duration.seconds(3)
 
   var trash: TrashFolder { TrashFolder(root: root) }
@@ -61,8 +61,8 @@ extension LibraryFiles {
     }
   }
 
-  /// Whether this path exists, even as a broken link. A path that is invalid or leaves the library does not. Throws if
-  /// the disk can't say.
+  /// Whether this path exists, even as a broken link. False for a path that is invalid or leaves the library. Throws if
+  /// the disk fails.
   func exists(_ path: [UInt8]) throws(LibraryFilesError) -> Bool {
     if let bucket { return try bucket.head(path) != nil }
     do throws(SystemError) {
@@ -98,7 +98,7 @@ extension LibraryFiles {
 
   /// Runs system calls, and maps their errors.
   ///
-  /// - Parameter path: that an error names.
+  /// - Parameter path: the path that an error names.
   func inFileSystem<Value>(
     at path: [UInt8] = [], _ body: () throws(SystemError) -> Value
   ) throws(LibraryFilesError) -> Value {
@@ -114,10 +114,10 @@ extension LibraryFiles {
     }
   }
 
-  /// Maps the error of a system call that puts a file into a folder. EXDEV has two causes: the folder is on another disk,
-  /// or it is outside of the library.
+  /// Maps the error of a system call that puts a file into a folder. EXDEV has two causes: the folder is on another
+  /// disk, or it is outside of the library.
   ///
-  /// - Parameter path: that the error names.
+  /// - Parameter path: the path that the error names.
   func failure(_ error: SystemError, in folder: [UInt8], at path: [UInt8]) -> LibraryFilesError {
     if error.code == EXDEV, let link = linkOutOfLibrary(on: folder) { return .linkedFolder(link) }
     return LibraryFilesError(error, at: path)

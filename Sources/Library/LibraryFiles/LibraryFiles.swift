@@ -24,7 +24,8 @@ package final class LibraryFiles: Sendable {
     package var stagedPerCaller = 1000
     /// Seconds after which a staged upload that receives nothing is removed.
     package var stagedSeconds = 86_400
-    /// How long a caller waits until no other one moves files and no scan reads a batch of them; `nil` for no limit.
+    /// How long a request waits for the lock of the files, which other requests and batches of scans hold; `nil`: no
+    /// limit.
     package var lockTimeout: Duration? = .seconds(10)
     /// The path template of uploads.
     package var template = UploadTemplate.standard
@@ -47,7 +48,7 @@ package final class LibraryFiles: Sendable {
   let staged: StagedUploadTable
   /// The assets that staged uploads became.
   let finished: FinishedUploads
-  /// The last request that waited for the lock did not get it.
+  /// Whether the last request that waited for the lock timed out.
   let isLockBusy = Atomic<Bool>(false)
   /// Recomputes the moments that commits left stale.
   let momentQueue = DispatchQueue(label: "photod.moments", qos: .utility)
@@ -55,7 +56,7 @@ package final class LibraryFiles: Sendable {
   let isMomentRefreshQueued = Atomic<Bool>(false)
 
   /// - Parameters:
-  ///   - directory: the folder of the library; for a bucket, a folder for uploads on their way.
+  ///   - directory: the folder of the library; for a bucket, a local folder for uploads in progress.
   ///   - timeZone: the zone of dates without an offset.
   package init(
     catalogue: Catalogue, directory: String, bucket: LibraryBucket? = nil, timeZone: String, limits: CodecLimits,

@@ -1,5 +1,5 @@
-// A library that is a bucket: objects in the place of files. LibraryFiles takes the same steps as in a folder, in the same
-// order, and only the primitive operations differ:
+// A library in a bucket: objects instead of files. LibraryFiles takes the same steps as in a folder, in the same order,
+// and only the primitive operations differ:
 //
 //     a new file      PutObject that replaces nothing
 //     a move          CopyObject, then DeleteObject: after a kill in between both objects exist
@@ -21,11 +21,11 @@ package struct LibraryBucket: Sendable {
   package typealias Stored = @Sendable (ObjectKey, FileIdentity, any ByteSource) -> Void
 
   let store: any ObjectStore
-  /// Below the library's root.
+  /// The path of the trash below the library's root.
   let trashFolder: [UInt8]
   let stored: Stored
 
-  /// - Parameter name: of the catalogue.
+  /// - Parameter name: the catalogue's, which is also the name of its folder in the trash.
   package init(_ store: any ObjectStore, name: String, stored: @escaping Stored = { _, _, _ in }) {
     self.store = store
     self.stored = stored
@@ -62,8 +62,8 @@ package struct LibraryBucket: Sendable {
     }
   }
 
-  /// Returns false if there is no object to move. Another object at the new path stays (EEXIST), unless it is a copy that
-  /// an earlier attempt has made.
+  /// Copies an object, then deletes it. Returns false if there is no object to move. Throws EEXIST if another object
+  /// has the new path; a copy that an earlier attempt made is used.
   func move(_ from: [UInt8], to: [UInt8]) throws(LibraryFilesError) -> Bool {
     let (key, newKey) = (try key(from), try key(to))
     guard let source = try head(from) else { return false }
@@ -75,7 +75,8 @@ package struct LibraryBucket: Sendable {
       } catch {
         throw LibraryFilesError(error, at: from)
       }
-      // A store may answer 200 before it copies, and end the answer early if it fails: the copy itself is the proof.
+      // A store may send status 200 before it copies, and cut off the response if the copy fails: only the copy itself
+      // proves success.
       guard let copy = try head(to), copy.identity.size == source.identity.size else {
         throw .storeFailed(
           .failed("\(LibraryPath.display(to)): the store has no whole copy after it was asked for one"))
@@ -92,8 +93,8 @@ package struct LibraryBucket: Sendable {
     do throws(ObjectStoreError) { try store.waitToDelete(key) } catch { throw LibraryFilesError(error, at: path) }
   }
 
-  /// Removes an object that the store lists in the trash. Throws if it is not there, because the list is wrong then:
-  /// nothing else is deleted without a record.
+  /// Removes an object that the store listed in the trash. Throws if its key is not in the trash folder: a wrong list
+  /// must not delete originals.
   func removeTrashed(_ key: ObjectKey) throws(LibraryFilesError) {
     guard key.bytes.starts(with: trashFolder + [UInt8(ascii: "/")]) else {
       throw LibraryFilesError(ObjectStoreError.malformed(.wrongList), at: trashFolder)
@@ -108,8 +109,8 @@ package struct LibraryBucket: Sendable {
 }
 
 extension ObjectDescription {
-  /// Whether this is a copy of an object, or the object is one of this. A copy of an object that was written in several
-  /// pieces may have another entity tag, and is then not recognised.
+  /// Whether two objects have the same content. False for the copy of a multipart upload if the store gives it another
+  /// entity tag and no checksum.
   func isCopy(of other: ObjectDescription) -> Bool {
     guard identity.size == other.identity.size else { return false }
     if let sha256, let theirs = other.sha256 { return sha256 == theirs }

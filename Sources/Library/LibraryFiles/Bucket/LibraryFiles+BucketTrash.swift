@@ -10,11 +10,11 @@ import PhotoModel
 import Primitives
 
 extension LibraryFiles {
-  /// Objects of the trash without a record that one pass removes.
-  static let sweptObjects = 1000
+  /// A pass ends after the page in which it has removed this many objects without a record.
+  static let sweepLimit = 1000
 
-  /// After a kill between the two steps of a move to the trash: whether the object of the library is still there. Then
-  /// its copy is removed.
+  /// Undoes a move to the trash that was interrupted between copy and deletion: removes the copy in the trash if the
+  /// original object still exists. Returns whether it did.
   func removeTrashedCopy(of file: TrashRecord.File, in record: TrashRecord) throws(LibraryFilesError) -> Bool {
     guard let bucket, let found = try bucket.head(file.path) else { return false }
     let original = try inCatalogue { catalogue throws(AssetSourceError) in
@@ -27,8 +27,8 @@ extension LibraryFiles {
     return true
   }
 
-  /// After a kill between the two steps of a move back to the library: removes the copy there, unless a scan has made it
-  /// an asset.
+  /// Undoes a restoration that was interrupted between copy and deletion: removes the copy in the library, unless a
+  /// scan has made it an asset.
   func removeRestoredCopy(of file: TrashRecord.File) throws(LibraryFilesError) {
     guard let bucket, let trashed = try bucket.head(file.trashPath), let found = try bucket.head(file.path),
       found.isCopy(of: trashed), try !isKnown(file.path)
@@ -36,8 +36,7 @@ extension LibraryFiles {
     try bucket.remove(file.path)
   }
 
-  /// Records the identity that an object got by a move, in the record of its asset and, if its asset is in the library,
-  /// there.
+  /// Records the new identity of a moved object, in the trash record and, if the asset is in the library, in its row.
   func recordMove(of file: TrashRecord.File, in record: TrashRecord) throws(LibraryFilesError) {
     guard let bucket, let identity = try bucket.identity(at: file.path) else { return }
     try inCatalogue { catalogue throws(AssetSourceError) in
@@ -45,8 +44,8 @@ extension LibraryFiles {
     }
   }
 
-  /// Removes objects of this catalogue's trash that have no record: those of a catalogue that was restored from a backup,
-  /// for example. They stay as long as other objects in the trash, and at least a day.
+  /// Removes objects without a record from this catalogue's trash, for example after the catalogue was restored from a
+  /// backup. They are kept for `trashDays`, and for at least a day.
   func sweepTrash(of bucket: LibraryBucket, now: Timestamp, stop: StopFlag) throws(LibraryFilesError) {
     let seconds = Int64(max(1, options.trashDays)) * CivilDate.millisecondsPerDay / 1000
     let folder = try bucket.key(bucket.trashFolder)
@@ -69,11 +68,11 @@ extension LibraryFiles {
         count += 1
       }
       position = page.next
-    } while position != nil && count < Self.sweptObjects && !stop.isRaised
+    } while position != nil && count < Self.sweepLimit && !stop.isRaised
     if count > 0 { logger.notice("objects without a record removed from the trash", metadata: ["objects": "\(count)"]) }
   }
 
-  /// A file in the library that becomes an asset, read by ranges.
+  /// Probes an object that becomes an asset, with range requests.
   func probe(_ path: [UInt8], in bucket: LibraryBucket) throws(LibraryFilesError) -> ProbedFile {
     let key = try bucket.key(path)
     guard let found = try bucket.head(path) else { throw .noSuchFile(path) }

@@ -1,10 +1,11 @@
-// Uploads to a library that is a bucket. The order of the steps ensures that a kill leaves a complete photograph or none:
+// Uploads to a library that is a bucket. The order of the steps ensures that a kill leaves a complete photograph or
+// none:
 //
 //     received and checked in the data folder         a kill leaves nothing in the bucket
 //     put, replacing nothing                          after a kill the next scan finds the object
 //     recorded in the catalogue, response sent
 //
-// The object is put without the lock: it may take minutes, and scans and change lists go on meanwhile.
+// The object is put without the lock, because this may take minutes, and scans and change lists need the lock.
 
 import ImageCodec
 import LibraryCatalogue
@@ -27,10 +28,10 @@ extension LibraryFiles {
       try object(file), NewFile(media: media, size: file.size, principal: principal), at: wanted, in: bucket)
     let key = try bucket.key(path)
     fault(.placed)
-    // If it is busy, the object stays: a scan may be recording it, and a repeated upload takes it over.
+    // If the lock is busy, the object stays: a scan may be recording it, and a repeated upload takes it over.
     let lock = try acquireLock()
     defer { lock.unlock() }
-    // A scan may have found the object first. If not, a concurrent upload of the same content may have been quicker.
+    // A scan may have found the object first. If not, a concurrent upload of the same content may have finished first.
     let isNew = try !isKnown(path)
     do throws(LibraryFilesError) {
       if isNew, let earlier = try earlierUpload(like: file, media, for: principal) {
@@ -65,10 +66,10 @@ extension LibraryFiles {
     }
   }
 
-  /// Puts an object at this path or at a free name next to it. If an object of the same bytes and without an asset is
-  /// there, that is the one: an upload that was interrupted has left it, or the store's answer to this one was lost.
+  /// Puts an object at this path or at a free name next to it. An object with the same bytes and without an asset is
+  /// used: an interrupted upload left it, or the store's response to this upload was lost.
   ///
-  /// - Returns: the path, and whether this upload is certain to have put the object. Another one may be the original of a
+  /// - Returns: the path, and whether this upload certainly put the object. Otherwise the object may belong to another
   ///   daemon that shares the bucket.
   private func place(
     _ object: ObjectFile, _ new: NewFile, at wanted: [UInt8], in bucket: LibraryBucket
@@ -80,7 +81,8 @@ extension LibraryFiles {
         continue
       }
       if try bucket.put(object, at: path) { return (path, true) }
-      // It was not there before: the store has written it and its answer was lost, or another program was quicker.
+      // The object has appeared since `head`: the store wrote it and its response was lost, or another program wrote
+      // it.
       if let found = try bucket.head(path), object.hasBytes(of: found), try !isKnown(path) { return (path, false) }
     }
     throw .failed(path: wanted, SystemError(code: EEXIST))
@@ -88,7 +90,8 @@ extension LibraryFiles {
 
   // MARK: Staged uploads
 
-  /// Puts the file of a staged upload. The intent is written. The file stays until the change is committed.
+  /// Puts the file of a staged upload, whose intent is already written. The staged file stays until the change is
+  /// committed.
   func place(
     _ plan: StagedPlan, in bucket: LibraryBucket, for principal: Principal
   ) throws(LibraryFilesError) -> ProbedFile {
@@ -97,7 +100,7 @@ extension LibraryFiles {
     var path = wanted
     for _ in 1...Self.maximumNameAttempts {
       var isOurs = try bucket.put(object, at: path)
-      // The answer to an earlier attempt of this very put may have been lost.
+      // The response to an earlier attempt of this put may have been lost.
       if !isOurs, let found = try bucket.head(path), object.hasBytes(of: found) { isOurs = try !isKnown(path) }
       if isOurs {
         fault(.moved)
@@ -112,8 +115,8 @@ extension LibraryFiles {
     throw .failed(path: wanted, SystemError(code: EEXIST))
   }
 
-  /// Ends the intent of a change that was not committed: removes the object if it was put, and if no scan has made it an
-  /// asset. Call with the lock held.
+  /// Reverts the intent of a change that was not committed: removes the object if it was put, and if no scan has made
+  /// it an asset. Call with the lock held.
   func recover(_ upload: StagedUpload, in bucket: LibraryBucket) throws(LibraryFilesError) {
     guard let placement = upload.placement else { return }
     if let found = try bucket.head(placement.path), try !isKnown(placement.path) {

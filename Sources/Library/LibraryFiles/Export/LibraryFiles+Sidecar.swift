@@ -17,7 +17,7 @@ package enum AddedSidecar: Sendable, Hashable {
   case shared
 }
 
-/// How the name of a sidecar is made of its original's.
+/// How the name of a sidecar is derived from that of its original.
 package enum SidecarForm: Sendable, Hashable {
   /// `IMG_1.xmp`
   case stem

@@ -55,7 +55,7 @@ package struct MetadataExport {
   private static let pageSize = 500
   /// The number of first bytes of an existing file that are read to detect its kind.
   private static let headBytes = 4096
-  /// The length of an existing file that is read to compare it: more than any sidecar has.
+  /// Bytes of an existing file that are read to compare it: more than any sidecar has.
   private static let sidecarBytes: Int64 = 1 << 20
 
   private let catalogue: Catalogue

@@ -37,7 +37,7 @@ struct XMPSidecar {
     add("xmp:Label", asset.isFavorite ? Self.favoriteLabel : nil)
     add(bag: "Iptc4xmpExt:PersonInImage", descriptive.people)
     if asset.creationDateSource == .user {
-      // From a time in UTC, another library could not tell what the corrected clock shows.
+      // Write the offset: from a time in UTC, another library could not tell which local time the user entered.
       let utcOffset = asset.utcOffset ?? calendar.utcOffset(at: asset.creationDate)
       let date = Self.dateTime(asset.creationDate, utcOffset: utcOffset)
       add("photoshop:DateCreated", date)
@@ -107,7 +107,7 @@ struct XMPSidecar {
       case "&": escaped += "&amp;"
       case "<": escaped += "&lt;"
       case ">": escaped += "&gt;"
-      // A reader would turn a plain one into a line feed.
+      // XML parsers turn a literal carriage return into a line feed.
       case "\r": escaped += "&#13;"
       case "\t", "\n": escaped.unicodeScalars.append(scalar)
       case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}": escaped += "\u{FFFD}"

@@ -1,14 +1,13 @@
-// Moves the files of an asset to the trash: those that the catalogue knows, and no other file that has got their paths
-// since the last scan.
+// Moves the files of an asset to the trash, but no other files that have taken their paths since the last scan.
 
 import LibraryCatalogue
 import LibraryFolder
 import PhotoModel
 
 extension LibraryFiles {
-  /// Moves the files of a deletion to the trash. A file that is gone counts as deleted; one of an unmounted disk comes
-  /// back. If all are gone, their sidecars stay, and the record keeps the primary file without a path in the trash: the
-  /// asset is missing then.
+  /// Moves the files of a deletion to the trash. A file that no longer exists counts as deleted; throws `diskMissing`
+  /// if it may be on an unmounted disk. If no file is left, the sidecars stay, and the record keeps the primary file
+  /// without a path in the trash: the asset is then missing.
   func moveToTrash(_ record: TrashRecord) throws(LibraryFilesError) {
     var gone: [TrashRecord.File] = []
     var hasMoved = false
@@ -33,7 +32,7 @@ extension LibraryFiles {
     }
   }
 
-  /// Returns false if there is no file to move. A sidecar belongs to the asset by its name, with any content.
+  /// Returns false if there is no file to move. A sidecar belongs to the asset by its name, whatever its content.
   private func moveToTrash(
     _ file: TrashRecord.File, of record: TrashRecord
   ) throws(LibraryFilesError) -> Bool {
@@ -42,8 +41,8 @@ extension LibraryFiles {
   }
 
   /// Throws if another file has the path of a known one. A file that was written in place is the same file, and so is a
-  /// copy with another inode, as in a library that was copied or mounted again. If scans could not read the file, its
-  /// content is not known, and only the file of another row is another file.
+  /// copy with another inode, as in a library that was copied or mounted again. If no scan could read the file, its
+  /// content is unknown: then this throws only if the found file has a row at another path.
   private func checkIdentity(of file: TrashRecord.File, in record: TrashRecord) throws(LibraryFilesError) {
     // In a bucket the name is the identity: an object that was written again is the same asset.
     if bucket != nil { return }
@@ -66,7 +65,8 @@ extension LibraryFiles {
     if known.contains(where: { $0.path != file.path }) { throw .fileReplaced(file.path) }
   }
 
-  /// The folder entry at a path; `nil` if it can't be looked up. Then it can't be moved either, and `move` says why.
+  /// The folder entry at a path; `nil` if it can't be looked up. Then it can't be moved either, and `move` throws the
+  /// reason.
   private func folderEntry(at path: [UInt8]) -> FolderEntry? {
     try? root.open(LibraryPath.folder(of: path), isFolder: true).entry(LibraryPath.name(of: path))
   }

@@ -31,7 +31,7 @@ extension LibraryFiles: FileChangePreparing {
       for (index, step) in steps.enumerated() {
         do throws(LibraryFilesError) {
           if let plan = plans[index] {
-            steps[index] = .createFromUpload(try change(plan, steps, for: principal))
+            steps[index] = .createFromUpload(try placeUpload(plan, steps, for: principal))
           } else {
             try moveFiles(of: step)
           }
@@ -172,8 +172,8 @@ extension LibraryFiles: FileChangePreparing {
     return .delete(identifier, rows: (files + sidecars).map(\.row), files: trashed, now: now)
   }
 
-  /// Throws if the path leads through a link to a file that another asset has at its own path: moving it would take the
-  /// original of that asset. A link in the place of the file itself is moved without its target.
+  /// Throws if the path leads through a link to a folder with the original of another asset, which moving would take
+  /// away. A link to the file itself is moved without its target.
   private func checkOwnership(of path: [UInt8]) throws(LibraryFilesError) {
     if bucket != nil { return }
     guard let folder = linkTarget(ofFolder: LibraryPath.folder(of: path)) else { return }
@@ -198,8 +198,8 @@ extension LibraryFiles: FileChangePreparing {
     return nil
   }
 
-  /// - Parameter taken: the paths of uploads and of earlier restorations of the list, to which this one adds its own,
-  ///   those in the trash too.
+  /// - Parameter taken: the paths, in the library and in the trash, that uploads and earlier restorations of the list
+  ///   use. This restoration adds its own.
   private func restorationIntent(
     _ identifier: LocalIdentifier, except taken: inout Set<[UInt8]>, for principal: Principal
   ) throws(LibraryFilesError) -> TrashIntent {
@@ -242,10 +242,10 @@ extension LibraryFiles: FileChangePreparing {
 
   // MARK: Moving
 
-  /// Moves the file of a staged upload, if it is a new one.
+  /// Moves the file of a staged upload into the library if its content is new.
   ///
-  /// - Parameter steps: those of earlier entries are done.
-  private func change(
+  /// - Parameter steps: those of earlier entries have run.
+  private func placeUpload(
     _ plan: StagedPlan, _ steps: [PendingFileChanges.Step], for principal: Principal
   ) throws(LibraryFilesError) -> StagedUploadChange {
     let content: StagedUploadChange.Content
@@ -273,8 +273,8 @@ extension LibraryFiles: FileChangePreparing {
     for file in record.files { removeTrashFolder(of: file.trashPath) }
   }
 
-  /// Records the identity of a restored file, if it is a copy of the deleted one: the library was moved meanwhile, with
-  /// its trash. Any other file is found by the next scan.
+  /// Records the identity of a restored file if it is a copy of the deleted one, because the library was copied with
+  /// its trash. The next scan finds any other file.
   func recordCopy(_ file: TrashRecord.File, of record: TrashRecord) throws(LibraryFilesError) {
     if bucket != nil { return try recordMove(of: file, in: record) }
     let original = try inCatalogue { catalogue throws(AssetSourceError) in

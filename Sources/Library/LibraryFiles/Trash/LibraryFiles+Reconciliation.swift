@@ -1,7 +1,8 @@
-// Compares the trash with its records after the catalogue was restored from a backup. Files that were deleted since are
-// in the trash without a record, and their assets are in the library. Files that were restored since are in the
-// library, and their assets are in the trash. A scan would lose what users said of both, so this comes first. It moves
-// no file. Files that have other paths since are left to the scan: their assets become missing ones.
+// Compares the trash with its records after the catalogue was restored from a backup. Files that were deleted since the
+// backup are in the trash without a record, and their assets are in the library. Files that were restored since are in
+// the library, and their assets are in the trash. A scan would lose what users entered for both, so this runs before
+// the first scan. It moves no file. Files that have moved to other paths since are left to the scan: until it finds
+// them, their assets are missing.
 
 import Foundation
 import LibraryCatalogue
@@ -11,22 +12,22 @@ import Logging
 import PhotoModel
 
 extension LibraryFiles {
-  private static let recordsATime = 100
+  private static let pageSize = 100
 
-  /// Does nothing if the catalogue was not restored, or if this was done since. Until all disks are mounted, it is done
-  /// again. In a bucket, objects have no identity that survives a move: there, nothing is compared.
+  /// Does nothing unless the catalogue was restored from a backup. Is repeated at each start until all disks of the
+  /// trash could be read. Compares nothing in a bucket, where the identity of an object does not survive a move.
   package func reconcileTrash(stop: StopFlag = StopFlag()) throws(LibraryFilesError) {
     let isNeeded = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.hasUncheckedTrash() }
     guard isNeeded else { return }
     let lock = try acquireLock(until: stop)
     defer { lock.unlock() }
     if bucket == nil {
-      let (restored, allRecords) = try reconcileRecords()
-      let (deleted, allFolders) = try reconcileFolders()
+      let (restored, areRecordsComplete) = try reconcileRecords()
+      let (deleted, areFoldersComplete) = try reconcileFolders()
       logger.notice(
         "trash compared with the catalogue",
         metadata: ["deleted": "\(deleted)", "restored": "\(restored)"])
-      guard allRecords && allFolders else { return }
+      guard areRecordsComplete && areFoldersComplete else { return }
     }
     try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.recordCheckedTrash() }
   }
@@ -38,7 +39,7 @@ extension LibraryFiles {
     var (count, isComplete) = (0, true)
     var last: Int64 = 0
     while true {
-      let (row, limit) = (last, Self.recordsATime)
+      let (row, limit) = (last, Self.pageSize)
       let records = try inCatalogue { catalogue throws(AssetSourceError) in
         try catalogue.trashRecords(deletedBefore: .max, after: row, limit: limit)
       }
@@ -60,7 +61,7 @@ extension LibraryFiles {
     for file in record.files where try exists(file.trashPath) { return false }
     guard let primary = record.files.first else { return false }
     guard try isAtItsPath(primary, of: record) else {
-      // Without a trash folder, the library was copied without it, and the folder may follow.
+      // If the trash folder is missing, the library was copied without it, and it may be copied later.
       guard try exists(LibraryPath.folder(of: LibraryPath.folder(of: primary.trashPath))) else { return false }
       let now = Int64(Date().timeIntervalSince1970 * 1000)
       try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.recordMissing(record, now: now) }
@@ -73,7 +74,7 @@ extension LibraryFiles {
         try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.delete(file, of: record) }
       }
     }
-    // As a deletion that did not take place.
+    // The asset returns as if its deletion had not been committed.
     try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.revertDeletion(record, moved: []) }
     return true
   }
@@ -139,7 +140,7 @@ extension LibraryFiles {
     for (index, sidecar) in sidecars.enumerated() {
       var place = found[sidecar.row]
       if place == nil {
-        // A sidecar belongs to the asset by its name, with any content.
+        // A sidecar belongs to the asset by its name, whatever its content.
         let name = LibraryPath.name(of: sidecar.path)
         let other = others.firstIndex { path in LibraryPath.name(of: path) == name }
         if let other { place = others.remove(at: other) }
@@ -189,7 +190,7 @@ extension LibraryFiles {
     return missing.count == 1 ? missing[0] : nil
   }
 
-  /// Whether the file at a path has this fingerprint. One that can't be read counts, too.
+  /// Whether the file at a path has this fingerprint. True also for a file that can't be read.
   private func hasFile(
     at path: [UInt8], with fingerprint: FileFingerprint?
   ) throws(LibraryFilesError) -> Bool {

@@ -1,5 +1,5 @@
-// Ends the file changes that a process left unfinished. An intent that was not committed is reverted; a purge, which
-// can't be reverted, is completed.
+// Completes or reverts the file changes that a process left unfinished. An intent that was not committed is reverted; a
+// purge, which can't be reverted, is completed.
 
 import LibraryCatalogue
 import LibraryFolder
@@ -68,8 +68,9 @@ extension LibraryFiles {
     }
   }
 
-  /// Ends an uncommitted intent, whichever of its files were moved. If one of them may be on a disk that is not mounted,
-  /// the intent remains, and a later recovery ends it: without its record, the file would stay in the trash for good.
+  /// Ends an uncommitted intent, whichever of its files were moved. If one of them may be on a disk that is not
+  /// mounted, the intent remains, and a later recovery ends it: without its record, the file would stay in the trash
+  /// for good.
   func recover(_ record: TrashRecord) throws(LibraryFilesError) {
     guard try canLocateFiles(of: record) else {
       logger.warning(
@@ -122,8 +123,8 @@ extension LibraryFiles {
     try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.setState(.trashed, of: [record]) }
   }
 
-  /// Whether the file at the library path of a trashed file is that file. Any other stays: the intent may be that of a
-  /// catalogue that was restored from a backup, and the path may have got another file since.
+  /// Whether the file at the library path of a trashed file is that file. Any other file must stay: the intent may be
+  /// from a catalogue that was restored from a backup, and the path may have another file since.
   func isAtItsPath(_ file: TrashRecord.File, of record: TrashRecord) throws(LibraryFilesError) -> Bool {
     // A moved object has another identity, which is recorded only after the move.
     if bucket != nil { return true }

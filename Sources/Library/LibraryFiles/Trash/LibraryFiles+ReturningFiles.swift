@@ -9,11 +9,11 @@ import PhotoModel
 #endif
 
 extension LibraryFiles {
-  /// The files with the paths to which they return: their own, or free names next to them. Files that differ only in the
-  /// extension get one number, because their name shows that they belong together. A sidecar is renamed with the file
-  /// that it describes, which otherwise would lose its edit. If a path is taken before it is used, that use fails.
+  /// The files with the paths to which they return: their own, or free names next to them. Files that differ only in
+  /// the extension get one number, because their name shows that they belong together. A sidecar is renamed with the
+  /// file that it describes, which otherwise would lose its edit. If a path is taken before the move, the move fails.
   ///
-  /// - Parameter taken: paths that are not free either, to which those of the files are added.
+  /// - Parameter taken: further paths that are not free. The chosen paths are added.
   func returning(
     _ files: [TrashRecord.File], except taken: inout Set<[UInt8]>
   ) throws(LibraryFilesError) -> [TrashRecord.File] {
@@ -52,10 +52,10 @@ extension LibraryFiles {
     }
   }
 
-  /// The sidecars that come back with an asset although they went to the trash with another one. One whose path is
-  /// taken stays there: the file at its path describes the asset.
+  /// The sidecars that describe an asset but went to the trash with another one: they return with this asset. A sidecar
+  /// whose path is taken stays in the trash, because the file at its path describes the asset now.
   ///
-  /// - Parameter taken: paths that are not free either, and trash paths of files that come back already.
+  /// - Parameter taken: further paths that are not free, and trash paths of files that already return.
   func sharedSidecars(
     of record: TrashRecord, except taken: Set<[UInt8]>
   ) throws(LibraryFilesError) -> [SharedSidecar] {
@@ -79,11 +79,11 @@ extension LibraryFiles {
     /// The index of its name in ``SidecarPaths/beside(_:)``.
     let form: Int
 
-    /// Its path if the files have these.
+    /// The path of the sidecar if the files have these paths.
     func path(beside files: [[UInt8]]) -> [UInt8] { SidecarPaths.beside(files[part])[form].path }
   }
 
-  /// These paths, or names next to them with one number, that are free with their sidecars.
+  /// These paths, or alternatives that all have the same number. They and the paths of their sidecars are free.
   private func freePaths(
     like paths: [[UInt8]], _ sidecars: [SidecarPlace], except taken: Set<[UInt8]>
   ) throws(LibraryFilesError) -> [[UInt8]] {

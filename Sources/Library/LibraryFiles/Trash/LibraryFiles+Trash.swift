@@ -8,10 +8,10 @@ import PhotoModel
 import Primitives
 
 extension LibraryFiles {
-  /// Number of assets that a purge deletes before it lets other callers have the lock.
+  /// Number of assets that a purge deletes before it releases the lock for others.
   private static let purgeBatch = 16
-  /// An asset ages by at most 1/4 of the lifetime between two purges.
-  private static let shareOfGap: Int64 = 4
+  /// An asset ages by at most 1/4 of the lifetime between two purges, in case the clock jumped or the machine was off.
+  private static let maximumAgingDivisor: Int64 = 4
 
   /// Milliseconds from the deletion of an asset until it is purged.
   private var trashLifetime: Int64 { Int64(options.trashDays) * CivilDate.millisecondsPerDay }
@@ -35,8 +35,8 @@ extension LibraryFiles {
   package func purge(
     now: Timestamp = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)), stop: StopFlag = StopFlag()
   ) throws(LibraryFilesError) -> Int {
-    // A change list whose store failed has left its intents, and so has a start without one of the disks. The scan may
-    // have found the disk under another name.
+    // A change list whose store failed has left its intents, and so has a start while a disk was missing. The scan may
+    // since have found the disk at another mount point.
     if !isReadOnly {
       let lock = try acquireLock(until: stop)
       defer { lock.unlock() }
@@ -44,7 +44,7 @@ extension LibraryFiles {
     }
     if trashLifetime > 0 {
       try inCatalogue { catalogue throws(AssetSourceError) in
-        try catalogue.countTrashTime(until: now.milliseconds, atMost: trashLifetime / Self.shareOfGap)
+        try catalogue.countTrashTime(until: now.milliseconds, atMost: trashLifetime / Self.maximumAgingDivisor)
       }
     }
     let limit = now.milliseconds - trashLifetime
@@ -56,7 +56,7 @@ extension LibraryFiles {
     while !stop.isRaised {
       if isReadOnly { return count }
       let start = last
-      // Read before the lock is taken: changes of the library wait for it.
+      // Read before the lock is taken, because changes of the library wait for the lock.
       let contents = try contents(deletedBefore: limit, after: start, stop)
       if stop.isRaised { break }
       let lock = try acquireLock(until: stop)
@@ -92,11 +92,11 @@ extension LibraryFiles {
     return count
   }
 
-  /// Corrects the date of a record that is due although its files came to the trash later. A date that storage has
-  /// damaged must not be the only reason to remove a file for good. The deletion made the folder of the asset in the
-  /// trash, and set the ctime of its files; neither time becomes earlier later. Each may become later: the folder's time
-  /// if another program puts a file into it, or if the file system has none of its own and takes that of its mounting;
-  /// the ctime by a copy of the library. So the earliest of them counts.
+  /// Corrects the date of a record that is due although its files came to the trash later: a damaged date must not be
+  /// enough to delete a file permanently. The deletion created the asset's folder in the trash, and set the ctime of
+  /// its files. Neither time ever becomes earlier, but each may become later: the folder's time if another program puts
+  /// a file into the folder, or if the file system keeps no time for folders and reports when it was mounted; the ctime
+  /// if the library is copied. So the earliest of these times counts.
   ///
   /// - Parameter limit: milliseconds since 1970; an asset that was deleted later is not due.
   /// - Returns: whether the record was corrected, and is not due.
@@ -107,14 +107,14 @@ extension LibraryFiles {
     if bucket != nil { return false }
     var earliest = Int64.max
     for file in record.files where !file.trashPath.isEmpty {
-      // A file that is missing can't be lost.
+      // A missing file needs no protection.
       guard let folder = try? root.open(LibraryPath.folder(of: file.trashPath), isFolder: true),
         let entry = try? folder.entry(LibraryPath.name(of: file.trashPath))
       else { continue }
       earliest = min(earliest, folder.identity.modified, entry.changeTimeNanoseconds)
     }
     let date = earliest / 1_000_000
-    // A time in the future is that of a clock that was ahead.
+    // A time in the future is from a clock that was ahead.
     guard date > limit, date <= now.milliseconds else { return false }
     logger.warning(
       "asset not purged: its files in the trash are newer than its record",
@@ -133,7 +133,7 @@ extension LibraryFiles {
     var contents: [Int64: [PurgedContent]] = [:]
     for record in records {
       if stop.isRaised { break }
-      // An object would be downloaded only to be remembered.
+      // The digest of an object would need a download.
       let files = bucket == nil ? record.files.filter { !$0.isSidecar } : []
       contents[record.id] = files.compactMap { content(at: $0.trashPath) }
     }

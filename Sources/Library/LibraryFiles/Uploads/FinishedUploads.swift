@@ -2,9 +2,9 @@ import LibraryCatalogue
 import PhotoModel
 import Synchronization
 
-/// The outcomes of finished uploads, for a while and only in memory. A client that did not get the response for a
-/// staged upload can repeat its request. A limited caller does not see the assets that it makes, and can name them in a
-/// change list.
+/// Remembers the outcomes of finished uploads for a while, in memory only. So a client that did not get the response
+/// for a staged upload can repeat its request, and a limited caller can name the assets that it creates in a change
+/// list, although it does not see them.
 final class FinishedUploads: Sendable {
   struct Outcome: Sendable, Hashable {
     let owner: String

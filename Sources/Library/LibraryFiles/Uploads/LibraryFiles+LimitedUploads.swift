@@ -7,15 +7,15 @@ import Logging
 import PhotoModel
 
 extension LibraryFiles {
-  /// The number of characters of a caller's name that the names of its files end with.
+  /// The number of characters from the end of a caller's name that the names of its files end with.
   private static let callerSuffixLength = 8
 
-  /// Where a new file goes, if that path is free: what the template says.
+  /// The path that the template gives to a new file, if it is free.
   ///
   /// The number after a name that is taken would show a limited caller that another file has the name. The names of its
   /// files therefore end with the end of the caller's own name, so that only its own files can have taken them. A RAW
-  /// file, picture or video keeps the name of the photograph that it belongs to, if the caller sees that and the name is
-  /// free.
+  /// file, picture or video keeps the name of the photograph that it belongs to, if the caller sees that and the name
+  /// is free.
   ///
   /// - Parameters:
   ///   - name: a result of ``UploadFilename``.
@@ -50,7 +50,7 @@ extension LibraryFiles {
   func noteUpload(_ asset: LocalIdentifier, by principal: Principal, now: ContinuousClock.Instant) {
     guard principal.may(.read), principal.visibility != .everything else { return }
     do throws(AssetSourceError) {
-      // An asset that it sees may be another caller's, which the file has joined.
+      // If the caller sees the asset, it may be another caller's, which the file has joined.
       guard try catalogue.asset(asset, for: principal) == nil else { return }
     } catch {
       logger.warning("remembering the sender of an upload failed", metadata: ["error": "\(error)"])
@@ -63,8 +63,8 @@ extension LibraryFiles {
     finished.isUploader(principal.name, of: asset, now: .now)
   }
 
-  /// Whether a limited caller made an asset that it does not see. It counts as unseen if the catalogue can't be read,
-  /// because the response then has less of it.
+  /// Whether a limited caller made an asset that it does not see. True if the catalogue can't be read, because the
+  /// response then reveals less.
   func isUnseenUpload(_ asset: LocalIdentifier, of principal: Principal, now: ContinuousClock.Instant) -> Bool {
     guard finished.isUploader(principal.name, of: asset, now: now) else { return false }
     do throws(AssetSourceError) {

@@ -1,11 +1,11 @@
-// Creates assets from staged uploads, in change lists or one at a time. The order of the steps is that of the trash:
+// Creates assets from staged uploads, in change lists or one at a time. Like a move to the trash, this has three steps:
 //
 //     intent: path and inode of the file     the next start moves the file back, and the staged upload is as before
 //     file moved, folders synced             the same
 //     committed: asset created, record gone  complete
 //
-// If the path is on another disk, the file is copied there, and the staged file stays until the commit. In a bucket it is
-// put there: see LibraryFiles+BucketUploads.
+// If the path is on another disk, the file is copied there, and the staged file stays until the commit. For a bucket,
+// see LibraryFiles+BucketUploads.
 
 import Foundation
 import ImageCodec
@@ -178,7 +178,7 @@ extension LibraryFiles {
 
   // MARK: Moving
 
-  /// Moves the file of a staged upload into the library. The intent is written.
+  /// Moves the file of a staged upload, whose intent is already written, into the library.
   ///
   /// - Returns: the file at its path.
   func place(_ plan: StagedPlan, for principal: Principal) throws(LibraryFilesError) -> ProbedFile {
@@ -236,7 +236,7 @@ extension LibraryFiles {
 
   // MARK: Reverting
 
-  /// Ends the intent of a change that was not committed, whether the file was moved or not. Call with the lock held.
+  /// Reverts the intent of a change that was not committed, whether the file was moved or not. Call with the lock held.
   func recover(_ upload: StagedUpload) throws(LibraryFilesError) {
     if let bucket { return try recover(upload, in: bucket) }
     guard let placement = upload.placement else { return }

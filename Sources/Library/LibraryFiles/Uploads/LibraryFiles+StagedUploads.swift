@@ -28,10 +28,10 @@ package struct StagedUploadProgress: Sendable, Hashable {
 }
 
 extension LibraryFiles {
-  /// A staged upload ages by at most 1/4 of its time between two looks for expired ones, or by this if it is more:
-  /// milliseconds, longer than the interval of these looks.
-  private static let shortestUploadGap: Int64 = 10 * 60 * 1000
-  private static let uploadShareOfGap: Int64 = 4
+  /// Between two searches for expired uploads, a staged upload ages by at most 1/4 of its lifetime or this many
+  /// milliseconds, whichever is more. Longer than the interval of these searches.
+  private static let minimumAgingMilliseconds: Int64 = 10 * 60 * 1000
+  private static let uploadAgingDivisor: Int64 = 4
 
   /// Scans skip hidden folders.
   static let stagedFolder = [UInt8](".photod-staged".utf8)
@@ -82,8 +82,9 @@ extension LibraryFiles {
   ///
   /// - Parameters:
   ///   - offset: the offset at which the sender continues. It must be the one that the staged upload has.
-  ///   - bytes: that the sender announces, if it does.
-  ///   - length: of the whole file, if the sender gives it. If it is known already, it must be the same.
+  ///   - bytes: the number of bytes that the sender announces, if it does.
+  ///   - length: the length of the whole file, if the sender gives it. It must not differ from a length that is known
+  ///     already.
   ///   - isEnd: the file ends with these bytes.
   package func append(
     to identifier: UploadIdentifier, at offset: Int64, bytes: Int64? = nil, length: Int64? = nil, isEnd: Bool = false,
@@ -175,9 +176,9 @@ extension LibraryFiles {
     let lock = try acquireLock(until: stop)
     defer { lock.unlock() }
     try recoverUnfinished()
-    let gap = max(lifetime / Self.uploadShareOfGap, Self.shortestUploadGap)
+    let agingLimit = max(lifetime / Self.uploadAgingDivisor, Self.minimumAgingMilliseconds)
     try inCatalogue { catalogue throws(AssetSourceError) in
-      try catalogue.countUploadTime(until: now.milliseconds, atMost: gap)
+      try catalogue.countUploadTime(until: now.milliseconds, atMost: agingLimit)
     }
     var expired = try inCatalogue { catalogue throws(AssetSourceError) in
       try catalogue.stagedUploads(usedBefore: limit)
@@ -193,7 +194,7 @@ extension LibraryFiles {
     return expired.count
   }
 
-  /// Call with the lock held and no intent of these left.
+  /// Call with the lock held, and only for uploads without an intent.
   private func deleteStaged(_ uploads: [StagedUpload]) throws(LibraryFilesError) {
     if uploads.isEmpty { return }
     for upload in uploads { staged.setAppend(nil, to: upload.identifier) }
@@ -209,7 +210,7 @@ extension LibraryFiles {
 
   // MARK: Records and files
 
-  /// - Parameter isAdministered: an administrator who sees the whole library may use those of others.
+  /// - Parameter isAdministered: whether an administrator who sees the whole library may use the uploads of others.
   func stagedUpload(
     _ identifier: UploadIdentifier, for principal: Principal, isAdministered: Bool = false
   ) throws(LibraryFilesError) -> StagedUpload {

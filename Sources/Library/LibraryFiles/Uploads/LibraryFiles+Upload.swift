@@ -155,8 +155,8 @@ extension LibraryFiles {
   /// `nil` after ``maximumNameAttempts``.
   ///
   /// - Parameters:
-  ///   - taken: paths that are not free either.
-  ///   - number: that of the previous alternative, at first 0; then that of the returned one.
+  ///   - taken: further paths that are not free.
+  ///   - number: in, the number of the previous alternative, at first 0; out, that of the returned one.
   func nextPath(
     like wanted: [UInt8], for file: NewFile, except taken: Set<[UInt8]> = [], after number: inout Int
   ) throws(LibraryFilesError) -> [UInt8]? {
@@ -186,11 +186,11 @@ extension LibraryFiles {
     }
   }
 
-  /// Whether a new file at a free path would take over what belongs to another one: the row, and so the asset, of a file
-  /// that is missing or was moved and not found yet; or a sidecar with its edit, unless the new file may be the RAW file,
-  /// the picture or the video of the same photograph. A file that needs its own stem shares it with no other file. Any other
-  /// file shares it only with files of the photograph that it joins: so the parts of one photograph, which follow each
-  /// other in any order, get one number.
+  /// Whether a new file at a free path would take over what belongs to another one: the row, and so the asset, of a
+  /// file that is missing or was moved and not found yet; or a sidecar with its edit, unless the new file may be the
+  /// RAW file, the picture or the video of the same photograph. A file that needs its own stem shares it with no other
+  /// file. Any other file shares it only with files of the photograph that it joins: so the parts of one photograph,
+  /// which follow each other in any order, get one number.
   private func isReserved(_ path: [UInt8], for file: NewFile) throws(LibraryFilesError) -> Bool {
     if try isKnown(path) { return try !isLost(file, at: path) }
     if try isStemTaken(of: path, by: file) { return true }
@@ -204,8 +204,8 @@ extension LibraryFiles {
     return false
   }
 
-  /// Whether the known file of a path is missing and had this content: then the upload brings it back. Only for a principal
-  /// who sees every asset.
+  /// Whether the known file of a path is missing and had this content: then the upload brings it back. Only for a
+  /// principal who sees every asset.
   private func isLost(_ file: NewFile, at path: [UInt8]) throws(LibraryFilesError) -> Bool {
     guard let fingerprint = file.returningContent else { return false }
     return try inCatalogue { catalogue throws(AssetSourceError) in
@@ -251,8 +251,8 @@ extension LibraryFiles {
     return asset
   }
 
-  /// Whether the catalogue has the uploaded file at this path, or can't be read. A failed call may have failed after its
-  /// commit; then the file must stay. If it stays without a row, the next scan makes it an asset.
+  /// Whether the catalogue has the uploaded file at this path, or can't be read. A failed call may have failed after
+  /// its commit; then the file must stay. If it stays without a row, the next scan makes it an asset.
   func mayBeRecorded(_ path: [UInt8]) -> Bool {
     do throws(LibraryFilesError) {
       let known = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.knownFile(at: path) }

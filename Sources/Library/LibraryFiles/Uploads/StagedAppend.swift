@@ -10,7 +10,7 @@ import Synchronization
 
 /// One request that appends bytes to a staged upload. The written bytes stay, however the request ends.
 package final class StagedAppend: Sendable {
-  /// Bytes written between two checks of the free space, each with a sync of the file, so that the last one is short.
+  /// Bytes written between two checks of the free space, each with a sync of the file, so that the final sync is short.
   private static let bytesBetweenSyncs: Int64 = 64 << 20
 
   package let upload: StagedUpload

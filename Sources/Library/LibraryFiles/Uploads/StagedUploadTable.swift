@@ -55,7 +55,8 @@ final class StagedUploadTable: Sendable {
 
   /// Reserves space for more bytes.
   ///
-  /// - Parameter bytes: that the staged upload has after that. Fewer than before change nothing.
+  /// - Parameter bytes: the number of bytes that the staged upload has then. A smaller number than before changes
+  ///   nothing.
   func grow(_ identifier: UploadIdentifier, to bytes: Int64) throws(LibraryFilesError) {
     let failure = state.withLock { state -> LibraryFilesError? in
       guard let entry = state.entries[identifier] else { return .noSuchUpload(identifier) }
