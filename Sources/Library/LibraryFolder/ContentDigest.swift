@@ -1,10 +1,10 @@
-// Reads the digest of a file, which recognises the same content in another file once this one is removed.
+// The digest of a file, by which the same content is recognised after this file was removed.
 
 import Cryptography
 import PhotoModel
 
-/// SHA-256 over the size and the bytes of a file. Of a file longer than `maximumBytes`, as many bytes are read, in
-/// blocks that are spread evenly over it: a long video is not read as a whole.
+/// SHA-256 over the size and the bytes of a file. Of a file longer than `maximumBytes`, only that many bytes are read,
+/// in blocks that are spread evenly over it.
 package struct ContentDigest: Sendable, Hashable {
   package static let byteCount = 32
   private static let blockBytes: Int64 = 1 << 20
@@ -14,7 +14,7 @@ package struct ContentDigest: Sendable, Hashable {
 
   package let bytes: [UInt8]
 
-  /// - Parameter bytes: `byteCount` of them; `nil` for any other number.
+  /// - Parameter bytes: `byteCount` bytes; any other number gives `nil`.
   package init?(_ bytes: [UInt8]) {
     guard bytes.count == Self.byteCount else { return nil }
     self.bytes = bytes

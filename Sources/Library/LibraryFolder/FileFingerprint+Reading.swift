@@ -1,4 +1,4 @@
-// Reads the fingerprint of a file. A fingerprint recognises a file that has another inode, because it was moved to
+// The fingerprint of a file, by which the file is recognised although it has another inode, because it was moved to
 // another disk, or because the library was copied or restored from a backup.
 
 import Cryptography

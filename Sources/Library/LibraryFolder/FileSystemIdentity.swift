@@ -19,7 +19,8 @@ package struct FileSystemIdentity: Sendable, Hashable, Codable {
   /// The inode of the folder.
   var inode: UInt64
 
-  /// Stands for the file system of a folder that another one hides, and that can't be examined. Equal to no real one.
+  /// Stands for a file system that can't be examined, because another one is mounted over its folder. Equal to no real
+  /// one.
   package static let hidden = FileSystemIdentity(device: 0, identifier: 0, type: 0, inode: 0)
 
   package init(device: UInt64, identifier: UInt64, type: Int64, inode: UInt64) {

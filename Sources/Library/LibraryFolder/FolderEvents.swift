@@ -58,8 +58,8 @@ package final class FolderEvents: Sendable {
   ///
   /// Not IN_MODIFY: a copy would raise an event for each write, and none of them says that the file is complete. As a
   /// result truncate(2), which opens nothing, raises no event. Not IN_OPEN, which readers cause. Not IN_DELETE_SELF:
-  /// the parent folder reports the removal, and IN_IGNORED follows in any case. IN_EXCL_UNLINK: events of files without
-  /// a name are not needed. IN_ONLYDIR in case a descriptor does not belong to a folder. IN_DONT_FOLLOW has no use,
+  /// the parent folder reports the removal, and IN_IGNORED follows in any case. IN_EXCL_UNLINK: files that were
+  /// unlinked need no events. IN_ONLYDIR in case a descriptor does not belong to a folder. IN_DONT_FOLLOW has no use,
   /// because the folder is named by its descriptor, through its link in /proc; links were resolved when it was opened,
   /// beneath the root. Not IN_MASK_CREATE: a scan watches known folders again to verify their watches.
   private static let mask =
@@ -91,11 +91,11 @@ package final class FolderEvents: Sendable {
 
   /// Removes watches. A watch that is already gone is not an error.
   ///
-  /// This is a method here and not of a value that holds the tree. Such a value would be copied for each call, tree
-  /// included, because the argument is the result of a change to that tree; a scan would copy it for each folder.
+  /// This is not a method of the `WatchState` that holds the tree: because the argument is the result of a change to
+  /// that tree, each call would copy the state with its tree.
   package func unwatch(_ watches: [Int32]) { for watch in watches { _ = photod_inotify_unwatch(descriptor, watch) } }
 
-  /// Reads pending events without blocking. Empty: no more events for now.
+  /// Reads pending events without blocking. Empty if there are none.
   package func read() -> [FolderEvent] {
     withUnsafeTemporaryAllocation(byteCount: Self.bufferBytes, alignment: 8) { buffer in
       let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)

@@ -46,7 +46,7 @@ package final class LibraryFile: FileByteSource {
       && status.changed == changeTimeNanoseconds
   }
 
-  /// Whether a process has the file open or mapped for writing. `nil` if the kernel can't say: the file belongs to
+  /// Whether a process has the file open or mapped for writing. `nil` if the kernel does not know: the file belongs to
   /// another user, or its file system does not support leases.
   package var hasWriters: Bool? {
     switch photod_has_writers(descriptor) {

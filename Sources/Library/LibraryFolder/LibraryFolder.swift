@@ -1,4 +1,4 @@
-// The folder of the library. All its files are opened here, and only beneath its root.
+// The folder of the library. All of the library's files are opened here, and none outside of its root.
 
 import CPhotodSystem
 import PhotoModel

@@ -1,7 +1,7 @@
 import LibraryCatalogue
 import PhotoModel
 
-/// Why an import ended early. What it has added before stays; running it again continues.
+/// Why an import ended early. What it has added stays, and running it again continues the import.
 package enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The folder of the export can't be opened or read.
   case folderUnreadable(path: String, SystemError)
@@ -9,7 +9,7 @@ package enum ImportError: Error, Sendable, Equatable, CustomStringConvertible {
   case insideLibrary(path: String)
   /// The settings have another time zone than the library.
   case otherTimeZone(library: String, settings: String)
-  /// The library has files, and no scan of it was completed. Only dry runs are refused for this.
+  /// The library has files, but no scan of it was completed. Thrown only by dry runs; other imports scan it first.
   case notScanned(path: String)
   /// The scan before the first item failed.
   case scanFailed(LibraryError)

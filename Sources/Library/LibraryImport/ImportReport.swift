@@ -1,4 +1,5 @@
-// Counts what an import does, and lists what it can't: no part of an export is dropped without an entry here.
+// Counts what an import does, and reports what it can't import: each part of an export that is left out is counted
+// here.
 
 import LibraryFolder
 
@@ -10,9 +11,9 @@ package final class ImportReport {
     case failed(path: [UInt8], reason: String)
     /// A picture or video was not imported because photod does not read its format.
     case unsupported(path: [UInt8])
-    /// Something was left out by a rule.
+    /// A file was left out by a rule, for example because it is no picture.
     case skipped(path: [UInt8], reason: String)
-    /// Neither the export nor the file has a date; the modification time of the copy in the export is one.
+    /// Neither the export nor the file states a date; the asset gets the modification time of the exported file.
     case undated(path: [UInt8])
 
     /// One line, whatever bytes a path has.
@@ -27,7 +28,7 @@ package final class ImportReport {
     }
   }
 
-  /// Distinct names that are counted in each table. Further ones are counted together.
+  /// Maximum number of distinct names in each table. Further ones are counted together.
   static let maximumNames = 1000
   /// Stands for the names beyond the limit.
   static let otherNames = "other names"
@@ -40,7 +41,7 @@ package final class ImportReport {
   /// Pictures and videos whose format photod does not read.
   package private(set) var unsupported = 0
   package private(set) var skipped = 0
-  /// The skipped ones that were deleted in photod.
+  /// Skipped pictures and videos that were deleted in photod.
   package private(set) var deleted = 0
   /// Imported files without a date.
   package private(set) var undated = 0

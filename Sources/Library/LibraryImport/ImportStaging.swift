@@ -21,7 +21,7 @@ struct ImportStaging {
         discard(upload)
         return nil
       }
-      // The date of an asset without one of its own.
+      // The modification time becomes the date of an asset without a date of its own.
       try append.setModificationDate(
         item.metadata.date?.moment ?? Timestamp(milliseconds: file.identity.modified / 1_000_000))
       _ = try files.finish(append, isEnd: true)
@@ -32,7 +32,7 @@ struct ImportStaging {
     }
   }
 
-  /// Returns why the file can't be read; `nil`: all of it is copied.
+  /// Copies the whole file. Returns the reason if it can't be read.
   private func copy(_ file: LibraryFile, to append: StagedAppend) throws(LibraryFilesError) -> String? {
     var offset: Int64 = 0
     while offset < file.size {
@@ -51,7 +51,7 @@ struct ImportStaging {
     return file.isUnchanged ? nil : "it changed while it was read"
   }
 
-  /// Removes a staged upload. If that fails, it is removed when it expires.
+  /// Removes a staged upload. If that fails, it stays until it expires.
   func discard(_ upload: UploadIdentifier) {
     do throws(LibraryFilesError) {
       try files.deleteStaged(upload, for: LibraryImporter.principal)

@@ -1,14 +1,14 @@
 import LibraryCatalogue
 import PhotoModel
 
-/// The albums that an import adds to. An album of the export is the one that an earlier import has made of it, wherever it
-/// is now; otherwise the album at the top level with its title that no import has made; otherwise a new one.
+/// Maps albums of an export to albums of the library: to the album that an earlier import made for it, wherever it is
+/// now; otherwise to an album at the top level that has the same title and that no import made; otherwise to a new one.
 struct ImportedAlbums {
   private static let pageSize = 1000
 
-  /// By their keys.
+  /// Albums of earlier imports and of this one, by key.
   private var imported: [String: LocalIdentifier]
-  /// Albums at the top level that users have made, by their titles.
+  /// Albums at the top level that users have made, by title.
   private var others: [String: LocalIdentifier] = [:]
   /// The titles of the albums that this import has made or found by their title.
   private var taken: Set<String> = []
@@ -45,18 +45,19 @@ struct ImportedAlbums {
     return identifier
   }
 
-  /// Leaves out an album that no longer exists. Returns false if it is left out already, or does not belong to this
-  /// import.
-  mutating func forget(_ identifier: LocalIdentifier) -> Bool {
+  /// Notes that an album no longer exists. Returns false if this was noted before, or if the album does not belong to
+  /// this import.
+  mutating func noteDeletion(of identifier: LocalIdentifier) -> Bool {
     guard let key = imported.first(where: { $0.value == identifier })?.key else { return false }
     return deleted.insert(key).inserted
   }
 
-  /// Whether a user has deleted an album since this import began. It gets no more assets; the next import makes it again.
+  /// Whether a user has deleted an album since this import began. It gets no more assets; the next import makes it
+  /// again.
   func wasDeleted(_ album: ImportedAlbum) -> Bool { deleted.contains(album.key) }
 
-  /// Whether the catalogue must record that an album of the library is this one, so that the next import finds it by its
-  /// key: then it may have another title, or the export another album with this title.
+  /// Whether the key of an album that was found by its title must be recorded in the catalogue. Then the next import
+  /// finds it by its key, also if its title has changed or the export has another album with this title.
   func needsRecord(_ album: ImportedAlbum) -> Bool { unrecorded.contains(album.key) }
 
   mutating func recorded(_ album: ImportedAlbum) { unrecorded.remove(album.key) }

@@ -1,5 +1,5 @@
-// Decides between the date of an export and that of the file. Exports state moments, and cameras often only local times,
-// so two dates that differ may be the same reading of one clock.
+// Decides between the date in an export and the date in the file. Exports state moments, and cameras often only local
+// times, so two dates that differ may be the same reading of one clock.
 
 import Foundation
 import PhotoModel
@@ -12,10 +12,10 @@ package struct ImportedDate: Sendable, Hashable {
   var utcOffset: Int?
   /// The export states a local time without a zone; `moment` is that time in the library's zone.
   var isLocalTime = false
-  /// The maximum difference of another reading of the same time, in milliseconds.
+  /// Dates that differ by at most this many milliseconds count as the same.
   var tolerance: Int64 = 5000
 
-  /// The furthest offsets that are in use, in milliseconds.
+  /// The range of offsets from UTC that are in use, in milliseconds.
   private static let offsets: ClosedRange<Int64> = -12 * 3_600_000...14 * 3_600_000
   /// All offsets are multiples of a quarter of an hour.
   private static let quarterHour: Int64 = 900_000
@@ -35,7 +35,7 @@ package struct ImportedDate: Sendable, Hashable {
     case .file: return replacement
     case .metadataInLibraryZone:
       if isSameMoment { return nil }
-      // What the camera's clock showed, as if in UTC.
+      // The time that the camera's clock showed, as if it were in UTC.
       let wall = known.date.milliseconds + zoneOffset(at: known.date)
       if utcOffset != nil || isLocalTime { return replacement }
       let offset = wall - moment.milliseconds
@@ -43,7 +43,7 @@ package struct ImportedDate: Sendable, Hashable {
       guard isNear(offset, rounded), Self.offsets.contains(rounded) else { return replacement }
       // Exports that don't know the zone state the local time as if it were in UTC.
       if rounded == 0 { return nil }
-      // The same reading of the clock, at another place than the library's.
+      // The clock showed the same time, in another zone than the library's.
       return (moment, Int(rounded / 60_000))
     case .metadata, .container:
       if isSameMoment {

@@ -7,14 +7,14 @@ import PhotoModel
 package struct ImportedItem: Sendable {
   /// Below the export's folder.
   var path: [UInt8]
-  /// The filename that it gets in the library, where that is free.
+  /// The filename in the library, if it is free.
   var name: String
   var metadata = ImportedMetadata()
   var albums: [ImportedAlbum] = []
   var sidecars: [ImportedSidecar] = []
-  /// The video of a live photo, or the RAW file of a picture: they get the folder and the stem of this file, and join its
-  /// asset. If the library has one of them already, this file gets its folder and stem, and joins its asset. Their own
-  /// metadata and albums count only if they can't join it. They have no companions.
+  /// The video of a live photo, or the RAW file of a picture. They get the folder and the stem of this file, and join
+  /// its asset. If the library already has one of them, this file gets that one's folder and stem, and joins its asset.
+  /// Their own metadata and albums are used only if they can't join. Companions have no companions.
   var companions: [ImportedItem] = []
 
   /// Whether other files get its stem.
@@ -37,8 +37,8 @@ package struct ImportedSidecar: Sendable, Hashable {
 
 /// An album of an export.
 package struct ImportedAlbum: Sendable, Hashable {
-  /// Distinguishes albums with the same title, and stays the same when the export is made again. Starts with the kind of
-  /// the export.
+  /// Distinguishes albums with the same title, and stays the same when the export is made again. Starts with the kind
+  /// of the export.
   var key: String
   var title: String
 }
@@ -56,7 +56,7 @@ package struct ImportedMetadata: Sendable, Hashable {
 
   package init() {}
 
-  /// Adds what another description of the same photograph states and this one does not.
+  /// Adds properties that another description of the same photograph states and this one does not.
   mutating func add(_ other: ImportedMetadata) {
     date = date ?? other.date
     location = location ?? other.location
@@ -71,8 +71,8 @@ package struct ImportedMetadata: Sendable, Hashable {
 
 /// Finds the items of an export.
 package protocol ImportSource {
-  /// Calls `body` with each item, and reports what it can't map. Holds the names of one folder and one description in
-  /// memory, whatever the size of the export, and what the source's own comment says.
+  /// Calls `body` with each item, and reports what it can't map. Memory holds the names of one folder and one
+  /// description, whatever the size of the export, and what the comment of the source names.
   func forEachItem(
     _ report: ImportReport, _ body: (ImportedItem) throws(ImportError) -> Void
   ) throws(ImportError)

@@ -1,5 +1,5 @@
-// Makes texts of exports fit for the catalogue, by the limits that change lists have. Descriptions and words that are
-// coordinates are left out.
+// Cleans and truncates texts of exports for the catalogue, by the limits of change lists. Leaves out descriptions and
+// words that are coordinates.
 
 import Foundation
 import PhotoModel

@@ -1,7 +1,7 @@
 import Foundation
 import PhotoModel
 
-/// Reads the members of a JSON object, and knows which of them were not read.
+/// Reads the members of a JSON object, and reports those that were not read. Reading a member removes it.
 struct JSONFields {
   private var members: [String: JSONValue]
   private let prefix: String
@@ -61,7 +61,7 @@ struct JSONFields {
     return values
   }
 
-  /// Members that need no place: they repeat what the file or another member says.
+  /// Removes members that need no report: they repeat what the file or another member says.
   mutating func ignore(_ names: String...) { for name in names { members[name] = nil } }
 
   /// Reports the members that were not read, except those that state nothing.

@@ -7,8 +7,8 @@ import LibraryScan
 import PhotoModel
 
 extension LibraryImporter {
-  /// Refuses settings with another time zone than the library's: no later scan would read the dates without an offset of
-  /// the imported files again.
+  /// Refuses settings with another time zone than the library's: imported dates without an offset would be read in the
+  /// wrong zone, and no later scan reads them again.
   func checkTimeZone() throws(ImportError) {
     let own = files.timeZone
     let known: String?
@@ -22,7 +22,7 @@ extension LibraryImporter {
     throw .otherTimeZone(library: known, settings: own.identifier)
   }
 
-  /// Whether two zones are the same under two names: their offsets are, in each month from 1875 to 2096.
+  /// Whether two zones are one zone under two names: they have the same offset in each month from 1875 to 2096.
   private static func haveSameOffsets(_ one: TimeZone, _ other: TimeZone) -> Bool {
     stride(from: -3.0e9, to: 4.0e9, by: 2.6e6).allSatisfy { seconds in
       let date = Date(timeIntervalSince1970: seconds)
@@ -43,7 +43,7 @@ extension LibraryImporter {
       if listing?.contains(where: { !$0.hasPrefix(".") }) == true { throw .notScanned(path: libraryPath) }
       return
     }
-    // Before the scan, which would take files that are in the trash for files that are gone.
+    // Before the scan, to which files in the trash would look deleted.
     do throws(LibraryFilesError) { try files.reconcileTrash() } catch { throw .library(error) }
     do throws(LibraryError) { _ = try scanner.scan() } catch { throw .scanFailed(error) }
   }

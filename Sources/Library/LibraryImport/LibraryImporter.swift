@@ -310,8 +310,8 @@ package final class LibraryImporter {
     }
   }
 
-  /// Carries out changes of an asset, and adds it to the albums of its item. Returns `nil` if there is nothing to do, or
-  /// if the item is at fault, which is reported.
+  /// Carries out changes of an asset, and adds it to the albums of its item. Returns `nil` if there is nothing to do,
+  /// or if the item is at fault, which is reported.
   private func perform(
     _ assetChanges: Changes, of item: ImportedItem, inAlbums: Bool
   ) throws(LibraryFilesError) -> ChangeOutcome? {
@@ -335,7 +335,7 @@ package final class LibraryImporter {
         case .files(let failure): throw failure
         case .noSuchCollection(let album):
           // A user has deleted it meanwhile. The next attempt has one album less.
-          if albums.forget(LocalIdentifier(album)) { continue }
+          if albums.noteDeletion(of: LocalIdentifier(album)) { continue }
           report.noteFailure(item.path, "the change was refused (\(error.reason))")
         default: report.noteFailure(item.path, "the change was refused (\(error.reason))")
         }

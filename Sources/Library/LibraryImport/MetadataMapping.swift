@@ -5,7 +5,7 @@ import Foundation
 import LibraryCatalogue
 import PhotoModel
 
-/// The properties that an asset has: of a probed file, or in the catalogue.
+/// The properties of an asset before an import: those of a probed file, or those in the catalogue.
 struct KnownProperties {
   var date: Timestamp
   var dateSource: DateSource
@@ -43,8 +43,8 @@ extension ImportedMetadata {
   /// About ten metres.
   private static let sameDegrees = 1e-4
 
-  /// The change after which an asset has these properties too; `nil`: none. The change only adds, because the file may
-  /// join an asset that a user has described.
+  /// The change that gives these properties to an asset; `nil` if it has them all. The change only adds, because the
+  /// file may join an asset that a user has described.
   ///
   /// - Parameter zone: the library's.
   func update(of known: KnownProperties, in zone: TimeZone) -> AssetUpdate? {

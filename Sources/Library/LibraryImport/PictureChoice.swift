@@ -1,5 +1,5 @@
-// Chooses the picture that a video or a RAW file of an export belongs to, if several pictures have its name: the one with
-// the same content identifier, otherwise the one whose date is nearest. Files are read only if there is a choice.
+// Chooses the picture that a video or a RAW file of an export belongs to, if several pictures have its name: the one
+// with the same content identifier, otherwise the one whose date is nearest. Files are read only if there is a choice.
 
 import Foundation
 import ImageCodec
@@ -10,7 +10,7 @@ import LibraryScan
 struct PictureChoice {
   /// How well a picture fits; the smallest rank is the best.
   struct Rank: Hashable, Comparable {
-    /// 0: the same as the companion's; 2: another one; 1: one of the files has none.
+    /// 0: the content identifiers are equal; 1: one of the files has none; 2: they differ.
     var identifier = 1
     /// The distance of the dates in milliseconds; the largest number if a file has no date.
     var distance = Int64.max

@@ -11,7 +11,7 @@ import PhotoModel
 package struct AppleExport: ImportSource {
   private static let sidecarExtensions: Set<String> = [".xmp", ".aae"]
   private static let notMedia: Set<String> = [".json", ".plist", ".txt", ".csv", ".db", ".ini", ".html"]
-  /// Longer names are albums, whatever they have.
+  /// Longer names are albums, also if they have only digits and signs.
   private static let maximumDateCharacters = 10
 
   private let folder: ExportFolder
@@ -50,7 +50,7 @@ package struct AppleExport: ImportSource {
     throw .notAnExport("\(folder.path) is a Google Takeout: photod import takeout")
   }
 
-  /// The names of a folder: exact ones first, then without regard to case.
+  /// Looks up the names of a folder, first exactly, then without regard to case.
   private struct Names {
     private var exact: Set<[UInt8]>
     private var folded: [String: [[UInt8]]] = [:]
@@ -60,7 +60,7 @@ package struct AppleExport: ImportSource {
       for file in files { folded[LibraryPath.display(file).lowercased(), default: []].append(file) }
     }
 
-    /// The file with this name; with another case only if there is no doubt.
+    /// The file with this name; a name in another case only if it is the only one.
     func find(_ name: String) -> [UInt8]? {
       if exact.contains(Array(name.utf8)) { return Array(name.utf8) }
       let others = folded[name.lowercased()] ?? []
@@ -83,14 +83,14 @@ package struct AppleExport: ImportSource {
       if !isMedia { report.noteSkip(LibraryPath.join(path, file), "not a picture or video") }
       return isMedia
     }
-    /// By their stems. Some may differ only in the normalisation of Unicode.
+    /// Pictures by stem. Some names may differ only in the normalisation of Unicode.
     var pictures: [String: [[UInt8]]] = [:]
     for file in media {
       let name = LibraryPath.display(file)
       if ExportFileName.isVideo(name) || ExportFileName.isRAW(name) { continue }
       pictures[ExportFileName.stem(name), default: []].append(file)
     }
-    /// Videos and RAW files, by their pictures.
+    /// Videos and RAW files by the name of their picture.
     var companions: [[UInt8]: [[UInt8]]] = [:]
     for file in media {
       let name = LibraryPath.display(file)
@@ -119,7 +119,7 @@ package struct AppleExport: ImportSource {
     sidecarExtensions.contains(ExportFileName.pathExtension(name).lowercased())
   }
 
-  /// - Parameter picture: the file whose companion it is: sidecars of the stem are that file's.
+  /// - Parameter picture: the picture of a companion, to which sidecars named after the stem belong.
   private func item(
     _ file: [UInt8], in path: [UInt8], _ names: Names, _ album: ImportedAlbum?, _ report: ImportReport,
     _ unused: inout Set<[UInt8]>, of picture: [UInt8]? = nil
@@ -134,7 +134,7 @@ package struct AppleExport: ImportSource {
       let kind = ExportFileName.pathExtension(LibraryPath.display(found)).dropFirst()
       item.sidecars.append(ImportedSidecar(path: sidecarPath, form: form, fileExtension: String(kind)))
       if kind.lowercased() == "xmp" {
-        // The file's own sidecar is before that of its stem.
+        // The sidecar with the file's whole name comes first, and so takes precedence.
         if let metadata = read(sidecarPath, report) { item.metadata.add(metadata) }
       } else {
         report.noteRemark("edited pictures: crops and turns are rendered, other adjustments are kept")

@@ -1,4 +1,4 @@
-// The properties of an XMP sidecar (ISO 16684-1) that assets of photod have.
+// Maps the properties of an XMP sidecar (ISO 16684-1) to those of assets.
 
 import Foundation
 import MediaMetadata
@@ -6,7 +6,7 @@ import PhotoModel
 import Primitives
 
 struct XMPProperties {
-  /// Has the value of favourites: photod's own export, and other programs.
+  /// The value of `xmp:Label` for favourites, by which photod and other programs mark them.
   private static let favoriteLabel = "Favorite"
   /// Properties that say nothing about the picture, or repeat what its file says.
   private static let ignored: Set<String> = [

@@ -3,12 +3,12 @@ import PhotoModel
 
 /// The albums and the tags of each asset.
 ///
-/// Albums are Immich's `AlbumResponseDto`, with `assets`, or with their identifiers only (`assetIds`); one album may be in
-/// several objects, each with some of its assets. Tags are objects with `value` and `assetIds`.
+/// Albums are Immich's `AlbumResponseDto`, with `assets`, or with their identifiers only (`assetIds`); one album may be
+/// in several objects, each with some of its assets. Tags are objects with `value` and `assetIds`.
 struct ImmichAlbums {
   private struct Album {
     let album: ImportedAlbum
-    /// The number of assets that it says it has.
+    /// The number of assets that the album states.
     var stated: Int?
     var members = 0
   }
@@ -67,7 +67,7 @@ struct ImmichAlbums {
     return true
   }
 
-  /// Albums of which the export has fewer assets than they say.
+  /// Albums of which the export has fewer assets than they state.
   var incomplete: [(title: String, stated: Int, members: Int)] {
     albums.compactMap { album in
       guard let stated = album.stated, stated > album.members else { return nil }
@@ -75,7 +75,7 @@ struct ImmichAlbums {
     }
   }
 
-  /// The albums of an asset. Each asset is asked for once.
+  /// Removes and returns the albums of an asset.
   mutating func take(_ asset: String) -> [ImportedAlbum] {
     (memberships.removeValue(forKey: asset) ?? []).map { albums[Int($0)].album }
   }
@@ -83,6 +83,6 @@ struct ImmichAlbums {
   /// The tags of an asset.
   func tags(of asset: String) -> [String] { (tagged[asset] ?? []).map { tags[Int($0)] } }
 
-  /// The number of assets that are in albums and were not asked for.
-  var rest: Int { memberships.count }
+  /// The number of assets that are in albums and were not taken.
+  var untakenCount: Int { memberships.count }
 }

@@ -39,7 +39,7 @@ struct ImmichAsset {
     let hasZone = exif?.text("timeZone") != nil
     if let moment = taken ?? created {
       var utcOffset: Int?
-      // Immich writes the local time as if it were in UTC. Without a zone, a difference of 0 says nothing.
+      // Immich writes the local time as if it were in UTC. Without a zone, a difference of 0 is no offset.
       if let local, (local - moment) % 60_000 == 0, abs(local - moment) <= 14 * 3_600_000, hasZone || local != moment {
         utcOffset = Int((local - moment) / 60_000)
       }
@@ -67,11 +67,11 @@ struct ImmichAsset {
 
   private static func date(_ text: String?) -> Int64? { text.flatMap { try? RFC3339.milliseconds($0) } }
 
-  /// A text of each object, under the first of these names that it has.
+  /// One text of each object: the value of the first of these keys that it has.
   private static func names(_ list: [JSONValue]?, _ keys: String...) -> [String] {
     (list ?? []).compactMap { value in
       guard case .object(let members) = value else { return nil }
-      // Reading a field takes it, so no sequence that may read it twice.
+      // Not with a lazy sequence, which might read a field twice: reading removes it.
       var fields = JSONFields(members)
       for key in keys {
         if let text = fields.text(key) { return text }

@@ -1,4 +1,4 @@
-// A copy of Immich's upload folder with the answers of its API beside it. Immich has no export of its own; the guide
+// A copy of Immich's upload folder with responses of its API beside it. Immich has no export of its own; the guide
 // "Import" has the commands. At the top of the folder are
 //
 //     assets*.json, assets*.jsonl     objects of POST /api/search/metadata with "withExif": true: an array, JSON Lines,
@@ -9,8 +9,8 @@
 // and at any depth the files. A file is found by the end of `originalPath`, or as {id}.{extension}, and its SHA-1 must
 // be the `checksum` of the asset; in external libraries that is the SHA-1 of the path.
 //
-// The documents are read twice: the videos of live photos are assets of their own, anywhere among the others. In memory
-// are the identifiers and paths of all videos, and the identifiers of the members of albums and tags.
+// The documents are read twice, because the videos of live photos are assets of their own, anywhere among the others.
+// Memory holds the identifiers and paths of all videos, and the identifiers of the members of albums and tags.
 
 import Cryptography
 import Foundation
@@ -38,7 +38,7 @@ package struct ImmichExport: ImportSource {
   package func forEachItem(
     _ report: ImportReport, _ body: (ImportedItem) throws(ImportError) -> Void
   ) throws(ImportError) {
-    // What is left out here is reported with the other files.
+    // Files that are skipped here are reported by `reportUnused`.
     let files = try folder.list([], ImportReport()).files
     let assetFiles = files.filter { Self.isDocument($0, "assets") }
     let albumFiles = files.filter { Self.isDocument($0, "albums") }
@@ -74,7 +74,7 @@ package struct ImmichExport: ImportSource {
     for file in assetFiles {
       try forEachAsset(file, report) { fields throws(ImportError) in try item(fields, in: file, &run, report, body) }
     }
-    for _ in 0..<run.albums.rest { report.noteRemark("members of albums that assets.json does not have") }
+    for _ in 0..<run.albums.untakenCount { report.noteRemark("members of albums that assets.json does not have") }
     try reportUnused(Set(assetFiles + albumFiles + tagFiles), run.used, report)
   }
 
@@ -156,7 +156,7 @@ package struct ImmichExport: ImportSource {
     guard var asset = ImmichAsset(json, report) else {
       return report.noteFailure(document, "an asset has no id or no originalPath")
     }
-    // It comes with its picture.
+    // The video of a live photo is imported with its picture.
     if run.videosOfPictures.contains(asset.identifier) { return }
     let stated = Array(asset.originalPath.utf8)
     var item = ImportedItem(path: [], name: asset.name)
@@ -202,7 +202,7 @@ package struct ImmichExport: ImportSource {
     return isFile(Array(name.utf8), of: asset) ? Array(name.utf8) : nil
   }
 
-  /// A path as it is, and in both normal forms of Unicode: a copy that was made by macOS may have another one.
+  /// The path unchanged and in both normal forms of Unicode, because macOS may have changed the form in a copy.
   private static func forms(of path: String) -> [[UInt8]] {
     let forms = [path, path.precomposedStringWithCanonicalMapping, path.decomposedStringWithCanonicalMapping]
     return forms.map { Array($0.utf8) }.reduce(into: []) { list, form in
@@ -213,7 +213,7 @@ package struct ImmichExport: ImportSource {
   private func isFile(_ path: [UInt8], of asset: AssetFile) -> Bool {
     guard !path.contains(0), let file = try? folder.root.open(path), file.isRegularFile else { return false }
     guard let checksum = asset.checksum else { return true }
-    // Immich does not read the files of external libraries for this.
+    // In external libraries, the checksum is that of the path.
     if Digest.digest(Array("path:\(asset.originalPath)".utf8), .sha1).elementsEqual(checksum) { return true }
     var hash = Digest(.sha1)
     var offset: Int64 = 0

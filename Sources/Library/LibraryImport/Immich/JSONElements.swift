@@ -1,5 +1,6 @@
 // Reads the objects of a long JSON file one at a time: those of an array at the top, or objects one after the other
-// (JSON Lines). Finds where each object ends by its braces and texts; the bytes of an object are parsed by the caller.
+// (JSON Lines). Finds the end of each object by counting brackets outside of strings; the caller parses the bytes of an
+// object.
 
 import LibraryFolder
 import PhotoModel

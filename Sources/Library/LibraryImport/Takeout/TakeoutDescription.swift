@@ -6,7 +6,7 @@ struct TakeoutDescription {
   var metadata = ImportedMetadata()
   var isTrashed = false
 
-  /// - Parameter report: gets the properties that photod has no place for; `nil` counts nothing.
+  /// - Parameter report: counts the properties that photod has no place for.
   init(_ json: JSONFields, _ report: ImportReport) {
     var json = json
     title = json.text("title")
@@ -35,7 +35,7 @@ struct TakeoutDescription {
       var person = JSONFields(members)
       return person.text("name")
     }
-    // Without the rectangles of the faces, names can only be words.
+    // Takeout does not say where the faces are, so names become keywords.
     metadata.keywords = ImportedText.words(people, report)
     json.reportRest(to: report)
   }

@@ -1,6 +1,6 @@
 // An unpacked Google Takeout: folders of pictures, each picture with a JSON file beside it. A folder is an album if it
-// has a JSON file with a title and without a time. Pictures of albums are a second time in the folder of their year;
-// the importer recognises that by their content.
+// has a JSON file with a title and without a time. Pictures of albums are in the folder of their year as well; the
+// importer recognises the copies by their content.
 //
 // The parts of a Takeout may be unpacked into one folder, or each into its own: folders with the same path below
 // `Takeout` are one. The paths of all folders are held in memory.
@@ -38,7 +38,7 @@ package struct TakeoutExport: ImportSource {
   ) throws(ImportError) {
     var order: [[UInt8]] = []
     var folders: [[UInt8]: [[UInt8]]] = [:]
-    // What can't be read is reported when the files are listed.
+    // Unreadable folders are reported later, when the files are listed.
     try folder.walk(ImportReport()) { path, _ in
       let whole = Self.wholePath(path)
       if folders[whole] == nil { order.append(whole) }
@@ -57,7 +57,7 @@ package struct TakeoutExport: ImportSource {
     return Array(components[first...].joined(separator: [UInt8(ascii: "/")]))
   }
 
-  /// The files of the folders that are one.
+  /// The files of all folders that have the same path below `Takeout`.
   private struct FolderFiles {
     /// Paths below the export's folder, sorted in each folder.
     var paths: [[UInt8]] = []
@@ -117,7 +117,7 @@ package struct TakeoutExport: ImportSource {
       let name = Self.name(file)
       if TakeoutSidecars.isJSON(name) { continue }
       let found = sidecars.sidecar(of: name)
-      // The picture itself takes one that is shared.
+      // A shared description is counted as used by its picture.
       if let found, !found.isShared {
         unused.remove(found.name)
         if let description = files.path(of: found.name, describing: file) { descriptions.insert(description) }
@@ -133,14 +133,14 @@ package struct TakeoutExport: ImportSource {
     for file in files.paths where !joined.contains(file) && !TakeoutSidecars.isJSON(Self.name(file)) {
       guard var item = item(file, sidecars, files, album, report) else { continue }
       for companion in companions.removeValue(forKey: file) ?? [] {
-        // The properties of a shared description count once.
+        // The properties of a shared description are added once only.
         guard let companion = self.item(companion, sidecars, files, album, report, isCompanion: true) else { continue }
         if sidecars.sidecar(of: Self.name(companion.path))?.isShared == false { item.metadata.add(companion.metadata) }
         item.companions.append(companion)
       }
       try body(item)
     }
-    // Their pictures were left out.
+    // Companions whose pictures were left out become items of their own.
     for file in companions.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }).flatMap(\.value) {
       if let item = item(file, sidecars, files, album, report) { try body(item) }
     }
@@ -199,7 +199,7 @@ package struct TakeoutExport: ImportSource {
       let name = Self.name(file)
       if others.contains(name) { continue }
       let bytes = read(file)
-      // A part that was unpacked twice has it again.
+      // A part that was unpacked twice has the same description twice.
       let isCopy = bytes != nil && files.paths(of: name).contains { descriptions.contains($0) && read($0) == bytes }
       if !isCopy { report.noteFailure(file, Self.missingPicture) }
     }
@@ -217,7 +217,7 @@ package struct TakeoutExport: ImportSource {
         report.noteFailure(filePath, "it is not a JSON object of at most \(Self.maximumJSONBytes) bytes")
         continue
       }
-      // Older exports have it in an object.
+      // Older exports have the members in an object.
       let former = json.object("albumData")
       if let former { json = former }
       if json.has("photoTakenTime") {

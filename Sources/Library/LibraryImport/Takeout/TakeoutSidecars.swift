@@ -66,8 +66,8 @@ struct TakeoutSidecars {
 
   static func isJSON(_ name: String) -> Bool { name.lowercased().hasSuffix(fileExtension) }
 
-  /// The JSON file of a picture or video, and whether it is that of another file, whose edited version, video or RAW file
-  /// this one is.
+  /// The JSON file of a picture or video, and whether it is that of another file, whose edited version, video or RAW
+  /// file this one is.
   func sidecar(of file: String) -> (name: String, isShared: Bool)? {
     if let own = own(file) { return (own, false) }
     if let picture = picture(of: file), let found = own(picture) { return (found, true) }
@@ -119,7 +119,7 @@ struct TakeoutSidecars {
   /// All beginnings of the suffix, the longest first.
   private static let suffixes = (0...suffix.count).reversed().map { String(suffix.prefix($0)) }
 
-  /// The JSON file of the picture that this one was edited from: the name has a hyphen and words more.
+  /// The JSON file of the picture that this one was edited from: this name has a hyphen and words in addition.
   private func original(of file: String) -> String? {
     let (stem, counter) = Self.parts(ExportFileName.stem(file))
     let number = counter.map { "(\($0))" } ?? ""
