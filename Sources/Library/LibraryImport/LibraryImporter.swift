@@ -7,13 +7,13 @@
 //       one change list                    the asset, its properties and its albums: all of them, or nothing
 //       sidecars, beside the original
 //
-// The companions of an item follow: they are copied beside its file. If one of them came before it, as from an earlier
-// part of the export, the item is copied beside that one, and joins its asset.
+// The companions of an item follow: they are copied beside its file. If the library already has one of them, for
+// example from an earlier part of the export, the item is copied beside it and joins its asset.
 //
-// Uploads and change lists are those of the daemon, so a daemon may run meanwhile: both take the lock of the library's
-// files, and the daemon announces the commits of this process within a second. A kill at any moment leaves each asset
-// complete or absent, and at most one staged upload, which the daemon removes when it expires. Running the import again
-// continues it, because what is in the library is recognised by its content.
+// An import uses the same uploads and change lists as the daemon, which may run at the same time: both take the lock of
+// the library's files, and the daemon announces the commits of this process within a second. A kill at any moment
+// leaves each asset complete or absent, and at most one staged upload, which the daemon removes when it expires.
+// Running the import again continues it, because what is in the library is recognised by its content.
 
 import Foundation
 import ImageCodec
@@ -45,8 +45,8 @@ package final class LibraryImporter {
   private let staging: ImportStaging
   let scanner: LibraryScanner
   private let lists: ChangeListExecutor
-  private let root: LibraryFolder
-  private let probe: FileProbe
+  let root: LibraryFolder
+  let probe: FileProbe
   private let timeZone: TimeZone
   private let report: ImportReport
   private var albums: ImportedAlbums
@@ -112,6 +112,9 @@ package final class LibraryImporter {
     case new
     /// A user has deleted it, or the picture whose companion it is, so it was left out.
     case deleted(isInTrash: Bool)
+
+    var assetIdentifier: LocalIdentifier? { if case .asset(let asset) = self { asset } else { nil } }
+    var isNew: Bool { if case .new = self { true } else { false } }
   }
 
   private func add(_ item: ImportedItem) throws(ImportError) {
@@ -159,24 +162,40 @@ package final class LibraryImporter {
   private func add(
     _ item: ImportedItem, _ file: LibraryFile, _ media: ProbedMedia, beside picture: FileResult?
   ) throws(LibraryFilesError) -> FileResult? {
-    var partner: LocalIdentifier?
-    if case .asset(let asset)? = picture { partner = asset }
-    let isOfNewPicture = if case .new? = picture { true } else { false }
+    if let existing = try addExisting(item, file, media, beside: picture) { return existing }
+    if let deleted = try leaveOutDeleted(item, file, media, beside: picture) { return deleted }
+    let isUndated = item.metadata.date == nil && media.date.source == .file
+    if isDryRun { return countNew(item, media, isUndated: isUndated, beside: picture) }
+    return try addNew(item, file, media, isUndated: isUndated, beside: picture?.assetIdentifier)
+  }
+
+  /// Adds an item to the asset that has its content; `nil` if there is none.
+  private func addExisting(
+    _ item: ImportedItem, _ file: LibraryFile, _ media: ProbedMedia, beside picture: FileResult?
+  ) throws(LibraryFilesError) -> FileResult? {
+    let partner = picture?.assetIdentifier
     // No asset has the empty identifier: RAW files and videos of other pictures do not count.
-    let owner = isOfNewPicture ? LocalIdentifier("") : partner
-    if let (asset, path) = try files.assetAndPath(like: file, media, for: Self.principal, asPartOf: owner) {
-      report.noteAsset(isNew: false)
-      if let partner, asset.localIdentifier != partner, isSeparatePart(asset, path) {
-        report.noteRemark(Self.separatePart)
-      }
-      if isDryRun {
-        countAlbums(of: item)
-        return .asset(asset.localIdentifier)
-      }
-      if asset.localIdentifier != partner { try describe(asset, item) }
-      try addSidecars(of: item, beside: path)
+    let owner = picture?.isNew == true ? LocalIdentifier("") : partner
+    let found = try files.assetAndPath(like: file, media, for: Self.principal, asPartOf: owner)
+    guard let (asset, path) = found else { return nil }
+    report.noteAsset(isNew: false)
+    if let partner, asset.localIdentifier != partner, isSeparatePart(asset, path) {
+      report.noteRemark(Self.separatePart)
+    }
+    if isDryRun {
+      countAlbums(of: item)
       return .asset(asset.localIdentifier)
     }
+    if asset.localIdentifier != partner { try describe(asset, item) }
+    try addSidecars(of: item, beside: path)
+    return .asset(asset.localIdentifier)
+  }
+
+  /// Reports and leaves out an item that a user has deleted, or whose picture one has deleted; `nil` for any other
+  /// item.
+  private func leaveOutDeleted(
+    _ item: ImportedItem, _ file: LibraryFile, _ media: ProbedMedia, beside picture: FileResult?
+  ) throws(LibraryFilesError) -> FileResult? {
     if let trash {
       let isInTrash = try files.isInTrash(file, media, trash)
       if try isInTrash ? true : files.wasPurged(file, media) {
@@ -185,19 +204,27 @@ package final class LibraryImporter {
       }
     }
     // Without its picture it would come back as an asset of its own.
-    if case .deleted(let isInTrash)? = picture {
-      report.noteDeleted(item.path, isInTrash: isInTrash)
-      return picture
-    }
-    let isUndated = item.metadata.date == nil && media.date.source == .file
-    if isDryRun {
-      if isUndated { report.noteUndated(item.path) }
-      let isFirst = media.fingerprint.map { seen.insert($0).inserted } ?? true
-      let isNew = isFirst || isOfNewPicture
-      report.noteAsset(isNew: isNew)
-      countAlbums(of: item)
-      return isNew ? .new : nil
-    }
+    guard case .deleted(let isInTrash)? = picture else { return nil }
+    report.noteDeleted(item.path, isInTrash: isInTrash)
+    return picture
+  }
+
+  /// In a dry run: counts an item that would be new.
+  private func countNew(
+    _ item: ImportedItem, _ media: ProbedMedia, isUndated: Bool, beside picture: FileResult?
+  ) -> FileResult? {
+    if isUndated { report.noteUndated(item.path) }
+    let isFirst = media.fingerprint.map { seen.insert($0).inserted } ?? true
+    let isNew = isFirst || picture?.isNew == true
+    report.noteAsset(isNew: isNew)
+    countAlbums(of: item)
+    return isNew ? .new : nil
+  }
+
+  /// - Parameter partner: the asset of the picture whose companion the item is.
+  private func addNew(
+    _ item: ImportedItem, _ file: LibraryFile, _ media: ProbedMedia, isUndated: Bool, beside partner: LocalIdentifier?
+  ) throws(LibraryFilesError) -> FileResult? {
     let earlier = try earlierPart(of: item)
     guard let upload = try staging.stage(item, file) else { return nil }
     let created: LocalIdentifier?
@@ -221,28 +248,6 @@ package final class LibraryImporter {
       try addSidecars(of: item, beside: path)
     }
     return .asset(created)
-  }
-
-  /// The asset of a companion that was in the library before its item.
-  private func earlierPart(of item: ImportedItem) throws(LibraryFilesError) -> LocalIdentifier? {
-    for companion in item.companions {
-      // What can't be read is reported when it is imported.
-      guard let file = try? root.open(companion.path), file.isRegularFile,
-        let media = try? probe.media(of: file, at: Array(companion.name.utf8))
-      else { continue }
-      if let (asset, path) = try files.assetAndPath(like: file, media, for: Self.principal),
-        isSeparatePart(asset, path)
-      {
-        return asset.localIdentifier
-      }
-    }
-    return nil
-  }
-
-  /// Whether a video or a RAW file, at this path, is no part of a picture's asset and may become one.
-  private func isSeparatePart(_ asset: Asset, _ path: [UInt8]) -> Bool {
-    guard asset.original.path == path else { return false }
-    return asset.mediaType == .image ? asset.isRAW : asset.duration <= Catalogue.maximumPairedVideoSeconds
   }
 
   /// Creates the asset of a staged upload, with its properties and albums unless it has a partner.
