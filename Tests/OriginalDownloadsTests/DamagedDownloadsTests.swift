@@ -18,7 +18,7 @@ import Testing
       read.begin(sha256: sha256)
       read.send(sent)
       read.end()
-      let problem: ObjectStoreError.AnswerProblem = number == 0 ? .wrongChecksum : .wrongLength
+      let problem: ObjectStoreError.ResponseProblem = number == 0 ? .wrongChecksum : .wrongLength
       #expect(throws: DownloadError.store(.malformed(problem))) { try waiter.wait() }
       #expect(harness.names.isEmpty)
     }

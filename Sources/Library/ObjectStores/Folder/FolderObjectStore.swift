@@ -1,4 +1,4 @@
-// A folder as a store: objects are regular files beneath its root, opened with `LibraryFolder`, so none outside it.
+// A folder as an object store. The objects are regular files below its root; `LibraryFolder` opens none outside of it.
 
 import Dispatch
 import LibraryFolder
@@ -141,8 +141,7 @@ package final class FolderObjectStore: ObjectStore {
     return file
   }
 
-  /// Writes a file under a temporary name in the folder of the object, and gives it the name when it is complete and
-  /// synced.
+  /// Writes a file under a temporary name in the folder of the object, and renames it once it is complete and synced.
   private func write(
     as key: ObjectKey, replaces: Bool, _ fill: (Int32) throws(SystemError) -> Void
   ) throws(ObjectStoreError) -> ObjectIdentity {

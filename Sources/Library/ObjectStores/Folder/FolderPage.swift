@@ -45,7 +45,7 @@ struct FolderPage {
   }
 
   private mutating func add(_ path: [UInt8], _ entry: FolderEntry?) {
-    // Files that this store is writing, and what is not a file.
+    // Skip files that this store is writing, and entries that are not files.
     guard let entry, entry.kind == .file, !LibraryPath.name(of: path).starts(with: ".photod-".utf8) else { return }
     guard let key = ObjectKey(path) else {
       page.skipped += 1

@@ -64,7 +64,7 @@ final class FolderRead: ObjectOperation, @unchecked Sendable {
         case .readFailed(let code): return self.end(.failure(.system(SystemError(code: code))))
         }
       }
-      // The file is shorter than it was.
+      // The file has become shorter.
       guard !bytes.isEmpty else { return self.end(.failure(.changed)) }
       guard bytes.withUnsafeBytes(receiver.received) else { return }
       position += Int64(bytes.count)

@@ -1,4 +1,4 @@
-// A web server as a store that is only read. Its objects are listed in `PREFIX/manifest.json`.
+// A web server as a read-only object store. `PREFIX/manifest.json` lists its objects.
 
 import Synchronization
 
@@ -18,8 +18,7 @@ package final class HTTPObjectStore: ObjectStore {
     name = base.text
   }
 
-  /// The host of an address as ``init(address:rules:limits:clock:)`` takes it, as ``TransferRules`` names it. `nil` if it
-  /// is not one.
+  /// The host of a store's address, as ``TransferRules`` names it. `nil` if the address is invalid.
   package static func host(of address: String) -> String? { RemoteAddress(address)?.host }
 
   package func head(_ key: ObjectKey, _ completion: @escaping Completion<ObjectDescription>) -> any ObjectOperation {

@@ -1,5 +1,5 @@
-// Keeps requests from a store that does not work. Without it each request would wait for its timeouts, and the requests
-// waiting would fill every queue.
+// A circuit breaker: refuses requests to a store that has failed repeatedly. Without it, each request would wait for
+// its timeout, and waiting requests would fill every queue.
 //
 //     closed      requests pass; failures in a row are counted
 //     open        requests are refused until a time
@@ -18,7 +18,7 @@ package struct CircuitBreaker: Sendable, Hashable {
   private enum State: Sendable, Hashable {
     case closed(failures: Int)
     case open(until: Duration, pause: Duration)
-    /// `since`: a trial that never reports would keep the breaker here forever.
+    /// `since`: after another pause, a trial that has not reported its outcome is replaced by the next request.
     case halfOpen(since: Duration, pause: Duration)
   }
 
@@ -31,8 +31,8 @@ package struct CircuitBreaker: Sendable, Hashable {
     if case .closed = state { true } else { false }
   }
 
-  /// Whether a request may be sent; otherwise the time after which to ask again. A request that may be sent must report
-  /// its outcome.
+  /// Returns `nil` if a request may be sent; the caller must then report its outcome. Otherwise returns the time after
+  /// which to ask again.
   package mutating func admit(now: Duration) -> Duration? {
     switch state {
     case .closed: return nil
@@ -47,10 +47,10 @@ package struct CircuitBreaker: Sendable, Hashable {
     }
   }
 
-  /// The store gave an answer, of whatever kind.
+  /// The store responded, even if with an error about the request.
   package mutating func succeeded() { state = .closed(failures: 0) }
 
-  /// The request ended before the store gave an answer or failed to.
+  /// The request was cancelled or not sent, so it says nothing about the store.
   package mutating func abandoned(now: Duration) {
     // The next request is the trial.
     if case .halfOpen(_, let pause) = state { state = .open(until: now, pause: pause) }

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// How a store does one operation: its requests, and what their answers mean.
+/// How a store performs one operation: its requests, and the meaning of their responses.
 struct ExchangePlan: Sendable {
-  /// The request that continues after this many bytes have been received. Called for every attempt, because a signature
-  /// has a time in it.
+  /// The request that continues after this many bytes have been received. Called for every attempt, because signatures
+  /// contain the time.
   var request: @Sendable (_ received: Int64) throws(ObjectStoreError) -> TransferRequest
-  /// Checks the head of a 2xx answer, and returns the number of bytes that are to come; `nil`: any.
+  /// Checks the head of a 2xx response, and returns the number of bytes to expect; `nil`: any.
   var accept: @Sendable (_ head: StoreResponseHead, _ received: Int64) throws(ObjectStoreError) -> Int64?
-  /// The error of another answer, from its head and as much of its body as is read.
+  /// The error of any other response, from its head and the beginning of its body.
   var refuse: @Sendable (_ head: StoreResponseHead, _ body: [UInt8]) -> ObjectStoreError
   var timeout: Duration
 }
@@ -60,7 +60,7 @@ final class DocumentSink: ExchangeSink {
   }
 }
 
-/// Passes a read on to its receiver, once it has checked that each answer is of the expected state.
+/// Passes the bytes of a read to its receiver. The plan has checked the head of each response before.
 final class ReadSink: ExchangeSink {
   private let receiver: any ObjectReceiver
   private let describe: @Sendable (StoreResponseHead) -> ObjectDescription

@@ -4,7 +4,7 @@ import Dispatch
   import Glibc
 #endif
 
-/// The clocks, the timer and the dice of remote operations, so that tests have their own.
+/// The clocks, the timer and the random numbers of remote operations. Tests replace them.
 package struct RemoteClock: Sendable {
   /// Since some moment in the past; never goes back.
   var now: @Sendable () -> Duration

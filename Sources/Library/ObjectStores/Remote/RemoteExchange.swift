@@ -1,6 +1,6 @@
-// One operation with a remote store: requests, until one succeeds, the failure is final or the time is over.
+// One operation with a remote store: sends requests until one succeeds, a failure is final or the deadline passes.
 //
-//     begin -> attempt -> answer complete                              -> end
+//     begin -> attempt -> response complete                            -> end
 //                 ^       transient failure, time and attempts left
 //                 +------ delay (RetryPolicy)
 //
@@ -15,9 +15,9 @@ final class RemoteExchange: ObjectOperation, TransferHandler, @unchecked Sendabl
   /// The state of the current attempt.
   private struct Attempt {
     var head = StoreResponseHead()
-    /// The body of an answer that is an error.
+    /// The body of an error response.
     var errorBody: [UInt8]?
-    /// How many bytes are still to come; `nil`: any.
+    /// Bytes that are still expected; `nil`: any number.
     var rest: Int64?
     var hasReceivedBytes = false
     /// Why a call of the handler ended the transfer.
@@ -90,7 +90,7 @@ final class RemoteExchange: ObjectOperation, TransferHandler, @unchecked Sendabl
 
   // MARK: TransferHandler
 
-  func answerBegan(_ head: StoreResponseHead) -> Bool {
+  func responseBegan(_ head: StoreResponseHead) -> Bool {
     origin.loop.assertOnQueue()
     current.head = head
     guard (200..<300).contains(head.status) else {
@@ -139,13 +139,13 @@ final class RemoteExchange: ObjectOperation, TransferHandler, @unchecked Sendabl
     origin.report(current.hasReceivedBytes && outcome?.isTransient == true ? nil : outcome)
     guard let outcome else { return end(.success(())) }
     guard outcome.isTransient else { return end(.failure(outcome)) }
-    repeatLater(after: outcome)
+    retryLater(after: outcome)
   }
 
   /// `nil`: the operation is complete.
   private func outcome(of failure: ObjectStoreError?) -> ObjectStoreError? {
     if let reason = current.reason { return reason }
-    // The text of an error may have been cut off: its status is known all the same.
+    // The body of an error response may have been cut off, but its status is known.
     if let body = current.errorBody, failure != .cancelled || body.count == Self.maximumErrorBytes {
       return plan.refuse(current.head, body)
     }
@@ -154,7 +154,7 @@ final class RemoteExchange: ObjectOperation, TransferHandler, @unchecked Sendabl
     return nil
   }
 
-  private func repeatLater(after failure: ObjectStoreError) {
+  private func retryLater(after failure: ObjectStoreError) {
     let policy = origin.limits.retries
     let requested = current.head["retry-after"].flatMap { Int64($0) }.map { Duration.seconds(min(max(0, $0), 86_400)) }
     let delay = policy.delay(before: attempts + 1, random: origin.clock.random(), requested: requested)

@@ -5,9 +5,9 @@ package struct RemoteLimits: Sendable, Hashable {
   package var transfers = TransferLimits()
   package var retries = RetryPolicy()
   package var breaker = CircuitBreaker.Limits()
-  /// The longest list, manifest or error that is read, in bytes.
+  /// Maximum bytes of a list, manifest or error document.
   package var documentBytes = 16 << 20
-  /// The longest object that is read, in bytes.
+  /// Maximum bytes of an object that is read.
   var objectBytes: Int64 = 16 << 30
 
   package init() {}
@@ -33,7 +33,7 @@ final class RemoteOrigin: Sendable {
     if let retryAfter = breaker.withLock({ $0.admit(now: now) }) { throw .suspended(retryAfter: retryAfter) }
   }
 
-  /// - Parameter failure: `nil`: the store answered as it should.
+  /// - Parameter failure: `nil` after a success.
   func report(_ failure: ObjectStoreError?) {
     let now = clock.now()
     breaker.withLock { breaker in
@@ -52,7 +52,7 @@ final class RemoteOrigin: Sendable {
     return exchange
   }
 
-  /// Starts an operation whose answer is a document.
+  /// Starts an operation whose response is a document.
   func run<Value: Sendable>(
     _ plan: ExchangePlan, _ completion: @escaping @Sendable (Result<Value, ObjectStoreError>) -> Void,
     _ interpret: @escaping @Sendable (StoreResponseHead, [UInt8]) throws(ObjectStoreError) -> Value
@@ -68,16 +68,16 @@ final class RemoteOrigin: Sendable {
       })
   }
 
-  /// Answers without a request, on the queue of the transfers.
-  func fail(_ answer: @escaping @Sendable () -> Void) -> any ObjectOperation {
-    loop.call(answer)
+  /// Calls `completion` without a request, on the queue of the transfers.
+  func fail(_ completion: @escaping @Sendable () -> Void) -> any ObjectOperation {
+    loop.call(completion)
     return CancellationFlag()
   }
 
   /// Reads an object, or a part of it, in one or more requests.
   ///
   /// - Parameters:
-  ///   - sha256: the digest of the whole object in the head of an answer; `nil` if there is none.
+  ///   - sha256: the digest of the whole object in the head of a response; `nil` if there is none.
   ///   - makePlan: the requests of a read; `nil` if the store can't have the object.
   func read(
     _ range: ObjectRange?, of identity: ObjectIdentity, into receiver: any ObjectReceiver,

@@ -1,6 +1,6 @@
 // Checks of the responses to reads, for HTTP origins and buckets: RFC 9110 §13.1.1 (If-Match), §14.4 (Content-Range).
 
-/// A read of an object in one or more requests: makes the fields of each, and checks each response.
+/// A read of an object in one or more requests: makes the header fields of each request, and checks each response.
 struct ResumableRead: Sendable {
   let offset: Int64
   let length: Int64
@@ -26,7 +26,7 @@ struct ResumableRead: Sendable {
     return fields
   }
 
-  /// Checks a 2xx response, and returns how many bytes are to come.
+  /// Checks a 2xx response, and returns the number of bytes to expect.
   func accept(_ head: StoreResponseHead, after received: Int64) throws(ObjectStoreError) -> Int64 {
     guard let found = head.entityTag else { throw .malformed(.noEntityTag) }
     guard found == entityTag else { throw .changed }
@@ -77,7 +77,7 @@ extension StoreResponseHead {
 
   /// The description of an object from the fields of a HEAD or GET.
   ///
-  /// - Parameter size: where the answer has only a part of the object.
+  /// - Parameter size: the size of the object, if the response has only a part of it.
   func description(size: Int64? = nil, sha256: [UInt8]? = nil) throws(ObjectStoreError) -> ObjectDescription {
     guard let entityTag else { throw .malformed(.noEntityTag) }
     guard let size = size ?? contentLength, size >= 0 else { throw .malformed(.wrongLength) }

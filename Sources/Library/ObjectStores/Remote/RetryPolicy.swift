@@ -1,13 +1,13 @@
-/// When a failed request is sent again.
+/// Retries of failed requests, with exponential backoff and jitter.
 package struct RetryPolicy: Sendable, Hashable {
-  /// Requests in all, the first included, without progress between them. A read that receives bytes starts counting
+  /// Maximum number of attempts without progress, including the first. A read that receives bytes starts counting
   /// again.
   package var attempts = 4
   var firstDelay: Duration = .milliseconds(100)
   package var maximumDelay: Duration = .seconds(5)
-  /// For a whole operation other than a read, delays included.
+  /// Timeout of an operation other than a read, including delays.
   package var operationTimeout: Duration = .seconds(30)
-  /// For one read of an object, from its first request to its last byte.
+  /// Timeout of one read of an object, from its first request to its last byte.
   package var readTimeout: Duration = .seconds(600)
 
   package init() {}
@@ -16,7 +16,7 @@ package struct RetryPolicy: Sendable, Hashable {
   /// do not return together.
   ///
   /// - Parameters:
-  ///   - attempt: 2 for the first repetition.
+  ///   - attempt: 2 for the first retry.
   ///   - random: 0 to 1.
   ///   - requested: the store's own `Retry-After`; a longer wait than `maximumDelay` is cut to it.
   func delay(before attempt: Int, random: Double, requested: Duration?) -> Duration {

@@ -13,7 +13,7 @@ package struct S3Bucket: Sendable, Hashable {
   ///   - endpoint: `http[s]://host[:port]`; `nil`: Amazon's for the region.
   ///   - usesPathStyle: `https://endpoint/bucket/key` instead of `https://bucket.endpoint/key`.
   package init?(name: String, prefix: String = "", region: String, endpoint: String? = nil, usesPathStyle: Bool) {
-    // The rules of bucket names, as far as they protect the address.
+    // Checks only the rules of bucket names that keep the address valid.
     let isName = name.utf8.allSatisfy {
       (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
         || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".")
@@ -31,7 +31,7 @@ package struct S3Bucket: Sendable, Hashable {
     if usesPathStyle {
       address.path += "/" + name
     } else {
-      // An address has no subdomains.
+      // An IP address has no subdomains.
       guard NetworkAddress(address.host) == nil else { return nil }
       address.host = "\(name).\(address.host)"
     }

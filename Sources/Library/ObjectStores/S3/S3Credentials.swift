@@ -2,7 +2,7 @@
   import Glibc
 #endif
 
-/// The key of an S3 account. It never shows itself: not in a description, a dump or a mirror.
+/// The key of an S3 account. Descriptions, dumps and mirrors never show it.
 package struct S3Credentials: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   package enum Problem: Error, Sendable, Hashable {
     /// Neither the environment nor a file has them.

@@ -1,5 +1,5 @@
-// Reads S3's XML with Expat: a list of objects, the result of a copy, an error. Bounded: by the length of the document,
-// which the caller limits, by the depth of its elements and by the length of one text. A document type ends the
+// Reads S3's XML with Expat: a list of objects, the result of a copy, an error. The caller limits the length of the
+// document; the depth of elements and the length of one text are limited here. A document type declaration ends the
 // reading, so there are no entities to expand.
 
 import CExpat
@@ -126,7 +126,7 @@ package struct S3List {
 package enum S3ErrorCode {
   package static func read(_ document: [UInt8]) -> String? {
     var code: String?
-    // The end may be cut off: the code comes first.
+    // The document may be cut off, but the code comes first.
     _ = S3DocumentReader.read(document) { path, text in
       if path == ["Error", "Code"] { code = String(decoding: text, as: UTF8.self) }
       return code == nil
@@ -134,7 +134,7 @@ package enum S3ErrorCode {
     return code
   }
 
-  /// The error of an answer with this code; `nil`: its status says as much.
+  /// The error that a code stands for; `nil` if the status of the response is specific enough.
   static func failure(_ code: String) -> ObjectStoreError? {
     switch code {
     case "NoSuchKey", "NoSuchBucket": .notFound

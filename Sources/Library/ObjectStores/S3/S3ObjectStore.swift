@@ -8,7 +8,7 @@ package final class S3ObjectStore: ObjectStore {
   /// The largest object that one PutObject writes or one CopyObject copies: 5 GiB.
   package static let maximumPieceBytes: Int64 = 5 << 30
 
-  /// Pages without an object in a row. A store may have a few of them, for example of objects that it has deleted.
+  /// Maximum number of consecutive pages without an object. A store may send a few, for example for deleted objects.
   static let maximumEmptyPages = 1000
 
   private let bucket: S3Bucket
@@ -43,7 +43,7 @@ package final class S3ObjectStore: ObjectStore {
   ) -> any ObjectOperation {
     origin.read(range, of: identity, into: receiver, sha256: { Self.checksum($0) }) { read in
       let fields: @Sendable (Int64) -> [(name: String, value: String)] = { received in
-        // A checksum is of the whole object, and comes with a whole read only.
+        // The checksum covers the whole object, and stores send it only with a read of the whole object.
         let isWhole = read.length == read.size && received == 0
         return read.fields(after: received) + (isWhole ? [("x-amz-checksum-mode", "ENABLED")] : [])
       }
@@ -96,11 +96,12 @@ package final class S3ObjectStore: ObjectStore {
     let start = Array(prefix.utf8)
     return origin.run(plan(.get, address), completion) { [bucket] _, document throws(ObjectStoreError) in
       guard let list = S3List(document) else { throw .malformed(.unreadableDocument) }
-      // Objects of the trash's list are deleted: one that holds others is the answer to another request.
+      // Listed objects of the trash may be deleted, so a list with keys outside of the prefix is refused: it is the
+      // response to another request.
       guard list.entries.allSatisfy({ $0.key.starts(with: start) }) else { throw .malformed(.wrongList) }
       var page = ObjectPage(next: try Self.position(after: list, from: position))
       for entry in list.entries {
-        // Names that end in a slash are the folders that some programs make. They are empty.
+        // Skip the empty objects with a slash at the end, by which some programs mark folders.
         if entry.key.last == UInt8(ascii: "/"), entry.size == 0 { continue }
         guard let key = bucket.key(inBucket: entry.key) else {
           page.skipped += 1
@@ -120,8 +121,8 @@ package final class S3ObjectStore: ObjectStore {
     }
   }
 
-  /// Where the next page begins; `nil` after the last one. Lists are in the order of names, so one whose pages do not
-  /// advance would never end.
+  /// Where the next page begins; `nil` after the last one. Throws if the pages do not advance in the order of names:
+  /// such a list might never end.
   private static func position(
     after list: S3List, from position: ObjectPage.Position?
   ) throws(ObjectStoreError) -> ObjectPage.Position? {
@@ -158,7 +159,7 @@ package final class S3ObjectStore: ObjectStore {
     _ body: TransferBody, sha256: Data, timeout: Duration, as key: ObjectKey, replaces: Bool,
     _ completion: @escaping Completion<ObjectIdentity>
   ) -> any ObjectOperation {
-    // The store checks the checksum, keeps it, and gives it to readers.
+    // The store verifies this checksum, keeps it, and sends it to readers.
     var fields = [("x-amz-checksum-sha256", sha256.base64EncodedString())]
     if !replaces { fields.append(("If-None-Match", "*")) }
     guard var plan = plan(.put, key, fields: { [fields] _ in fields }, body: body, timeout: timeout) else {
@@ -186,13 +187,13 @@ package final class S3ObjectStore: ObjectStore {
       ("x-amz-copy-source", PercentEncoding.encode("/\(bucket.name)/\(source)".utf8, keepsSlashes: true)),
       ("x-amz-copy-source-if-match", tag),
     ]
-    // The store copies the bytes before it answers.
+    // The store copies the bytes before it responds.
     let timeout = origin.limits.retries.readTimeout
     guard let plan = plan(.put, newKey, fields: { _ in fields }, timeout: timeout) else {
       return origin.fail { completion(.failure(.unsupported)) }
     }
     return origin.run(plan, completion) { head, document throws(ObjectStoreError) in
-      // A copy that fails after it has begun is answered with 200 and an error inside.
+      // If a copy fails after it has begun, the status is 200 and the body is an error.
       guard let code = S3ErrorCode.read(document) else { return }
       throw S3ErrorCode.failure(code) ?? .malformed(.unreadableDocument)
     }
@@ -204,7 +205,7 @@ package final class S3ObjectStore: ObjectStore {
     return origin.run(
       plan,
       { (result: Result<Void, ObjectStoreError>) in
-        // Some stores answer 404 for an object that is gone.
+        // Some stores respond with 404 if there is no such object.
         if case .failure(.notFound) = result { completion(.success(())) } else { completion(result) }
       }
     ) { _, _ throws(ObjectStoreError) in }
@@ -241,13 +242,14 @@ package final class S3ObjectStore: ObjectStore {
         return nil
       },
       refuse: { head, body in
-        // A redirect of S3 has an error in it, too.
+        // For a redirect the status decides, although S3 sends an error code with it.
         (300..<400).contains(head.status)
           ? head.failure : S3ErrorCode.read(body).flatMap(S3ErrorCode.failure) ?? head.failure
       }, timeout: timeout)
   }
 
-  /// The SHA-256 of the whole object. One of the parts of a large upload ends in a number of parts, and can't be used.
+  /// The SHA-256 of the whole object. `nil` for the composite checksum of a multipart upload, which covers the
+  /// checksums of the parts.
   private static func checksum(_ head: StoreResponseHead) -> [UInt8]? {
     guard head["x-amz-checksum-type"] != "COMPOSITE" else { return nil }
     return head["x-amz-checksum-sha256"].flatMap(ReprDigest.sha256(base64:))

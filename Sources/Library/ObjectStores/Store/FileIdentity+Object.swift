@@ -4,7 +4,7 @@ import Cryptography
 import PhotoModel
 
 extension FileIdentity {
-  /// The identity of an object in the catalogue: its size, its time, and in the place of an inode a digest of its entity
+  /// The identity of an object in the catalogue: its size, its time and, instead of an inode, a digest of its entity
   /// tag. Objects in a folder keep inode and time of their file.
   package init(_ entry: ObjectPage.Entry) {
     switch entry.identity.version {
@@ -12,7 +12,7 @@ extension FileIdentity {
       self.init(inode: inode, size: entry.identity.size, modified: modified)
     case .entityTag(let tag):
       let digest = Digest.sha256(tag.utf8).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-      // The inode is not 0, which is that of `FileIdentity.unknown`. A time beyond the year 2262 counts as none.
+      // Not 0, which is the inode of `FileIdentity.unknown`. A time after the year 2262 counts as none.
       let (modified, overflows) = (entry.modified ?? 0).multipliedReportingOverflow(by: 1_000_000_000)
       self.init(inode: max(1, digest), size: entry.identity.size, modified: overflows ? 0 : modified)
     }

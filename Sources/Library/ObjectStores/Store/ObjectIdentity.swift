@@ -53,9 +53,9 @@ package struct ObjectPage: Sendable, Hashable {
   }
 
   package var entries: [Entry]
-  /// Names of the store that are not an ``ObjectKey``, or have no size or no strong entity tag, and are left out.
+  /// Number of names that were left out because they are not an ``ObjectKey``, or have no size or no strong entity tag.
   package var skipped: Int
-  /// Those of them that are an ``ObjectKey``: their objects are there, in a state that is not known.
+  /// The skipped names that are an ``ObjectKey``. Their objects exist, but their state is unknown.
   package var unidentified: [ObjectKey]
   /// Where the next page begins; `nil` after the last one.
   package var next: Position?

@@ -1,4 +1,5 @@
-// The forms that wait, for scans and tools. Never called on a queue of the store, on a connection's loop or by a render.
+// Blocking forms of the operations, for scans and tools. Never call them on a queue of the store, on a connection's
+// loop or in a render.
 
 import Dispatch
 import PhotoModel
@@ -16,7 +17,7 @@ private final class PendingResult<Value: Sendable>: Sendable {
     arrived.signal()
   }
 
-  /// - Parameter cancel: called once if the flag is raised; the operation then answers soon.
+  /// - Parameter cancel: called once if the flag is raised. The operation then completes soon.
   func wait(_ stop: StopFlag?, _ cancel: () -> Void) throws(ObjectStoreError) -> Value {
     if let stop {
       var hasCancelled = false

@@ -1,8 +1,9 @@
-// A place where originals and derivatives are: a folder, an HTTP origin, or a bucket. The three have one meaning, which
-// one suite of tests checks.
+// A store of originals or derivatives: a folder, an HTTP origin, or a bucket. One suite of tests checks that all three
+// behave alike.
 //
-// Nothing here waits. Each call returns at once and answers later, exactly once, on a queue of the store: handlers must
-// return quickly and may not wait for another operation. `ObjectStore+Waiting.swift` has the forms that wait, for scans.
+// All operations are asynchronous. Each call returns at once, and calls its completion later, exactly once, on a queue
+// of the store. Completions must return quickly, and must not wait for another operation. `ObjectStore+Waiting.swift`
+// has blocking forms for scans.
 
 /// A part of an object.
 package struct ObjectRange: Sendable, Hashable {
@@ -17,9 +18,9 @@ package struct ObjectRange: Sendable, Hashable {
   }
 }
 
-/// An operation under way.
+/// A running operation.
 package protocol ObjectOperation: Sendable {
-  /// Ends the operation. It answers `.cancelled`, unless it has answered already.
+  /// Ends the operation with `.cancelled`, unless it has already completed.
   func cancel()
   /// Continues a read whose receiver did not take bytes.
   func resume()
@@ -29,8 +30,8 @@ package protocol ObjectOperation: Sendable {
 package protocol ObjectReceiver: AnyObject, Sendable {
   /// The store has the object, in the expected state. Called once, before any bytes.
   func readBegan(_ description: ObjectDescription)
-  /// The next bytes in order, valid during this call. Returns `false` if it takes none of them for now: then the read
-  /// pauses, with the connection's own back-pressure, until ``ObjectOperation/resume()``, and they come again.
+  /// The next bytes in order, valid during this call. Returns `false` to take none of them now. Then the read pauses,
+  /// with back-pressure on its connection, until ``ObjectOperation/resume()``, and the same bytes are delivered again.
   func received(_ bytes: UnsafeRawBufferPointer) -> Bool
   /// The last call. After `.success` exactly the bytes of the range have been received.
   func readEnded(_ result: Result<Void, ObjectStoreError>)
@@ -39,7 +40,7 @@ package protocol ObjectReceiver: AnyObject, Sendable {
 package protocol ObjectStore: Sendable {
   typealias Completion<Value> = @Sendable (Result<Value, ObjectStoreError>) -> Void
 
-  /// For log lines and errors: kind, host and prefix. Has no credential in it.
+  /// For log lines and errors: kind, host and prefix. Contains no credentials.
   var name: String { get }
 
   /// The state of an object.
@@ -67,7 +68,7 @@ package protocol ObjectStore: Sendable {
 
   /// Writes an object, whole or not at all.
   ///
-  /// - Parameter replaces: `false`: answers `.exists` if there is an object of this name.
+  /// - Parameter replaces: if `false`, fails with `.exists` if there is an object of this name.
   func put(
     _ bytes: [UInt8], as key: ObjectKey, replaces: Bool, _ completion: @escaping Completion<ObjectIdentity>
   ) -> any ObjectOperation
@@ -76,7 +77,8 @@ package protocol ObjectStore: Sendable {
   ///
   /// - Parameters:
   ///   - file: read on a queue of the store, again for each attempt.
-  ///   - replaces: as for bytes. `.exists` may also mean that the store has written the object, and its answer was lost.
+  ///   - replaces: as for bytes. `.exists` may also mean that the store has written the object, and its response was
+  ///     lost.
   func put(
     _ file: ObjectFile, as key: ObjectKey, replaces: Bool, _ completion: @escaping Completion<ObjectIdentity>
   ) -> any ObjectOperation
@@ -92,7 +94,7 @@ package protocol ObjectStore: Sendable {
     _ key: ObjectKey, of identity: ObjectIdentity, to newKey: ObjectKey, _ completion: @escaping Completion<Void>
   ) -> any ObjectOperation
 
-  /// Removes an object. There being none is not an error. A bucket with versions keeps the object as an old version.
+  /// Removes an object. A missing object is not an error. A bucket with versions keeps the object as an old version.
   func delete(_ key: ObjectKey, _ completion: @escaping Completion<Void>) -> any ObjectOperation
 
   /// Moves an object within the store, replacing what has the new name. In a bucket this is a copy and a deletion: if
@@ -113,7 +115,7 @@ extension ObjectStore {
         let size = found.identity.size
         guard size <= maximumBytes else { return completion(.failure(.limitExceeded(.objectBytes))) }
         guard size > 0 else { return completion(.success([])) }
-        // No longer cancelled: the object is small.
+        // This read can't be cancelled, but the object is small.
         _ = bytes(key, ObjectRange(offset: 0, length: size), of: found.identity, completion)
       }
     }
@@ -124,8 +126,8 @@ extension ObjectStore {
   ) -> any ObjectOperation {
     copy(key, of: identity, to: newKey) { result in
       if case .failure = result { return completion(result) }
-      // No longer cancelled: the copy is there. It is looked at before the original is deleted: a store may answer 200
-      // before it copies, and end the answer early if it fails.
+      // From here on, the move can't be cancelled. Check the copy before deleting the original: a store may send status
+      // 200 before it copies, and cut off the response if the copy fails.
       _ = head(newKey) { found in
         switch found {
         case .success(let copy) where copy.identity.size == identity.size: _ = delete(key, completion)

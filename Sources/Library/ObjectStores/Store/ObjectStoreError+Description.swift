@@ -31,8 +31,8 @@ extension ObjectStoreError: CustomStringConvertible {
 extension ObjectStoreError.AccessProblem: CustomStringConvertible {
   package var description: String {
     switch self {
-    // Also a wrong key or secret, where the store does not say which: after HEAD, which has no body for it, and from RGW
-    // with session tokens.
+    // Also a wrong key or secret, where the store does not say which: after HEAD, which has no body for it, and from
+    // RGW with session tokens.
     case .forbidden: "the store refuses access; check the access key, its secret, and what it may do"
     case .unknownKey: "the store does not know the access key; check AWS_ACCESS_KEY_ID or s3.credentialsFile"
     case .wrongSignature:
@@ -55,7 +55,7 @@ extension ObjectStoreError.ConnectionProblem: CustomStringConvertible {
   }
 }
 
-extension ObjectStoreError.AnswerProblem: CustomStringConvertible {
+extension ObjectStoreError.ResponseProblem: CustomStringConvertible {
   package var description: String {
     switch self {
     case .protocolError: "the store does not speak HTTP"

@@ -12,23 +12,23 @@ package enum ObjectStoreError: Error, Sendable, Hashable {
   case accessDenied(AccessProblem)
   /// The store can't do this at all: writing to an HTTP origin, or a key that it can't have.
   case unsupported
-  /// The store asks for fewer requests, or answers that it is overloaded: 429, 503 and S3's `SlowDown`.
+  /// The store asks for fewer requests, or is overloaded: 429, 503 and S3's `SlowDown`.
   case slowDown
-  /// The store answers that it has failed.
+  /// The store reports a failure of its own.
   case failed(status: Int)
   case unreachable(ConnectionProblem)
-  /// No answer, no byte for too long, or not complete in time.
+  /// No response, no byte for too long, or not complete in time.
   case timedOut
-  /// The store's answer is not what the protocol requires.
-  case malformed(AnswerProblem)
+  /// The store's response is not what the protocol requires.
+  case malformed(ResponseProblem)
   case limitExceeded(Limit)
   /// The address is private, link-local or otherwise not of the public Internet, and the settings do not allow it.
   case addressNotAllowed
   /// The host is not in the list of allowed hosts.
   case hostNotAllowed
-  /// The store answers with a redirect. None is followed.
+  /// The store responds with a redirect. None is followed.
   case redirected(status: Int)
-  /// The store failed repeatedly, and is not asked before this time has passed.
+  /// The store failed repeatedly, and gets no request before this time has passed: see ``CircuitBreaker``.
   case suspended(retryAfter: Duration)
   /// The caller cancelled the operation.
   case cancelled
@@ -50,24 +50,24 @@ package enum ObjectStoreError: Error, Sendable, Hashable {
     case notConnected
     /// The certificate is not valid for the host, or no common protocol.
     case tls
-    /// The connection broke before the answer was complete.
+    /// The connection broke before the response was complete.
     case interrupted
   }
 
-  package enum AnswerProblem: Sendable, Hashable {
+  package enum ResponseProblem: Sendable, Hashable {
     /// The message is not HTTP.
     case protocolError
-    /// A 2xx answer that this request can't have.
+    /// A 2xx status that this request can't have.
     case unexpectedStatus(Int)
-    /// A read of a range was answered with something else: another range, more bytes, or another document.
+    /// The response to a read is something else than the range: another range, more bytes, or another document.
     case wrongRange
     /// Fewer bytes than the range has, or another length announced.
     case wrongLength
-    /// The answer has no strong entity tag, so nothing says which state of the object it is.
+    /// The response has no strong entity tag, so the state of the object is unknown.
     case noEntityTag
-    /// A list, a manifest or an answer with an error inside is not readable.
+    /// A list, a manifest or an error document is not readable.
     case unreadableDocument
-    /// A list has objects that were not asked for, or does not go on: the store ignores a parameter of the request.
+    /// A list has objects that were not requested, or does not advance: the store ignores a parameter of the request.
     case wrongList
     /// The bytes do not have the checksum that the store gave.
     case wrongChecksum
@@ -77,9 +77,9 @@ package enum ObjectStoreError: Error, Sendable, Hashable {
     /// Operations that wait for a connection.
     case pendingOperations
     case headerBytes
-    /// A list, a manifest or an error is longer than is read.
+    /// A list, a manifest or an error document is longer than ``RemoteLimits/documentBytes``.
     case documentBytes
-    /// An object is larger than is kept.
+    /// An object is larger than the limit.
     case objectBytes
   }
 }

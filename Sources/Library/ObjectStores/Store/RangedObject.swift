@@ -1,5 +1,5 @@
-// An object as a source of bytes that fetches what is read: for scans, which read the head of an original and, in some
-// formats, its end, and never its pictures. Reading waits for the store.
+// An object as a source of bytes that fetches ranges as they are read: for scans, which read the head of an original
+// and, in some formats, its end, but no pixels. Reads block until the store responds.
 
 import PhotoModel
 import Synchronization
@@ -8,7 +8,7 @@ package final class RangedObject: ByteSource {
   package struct Limits: Sendable, Hashable {
     /// The first range, from the start of the object.
     var firstBytes: Int64 = 48 << 10
-    /// Each later range, from the byte that is missing; more if a read wants more.
+    /// Each later range, from the missing byte; more if a read asks for more.
     var nextBytes: Int64 = 16 << 10
     /// All ranges together. A read beyond this limit fails.
     package var totalBytes: Int64 = 1 << 20
@@ -57,7 +57,7 @@ package final class RangedObject: ByteSource {
     state.withLock { $0.pieces.map { ($0.offset, $0.bytes) } }
   }
 
-  /// Why the last read failed. It throws `missingBytes`, whatever the reason; a later read may succeed.
+  /// Why the last failed read failed; the read itself always throws `missingBytes`. A later read may succeed.
   package var failure: ObjectStoreError? { state.withLock { $0.failure } }
 
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(ByteSourceError) -> ByteRead {
@@ -96,7 +96,7 @@ package final class RangedObject: ByteSource {
       let least = next > state.pieces.startIndex ? state.pieces[next - 1].end : 0
       start = max(least, min(offset, size - limits.nextBytes))
     }
-    // A rest that is smaller than a request is worth comes with it.
+    // A rest that is too small for a request of its own is fetched with this range.
     if most - end < limits.nextBytes / 2 { end = most }
     guard state.fetchedBytes + end - start <= limits.totalBytes else { throw .limitExceeded(.objectBytes) }
     let bytes = try store.waitForBytes(key, ObjectRange(offset: start, length: end - start), of: identity, stop: stop)

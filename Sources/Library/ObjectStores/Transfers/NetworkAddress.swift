@@ -1,6 +1,6 @@
 // Which addresses are of the public Internet. A store's name may resolve to any address; without this check a name in
-// the settings, or an attacker who controls its answers, could make photod ask services of the machine or of the private network,
-// such as a cloud's metadata service at 169.254.169.254.
+// the settings, or an attacker who controls its answers, could make photod ask services of the machine or of the
+// private network, such as a cloud's metadata service at 169.254.169.254.
 
 #if canImport(Glibc)
   import Glibc
@@ -47,8 +47,8 @@ struct NetworkAddress: Sendable, Hashable {
   /// addresses (RFC 6890, IANA) do not call globally reachable.
   var isPublic: Bool {
     if bytes.count == 4 { return !Self.specialIPv4.contains { $0.contains(bytes[...]) } }
-    // Only 2000::/3 is in use. NAT64 (64:ff9b::/96) and mapped addresses (::ffff:0:0/96) are judged by the address
-    // inside.
+    // Only 2000::/3 is in use. For NAT64 (64:ff9b::/96) and mapped addresses (::ffff:0:0/96), the embedded IPv4 address
+    // decides.
     let inside = Self.embeddedIPv4.first { $0.contains(bytes[...]) }
     if inside != nil { return NetworkAddress(Array(bytes[12...]))?.isPublic ?? false }
     // 6to4 has the IPv4 address after its first two bytes.

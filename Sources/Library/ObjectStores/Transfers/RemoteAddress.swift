@@ -55,7 +55,7 @@ struct RemoteAddress: Sendable, Hashable {
   var text: String { "http\(isEncrypted ? "s" : "")://\(authority)\(path)\(query.isEmpty ? "" : "?\(query)")" }
 }
 
-/// Percent-encoding of RFC 3986 as SigV4 wants it: all but the unreserved characters, in capitals.
+/// Percent-encoding of RFC 3986 as SigV4 requires it: of all but the unreserved characters, with digits in upper case.
 enum PercentEncoding {
   static func encode(_ bytes: some Sequence<UInt8>, keepsSlashes: Bool = false) -> String {
     let digits = Array("0123456789ABCDEF".utf8)

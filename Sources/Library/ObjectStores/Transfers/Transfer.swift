@@ -5,7 +5,8 @@ import PhotoModel
   import Glibc
 #endif
 
-/// One request and its answer: libcurl's easy handle and what its callbacks collect. Used only on the loop's queue.
+/// One request and its response: libcurl's easy handle, and the data that its callbacks collect. Used only on the
+/// loop's queue.
 final class Transfer {
   let id: TransferID
   let easy: UnsafeMutableRawPointer
@@ -52,7 +53,7 @@ final class Transfer {
     return pointer.map { at($0) }
   }
 
-  /// Why the transfer failed; `nil` if the answer is complete.
+  /// Why the transfer failed; `nil` if the response is complete.
   func failure(for code: CURLcode) -> ObjectStoreError? {
     if let reason { return reason }
     switch code {
@@ -80,7 +81,7 @@ final class Transfer {
     set(CURLOPT_FOLLOWLOCATION, 0)
     set(CURLOPT_PATH_AS_IS, 1)
     set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
-    // HTTP/0.9 has no status and no fields: any bytes would be an answer.
+    // HTTP/0.9 has no status and no header: any bytes would be a response.
     set(CURLOPT_HTTP09_ALLOWED, 0)
     set(CURLOPT_NOSIGNAL, 1)
     set(CURLOPT_BUFFERSIZE, 65_536)
@@ -164,10 +165,10 @@ final class Transfer {
       return true
     }
     if text.isEmpty {
-      // 1xx answers come before the final one.
+      // 1xx responses come before the final one.
       guard head.status >= 200 else { return true }
       hasBegun = true
-      guard handler.answerBegan(head) else {
+      guard handler.responseBegan(head) else {
         reason = .cancelled
         return false
       }
@@ -192,7 +193,7 @@ final class Transfer {
 
   private func send(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     guard let count = body.read(into: buffer, at: sentBytes) else {
-      // EIO: the file of the body.
+      // EIO: the file of the body can't be read.
       reason = .system(SystemError(code: 5))
       return Int(CURL_READFUNC_ABORT)
     }

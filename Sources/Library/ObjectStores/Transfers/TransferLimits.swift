@@ -1,14 +1,14 @@
 /// The limits of the connections to stores.
 package struct TransferLimits: Sendable, Hashable {
-  /// Connections in all. Further transfers wait.
+  /// Maximum number of connections. Further transfers wait.
   package var connections = 16
   /// Transfers that wait for a connection or run; more are refused.
   package var transfers = 256
-  /// Until a connection is open, name and TLS included.
+  /// Timeout for opening a connection, including name resolution and TLS.
   package var connectTimeout: Duration = .seconds(5)
-  /// Without a byte in either direction, while the receiver takes bytes.
+  /// Timeout without a byte in either direction, while the receiver takes bytes.
   package var stallTimeout: Duration = .seconds(15)
-  /// The fields of an answer, in all.
+  /// Maximum bytes of the header of a response.
   var headerBytes = 65_536
 
   package init() {}

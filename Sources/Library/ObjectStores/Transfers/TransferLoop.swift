@@ -9,7 +9,7 @@ import CPhotodCurl
 import Dispatch
 import Synchronization
 
-/// Names a transfer of a loop.
+/// Identifies a transfer of a loop.
 struct TransferID: Sendable, Hashable {
   fileprivate let number: UInt64
 }
@@ -62,7 +62,7 @@ package final class TransferLoop: @unchecked Sendable {
 
   func assertOnQueue() { dispatchPrecondition(condition: .onQueue(queue)) }
 
-  /// Starts a transfer. Not from a call of a handler during a transfer, only from its last one.
+  /// Starts a transfer. A handler must not call this during its transfer, except in `transferEnded`.
   func start(_ request: TransferRequest, _ handler: any TransferHandler) throws(ObjectStoreError) -> TransferID {
     assertOnQueue()
     guard rules.allowedHosts.contains(request.address.host) else { throw .hostNotAllowed }

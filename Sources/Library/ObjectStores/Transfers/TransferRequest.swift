@@ -9,11 +9,11 @@ struct TransferRequest: Sendable {
 
   var method: Method
   var address: RemoteAddress
-  /// In any order. `Host` and `Content-Length` are libcurl's.
+  /// In any order. libcurl adds `Host` and `Content-Length`.
   var fields: [(name: String, value: String)] = []
   /// The body of a PUT.
   var body = TransferBody.bytes([])
-  /// For the whole transfer, waiting for a connection included.
+  /// Timeout of the whole transfer, including the wait for a connection.
   var timeout: Duration
 }
 
@@ -41,19 +41,19 @@ struct StoreResponseHead: Sendable, Hashable {
   }
 }
 
-/// Receives the parts of an answer, on the loop's queue. Its calls may not wait.
+/// Receives the parts of a response, on the loop's queue. The methods must not block.
 protocol TransferHandler: AnyObject, Sendable {
-  /// Called once, with the final answer. `false` ends the transfer.
-  func answerBegan(_ head: StoreResponseHead) -> Bool
+  /// Called once, with the head of the final response. `false` ends the transfer.
+  func responseBegan(_ head: StoreResponseHead) -> Bool
   func received(_ bytes: UnsafeRawBufferPointer) -> ReceiveResult
-  /// The last call. `nil`: the answer is complete.
+  /// The last call. `nil`: the response is complete.
   func transferEnded(_ failure: ObjectStoreError?)
 }
 
 enum ReceiveResult {
   /// All bytes were taken.
   case taken
-  /// None was: they come again after ``TransferLoop/resume(_:)``.
+  /// No byte was taken: they come again after ``TransferLoop/resume(_:)``.
   case pause
   case end
 }
