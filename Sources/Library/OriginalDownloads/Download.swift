@@ -4,10 +4,10 @@
 //
 // When the limit is reached the read pauses, and with it the connection, until the bytes are written.
 //
-// At the end the bytes are compared with the SHA-256 that the store gave. If it gave none, they are compared with what
-// is only probably theirs: an entity tag that looks like an MD5, and the fingerprint in the catalogue. If one of these
-// differs, the object is read once more. Bytes that come twice are the store's: the tag is not an MD5, like that of an
-// object encrypted with a key of its own, or the fingerprint was taken from damaged bytes.
+// At the end the bytes are verified with the SHA-256 that the store sent. Without one, they are compared with two less
+// certain values: an entity tag that looks like an MD5, and the fingerprint in the catalogue. If one of these differs,
+// the object is read once more. If the same bytes arrive again, they are accepted: the tag is not an MD5, as for some
+// encrypted objects, or the fingerprint was taken from damaged bytes.
 
 import Cryptography
 import Dispatch
@@ -25,18 +25,18 @@ final class Download: ObjectReceiver {
     var isPaused = false
     /// Where the next byte is written.
     var writtenBytes: Int64 = 0
-    /// The bytes that may be read: also while they are written once more.
+    /// The number of bytes that may be read, also while the object is read once more.
     var availableBytes: Int64 = 0
-    /// The object that is read, and its store.
+    /// The object and the store to read it from.
     var source: (object: ObjectIdentity, store: any ObjectStore)?
     var sha256: [UInt8]?
     /// The entity tag, if it looks like an MD5.
     var digestTag: String?
-    /// The digest of the bytes that were received first, if they are read once more.
+    /// During the second read: the digest of the bytes that the first read received.
     var firstDigest: [UInt8]?
-    var hasOtherTag = false
+    var hasNonMD5Tag = false
     var isUnmatched = false
-    /// Other bytes than those that could be read before have taken their place.
+    /// The second read has replaced bytes that callers may have read before.
     var isReplaced = false
     var result: Result<Void, ObjectStoreError>?
     var failure: DownloadError?
@@ -60,7 +60,7 @@ final class Download: ObjectReceiver {
   private let hash = Mutex(Digest(.sha256))
 
   /// - Parameters:
-  ///   - fingerprint: that of the catalogue; `nil` if it is not known.
+  ///   - fingerprint: the fingerprint in the catalogue; `nil` if it is unknown.
   ///   - checksTag: whether entity tags may be MD5s.
   ///   - queue: serial; the last two functions are called on it.
   ///   - mayReceive: whether this many bytes may be taken now. If not, ``continueReading()`` is called later.
@@ -78,11 +78,11 @@ final class Download: ObjectReceiver {
     (self.mayReceive, self.progressed, self.ended) = (mayReceive, progressed, ended)
   }
 
-  /// Bytes from the start of the original that are written.
+  /// The number of bytes, from the start of the original, that may be read.
   var availableBytes: Int64 { state.withLock { $0.availableBytes } }
-  /// Whether its entity tag looks like an MD5 but is not one: the same bytes came twice.
-  var hasOtherTag: Bool { state.withLock { $0.hasOtherTag } }
-  /// Whether its bytes were taken although they differ from the tag or from the fingerprint, as they came twice.
+  /// Whether the entity tag looks like an MD5 but is not one, because the same bytes came twice.
+  var hasNonMD5Tag: Bool { state.withLock { $0.hasNonMD5Tag } }
+  /// Whether the bytes were accepted although they differ from the tag or from the fingerprint.
   var isUnmatched: Bool { state.withLock { $0.isUnmatched } }
   var isReplaced: Bool { state.withLock { $0.isReplaced } }
   var hasFailed: Bool { state.withLock { $0.failure != nil || $0.isCancelled } }
@@ -95,7 +95,7 @@ final class Download: ObjectReceiver {
         case .failure(let error): readEnded(.failure(error))
         case .success(let found):
           guard identity.isIdentity(of: found.identity, key) else { return readEnded(.failure(.changed)) }
-          // From the queue of the downloads: a store calls back on its own.
+          // Continue on the queue of the downloads, because a store calls back on a queue of its own.
           queue.async { [self] in read(found.identity, from: store) }
         }
       })
@@ -112,7 +112,7 @@ final class Download: ObjectReceiver {
     began(store.read(key, nil, of: object, into: self))
   }
 
-  /// Notes the operation that runs. It may have paused or been cancelled before this call.
+  /// Stores the running operation, which may have paused or been cancelled before this call.
   private func began(_ operation: any ObjectOperation) {
     let (isCancelled, isPaused) = state.withLock { state in
       state.operation = operation
@@ -178,7 +178,7 @@ final class Download: ObjectReceiver {
   private func write() {
     dispatchPrecondition(condition: .onQueue(queue))
     let (pieces, offset) = state.withLock { state in
-      // `pendingBytes` still counts them: what is taken from the network and not written is within the limit.
+      // `pendingBytes` still counts these pieces, so that all unwritten bytes are within the limit.
       defer { state.pending = [] }
       return (state.failure == nil ? state.pending : [], state.writtenBytes)
     }
@@ -237,7 +237,7 @@ final class Download: ObjectReceiver {
     guard let first = state.withLock({ $0.firstDigest }) else { return readAgain(digest) }
     guard digest == first else { return ended(self, .failure(.store(.malformed(.wrongChecksum)))) }
     state.withLock { state in
-      state.hasOtherTag = !isTagRight
+      state.hasNonMD5Tag = !isTagRight
       state.isUnmatched = true
     }
     ended(self, .success(()))
@@ -248,7 +248,7 @@ final class Download: ObjectReceiver {
     return try FileFingerprint(of: ArrivingOriginal(self)) == fingerprint
   }
 
-  /// Reads the object once more, because it is probably damaged. What was received stays readable meanwhile.
+  /// Reads the object once more, because the received bytes are probably damaged. They stay readable until then.
   private func readAgain(_ digest: [UInt8]) {
     let source = state.withLock { state in
       (state.firstDigest, state.writtenBytes, state.isPaused) = (digest, 0, false)
@@ -261,8 +261,8 @@ final class Download: ObjectReceiver {
 extension ObjectIdentity {
   private static let digestTagBytes = 34
 
-  /// The entity tag in lower case, if it has 32 hexadecimal digits: many stores use the MD5 of an object that was written
-  /// in one piece.
+  /// The entity tag in lower case, if it has 32 hexadecimal digits: many stores use the MD5 of an object that was
+  /// written in one piece.
   fileprivate var digestTag: String? {
     guard case .entityTag(let tag) = version, tag.utf8.count == Self.digestTagBytes,
       tag.dropFirst().dropLast().allSatisfy(\.isHexDigit)
@@ -271,7 +271,7 @@ extension ObjectIdentity {
   }
 }
 
-/// An original of which the first bytes have been received.
+/// An original that is being downloaded: its first bytes can be read.
 package final class ArrivingOriginal: ArrivingSource {
   private let download: Download
 
@@ -279,7 +279,7 @@ package final class ArrivingOriginal: ArrivingSource {
 
   package var size: Int64 { download.identity.size }
   package var availableBytes: Int64 { download.availableBytes }
-  /// False if the object was read once more, and other bytes came. Known when the download has ended.
+  /// False if the object was read once more and other bytes came. Valid when the download has ended.
   package var isUnchanged: Bool { !download.isReplaced }
 
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(ByteSourceError) -> ByteRead {

@@ -1,7 +1,7 @@
 import Dispatch
 import Primitives
 
-/// The clock and the timer of the downloads, so that tests have their own.
+/// The clock and the timer of the downloads. Tests replace them.
 package struct DownloadClock: Sendable {
   /// Since some moment in the past; never goes back.
   let now: @Sendable () -> Duration

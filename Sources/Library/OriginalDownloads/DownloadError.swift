@@ -1,7 +1,7 @@
 import ObjectStores
 import PhotoModel
 
-/// Why an original did not become local.
+/// Why a download of an original failed.
 package enum DownloadError: Error, Sendable, Hashable {
   case store(ObjectStoreError)
   /// It is larger than the store, or pinned originals leave no room for it.

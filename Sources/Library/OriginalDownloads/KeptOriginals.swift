@@ -1,11 +1,13 @@
 // Originals that users keep on this machine (`keepOriginal`), whether or not they are requested.
 //
-//     update     reads the list, pins what is new in it, unpins what is no longer in it; then evicts what is over the limit
+//     update     reads the list, pins what is new in it, unpins what is no longer in it; then evicts what is over the
+//     limit
 //     download   the missing ones, newest photographs first, after all that requests and windows want
 //
-// The list is within a share of the store, so that requests always find room. An outage of the store or of the disk ends
-// the downloads for a while; local originals stay pinned. An original that can't be downloaded, such as an object that
-// the store refuses, stops no other one: it is tried again after an hour, and what has failed comes after all others.
+// The list may take a share of the store, so that there is always room for requests. An outage of the store or of the
+// disk ends the downloads for a while; local originals stay pinned. An original that can't be downloaded, such as an
+// object that the store refuses, does not stop others: it is retried after an hour, and failed originals come after all
+// others.
 
 import Dispatch
 import Logging
@@ -19,7 +21,7 @@ package final class KeptOriginals: ChangeObserver {
     package var percentOfDisk = 75
     /// Files in the list; each takes about 300 bytes of memory.
     var files = 100_000
-    /// Downloads at a time; 0: what is to be kept is kept once a request has downloaded it.
+    /// Downloads at a time; 0: an original is kept only once a request has downloaded it.
     package var downloads = 2
 
     package init() {}
@@ -47,27 +49,27 @@ package final class KeptOriginals: ChangeObserver {
   private struct State {
     /// The list, which is pinned.
     var kept: Set<Original> = []
-    /// In the order of the list, and then those that have failed.
+    /// The originals to download: in the order of the list, failed ones last.
     var missing: ArraySlice<Original> = []
     /// Taken from `missing`; their tickets are not in `running` yet, and their downloads have not ended.
     var starting: Set<Original> = []
     var running: [Original: OriginalDownloads.Ticket] = [:]
-    /// Those whose last download failed; they come after all others. A subset of `kept`, like `refused`.
+    /// Originals whose last download failed. They come after all others. A subset of `kept`, like `refused`.
     var failed: Set<Original> = []
-    /// Those whose last download failed for a reason of their own: not in `missing` before the next retry.
+    /// Originals whose last download failed for a reason of their own. They are not in `missing` before the next retry.
     var refused: Set<Original> = []
     var isRetryScheduled = false
     var leftOut = 0
     var isUpdateScheduled = false
-    /// The store has failed: nothing is started before the next update.
-    var isWaiting = false
+    /// The store or the disk has failed: no download is started before the next update.
+    var isSuspended = false
   }
 
-  /// After a change of the library, so that changes in quick succession are one.
+  /// Delay after a change of the library, so that changes in quick succession cause one update.
   private static let updateDelay = Duration.seconds(1)
-  /// After a failure of the store or of the disk.
+  /// Delay after a failure of the store or of the disk.
   private static let retryDelay = Duration.seconds(60)
-  /// After failures of single originals: each may cost a request, or a whole download.
+  /// Delay after failures of single originals: each retry may cost a request, or a whole download.
   private static let refusedDelay = Duration.seconds(3600)
 
   private let downloads: OriginalDownloads
@@ -135,7 +137,7 @@ package final class KeptOriginals: ChangeObserver {
     let (added, removed, left, leftOutBefore) = state.withLock { state in
       let (added, removed) = (kept.subtracting(state.kept), state.kept.subtracting(kept))
       let left = removed.compactMap { state.running.removeValue(forKey: $0) }
-      defer { (state.kept, state.leftOut, state.isWaiting) = (kept, list.leftOut, false) }
+      defer { (state.kept, state.leftOut, state.isSuspended) = (kept, list.leftOut, false) }
       state.failed.formIntersection(kept)
       state.refused.formIntersection(kept)
       return (added, removed, left, state.leftOut)
@@ -152,7 +154,7 @@ package final class KeptOriginals: ChangeObserver {
     }
     let absent = Set(missing)
     state.withLock { state in
-      // Others may have downloaded them.
+      // Requests may have downloaded some of them.
       state.refused.formIntersection(absent)
       let waiting = missing.filter {
         state.running[$0] == nil && !state.starting.contains($0) && !state.refused.contains($0)
@@ -183,7 +185,7 @@ package final class KeptOriginals: ChangeObserver {
 
   private func nextMissing() -> Original? {
     state.withLock { state in
-      guard !state.isWaiting, state.starting.count + state.running.count < limits.downloads,
+      guard !state.isSuspended, state.starting.count + state.running.count < limits.downloads,
         let original = state.missing.popFirst()
       else { return nil }
       state.starting.insert(original)
@@ -209,7 +211,7 @@ package final class KeptOriginals: ChangeObserver {
         return (false, false)
       }
       let scope = error.scope
-      if scope == .store { state.isWaiting = true }
+      if scope == .store { state.isSuspended = true }
       guard state.kept.contains(original) else { return (scope == .store, false) }
       state.failed.insert(original)
       guard scope == .original else { return (scope == .store, false) }

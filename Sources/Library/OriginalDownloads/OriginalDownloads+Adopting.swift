@@ -2,8 +2,8 @@ import ObjectStores
 import PhotoModel
 
 extension OriginalDownloads {
-  /// Keeps a copy of a file that was uploaded as an original, as the one used last, if there is room for it. Reads and
-  /// writes the whole file on this thread. If the disk fails, the original is in the cloud, like any other.
+  /// Keeps a copy of an uploaded file as the most recently used original, if there is room for it. Reads and writes the
+  /// whole file on this thread. If the disk fails, the original is in the cloud only, like any other.
   package func adopt(_ source: any ByteSource, _ key: ObjectKey, _ identity: FileIdentity) {
     let name = OriginalName(key, identity)
     let (number, removed) = state.withLock { state -> (UInt64, [OriginalName]?) in

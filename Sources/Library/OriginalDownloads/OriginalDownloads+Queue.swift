@@ -21,11 +21,11 @@ extension OriginalDownloads {
 
   /// The decision about the first job that waits.
   private enum NextStep {
-    /// It has its permit and its room, for which these originals have to go.
+    /// It has its permit and its room, for which these originals are evicted.
     case starts(OriginalName, Job, removed: [OriginalName])
-    /// Nothing that may end would make room for it.
+    /// Even when all downloads have ended, there would be no room for it.
     case hasNoSpace(OriginalName, number: UInt64)
-    /// It takes the place of a download without a caller, which is out of the table.
+    /// It takes the place of a download without a caller, which was removed from the table.
     case displaces(Download?)
   }
 
@@ -65,8 +65,8 @@ extension OriginalDownloads {
     }
   }
 
-  /// The first job that waits, once it has a permit. Others do not pass it while it waits for room: a large original would
-  /// never get any.
+  /// The first job that waits, once it has a permit. Others do not overtake it while it waits for room, because a large
+  /// original would never get any.
   private func next(_ state: inout State) -> NextStep? {
     let waiting = state.jobs.filter { $0.value.download == nil }
     let first = waiting.min {
@@ -115,7 +115,7 @@ extension OriginalDownloads {
       return finish(download.name, number, result)
     }
     if download.isUnmatched { state.withLock { _ = $0.noteUnmatched(download.name) } }
-    if download.hasOtherTag { state.withLock { $0.checksTags = false } }
+    if download.hasNonMD5Tag { state.withLock { $0.checksTags = false } }
     do throws(SystemError) {
       try folder.keep(download.partial, as: download.name)
       finish(download.name, number, .success(()))

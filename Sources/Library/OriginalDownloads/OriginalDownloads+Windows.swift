@@ -1,13 +1,14 @@
-// Downloads that only windows wait for, or that are to be kept. They pause while another original arrives for a request,
-// and share one maximum rate. They do not pause for a request whose download has not begun: it may wait for the place or
-// for the room of one of these.
+// Downloads that only windows wait for, or that are to be kept. They pause while another original arrives for a
+// request, and share one maximum rate. They do not pause for a request whose download has not begun: it may wait for
+// the place or for the room of one of these.
 //
 //     mayReceive     bytes have come: they are taken, or the download is noted as paused
 //     resumeWindows  after every change of who waits, and when the rate allows more: paused downloads ask again
 
 extension OriginalDownloads {
-  /// Whether a download may receive `count` bytes now. One for a window may not while another original arrives for a
-  /// request, nor above the common rate of all windows. A refused download is added to `paused` and continued later.
+  /// Whether a download may receive `count` bytes now. A download for a window must wait while another original arrives
+  /// for a request, and when all windows together exceed their rate. A refused download is added to `paused` and
+  /// continued later.
   func mayReceive(_ download: Download, _ count: Int) -> Bool {
     enum Answer {
       case yes

@@ -53,7 +53,7 @@ package final class OriginalDownloads: Sendable {
     package static func < (a: Priority, b: Priority) -> Bool { a.rawValue < b.rawValue }
   }
 
-  /// A place among those who wait. Ends with ``OriginalDownloads/leave(_:)`` or with the download.
+  /// Identifies one waiting caller. Ends with ``OriginalDownloads/leave(_:)`` or with the download.
   package struct Ticket: Sendable, Hashable {
     let name: OriginalName
     let number: UInt64
@@ -68,7 +68,7 @@ package final class OriginalDownloads: Sendable {
     let key: ObjectKey
     let identity: FileIdentity
     let fingerprint: FileFingerprint?
-    /// By their numbers; empty if the download goes on without a caller.
+    /// By the numbers of their tickets; empty if the download goes on without a caller.
     var waiters: [UInt64: Waiter]
     /// Orders jobs of equal priority.
     let number: UInt64
@@ -92,7 +92,7 @@ package final class OriginalDownloads: Sendable {
     /// Originals whose bytes differ from the fingerprint in the catalogue. Each is downloaded again once per run; if
     /// the same bytes arrive, they are accepted as the store's.
     private(set) var unmatched: Set<OriginalName> = []
-    /// Downloads for windows that take no bytes for now.
+    /// Paused downloads for windows.
     var paused: Set<OriginalName> = []
     var isResumeScheduled = false
     /// Called after an original was found removed or damaged.
@@ -111,7 +111,7 @@ package final class OriginalDownloads: Sendable {
     package let reservedBytes: Int64
     package let running: Int
     package let waiting: Int
-    /// The running ones that take no bytes for now: others come first, or the limit of windows is reached.
+    /// Running downloads that are paused, because a request's download comes first or the rate of windows is reached.
     package let paused: Int
     /// Since the start: downloads by how they ended, and the bytes of complete ones.
     package let ended: EndedCounts
@@ -120,7 +120,7 @@ package final class OriginalDownloads: Sendable {
   package struct EndedCounts: Sendable, Hashable {
     package internal(set) var complete = 0
     package internal(set) var failed = 0
-    /// All who waited have left.
+    /// All waiting callers have left.
     package internal(set) var abandoned = 0
     package internal(set) var completeBytes: Int64 = 0
   }
@@ -129,12 +129,10 @@ package final class OriginalDownloads: Sendable {
   static let maximumUnmatched = 10_000
 
   let store: any ObjectStore
-  /// Used by extensions too.
   let folder: OriginalFolder
   let limits: Limits
   let clock: DownloadClock
   let queue = DispatchQueue(label: "photod.download", qos: .userInitiated)
-  /// Used by the extension too.
   let state: Mutex<State>
 
   /// Reads the names in the folder. Removes nothing that is over the limit: call ``trim()`` once originals are pinned.
@@ -172,7 +170,8 @@ package final class OriginalDownloads: Sendable {
 
   /// Opens a local original, and marks it as the most recently used. Waits for the disk.
   ///
-  /// - Parameter fingerprint: that of the catalogue. An original that differs from it is damaged, and is removed.
+  /// - Parameter fingerprint: the fingerprint in the catalogue. An original that differs from it is damaged, and is
+  ///   removed.
   package func open(
     _ key: ObjectKey, _ identity: FileIdentity, fingerprint: FileFingerprint? = nil
   ) -> (any FileByteSource)? {
@@ -184,7 +183,7 @@ package final class OriginalDownloads: Sendable {
     guard isLocal else { return nil }
     let file = folder.open(name, size: identity.size)
     if let file, !isDamaged(file, name, fingerprint) { return file }
-    // Removed or damaged by someone else.
+    // Another program has removed or damaged the file.
     let onLost = state.withLock { state in
       state.index.remove(name)
       return state.onLost
@@ -232,7 +231,8 @@ package final class OriginalDownloads: Sendable {
 
   /// Waits for an original. The waiter is called later, never before this method has returned.
   ///
-  /// - Parameter fingerprint: that of the catalogue, which the download is compared with; `nil` if it is not known.
+  /// - Parameter fingerprint: the fingerprint in the catalogue, which the download is compared with; `nil` if it is
+  ///   unknown.
   package func join(
     _ key: ObjectKey, _ identity: FileIdentity, fingerprint: FileFingerprint? = nil, priority: Priority,
     _ waiter: any OriginalWaiter

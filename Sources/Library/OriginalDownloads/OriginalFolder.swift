@@ -26,9 +26,9 @@ struct OriginalFolder: Sendable {
     folder = try LibraryFolder(path: path)
   }
 
-  /// Removes what a kill left, and finds the complete originals, the one used last at the end: by the time of the last
-  /// read, which most file systems note once a day (mount(8), relatime). This process does not set it: a changed time
-  /// would make readers believe that the file was changed.
+  /// Removes the partial files of an earlier process, and finds the complete originals, the most recently used one
+  /// last. The order is that of access times, which most file systems update once a day (mount(8), relatime). This
+  /// process does not set access times: readers would believe that the file was changed.
   func load() throws(SystemError) -> [(name: OriginalName, size: Int64)] {
     let root = try folder.open([], isFolder: true)
     var found: [(name: OriginalName, size: Int64, used: Int64)] = []
@@ -64,7 +64,7 @@ struct OriginalFolder: Sendable {
     return PartialFile(name: name, file: try LibraryFile(owning: root.create(name)))
   }
 
-  /// Gives a complete file its name, synced unless a cut-off file does no harm.
+  /// Gives a complete file its final name. Without a sync, a power failure may leave a truncated file.
   func keep(_ partial: PartialFile, as name: OriginalName, syncs: Bool = true) throws(SystemError) {
     if syncs { try partial.file.sync() }
     let parent = try folder.openMakingFolders(name.folder, isPrivate: true)

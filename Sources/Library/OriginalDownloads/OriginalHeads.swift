@@ -1,5 +1,5 @@
-// The parts of objects that scans have read: dimensions and the embedded thumbnail. With them something can be shown of an
-// original that is in the cloud. This is a cache: a head that is missing or damaged is as if no scan had kept it.
+// A cache of the parts of objects that scans have read: dimensions and the embedded thumbnail, which can be shown while
+// the original is in the cloud. A missing or damaged head is a cache miss.
 //
 // The folder is that of OriginalFolder, with files of this form, numbers in little-endian order:
 //
@@ -24,7 +24,7 @@ package final class OriginalHeads: Sendable {
   ///
   /// - Parameters:
   ///   - path: made if its parent folder exists.
-  ///   - limitBytes: of all heads; 0 keeps none.
+  ///   - limitBytes: maximum bytes of all heads; 0 keeps none.
   package init(path: String, limitBytes: Int64) throws(SystemError) {
     folder = try OriginalFolder(path: path)
     var index = OriginalIndex(capacityBytes: limitBytes)
@@ -67,7 +67,7 @@ package final class OriginalHeads: Sendable {
     let name = OriginalName(key, identity)
     guard let file = folder.open(name), let parts = Self.decode(file) else { return nil }
     index.withLock { index in
-      // Another process has kept it.
+      // Another process has stored it.
       if !index.contains(name) { index.insert(name, size: file.size) }
       index.touch(name)
     }

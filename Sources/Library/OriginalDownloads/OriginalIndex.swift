@@ -1,4 +1,4 @@
-// Which originals are local, in which order they were used, and which of them may go. A value without I/O.
+// Which originals are local, in which order they were used, and which of them may be evicted. A value without I/O.
 
 import DequeModule
 
@@ -18,7 +18,7 @@ struct OriginalIndex: Sendable {
   private var pins: [OriginalName: Int] = [:]
   private var holds: [OriginalName: Int] = [:]
   private var lastStamp: UInt64 = 0
-  /// Uses from old to new. A place whose stamp is not the entry's own is out of date.
+  /// Uses from old to new. An element whose stamp is not its entry's is stale.
   private var order: Deque<(name: OriginalName, stamp: UInt64)> = []
 
   init(capacityBytes: Int64) { self.capacityBytes = capacityBytes }
@@ -26,8 +26,8 @@ struct OriginalIndex: Sendable {
   var count: Int { entries.count }
   func contains(_ name: OriginalName) -> Bool { entries[name] != nil }
 
-  /// Reserves room for a download. Returns the originals to remove, which are out of the index already; `nil` if there
-  /// is no room, and then nothing has changed.
+  /// Reserves room for a download. Returns the originals to delete, which are no longer in the index; `nil` if there is
+  /// no room, and then nothing has changed.
   mutating func reserve(_ bytes: Int64) -> [OriginalName]? {
     let excess = usedBytes + reservedBytes + bytes - capacityBytes
     guard excess <= 0 || removableBytes(upTo: excess) >= excess else { return nil }
@@ -53,7 +53,7 @@ struct OriginalIndex: Sendable {
 
   mutating func release(_ bytes: Int64) { reservedBytes -= bytes }
 
-  /// Adds an original as the one used last. Its reservation, if it has one, is to be released.
+  /// Adds an original as the most recently used one. The caller releases its reservation, if it has one.
   mutating func insert(_ name: OriginalName, size: Int64) {
     remove(name)
     entries[name] = Entry(size: size, stamp: 0)
@@ -66,7 +66,7 @@ struct OriginalIndex: Sendable {
     lastStamp += 1
     entries[name]?.stamp = lastStamp
     order.append((name, lastStamp))
-    // At most as many places that are out of date as there are others.
+    // Removes the stale elements once they outnumber the others.
     if order.count > 2 * entries.count + 64 {
       order = Deque(order.filter { entries[$0.name]?.stamp == $0.stamp })
     }
@@ -76,7 +76,7 @@ struct OriginalIndex: Sendable {
     if let entry = entries.removeValue(forKey: name) { usedBytes -= entry.size }
   }
 
-  /// Originals with a pin stay. One may be pinned before it is local, and more than once.
+  /// Originals with a pin are not evicted. An original may be pinned before it is local, and more than once.
   mutating func pin(_ name: OriginalName) { pins[name, default: 0] += 1 }
 
   mutating func unpin(_ name: OriginalName) {
@@ -84,7 +84,8 @@ struct OriginalIndex: Sendable {
     pins[name] = count > 1 ? count - 1 : nil
   }
 
-  /// An original that is held goes only if all others that may go make too little room. One may be held more than once.
+  /// An original that is held is evicted only if evicting all others does not make enough room. It may be held more
+  /// than once.
   mutating func hold(_ name: OriginalName) { holds[name, default: 0] += 1 }
 
   mutating func endHold(_ name: OriginalName) {
@@ -92,7 +93,7 @@ struct OriginalIndex: Sendable {
     holds[name] = count > 1 ? count - 1 : nil
   }
 
-  /// The bytes that may go, at least `wanted` if there are as many.
+  /// The number of bytes that may be evicted; stops counting at `wanted`.
   private func removableBytes(upTo wanted: Int64, sparingHeld: Bool = false) -> Int64 {
     var bytes: Int64 = 0
     for (name, entry) in entries where pins[name] == nil && !(sparingHeld && holds[name] != nil) {

@@ -2,7 +2,8 @@ import Cryptography
 import ObjectStores
 import PhotoModel
 
-/// The name of a downloaded original: a digest of its key and its identity in the catalogue, so another state has another name.
+/// The name of a downloaded original: a digest of its key and its identity in the catalogue, so each version of an
+/// object has a name of its own.
 struct OriginalName: Sendable, Hashable {
   /// 32 lower-case hexadecimal digits.
   let text: String

@@ -1,12 +1,13 @@
 import Primitives
 
-/// Limits how fast originals for windows are downloaded, all together. A pure struct: the time is passed in.
+/// A token bucket that limits the rate of all downloads for windows together. A pure struct: the time is passed in.
 ///
 /// Unused time counts for at most a second, so a pause is not followed by a long burst.
 struct WindowThrottle: Sendable, Hashable {
   /// 0: no limit.
   let bytesPerSecond: Int
-  /// May be below zero: a piece of any size is taken while this is above.
+  /// The bytes that may be taken now. Below zero after a large piece: a piece of any size is taken while this is above
+  /// zero.
   private var available: Double
   private var last: Duration?
 

@@ -13,7 +13,7 @@ struct HeadReader {
     /// The row at its path; `nil` for a new object.
     let known: KnownFile?
 
-    /// The identity that its row gets. It stays the same if at most the object's time is another one: that is not a new
+    /// The identity for the object's row. Unchanged if only the object's time differs, because that is not a new
     /// version.
     var identity: FileIdentity {
       if let known, known.identity.isIdentity(of: entry.identity, entry.key) { return known.identity }
@@ -24,7 +24,7 @@ struct HeadReader {
   struct Heads {
     /// In the order of the objects. `nil`: gone or replaced since it was listed; the next scan finds what it is now.
     var files: [ProbedFile?]
-    /// Why the store refuses to read some objects, by their places in the list. It is not asked again in this scan.
+    /// Why the store refuses to read some objects, by their positions in the list. This scan does not retry them.
     var refusals: [Int: ObjectStoreError] = [:]
     var ranges = 0
   }
@@ -40,10 +40,10 @@ struct HeadReader {
 
   init(_ scanner: RemoteScanner, _ stop: StopFlag) { (self.scanner, self.stop) = (scanner, stop) }
 
-  /// Ends at the first failure of the store that is not one of an object.
+  /// Ends at the first failure that concerns the store, and not only one object.
   func read(_ objects: [Object]) throws(RemoteScanError) -> Heads {
     let state = Mutex(State(heads: Heads(files: Array(repeating: nil, count: objects.count))))
-    // Threads that mostly wait: more of them than cores.
+    // More threads than cores, because they mostly wait.
     let workers = DispatchQueue(label: "photod.remote-probe", qos: .utility, attributes: .concurrent)
     let group = DispatchGroup()
     withoutActuallyEscaping({ @Sendable () in work(objects, state) }) { work in
@@ -80,15 +80,15 @@ struct HeadReader {
     }
   }
 
-  /// Keeps what was read if the thumbnail is in it: no range is fetched for this.
+  /// Keeps the fetched parts if they contain the thumbnail. Fetches nothing for this.
   private func keepThumbnail(_ thumbnail: ByteRange?, of object: RangedObject, _ identity: FileIdentity) {
     guard let thumbnail else { return }
     let parts = object.fetchedParts
-    let isIn = parts.contains {
+    let isFetched = parts.contains {
       $0.offset <= thumbnail.offset
         && thumbnail.offset + Int64(thumbnail.length) <= $0.offset + Int64($0.bytes.count)
     }
-    if isIn { scanner.options.keepHead(object.key, identity, parts) }
+    if isFetched { scanner.options.keepHead(object.key, identity, parts) }
   }
 
   private func probe(_ object: RangedObject, _ key: ObjectKey, _ identity: FileIdentity) -> ProbedFile {
@@ -97,7 +97,7 @@ struct HeadReader {
       keepThumbnail(media.thumbnail, of: object, identity)
       return ProbedFile(path: key.bytes, identity: identity, finding: .media(media))
     } catch {
-      // A head beyond the limit has one identity for good: it is not read again by every scan.
+      // A head beyond the limit is recorded with its identity, so that later scans do not read it again.
       return ProbedFile(path: key.bytes, identity: identity, finding: .unreadable(error.description))
     }
   }

@@ -24,7 +24,7 @@ extension RemoteMerge {
     let all = Dictionary(rows.map { ($0.id, $0) }) { first, _ in first }
     for start in stride(from: 0, to: rows.count, by: RemoteScanner.pageSize) {
       let page = Array(rows[start..<min(start + RemoteScanner.pageSize, rows.count)])
-      // An asset's objects are removed together. Those of later pages are gone when their turn comes.
+      // An asset's objects are removed together, also those from later pages.
       let companions = try scanner.source { () throws(AssetSourceError) in
         try catalogue.secondaryFiles(ofMissing: page.map(\.id))
       }
@@ -39,8 +39,8 @@ extension RemoteMerge {
     }
   }
 
-  /// Lists the store once more for missing rows. A list of several pages, or of a store that changes meanwhile, may lack
-  /// an object that was moved to a key before its position, or that was away for a moment.
+  /// Lists the store once more for missing rows. A list of several pages, or of a store that changes meanwhile, may
+  /// lack an object that was moved to a key before its position, or that did not exist for a moment.
   private mutating func listAgain(for rows: [KnownFile]) throws(RemoteScanError) {
     let ids = Dictionary(rows.map { ($0.path, $0.id) }) { first, _ in first }
     let sizes = Set(rows.map(\.identity.size)).subtracting(refusedSizes)
@@ -73,7 +73,7 @@ extension RemoteMerge {
       guard let key = ObjectKey(file.path) else { continue }
       do throws(ObjectStoreError) {
         let head = try scanner.store.waitForHead(key, stop: stop)
-        // As the list has it, which may have no times.
+        // Like an entry of the list, which may have no times.
         let modified = file.identity.needsPath ? nil : head.modified
         let entry = ObjectPage.Entry(key: key, identity: head.identity, modified: modified)
         objects.append(HeadReader.Object(entry: entry, known: file))

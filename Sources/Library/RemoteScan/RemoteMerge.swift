@@ -8,9 +8,9 @@ import ObjectStores
 import PhotoModel
 
 struct RemoteMerge {
-  /// Refused objects that the log names; the others are only counted.
+  /// Maximum number of refused objects that the log names; further ones are only counted.
   private static let namedRefusals = 20
-  /// If the store refuses this many objects before any other was ever read, the key may read none.
+  /// If the store refuses more objects than this before one could be read, the key may not read any.
   private static let maximumFirstRefusals = 1000
   /// The maximum number of known objects that are looked up for a new one, each with a request.
   private static let maximumCandidates = 8
@@ -33,7 +33,7 @@ struct RemoteMerge {
   var claimed: Set<Int64> = []
   /// The sizes of new objects that the store refuses to read: each may be a missing one under another name.
   var refusedSizes: Set<Int64> = []
-  /// The sizes of new objects that were moved on or replaced before they were read: each may be a missing one, too.
+  /// The sizes of new objects that were moved or replaced before they were read: each may be a missing one, too.
   var changedSizes: Set<Int64> = []
   /// The last refusal of an object.
   private var lastRefusal: ObjectStoreError?
@@ -110,8 +110,8 @@ struct RemoteMerge {
     return try scanner.source { () throws(AssetSourceError) in try catalogue.knownFile(at: path) }
   }
 
-  /// Notes the rows before a path as missing, and returns the row at the path, if there is one. With `nil`, all remaining
-  /// rows are missing.
+  /// Adds the rows before a path to `missing`, and returns the row at the path, if there is one. With `nil`, all
+  /// remaining rows are missing.
   @discardableResult
   private mutating func passRows(before path: [UInt8]?) throws(RemoteScanError) -> KnownFile? {
     do throws(AssetSourceError) {
@@ -216,8 +216,8 @@ struct RemoteMerge {
 
   // MARK: Refused objects
 
-  /// The finding of a known object that the store refuses to read: its row stays, with the reason, and is read again by
-  /// the next scan. A new object gets no row, which has the same effect.
+  /// The finding of a known object that the store refuses to read: its row stays, with the reason, and the next scan
+  /// reads the object again. A new object gets no row, so the next scan reads it again, too.
   private static func unreadable(_ entry: ObjectPage.Entry, _ refusal: ObjectStoreError) -> ProbedFile {
     ProbedFile(path: entry.key.bytes, identity: .unknown, finding: .unreadable(refusal.refusalDescription))
   }
@@ -252,7 +252,7 @@ struct RemoteMerge {
       OriginalFile.displayName(candidate.path) == OriginalFile.displayName(path)
         || candidate.identity.isOfSameTime(as: identity)
     }
-    // In a folder an equal inode is even the same file.
+    // In a bucket the inode is a digest of the entity tag. In a folder, an equal inode means the same file.
     let hasSameTag = { (candidate: KnownFile) in
       candidate.identity.inode == identity.inode && candidate.identity.size == identity.size
     }
@@ -274,7 +274,7 @@ struct RemoteMerge {
       return false
     } catch {
       if error == .notFound { return true }
-      // It is there, for others.
+      // The object exists, although this key may not read it.
       if error.isRefusal { return false }
       throw .store(error)
     }

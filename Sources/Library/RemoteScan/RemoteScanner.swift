@@ -2,7 +2,7 @@
 //
 //     list      unchanged object: skipped; new or changed object: waits for a batch; row without an object: missing
 //     batch     heads of objects read by ranges, several at a time; findings stored in one transaction
-//     list again, if objects are missing: they may have been moved, or away for a moment
+//     list again, if objects are missing: they may have been moved, or did not exist for a moment
 //     remove    rows of missing objects; not if too many are missing
 //     record    a complete scan
 //

@@ -7,7 +7,7 @@ package final class HTTPObjectStore: ObjectStore {
   private let origin: RemoteOrigin
   package let name: String
 
-  /// - Parameter address: `http[s]://host[:port][/prefix]`. `nil` if it is not one.
+  /// - Parameter address: `http[s]://host[:port][/prefix]`. Any other text gives `nil`.
   package init?(
     address: String, rules: TransferRules, limits: RemoteLimits = RemoteLimits(), clock: RemoteClock = .system
   ) {
