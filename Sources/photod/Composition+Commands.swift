@@ -17,7 +17,7 @@ extension Composition {
     case .folder(let path):
       let catalogue = try openCatalogue()
       try checkTimeZone(of: catalogue)
-      // A scan would take files that are in the trash for files that are gone.
+      // Before the scan, to which files in the trash would look deleted.
       if try catalogue.hasUncheckedTrash() {
         let files = try LibraryFiles(
           catalogue: catalogue, directory: path, timeZone: settings.timeZone, limits: settings.codec,
@@ -26,7 +26,7 @@ extension Composition {
       }
       return .folder(try scanner(of: path, catalogue))
     case .remote(let location):
-      // Credentials before the data folder is made.
+      // Reads the credentials before the data folder is created.
       let store = try location.store()
       let catalogue = try openCatalogue()
       try checkTimeZone(of: catalogue)
@@ -67,7 +67,7 @@ extension Composition {
     CatalogueCheck(catalogue: try Catalogue(reading: dataFolder), directory: try settings.libraryPath())
   }
 
-  /// The paths of folders that were found in the places of cache entries, and that photod keeps.
+  /// The paths of folders that had the place of a cache entry, and that photod has moved aside.
   func displacedFolders() -> [String] {
     let cache = ImageServices.diskCacheFolder(in: dataFolder)
     return DiskStore.displacedNames(in: cache).map { "\(cache)/\($0)" }
@@ -83,7 +83,7 @@ extension Composition {
   /// - Parameters:
   ///   - folder: the folder of an export.
   ///   - isDryRun: the catalogue is opened read-only.
-  ///   - scratch: a folder for an empty catalogue, which takes the place of the library's.
+  ///   - scratch: a folder for an empty catalogue, which is used instead of the library's.
   ///   - includesDeleted: also imports what was deleted in photod.
   func importer(
     of folder: String, isDryRun: Bool, emptyCatalogueIn scratch: String?, includesDeleted: Bool,

@@ -33,8 +33,8 @@ struct Composition: Sendable {
     proxies = try settings.proxies()
     library = try settings.libraryLocation()
     dataFolder = try settings.dataFolder()
-    // For SQLite's temporary files, before it opens a database: this folder is writable and has room, while the system's
-    // may be in memory, or read-only in a container.
+    // For SQLite's temporary files, before it opens a database: this folder is writable and has room, while the
+    // system's may be in memory, or read-only in a container.
     setenv("SQLITE_TMPDIR", dataFolder, 0)
     let logLevel = LogLevel(settings.logLevel)
     self.logLevel = logLevel
@@ -223,7 +223,7 @@ struct Composition: Sendable {
       + queues.map { name, queue in Liveness.Part(name) { queue.probe($0) } }
   }
 
-  /// Applies the settings whose rows in the table are reloadable. The time for draining is read when it is needed.
+  /// Applies the reloadable settings, except the timeout for draining, which the daemon reads when it drains.
   private func reloader(
     of scans: ScanScheduler, _ origins: OriginRules, _ load: @escaping @Sendable () throws -> Settings
   ) -> SettingsReloader {
@@ -239,7 +239,7 @@ struct Composition: Sendable {
   private struct Content {
     let originals: OriginalStore
     let scanner: AnyLibraryScanner
-    /// The folder that uploads and the trash write to; of a remote library, the one for uploads on their way.
+    /// The folder that uploads and the trash write to; for a remote library, a local folder for uploads in progress.
     let folder: String
     let fileOptions: LibraryFiles.Options
     /// `nil` for a library in a folder.

@@ -23,7 +23,7 @@ struct Daemon: Sendable {
     }
   }
 
-  /// How long a scan that was stopped may take to end, if no time for draining is left.
+  /// How long a stopped scan may take to end, even if no time for draining is left.
   private static let minimumScanEnd = Duration.seconds(2)
 
   let server: Server
@@ -88,9 +88,9 @@ struct Daemon: Sendable {
     if isScanFinished {
       await closing.value
     } else {
-      // What it has not stored, the next scan finds.
+      // The next scan finds what this one has not stored.
       logger.warning("a scan has not ended in time; exiting without it")
-      // These steps may wait for what the scan holds.
+      // These steps may wait for locks that the scan holds.
       let isClosed = await ends(within: Self.minimumScanEnd) { done in
         Task {
           await closing.value

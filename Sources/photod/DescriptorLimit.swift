@@ -12,12 +12,13 @@ enum DescriptorLimit {
   /// The soft limit is raised to this, if the system allows it.
   private static let standard = 65_536
   /// The descriptors of four connections: their sockets, and a file that one of them sends. Most connections wait, or
-  /// send what is in memory. A file that finds no descriptor gets 503.
+  /// send from memory. A request whose file finds no descriptor gets 503.
   private static let perFourConnections = 5
-  /// A file of a form with a digest. One with a temporary name has its folder open too.
+  /// The descriptors of a held file, which is a file of a form with a digest: the file and, if it has a temporary name,
+  /// its folder.
   private static let perHeldFile = 2
-  /// Held files may take one part in this many of the room.
-  private static let heldFilesShare = 8
+  /// Held files may take 1/8 of the descriptors that are not reserved.
+  private static let heldFilesDivisor = 8
   /// With fewer connections the daemon does not start.
   private static let minimumConnections = 8
   /// The descriptors that do not depend on settings: standard streams, databases and their journals, locks, watches,
@@ -34,14 +35,14 @@ enum DescriptorLimit {
     let reserve = reserve(settings)
     guard let limit = raise(to: max(standard, reserve + needed(for: wanted) + held)) else { return }
     let free = limit - reserve
-    uploads.heldFiles = min(uploads.heldFiles, max(1, free / heldFilesShare / perHeldFile))
+    uploads.heldFiles = min(uploads.heldFiles, max(1, free / heldFilesDivisor / perHeldFile))
     let room = (free - perHeldFile * uploads.heldFiles) * 4 / perFourConnections
     if room >= wanted { return }
     guard room >= minimumConnections else {
       throw CommandFailure(
         description: "the limit of \(limit) open files is too low: with these settings photod needs at least "
-          + "\(reserve + needed(for: minimumConnections) + perHeldFile). Raise it with LimitNOFILE in the systemd unit, or with "
-          + "ulimit -n.")
+          + "\(reserve + needed(for: minimumConnections) + perHeldFile). Raise it with LimitNOFILE in the systemd "
+          + "unit, or with ulimit -n.")
     }
     logger.warning(
       "the limit of open files allows fewer connections than http.connections",
@@ -60,7 +61,7 @@ enum DescriptorLimit {
     let decoders = 8 * workers(settings.decoders.workers)
     // The epoll descriptor and the inbox of each loop.
     let loops = 2 * workers(settings.http.eventLoops)
-    // The file on its way and its folder; a staged upload has another one.
+    // The incoming file and its folder; a staged upload opens one file more.
     let uploads = 3 * settings.uploads.limits.concurrent
     let archives = 2 * settings.archives.concurrent
     let store = RemoteLocation.isRemote(settings.library) ? 2 * settings.remote.limits.transfers.connections : 0

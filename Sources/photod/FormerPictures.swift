@@ -14,7 +14,7 @@ struct FormerPictures: Sendable {
 
   private static let contentsPerStep = 256
 
-  /// Removes everything that is due. What can't be removed now stays noted for the next call.
+  /// Removes everything that is due. The next call retries what can't be removed now.
   func remove() throws(AssetSourceError) {
     while !stop.isRaised {
       let former = try catalogue.formerContents(

@@ -9,7 +9,7 @@ import Synchronization
 import Telemetry
 
 final class Heartbeat: Sendable {
-  /// Between two looks at the status if no watchdog asks for more.
+  /// Seconds between two checks of the status, if no watchdog needs them more often.
   private static let statusSeconds = 10
 
   private let catalogue: Catalogue
@@ -39,14 +39,15 @@ final class Heartbeat: Sendable {
   func start() {
     guard Systemd.isNotified else { return }
     let watchdog = Systemd.watchdogSeconds()
-    // Three times in the expected interval, so that one late answer does not end the daemon.
+    // Three times in the expected interval, so that one late check does not end the daemon.
     let interval = watchdog.map { min(Self.statusSeconds, max(1, Int($0 / 3))) } ?? Self.statusSeconds
     timers.repeatEvery(interval, after: interval, leeway: .milliseconds(100), on: .global(qos: .userInitiated)) {
       [weak self] in self?.beat(hasWatchdog: watchdog != nil)
     }
   }
 
-  /// Ends the status; the watchdog stays, because the service manager still expects it while the daemon drains.
+  /// Stops sending the status. WATCHDOG=1 is still sent, because the service manager expects it while the daemon
+  /// drains.
   func stop() { isStopped.store(true, ordering: .relaxed) }
 
   private func beat(hasWatchdog: Bool) {

@@ -13,7 +13,7 @@ struct Maintenance: Sendable {
   let catalogue: Catalogue
   let images: ImageManager
   let frames: FrameStore
-  /// Is started when another process has finished changing the catalogue, and when the disk cache gets its folder.
+  /// Started when another process has finished changing the catalogue, and when the disk cache gets its folder.
   let background: BackgroundRunner
   let results: FetchResultStore
   let streams: ChangeStreams
@@ -30,15 +30,16 @@ struct Maintenance: Sendable {
   private let timers = DispatchSources()
 
   private static let historyPruneSeconds = 300
-  /// When the history is pruned for the first time, and its age is noted: soon after the start, so that the time before a clock is set is known.
+  /// Seconds until the history is first pruned and its age is recorded: few, so that the time before the clock is set
+  /// is known.
   private static let firstHistoryPruneSeconds = 1
   private static let termPruneSeconds = 86_400
-  /// When former words are removed for the first time.
+  /// Seconds until former words are first removed.
   private static let firstTermPruneSeconds = 3600
   private static let uploadExpirySeconds = 300
   private static let formerPictureSeconds = 60
   private static let unusedLibrarySeconds = 3600
-  /// When unused libraries are removed for the first time.
+  /// Seconds until unused libraries are first removed.
   private static let firstUnusedLibrarySeconds = 60
 
   /// Starts all timers. They run as long as the process.
@@ -55,7 +56,7 @@ struct Maintenance: Sendable {
       Self.unusedLibrarySeconds, after: Self.firstUnusedLibrarySeconds, leeway: .seconds(60),
       on: .global(qos: .utility)
     ) { [self] in removeUnusedLibraries() }
-    // Start-up has removed those that expired before.
+    // The first time after an interval: start-up has removed those that expired before.
     timers.repeatEvery(
       Self.uploadExpirySeconds, after: Self.uploadExpirySeconds, leeway: .seconds(10), on: .global(qos: .utility)
     ) { [self] in removeExpiredUploads() }
@@ -64,7 +65,7 @@ struct Maintenance: Sendable {
     }
   }
 
-  /// Leaves a catalogue that is whole without SQLite's log, for copies of it. Call it last.
+  /// Writes SQLite's log into the catalogue, so that a copy of this one file is complete. Call it last.
   func finish() {
     do throws(AssetSourceError) {
       try catalogue.checkpoint()
@@ -79,7 +80,7 @@ struct Maintenance: Sendable {
   private func tick() {
     access.refresh()
     let isChanged = catalogue.checkForExternalChanges()
-    let hasSettled = externalChanges.haveSettled(isChanged)
+    let hasSettled = externalChanges.record(isChanged: isChanged)
     streams.tick()
     images.expire()
     results.expire()
@@ -114,7 +115,7 @@ struct Maintenance: Sendable {
     do {
       try files.removeExpiredUploads(until: stop)
     } catch .busy {
-      // The daemon ends.
+      // The daemon is stopping.
     } catch {
       logger.error("removing expired staged uploads failed", metadata: ["error": "\(error)"])
     }
@@ -139,13 +140,14 @@ struct Maintenance: Sendable {
   }
 }
 
-/// Whether other processes have stopped changing the catalogue. A scan commits many times, and background work begins
-/// with the first asset at each start.
+/// Detects that other processes have stopped changing the catalogue. A scan commits many times, and background work
+/// begins with the first asset at each start.
 private final class ExternalChanges: Sendable {
   private let wasChanged = Atomic(false)
 
-  /// - Parameter isChanged: whether the catalogue has changed since the last call.
-  func haveSettled(_ isChanged: Bool) -> Bool {
+  /// Records whether the catalogue has changed since the last call. Returns whether the changes have just ended: there
+  /// were some before the last call, and none since.
+  func record(isChanged: Bool) -> Bool {
     wasChanged.exchange(isChanged, ordering: .relaxed) && !isChanged
   }
 }

@@ -12,8 +12,8 @@ import PhotoModel
 struct RemoteLibrary: Sendable {
   let store: any ObjectStore
   let downloads: OriginalDownloads
-  /// Stands for the folder of the library, which a remote library does not have. Has the uploads to a bucket that are on
-  /// their way.
+  /// A local folder that `LibraryFiles` gets as the folder of the library. It holds the uploads to a bucket that are in
+  /// progress.
   let uploadFolder: String
   /// Whether photod may write to it: only buckets.
   let isBucket: Bool
@@ -31,9 +31,9 @@ struct RemoteLibrary: Sendable {
     }
   }
 
-  /// Reads credentials, and the names of the originals that an earlier run has left. Asks the store nothing.
+  /// Reads credentials, and the names of the originals that an earlier run has left. Sends no request to the store.
   ///
-  /// - Parameter dataFolder: exists.
+  /// - Parameter dataFolder: an existing folder.
   init(
     _ location: RemoteLocation, dataFolder: String, limits: OriginalDownloads.Limits, headBytes: Int64
   ) throws {
@@ -55,8 +55,8 @@ struct RemoteLibrary: Sendable {
     }
   }
 
-  /// The bucket that uploads and the trash write to; `nil` if the library is on a web server. What is uploaded is also
-  /// kept in the data folder, like an original that was downloaded last.
+  /// The bucket that uploads and the trash write to; `nil` if the library is on a web server. Uploads are also kept in
+  /// the data folder, like the most recently downloaded original.
   func writableBucket(_ catalogue: Catalogue) throws -> LibraryBucket? {
     guard isBucket else { return nil }
     return LibraryBucket(store, name: try catalogue.uniqueName()) { [downloads] key, identity, file in

@@ -16,7 +16,7 @@ enum LibraryLocation: Sendable {
   }
 }
 
-/// A remote store that a setting names: its address is valid, and its host is allowed. Nothing was asked yet.
+/// A remote store that a setting names: its address is valid, and its host is allowed. No request was sent to it yet.
 struct RemoteLocation: Sendable {
   private enum Kind: Sendable {
     case bucket(S3Bucket)

@@ -25,7 +25,7 @@ final class ScanScheduler: Sendable {
   private let interval = Mutex<(seconds: Int, timer: DispatchSources?)>((0, nil))
   /// `nil`: the library is not watched, only scanned.
   private let watcher = Mutex<LibraryWatcher?>(nil)
-  /// Full scans that ended, by how.
+  /// Full scans by result.
   private let completedScans = Atomic<Int>(0)
   private let failedScans = Atomic<Int>(0)
   /// True while a requested scan waits.
@@ -74,8 +74,8 @@ final class ScanScheduler: Sendable {
     }
   }
 
-  /// Starts a full scan at intervals, the first one an interval from now. Does nothing if the interval is in
-  /// force. Not called by two threads at a time.
+  /// Starts a full scan at intervals, the first one an interval from now. Does nothing if the interval is the same as
+  /// before. Not called by two threads at a time.
   ///
   /// - Parameter seconds: 0 for no scans at intervals.
   func scan(every seconds: Int) {
@@ -147,7 +147,7 @@ final class ScanScheduler: Sendable {
     do throws(LibraryFilesError) {
       try files.recover(stop: stop)
     } catch {
-      // It is stopped; the next start does the rest.
+      // The daemon is stopping; the next start recovers the rest.
       if error == .busy { return }
       logger.error("file recovery failed", metadata: ["error": "\(error)"])
     }
@@ -158,7 +158,7 @@ final class ScanScheduler: Sendable {
     do throws(LibraryFilesError) {
       try files.recoverUnfinished(until: stop)
     } catch {
-      // It is stopped, or it was logged at start that the library is read-only.
+      // The daemon is stopping, or it was logged at start that the library is read-only.
       if error == .busy || error == .readOnly { return }
       logger.error("file recovery failed", metadata: ["error": "\(error)"])
     }

@@ -3,7 +3,8 @@ import ObjectStores
 import SharedDerivatives
 
 extension SharedDerivatives {
-  /// The bucket of the setting `cache.derivatives`; `nil` if it is empty. Reads credentials, and asks the store nothing.
+  /// The bucket of the setting `cache.derivatives`; `nil` if it is empty. Reads credentials, and sends no request to
+  /// the store.
   convenience init?(_ settings: Settings, logger: Logger) throws {
     let address = settings.cache.derivatives
     guard !address.isEmpty else { return nil }

@@ -33,7 +33,7 @@ struct Backup: AsyncParsableCommand {
     let settings = try common.settings()
     let dataFolder = try settings.dataFolder()
     let tokens = Self.tokens(of: file)
-    // Before anything is written, so that no half of a backup is left.
+    // Checks both paths before anything is written, so that no half of a backup is left.
     try check(file, settings, "a catalogue", Catalogue.isCatalogue)
     if includeTokens {
       try check(tokens, settings, "a copy of tokens") { path in

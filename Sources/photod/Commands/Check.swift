@@ -44,7 +44,7 @@ struct Check: AsyncParsableCommand {
     let composition: Composition
     do {
       let settings = try common.settings()
-      // Not a remote library, whose files can't be compared.
+      // Throws for a remote library, whose files can't be compared.
       _ = try settings.libraryPath()
       composition = try Composition(settings)
     } catch {

@@ -39,7 +39,7 @@ struct CommonOptions: ParsableArguments {
     do {
       return try loader(more)()
     } catch let error as SettingsError {
-      // Not of the command's usage: its text would say nothing about the fault.
+      // Not a usage error: the usage text would not explain the fault.
       throw CommandFailure(description: error.description)
     }
   }

@@ -2,8 +2,8 @@
   import Glibc
 #endif
 
-/// Lets a command remove what it has not finished before SIGHUP, SIGINT or SIGTERM ends the process. Works as
-/// long as this object lives.
+/// Lets a command remove its unfinished files before SIGHUP, SIGINT or SIGTERM ends the process. Works as long as this
+/// object lives.
 final class EndingSignals: Sendable {
   private let sources = DispatchSources()
 

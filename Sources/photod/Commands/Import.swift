@@ -57,7 +57,7 @@ struct Import: AsyncParsableCommand {
       print(notice.line)
     }
     do {
-      // The catalogue is made only after the export was opened, which may be missing.
+      // The export is opened first: if it is missing, no catalogue is created.
       func add(_ source: some ImportSource) throws {
         let importer = try composition.importer(
           of: folder, isDryRun: dryRun, emptyCatalogueIn: scratch?.path, includesDeleted: includeDeleted, report)

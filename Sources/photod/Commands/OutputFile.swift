@@ -45,7 +45,7 @@ struct OutputFile {
       throw error
     }
     do {
-      // Another program may have made it meanwhile.
+      // Another program may have created the file since `init`.
       try checkFree()
       try DurableFile.rename(unfinished, to: path)
     } catch let error as SystemError {

@@ -58,7 +58,7 @@ struct Photod: AsyncParsableCommand {
     var failure: (any Error)?
     do {
       var command = try parseAsRoot()
-      // 1 is a result of these.
+      // Exit status 1 is a result of these commands.
       if command is Check || command is Import { statusOfLostOutput = ExitCode(2) }
       if var asyncCommand = command as? any AsyncParsableCommand {
         try await asyncCommand.run()

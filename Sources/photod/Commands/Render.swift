@@ -71,7 +71,7 @@ struct Render: AsyncParsableCommand {
       var plan = RenderPlanner().plan(header, request)
       var rendered: RenderedImage?
       if let development = RenderPlanner().developmentPlan(header, header.sized(request)) {
-        // If that fails, a preview of the RAW file serves.
+        // If that fails, a preview in the RAW file is used.
         do throws(CodecError) {
           rendered = try render(development, file, decoders.pictures, limits)
           plan = development

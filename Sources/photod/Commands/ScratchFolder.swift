@@ -15,7 +15,7 @@ final class ScratchFolder: Sendable {
       ScratchFolder.remove(path)
       exit()
     }
-    // The catalogue in it holds what is in the library.
+    // Only for this user, because the catalogue in it describes the library.
     try FileManager.default.createDirectory(
       at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
   }

@@ -38,8 +38,8 @@ struct Serve: AsyncParsableCommand {
       "listen": listen.isEmpty ? nil : listen.joined(separator: ","),
       "allowAnonymous": allowAnonymous ? "true" : nil,
     ]
-    // The default action would end the daemon until it handles the signal. Before the settings are read, so that a
-    // change that an earlier signal announces is in them.
+    // Ignored until the daemon handles it, because the default action would end the process. This comes before the
+    // settings are read, so that they include the change that an ignored signal announces.
     signal(SIGHUP, SIG_IGN)
     let settings = try common.settings(options)
     if printConfig { return print(SettingsDocuments.values(settings)) }

@@ -1,7 +1,7 @@
 // The conditions that the words of a name fulfil if a comparison with the name is true. The search index finds the few
 // candidates that fulfil them, and then the comparison itself decides.
 
-/// Consecutive words that every text has for which a comparison is true.
+/// Consecutive words that are in every text for which a comparison is true.
 package struct SearchPattern: Sendable, Hashable {
   /// At least one.
   package let words: [String]

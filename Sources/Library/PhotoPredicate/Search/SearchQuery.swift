@@ -1,5 +1,5 @@
-// The text of a search: words, and phrases in quotation marks. It is parsed here and never passed on as the syntax of
-// another language.
+// The text of a search: words, and phrases in quotation marks. It is parsed here, and never passed to SQLite as a query
+// in its own syntax.
 
 /// A parsed search: all terms must match, each in any one field.
 package struct SearchQuery: Sendable, Hashable {

@@ -8,7 +8,7 @@
 import Foundation
 
 package enum SearchText {
-  /// Increase it when a text or an asset gets other words than before: then all assets are indexed again.
+  /// Increase this when a text or an asset gets other words than before: then all assets are indexed again.
   package static let version = 4
 
   /// The words of a text, in order.

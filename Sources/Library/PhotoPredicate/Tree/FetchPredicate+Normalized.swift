@@ -19,7 +19,7 @@ extension FetchPredicate {
       let remaining = parts.filter { $0 != .constant(isConjunction) }
       return isConjunction ? .conjunction(remaining) : .disjunction(remaining)
     case .comparison(let comparison):
-      // No value is one of none.
+      // No value is in an empty list.
       if comparison.test == .oneOf([]) { return .constant(isNegated) }
       guard isNegated else { return .comparison(comparison.normalized) }
       return comparison.inverse.map { .comparison($0.normalized) } ?? .not(.comparison(comparison.normalized))

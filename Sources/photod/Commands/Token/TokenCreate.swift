@@ -68,7 +68,7 @@ struct TokenCreate: AsyncParsableCommand {
     if isFirst { lines.append("From now on every request needs a token, also from this machine.") }
     lines.append("The token is shown only once:")
     FileHandle.standardError.write(Data((lines.joined(separator: "\n") + "\n").utf8))
-    // A reader that is gone must be an error of the write and not end the process: the token would stay.
+    // If the reader is gone, the write must fail and not end the process: otherwise the token would stay.
     signal(SIGPIPE, SIG_IGN)
     do {
       try OutputFile.write(Array("\(secret.text)\n".utf8), to: STDOUT_FILENO, "standard output")
