@@ -32,8 +32,8 @@ extension LibraryFiles {
     return try isRecordedDiskMounted(at: trashPath)
   }
 
-  /// Throws if a path is below the mount point of a missing disk. The disk would hide a file that is stored there.
-  /// Until then, the file would make the disk look mounted, and the disk's own files would count as deleted.
+  /// Throws if a path is below the mount point of a missing disk. A file that is stored there would be hidden once the
+  /// disk is mounted. Until then, it would make the disk look mounted, and the disk's own files would count as deleted.
   func checkDisk(of path: [UInt8]) throws(LibraryFilesError) {
     if bucket != nil { return }
     let isMissing = try inCatalogue { catalogue throws(AssetSourceError) in

@@ -14,8 +14,9 @@ import PhotoModel
 extension LibraryFiles {
   private static let pageSize = 100
 
-  /// Does nothing unless the catalogue was restored from a backup. Is repeated at each start until all disks of the
-  /// trash could be read. Compares nothing in a bucket, where the identity of an object does not survive a move.
+  /// Does nothing unless the catalogue was restored from a backup. The comparison is repeated by later calls until all
+  /// disks of the trash could be read. Compares nothing in a bucket, where the identity of an object does not survive a
+  /// move.
   package func reconcileTrash(stop: StopFlag = StopFlag()) throws(LibraryFilesError) {
     let isNeeded = try inCatalogue { catalogue throws(AssetSourceError) in try catalogue.hasUncheckedTrash() }
     guard isNeeded else { return }

@@ -91,8 +91,8 @@ package final class IncomingFile: Sendable {
   /// another file system.
   func place(in folder: LibraryFile, as name: [UInt8]) throws(SystemError) {
     FileOwner.inherit(descriptor, from: folder.descriptor)
-    guard let (uploads, temporaryName) = temporary.withLock({ $0 }) else { return try folder.link(descriptor, as: name) }
-    try uploads.rename(temporaryName, to: folder, as: name)
+    guard let (uploads, uploadName) = temporary.withLock({ $0 }) else { return try folder.link(descriptor, as: name) }
+    try uploads.rename(uploadName, to: folder, as: name)
     temporary.withLock { $0 = nil }
   }
 
