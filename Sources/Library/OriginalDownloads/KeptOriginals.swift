@@ -1,6 +1,6 @@
 // Originals that users keep on this machine (`keepOriginal`), whether or not they are requested.
 //
-//     update     reads the list, pins originals that are new in it, unpins others; then evicts down to the limit
+//     update     reads the list, pins what is new in it, unpins what has left it; then evicts down to the limit
 //     download   the missing ones, newest photographs first, after all that requests and windows want
 //
 // The list may take a share of the store, so that there is always room for requests. An outage of the store or of the
