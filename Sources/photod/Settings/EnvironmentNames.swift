@@ -4,7 +4,7 @@
 
 /// The PHOTOD_* variables of the environment that are not settings.
 enum EnvironmentNames {
-  /// Names the settings file, as `--config` does.
+  /// The variable with the path of the settings file, like `--config`.
   static let settingsFile = "PHOTOD_CONFIG"
 
   /// Variables that other programs set or read. Kubernetes sets the first group for a service that is named photod; the

@@ -8,7 +8,7 @@ enum SettingValue: Sendable, Hashable {
   case table([String: String])
   case number(Int)
 
-  /// As `--set` and environment variables write it.
+  /// The value in the form of `--set` and environment variables.
   var text: String {
     switch self {
     case .flag(let flag): String(flag)
@@ -19,7 +19,7 @@ enum SettingValue: Sendable, Hashable {
     }
   }
 
-  /// As the settings file writes it.
+  /// The value in the form of the settings file.
   var json: String {
     switch self {
     case .flag, .number: text
@@ -47,8 +47,8 @@ enum SettingValue: Sendable, Hashable {
     return quoted + "\""
   }
 
-  /// A value as `--set` and environment variables write it; `nil` if it has another type. Lists have commas between their
-  /// items; an empty text is an empty list.
+  /// A value as `--set` and environment variables write it; `nil` if it has another type. Lists have commas between
+  /// their items; an empty text is an empty list.
   init?(_ text: String, as field: Setting.Field) {
     switch field {
     case .flag:
@@ -82,8 +82,8 @@ enum SettingValue: Sendable, Hashable {
     self = .table(table)
   }
 
-  /// A value as the settings file writes it; `nil` if it has another type. Members of a table whose names begin with `//`
-  /// are comments.
+  /// A value as the settings file writes it; `nil` if it has another type. Members of a table whose names begin with
+  /// `//` are comments.
   init?(_ value: FileValue, as field: Setting.Field) {
     switch (field, value) {
     case (.flag, .flag(let flag)): self = .flag(flag)

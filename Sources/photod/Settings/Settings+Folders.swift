@@ -42,7 +42,8 @@ extension Settings {
     return folder
   }
 
-  /// The daemon would index its own files, or keep them among photographs that it must not touch.
+  /// Throws if one of the folders is inside the other: the daemon would index its own files, or keep them among
+  /// photographs that it must not touch.
   private static func checkSeparate(_ data: String, _ library: String) throws {
     let (dataPath, libraryPath) = (canonicalPath(data), canonicalPath(library))
     // Scans skip hidden folders. The standard data folder is in one, for a library that is a whole home folder.

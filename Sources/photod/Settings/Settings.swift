@@ -24,7 +24,7 @@ struct Settings: Sendable {
   var corsOrigins: [String] = []
   var corsWriteOrigins: [String] = []
   var timeZone = "UTC"
-  /// Queries by the names of presets.
+  /// The queries of presets, by name.
   var presets: [String: String] = [:]
   var logLevel = Logger.Level.info
   var logFormat = LogFormatSetting.automatic
@@ -65,8 +65,8 @@ struct Settings: Sendable {
   static let keys = Set(table.map(\.key))
   static let groups = Set(table.compactMap(\.group))
 
-  /// Reads all sources. An unknown key in the file or in `flags`, an unknown PHOTOD_* variable, a value of the wrong type
-  /// and a value out of range are errors that name the key.
+  /// Reads all sources. An unknown key in the file or in `flags`, an unknown PHOTOD_* variable, a value of the wrong
+  /// type and a value out of range are errors that name the key.
   ///
   /// - Parameters:
   ///   - file: the path from `--config`. If `nil`, the path in `PHOTOD_CONFIG`; otherwise no file is read.

@@ -4,7 +4,7 @@ import Foundation
 /// which some mean another zone than most readers expect (BST is that of Bangladesh), and offsets such as GMT+2, which
 /// browsers don't know.
 enum TimeZoneName {
-  /// The names without an area, which the tz database keeps for compatibility, but for `Factory`, which names no place.
+  /// The names without an area, which the tz database keeps for compatibility, except `Factory`, which names no place.
   private static let withoutArea: Set<String> = [
     "CET", "CST6CDT", "Cuba", "EET", "EST", "EST5EDT", "Egypt", "Eire", "GB", "GB-Eire", "GMT", "GMT+0", "GMT-0",
     "GMT0", "Greenwich", "HST", "Hongkong", "Iceland", "Iran", "Israel", "Jamaica", "Japan", "Kwajalein", "Libya",

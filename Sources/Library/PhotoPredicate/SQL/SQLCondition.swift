@@ -50,7 +50,7 @@ package struct SQLCondition: Sendable, Hashable {
       return append(comparison, enumeration, columns[comparison.subject.key])
     }
     if let element = comparison.ofElement {
-      // The list is stored as a JSON array of strings, or NULL. One that storage has damaged is empty.
+      // The list is stored as a JSON array of strings, or NULL. A damaged one counts as empty.
       let list = columns[comparison.subject.key].expression
       sql += "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(\(list)) THEN \(list) END) AS element WHERE "
       append(element, SQLColumns(element.subject.key, "element.value"))

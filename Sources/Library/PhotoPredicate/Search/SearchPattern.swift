@@ -1,5 +1,5 @@
-// The conditions that the words of a name fulfil if a comparison with the name is true. The search index finds the few
-// candidates that fulfil them, and then the comparison itself decides.
+// Derives from a comparison the words that every matching text contains. The search index finds the few texts that
+// contain them, and then the comparison itself decides.
 
 /// Consecutive words that are in every text for which a comparison is true.
 package struct SearchPattern: Sendable, Hashable {

@@ -71,7 +71,7 @@ extension PredicateComparison {
   /// neither is the inverse of the other.
   fileprivate var inverse: PredicateComparison? {
     var inverse = self
-    // That no text of a list is equal is not the same as that any is unequal.
+    // `NOT ANY list == text` is not `ANY list != text`: of a list, only a comparison with nil has an inverse.
     if subject.key.type == .strings {
       guard case .isNil = test else { return nil }
     }

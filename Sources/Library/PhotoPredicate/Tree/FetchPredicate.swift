@@ -123,7 +123,7 @@ package struct PredicateComparison: Sendable, Hashable {
   }
 
   /// For a list of texts: the comparison that must hold for any of them. `nil` for other keys, and for a comparison
-  /// with nil, which is one of the whole list.
+  /// with nil, which concerns the whole list.
   var ofElement: PredicateComparison? {
     if case .isNil = test { return nil }
     guard subject.key.type == .strings else { return nil }
