@@ -1,8 +1,8 @@
 import ImageCodec
 import PhotoModel
 
-/// The encoders that run in processes of their own, for `format=auto`: which are installed, and which pictures are small
-/// enough for them.
+/// The encoders that run in processes of their own, for `format=auto`: which are installed, and which pictures are
+/// small enough for them.
 package struct AutomaticEncoders: Sendable, Hashable {
   private let formats: Set<OutputFormat>
   private let renderBytes: Int
@@ -19,7 +19,7 @@ package struct AutomaticEncoders: Sendable, Hashable {
 
   /// Whether a picture can be rendered in its format, judging by the catalogue. The file may have a decoder that takes
   /// less memory than this assumes: then a render may succeed although this is false.
-  package func fit(_ wanted: ResolvedRequest) -> Bool {
+  package func canRender(_ wanted: ResolvedRequest) -> Bool {
     let format = wanted.request.format
     guard format.needsWorker else { return true }
     let (size, asset) = (wanted.sized.outputSize, wanted.asset)

@@ -61,8 +61,8 @@ package final class ImageManager: Sendable {
   ///
   /// Blocks while one file is read: never call it on a connection's queue.
   ///
-  /// - Parameter isLastStep: the caller's work on its queue ends with this call. The first step of the work may then run
-  ///   on the caller's thread, after that.
+  /// - Parameter isLastStep: the caller's work on its queue ends with this call. The first step of the work may then
+  ///   run on the caller's thread, after that.
   package func requestImage(
     _ wanted: ResolvedRequest, _ context: RequestContext, isLastStep: Bool = false,
     deliver: @escaping @Sendable (ImageDelivery) -> Void
@@ -109,7 +109,7 @@ package final class ImageManager: Sendable {
   }
 
   /// Counts as a use of a prepared frame: a request for it is answered with the same picture in another encoding.
-  package func preparedFrameIsReplaced(_ key: RenditionKey) { pipeline.cache.memory.markPinnedUsed(key) }
+  package func markPreparedFrameUsed(_ key: RenditionKey) { pipeline.cache.memory.markPinnedUsed(key) }
 
   /// Whether a frame is in memory now. Does not count as a use.
   package func isInMemory(_ key: RenditionKey) -> Bool { pipeline.cache.memory.peekFrame(for: key) != nil }

@@ -140,7 +140,7 @@ struct ImageQuery: PictureQuery {
     let mayBeWebP = encoders.contains(.webp) && accept.quality(ofPicturesAs: .webp, isPart: isPart) > 0
     if request.isAnimated && asset.isAnimated && mayBeWebP { return FormatChoice(.webp) }
     return try FormatChoice(accept, hasAlpha: asset.hasAlpha, encoders: encoders, isPart: isPart) { format in
-      encoders.fit(ResolvedRequest(self.request(for: asset, as: format), for: asset))
+      encoders.canRender(ResolvedRequest(self.request(for: asset, as: format), for: asset))
     }
   }
 

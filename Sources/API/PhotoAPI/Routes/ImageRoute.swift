@@ -192,7 +192,7 @@ struct ImageRoute: Sendable {
     let size = file.opened.source.size
     if attempt.head.method == .get {
       guard images.recordFile(image.wanted, image.context) else { throw Problem(ImageServiceError.requestIDInUse) }
-      if let upgrade = image.upgrade { upgrades.fileIsSent(upgrade, byteCount: Int(clamping: size)) }
+      if let upgrade = image.upgrade { upgrades.fileSent(upgrade, byteCount: Int(clamping: size)) }
     }
     try sender.send(
       file.opened, 0..<size, type: image.headers.mediaType,

@@ -35,7 +35,7 @@ struct SmallerEncodings: Sendable {
       // Only a transcoded file with the same pixels may replace the original file.
       !OriginalAsImage.mayServe(first.wanted) || frame.derivation == .transcoded(.file)
     else { return nil }
-    images.preparedFrameIsReplaced(first.key)
+    images.markPreparedFrameUsed(first.key)
     return first.upgraded(to: smaller)
   }
 

@@ -20,7 +20,7 @@ struct CallerShares {
 
   func count(of caller: String) -> Int { counts[caller] ?? 0 }
 
-  /// How much a caller may have now, given what the others have. It may have more than that from before.
+  /// How much a caller may hold now, given what the others hold. It may already hold more.
   func maximum(of caller: String) -> Int {
     let own = count(of: caller)
     if own == count { return maximum }
@@ -29,7 +29,7 @@ struct CallerShares {
 
   func hasRoom(for caller: String) -> Bool { count(of: caller) < maximum(of: caller) }
 
-  /// A caller has got more, or with a negative number less.
+  /// Adds to what a caller holds; a negative difference subtracts.
   mutating func change(of caller: String, by difference: Int) {
     let old = count(of: caller)
     let new = old + difference

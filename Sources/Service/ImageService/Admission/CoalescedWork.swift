@@ -27,7 +27,7 @@ package final class CoalescedWork: Sendable {
     if claim() { _ = queue.submit { [self] in runClaimed(work) } }
   }
 
-  /// Runs `work` on the caller's thread, unless it is scheduled or running: then it follows there.
+  /// Runs `work` on the caller's thread. If it is already scheduled or running, it runs once more there instead.
   ///
   /// - Parameter work: the same work as in ``schedule(_:)``.
   package func run(_ work: () -> Void) {
@@ -46,10 +46,10 @@ package final class CoalescedWork: Sendable {
     repeat {
       state.withLock { $0 = .running }
       work()
-    } while isToBeRepeated()
+    } while mustRepeat()
   }
 
-  private func isToBeRepeated() -> Bool {
+  private func mustRepeat() -> Bool {
     state.withLock { state in
       if state == .changed { return true }
       state = .idle

@@ -45,7 +45,7 @@ package final class RenderLane: Sendable {
       return (position, entry)
     }
 
-    /// The next entry whose memory is free, with that memory, although the first one waits. Linear.
+    /// The next entry whose memory is free, with a reservation of it, for when the first entry can't start. Linear.
     func laterEntry(fitting budget: ByteBudget) -> (RenderQueue.Position, Entry, ByteBudget.Reservation)? {
       for position in queue.inOrder {
         guard let entry = entries[position.number], let reservation = budget.tryReserve(entry.bytes) else { continue }
@@ -69,7 +69,7 @@ package final class RenderLane: Sendable {
       return entry
     }
 
-    /// Gives an entry another place. Its age is kept, and the turn of its caller.
+    /// Moves an entry to another place in the queue. Its age and its caller's turn are kept.
     mutating func move(_ number: UInt64, _ change: (inout Entry) -> Void) {
       guard let former = entries[number] else { return }
       var entry = former
@@ -125,7 +125,7 @@ package final class RenderLane: Sendable {
     }
   }
 
-  /// The callers in whose turns work waits that is in the same level as work of this priority.
+  /// The callers that have waiting work in the level of this priority (``RenderQueue``).
   package func callers(waitingAt priority: ImagePriority) -> Set<String> {
     state.withLock { Set($0.queue.callers(at: priority)) }
   }
@@ -169,8 +169,8 @@ package final class RenderLane: Sendable {
     admit()
   }
 
-  /// Lets waiting work come in the turn of another caller that waits for it too, if that is earlier: so it never starts
-  /// later because callers join. Has no effect on work that has started.
+  /// Moves waiting work to the turn of another caller that waits for it too, if the work starts earlier there. So it
+  /// never starts later because callers join. Has no effect on work that has started.
   package func share(_ ticket: Ticket, with caller: String) {
     state.withLock { state in
       guard let entry = state.entries[ticket.number],

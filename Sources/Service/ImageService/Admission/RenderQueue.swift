@@ -1,10 +1,10 @@
-// The order of the work that waits in the render lane. Work that clients wait for goes first, then that of windows,
-// then background work. Within each of these levels, callers take turns, so that a caller with a thousand requests
-// delays another one by a single render, which makes few frames while others wait (`JobTable.siblings`). The work of
-// one caller goes by priority, and then by age.
+// The order of the work that waits in the render lane. Work that clients wait for goes first, then that of preheat
+// windows, then background work. Within each of these levels, callers take turns (round robin), so that a caller with a
+// thousand requests delays another one by a single render. While others wait, `JobTable.siblings` limits how many
+// frames one render makes. The work of one caller goes by priority, and then by age.
 //
-// Clients choose the priority of their requests, so it must not pass the turns of other callers. Nor is it comparable
-// between clients: Firefox requests pictures with urgency 4 or 5, other browsers with 1 to 3 or with none.
+// Priorities are compared only within one caller. Clients choose them, so a high priority must not overtake another
+// caller's turn, and browsers differ: Firefox requests pictures with urgency 4 or 5, others with 1 to 3 or with none.
 
 import DequeModule
 

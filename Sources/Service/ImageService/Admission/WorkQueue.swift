@@ -4,24 +4,25 @@ import Synchronization
 
 /// A fixed number of workers with a bounded queue.
 ///
-/// Each worker is a serial queue of Dispatch, which gets a thread at once. The threads of concurrent queues are shared by
-/// all of one quality of service and limited by the cores: a few that wait for a disk would stop every other queue.
+/// Each worker is a serial queue of Dispatch, which gets a thread at once. All concurrent queues of one quality of
+/// service share one thread pool, limited by the number of cores: a few threads that wait for a disk would stop every
+/// other queue.
 ///
-/// A worker may continue with work of another queue, when it has run what submitted that work. It then counts there, and
-/// this queue has another worker if it needs one.
+/// A worker that submits work to another queue may run that work itself, after its current work (`afterCurrentWork`).
+/// It then counts as a worker of that queue, and this queue may start another one.
 package final class WorkQueue: Sendable {
   package typealias Work = @Sendable () -> Void
 
   private struct Item {
     let work: Work
-    /// It runs only while nothing else waits, and leaves one worker free.
+    /// Runs only while no other work waits, and leaves one worker free.
     var isLowPriority = false
   }
 
-  /// A worker, of whichever queue it belongs to.
+  /// A thread that runs work of this queue, or after that of another one.
   private struct Worker {
     let thread: DispatchQueue
-    /// The work that follows its current work.
+    /// What the worker does after its current work.
     let continuation = Continuation()
 
     init(label: String, qos: DispatchQoS) {
@@ -34,7 +35,7 @@ package final class WorkQueue: Sendable {
     static let key = DispatchSpecificKey<Continuation>()
     private let next = Mutex<(@Sendable (Worker) -> Void)?>(nil)
 
-    /// Returns `false` if there is one.
+    /// Returns false if one is already set.
     func set(_ next: @escaping @Sendable (Worker) -> Void) -> Bool {
       self.next.withLock { current in
         guard current == nil else { return false }
@@ -47,9 +48,9 @@ package final class WorkQueue: Sendable {
   }
 
   private struct State {
-    /// The workers that have nothing to do, also on another queue.
+    /// The workers that run no work, of this queue or another.
     var idle: [Worker] = []
-    /// The workers that do this queue's work.
+    /// Number of workers that run this queue's work.
     var running = 0
     var runningLowPriority = 0
     var waiting: Deque<Work> = []
@@ -72,7 +73,7 @@ package final class WorkQueue: Sendable {
   private let qos: DispatchQoS
   private let workers: Int
   private let limit: Int
-  /// Answers probes of a queue with a free worker.
+  /// Calls the probes while a worker is free.
   private let probed: DispatchQueue
   private let onIdle: (@Sendable () -> Void)?
   private let state = Mutex(State())
@@ -95,8 +96,9 @@ package final class WorkQueue: Sendable {
   /// Runs `work` on a worker, now or in its turn. Returns false if the queue is full; `work` is then dropped.
   ///
   /// - Parameter afterCurrentWork: the caller's own work is nearly done. If the caller is a worker of any queue, and
-  ///   this queue has one free, `work` runs on the caller's thread when that work has returned. Waking another thread
-  ///   takes as much CPU as opening a file. The caller must not wait for `work`: it would wait for itself.
+  ///   this queue has a free one, `work` runs on the caller's thread when that work has returned. This saves waking
+  ///   another thread, which takes as much CPU as opening a file. The caller must not wait for `work`: that would
+  ///   deadlock.
   package func submit(_ work: @escaping Work, afterCurrentWork: Bool = false) -> Bool {
     let admission = state.withLock { state -> Admission in
       if state.running < workers {
@@ -157,7 +159,8 @@ package final class WorkQueue: Sendable {
     }
   }
 
-  /// Does the work of this queue on a worker's thread until none is left for it, or until the worker continues elsewhere.
+  /// Does the work of this queue on a worker's thread until none is left for it, or until the worker continues
+  /// elsewhere.
   private func process(_ first: Item, on worker: Worker) {
     var next: Item? = first
     while let item = next {

@@ -1,5 +1,5 @@
-// Runs background work on the render lane, after all work that a client waits for. It submits one step at a time and
-// looks for the next one only after the last one has ended, so the lane's queue never holds more than one.
+// Runs background work on the render lane, after all work that a client waits for. It submits one step at a time, and
+// the next one only after that has ended, so the lane's queue never holds more than one.
 
 import Dispatch
 import Logging
@@ -9,14 +9,14 @@ import Synchronization
 package final class BackgroundRunner: Sendable {
   private struct State {
     var isRunning = false
-    /// `begin` was called since the works were last asked.
+    /// `begin` was called since `scheduleNext` last began.
     var isRestartRequested = false
   }
 
   private let works: [any BackgroundWork]
   private let lane: RenderLane
   private let logger: Logger
-  /// The queue on which the next step is looked for.
+  /// Runs `scheduleNext`.
   private let queue = DispatchQueue(label: "photod.background", qos: .utility)
   private let stop = StopFlag()
   private let state = Mutex(State())
@@ -52,8 +52,8 @@ package final class BackgroundRunner: Sendable {
   /// Stops the current step soon and starts no further one.
   package func cancel() { stop.raise() }
 
-  /// Stops, and saves the results of the steps that have ended. A step that runs is cut short; its asset comes again in
-  /// the next run.
+  /// Stops, and saves the results of the steps that have ended. A running step is interrupted; its asset is done in the
+  /// next run of the daemon.
   package func stopAndFlush() async {
     cancel()
     await withCheckedContinuation { continuation in

@@ -13,7 +13,7 @@ package protocol BackgroundWork: Sendable {
   /// nothing. One caller at a time.
   func next() throws(AssetSourceError) -> BackgroundStep?
 
-  /// Saves the results so far. Called when no further step follows for now.
+  /// Saves the results so far. Called when the runner stops.
   func flush() throws(AssetSourceError)
 }
 

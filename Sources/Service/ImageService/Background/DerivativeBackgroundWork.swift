@@ -1,7 +1,6 @@
-// Makes missing derivatives, newest assets first, so that small pictures never have to be made from originals.
-// Derivatives that a render has already produced are not made again, and neither are those in the shared store, from
-// which requests read them. Derivatives that only the local disk has are written to the
-// shared store.
+// Makes missing derivatives, newest assets first, so that small pictures never have to be made from originals. It skips
+// derivatives that are on the disk, and those in the shared store, from which requests read them. Derivatives that only
+// the disk has are written to the shared store.
 
 import ImageCodec
 import ImageRender
@@ -52,7 +51,7 @@ package final class DerivativeBackgroundWork: BackgroundWork {
       guard asset.hasDecoder else { continue }
       let missing = renderer.ladder.rungs(of: asset.pixelSize).filter { !store.hasDerivative($0, of: asset) }
       if missing.isEmpty {
-        store.completeSharedStore(asset)
+        store.writeSharedIfMissing(of: asset)
       } else if !originals.isInCloud(asset.original), !store.isInSharedStore(asset),
         let step = step(for: asset, missing)
       {

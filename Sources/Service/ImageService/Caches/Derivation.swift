@@ -50,12 +50,12 @@ package enum Derivation: Sendable, Hashable {
     }
   }
 
-  /// Whether a frame that is not made yet will be final and complete: it is made from what only complete originals
-  /// have.
+  /// Whether a frame that will be made in this way is certain to be final and complete, because its source exists only
+  /// for complete originals.
   package var promisesCompleteFrame: Bool {
     switch self {
     case .file, .derivative: true
-    // The whole file was not read yet; a smaller JPEG is a finished frame.
+    // An original file may turn out to be truncated; any other JPEG is a finished frame.
     case .transcoded(let jpeg): jpeg != .file && !jpeg.isSmallPreview
     case .original, .sharedDecode, .tile, .smallPreview: false
     }
@@ -78,7 +78,7 @@ package enum Derivation: Sendable, Hashable {
     return direct + direct.map { .transcoded($0) }
   }()
 
-  /// Those that a frame of a format may have.
+  /// All derivations that a frame of this format may have.
   package static func all(of format: OutputFormat) -> some Sequence<Derivation> {
     all.lazy.filter { format == .jxl || !$0.isTranscoded }
   }

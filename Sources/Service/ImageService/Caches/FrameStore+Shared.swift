@@ -1,12 +1,13 @@
-// Derivatives in the store that several daemons share. They are read into the disk cache, and written from it, so the
-// rest of the service finds them where it always does.
+// Derivatives in the store that several daemons share. They are copied from it into the disk cache, and from the disk
+// cache to it. The rest of the service only uses the disk cache.
 
 import DiskCache
 import Dispatch
 import PhotoModel
 
 extension FrameStore {
-  /// Whether the shared store may have derivatives of an asset that the disk cache could take.
+  /// The name of an asset's object in the shared store; `nil` if its derivatives are not shared, or the disk cache
+  /// accepts no entries now.
   private func sharedName(of asset: Asset) -> SharedDerivativeName? {
     guard shared != nil, let disk, !disk.statistics.isOff, !disk.statistics.isSuspended else { return nil }
     return SharedDerivativeName(of: asset, isRemote: isRemoteLibrary)
@@ -21,8 +22,8 @@ extension FrameStore {
     return shared.read(name.text, take: { take($0, name, asset) }, ended: ended)
   }
 
-  /// Reads the derivatives of an asset into the disk cache, unless some are there, and waits for the store: for background
-  /// work only.
+  /// Reads the derivatives of an asset into the disk cache, unless some are there, and waits for the store: for
+  /// background work only.
   package func waitForSharedDerivatives(of asset: Asset) {
     guard shared != nil, derivative(of: asset) == nil else { return }
     let ended = DispatchSemaphore(value: 0)
@@ -44,7 +45,7 @@ extension FrameStore {
 
   /// Writes the derivatives of an asset if the shared store is known to lack them and the local disk has all sizes.
   /// Waits for the store: for background work only.
-  func completeSharedStore(_ asset: Asset) {
+  func writeSharedIfMissing(of asset: Asset) {
     guard let shared, let name = sharedName(of: asset), isComplete(name, asset),
       shared.waitForPresence(of: name.text) == false, let content = content(name, asset)
     else { return }

@@ -168,7 +168,8 @@ struct StoredFrameHeader {
     size = PixelSize(width: number(4..<8), height: number(8..<12))
   }
 
-  /// `nil` for a derivation that can't be stored: a frame with that of another one would have its entity tag.
+  /// `nil` if the derivation is not in ``Derivation/all``. With another derivation the frame would have a wrong entity
+  /// tag.
   var bytes: [UInt8]? {
     guard let format = OutputFormat.allCases.firstIndex(of: self.format),
       let derivation = Derivation.all.firstIndex(of: self.derivation)

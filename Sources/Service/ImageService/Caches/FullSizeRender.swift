@@ -7,7 +7,7 @@ import PhotoModel
 
 /// An open file of ``FullSizeRenderStore``. It is never changed, only removed.
 package final class FullSizeRender: FileByteSource {
-  /// What changes when a file is written, cut off or replaced.
+  /// Changes when a file is written, truncated or replaced.
   struct FileState: Sendable, Equatable {
     let inode: UInt64
     let size: Int64

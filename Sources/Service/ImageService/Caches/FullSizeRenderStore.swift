@@ -55,15 +55,16 @@ package final class FullSizeRenderStore: Sendable {
   private struct Entry {
     /// The bytes of its content.
     var size: Int64
-    /// The time of its last use, as a counter.
-    var use: UInt64
-    /// The state of the file whose checksum was right.
-    var checked: FullSizeRender.FileState?
+    /// When it was last used, as a value of `State.uses`.
+    var lastUse: UInt64
+    /// The state in which the file's checksum was last found to be right.
+    var verified: FullSizeRender.FileState?
   }
 
   private struct State {
     var entries: [String: Entry] = [:]
     var bytes: Int64 = 0
+    /// Number of uses so far.
     var uses: UInt64 = 0
     /// The callers that wait for files that are being written, by name.
     var writing: [String: [@Sendable () -> Void]] = [:]
@@ -99,7 +100,7 @@ package final class FullSizeRenderStore: Sendable {
     state.withLock { state in
       for file in found.sorted(by: { $0.modified < $1.modified }) {
         state.uses += 1
-        state.entries[file.name] = Entry(size: file.size, use: state.uses)
+        state.entries[file.name] = Entry(size: file.size, lastUse: state.uses)
         state.bytes += file.size
       }
     }
@@ -166,7 +167,7 @@ package final class FullSizeRenderStore: Sendable {
     let known = state.withLock { state -> Entry? in
       guard state.entries[name] != nil else { return nil }
       state.uses += 1
-      state.entries[name]?.use = state.uses
+      state.entries[name]?.lastUse = state.uses
       return state.entries[name]
     }
     guard let entry = known else { return nil }
@@ -176,7 +177,7 @@ package final class FullSizeRenderStore: Sendable {
       remove(name, ifStill: nil)
       return nil
     }
-    if entry.checked == file.state { return file }
+    if entry.verified == file.state { return file }
     guard file.isIntact(named: name) else {
       if remove(name, ifStill: file.state) {
         logger.notice(
@@ -186,7 +187,7 @@ package final class FullSizeRenderStore: Sendable {
     }
     state.withLock { state in
       guard state.entries[name] != nil else { return }
-      state.entries[name]?.checked = file.state
+      state.entries[name]?.verified = file.state
     }
     return file
   }
@@ -225,7 +226,7 @@ package final class FullSizeRenderStore: Sendable {
       let code = state.withLock { state -> Int32 in
         guard rename(temporary, path(name)) == 0 else { return errno }
         state.uses += 1
-        let old = state.entries.updateValue(Entry(size: Int64(bytes.count), use: state.uses), forKey: name)
+        let old = state.entries.updateValue(Entry(size: Int64(bytes.count), lastUse: state.uses), forKey: name)
         state.bytes += Int64(bytes.count) - (old?.size ?? 0)
         return 0
       }
@@ -254,7 +255,7 @@ package final class FullSizeRenderStore: Sendable {
     let removed = state.withLock { state -> [String] in
       guard state.bytes > Int64(limits.capacityBytes) || state.entries.count > limits.files else { return [] }
       var removed: [String] = []
-      for (name, entry) in state.entries.sorted(by: { $0.value.use < $1.value.use }) {
+      for (name, entry) in state.entries.sorted(by: { $0.value.lastUse < $1.value.lastUse }) {
         guard state.bytes > Int64(limits.capacityBytes) || state.entries.count > limits.files else { break }
         state.entries[name] = nil
         state.bytes -= entry.size

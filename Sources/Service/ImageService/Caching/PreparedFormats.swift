@@ -28,6 +28,6 @@ package struct PreparedFormats: Sendable, Hashable {
     var request = request
     request.format = alpha
     request.isAnimated = false
-    return encoders.fit(ResolvedRequest(request, for: asset)) ? alpha : largeAlpha
+    return encoders.canRender(ResolvedRequest(request, for: asset)) ? alpha : largeAlpha
   }
 }

@@ -57,7 +57,7 @@ package final class EncodingUpgrades: Sendable {
     var pending: Set<RenditionKey> = []
     /// Frames whose other encoding was not smaller, or can never be made.
     var refused: Set<RenditionKey> = []
-    /// The formats of each owner's latest request that lists one.
+    /// The smaller formats that each owner's clients listed last.
     var ownerFormats: [String: UpgradeFormats] = [:]
     /// Pictures whose original's own bytes have answered a request.
     var sentFiles: Set<RenditionKey> = []
@@ -122,7 +122,7 @@ package final class EncodingUpgrades: Sendable {
   /// Notes that a file is sent without a render, and requests its upgrade if it was sent before.
   ///
   /// - Parameter wanted: the same picture in the smaller format.
-  package func fileIsSent(_ wanted: ResolvedRequest, byteCount: Int) {
+  package func fileSent(_ wanted: ResolvedRequest, byteCount: Int) {
     let wasSent = state.withLock { state -> Bool in
       if state.sentFiles.contains(wanted.key) { return true }
       if state.sentFiles.count >= limits.remembered { state.sentFiles = [] }
