@@ -6,7 +6,7 @@
 //
 // Only the checksum decides whether a file is valid. Files are therefore never flushed: the first reader detects a file
 // that a kill or a power failure cut off. The index (SQLite) answers what a folder can't answer quickly: the total
-// size, and which entry was unused for longest. Lookups never query it.
+// size, and which entry is the least recently used. Lookups never query it.
 //
 // No method throws. If the disk is full, read-only or broken, the cache stores nothing, counts the failures and writes
 // one log line.
@@ -93,9 +93,9 @@ package final class DiskStore: Sendable {
   }
 
   /// Removes all entries of these subjects, including those that wait to be written. Blocks while their files are
-  /// removed, and while the writer ends its turn. An entry of them that is stored later stays.
+  /// removed, and while the writer ends its turn. Entries that are stored later stay.
   ///
-  /// - Returns: false if some may still be there: the disk is not writable now, a file can't be removed, or the store
+  /// - Returns: false if some entries may be left: the disk is not writable now, a file can't be removed, or the store
   ///   is off although it has a capacity.
   package func removeEntries(of subjects: some Sequence<Subject>) -> Bool { writer.remove(Set(subjects)) }
 
@@ -108,12 +108,12 @@ package final class DiskStore: Sendable {
   /// The content of the store, and counters since it was opened. Takes one lock and does not touch the disk.
   package var statistics: DiskStoreStatistics { writer.buffer.withLock { $0.statistics } }
 
-  /// Writes all waiting entries, at most `limits.pendingBytes`, unless a sweep is in progress, and releases the folder; the
-  /// store is then off. A process that ends without `close` loses only the waiting entries.
+  /// Writes all waiting entries, at most `limits.pendingBytes`, unless a sweep is in progress, and releases the folder;
+  /// the store is then off. A process that ends without `close` loses only the waiting entries.
   package func close() { writer.close() }
 
-  /// The names of what an earlier or present store of this folder found in the places of its entries, moved aside and
-  /// kept, in order. Neither creates nor locks the folder.
+  /// The names of files and folders that were in the way of the folder's entries and were renamed, sorted. Neither
+  /// creates nor locks the folder.
   package static func displacedNames(in folder: String) -> [String] {
     CacheFolder(path: folder, environment: .system).displacedNames()
   }

@@ -1,4 +1,4 @@
-// Writes wait in a queue with a limit, as functions that give the content: the content is in memory only while it is
+// Writes wait in a bounded queue, as functions that return the content: so the content is in memory only while it is
 // written.
 
 import Dispatch
@@ -36,7 +36,7 @@ extension SharedDerivatives {
         placeFreed(by: write.name)
         continue
       }
-      // An object that is damaged is replaced. Any other one of this name has the same pictures.
+      // Replaces a damaged object. An intact object of this name has the same pictures.
       _ = store.put(bytes, as: key, replaces: true) { [self] result in
         queue.async { [self] in
           writeEnded(write.name, result.map { _ in })

@@ -1,11 +1,11 @@
 // Derivatives in a bucket that several daemons share: an object for each original, under a name that stands for its
 // content. So nothing is ever out of date, and a daemon with an empty disk makes small pictures without originals.
 //
-//     read    one GET for all who wait -> FrameStore checks the content and keeps it -> all who waited go on
+//     read    one GET for all callers that wait -> FrameStore checks and stores the content -> the callers continue
 //     write   waiting writes, within a limit -> PUT                   (SharedDerivatives+Writing.swift)
 //
-// A store that fails costs at most the time of a few reads: then its breaker is open, and it is not asked. Reads and
-// writes have one breaker each, because a key may be allowed to read and not to write.
+// A failing store costs at most the time of a few reads: then the circuit breaker opens, and no more requests are sent.
+// Reads and writes have one breaker each, because a key may be allowed to read and not to write.
 
 import Dispatch
 import ImageService
@@ -22,12 +22,12 @@ package final class SharedDerivatives: SharedDerivativeStore {
     package var writes = 2
     /// Maximum length of an object. A longer one is neither written nor read.
     package var objectBytes = 4 << 20
-    /// Objects that are remembered as being in the store, or as damaged there: 16 bytes each. When this memory is full, it
-    /// starts again empty.
+    /// Maximum number of objects that are remembered as being in the store, and of those remembered as damaged there:
+    /// 16 bytes each. A full set is cleared.
     var knownObjects = 262_144
-    /// Objects that are remembered as not worth reading, because they were missing or damaged.
+    /// Maximum number of objects that are not read again for a while, because they were missing or damaged.
     var missingObjects = 4096
-    /// For how long such an object is not read again.
+    /// How long a missing or damaged object is not read again.
     var missingLifetime: Duration = .seconds(60)
     var breaker = CircuitBreaker.Limits()
 
@@ -74,7 +74,7 @@ package final class SharedDerivatives: SharedDerivativeStore {
     var waitingWrites: [PendingWrite] = []
     var pendingNames: Set<String> = []
     var runningWrites = 0
-    /// Hash values of names: a process needs no more.
+    /// Hash values of names: they differ from process to process, and are never stored.
     var known: Set<Int> = []
     /// Hash values of the names of damaged objects, which are to be written again.
     var damaged: Set<Int> = []
@@ -94,7 +94,7 @@ package final class SharedDerivatives: SharedDerivativeStore {
   let stop = StopFlag()
   let state: Mutex<State>
 
-  /// Asks the store nothing.
+  /// Sends no request to the store.
   ///
   /// - Parameters:
   ///   - store: should try each operation once, and end reads soon: pictures wait for them.
@@ -214,7 +214,7 @@ package final class SharedDerivatives: SharedDerivativeStore {
       case .failure: state.counts.failedReads += 1
       }
     }
-    // Also those who have come since.
+    // Includes callers that joined during the read.
     let waiters = state.withLock { state -> [@Sendable () -> Void] in
       guard state.reads[name]?.number == number else { return [] }
       return state.reads.removeValue(forKey: name).map { Array($0.waiters.values) } ?? []
@@ -222,9 +222,10 @@ package final class SharedDerivatives: SharedDerivativeStore {
     for ended in waiters { ended() }
   }
 
-  // MARK: What both have in common
+  // MARK: Reading and writing
 
-  /// Notes how an operation has ended. A store that answers at all works, except one that refuses.
+  /// Records the result of an operation, and logs a failure unless it is the same as the last one. `notFound` counts as
+  /// a success for the breaker: the store answered.
   func report(
     _ breaker: WritableKeyPath<State, CircuitBreaker>, _ result: Result<Void, ObjectStoreError>, _ message: String,
     _ note: (inout State) -> Void

@@ -4,8 +4,8 @@
 //     index.sqlite       and its journal
 //     entry.partial      the file being written; a kill leaves at most this one
 //     frame-3/ab/…       the entries of a group, by the first byte of their keys
-//     displaced-…        what was in the place of an entry or of a folder and is not the store's, such as a folder with
-//                        files where an entry belongs, or a file where a folder belongs
+//     displaced-…        files and folders that are not the store's and were in its way, renamed: a folder with files
+//                        where an entry belongs, or a file where a folder belongs
 //
 // Only files with these names are opened or removed: a folder that was configured by mistake loses none of its own
 // files.
@@ -16,11 +16,11 @@
 
 /// The outcome of removing the file at an entry's path.
 enum EntryRemoval: Sendable {
-  /// Nothing is there now.
+  /// Nothing is at the path now.
   case removed
-  /// It was not the store's, and has another name now.
+  /// What was at the path was not the store's, and was renamed to `displaced-…`.
   case displaced
-  /// It can be neither removed nor moved, such as an immutable file.
+  /// What is at the path can be neither removed nor renamed, such as an immutable file.
   case stuck
 }
 
@@ -94,7 +94,7 @@ struct CacheFolder: Sendable {
 
   /// Writes an entry's file, completely or not at all.
   ///
-  /// - Returns: false if something is in its place, or in that of its folder, that can't be removed.
+  /// - Returns: false if something at the path of the entry or of its folder can't be removed.
   func write(_ entry: DiskEntry, as name: EntryName) throws(DiskFault) -> Bool {
     let partial = path("entry.partial")
     try environment.check(.createFile)
@@ -124,7 +124,7 @@ struct CacheFolder: Sendable {
     if rename(partial, target) == 0 { return true }
     code = errno
     if code == ENOENT || code == ENOTDIR {
-      guard clearPlaces(ofFoldersOf: name) else {
+      guard displaceNonFolders(atFoldersOf: name) else {
         unlink(partial)
         return false
       }
@@ -143,7 +143,7 @@ struct CacheFolder: Sendable {
     throw .systemCallFailed(.renameFile, code: code)
   }
 
-  /// Removes an entry's file. A missing file is not an error, and neither is a fault of this file only.
+  /// Removes an entry's file. Throws only errors that concern the whole folder or disk, not this file only.
   func remove(_ name: EntryName) throws(DiskFault) -> EntryRemoval {
     var code = environment.injectedError(.removeFile)
     if code == 0 {
@@ -168,7 +168,7 @@ struct CacheFolder: Sendable {
     String(decoding: path(name).dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  /// The names of what was moved out of entries' places, in order; empty if the folder can't be read.
+  /// The names `displaced-…`, sorted; empty if the folder can't be read.
   func displacedNames() -> [String] {
     let names = (try? names(in: terminated(root[...]))) ?? []
     return names.map { String(decoding: $0, as: UTF8.self) }.filter { name in
@@ -192,19 +192,19 @@ struct CacheFolder: Sendable {
     Set(try names(in: path(group, prefix)).compactMap { DiskStore.Key(prefix: prefix, fileName: $0) })
   }
 
-  /// Removes those of a group's folders that are empty.
+  /// Removes a group's folders, except those that are not empty.
   func removeFolders(of group: EntryGroup) {
     for prefix in UInt8.min...UInt8.max { rmdir(path(group, prefix)) }
     rmdir(path(group.folderName))
   }
 
-  /// Gives another name to what is in the place of one of an entry's folders and is not a folder: a file, or a link to
-  /// nothing. Returns false if it can't be moved.
-  private func clearPlaces(ofFoldersOf name: EntryName) -> Bool {
+  /// Renames whatever is at the path of one of an entry's folders and is not a folder: a file, or a broken link.
+  /// Returns false if it can't be renamed.
+  private func displaceNonFolders(atFoldersOf name: EntryName) -> Bool {
     for place in [path(name.group.folderName), path(name.group, name.key.prefix)] {
       var status = stat()
       guard lstat(place, &status) == 0 else { continue }
-      // A link to a folder serves as one.
+      // A link to a folder is accepted.
       if stat(place, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { continue }
       guard environment.injectedError(.removeFile) == 0, displace(place) else { return false }
     }

@@ -53,7 +53,7 @@ struct DiskIndexTransaction {
     return true
   }
 
-  /// The entry that was unused for longest.
+  /// The least recently used entry.
   func oldest(in group: EntryGroup) throws -> OldestEntry? {
     let rows = try db.integers(
       "SELECT high, low, bytes, lastUse FROM entry WHERE kind = ? AND epoch = ? ORDER BY lastUse LIMIT 1",

@@ -20,9 +20,9 @@ extension DiskWriter {
   /// More files that can't be removed in one transaction are a fault of the folder, not of its files.
   private static let maximumStuckFiles = 16
 
-  /// Evicts one entry, its file first. An entry of an old epoch goes first; otherwise the one that was unused for
-  /// longest. A derivative is spared while evicting it would leave derivatives less than half of the capacity: a frame
-  /// can be made from a derivative in milliseconds, so frames replace derivatives only beyond that half.
+  /// Evicts one entry, its file first: one of an old epoch if there is any, otherwise the least recently used one. A
+  /// derivative is spared while evicting it would leave derivatives less than half of the capacity: a frame can be made
+  /// from a derivative in milliseconds, so frames replace derivatives only beyond that half.
   func evict(from transaction: inout DiskIndexTransaction, _ tally: inout EvictionTally) throws {
     if let group = transaction.totals.first(where: { isOutdated($0.key) && $0.value.entries > 0 })?.key {
       guard let name = try transaction.entries(of: group, limit: 1).first else {
@@ -32,14 +32,15 @@ extension DiskWriter {
       return
     }
     let victim = try victim(in: transaction, tally)
-    // Otherwise another one is now unused for longest.
+    // If the file can't be removed, another entry is the least recently used one now.
     guard try remove(victim, from: &transaction, &tally) else { return }
     tally.evicted += 1
     tally.gone.insert(victim)
   }
 
   private func victim(in transaction: DiskIndexTransaction, _ tally: EvictionTally) throws -> EntryName {
-    // An entry whose file can't be removed counts as just used: if it is the oldest one, no other one can be removed.
+    // An entry whose file can't be removed counts as just used. If it is the oldest, no file of the group can be
+    // removed.
     func oldest(in group: EntryGroup) throws -> DiskIndexTransaction.OldestEntry? {
       try transaction.oldest(in: group).flatMap { tally.stuck.contains($0.name) ? nil : $0 }
     }

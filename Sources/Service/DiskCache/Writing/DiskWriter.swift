@@ -279,7 +279,7 @@ final class DiskWriter: @unchecked Sendable {
     logger.warning("cache entry not removable", metadata: ["path": "\(folder.description(of: name))"])
   }
 
-  /// Once, when the folder is opened first: what was moved aside stays until a user removes it.
+  /// Logs renamed files and folders, once for each process: they stay until an operator removes them.
   private func logDisplaced() {
     if hasLoggedDisplaced { return }
     hasLoggedDisplaced = true
@@ -309,7 +309,7 @@ final class DiskWriter: @unchecked Sendable {
     lock = nil
     if case .folderInUse = fault {
       if buffer.withLock({ $0.folderTaken() }) {
-        // Nothing is wrong while one daemon replaces another.
+        // Normal while one daemon replaces another, so this is no error.
         logger.notice("disk cache waits for another process", metadata: ["folder": "\(folder.path)"])
       }
       return

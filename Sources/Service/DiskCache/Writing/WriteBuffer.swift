@@ -233,13 +233,13 @@ struct WriteBuffer {
     // A closed store stays closed.
     if statistics.isOff { return false }
     dropAll()
-    // The other store changes the rows that these are about.
+    // The other store may change these entries.
     indexUpdates = [:]
     (statistics.isOff, isWaitingForFolder) = (true, true)
     return true
   }
 
-  /// Records that the folder is this store's now. Returns false if the store was closed meanwhile.
+  /// Records that the folder is this store's now. Returns false if the store was closed before that.
   mutating func folderOpened() -> Bool {
     guard isWaitingForFolder else { return false }
     (statistics.isOff, isWaitingForFolder) = (false, false)

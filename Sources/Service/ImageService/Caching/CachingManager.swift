@@ -22,7 +22,7 @@ final class CachingManager {
   var downloads: [CachingState.DownloadID: RemoteWait] = [:]
   /// The downloads that have ended and whose originals are held.
   var holds: [CachingState.DownloadID: RemoteWait] = [:]
-  /// The formats in which frames of the window are encoded once more.
+  /// The smaller formats in which ready frames of the window are encoded in addition.
   var upgradeFormats = UpgradeFormats()
   /// When the window's next timer fires.
   var timerDeadline: ContinuousClock.Instant?

@@ -33,15 +33,16 @@ extension CachingManagerRegistry {
     update(manager) { $0.plan(at: now, maximumEntries: maximumEntries) }
   }
 
-  /// Plans a window again after a change other than a move. If assets are missing, the window is planned after they
+  /// Plans a window after a change of its list or its quality. If assets are missing, the window is planned after they
   /// have been looked up.
-  func planAgain(_ manager: CachingManager) {
+  func planAfterChange(_ manager: CachingManager) {
     if manager.state.missingPositions(at: now()).isEmpty { plan(manager) }
     roomFreed()
     replan(manager)
   }
 
-  /// Continues after entries or frames were released.
+  /// Uses the room that released entries or frames have left: for windows that were cut, then for entries that were
+  /// left out for lack of room, then for waiting entries.
   func roomFreed() {
     for manager in roundRobin where manager.state.isCut && manager.state.entryCount < maximumEntries(of: manager) {
       plan(manager)
@@ -53,25 +54,25 @@ extension CachingManagerRegistry {
 
   /// Starts the next preparations, one manager after the other.
   func startNextPreparations() {
-    var passed = 0
-    while activePreparations < maximumPreparations, passed < roundRobin.count {
+    var idleManagers = 0
+    while activePreparations < maximumPreparations, idleManagers < roundRobin.count {
       let manager = roundRobin.removeFirst()
       roundRobin.append(manager)
       let hasBegun = update(manager) { $0.startNext() }
-      passed = hasBegun ? 0 : passed + 1
+      idleManagers = hasBegun ? 0 : idleManagers + 1
     }
     startNextDownloads()
   }
 
-  /// Starts the next downloads, one manager after the other. They have places of their own: a slow store does not keep
-  /// local pictures from being prepared.
+  /// Starts the next downloads, one manager after the other. They have a limit of their own, so that a slow store does
+  /// not delay the preparation of local pictures.
   private func startNextDownloads() {
-    var passed = 0
-    while activeDownloads < limits.windowDownloads, passed < roundRobin.count {
+    var idleManagers = 0
+    while activeDownloads < limits.windowDownloads, idleManagers < roundRobin.count {
       let manager = roundRobin.removeFirst()
       roundRobin.append(manager)
       let hasBegun = update(manager) { $0.startNextDownload() }
-      passed = hasBegun ? 0 : passed + 1
+      idleManagers = hasBegun ? 0 : idleManagers + 1
     }
   }
 
@@ -136,14 +137,14 @@ extension CachingManagerRegistry {
 
   // MARK: Smaller encodings
 
-  /// The formats of smaller encodings from now on. If they have changed, frames that are ready get one too.
+  /// Sets the formats of smaller encodings. If they have changed, frames that are ready are encoded in them too.
   func useUpgradeFormats(_ formats: UpgradeFormats, in manager: CachingManager) {
     guard formats != manager.upgradeFormats else { return }
     manager.upgradeFormats = formats
     for (frame, wanted) in manager.state.readyAutomaticFrames { upgrade(frame, of: wanted, in: manager) }
   }
 
-  /// Frames that leave the window before their turn are not encoded again.
+  /// Requests a smaller encoding of a ready frame. A frame that leaves the window before its turn is not encoded.
   private func upgrade(_ frame: CachedFrame, of wanted: ResolvedRequest, in manager: CachingManager) {
     upgrades?.preparedFrame(frame, of: wanted, for: manager.upgradeFormats) { [cache] in
       cache.pinnedByteCount(of: wanted.key) != nil

@@ -68,6 +68,7 @@ extension CachingManagerRegistry {
       let found = loggingFailure { () throws(CachingError) -> RefreshResult? in
         try mappingErrors { () throws(AssetSourceError) in try lookUp(request, mayReadAll: mayReadAll) }
       }
+      // Two optionals: the outer one is nil after a failure, the inner one if a long list must be read.
       if let found, found == nil { return submitLookUp(request, on: fetches, mayReadAll: true) }
       queue.async { [self] in apply(found ?? nil, of: request) }
     }
@@ -119,15 +120,15 @@ extension CachingManagerRegistry {
     guard let manager = managers[request.managerKey], manager.instanceID == request.instanceID else { return }
     manager.isRefreshing = false
     guard let result else { return manager.needsRefresh = true }
-    // Assets that were added meanwhile may have been looked up before the change.
+    // Assets that were added during the lookup may be from before the change.
     manager.assetsChangeToken = manager.needsRefresh ? nil : result.assetsChangeToken
     update(manager) { $0.assetsChanged(to: result.assets) }
-    if let asked = request.window {
+    if let previous = request.window {
       update(manager) {
-        $0.windowRefreshed(result.window, hasListChanged: result.hasListChanged, asked: asked)
+        $0.windowRefreshed(result.window, hasListChanged: result.hasListChanged, from: previous)
       }
     }
-    planAgain(manager)
+    planAfterChange(manager)
   }
 
   func loggingFailure<Value>(_ body: () throws(CachingError) -> Value) -> Value? {

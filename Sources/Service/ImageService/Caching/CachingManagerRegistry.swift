@@ -166,7 +166,7 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
       }
       if let allowsHighQuality, allowsHighQuality != manager.state.allowsHighQuality {
         update(manager) { $0.setAllowsHighQuality(allowsHighQuality) }
-        planAgain(manager)
+        planAfterChange(manager)
       }
       return status(of: manager)
     }
@@ -214,15 +214,15 @@ package final class CachingManagerRegistry: ChangeObserver, @unchecked Sendable 
 
   // MARK: Leases
 
-  /// Call about once a second: ends expired leases and managers of callers that have ended, counts uses of frames, and
-  /// repeats missed lookups.
+  /// Call about once a second: ends managers whose lease has expired or whose owner is no longer admitted, counts uses
+  /// of frames, and retries failed lookups.
   ///
   /// - Parameter isAdmitted: whether a caller, by the name of its principal, can still send requests. Called on the
   ///   managers' queue.
   package func tick(isAdmitted: @escaping @Sendable (String) -> Bool = { _ in true }) {
     queue.async { [self] in
       expire()
-      // A lease may last a day, and the owner of an ended token can release nothing.
+      // A lease may last a day, and an owner whose token has expired can't end its managers.
       for manager in roundRobin where !isAdmitted(manager.key.owner) { remove(manager) }
       checkForChanges()
       for manager in roundRobin {

@@ -1,5 +1,5 @@
-// Originals in the cloud that entries need: which one is downloaded next, and how that ended. An entry whose frame can be
-// made from a cache or a derivative never comes here.
+// Originals in the cloud that entries need: which one is downloaded next, and how a download ended. An entry whose
+// frame can be made from a cache or a derivative needs no download.
 
 import PhotoModel
 
@@ -7,7 +7,7 @@ extension CachingState {
   /// A preparation needs an original that is in the cloud.
   mutating func originalIsInCloud(_ entryKey: EntryKey) {
     guard let entry = entries[entryKey] else { return }
-    // It was downloaded, and has made room for another one since.
+    // It was downloaded once and has been evicted since: do not download it again.
     if entry.hasDownloaded { return leaveOut(entryKey, .failed) }
     leaveOut(entryKey, .inCloud)
     guard entry.allowsNetwork else { return }
@@ -21,7 +21,7 @@ extension CachingState {
     awaitingOriginals = awaitingOriginals.filter { entryKey in
       if case .awaitingOriginal? = entries[entryKey]?.state { true } else { false }
     }
-    // In a fling nothing is downloaded.
+    // In a fling, quality is reduced and nothing is downloaded.
     let next = awaitingOriginals.filter { entries[$0]?.isReducedQuality == false }
       .min { (entries[$0]?.rank ?? 0) < (entries[$1]?.rank ?? 0) }
     guard let next, let entry = entries[next] else { return false }

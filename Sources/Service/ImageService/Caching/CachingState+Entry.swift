@@ -41,9 +41,9 @@ extension CachingState {
     var isReducedQuality = false
     /// Its original may be downloaded.
     var allowsNetwork = false
-    /// Its original was downloaded for it, which is done only once.
+    /// A download of its original has ended. There is only one attempt.
     var hasDownloaded = false
-    /// The download of its original, which stays on this machine as long as the entry wants it.
+    /// The download that holds its original on this machine until the entry no longer needs it.
     var held: DownloadID?
     var isUsed = false
 

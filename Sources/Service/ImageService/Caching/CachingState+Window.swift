@@ -59,24 +59,25 @@ extension CachingState {
     return true
   }
 
-  /// The window's list and assets were read again. If the client has moved the window meanwhile, its new place is kept.
+  /// The window's list and assets were read again. If the client has moved the window since the lookup began, its new
+  /// place is kept.
   ///
   /// - Parameters:
   ///   - found: the updated window; `nil` if its list is gone.
-  ///   - asked: the window when the lookup began.
-  mutating func windowRefreshed(_ found: Window?, hasListChanged: Bool, asked: Window) {
-    guard let current = window, current.hasSameList(as: asked.source) else { return }
+  ///   - previous: the window when the lookup began.
+  mutating func windowRefreshed(_ found: Window?, hasListChanged: Bool, from previous: Window) {
+    guard let current = window, current.hasSameList(as: previous.source) else { return }
     guard let found else { return endWindow() }
     window?.source = found.source
     guard hasListChanged else {
-      // Assets that were added meanwhile are at least as new.
-      window?.assets = current.assets.filter { asked.assets[$0.key] == nil }.merging(found.assets) { $1 }
+      // Assets that were added since the lookup began are at least as new.
+      window?.assets = current.assets.filter { previous.assets[$0.key] == nil }.merging(found.assets) { $1 }
       return
     }
     window?.assets = found.assets
     let visible = current.tracker.visible
     window?.tracker.listChanged(
-      count: found.source.count, visible: visible == asked.tracker.visible ? found.tracker.visible : visible)
+      count: found.source.count, visible: visible == previous.tracker.visible ? found.tracker.visible : visible)
   }
 
   mutating func endWindow() {
@@ -158,7 +159,7 @@ extension CachingState {
   /// Whether the window must be planned again when other managers leave more room.
   var isCut: Bool { (window?.cutCount ?? 0) > 0 }
 
-  /// A window's wish for one asset.
+  /// An entry that the window wants.
   private struct WantedEntry {
     let asset: Asset
     let rank: Int
@@ -181,7 +182,7 @@ extension CachingState {
     for (rank, position) in plan.order.enumerated() {
       want(position, rank: plan.visible.contains(position) ? rank : Self.marginRank + rank, isPrepared: true)
     }
-    // Entries that are kept without need give way to needed ones.
+    // While room is lacking, only entries in the window's range are kept.
     let kept = hasEntriesWithoutRoom ? plan.range : plan.kept
     for position in kept where !plan.prepared.contains(position) {
       want(position, rank: Self.marginRank, isPrepared: false)

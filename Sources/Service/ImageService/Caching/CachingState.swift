@@ -225,8 +225,7 @@ package struct CachingState {
   private mutating func remove(_ entryKey: EntryKey) {
     recordUse(entryKey)
     guard let entry = entries.removeValue(forKey: entryKey) else { return }
-    // The window learns also if there was no time to prepare the frame, so that a slow machine learns as fast as a
-    // quick one.
+    // Frames that were not prepared in time count too, so that a slow machine learns as fast as a quick one.
     release(entry, leavingOn: entry.side)
   }
 

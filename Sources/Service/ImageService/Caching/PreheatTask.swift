@@ -2,7 +2,7 @@
 //
 //     prepare -> quick lane, when nothing else waits there: memory, disk, a derivative; else a `preheat` job
 //
-// A request that arrives meanwhile joins the job like any other task, and the job then has the request's priority.
+// A request for the same frame joins the job like any other task. The job then has the request's priority.
 
 import PhotoModel
 import Synchronization
@@ -37,7 +37,7 @@ package final class PreheatTask: Sendable {
 
   /// How the preparation ended.
   package enum Outcome: Sendable {
-    /// The frame was already in memory, or another task made it meanwhile.
+    /// The frame was already in memory, or another task's job made it.
     case alreadyInMemory(CachedFrame)
     /// The frame was made for this preparation, or read from disk.
     case prepared(CachedFrame)
@@ -78,8 +78,8 @@ extension ImageManager {
     return preparation
   }
 
-  /// Downloads an original that is in the cloud before a request needs it, after all originals that requests wait for.
-  /// Others make room before it until the wait is cancelled, also after its end.
+  /// Downloads an original that is in the cloud before a request needs it. Downloads that requests wait for come first.
+  /// Until the wait is cancelled, also after the download has ended, other originals are evicted before this one.
   ///
   /// - Parameter ended: called once, later and on any queue, with whether the original is local, unless the wait is
   ///   cancelled before.

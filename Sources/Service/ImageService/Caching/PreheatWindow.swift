@@ -129,8 +129,8 @@ package struct PreheatWindow: Sendable {
   package private(set) var visible = 0..<0
   /// The requested margin on each side.
   package private(set) var margin = 0
-  /// The share of frames on each side of the visible range that were seen. Ahead starts at 1; behind is `nil` until the
-  /// first frame has left on that side.
+  /// The learned share of frames on each side of the visible range that were seen. Ahead starts at 1; behind is `nil`
+  /// until the first frame has left on that side.
   private var viewedShares: (ahead: Double, behind: Double?) = (1, nil)
   /// Until frames behind have been counted, the share ahead is the best estimate.
   private var likelyBehind: Double { viewedShares.behind ?? viewedShares.ahead }

@@ -6,9 +6,9 @@ package struct PreparedFormats: Sendable, Hashable {
   package var opaque: OutputFormat
   /// The format of pictures with alpha.
   package var alpha: OutputFormat
-  /// The format of those that are too large for the encoder of `alpha`.
+  /// The format of pictures with alpha that are too large for the encoder of `alpha`.
   package var largeAlpha: OutputFormat
-  /// The encoders that decide which pictures are too large; `nil`: all are taken for small enough.
+  /// Decides which pictures are too large; `nil`: none.
   package var encoders: AutomaticEncoders?
   /// Whether animations are prepared as WebP. Otherwise their first frame is prepared, as of a still picture.
   var hasAnimations: Bool

@@ -12,7 +12,7 @@ struct EarlyProgress: Sendable {
 
   /// The next step begins when this many bytes, or the whole file, have been received; `nil`: no step is left.
   private(set) var neededBytes: Int64? = headBytes
-  /// A step is in the quick lane.
+  /// Whether a step is queued or runs in the quick lane.
   var isStepping = false
   /// The header, once enough bytes have been received.
   private(set) var header: ImageHeader?
@@ -26,7 +26,7 @@ struct EarlyProgress: Sendable {
     return availableBytes >= min(neededBytes, size)
   }
 
-  /// The header is not complete: it is read again when twice as many bytes have been received.
+  /// The header is incomplete: it is read again when twice as many bytes have been received.
   mutating func headerIncomplete() {
     neededBytes = neededBytes.flatMap { $0 < Self.maximumHeadBytes ? 2 * $0 : nil }
   }
@@ -41,9 +41,9 @@ struct EarlyProgress: Sendable {
     neededBytes = availableBytes < size ? availableBytes + Self.scanStepBytes : nil
   }
 
-  /// A frame is made of the scans that have been received. The first scan has the DC coefficients of all components, as
-  /// encoders usually write it, or there is one scan for each (T.81 §G.1.1.1.1): then the frame fails, and another is
-  /// made once more scans have been received.
+  /// A frame is made of the scans that have been received. Usually the first scan has the DC coefficients of all
+  /// components. If there is one scan for each component (T.81 §G.1.1.1.1), this frame fails, and another one is made
+  /// when there is a scan for each.
   mutating func scansUsed() {
     let components = header?.colorChannels ?? 1
     (neededScans, neededBytes) = neededScans < components ? (components, 0) : (.max, nil)

@@ -34,7 +34,7 @@ final class EarlyRender: Sendable {
     case dropped([VerifiedJob])
   }
 
-  /// The pictures of a render that is over and whose original is verified.
+  /// The pictures of a finished render whose original is verified.
   struct Pictures {
     let shared: SharedRender
     let images: [(member: Int, image: RenderedImage)]
@@ -116,7 +116,7 @@ final class EarlyRender: Sendable {
 
   /// Returns false if the render was dropped in the queue.
   ///
-  /// - Parameter memory: that of the slice; the first slice's is kept.
+  /// - Parameter memory: the slice's reservation. That of the first slice is kept until the render ends.
   func sliceBegan(_ memory: ByteBudget.Reservation) -> Bool {
     state.withLock { state in
       guard state.phase == .queued else { return false }
@@ -162,7 +162,7 @@ final class EarlyRender: Sendable {
     return next ?? end()
   }
 
-  /// Drops the render: now, or with the next end of a slice if one runs or has jobs to return.
+  /// Drops the render: now, or at the end of a slice if one is running or has verified jobs to return.
   func drop() {
     let endsNow = state.withLock { state in
       state.isDropped = true
@@ -187,7 +187,7 @@ final class EarlyRender: Sendable {
     return available - state.seenBytes >= Self.sliceBytes || (available == source.size && state.seenBytes < available)
   }
 
-  /// Gives the renderer and its memory back.
+  /// Ends the render. Releases the renderer, and the memory unless pictures are delivered with it.
   private func end() -> CallerAction {
     let (isDecoded, memory, images, verified) = state.withLock { state in
       defer { (state.phase, state.images, state.verified) = (.ended, [], []) }

@@ -1,4 +1,4 @@
-// Frames that jobs make of an original while it arrives. The same table and the same lock as JobTable.swift.
+// The part of JobTable for frames that jobs make of an original while it is being downloaded.
 
 import PhotoModel
 

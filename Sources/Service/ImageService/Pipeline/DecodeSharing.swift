@@ -53,9 +53,9 @@ struct DecodeSharing: Sendable {
     return shared
   }
 
-  /// The plan of a render that begins while the original arrives: the job's own frame, those of other jobs that wait for
-  /// the same download, and missing derivatives; without these others if they need too much memory. `nil` if the frame
-  /// alone does.
+  /// The plan of a render that begins while the original arrives: the job's own frame, the frames of other jobs that
+  /// wait for the same download, and missing derivatives. If all of these need too much memory, only the job's own
+  /// frame; `nil` if that needs too much, too.
   ///
   /// - Parameter siblings: the other jobs.
   /// - Returns: the plan, whose requests are numbered as in ``SharedRender``, and the jobs.
@@ -72,8 +72,8 @@ struct DecodeSharing: Sendable {
     return shared.peakBytes <= maximumBytes ? (shared, candidates, rungs) : (unshared, [job], [])
   }
 
-  /// Adds missing derivatives to the development of a RAW file's sensor data: those that its previews can't give. No other
-  /// job is added, because each has its own preview to fall back to.
+  /// Adds missing derivatives to the development of a RAW file's sensor data: those that its previews can't give. No
+  /// other job is added, because each has its own preview to fall back to.
   ///
   /// - Parameters:
   ///   - plan: the job's own plan, of the developed picture.

@@ -5,8 +5,8 @@
 //                     -> OriginalDownloader.download: one download for all who wait -> quick lane: plan, or what has
 //                        begun in ImagePipeline+EarlyFrames ends
 //
-// The download ends when the last task leaves, unless that one has reached its deadline: then it goes on, so that the next
-// request gets further.
+// The download is cancelled when the last task leaves, unless that task has reached its deadline: then it continues, so
+// that the next request gets further.
 
 import PhotoModel
 import Synchronization

@@ -1,4 +1,5 @@
-// Frames from an original that is still being downloaded, so that work and network overlap. Nothing here waits for bytes:
+// Frames from an original that is still being downloaded, so that work and network overlap. Nothing here waits for
+// bytes:
 //
 //     bytesArrived, on the downloads' queue, again and again
 //       on photod.quick, when enough bytes have been received: the header
@@ -98,7 +99,8 @@ extension ImagePipeline {
     earlyRenders.dropAbandoned()
   }
 
-  /// Whether a render of the beginning gives the same picture as one of the complete file, at about the same cost.
+  /// Whether a render that begins before the file is complete gives the same picture as one of the complete file, at
+  /// about the same cost.
   private func mayBeginEarly(_ job: RenderJob, _ header: ImageHeader, _ source: any ArrivingSource) -> Bool {
     // A gain map comes after the picture. A JPEG XL may be made of the file's own coefficients.
     guard source.size >= Self.minimumOriginalBytes, header.format == .jpeg, header.raw == nil,
@@ -122,7 +124,7 @@ extension ImagePipeline {
       if case .wait = next { earlyRenders.suspended() }
       proceed(render, next)
     }
-    for job in render.jobs { hasten(ticket, for: job) }
+    for job in render.jobs { prioritize(ticket, for: job) }
   }
 
   private func proceed(_ render: EarlyRender, _ next: EarlyRender.CallerAction) {
@@ -131,15 +133,15 @@ extension ImagePipeline {
     case .queueSlice: queueSlice(render, bytes: 0)
     case .dropped(let jobs):
       earlyRenders.drop(render)
-      for (job, original) in jobs { renderComplete(job, original) }
+      for (job, original) in jobs { renderFromCompleteOriginal(job, original) }
     case .finished(let pictures):
       earlyRenders.finished(render)
       deliver(pictures)
     }
   }
 
-  /// The download of a job's original is verified: ends the render that has begun with its first bytes. Returns false if
-  /// there is none, or if it has read another header or other bytes than the complete file has.
+  /// The download of a job's original is verified: ends the render that has begun with its first bytes. Returns false
+  /// if there is none, or if it has read another header or other bytes than the complete file has.
   func continueEarlyRender(of job: RenderJob, _ original: OpenedOriginal) -> Bool {
     guard let render = earlyRenders.render(of: job) else { return false }
     guard render.plan.header == original.header, render.source.isUnchanged else {
@@ -165,11 +167,11 @@ extension ImagePipeline {
         pictures.shared, member, .success(image), pictures.verified[0].original.source, stepBegan: began)
     }
     for (job, original) in pictures.verified where !delivered.contains(where: { $0 === job }) {
-      renderComplete(job, original)
+      renderFromCompleteOriginal(job, original)
     }
   }
 
-  private func renderComplete(_ job: RenderJob, _ original: OpenedOriginal) {
+  private func renderFromCompleteOriginal(_ job: RenderJob, _ original: OpenedOriginal) {
     queueQuickStep(job) { [self] () throws(ImageServiceError) in try plan(job, original, stepBegan: now()) }
   }
 }

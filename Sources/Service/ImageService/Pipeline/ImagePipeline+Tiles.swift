@@ -27,7 +27,7 @@ extension ImagePipeline {
     case .refused: return false
     case .waits(let ticket, let isRunning):
       if isRunning { jobs.tilePassBegan(job) }
-      hasten(ticket, for: job)
+      prioritize(ticket, for: job)
       return true
     case .mustStart: break
     }
@@ -36,7 +36,7 @@ extension ImagePipeline {
       makeTiles(pass, job, original, reservation)
     }
     // Others may have joined before `submit`.
-    for waiting in tilePasses.jobs(of: job.key.rendition.contentVersion) { hasten(ticket, for: waiting) }
+    for waiting in tilePasses.jobs(of: job.key.rendition.contentVersion) { prioritize(ticket, for: waiting) }
     return true
   }
 

@@ -53,8 +53,8 @@ package final class ImagePipeline: Sendable {
   ///   - renderLane: runs the renders.
   ///   - budget: memory for renders, and for uncached frames while they are being sent.
   ///   - maximumWaitingJobs: maximum number of jobs whose render has not begun; further jobs are refused.
-  ///   - maximumEarlyRenders: renders that may begin before their original is completely downloaded. 0: originals are not
-  ///     read before that.
+  ///   - maximumEarlyRenders: renders that may begin before their original is completely downloaded. 0: originals are
+  ///     not read before that.
   ///   - minimumTiledPixels: pixels of a picture whose tiles are made together.
   ///   - workers: decode formats whose decoder runs in a process of its own; `nil` if there are none.
   ///   - now: the clock; tests pass their own.
@@ -122,9 +122,9 @@ package final class ImagePipeline: Sendable {
       renderLane.setPriority(priority, of: ticket)
       renderLane.share(ticket, with: task.caller)
     }
-    // Work for several jobs, whose ticket is not the job's.
-    if let pass = tilePasses.ticket(of: job) { hasten(pass, for: job) }
-    if let slice = earlyRenders.render(of: job)?.slice { hasten(slice, for: job) }
+    // A tile pass and an early render work for several jobs, so their tickets are not in the job table.
+    if let pass = tilePasses.ticket(of: job) { prioritize(pass, for: job) }
+    if let slice = earlyRenders.render(of: job)?.slice { prioritize(slice, for: job) }
     if jobs.needsUrgentDownload(job) { downloadOriginal(of: job, isUrgent: true) }
     guard needsDegradedFrame, let original = jobs.original(of: job) else { return }
     // The waiting tasks get their final frame in any case: if the queue is full, they only miss a degraded frame.
@@ -264,9 +264,9 @@ package final class ImagePipeline: Sendable {
 
   /// Queues a step in the render lane, with its memory.
   ///
-  /// - Parameter sharesDecode: the step decodes the original's picture, so another job's render may make the frame. Must
-  ///   be false for a step that makes the frame from another source, such as a thumbnail or sensor data: the same entity
-  ///   tag would stand for other bytes.
+  /// - Parameter sharesDecode: the step decodes the original's picture, so another job's render may make the frame.
+  ///   Must be false for a step that makes the frame from another source, such as a thumbnail or sensor data: the same
+  ///   entity tag would stand for other bytes.
   func queue(
     _ job: RenderJob, bytes: Int, sharesDecode: Bool = false,
     _ step: @escaping @Sendable (ByteBudget.Reservation) throws(ImageServiceError) -> Void
@@ -283,15 +283,15 @@ package final class ImagePipeline: Sendable {
     shareTurn(ticket, of: job)
   }
 
-  /// Lets waiting work come in the earliest turn of all callers that wait for its job. Call it for each new ticket, after
-  /// `submit`: `taskJoined` does it only for tasks that join later.
+  /// Moves waiting work to the earliest turn among all callers that wait for its job. Call it for each new ticket,
+  /// after `submit`: `taskJoined` does this only for tasks that join later.
   func shareTurn(_ ticket: RenderLane.Ticket, of job: RenderJob) {
     for caller in jobs.callers(of: job) { renderLane.share(ticket, with: caller) }
   }
 
-  /// Makes work that several jobs wait for at least as urgent as one of them, and lets it come in the turn of a caller
-  /// that waits for this job.
-  func hasten(_ ticket: RenderLane.Ticket, for job: RenderJob) {
+  /// Gives work that several jobs wait for at least the priority of this job, and the earliest turn among the callers
+  /// that wait for this job.
+  func prioritize(_ ticket: RenderLane.Ticket, for job: RenderJob) {
     guard let priority = jobs.priority(of: job) else { return }
     renderLane.raisePriority(to: priority, of: ticket)
     shareTurn(ticket, of: job)

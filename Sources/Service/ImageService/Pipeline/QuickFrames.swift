@@ -63,7 +63,7 @@ struct QuickFrames: Sendable {
     return cache.store.hasDerivative(rung, of: wanted.asset)
   }
 
-  /// Whether a derivative that would serve a job is not stored here.
+  /// Whether a derivative that a job could use is missing on this machine.
   ///
   /// - Parameter orDegraded: also a derivative that gives only a degraded frame.
   func lacksDerivative(_ job: RenderJob, orDegraded: Bool) -> Bool {

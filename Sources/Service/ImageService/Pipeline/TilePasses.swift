@@ -12,7 +12,7 @@ final class TilePasses: Sendable {
     var jobs: [RenderJob]
     let ticket: RenderLane.Ticket
     var isRunning = false
-    /// Whether a job has got its tile. Further ones are then made for the viewer's next requests.
+    /// Whether a job has got its tile. The other tiles are then made for the viewer's next requests.
     var hasServed = false
   }
 
@@ -72,7 +72,7 @@ final class TilePasses: Sendable {
     }
   }
 
-  /// Whether a pass has served a job, or has one that was not cancelled. Otherwise its viewer has left.
+  /// Whether a pass has served a job, or a job that was not cancelled waits for it. Otherwise its viewer has left.
   func isWanted(_ content: ContentVersion) -> Bool {
     passes.withLock { passes in
       guard let pass = passes[content] else { return false }

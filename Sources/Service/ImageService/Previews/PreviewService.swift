@@ -6,8 +6,8 @@
 //             -> render the operations of the latest request from the proxy, on the render lane -> one JPEG
 //
 // A session belongs to a client of a principal. Its proxy stays reserved in the memory budget until its lease ends, or
-// until work of the render lane waits for memory: then those that were unused for longest are given up. The decode
-// belongs to the session too, not to a request: an editor sends requests more often than a decode ends.
+// until work of the render lane waits for memory: then the least recently used proxies are released. The decode belongs
+// to the session too, not to a request: an editor sends requests faster than a picture is decoded.
 
 import ImageCodec
 import ImageRender
@@ -141,13 +141,13 @@ package final class PreviewService: Sendable {
       for key in ended.keys { sessions[key] = nil }
       return ended
     }
-    // Only now are their proxies released.
+    // Their proxies are released here, without the lock.
     withExtendedLifetime(ended) {}
   }
 
-  /// Notes a request as its client's latest. Returns its session with the proxy or the decode of its content, whether the
-  /// decode is new, so that the caller must start it, and sessions to end: the client's earlier one, and the oldest if
-  /// there are too many.
+  /// Notes a request as its client's latest. Returns its session with the proxy or the decode of its content, whether
+  /// the decode is new, so that the caller must start it, and sessions to end: the client's earlier one, and the oldest
+  /// if there are too many.
   private func begin(
     _ task: PreviewTask, _ request: PreviewRequest
   ) -> (session: Session, startsDecode: Bool, ended: [Session]) {
@@ -222,8 +222,8 @@ package final class PreviewService: Sendable {
     submit(session.request, session.task, proxy)
   }
 
-  /// Gives up proxies while other work waits for memory, so that a picture which nobody edits at the moment delays no
-  /// render for the rest of its lease. The session's next request decodes the picture again.
+  /// Releases proxies when other work waits for memory, so that an idle session does not delay renders until its lease
+  /// ends. The session's next request decodes the picture again.
   private func watchMemory() {
     lane.onMemoryShortage(of: self) { [weak self] in self?.releaseOldestProxy() }
   }
@@ -237,7 +237,7 @@ package final class PreviewService: Sendable {
       return (oldest.value.proxy, holders.count > 1)
     }
     if hasMore { watchMemory() }
-    // Only now is it released, unless a render uses it: then at the end of that.
+    // Released here, without the lock, or at the end of a render that uses it.
     withExtendedLifetime(proxy) {}
   }
 
@@ -245,8 +245,8 @@ package final class PreviewService: Sendable {
     endDecode(decode, key, nil)?.task.finish(.failure(error))
   }
 
-  /// Records the end of a decode. Returns the session that has waited for it; `nil` if that has ended, or shows another
-  /// content now.
+  /// Records the end of a decode. Returns the session that waits for it; `nil` if the session has ended, or shows
+  /// another content now.
   private func endDecode(_ decode: Decode, _ key: Key, _ proxy: Proxy?) -> Session? {
     let time = now()
     return sessions.withLock { sessions in
@@ -284,10 +284,10 @@ package final class PreviewService: Sendable {
     }
   }
 
-  /// Queues a step with its memory. Either it ends, or `failed` is called.
+  /// Queues a step with its memory. Calls `failed` if the step throws, or does not fit.
   ///
-  /// - Parameter heldBytes: what the step itself holds until it ends. A step that can't fit beside that would wait for
-  ///   ever, and all others after it.
+  /// - Parameter heldBytes: memory that the step's session holds already. A step that does not fit in addition would
+  ///   wait forever, and block all work after it.
   private func submit(
     bytes: Int, beside heldBytes: Int = 0, for caller: String, stop: StopFlag,
     _ step: @escaping @Sendable (ByteBudget.Reservation) throws(ImageServiceError) -> Void,

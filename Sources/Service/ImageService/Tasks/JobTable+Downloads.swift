@@ -1,5 +1,4 @@
-// Jobs that wait for a remote store: for the download of their original, or for derivatives. The same table and the same
-// lock as JobTable.swift.
+// The part of JobTable for jobs that wait for a remote store: for the download of their original, or for derivatives.
 
 import PhotoModel
 

@@ -49,7 +49,7 @@ final class RequestRegistry: Sendable {
   /// An owner with active requests.
   private struct Owner {
     var activeCount = 0
-    /// The one that has waited longest first.
+    /// The batch that has waited longest comes first.
     var waiting: Deque<WaitingBatch> = []
   }
 
@@ -63,8 +63,8 @@ final class RequestRegistry: Sendable {
     var endOrder: Deque<(key: RequestKey, at: ContinuousClock.Instant)> = []
 
     /// Counts a request as ended, and returns what to call without the lock: the first of the owner's batches that
-    /// wait, or all of them if the owner has no other request, whose end would wake them. A request that was refused
-    /// leaves no place.
+    /// wait, or all of them if the owner has no other request, whose end would wake them. A refused request frees no
+    /// place in a queue, so it wakes none while others are active.
     mutating func requestEnded(of name: String, wasRefused: Bool) -> [@Sendable () -> Void] {
       guard var owner = owners[name] else { return [] }
       owner.activeCount -= 1

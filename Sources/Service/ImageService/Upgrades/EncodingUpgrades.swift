@@ -104,8 +104,8 @@ package final class EncodingUpgrades: Sendable {
     !state.withLock { $0.refused.contains(key) } && images.isInMemory(key)
   }
 
-  /// Whether responses with the first frame may be prepared: its upgrade waits or runs, so that the observer is still
-  /// called, or there will be none.
+  /// Whether responses with the first frame may be prepared: its upgrade is pending, so the observer will be called, or
+  /// there will be no upgrade.
   package func isPendingOrRefused(_ key: RenditionKey) -> Bool {
     state.withLock { $0.pending.contains(key) || $0.refused.contains(key) }
   }
@@ -170,9 +170,9 @@ package final class EncodingUpgrades: Sendable {
 
   private enum Acceptance {
     case refused
-    /// It waits, or needs no place.
+    /// It waits, or needs no upgrade.
     case accepted
-    /// It waits, and nothing takes it from the queue yet.
+    /// It waits, and the caller must schedule `next`.
     case acceptedFirst
   }
 
