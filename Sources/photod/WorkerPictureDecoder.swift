@@ -49,7 +49,7 @@ struct WorkerPictureDecoder: CodedPictureDecoder {
       stripRows: encoding.stripRows, hasFullChroma: encoding.hasFullChroma,
       colors: .init(primaries: codes.primaries, transfer: codes.transfer, matrix: codes.matrix),
       deepCoding: .init(bits: encoding.codedBits, peakLuminance: encoding.peakLuminance), profile: profile,
-      priceBytes: encoding.workerBytes, maximumBytes: encoding.maximumBytes)
+      memoryLimitBytes: encoding.workerBytes, maximumBytes: encoding.maximumBytes)
     do throws(DecoderError) {
       return try pool.encode(request, rows: rows, stop: stop)
     } catch {
@@ -62,7 +62,7 @@ struct WorkerPictureDecoder: CodedPictureDecoder {
   ) throws(CodecError) -> [UInt8] {
     let request = EncodeRequest(
       transcoding: transcoding.file, size: transcoding.size, effort: transcoding.effort,
-      keepsReconstruction: transcoding.keepsReconstruction, priceBytes: transcoding.workerBytes,
+      keepsReconstruction: transcoding.keepsReconstruction, memoryLimitBytes: transcoding.workerBytes,
       maximumBytes: transcoding.maximumBytes)
     let payload = try payload(source)
     do throws(DecoderError) {

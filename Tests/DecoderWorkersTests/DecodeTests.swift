@@ -71,7 +71,7 @@ struct DecodeTests {
   @Test("a consumer that has enough rows ends the worker, and the decode succeeds")
   func enough() throws {
     let pool = TestDecoders.pool()
-    let request = TestDecoders.request("rows", width: 600, height: 3000, priceBytes: 64 << 20)
+    let request = TestDecoders.request("rows", width: 600, height: 3000, memoryLimitBytes: 64 << 20)
     let count = CollectedPayload()
     try pool.decode(request, of: .bytes([0])) { _, _ in
       count.bands += 1

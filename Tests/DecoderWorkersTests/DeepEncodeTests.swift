@@ -3,8 +3,8 @@ import Foundation
 import PhotoModel
 import Testing
 
-/// Pictures of 16 bits through the real encoders, and back through the decoders, which are other libraries or know nothing
-/// of what was encoded.
+/// Pictures of 16 bits through the real encoders, and back through the decoders, which are other libraries or know
+/// nothing of what was encoded.
 @Suite("Encoder workers: pictures of high dynamic range")
 struct DeepEncodeTests {
   private static let size = PixelSize(width: 121, height: 75)
@@ -27,7 +27,7 @@ struct DeepEncodeTests {
     let request = EncodeRequest(
       codec: codec, size: size, samples: samples, setting: setting, effort: effort, hasFullChroma: hasFullChroma,
       colors: .init(primaries: 9, transfer: 16, matrix: 9), deepCoding: .init(bits: 10, peakLuminance: 1600),
-      priceBytes: 64 << 20, maximumBytes: 1 << 20)
+      memoryLimitBytes: 64 << 20, maximumBytes: 1 << 20)
     let rows = (0..<size.pixelCount * samples.channels).map { i -> UInt16 in
       let (pixel, channel) = (i / samples.channels, i % samples.channels)
       return UInt16((sample(pixel % size.width, pixel / size.width, channel) * 65_535).rounded())

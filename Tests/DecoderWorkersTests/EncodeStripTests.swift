@@ -26,7 +26,7 @@ struct EncodeStripTests {
       hasFullChroma: hasFullChroma,
       colors: isDeep
         ? .init(primaries: 9, transfer: 16, matrix: 9) : .init(primaries: 1, transfer: 13, matrix: 6),
-      priceBytes: 64 << 20, maximumBytes: 1 << 20)
+      memoryLimitBytes: 64 << 20, maximumBytes: 1 << 20)
     let rows = (0..<size.pixelCount * samples.channels).flatMap { i -> [UInt8] in
       let (pixel, channel) = (i / samples.channels, i % samples.channels)
       let value = UInt8(sample(pixel % size.width, pixel / size.width, channel))

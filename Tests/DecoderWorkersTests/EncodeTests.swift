@@ -18,7 +18,7 @@ struct EncodeTests {
   ) -> EncodeRequest {
     EncodeRequest(
       codec: .test, size: PixelSize(width: width, height: height), samples: samples, setting: Double(action.rawValue),
-      effort: 1, priceBytes: 16 << 20, maximumBytes: maximumBytes)
+      effort: 1, memoryLimitBytes: 16 << 20, maximumBytes: maximumBytes)
   }
 
   static func rows(_ request: EncodeRequest, channels: Int) -> [UInt8] {
@@ -93,7 +93,7 @@ struct EncodeTests {
     // The test codec waits for rows, which don't come.
     let request = EncodeRequest(
       transcoding: ByteRange(offset: 0, length: 4), size: size, by: .test, effort: 1, keepsReconstruction: false,
-      priceBytes: 16 << 20, maximumBytes: 100)
+      memoryLimitBytes: 16 << 20, maximumBytes: 100)
     let pool = TestDecoders.pool()
     let stop = StopFlag()
     stop.raise()
@@ -104,16 +104,16 @@ struct EncodeTests {
   }
 
   @Test(
-    "a JPEG that is damaged, has another size or needs more than its price fails alone",
+    "a JPEG that is damaged, has another size or needs more memory than its limit fails alone",
     .enabled(if: TestDecoders.isBuilt(.jxlEncoder)))
   func transcoding() throws {
     let file = JPEGFile { _ in }.encoded(Scene(seed: 1).pixels(width: 64, height: 48))
     func result(
-      _ bytes: [UInt8], width: Int = 64, priceBytes: Int = 64 << 20, maximumBytes: Int = 1 << 20
+      _ bytes: [UInt8], width: Int = 64, memoryLimitBytes: Int = 64 << 20, maximumBytes: Int = 1 << 20
     ) -> Result<Int, DecoderError> {
       let request = EncodeRequest(
         transcoding: ByteRange(offset: 0, length: bytes.count), size: PixelSize(width: width, height: 48), effort: 3,
-        keepsReconstruction: false, priceBytes: priceBytes, maximumBytes: maximumBytes)
+        keepsReconstruction: false, memoryLimitBytes: memoryLimitBytes, maximumBytes: maximumBytes)
       return Result { () throws(DecoderError) in
         try TestDecoders.pool([.jxlEncoder]).transcode(request, of: .bytes(bytes)).count
       }
@@ -124,7 +124,7 @@ struct EncodeTests {
     // Whatever is no part of the picture changes nothing.
     #expect(result(file + [1, 2, 3]) == .success(bytes))
     #expect(result(file, width: 63) == failed(.malformed))
-    #expect(result(file, priceBytes: 1 << 16) == failed(.memory))
+    #expect(result(file, memoryLimitBytes: 1 << 16) == failed(.memory))
     #expect(result(file, maximumBytes: bytes - 1) == failed(.memory))
     for end in [0, 1, 2, 3, 4, 20, file.count / 2, file.count - 1] {
       #expect(result(Array(file.prefix(end))) == failed(.malformed), "\(end)")

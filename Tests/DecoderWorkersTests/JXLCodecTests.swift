@@ -183,14 +183,14 @@ struct JXLCodecTests {
     #expect(pool.error(short.0, of: .bytes(short.payload)) == .failed(.jxl, .malformed))
   }
 
-  @Test("a JPEG XL that needs more memory than its price is ended")
+  @Test("a JPEG XL that needs more memory than its limit is ended")
   func memory() {
     let size = PixelSize(width: 1000, height: 1000)
     let (wanted, payload) = Self.request(JXLSamples.large, size)
     #expect(TestDecoders.pool([.jxl]).error(wanted, of: .bytes(payload)) == nil)
     let request = DecodeRequest(
       codec: .jxl, samples: wanted.samples, codedSize: size, size: size, tiles: wanted.tiles,
-      parameters: wanted.parameters, priceBytes: 4 << 20, cpuSeconds: 5)
+      parameters: wanted.parameters, memoryLimitBytes: 4 << 20, cpuSeconds: 5)
     #expect(TestDecoders.pool([.jxl]).error(request, of: .bytes(payload)) == .failed(.jxl, .memory))
   }
 }

@@ -164,7 +164,7 @@ struct RAWCodecTests {
     }
   }
 
-  @Test("a picture that needs more memory than its price is ended")
+  @Test("a picture that needs more memory than its limit is ended")
   func memory() {
     let file = MosaicFile(MosaicFile.patches(width: 1500, height: 1000)).bytes
     let size = PixelSize(width: 1500, height: 1000)

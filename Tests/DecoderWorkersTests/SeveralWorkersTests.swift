@@ -81,8 +81,8 @@ struct SeveralWorkersTests {
       codec: .test, samples: Self.luma, codedSize: PixelSize(width: 40, height: 30),
       size: PixelSize(width: 40, height: 30),
       tiles: Array(repeating: sound, count: 5) + [DecodeRequest.Tile(picture: [])]
-        + Array(repeating: sound, count: 5), parameters: Array("crash without an extent".utf8), priceBytes: 16 << 20,
-      cpuSeconds: 5)
+        + Array(repeating: sound, count: 5), parameters: Array("crash without an extent".utf8),
+      memoryLimitBytes: 16 << 20, cpuSeconds: 5)
     var tiles: [Int] = []
     #expect(throws: DecoderError.failed(.test, .crashed)) {
       try pool.decode(request, of: .bytes([0]), workers: 3) { band, _ in
@@ -120,7 +120,7 @@ struct SeveralWorkersTests {
     let other = TestDecoders.request(action)
     let request = DecodeRequest(
       codec: codec, samples: other.samples, codedSize: other.codedSize, size: other.size, tiles: other.tiles,
-      parameters: other.parameters, priceBytes: other.priceBytes, cpuSeconds: other.cpuSeconds)
+      parameters: other.parameters, memoryLimitBytes: other.memoryLimitBytes, cpuSeconds: other.cpuSeconds)
     do throws(DecoderError) {
       try pool.decode(request, of: .bytes([0]), file: file, fallback: TestDecoders.request(fallback)) { _, _ in .more }
       return nil

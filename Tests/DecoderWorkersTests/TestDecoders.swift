@@ -38,13 +38,13 @@ enum TestDecoders {
   /// A picture of the test codec.
   static func request(
     _ action: String, _ samples: DecodeRequest.Samples = .rgb, width: Int = 40, height: Int = 30, tiles: Int = 1,
-    payload: [ByteRange] = [], priceBytes: Int = 16 << 20, cpuSeconds: Int = 5
+    payload: [ByteRange] = [], memoryLimitBytes: Int = 16 << 20, cpuSeconds: Int = 5
   ) -> DecodeRequest {
     let size = PixelSize(width: width, height: height)
     return DecodeRequest(
       codec: .test, samples: samples, codedSize: size, size: size,
       tiles: Array(repeating: DecodeRequest.Tile(picture: payload), count: tiles), parameters: Array(action.utf8),
-      priceBytes: priceBytes, cpuSeconds: cpuSeconds)
+      memoryLimitBytes: memoryLimitBytes, cpuSeconds: cpuSeconds)
   }
 
   /// What the test codec draws.

@@ -29,7 +29,7 @@ struct UntrustedWorkerTests {
   #endif
 
   @Test(
-    "a worker gets no more memory than its price",
+    "a worker gets no more memory than its limit",
     arguments: ["allocate 4 GB", "allocate in small blocks", "allocate and abort", "map 4 GB"])
   func memory(_ attack: String) {
     #expect(TestDecoders.pool().error(TestDecoders.request(attack)) == .failed(.test, .memory))

@@ -55,7 +55,7 @@ struct WorkerPriceTests {
       case .video:
         .video(codec: "avc1", configuration: [], size: size, chroma: chroma, bitDepth: bitDepth, frames: parts)
       }
-    return request.priceBytes * min(tiles.tiles.count, CodedTiles.workersAtOnce)
+    return request.memoryLimitBytes * min(tiles.tiles.count, CodedTiles.workersAtOnce)
   }
 
   private static func heif(_ name: String, _ color: CodedTiles, alpha: CodedTiles? = nil) -> Case {
@@ -79,7 +79,7 @@ struct WorkerPriceTests {
       codedSize: picture.frame.size, size: size, samples: hasAlpha ? .rgba : .rgb)
     return Case(
       name: "WebP, lossless \(isLossless), alpha \(hasAlpha), \(eighths)/8, \(canvas)",
-      picture: .webP(picture), eighths: eighths, workersBytes: request.priceBytes)
+      picture: .webP(picture), eighths: eighths, workersBytes: request.memoryLimitBytes)
   }
 
   private static func jxl(
@@ -95,12 +95,12 @@ struct WorkerPriceTests {
     var bytes = DecodeRequest.jxl(
       codestream: picture.codestream, codedSize: size, region: PixelRect(rows), step: step, colors: nil, isGray: false,
       bitDepth: bitDepth, hasAlpha: hasAlpha, workingBytes: picture.workingBytes
-    ).priceBytes
+    ).memoryLimitBytes
     if picture.needsProfile {
       let profile = DecodeRequest.jxlProfile(
         codestream: picture.codestream, codedSize: size,
         rows: PixelSize(width: 4096, height: EmbeddedProfile.maximumCodedBytes / 4096 + 1))
-      bytes = max(bytes, profile.priceBytes)
+      bytes = max(bytes, profile.memoryLimitBytes)
     }
     return Case(
       name: "JPEG XL, alpha \(hasAlpha), deep \(isDeep), profile \(hasProfile), \(eighths)/8, \(size)",
@@ -116,7 +116,7 @@ struct WorkerPriceTests {
       workingBytes: sensor.workingBytes(eighths: eighths))
     return Case(
       name: "RAW, linear \(isLinear), \(eighths)/8, \(size)", picture: .raw(sensor), eighths: eighths,
-      workersBytes: request.priceBytes)
+      workersBytes: request.memoryLimitBytes)
   }
 
   /// A configuration of HEVC, from a file.

@@ -1,5 +1,5 @@
 // Remembers that an allocation failed, so that a child that then crashes, as C++ programs do, is reported as one that
-// exceeded its price. Replaces the allocation functions of glibc and calls them (malloc(3), "replacing malloc").
+// exceeded its memory limit. Replaces the allocation functions of glibc and calls them (malloc(3), "replacing malloc").
 
 #define _GNU_SOURCE
 #include <errno.h>

@@ -67,9 +67,9 @@ uint32_t decoder_plane_rows(const decoder_request *request, unsigned plane, uint
   return is_chroma && request->chroma == DECODER_CHROMA_420 ? (rows + 1) / 2 : rows;
 }
 
-bool decoder_wants_planes(const decoder_request *request, unsigned least_bits, unsigned most_bits) {
+bool decoder_wants_planes(const decoder_request *request, unsigned min_bits, unsigned max_bits) {
   return request->format == DECODER_PLANAR && !request->has_alpha && request->chroma <= DECODER_CHROMA_444 &&
-         request->bit_depth >= least_bits && request->bit_depth <= most_bits &&
+         request->bit_depth >= min_bits && request->bit_depth <= max_bits &&
          request->plane_count == (request->chroma == DECODER_CHROMA_NONE ? 1 : 3) &&
          request->width == request->coded_width && request->height == request->coded_height;
 }
@@ -92,8 +92,8 @@ static bool is_nearly_black(const decoder_request *request, const uint8_t *luma,
 
 bool decoder_send_tile(decoder_job *job, uint32_t tile, const uint8_t *const planes[], const ptrdiff_t strides[]) {
   const decoder_request *const request = &job->request;
-  const bool has_others = request->alternatives && tile + 1 < request->tile_count;
-  if (has_others && is_nearly_black(request, planes[0], strides[0])) return false;
+  const bool has_next = request->alternatives && tile + 1 < request->tile_count;
+  if (has_next && is_nearly_black(request, planes[0], strides[0])) return false;
   decoder_send_rows(job, request->alternatives ? 0 : tile, planes, strides);
   return true;
 }

@@ -1,7 +1,7 @@
 // The sandbox of a child: limits, no new privileges, Landlock, and a list of allowed system calls.
 //
-// The filter does most: without it, a child could use the network. Landlock and the limits are a second wall for the
-// case that the kernel's filter, or our list, has a hole. No part needs privileges.
+// The filter does most: without it, a child could use the network. Landlock and the limits are a second line of
+// defence, in case the kernel's filter or our list has a hole. No part needs privileges.
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -60,7 +60,7 @@ static bool limit(int resource, uint64_t soft, uint64_t hard) {
 }
 
 static bool enter_limits(const decoder_limits *limits, uint64_t base_bytes) {
-  const uint64_t data = base_bytes + limits->price_bytes;
+  const uint64_t data = base_bytes + limits->memory_limit_bytes;
   // RLIMIT_AS and RLIMIT_FSIZE would end decodes of valid pictures.
   bool is_complete = limit(RLIMIT_DATA, data, data);
   // SIGXCPU at the first limit says why the child ended; SIGKILL follows.
@@ -98,7 +98,7 @@ static void add(filter *filter, uint16_t code, uint32_t operand, uint8_t if_true
 }
 
 static void load(filter *filter, size_t offset) { add(filter, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0); }
-static void ends(filter *filter, uint32_t action) { add(filter, BPF_RET | BPF_K, action, 0, 0); }
+static void return_action(filter *filter, uint32_t action) { add(filter, BPF_RET | BPF_K, action, 0, 0); }
 
 // The low word of an argument. Descriptors, protections, flags and operations are 32 bits wide in the kernel too.
 static void load_argument(filter *filter, int argument) {
@@ -107,7 +107,7 @@ static void load_argument(filter *filter, int argument) {
 
 static void allow(filter *filter, long call) {
   add(filter, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 1);
-  ends(filter, SECCOMP_RET_ALLOW);
+  return_action(filter, SECCOMP_RET_ALLOW);
 }
 
 // Allows a call if an argument has one of two values.
@@ -116,8 +116,8 @@ static void allow_values(filter *filter, long call, int argument, uint32_t value
   load_argument(filter, argument);
   add(filter, BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0);
   add(filter, BPF_JMP | BPF_JEQ | BPF_K, other, 0, 1);
-  ends(filter, SECCOMP_RET_ALLOW);
-  ends(filter, SECCOMP_RET_KILL_PROCESS);
+  return_action(filter, SECCOMP_RET_ALLOW);
+  return_action(filter, SECCOMP_RET_KILL_PROCESS);
 }
 
 // Allows a call if its protection (argument 2) makes nothing executable.
@@ -125,8 +125,8 @@ static void allow_protection(filter *filter, long call) {
   add(filter, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 4);
   load_argument(filter, 2);
   add(filter, BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 1, 0);
-  ends(filter, SECCOMP_RET_ALLOW);
-  ends(filter, SECCOMP_RET_KILL_PROCESS);
+  return_action(filter, SECCOMP_RET_ALLOW);
+  return_action(filter, SECCOMP_RET_KILL_PROCESS);
 }
 
 // Allows anonymous memory that is not executable. No descriptor can be mapped.
@@ -136,19 +136,19 @@ static void allow_memory_mapping(filter *filter) {
   add(filter, BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 3, 0);
   load_argument(filter, 3);
   add(filter, BPF_JMP | BPF_JSET | BPF_K, MAP_ANONYMOUS, 0, 1);
-  ends(filter, SECCOMP_RET_ALLOW);
-  ends(filter, SECCOMP_RET_KILL_PROCESS);
+  return_action(filter, SECCOMP_RET_ALLOW);
+  return_action(filter, SECCOMP_RET_KILL_PROCESS);
 }
 
 static void make_filter(filter *filter) {
   load(filter, offsetof(struct seccomp_data, arch));
   add(filter, BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
-  ends(filter, SECCOMP_RET_KILL_PROCESS);
+  return_action(filter, SECCOMP_RET_KILL_PROCESS);
   load(filter, offsetof(struct seccomp_data, nr));
 #if defined(__x86_64__)
   // The x32 interface has the same architecture and other numbers: all of them from 0x40000000.
   add(filter, BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1);
-  ends(filter, SECCOMP_RET_KILL_PROCESS);
+  return_action(filter, SECCOMP_RET_KILL_PROCESS);
 #endif
   allow_values(filter, SYS_read, 0, DECODER_CHILD_PROGRESS, DECODER_CHILD_PROGRESS);
   // 1 and 2 are /dev/null: libraries print warnings.
@@ -156,8 +156,8 @@ static void make_filter(filter *filter) {
   load_argument(filter, 0);
   add(filter, BPF_JMP | BPF_JGE | BPF_K, 1, 0, 1);
   add(filter, BPF_JMP | BPF_JGT | BPF_K, DECODER_CHILD_PROGRESS, 0, 1);
-  ends(filter, SECCOMP_RET_KILL_PROCESS);
-  ends(filter, SECCOMP_RET_ALLOW);
+  return_action(filter, SECCOMP_RET_KILL_PROCESS);
+  return_action(filter, SECCOMP_RET_ALLOW);
   allow_values(filter, SYS_pread64, 0, DECODER_CHILD_PAYLOAD, DECODER_CHILD_PAYLOAD);
   // malloc and free.
   allow(filter, SYS_brk);
@@ -178,7 +178,7 @@ static void make_filter(filter *filter) {
   allow(filter, SYS_restart_syscall);
   allow(filter, SYS_exit);
   allow(filter, SYS_exit_group);
-  ends(filter, SECCOMP_RET_KILL_PROCESS);
+  return_action(filter, SECCOMP_RET_KILL_PROCESS);
 }
 
 static bool enter_filter(void) {
@@ -197,13 +197,13 @@ unsigned decoder_enter_sandbox(const decoder_limits *limits, int parent, uint64_
   unsigned parts = 0;
   // The signal is sent when the thread that forked ends. The zygote has one thread.
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0) parts |= DECODER_PART_PARENT_DEATH;
-  // It may have ended before that.
+  // The zygote may have ended before prctl.
   if (getppid() != parent) _exit(1);
-  // No other process of this user can attach to it.
+  // No other process of this user can attach a debugger.
   prctl(PR_SET_DUMPABLE, 0);
   // Landlock and the filter need it.
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) parts |= DECODER_PART_NO_NEW_PRIVILEGES;
-  // Needs a descriptor, so it comes before the limits.
+  // Before the limits, because it needs a descriptor.
   if (enter_landlock()) parts |= DECODER_PART_LANDLOCK;
   if (enter_limits(limits, base_bytes)) parts |= DECODER_PART_RESOURCE_LIMITS;
   if (enter_filter()) parts |= DECODER_PART_SYSTEM_CALL_FILTER;

@@ -123,7 +123,7 @@ static _Noreturn void run_child(const int descriptors[], pid_t zygote) {
   job.parameters = (const uint8_t *)(job.extents + request->extent_count);
   if (!map_slots(&job, descriptors) || !set_descriptors(descriptors)) _exit(1);
   set_signals();
-  const decoder_limits limits = {request->price_bytes, request->cpu_seconds};
+  const decoder_limits limits = {request->memory_limit_bytes, request->cpu_seconds};
   const unsigned entered = decoder_enter_sandbox(&limits, zygote, base_bytes);
   if ((entered & sandbox_parts) != sandbox_parts) report_and_exit(DECODER_REASON_SANDBOX);
   report_and_exit(is_valid(&job) ? codec->decode(&job) : DECODER_REASON_MISMATCH);
@@ -171,7 +171,7 @@ static bool is_complete(ssize_t count) {
          request->band_rows <= 2 * DECODER_MAX_SIDE && request->slot_bytes >= 1 &&
          request->slot_bytes <= DECODER_MAX_SLOT_BYTES && request->plane_count >= 1 &&
          request->plane_count <= DECODER_MAX_PLANES && request->cpu_seconds >= 1 &&
-         request->price_bytes <= (uint64_t)1 << 40;
+         request->memory_limit_bytes <= (uint64_t)1 << 40;
 }
 
 static void start_child(ssize_t count, const int descriptors[]) {
@@ -298,7 +298,7 @@ int decoder_main(const decoder_codec *found) {
   codec = found;
   // One arena: a child has one thread, and may not read the number of cores.
   mallopt(M_ARENA_MAX, 1);
-  // Buffers of tiles are used again. Larger ones go back to the kernel when they are freed.
+  // Buffers of tiles stay in the heap for reuse. Larger ones are returned to the kernel when they are freed.
   mallopt(M_MMAP_THRESHOLD, 4 << 20);
   mallopt(M_TRIM_THRESHOLD, 16 << 20);
   // A terminal or a service manager may signal all processes: the daemon decides when this one ends.
@@ -327,10 +327,9 @@ int decoder_main(const decoder_codec *found) {
   if (signals < 0 || !send_hello()) return 1;
   while (true) {
     struct pollfd polled[2 + DECODER_MAX_CHILDREN] = {{DECODER_CONTROL, POLLIN, 0}, {signals, POLLIN, 0}};
-    // The order of the table changes when a child ends.
+    // reap_children and start_child change child_count.
     const unsigned count = child_count;
-    // A killed child is only waited for: its closed socket stays readable until it has ended. poll ignores negative
-    // descriptors.
+    // poll ignores negative descriptors. The closed socket of a killed child would stay readable until it has ended.
     for (unsigned i = 0; i < count; i++)
       polled[2 + i] = (struct pollfd){children[i].is_killed ? -1 : children[i].status, POLLRDHUP, 0};
     if (poll(polled, 2 + count, -1) < 0 && errno != EINTR) return 1;
@@ -345,7 +344,7 @@ int decoder_main(const decoder_codec *found) {
       }
       reap_children();
     }
-    // Children end by PDEATHSIG.
+    // The daemon has closed the control socket. Children are killed by PDEATHSIG.
     if (polled[0].revents && !receive_request()) return 0;
   }
 }

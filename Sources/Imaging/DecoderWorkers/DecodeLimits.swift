@@ -9,8 +9,8 @@ enum DecodeLimits {
   /// Memory that a worker allocates besides its picture: tables and the codec's context.
   private static let fixedBytes = 4 << 20
 
-  /// The decoder's picture, its reference, and metadata for each block; the payload is there twice. libavcodec needs less
-  /// than libde265.
+  /// The decoder's picture, its reference, and metadata for each block; the payload is there twice. libavcodec needs
+  /// less than libde265.
   static func hevc(_ tile: PixelSize, _ samples: DecodeRequest.Samples, largestTile: Int) -> Int {
     let picture = tile.width.multipliedClamped(by: tile.height)
     // Two pictures, and two bytes of metadata for each pixel.
@@ -97,12 +97,13 @@ extension DecodeRequest.Samples {
 }
 
 extension Int {
-  /// For prices: a product or sum that does not fit is `Int.max`. Both sides are at least 0.
+  /// The product, or `Int.max` if it does not fit. Both factors are at least 0.
   func multipliedClamped(by other: Int) -> Int {
     let (result, overflow) = multipliedReportingOverflow(by: other)
     return overflow ? .max : result
   }
 
+  /// The sum, or `Int.max` if it does not fit. Both summands are at least 0.
   func addedClamped(_ other: Int) -> Int {
     let (result, overflow) = addingReportingOverflow(other)
     return overflow ? .max : result

@@ -22,7 +22,7 @@ extension DecodeRequest {
     return DecodeRequest(
       codec: .jxl, samples: .planar(isGray ? .none : .full, bitDepth: bitDepth, hasAlpha: hasAlpha),
       codedSize: codedSize, size: region.size, tiles: [tile], parameters: bytes(parameters),
-      priceBytes: DecodeLimits.jxl(
+      memoryLimitBytes: DecodeLimits.jxl(
         region.size, channels: (isGray ? 1 : 3) + (hasAlpha ? 1 : 0),
         sampleBytes: step > 1 ? 4 : bitDepth > 8 ? 2 : 1, workingBytes: workingBytes, payload: tile.byteCount),
       cpuSeconds: DecodeLimits.jxlSeconds(codedSize))
@@ -36,7 +36,7 @@ extension DecodeRequest {
       codec: .jxl, samples: .planar(.none, bitDepth: 8, hasAlpha: false), codedSize: codedSize, size: rows,
       tiles: [tile],
       parameters: bytes(decoder_jxl_parameters(is_profile: 1, primaries: 0, step: 1, x: 0, y: 0)),
-      priceBytes: DecodeLimits.jxl(
+      memoryLimitBytes: DecodeLimits.jxl(
         rows, channels: 1, sampleBytes: 1, workingBytes: DecodeLimits.jxlProfileBytes, payload: tile.byteCount),
       cpuSeconds: DecodeLimits.jxlSeconds(rows))
   }

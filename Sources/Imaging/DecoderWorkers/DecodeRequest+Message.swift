@@ -46,7 +46,7 @@ extension DecodeRequest {
     head.plane_count = UInt32(layout.planes.count)
     head.cpu_seconds = UInt32(clamping: max(1, cpuSeconds))
     head.alternatives = areAlternatives ? 1 : 0
-    head.price_bytes = UInt64(min(max(0, priceBytes), 1 << 40))
+    head.memory_limit_bytes = UInt64(min(max(0, memoryLimitBytes), 1 << 40))
     withUnsafeMutableBytes(of: &head.planes) { bytes in
       for (index, plane) in layout.planes.enumerated() {
         let place = decoder_plane(

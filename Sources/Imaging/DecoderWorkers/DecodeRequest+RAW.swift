@@ -18,7 +18,7 @@ extension DecodeRequest {
     return DecodeRequest(
       codec: .raw, samples: .rgb, codedSize: codedSize, size: region.size, tiles: [Tile(picture: [file])],
       parameters: withUnsafeBytes(of: parameters) { Array($0) },
-      priceBytes: DecodeLimits.raw(workingBytes: workingBytes, payload: file.length),
+      memoryLimitBytes: DecodeLimits.raw(workingBytes: workingBytes, payload: file.length),
       cpuSeconds: DecodeLimits.rawSeconds(codedSize))
   }
 }

@@ -42,7 +42,7 @@ package struct DecodeRequest: Sendable, Hashable {
   /// HEVC: the bytes of a NAL unit's length in the payload.
   let nalLengthBytes: Int
   /// The bytes that the worker may allocate.
-  package let priceBytes: Int
+  package let memoryLimitBytes: Int
   /// The CPU time that it may use.
   package let cpuSeconds: Int
   /// The tiles are alternatives: only the rows of the first one that is not nearly black are wanted, else those of the
@@ -54,7 +54,7 @@ package struct DecodeRequest: Sendable, Hashable {
 
   package init(
     codec: DecoderCodec, samples: Samples, codedSize: PixelSize, size: PixelSize, tiles: [Tile],
-    parameters: [UInt8] = [], nalLengthBytes: Int = 4, priceBytes: Int, cpuSeconds: Int
+    parameters: [UInt8] = [], nalLengthBytes: Int = 4, memoryLimitBytes: Int, cpuSeconds: Int
   ) {
     self.codec = codec
     self.samples = samples
@@ -63,7 +63,7 @@ package struct DecodeRequest: Sendable, Hashable {
     self.tiles = tiles
     self.parameters = parameters
     self.nalLengthBytes = nalLengthBytes
-    self.priceBytes = priceBytes
+    self.memoryLimitBytes = memoryLimitBytes
     self.cpuSeconds = cpuSeconds
   }
 
@@ -90,7 +90,7 @@ package struct DecodeRequest: Sendable, Hashable {
     return DecodeRequest(
       codec: codec, samples: samples, codedSize: tileSize, size: tileSize, tiles: tiles, parameters: parameters,
       nalLengthBytes: nalLengthBytes,
-      priceBytes: DecodeLimits.hevc(tileSize, samples, largestTile: tiles.map(\.byteCount).max() ?? 0),
+      memoryLimitBytes: DecodeLimits.hevc(tileSize, samples, largestTile: tiles.map(\.byteCount).max() ?? 0),
       cpuSeconds: DecodeLimits.cpuSeconds(pixels: tileSize.pixelCount * tiles.count))
   }
 
@@ -117,7 +117,7 @@ package struct DecodeRequest: Sendable, Hashable {
     let samples = Samples.planar(chroma, bitDepth: bitDepth, hasAlpha: false)
     return DecodeRequest(
       codec: .av1, samples: samples, codedSize: tileSize, size: tileSize, tiles: tiles, parameters: units,
-      priceBytes: DecodeLimits.av1(tileSize, samples, largestTile: tiles.map(\.byteCount).max() ?? 0),
+      memoryLimitBytes: DecodeLimits.av1(tileSize, samples, largestTile: tiles.map(\.byteCount).max() ?? 0),
       cpuSeconds: DecodeLimits.cpuSeconds(pixels: tileSize.pixelCount * tiles.count))
   }
 
@@ -133,7 +133,7 @@ package struct DecodeRequest: Sendable, Hashable {
     return DecodeRequest(
       codec: .avcodec, samples: samples, codedSize: size, size: size, tiles: frames,
       parameters: Array(codec.utf8) + configuration,
-      priceBytes: DecodeLimits.video(size, samples, largestFrame: frames.map(\.byteCount).max() ?? 0),
+      memoryLimitBytes: DecodeLimits.video(size, samples, largestFrame: frames.map(\.byteCount).max() ?? 0),
       cpuSeconds: DecodeLimits.cpuSeconds(pixels: size.pixelCount * frames.count))
   }
 
@@ -151,7 +151,7 @@ package struct DecodeRequest: Sendable, Hashable {
     let tile = Tile(picture: picture, alpha: alpha)
     return DecodeRequest(
       codec: .webp, samples: samples, codedSize: codedSize, size: size, tiles: [tile],
-      priceBytes: DecodeLimits.webP(
+      memoryLimitBytes: DecodeLimits.webP(
         codedSize, size, samples, isLossless: isLossless, hasAlpha: !alpha.isEmpty, payload: tile.byteCount),
       cpuSeconds: DecodeLimits.cpuSeconds(pixels: codedSize.pixelCount))
   }

@@ -1,7 +1,7 @@
 // One decode on the daemon's side: receives rows and copies them. Everything that the worker sends is checked against
 // the request.
 //
-//   [ message -> check -> copy rows -> release the slot -> consumer ] ... -> verdict
+//   [ message -> check -> copy rows -> release the slot -> consumer ] ... -> outcome
 //
 // A picture that several workers decode has one session for each of them (DecodeGroup).
 
@@ -37,8 +37,8 @@ final class DecodeSession {
     receive(tiles: .max, rows) ?? .complete
   }
 
-  /// Receives the first `tiles` tiles of the request, if it has that many, and then returns `nil`. An earlier end has a
-  /// verdict.
+  /// Receives the first `tiles` tiles of the request, if it has that many, and then returns `nil`. Returns the outcome
+  /// if the decode ends before that.
   func receive(tiles: Int, _ rows: (RowBand, RawSpan) -> RowDemand) -> WorkerOutcome? {
     channel.receive(while: { tile < tiles }) { message, bytes in
       let isViolation = !bytes.isEmpty

@@ -15,7 +15,7 @@ package enum DecoderError: Error, Sendable, Hashable {
 }
 
 extension DecoderError {
-  /// Whether another codec may decode the picture: this one can't be used, or does not support it.
+  /// Whether another codec should be tried: this one can't be used, or does not support the picture.
   var isOfCodec: Bool {
     switch self {
     case .unavailable, .failed(_, .unsupported): true
@@ -51,7 +51,7 @@ package enum DecoderFailure: String, Sendable, Hashable, CaseIterable {
   case unsupported
   /// Size, depth or chroma differ from the container's.
   case mismatch
-  /// The decode needed more memory than its price.
+  /// The decode needed more memory than its limit.
   case memory
   /// The decode used more CPU time than its limit.
   case time

@@ -52,7 +52,7 @@ package final class DecoderPool: Sendable {
   ///
   /// - Parameters:
   ///   - folder: the folder of the decoder programs.
-  ///   - sandbox: the parts without which a codec is not used.
+  ///   - sandbox: a codec that lacks one of these parts is not used.
   ///   - now: the clock of the workers' silence, and of the pauses before a start.
   package init(
     codecs: [DecoderCodec] = DecoderCodec.all, folder: String, sandbox: SandboxRequirement, limits: Limits,
@@ -106,16 +106,16 @@ package final class DecoderPool: Sendable {
   /// Decodes on the calling thread, which waits for the worker: for render workers, never for a connection's loop.
   ///
   /// - Parameters:
-  ///   - payload: the file, or the bytes, that the request's ranges are of.
-  ///   - file: remembers a failure of this picture of the file, and fails at once if one is remembered; `nil` for bytes
-  ///     that are not a file.
-  ///   - fallback: a request for another codec, which is decoded if the first codec can't be used here or does not
-  ///     support the picture.
+  ///   - payload: the file or the bytes that the request's ranges refer to.
+  ///   - file: identifies the file, so that failures are remembered: a picture of it that failed before fails at once.
+  ///     `nil` for bytes that are not a file.
+  ///   - fallback: a request to another codec, for when the first codec can't be used here or does not support the
+  ///     picture.
   ///   - workers: how many may decode the picture, if it has several tiles and they are idle.
   ///   - stop: ends the workers soon after it is raised.
   ///   - rows: gets each band with its bytes, in order, on the calling thread. The bytes are a copy that the worker
-  ///     can't change, and are valid during the call. The worker decodes the next bands meanwhile.
-  /// - Throws: after some rows or none. Rows that came before an error are valid, but not the whole picture.
+  ///     can't change, and are valid during the call. The worker decodes the next bands during the call.
+  /// - Throws: possibly after some rows, which are then valid, but not the whole picture.
   package func decode(
     _ request: DecodeRequest, of payload: DecodePayload, file: DecodedFile? = nil, fallback: DecodeRequest? = nil,
     workers: Int = 1, stop: StopFlag? = nil, rows: (RowBand, RawSpan) -> RowDemand
@@ -162,7 +162,7 @@ package final class DecoderPool: Sendable {
         hasRows = true
         return rows(band, bytes)
       }
-    } canRepeat: {
+    } canRetry: {
       !hasRows
     }
   }
@@ -211,7 +211,7 @@ package final class DecoderPool: Sendable {
         let result = session.run(channels[0])
         parts = session.parts
         return [result]
-      } canRepeat: {
+      } canRetry: {
         true
       }
     } catch {
@@ -223,27 +223,28 @@ package final class DecoderPool: Sendable {
     return parts
   }
 
-  /// Runs workers, and a second time if one was lost with its zygote: that end says nothing about the picture.
+  /// Runs workers. Retries once if a worker was interrupted, for example because its zygote has ended: that says
+  /// nothing about the picture.
   ///
-  /// - Parameter converse: gets a channel and slots for each worker; returns when all workers have ended.
+  /// - Parameter runSessions: gets a channel and slots for each worker; returns when all workers have ended.
   private func runWithRetry(
     _ request: DecodeRequest, of payload: DecodePayload, workers: Int, layout: BandLayout, zygote: DecoderZygote,
-    _ stop: StopFlag?, _ converse: ([WorkerChannel], [DecoderSlots]) -> [WorkerChannel.Result],
-    canRepeat: () -> Bool
+    _ stop: StopFlag?, _ runSessions: ([WorkerChannel], [DecoderSlots]) -> [WorkerChannel.Result],
+    canRetry: () -> Bool
   ) throws(DecoderError) {
     do throws(DecoderError) {
-      try runOnce(request.parts(workers), of: payload, layout: layout, zygote: zygote, stop, converse)
+      try runOnce(request.parts(workers), of: payload, layout: layout, zygote: zygote, stop, runSessions)
     } catch {
-      guard case .interrupted = error, canRepeat() else { throw error }
-      // By one worker: the process may have no descriptors for more.
-      try runOnce([request], of: payload, layout: layout, zygote: zygote, stop, converse)
+      guard case .interrupted = error, canRetry() else { throw error }
+      // With one worker: the process may have no descriptors for more.
+      try runOnce([request], of: payload, layout: layout, zygote: zygote, stop, runSessions)
     }
   }
 
   /// - Parameter parts: the request of each worker.
   private func runOnce(
     _ parts: [DecodeRequest], of payload: DecodePayload, layout: BandLayout, zygote: DecoderZygote,
-    _ stop: StopFlag?, _ converse: ([WorkerChannel], [DecoderSlots]) -> [WorkerChannel.Result]
+    _ stop: StopFlag?, _ runSessions: ([WorkerChannel], [DecoderSlots]) -> [WorkerChannel.Result]
   ) throws(DecoderError) {
     let codec = zygote.codec
     let connection: ZygoteConnection
@@ -254,20 +255,20 @@ package final class DecoderPool: Sendable {
     }
     let results = try payload.withDescriptor(codec) { descriptor throws(DecoderError) in
       runWorkers(
-        parts, payload: descriptor, of: codec, layout: layout, connection: connection, stop, converse)
+        parts, payload: descriptor, of: codec, layout: layout, connection: connection, stop, runSessions)
     }
     for result in results { usages.add(result.usage, codec) }
     if results.contains(where: \.lostZygote) { zygote.lost(connection) }
-    // A worker's own failure says more than the end of another one.
+    // Prefer a worker's own failure to an interruption of another worker.
     let errors = results.compactMap(\.error)
     if let error = errors.first(where: { if case .failed = $0 { true } else { false } }) ?? errors.first { throw error }
   }
 
-  /// Starts a worker for each part, and converses with them. If one can't be started, none goes on.
+  /// Starts a worker for each part, and runs their sessions. If a worker can't be started, the others are killed.
   private func runWorkers(
     _ parts: [DecodeRequest], payload descriptor: Int32, of codec: DecoderCodec, layout: BandLayout,
     connection: ZygoteConnection, _ stop: StopFlag?,
-    _ converse: ([WorkerChannel], [DecoderSlots]) -> [WorkerChannel.Result]
+    _ runSessions: ([WorkerChannel], [DecoderSlots]) -> [WorkerChannel.Result]
   ) -> [WorkerChannel.Result] {
     var channels: [WorkerChannel] = []
     var used: [DecoderSlots] = []
@@ -291,9 +292,9 @@ package final class DecoderPool: Sendable {
       for channel in channels { channel.kill(after: .complete) }
       results = channels.map { $0.finish(.complete) } + [failure]
     } else {
-      results = converse(channels, used)
+      results = runSessions(channels, used)
     }
-    // Another worker must not share slots with one that may still write. They are dropped then.
+    // Slots of a worker that may still write are dropped: no other worker may get them.
     for (slots, result) in zip(used, results) where result.hasEnded {
       slots.clear(layout)
       self.slots.withLock { $0.append(slots) }

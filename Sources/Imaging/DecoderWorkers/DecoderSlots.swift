@@ -75,6 +75,6 @@ final class DecoderSlots: @unchecked Sendable {
     UnsafeMutableRawBufferPointer(start: mappings[slot] + offset, count: rows.count).copyMemory(from: rows)
   }
 
-  /// The band that was copied last.
+  /// Calls `body` with the band that was copied last.
   func withCopy<Result>(_ body: (RawSpan) -> Result) -> Result { body(copy.bytes) }
 }

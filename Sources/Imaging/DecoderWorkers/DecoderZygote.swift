@@ -1,20 +1,20 @@
 import Logging
 import Synchronization
 
-/// The zygote of one codec: started on demand, and again, after a growing pause, when it has ended.
+/// The zygote of one codec: started on demand, and restarted with backoff when it has ended.
 final class DecoderZygote: Sendable {
   typealias Now = @Sendable () -> ContinuousClock.Instant
 
   /// When the program may be started next.
   private struct RestartBackoff {
-    /// Ends in a row, each soon after the start.
+    /// Number of consecutive failures: starts that failed, and zygotes that ended soon after their start.
     var failures = 0
     var notBefore: ContinuousClock.Instant?
   }
 
-  /// The longest pause before a start.
+  /// The longest pause before a restart.
   static let maximumPause = Duration.seconds(30)
-  /// A zygote that ran for this long ended for another reason than its start.
+  /// A zygote that ran for this long resets the backoff.
   static let stableInterval = Duration.seconds(60)
 
   let codec: DecoderCodec
@@ -28,7 +28,7 @@ final class DecoderZygote: Sendable {
 
   /// - Parameters:
   ///   - required: parts of the sandbox without which the codec is not used.
-  ///   - now: the clock of pauses.
+  ///   - now: the clock of the backoff.
   init(
     _ codec: DecoderCodec, path: String, required: SandboxParts, logger: Logger,
     now: @escaping Now = { ContinuousClock.now }
@@ -56,7 +56,7 @@ final class DecoderZygote: Sendable {
         current.withLock { $0 = connection }
         return .success(connection)
       } catch {
-        // A program that is not there costs nothing to look for, and may be installed later.
+        // No pause for a missing program: looking for it costs nothing, and it may be installed later.
         if error != .notInstalled { pause(&backoff) }
         return .failure(error)
       }
@@ -64,7 +64,7 @@ final class DecoderZygote: Sendable {
     return try outcome.get()
   }
 
-  /// Gives up a zygote that has ended or does not answer, so that the next decode starts another one.
+  /// Forgets a zygote that has ended or does not answer, so that the next decode starts another one.
   func lost(_ connection: ZygoteConnection) {
     let isCurrent = current.withLock { current in
       guard current === connection else { return false }

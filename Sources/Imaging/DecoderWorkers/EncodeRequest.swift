@@ -70,12 +70,12 @@ package struct EncodeRequest: Sendable, Hashable {
   ///   - stripRows: rows that are coded together; `nil` for all.
   ///   - hasFullChroma: AV1 only: chroma has the size of luma.
   ///   - deepCoding: of deep samples; ignored for others.
-  ///   - priceBytes: the bytes that the worker may allocate.
+  ///   - memoryLimitBytes: the bytes that the worker may allocate.
   ///   - maximumBytes: the maximum size of an accepted coded picture.
   package init(
     codec: DecoderCodec, size: PixelSize, samples: Samples, setting: Double, effort: Int, stripRows: Int? = nil,
     hasFullChroma: Bool = false, colors: ColorCodes = ColorCodes(primaries: 2, transfer: 2, matrix: 2),
-    deepCoding: DeepCoding = DeepCoding(bits: 10, peakLuminance: 10_000), profile: [UInt8] = [], priceBytes: Int,
+    deepCoding: DeepCoding = DeepCoding(bits: 10, peakLuminance: 10_000), profile: [UInt8] = [], memoryLimitBytes: Int,
     maximumBytes: Int
   ) {
     let stripRows = stripRows ?? size.height
@@ -90,7 +90,7 @@ package struct EncodeRequest: Sendable, Hashable {
     request = DecodeRequest(
       codec: codec, samples: samples.decoded, codedSize: size, size: size,
       tiles: [.init(picture: profile.isEmpty ? [] : [ByteRange(offset: 0, length: profile.count)])],
-      parameters: withUnsafeBytes(of: parameters) { Array($0) }, priceBytes: priceBytes,
+      parameters: withUnsafeBytes(of: parameters) { Array($0) }, memoryLimitBytes: memoryLimitBytes,
       cpuSeconds: Self.cpuSeconds(size))
     self.profile = profile
     hasRows = true
@@ -105,7 +105,7 @@ package struct EncodeRequest: Sendable, Hashable {
   ///   - keepsReconstruction: whether the JPEG can be made again from the JPEG XL.
   package init(
     transcoding file: ByteRange, size: PixelSize, by codec: DecoderCodec = .jxlEncoder, effort: Int,
-    keepsReconstruction: Bool, priceBytes: Int, maximumBytes: Int
+    keepsReconstruction: Bool, memoryLimitBytes: Int, maximumBytes: Int
   ) {
     var parameters = encoder_parameters()
     parameters.effort = UInt32(clamping: effort)
@@ -113,7 +113,7 @@ package struct EncodeRequest: Sendable, Hashable {
     parameters.keeps_reconstruction = keepsReconstruction ? 1 : 0
     request = DecodeRequest(
       codec: codec, samples: .rgb, codedSize: size, size: size, tiles: [.init(picture: [file])],
-      parameters: withUnsafeBytes(of: parameters) { Array($0) }, priceBytes: priceBytes,
+      parameters: withUnsafeBytes(of: parameters) { Array($0) }, memoryLimitBytes: memoryLimitBytes,
       cpuSeconds: Self.cpuSeconds(size))
     profile = []
     hasRows = false

@@ -18,7 +18,8 @@ struct EncodeSession {
   /// The parts so far, in their order.
   private(set) var parts: [[UInt8]] = []
 
-  /// - Parameter rows: all rows of the picture, without padding, if the request has rows; valid as long as this session.
+  /// - Parameter rows: all rows of the picture, without padding, if the request has rows; valid as long as this
+  ///   session.
   init(_ request: EncodeRequest, _ layout: BandLayout, _ slots: DecoderSlots, rows: UnsafeRawBufferPointer) {
     self.request = request
     self.layout = layout
@@ -31,9 +32,9 @@ struct EncodeSession {
   /// Sends all rows, and receives everything. Returns when the worker has ended.
   mutating func run(_ channel: WorkerChannel) -> WorkerChannel.Result {
     for slot in 0..<DecoderSlots.count { sendRows(slot, channel) }
-    let verdict = channel.receive { message, bytes in received(message, bytes, channel) } ?? .complete
-    channel.kill(after: verdict)
-    return channel.finish(verdict)
+    let outcome = channel.receive { message, bytes in received(message, bytes, channel) } ?? .complete
+    channel.kill(after: outcome)
+    return channel.finish(outcome)
   }
 
   private mutating func received(
@@ -53,7 +54,7 @@ struct EncodeSession {
         part < 2 * request.stripCount, part == parts.count || part == parts.count - 1
       else { break }
       byteCount += bytes.count
-      // The worker keeps its output in memory too: more than this is beyond its price.
+      // The worker keeps its output in memory too: a longer one would exceed its memory limit.
       guard byteCount <= request.maximumBytes else { return .failed(.failed(codec, .memory)) }
       if part == parts.count { parts.append([]) }
       parts[part] += bytes
@@ -64,7 +65,7 @@ struct EncodeSession {
     return .failed(.failed(codec, .protocolViolation))
   }
 
-  /// Whether the worker has got all rows and given back every slot.
+  /// Whether the worker has received all rows and released every slot.
   private var hasSentAll: Bool { nextRow == request.size.height && isSlotFree.allSatisfy(\.self) }
 
   private mutating func sendRows(_ slot: Int, _ channel: WorkerChannel) {

@@ -1,6 +1,6 @@
-// One worker on the daemon's side: its sockets, its messages and its end. A session says what the messages mean.
+// One worker on the daemon's side: its sockets, its messages and its end. A session interprets the messages.
 //
-//   send the request -> [ message -> session ] ... -> verdict -> kill -> wait for the end
+//   send the request -> [ message -> session ] ... -> outcome -> kill -> wait for the end
 
 import CPhotodDecoder
 import PhotoModel
@@ -19,15 +19,16 @@ enum WorkerOutcome {
 
 /// Used by one thread, that of the decode or encode.
 final class WorkerChannel {
-  /// How often a waiting conversation looks at its stop flag.
+  /// How often the stop flag is checked while waiting.
   static let flagInterval = Duration.milliseconds(20)
-  /// How long a killed worker may take to end. It holds at most its price in memory.
+  /// How long a killed worker may take to end. Until then it may hold memory up to its limit.
   private static let endInterval = Duration.seconds(5)
   /// The longest single wait for the worker.
   private static let waitInterval = Duration.seconds(1)
-  /// A wait that takes so much longer than that shows that this process was stopped, most likely with the worker.
+  /// A wait that takes this much longer than ``waitInterval`` shows that this process was stopped (SIGSTOP, suspend),
+  /// most likely together with the worker.
   private static let pauseInterval = Duration.seconds(2)
-  /// How long the zygote may take to start a worker. One that takes longer is stopped, or waits for a disk.
+  /// How long the zygote may take to start a worker. A zygote that takes longer is stopped, or waits for a disk.
   private static let startInterval = Duration.seconds(10)
 
   /// How a conversation ended.
@@ -102,24 +103,25 @@ final class WorkerChannel {
 
   deinit { buffer.deallocate() }
 
-  /// Sends a message to the worker. One that has ended or reads nothing is noticed by its next message, or its silence.
+  /// Sends a message to the worker. Errors are ignored: a worker that has ended or does not read is detected by
+  /// ``receive(while:_:)``.
   func send<Message: BitwiseCopyable>(_ message: Message) {
     withUnsafeBytes(of: message) { bytes in
       _ = photod_decoder_send(progress.number, bytes.baseAddress, bytes.count, nil, 0)
     }
   }
 
-  /// Ends the worker, unless it has ended by itself. It may be still running after its last message, and write into
-  /// slots, for example. Does not wait.
-  func kill(after verdict: WorkerOutcome) {
-    switch verdict {
+  /// Kills the worker, unless it has ended by itself. After its last message it may still be running, and write into
+  /// slots. Does not wait.
+  func kill(after outcome: WorkerOutcome) {
+    switch outcome {
     case .complete, .failed: child.kill()
     case .closed: break
     }
   }
 
-  /// Returns when the worker, which was killed or has closed its socket, has ended.
-  func finish(_ verdict: WorkerOutcome) -> Result {
+  /// Waits until the worker, which was killed or has closed its socket, has ended.
+  func finish(_ outcome: WorkerOutcome) -> Result {
     waitForEnd()
     var result = Result(error: nil, hasEnded: false, lostZygote: false, usage: usage)
     switch end {
@@ -127,7 +129,7 @@ final class WorkerChannel {
     case .lost: result.lostZygote = true
     case .unknown, nil: break
     }
-    switch verdict {
+    switch outcome {
     case .complete: break
     case .failed(let error): result.error = error
     case .closed: result.error = stop?.isRaised == true ? .cancelled : error(of: end)
@@ -135,14 +137,14 @@ final class WorkerChannel {
     return result
   }
 
-  /// The meaning of an end without a last message.
+  /// The error for a worker that ended without a last message.
   private func error(of end: Termination?) -> DecoderError {
     guard case .ended(let status) = end else { return .interrupted(codec) }
     switch photod_decoder_signal(status) {
     case 0: return .failed(codec, .protocolViolation)
     case SIGSYS: return .failed(codec, .sandbox)
     case SIGXCPU: return .failed(codec, .time)
-    // Not sent by photod: the kernel sends it if the machine has no memory, or an operator does.
+    // Sent by the kernel if the machine has no memory, or by an operator; photod's own kill has another outcome.
     case SIGKILL, SIGTERM: return .interrupted(codec)
     default: return .failed(codec, .crashed)
     }
@@ -169,18 +171,18 @@ final class WorkerChannel {
       let wasStarted = hasStarted
       let limit = wasStarted ? stall : Self.startInterval
       if silence >= limit {
-        guard wasStarted else { return zygoteHangs() }
+        guard wasStarted else { return killHungZygote() }
         return .failed(.failed(codec, .stalled))
       }
       let isReadable = wait(for: min(limit - silence, Self.waitInterval))
-      // The time until the start was the zygote's.
+      // The time before the start was spent by the zygote, not the worker.
       if hasStarted != wasStarted { silentSince = now() }
       if isReadable {
         switch nextMessage() {
         case .message(let message, let bytes):
           hasStarted = true
           if Int(message.kind) == Int(DECODER_FAILED) { return .failed(failure(message)) }
-          if let verdict = received(message, bytes) { return verdict }
+          if let outcome = received(message, bytes) { return outcome }
           silentSince = now()
           lastLook = silentSince
         case .violation: return .failed(.failed(codec, .protocolViolation))
@@ -195,8 +197,8 @@ final class WorkerChannel {
     return nil
   }
 
-  /// Gives up the zygote, which did not start the worker. Its other workers are lost too.
-  private func zygoteHangs() -> WorkerOutcome {
+  /// Kills the zygote, which did not start the worker in time. Its other workers end with it.
+  private func killHungZygote() -> WorkerOutcome {
     connection.end()
     end = .lost
     return .closed
@@ -214,7 +216,8 @@ final class WorkerChannel {
     }
   }
 
-  /// Waits for a message, or for a change of the worker's status, which it reads. Returns whether there may be a message.
+  /// Waits for a message, or for a change of the worker's status, which it reads. Returns whether there may be a
+  /// message.
   private func wait(for limit: Duration) -> Bool {
     let interval = stop != nil ? min(limit, Self.flagInterval) : limit
     // The status no longer matters after the end: it would be readable forever.

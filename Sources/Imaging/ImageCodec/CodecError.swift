@@ -57,7 +57,7 @@ package enum DecoderFailureReason: String, Sendable, Hashable, CaseIterable {
   case unsupported
   /// Size, depth or chroma differ from the container's.
   case mismatch
-  /// It needed more memory than its price, or more time.
+  /// It exceeded its limit of memory, or of CPU time.
   case memory, time
   /// It made no progress, twice.
   case stalled

@@ -1,7 +1,7 @@
 // photod-decoder-av1: the tiles of an AVIF picture, or its only picture, and frames of AV1 videos, by dav1d.
 //
-// The extents of a tile are its OBUs (AV1 Bitstream & Decoding Process Specification §5.3). The sequence header is among
-// them, or in the parameter bytes, which are OBUs that come before those of every tile.
+// The extents of a tile are its OBUs (AV1 Bitstream & Decoding Process Specification §5.3). The sequence header is
+// among them, or in the parameter bytes, which are OBUs that come before those of every tile.
 
 #include <dav1d/dav1d.h>
 #include <errno.h>
@@ -73,7 +73,7 @@ static int decode_tile(decoder_job *job, Dav1dContext *context, uint32_t index, 
   const uint64_t bytes = decoder_extent_bytes(job, tile.first_extent, tile.extent_count);
   const size_t head = job->request.parameter_bytes;
   if (bytes == 0) return DECODER_REASON_MALFORMED;
-  if (bytes > job->request.price_bytes) return DECODER_REASON_MEMORY;
+  if (bytes > job->request.memory_limit_bytes) return DECODER_REASON_MEMORY;
   Dav1dData data = {0};
   uint8_t *const memory = dav1d_data_create(&data, head + bytes);
   if (!memory) return DECODER_REASON_MEMORY;

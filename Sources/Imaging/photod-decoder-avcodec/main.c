@@ -13,8 +13,8 @@
 
 #include "decoder_worker.h"
 
-// The smallest limit of pixels: a frame of this size is within the fixed part of a worker's price.
-static const int64_t least_pixels = 1 << 17;
+// The lowest value of max_pixels: a frame of this size is within the fixed part of a worker's memory limit.
+static const int64_t min_pixel_limit = 1 << 17;
 
 static void describe(char *text, size_t capacity) {
   const unsigned version = avcodec_version();
@@ -116,7 +116,7 @@ static int decode_tile(decoder_job *job, AVCodecContext *context, uint32_t index
   const decoder_tile tile = job->tiles[index];
   const uint64_t bytes = decoder_extent_bytes(job, tile.first_extent, tile.extent_count);
   if (bytes == 0 || bytes > INT32_MAX / 2) return DECODER_REASON_MALFORMED;
-  if (bytes > job->request.price_bytes) return DECODER_REASON_MEMORY;
+  if (bytes > job->request.memory_limit_bytes) return DECODER_REASON_MEMORY;
   AVPacket *packet = av_packet_alloc();
   AVFrame *frame = av_frame_alloc();
   if (!packet || !frame || av_new_packet(packet, (int)bytes) != 0) return DECODER_REASON_MEMORY;
@@ -149,7 +149,7 @@ static int decode(decoder_job *job) {
   // Larger frames than the request's are refused before their memory is allocated. Frames are coded in whole blocks.
   // The limit applies to working rows of MPEG-4 and H.263 too, which are longer than small frames.
   const int64_t pixels = ((int64_t)request->width + 128) * ((int64_t)request->height + 128);
-  context->max_pixels = pixels > least_pixels ? pixels : least_pixels;
+  context->max_pixels = pixels > min_pixel_limit ? pixels : min_pixel_limit;
   bool sent = false;
   for (uint32_t tile = 0; tile < request->tile_count && !(request->alternatives && sent); tile++) {
     const int reason = decode_tile(job, context, tile, &sent);

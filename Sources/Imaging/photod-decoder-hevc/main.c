@@ -1,7 +1,8 @@
 // photod-decoder-hevc: the tiles of a HEIC picture, or its only picture, and frames of HEVC videos, by libde265.
 //
-// The parameter bytes are the parameter sets (ISO/IEC 14496-15 hvcC), each after its length in 4 bytes. The extents of a
-// tile are its NAL units, each after its length in `nal_length_bytes`. Every tile begins with a random access picture.
+// The parameter bytes are the parameter sets (ISO/IEC 14496-15 hvcC), each after its length in 4 bytes. The extents of
+// a tile are its NAL units, each after its length in `nal_length_bytes`. Every tile begins with a random access
+// picture.
 
 #include <libde265/de265.h>
 #include <stdio.h>
@@ -58,7 +59,7 @@ static bool is_as_requested(const decoder_request *request, const struct de265_i
 static int decode_tile(decoder_job *job, de265_decoder_context *decoder, uint32_t index, bool *sent) {
   const decoder_tile tile = job->tiles[index];
   const uint64_t bytes = decoder_extent_bytes(job, tile.first_extent, tile.extent_count);
-  if (bytes > job->request.price_bytes) return DECODER_REASON_MEMORY;
+  if (bytes > job->request.memory_limit_bytes) return DECODER_REASON_MEMORY;
   uint8_t *const data = malloc(bytes + 1);
   if (!data) return DECODER_REASON_MEMORY;
   int reason = decoder_read_extents(job, tile.first_extent, tile.extent_count, data);

@@ -95,18 +95,18 @@ static void set_parameters(libraw_data_t *raw, uint32_t step) {
   wanted->user_qual = 2;
 }
 
-// Pixels of the sensor for each byte of the file, at most: of the black frame of any codec that LibRaw knows. LibRaw
-// makes black or random rows of data that are missing, in some formats without an error.
-enum { MOST_PIXELS_OF_BYTE = 100 };
+// Maximum number of sensor pixels for each byte of the file: a black frame in the best codec that LibRaw knows has
+// fewer. In some formats LibRaw makes black or random rows of missing data without an error.
+enum { MAX_PIXELS_PER_BYTE = 100 };
 
-// Whether a developed side fits an expected one. LibRaw knows the sensor's borders, which cameras cut off; containers may
-// count a few rows or columns of the frame.
+// Whether a developed side fits an expected one. LibRaw knows the sensor's borders, which cameras cut off; containers
+// may count a few rows or columns of the frame.
 static bool is_near(int64_t developed, int64_t expected) {
   return developed >= expected - expected / 50 - 2 && developed <= expected + expected / 8 + 2;
 }
 
 // Sets the place of the expected picture: that of a DNG's default crop, else the middle.
-static void place(
+static void set_place(
     output *out, const libraw_data_t *raw, const decoder_request *request, uint32_t step, bool is_halved) {
   const unsigned *const crop = raw->color.dng_levels.default_crop;
   const bool has_crop = raw->idata.dng_version && crop[2] == request->coded_width && crop[3] == request->coded_height;
@@ -118,7 +118,7 @@ static void place(
   out->top = has_crop ? crop[1] / unit : (out->height - out->expected_height) / 2;
 }
 
-static int64_t clamped(int64_t value, int64_t most) { return value < 0 ? 0 : value > most ? most : value; }
+static int64_t clamped(int64_t value, int64_t maximum) { return value < 0 ? 0 : value > maximum ? maximum : value; }
 
 // Writes a row of the picture of averaged pixels. Boxes at the right and at the bottom have fewer pixels.
 static void write_row(const output *out, int64_t x, int64_t y, uint32_t width, uint8_t *to) {
@@ -174,7 +174,7 @@ static int develop(
   // Sensors that are turned by 45 degrees, and pixels that are not square, have other sizes until they are developed.
   if (!is_expected && raw->sizes.pixel_aspect == 1 && !raw->rawdata.ioparams.fuji_width) return DECODER_REASON_MISMATCH;
   const uint64_t sensor_pixels = (uint64_t)raw->sizes.raw_width * raw->sizes.raw_height;
-  if (sensor_pixels / MOST_PIXELS_OF_BYTE > file_bytes) return DECODER_REASON_MALFORMED;
+  if (sensor_pixels / MAX_PIXELS_PER_BYTE > file_bytes) return DECODER_REASON_MALFORMED;
   set_parameters(raw, wanted->step);
   // Only a mosaic is halved. LibRaw forgets the mosaic when it has developed it.
   const bool is_halved = wanted->step > 1 && raw->idata.filters;
@@ -190,7 +190,7 @@ static int develop(
     return DECODER_REASON_UNSUPPORTED;
   output out = {
       .pixels = image->data, .width = image->width, .height = image->height, .colors = image->colors};
-  place(&out, raw, request, wanted->step, is_halved);
+  set_place(&out, raw, request, wanted->step, is_halved);
   if (out.width < 1 || out.height < 1 || !is_near(out.width, out.expected_width) ||
       !is_near(out.height, out.expected_height))
     return DECODER_REASON_MISMATCH;

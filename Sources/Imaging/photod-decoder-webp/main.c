@@ -67,8 +67,8 @@ static int make_file(const decoder_job *job, const uint8_t **file, size_t *file_
   uint8_t *const data = position + CHUNK_HEAD;
   const int reason = decoder_read_extents(job, tile.first_extent, picture_extents, data);
   if (reason) return reason;
-  // VP8L begins with its signature, which is not the frame tag of a VP8 key frame: that has bit 0
-  // clear.
+  // VP8L begins with the signature 0x2f. A VP8 key frame can't: bit 0 of its first byte is clear (RFC 6386 section
+  // 9.1).
   write_chunk_head(position, data[0] == 0x2f ? "VP8L" : "VP8 ", (uint32_t)picture_bytes);
   *file = memory;
   *file_bytes = total;

@@ -1,9 +1,9 @@
-// photod-encoder-avif: the coded data of an AVIF by libaom: of each strip a part of colours, and then a part of alpha if
-// the picture has alpha. photod writes the container itself.
+// photod-encoder-avif: the coded data of an AVIF by libaom: of each strip a part of colours, and then a part of alpha
+// if the picture has alpha. photod writes the container itself.
 //
-// Rows become YCbCr as they arrive: of 8 bits by BT.601, or rows of 16 bits of 10 bits by BT.2020; both of full range. The
-// frame that libaom gets is the only copy of the strip. The last of several strips is filled up with its last row, because
-// the tiles of a grid have one size.
+// Rows become YCbCr as they arrive: of 8 bits by BT.601, or rows of 16 bits of 10 bits by BT.2020; both of full range.
+// The frame that libaom gets is the only copy of the strip. The last of several strips is filled up with its last row,
+// because the tiles of a grid have one size.
 
 #include <aom/aom_encoder.h>
 #include <aom/aomcx.h>
@@ -181,8 +181,8 @@ static int encode_plane_set(
       (error = aom_codec_control(&context, AV1E_SET_MATRIX_COEFFICIENTS, (int)parameters->matrix)))
     return reason_of(error);
   // The second call has no frame: it flushes the encoder.
-  for (int turn = 0; turn < 2; turn++) {
-    if ((error = aom_codec_encode(&context, turn ? NULL : image, 0, 1, 0))) return reason_of(error);
+  for (int call = 0; call < 2; call++) {
+    if ((error = aom_codec_encode(&context, call == 0 ? image : NULL, 0, 1, 0))) return reason_of(error);
     aom_codec_iter_t position = NULL;
     for (const aom_codec_cx_pkt_t *packet; (packet = aom_codec_get_cx_data(&context, &position));)
       if (packet->kind == AOM_CODEC_CX_FRAME_PKT) encoder_send_bytes(part, packet->data.frame.buf, packet->data.frame.sz);

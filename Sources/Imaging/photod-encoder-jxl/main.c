@@ -4,8 +4,8 @@
 // whole frames, so the rows of a strip are held first. Each strip of several is a layer: a frame without duration that
 // replaces its rows of the picture (ISO/IEC 18181-1, annex F). The output is a codestream.
 //
-// A JPEG: it is the payload, and its coefficients are coded again without loss. The output is a
-// codestream, or a file that also has what is needed to make the JPEG again (the box jbrd of ISO/IEC 18181-2).
+// A JPEG: it is the payload, and its coefficients are recoded without loss. The output is a codestream, or a file that
+// also has what is needed to make the JPEG again (the box jbrd of ISO/IEC 18181-2).
 
 #include <jxl/encode.h>
 #include <stdio.h>
@@ -125,8 +125,8 @@ static bool begins(const uint8_t *content, size_t count, const char *name, size_
   return count >= length && memcmp(content, name, length) == 0;
 }
 
-// Whether a segment (T.81 annex B) is part of the picture: JFIF, a colour profile and Adobe's colour model are. Metadata,
-// comments and a second picture are not.
+// Whether a segment (T.81 annex B) is part of the picture: JFIF, a colour profile and Adobe's colour model are.
+// Metadata, comments and a second picture are not.
 static bool is_kept(uint8_t marker, const uint8_t *content, size_t count) {
   if (marker == 0xFE) return false;
   if (marker < 0xE0 || marker > 0xEF) return true;
@@ -135,8 +135,8 @@ static bool is_kept(uint8_t marker, const uint8_t *content, size_t count) {
          (marker == 0xEE && begins(content, count, "Adobe", 5));
 }
 
-// Moves the segments of a JPEG's picture together, in place. Returns their length; 0 unless the file has a whole picture
-// of the given size.
+// Moves the segments of a JPEG's picture together, in place. Returns their length; 0 unless the file has a whole
+// picture of the given size.
 static size_t keep_picture(uint8_t *file, size_t count, uint32_t width, uint32_t height) {
   if (count < 2 || number(file) != 0xFFD8) return 0;
   bool has_size = false;
@@ -179,7 +179,7 @@ static size_t keep_picture(uint8_t *file, size_t count, uint32_t width, uint32_t
 static int transcode(const decoder_job *job, const encoder_parameters *parameters) {
   const decoder_request *const request = &job->request;
   const uint64_t count = decoder_extent_bytes(job, 0, request->extent_count);
-  uint8_t *const file = count > request->price_bytes ? NULL : malloc(count);
+  uint8_t *const file = count > request->memory_limit_bytes ? NULL : malloc(count);
   if (!file) return DECODER_REASON_MEMORY;
   const int reason = decoder_read_extents(job, 0, request->extent_count, file);
   if (reason) return reason;

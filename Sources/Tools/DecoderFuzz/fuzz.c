@@ -2,9 +2,9 @@
 // sandbox. scripts/fuzz compiles it with one program's main.c, in which `main` has another name; it is not a target of
 // the package.
 //
-// An input is a short description of the request, then its parameter bytes, the alpha chunk of WebP, and each tile after
-// its length. The requests are valid, because the daemon makes them; all bytes of the payload are the fuzzer's. Checked:
-// the messages are those that the daemon accepts, and the address sanitizer's own checks.
+// An input is a short description of the request, then its parameter bytes, the alpha chunk of WebP, and each tile
+// after its length. The requests are valid, because the daemon makes them; all bytes of the payload are the fuzzer's.
+// Checked: the messages are those that the daemon accepts, and the address sanitizer's own checks.
 //
 // The libraries of the codecs are the system's: they are not instrumented, but their allocations are.
 
@@ -183,7 +183,7 @@ static bool read_request(decoder_request *request, const uint8_t *head) {
   request->tile_count = head[14];
   request->parameter_bytes = number(head + 16);
   request->cpu_seconds = 10;
-  request->price_bytes = 64 << 20;
+  request->memory_limit_bytes = 64 << 20;
   return request->width && request->height && request->coded_width && request->coded_height &&
          request->width * request->height <= MOST_PIXELS &&
          request->coded_width * request->coded_height <= MOST_PIXELS && request->format >= DECODER_RGB &&

@@ -42,7 +42,7 @@ typedef struct {
 // The whole program. Returns its exit status when the daemon has closed the control socket.
 int decoder_main(const decoder_codec *codec);
 
-// The bytes of the extents first..<first + count together, or UINT64_MAX if they are more than any price.
+// The bytes of the extents first..<first + count together, or UINT64_MAX if they exceed any memory limit.
 uint64_t decoder_extent_bytes(const decoder_job *job, uint32_t first, uint32_t count);
 
 // Reads these extents, one after the other, into memory of that many bytes. Returns 0 or DECODER_REASON_INPUT.
@@ -53,13 +53,13 @@ int decoder_read_extents(const decoder_job *job, uint32_t first, uint32_t count,
 // return if the daemon has gone.
 void decoder_send_rows(decoder_job *job, uint32_t tile, const uint8_t *const planes[], const ptrdiff_t strides[]);
 
-// Whether the request is for planes of the whole coded size without alpha, one of luma or three, with samples of
-// least_bits to most_bits: what codecs of video give.
-bool decoder_wants_planes(const decoder_request *request, unsigned least_bits, unsigned most_bits);
+// Whether the request is for one plane of luma, or three with chroma, of the whole coded size, without alpha, with
+// samples of min_bits to max_bits: the output of video codecs.
+bool decoder_wants_planes(const decoder_request *request, unsigned min_bits, unsigned max_bits);
 
-// Sends the rows of a decoded tile in planes, as decoder_send_rows does. If the tiles are alternatives, the one that is
-// sent becomes tile 0, and nearly black ones are left out while there are others: those of which fewer than one in
-// fifty of the samples of luma are brighter than a quarter of the range. Returns whether the tile was sent.
+// Sends the rows of a decoded tile in planes, as decoder_send_rows does. If the tiles are alternatives, the tile is
+// sent as tile 0; a nearly black one is not sent unless it is the last. Nearly black: fewer than one in fifty luma
+// samples are brighter than a quarter of the range. Returns whether the tile was sent.
 bool decoder_send_tile(decoder_job *job, uint32_t tile, const uint8_t *const planes[], const ptrdiff_t strides[]);
 
 // Waits for a free slot and returns its number.
@@ -67,7 +67,8 @@ unsigned decoder_wait_for_slot(decoder_job *job);
 // Sends a message to the daemon. Does not return if the daemon has gone.
 void decoder_send(const decoder_message *message);
 
-// Bytes of one sample, or of an interleaved pixel, and the rows of a plane: chroma planes of 4:2:0 have half the rows, rounded up.
+// Bytes of one sample, or of an interleaved pixel, and the rows of a plane: chroma planes of 4:2:0 have half the rows,
+// rounded up.
 unsigned decoder_sample_bytes(const decoder_request *request);
 uint32_t decoder_plane_rows(const decoder_request *request, unsigned plane, uint32_t rows);
 
@@ -87,13 +88,14 @@ bool encoder_read_parameters(const decoder_job *job, encoder_parameters *paramet
 extern bool decoder_allocation_failed;
 
 typedef struct {
-  uint64_t price_bytes;
+  uint64_t memory_limit_bytes;
   uint32_t cpu_seconds;
 } decoder_limits;
 
 // Enters every part of the sandbox that the kernel has, and returns these parts as DECODER_PART bits. The process must
-// have one thread. Afterwards it can compute, allocate up to the price, read descriptor DECODER_CHILD_PAYLOAD, talk on
-// DECODER_CHILD_PROGRESS, write to descriptors 1 and 2 (/dev/null), and exit. Any other system call ends it by SIGSYS.
+// have one thread. Afterwards it can compute, allocate up to its memory limit, read descriptor DECODER_CHILD_PAYLOAD,
+// talk on DECODER_CHILD_PROGRESS, write to descriptors 1 and 2 (/dev/null), and exit. Any other system call ends it by
+// SIGSYS.
 //
 // `parent` is the zygote: if it has ended, so does this process.
 unsigned decoder_enter_sandbox(const decoder_limits *limits, int parent, uint64_t base_bytes);

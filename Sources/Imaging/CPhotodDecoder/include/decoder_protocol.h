@@ -109,7 +109,7 @@ typedef struct {
   uint32_t alternatives;
   uint32_t reserved;
   // The limit of the child's allocations, in bytes.
-  uint64_t price_bytes;
+  uint64_t memory_limit_bytes;
   decoder_plane planes[DECODER_MAX_PLANES];
 } decoder_request;
 
@@ -163,8 +163,8 @@ typedef struct {
   uint32_t kind;
   // DECODER_CHILD_ENDED: what waitpid(2) returned. DECODER_CHILD_REFUSED: errno.
   int32_t status;
-  // DECODER_CHILD_ENDED: CPU time in user and kernel, and the largest resident set, with the pages that the child shared
-  // with the zygote and the daemon (getrusage(2)).
+  // DECODER_CHILD_ENDED: CPU time in user and kernel, and the largest resident set, with the pages that the child
+  // shared with the zygote and the daemon (getrusage(2)).
   uint64_t cpu_microseconds, peak_bytes;
 } decoder_status;
 
@@ -193,7 +193,7 @@ enum {
   DECODER_REASON_UNSUPPORTED = 2,
   // The picture has another size, depth or chroma than the request.
   DECODER_REASON_MISMATCH = 3,
-  // An allocation failed, because it exceeded the price.
+  // An allocation failed, because it exceeded the memory limit.
   DECODER_REASON_MEMORY = 4,
   // The payload ended early, or could not be read.
   DECODER_REASON_INPUT = 5,
