@@ -186,7 +186,7 @@ struct ForeignEditReadingTests {
     }.bytes
     // After "Exif\0\0", if the fixture has it.
     let start = block.starts(with: Array("Exif".utf8)) ? 6 : 0
-    let removed = try #require(CarriedEXIF.block(block[start...], width: 640, height: 480, removing: .places))
+    let removed = try #require(CarriedEXIF.block(block[start...], width: 640, height: 480, removing: .locations))
     let kept = try #require(CarriedEXIF.block(block[start...], width: 640, height: 480, removing: nil))
     #expect(removed.count < block.count - 1000, "the thumbnail is gone")
     for (bytes, hasPlace) in [(removed, false), (kept, true)] {

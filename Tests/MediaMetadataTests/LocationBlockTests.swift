@@ -59,10 +59,10 @@ struct LocationBlockTests {
       #expect(try LocationBlocks.xmp(edited[...], removing: facts).isEmpty)
       return String(decoding: edited, as: UTF8.self)
     }
-    for facts: PrivateFacts in [[], .places, .names, [.places, .names]] {
+    for facts: PrivateFacts in [[], .locations, .names, [.locations, .names]] {
       let edited = try text(facts)
       #expect(edited.contains("Ana") == !facts.contains(.names))
-      #expect(edited.contains("Lisbon") == !facts.contains(.places))
+      #expect(edited.contains("Lisbon") == !facts.contains(.locations))
       #expect(edited.contains("Harbour"))
     }
     let rest = MetadataDictionary([.init(.xmp, packet[...])], includesLocations: true, includesNames: false)

@@ -97,7 +97,7 @@ package final class PhotoAPI: Sendable {
     self.openFiles = openFiles
     let originalFiles = OriginalFiles(
       originals: originals, overlays: OverlayCache(), openFiles: openFiles,
-      removes: options.namesNeedScope ? [.places, .names] : .places, logger: logger)
+      removes: options.namesNeedScope ? [.locations, .names] : .locations, logger: logger)
     let sender = OriginalSender(files: queues.fileReads, maximumRanges: options.maximumRanges)
     let originalResponses = OriginalResponseCache()
     self.originalResponses = originalResponses

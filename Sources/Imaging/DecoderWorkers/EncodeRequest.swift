@@ -102,7 +102,7 @@ package struct EncodeRequest: Sendable, Hashable {
   /// - Parameters:
   ///   - file: the JPEG's range of the payload.
   ///   - size: the size that the JPEG must have.
-  ///   - keepsReconstruction: whether the JPEG can be made again from the JPEG XL.
+  ///   - keepsReconstruction: whether the JPEG can be reconstructed from the JPEG XL.
   package init(
     transcoding file: ByteRange, size: PixelSize, by codec: DecoderCodec = .jxlEncoder, effort: Int,
     keepsReconstruction: Bool, memoryLimitBytes: Int, maximumBytes: Int

@@ -124,7 +124,7 @@ final class SourceCursor {
     }
   }
 
-  /// Reads bytes from another position, and goes on after them.
+  /// Reads bytes from another position, and continues after them.
   ///
   /// - Parameter count: as many bytes are allocated, so the caller must check its own limits first.
   /// - Throws: as ``read(into:)``: `truncated` if there are fewer bytes.

@@ -5,7 +5,7 @@ package struct PrivateFacts: OptionSet, Sendable, Hashable {
   package init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// Where a picture was taken, and which place it shows: ``LocationFilter``.
-  package static let places = PrivateFacts(rawValue: 1)
+  package static let locations = PrivateFacts(rawValue: 1)
   /// The names of the people in a picture: ``NameFilter``.
   package static let names = PrivateFacts(rawValue: 2)
 
@@ -13,6 +13,6 @@ package struct PrivateFacts: OptionSet, Sendable, Hashable {
   ///
   /// - Parameter key: as ``XMPNamespaces`` makes it.
   func contain(xmp key: String) -> Bool {
-    contains(.places) && LocationFilter.isLocationKey(key) || contains(.names) && NameFilter.isNameKey(key)
+    contains(.locations) && LocationFilter.isLocationKey(key) || contains(.names) && NameFilter.isNameKey(key)
   }
 }

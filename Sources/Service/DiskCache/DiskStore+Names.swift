@@ -49,9 +49,9 @@ extension DiskStore {
 
   /// The kind of an entry; each kind has its own keys. The numbers are stored on disk.
   package enum Kind: UInt8, Sendable, Hashable, CaseIterable {
-    /// A frame as sent to clients. Quick to make again from a derivative.
+    /// A frame as sent to clients. It can be made quickly from a derivative.
     case frame = 1
-    /// A smaller picture from which frames are made; it can be made again only from the original.
+    /// A smaller picture from which frames are made. It can be made only from the original.
     case derivative = 2
   }
 

@@ -4,8 +4,8 @@
 //
 // libpng reads everything except the pixels of plain files (pixels.h).
 //
-// Decoding uses libpng's push interface: libpng gets the bytes of each read and calls `row` for each finished row. It is
-// paused where the pixels of a plain file begin, which pixels.h reads.
+// Decoding uses libpng's push interface: libpng gets the bytes of each read and calls `row` for each finished row. It
+// is paused where the pixels of a plain file begin, which pixels.h reads.
 #pragma once
 
 #include <stdbool.h>
@@ -25,7 +25,7 @@ typedef enum {
 
 typedef struct {
   // As in photod_jpeg_source: returns the bytes copied, 0 at the end, -1 for "not yet", -2 for a read error. This
-  // decoder does not wait for bytes: to it, the file ends where there are none for now.
+  // decoder does not wait for bytes: it treats "not yet" as the end of the file.
   long (*fill)(void *context, uint8_t *into, size_t capacity);
   // Called at every row of every pass; non-zero ends the call.
   int (*should_stop)(void *context);

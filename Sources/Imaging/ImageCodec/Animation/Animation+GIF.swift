@@ -16,14 +16,14 @@ extension Animation {
     var frames: [Frame] = []
     var plays = 1
     var control = GraphicControl()
-    // A file that ends between two frames shows those before that.
+    // Of a file that ends early, the complete frames are shown.
     loop: while position < min(reader.size, maximumBytes) {
       let block = try reader.bytes(at: position, count: 19)
       switch block.first {
       case 0x21:
         if block.count >= 8, block.bigEndian(at: 1, bytes: 1) == 0xF9 { control = GraphicControl(block) }
         if block.count >= 18, GIFHeader.isRepetition(block) {
-          // The number of repetitions after the first time; 0 is without end.
+          // The number of repetitions after the first play; 0: forever.
           let repeats = block.littleEndian(at: 16, bytes: 2)
           plays = repeats == 0 ? 0 : min(repeats + 1, 65_535)
         }

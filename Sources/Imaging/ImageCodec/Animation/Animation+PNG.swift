@@ -22,7 +22,7 @@ extension Animation {
       try check(frames.count, limits)
       frames.append(finished.frame(pixels))
     }
-    // A file that ends between two frames shows those before that.
+    // Of a file that ends early, the complete frames are shown.
     for _ in 0..<maximumChunks {
       let chunk = try reader.bytes(at: position, count: 8)
       guard chunk.count == 8 else { break }
@@ -33,7 +33,7 @@ extension Animation {
       case "acTL" where length == 8:
         plays = try reader.wholeBytes(at: content, count: 8).bigEndian(at: 4, bytes: 4)
       case "PLTE", "tRNS":
-        // One of each.
+        // Room for one of each.
         guard length <= 768, head.count < 1 << 11 else { break }
         head += try reader.wholeBytes(at: content - 8, count: length + 12)
       case "fcTL" where length == 26:
@@ -41,7 +41,7 @@ extension Animation {
         try end(&frames)
         pixels = []
         control = try Control(try reader.wholeBytes(at: content, count: 26), in: canvas, at: content)
-      // The picture without a control before it is only for readers that know no frames.
+      // A picture before the first fcTL is not part of the animation: it is for readers that don't support APNG.
       case "IDAT" where control != nil: pixels.append(ByteRange(offset: content, length: length))
       case "fdAT" where length >= 4:
         guard control != nil else { break }
@@ -91,7 +91,7 @@ extension Animation {
   static func pngFile(
     head: [UInt8], size: PixelSize, _ ranges: [ByteRange], _ reader: inout HeaderReader
   ) throws(CodecError) -> [UInt8] {
-    // No encoder makes more of 16 bits a channel.
+    // More than any encoder makes, even of RGBA with 16 bits a channel.
     let limit = size.pixelCount * 8 + size.height + size.pixelCount / 8 + (64 << 10)
     let total = ranges.reduce(0) { $0 + $1.length + 12 }
     guard total <= limit else { throw .limitExceeded("the size of a frame's data", limit: limit, found: total) }

@@ -33,9 +33,9 @@ package struct Animation: Sendable, Hashable {
   package let canvas: PixelSize
   /// At least one.
   package let frames: [Frame]
-  /// How often it is shown; 0 is without end.
+  /// How often the animation plays; 0: forever.
   package let plays: Int
-  /// The chunks before the pixels that the PNG of each frame needs, of an APNG.
+  /// APNG: the chunks before the pixels that the PNG of each frame needs.
   var pngHead: [UInt8] = []
 
   /// Pixels that are painted: each frame's own, and the canvas for each frame.
@@ -43,7 +43,7 @@ package struct Animation: Sendable, Hashable {
     frames.count * canvas.pixelCount + frames.reduce(0) { $0 + $1.rect.size.pixelCount }
   }
 
-  /// Reads where the frames are. `nil` if the file is not of a format with frames, or has only one.
+  /// Reads where the frames are. `nil` if the format has no animations, or the file has only one frame.
   ///
   /// - Throws: `limitExceeded` for more frames or pixels than `limits` allow.
   package static func read(

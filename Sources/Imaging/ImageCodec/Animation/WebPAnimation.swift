@@ -8,7 +8,7 @@ package struct WebPAnimation {
   private var frames: [UInt8] = []
   private var hasAlpha = false
 
-  /// - Parameter plays: how often it is shown; 0 is without end.
+  /// - Parameter plays: how often the animation plays; 0: forever.
   package init(canvas: PixelSize, plays: Int, profile: [UInt8]?) {
     self.canvas = canvas
     self.plays = plays

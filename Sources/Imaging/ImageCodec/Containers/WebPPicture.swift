@@ -1,5 +1,5 @@
-// Reads where a WebP's picture is in its file (RFC 9649 §2): the first frame of an animation. Only for renders: scans
-// read WebPHeader.
+// Reads where a WebP's picture is in its file (RFC 9649 §2): the first frame of an animation. Used by renders only;
+// scans use WebPHeader.
 
 import PhotoModel
 

@@ -14,7 +14,7 @@ package struct ContentLight: Sendable, Hashable {
   }
 }
 
-/// How a picture is encoded by a process of its own: the settings of its codec, its price and its limits.
+/// How a picture is encoded by a process of its own: the settings of its codec, its memory and its limits.
 package struct WorkerEncoding: Sendable, Hashable {
   /// One of the formats that ``OutputFormat/needsWorker``.
   package let format: OutputFormat
@@ -68,8 +68,8 @@ package struct WorkerEncoding: Sendable, Hashable {
   /// Bits of a sample in the file.
   package var codedBits: Int { isHDR ? 10 : 8 }
 
-  /// Code points of the colours (H.273): sRGB, or unspecified beside a profile, with the matrix of BT.601; or BT.2020 with
-  /// PQ and its own matrix.
+  /// Code points of the colours (H.273): sRGB, or unspecified beside a profile, with the matrix of BT.601; or BT.2020
+  /// with PQ and its own matrix.
   package var codePoints: CodePoints {
     if isHDR { return CodePoints(primaries: 9, transfer: 16, matrix: 9, isFullRange: true) }
     return CodePoints(
@@ -87,8 +87,8 @@ package struct WorkerEncoding: Sendable, Hashable {
     return max(1, ((4 * setting + 8) * Self.shareBelowWhite - 8) / 4)
   }
 
-  /// The share of PQ's values for light up to white, 203 cd/m² (ITU-R BT.2408): what a picture of standard range uses all
-  /// of its values for. Steps have to be smaller by as much.
+  /// The share of PQ's values for light up to white, 203 cd/m² (ITU-R BT.2408): what a picture of standard range uses
+  /// all of its values for. Steps have to be smaller by as much.
   private static let shareBelowWhite = 0.58
 
   /// WebP's method, the speed of AV1, the effort of JPEG XL: those with the most saved bytes for their time. AV1 at
@@ -114,15 +114,15 @@ package struct WorkerEncoding: Sendable, Hashable {
 
   // MARK: Strips
 
-  /// Bytes that the worker of a whole picture may allocate, and that of a picture in strips.
+  /// Bytes that the worker of a whole picture may allocate, and the worker of a picture in strips.
   private static let (wholeBytes, stripsBytes) = (384 << 20, 256 << 20)
 
-  /// Rows that are coded together: all, or those of a strip, the last of which may have fewer. What codecs code at once
-  /// takes many bytes a pixel. So a large JPEG XL has layers, which replace rows of the picture, and a large AVIF the
-  /// tiles of a grid. Whole blocks of AV1, and at least a group of JPEG XL.
+  /// Rows that are coded together: all, or those of a strip, the last of which may have fewer. A codec needs many bytes
+  /// for each pixel that it codes at once, so a large picture is coded in strips: a JPEG XL as layers that replace rows
+  /// of the picture, an AVIF as tiles of a grid. A strip has whole blocks of AV1, and at least a group of JPEG XL.
   package var stripRows: Int {
     if isWhole(hasFullChroma: hasFullChroma) { return size.height }
-    let (fixed, perPixel) = workerPrice(hasFullChroma: hasFullChroma)
+    let (fixed, perPixel) = workerMemory(hasFullChroma: hasFullChroma)
     let rows = (Self.stripsBytes - fixed) / perPixel / (size.width + Self.padding) - Self.padding
     return min(max(256, rows / 64 * 64), size.height)
   }
@@ -131,13 +131,14 @@ package struct WorkerEncoding: Sendable, Hashable {
 
   /// Whether all rows are coded together.
   private func isWhole(hasFullChroma: Bool) -> Bool {
-    let (fixed, perPixel) = workerPrice(hasFullChroma: hasFullChroma)
+    let (fixed, perPixel) = workerMemory(hasFullChroma: hasFullChroma)
     return format == .webp || fixed + paddedPixels(rows: size.height) * perPixel <= Self.wholeBytes
   }
 
   // MARK: Memory
 
-  /// Whether libwebp works without a list of tokens, which takes most of its memory. photod-encoder-webp decides alike.
+  /// Whether libwebp works without a list of tokens, which takes most of its memory. photod-encoder-webp has the same
+  /// limit.
   private var hasLowMemory: Bool { format == .webp && size.pixelCount >= 4_000_000 }
 
   /// Bytes that the worker may allocate, with the coded data. libaom takes half as much again for 10 bits. Measured
@@ -153,11 +154,12 @@ package struct WorkerEncoding: Sendable, Hashable {
   ///
   /// Smaller pictures take more in AVIF, 27 and 54 with one megapixel, and larger ones less.
   package var workerBytes: Int {
-    let (fixed, perPixel) = workerPrice(hasFullChroma: hasFullChroma)
+    let (fixed, perPixel) = workerMemory(hasFullChroma: hasFullChroma)
     return fixed + paddedPixels(rows: stripRows) * perPixel + profileBytes * 2
   }
 
-  private func workerPrice(hasFullChroma: Bool) -> (fixed: Int, perPixel: Int) {
+  /// Bytes that the worker needs: `fixed`, and `perPixel` for each pixel that it codes at once.
+  private func workerMemory(hasFullChroma: Bool) -> (fixed: Int, perPixel: Int) {
     switch format {
     // Lists of matches.
     case .webp where channels == 4: (8 << 20, 56)

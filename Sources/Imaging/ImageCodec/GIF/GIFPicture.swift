@@ -1,4 +1,4 @@
-// Reads where the first picture of a GIF is in its file (GIF89a §18-22). Only for renders: scans read GIFHeader.
+// Reads where the first picture of a GIF is in its file (GIF89a §18-22). Used by renders only; scans use GIFHeader.
 
 import PhotoModel
 

@@ -10,7 +10,7 @@ struct GIFRows {
   /// The current row, and how much of it is decoded.
   private(set) var row: [UInt8]
   private var filled = 0
-  /// The string that goes on in the next row: its bytes from `heldStart` on.
+  /// The string that continues in the next row: its bytes from `heldStart` on.
   private var held = [UInt8](repeating: 0, count: LZWStrings.maximumCodes)
   private var heldStart = LZWStrings.maximumCodes
 

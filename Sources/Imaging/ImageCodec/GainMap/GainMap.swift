@@ -6,7 +6,7 @@
 //     HEIF       an item `tmap`, derived from the picture and its map (ISO/IEC 23008-12)
 //     HEIC       an auxiliary picture of Apple's kind, with the headroom in the maker note
 //
-// Only for renders: scans note that there is a map (MediaSubtypes.photoHDR), and read nothing of it.
+// Used by renders only; scans record that there is a map (MediaSubtypes.photoHDR), and read nothing of it.
 
 import MediaMetadata
 import PhotoModel

@@ -6,7 +6,7 @@ package enum JPEGMarkers {
   /// Counts the scans of a file before libjpeg starts: each of hundreds of scans would cost a pass over the whole
   /// picture.
   ///
-  /// Reads the file once, at memory speed. A raised stop flag ends it.
+  /// Reads the file once, at memory speed. Stops when the stop flag is raised.
   static func checkScanCount(
     _ source: any ByteSource, range: ByteRange?, maximumScans: Int, stop: StopFlag
   ) throws(CodecError) {

@@ -25,7 +25,7 @@ struct JoinedBlock {
     }
   }
 
-  /// Replaces the patches of a TIFF structure, and the places of the pictures in it.
+  /// Replaces the patches of a TIFF structure, and the locations of the pictures in it.
   func replace(
     _ found: LocationBlocks.Directories, _ context: inout LocationRemovalContext
   ) throws(LocationRemovalError) {

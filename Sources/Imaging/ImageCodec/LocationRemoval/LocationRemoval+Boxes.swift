@@ -1,5 +1,5 @@
-// The first level of all files of boxes: HEIF, AVIF, JPEG XL, CR3, QuickTime and MPEG-4. Only the heads of boxes and metadata are
-// read. A box of a kind that is not known is turned into a free one, because it may hold a place.
+// The first level of all files of boxes: HEIF, AVIF, JPEG XL, CR3, QuickTime and MPEG-4. Only the heads of boxes and
+// metadata are read. A box of a kind that is not known is turned into a free one, because it may hold a location.
 
 import MediaMetadata
 

@@ -1,5 +1,5 @@
-// Looks at the result of a removal. Each walk over directories knows which bytes have to stay, but a damaged file may give
-// the same bytes to two structures, such as a directory to a preview that lies around it. Then removing a place of one
+// Checks the result of a removal. Each walk over directories knows which bytes have to stay, but in a damaged file two
+// structures may share bytes, for example a preview and a directory inside of it. Then removing a location from one
 // changes the other.
 
 import MediaMetadata
@@ -9,7 +9,7 @@ extension LocationRemoval {
   /// Checks that the file with the overlay has nothing left to remove, and is the same picture. Reads what the removal
   /// read once more; callers keep overlays, so this happens once for a file.
   ///
-  /// - Throws: `overlap` at the first patch or the first place that is left.
+  /// - Throws: `overlap` at the first patch or the first location that is left.
   static func check(
     _ overlay: ByteOverlay, of source: any ByteSource, removing facts: PrivateFacts, _ limits: LocationRemovalLimits
   ) throws(LocationRemovalError) {
@@ -28,7 +28,7 @@ extension LocationRemoval {
     guard let before = try header(of: source) else { return }
     guard let after = try header(of: edited), after.format == before.format, after.storedSize == before.storedSize
     else { throw damaged }
-    guard facts.contains(.places) else { return }
+    guard facts.contains(.locations) else { return }
     if after.exif.location != nil || after.facts.capture.location != nil { throw damaged }
   }
 

@@ -51,7 +51,7 @@ extension LocationRemoval {
 
   private static func colorTableBytes(_ flags: Int) -> Int64 { flags & 0x80 == 0 ? 0 : 3 << Int64(flags & 7 + 1) }
 
-  /// Removes the places of an application extension. Returns the position after it.
+  /// Removes the locations in an application extension. Returns the position after it.
   private static func application(
     _ name: [UInt8], _ start: Int64, _ range: Range<Int64>, _ context: inout LocationRemovalContext
   ) throws(LocationRemovalError) -> Int64 {

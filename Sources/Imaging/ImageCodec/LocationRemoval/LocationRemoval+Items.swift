@@ -25,19 +25,19 @@ extension LocationRemoval {
     guard infos.count == 1, tables.count <= 1, boxes.filter({ $0.type == "idat" }).count <= 1 else {
       throw .malformed("several tables of items", offset: infos[0].whole.lowerBound)
     }
-    var locations: [Int: [ItemPlace]] = [:]
+    var extents: [Int: [ItemExtents]] = [:]
     if let table = tables.first {
-      for place in try ItemPlace.read(table, file.range, data?.content, &context) {
-        locations[place.item, default: []].append(place)
+      for entry in try ItemExtents.read(table, file.range, data?.content, &context) {
+        extents[entry.item, default: []].append(entry)
       }
     }
     for item in try ItemInfo.read(infos[0], &context) where !pictures.contains(item.type) {
-      for place in locations[item.number] ?? [] where !place.parts.isEmpty {
-        guard place.isInFile else { throw .unsupported("an item of type \(item.type) in another file or item") }
-        // Items in the data box are in the box of metadata.
-        if !place.isInDataBox { for part in place.parts { try file.checkIsData(part) } }
-        for part in place.parts { context.claim(part, as: item.type) }
-        try remove(item, place.parts, &context)
+      for entry in extents[item.number] ?? [] where !entry.parts.isEmpty {
+        guard entry.isInFile else { throw .unsupported("an item of type \(item.type) in another file or item") }
+        // The item data box is inside the `meta` box, which is structure: `checkIsData` would refuse it.
+        if !entry.isInDataBox { for part in entry.parts { try file.checkIsData(part) } }
+        for part in entry.parts { context.claim(part, as: item.type) }
+        try remove(item, entry.parts, &context)
       }
     }
   }
@@ -53,7 +53,7 @@ extension LocationRemoval {
     case "jpeg": try jpegItem(parts, &context)
     case "mime" where item.contentType.hasPrefix("image/jp"): try jpegItem(parts, &context)
     // The name of such an item is a URI; Apple stores parameters of cameras so.
-    case "uri " where !LocationBlocks.isPlace(name: item.contentType): break
+    case "uri " where !LocationBlocks.isLocation(name: item.contentType): break
     default: for part in parts { try context.zero(part) }
     }
   }
@@ -137,7 +137,7 @@ private struct ItemInfo {
 }
 
 /// An entry of the ItemLocationBox (§8.11.3).
-private struct ItemPlace {
+private struct ItemExtents {
   let item: Int
   /// Whether the bytes are in this file, at positions in the file or in the item data box.
   let isInFile: Bool
@@ -146,7 +146,7 @@ private struct ItemPlace {
 
   static func read(
     _ table: PlacedBox, _ file: Range<Int64>, _ data: Range<Int64>?, _ context: inout LocationRemovalContext
-  ) throws(LocationRemovalError) -> [ItemPlace] {
+  ) throws(LocationRemovalError) -> [ItemExtents] {
     var fields = ByteFields(try context.block(table.content), at: table.content.lowerBound)
     let version = try fields.number(1)
     _ = try fields.number(3)
@@ -156,7 +156,7 @@ private struct ItemPlace {
     guard version <= 2, [offsetBytes, lengthBytes, baseBytes, indexBytes].allSatisfy({ $0 <= 8 }) else {
       throw .malformed("an item location of an impossible size", offset: table.whole.lowerBound)
     }
-    var places: [ItemPlace] = []
+    var entries: [ItemExtents] = []
     for _ in 0..<(try fields.number(version < 2 ? 2 : 4)) {
       try context.countStructure()
       let item = try fields.number(version < 2 ? 2 : 4)
@@ -178,9 +178,9 @@ private struct ItemPlace {
         // A length of 0 means up to the end.
         parts.append(from..<(length == 0 ? space.upperBound : from + min(Int64(length), space.upperBound - from)))
       }
-      places.append(
-        ItemPlace(item: item, isInFile: method <= 1 && !isElsewhere, isInDataBox: method == 1, parts: parts))
+      entries.append(
+        ItemExtents(item: item, isInFile: method <= 1 && !isElsewhere, isInDataBox: method == 1, parts: parts))
     }
-    return places
+    return entries
   }
 }

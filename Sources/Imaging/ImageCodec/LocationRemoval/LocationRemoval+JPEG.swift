@@ -76,7 +76,7 @@ struct JPEGLocations {
   private static let thermalSignature = Array("FLIR".utf8) + [0]
   private static let signatureBytes = 64
 
-  /// Reads a segment if it may hold places.
+  /// Reads a segment if it may hold locations.
   mutating func take(
     _ marker: UInt8, _ content: Range<Int64>, _ context: inout LocationRemovalContext
   ) throws(LocationRemovalError) {
@@ -107,7 +107,7 @@ struct JPEGLocations {
     // Kodak's and Epson's directories.
     case 0xE3 where starts("Meta\0\0") || starts("META\0\0"), 0xE6 where starts("EPPIM\0"):
       try takeEXIF(content, 6, &context)
-    // Ricoh's labels, among them places by name, barcodes and coordinates.
+    // Ricoh's labels, among them names of places, barcodes and coordinates.
     case 0xE5 where starts("RMETA\0"): try context.zero(content.lowerBound + 6..<content.upperBound)
     // GoPro's telemetry.
     case 0xE6 where starts("GoPro\0"):
@@ -120,7 +120,7 @@ struct JPEGLocations {
       manifest.append(try context.block(content).dropFirst(8), at: content.lowerBound + 8)
     // A camera's settings as text.
     case 0xEC where !starts("Ducky"):
-      if PlaceWords.areIn(try context.block(content)) { try context.zero(content) }
+      if LocationWords.areIn(try context.block(content)) { try context.zero(content) }
     case 0xED:
       guard let signature = Self.resourceSignatures.first(where: { head.starts(with: $0) }) else { break }
       let block = try context.block(content).dropFirst(signature.count)
@@ -131,7 +131,7 @@ struct JPEGLocations {
     }
   }
 
-  /// Removes the places of the blocks.
+  /// Removes the locations in the blocks.
   func remove(_ context: inout LocationRemovalContext) throws(LocationRemovalError) {
     for block in exif {
       try block.replace(LocationBlocks.exif(block.bytes[...], removing: context.facts), &context)

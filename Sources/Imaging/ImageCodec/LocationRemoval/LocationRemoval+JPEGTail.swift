@@ -1,6 +1,7 @@
-// Bytes after the end of a picture: movies of motion photos, gain maps, makers' trailers. Where a JPEG ends is not known
-// without reading its scans, so this is found out in the cheapest way: the multi-picture index, the lengths that an XMP
-// packet states, the last megabytes of a file that ends like a JPEG, and only for other files the scans themselves.
+// Bytes after the end of a picture: movies of motion photos, gain maps, makers' trailers. Where a JPEG ends is not
+// known without reading its scans, so this is found out in the cheapest way: the multi-picture index, the lengths that
+// an XMP packet states, the last megabytes of a file that ends like a JPEG, and only for other files the scans
+// themselves.
 
 import MediaMetadata
 import PhotoModel
@@ -11,19 +12,20 @@ struct JPEGTail {
   let file: Range<Int64>
   /// The position of the first scan. Where the picture ends is not known without reading it.
   let firstScan: Int64
-  /// The pictures that the multi-picture index names. Their places are removed already.
+  /// The pictures that the multi-picture index names. Their locations are removed already.
   let indexedPictures: [Range<Int64>]
-  /// The XMP packet, extended packet included, as it was before places were removed; empty if there is none.
+  /// The XMP packet, extended packet included, as it was before locations were removed; empty if there is none.
   let packets: [ArraySlice<UInt8>]
 }
 
 extension LocationRemoval {
   /// Maximum bytes of scans that are read in search of a picture's end.
   private static let maximumScanBytes: Int64 = 256 << 20
-  /// Bytes at the end of a file that are searched for another picture. Reading whole files would delay their first byte.
+  /// Bytes at the end of a file that are searched for another picture. Reading whole files would delay their first
+  /// byte.
   private static let searchedTailBytes: Int64 = 4 << 20
 
-  /// Removes the places of what follows a JPEG's picture: the movie of a motion photo, a maker's trailer.
+  /// Removes the locations in the bytes after a JPEG's picture: the movie of a motion photo, a maker's trailer.
   static func tail(_ tail: JPEGTail, _ context: inout LocationRemovalContext) throws(LocationRemovalError) {
     let file = tail.file
     // An index may be stale: another program has changed the picture since.
@@ -120,8 +122,8 @@ extension LocationRemoval {
     return numbers
   }
 
-  /// The position after a picture's EOI (T.81 §B.1.1), or of the next picture's SOI: walks the scans, whose bytes 0xFF are
-  /// marked. `nil` if the file ends before.
+  /// The position after a picture's EOI (T.81 §B.1.1), or of the next picture's SOI: walks the scans, whose bytes 0xFF
+  /// are marked. `nil` if the file ends before.
   static func endOfPicture(
     from start: Int64, before end: Int64, _ context: inout LocationRemovalContext
   ) throws(LocationRemovalError) -> Int64? {

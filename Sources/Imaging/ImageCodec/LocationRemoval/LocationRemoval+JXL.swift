@@ -4,7 +4,7 @@
 import MediaMetadata
 
 extension LocationRemoval {
-  /// - Parameter range: the whole file. A codestream without boxes has no places.
+  /// - Parameter range: the whole file. A codestream without boxes has no locations.
   static func jxl(
     _ range: Range<Int64>, _ context: inout LocationRemovalContext
   ) throws(LocationRemovalError) {

@@ -3,7 +3,7 @@ import PhotoModel
 
 extension LocationRemoval {
   /// PNG: EXIF, XMP, text and all that is not part of the picture, also after the pixels (PNG third edition §5.3 and
-  /// §11.3). The checksums of changed chunks are made again. Of the picture's chunks only the header is read.
+  /// §11.3). The checksums of changed chunks are updated. Of the picture's chunks only the header is read.
   static func png(_ range: Range<Int64>, _ context: inout LocationRemovalContext) throws(LocationRemovalError) {
     var position = range.lowerBound + 8
     while position < range.upperBound {

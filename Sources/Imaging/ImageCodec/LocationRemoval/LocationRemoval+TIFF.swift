@@ -10,7 +10,7 @@ extension LocationRemoval {
 }
 
 extension LocationRemovalContext {
-  /// Removes the places of a TIFF structure without reading it as a whole.
+  /// Removes the locations in a TIFF structure without reading it as a whole.
   mutating func removeDirectories(
     in range: Range<Int64>, from root: DirectoryLocations<FileDirectoryBytes>.Root = .picture
   ) throws(LocationRemovalError) {

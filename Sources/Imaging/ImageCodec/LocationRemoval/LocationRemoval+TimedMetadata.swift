@@ -1,6 +1,6 @@
 // Tracks of metadata: positions that a camera records while it films. Where the format of the samples is known, only
-// places in them are replaced. Samples of a kind that is not known become zeros, as far as the limits allow; over a limit
-// the file is refused. Renaming the track would not do: its samples would still be in the file.
+// locations in them are replaced. Samples of a kind that is not known become zeros, as far as the limits allow; over a
+// limit the file is refused. Renaming the track would not do: its samples would still be in the file.
 
 import MediaMetadata
 
@@ -10,9 +10,9 @@ extension LocationRemoval {
     "vide", "soun", "auxv", "pict", "tmcd", "hint", "clcp", "subp", "sdsm", "odsm", "musi", "sprt", "qd3d", "strm",
     "twen", "MPEG",
   ]
-  /// Kinds of samples without places: time codes, GoPro's data for recovery, Canon's exposures.
+  /// Kinds of samples without locations: time codes, GoPro's data for recovery, Canon's exposures.
   private static let harmless: Set<FourCC> = ["tmcd", "fdsc", "CTMD", "c608", "c708"]
-  /// Kinds that hold places under any handler.
+  /// Kinds that hold locations under any handler.
   private static let positions: Set<FourCC> = ["gpmd", "camm", "mebx", "rtmd", "djmd", "dbgi", "gps ", "RVMI", "marl"]
 
   static func timedMetadata(
@@ -28,7 +28,7 @@ extension LocationRemoval {
       return
     }
     if entry.type == "mett", try isHarmlessText(entry, &context) { return }
-    let keys = entry.type == "mebx" ? try keysOfPlaces(table.entries, &context) : []
+    let keys = entry.type == "mebx" ? try keysOfLocations(table.entries, &context) : []
     if entry.type == "mebx", keys.isEmpty { return }
     for sample in try table.samples(&context) {
       context.claim(sample, as: entry.type)
@@ -43,7 +43,7 @@ extension LocationRemoval {
     }
   }
 
-  /// Text samples with a media type (§12.3.3.2): those of motion photos and of augmented reality hold no place.
+  /// Text samples with a media type (§12.3.3.2): those of motion photos and of augmented reality hold no location.
   private static func isHarmlessText(
     _ entry: PlacedBox, _ context: inout LocationRemovalContext
   ) throws(LocationRemovalError) -> Bool {
@@ -59,11 +59,11 @@ extension LocationRemoval {
 
   // MARK: QuickTime
 
-  /// QuickTime File Format, "Timed Metadata Media": the local numbers of keys that are places.
-  private static func keysOfPlaces(
+  /// QuickTime File Format, "Timed Metadata Media": the local numbers of keys that are locations.
+  private static func keysOfLocations(
     _ entries: [PlacedBox], _ context: inout LocationRemovalContext
   ) throws(LocationRemovalError) -> Set<FourCC> {
-    var places: Set<FourCC> = []
+    var keys: Set<FourCC> = []
     for entry in entries where entry.content.count > 8 {
       for box in try context.boxes(in: entry.content.lowerBound + 8..<entry.content.upperBound) where box.type == "keys"
       {
@@ -71,12 +71,12 @@ extension LocationRemoval {
           for box in try context.boxes(in: key.content) where box.type == "keyd" {
             // The name follows its namespace.
             let name = String(decoding: try context.block(box.content).dropFirst(4), as: UTF8.self)
-            if LocationBlocks.isPlace(name: name) { places.insert(key.type) }
+            if LocationBlocks.isLocation(name: name) { keys.insert(key.type) }
           }
         }
       }
     }
-    return places
+    return keys
   }
 
   /// Values of a sample, each a box whose type is the number of its key. The number 0 means no key.
@@ -96,7 +96,7 @@ extension LocationRemoval {
     _ sample: Range<Int64>, _ type: FourCC, _ context: inout LocationRemovalContext
   ) throws(LocationRemovalError) {
     let old = try context.block(sample)
-    guard PlaceWords.areIn(old) else { return }
+    guard LocationWords.areIn(old) else { return }
     var new = [UInt8](repeating: 0x20, count: old.count)
     switch type {
     case "text", "tx3g":
@@ -106,7 +106,7 @@ extension LocationRemoval {
       new.replaceSubrange(0..<2, with: old.prefix(2))
       new.replaceSubrange(end..<new.count, with: old.dropFirst(end))
       // Boxes may hold texts too.
-      if PlaceWords.areIn(old.dropFirst(end)) {
+      if LocationWords.areIn(old.dropFirst(end)) {
         new.replaceSubrange(end..., with: [UInt8](repeating: 0, count: old.count - end))
       }
     // ISO/IEC 14496-30 §7.4: an empty cue.

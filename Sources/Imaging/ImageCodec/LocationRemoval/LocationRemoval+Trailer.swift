@@ -48,7 +48,7 @@ extension LocationRemoval {
       try context.removeIPTC(in: start..<end - 12)
       return start
     }
-    // Samsung's trailer may follow those of programs. Its places are removed together with those of the other bytes
+    // Samsung's trailer may follow those of programs. Its locations are removed together with those of the other bytes
     // after the picture.
     if last.suffix(4).elementsEqual("SEFT".utf8) { return try samsungBlocks(of: range, &context).start }
     if LocationRemovalContext.find(Array("zmie~".utf8), in: Array(footer)) { throw .unsupported("a MIE trailer") }
@@ -88,7 +88,7 @@ extension LocationRemoval {
     return index
   }
 
-  /// Canon's editing data: its length is in the footer. Only XMP in it could hold places.
+  /// Canon's editing data: its length is in the footer. Only XMP in it could hold locations.
   private static func editing(
     _ footer: ArraySlice<UInt8>, _ range: Range<Int64>, _ context: inout LocationRemovalContext
   ) throws(LocationRemovalError) -> Int64 {

@@ -10,7 +10,7 @@ extension LocationRemoval {
     Array("ftyp".utf8), Array("moov".utf8), Array("Latitude".utf8), Array("latitude".utf8), insta360,
   ]
 
-  /// Removes the places of bytes that follow the end of a file: other files, a trailer of Samsung's, padding.
+  /// Removes the locations in bytes that follow the end of a file: other files, a trailer of Samsung's, padding.
   ///
   /// - Throws: `unsupported` for bytes of another kind that hold metadata.
   static func trailing(
@@ -94,7 +94,7 @@ extension LocationRemoval {
     return try samsungBlocks(of: range.lowerBound..<end, &context).start
   }
 
-  /// The names of blocks of Samsung's trailer without places: how the picture was taken and is shown.
+  /// The names of blocks of Samsung's trailer without locations: how the picture was taken and is shown.
   private static let harmlessSamsungBlocks: Set<String> = [
     "Image_UTC_Data", "MotionPhoto_Data", "MotionPhoto_Version", "MotionPhoto_AutoPlay", "SoundShot_Meta_Info",
     "SoundShot_000", "Panorama_Shot_Info", "Interactive_Panorama_Info", "Motion_Panorama_Info",

@@ -2,7 +2,7 @@ import MediaMetadata
 import PhotoModel
 
 extension LocationRemoval {
-  /// User data without places, besides texts whose type begins with ©: names, descriptions, dates, devices, rights,
+  /// User data without locations, besides texts whose type begins with ©: names, descriptions, dates, devices, rights,
   /// how to play (ISO/IEC 14496-12 §8.10; 3GPP TS 26.244 §8; QuickTime File Format, "User Data Atoms"; makers' own).
   private static let harmless: Set<FourCC> = [
     "name", "titl", "auth", "perf", "gnre", "dscp", "cprt", "albm", "yrrc", "rtng", "clsf", "kywd", "coll", "urat",
@@ -54,7 +54,7 @@ extension LocationRemoval {
       // Older cameras of many makers: exposure, lens, settings.
       case "TAGS":
         let text = try context.block(box.content)
-        if PlaceWords.areIn(text) || holdsMetadata(Array(text)) { try context.erase(box) }
+        if LocationWords.areIn(text) || holdsMetadata(Array(text)) { try context.erase(box) }
       case _ where isHarmless(box.type): break
       default: try context.erase(box)
       }
@@ -122,17 +122,17 @@ extension LocationRemoval {
     for item in try context.boxes(in: list.content) {
       let number = Int(item.type.rawValue)
       if (1...max(1, keys.count)).contains(number), !keys.isEmpty {
-        if LocationBlocks.isPlace(name: keys[number - 1]) { try context.erase(item) }
+        if LocationBlocks.isLocation(name: keys[number - 1]) { try context.erase(item) }
       } else if item.type == "----" {
         for part in try context.boxes(in: item.content) where part.type == "name" {
           let name = try context.block(part.content).dropFirst(4)
-          if LocationBlocks.isPlace(name: String(decoding: name, as: UTF8.self)) {
+          if LocationBlocks.isLocation(name: String(decoding: name, as: UTF8.self)) {
             try context.erase(item)
             break
           }
         }
       } else if ["©xyz", "loci", "free", "skip"].contains(item.type) || item.type.rawValue < 0x100_0000 {
-        // A number without a key may be a place.
+        // A number without a key may be a location.
         try context.erase(item)
       }
     }
@@ -144,7 +144,7 @@ extension LocationRemoval {
   ) throws(LocationRemovalError) {
     let content = min(box.content.lowerBound + 4, box.content.upperBound)..<box.content.upperBound
     let old = try context.block(content)
-    if PlaceWords.areIn(old) {
+    if LocationWords.areIn(old) {
       try context.replace(old, at: content.lowerBound, by: [UInt8](repeating: 0x20, count: old.count))
     }
   }

@@ -1,8 +1,8 @@
-// Removes places from a file without changing its length: the result is an overlay of bytes, and the file stays as it
-// is. This file detects the format; a file `LocationRemoval+FORMAT.swift` walks the structure of each container and
+// Removes locations from a file without changing its length: the result is an overlay of bytes, and the file stays as
+// it is. This file detects the format; a file `LocationRemoval+FORMAT.swift` walks the structure of each container and
 // gives its metadata blocks to `LocationRemovalContext`. Only structure, metadata and blocks of unknown kinds are read,
 // never pictures or samples. A structure that can't be understood is an error: such a file can't be served without
-// places.
+// locations.
 
 import MediaMetadata
 import PhotoModel
@@ -11,10 +11,10 @@ package enum LocationRemoval {
   /// Changes when the same file gets another overlay, so that stored entity tags become invalid.
   package static let epoch = 4
 
-  /// The patches that remove every place from a file, and every name of a person in it if asked; empty if there are none.
-  /// The file's own name does not matter.
+  /// The patches that remove every location from a file, and every name of a person in it if asked; empty if there are
+  /// none. The file's own name does not matter.
   package static func overlay(
-    of source: any ByteSource, removing facts: PrivateFacts = .places,
+    of source: any ByteSource, removing facts: PrivateFacts = .locations,
     limits: LocationRemovalLimits = LocationRemovalLimits()
   ) throws(LocationRemovalError) -> ByteOverlay {
     var context = LocationRemovalContext(source, removing: facts, limits: limits)
@@ -24,10 +24,10 @@ package enum LocationRemoval {
     return overlay
   }
 
-  /// The patches that remove every place, or name, from an XMP sidecar. A file that is not readable XMP becomes white
-  /// space.
+  /// The patches that remove every location, or name, from an XMP sidecar. A file that is not readable XMP becomes
+  /// white space.
   package static func overlay(
-    ofXMP source: any ByteSource, removing facts: PrivateFacts = .places,
+    ofXMP source: any ByteSource, removing facts: PrivateFacts = .locations,
     limits: LocationRemovalLimits = LocationRemovalLimits()
   ) throws(LocationRemovalError) -> ByteOverlay {
     var context = LocationRemovalContext(source, removing: facts, limits: limits)
@@ -41,7 +41,7 @@ package enum LocationRemoval {
   package static func overlay(
     ofAdjustments source: any ByteSource, limits: LocationRemovalLimits = LocationRemovalLimits()
   ) throws(LocationRemovalError) -> ByteOverlay {
-    var context = LocationRemovalContext(source, removing: .places, limits: limits)
+    var context = LocationRemovalContext(source, removing: .locations, limits: limits)
     let bytes = Array(try context.block(0..<source.size))
     func holds(_ text: String, in bytes: [UInt8]) -> Bool { LocationRemovalContext.find(Array(text.utf8), in: bytes) }
     let isPropertyList = holds("<plist", in: Array(bytes.prefix(512)))
@@ -53,7 +53,7 @@ package enum LocationRemoval {
     return try context.overlay()
   }
 
-  /// Removes the places of a file, or of a file inside of another one.
+  /// Removes the locations in a file, or in a file inside of another one.
   ///
   /// - Parameter range: the whole of the inner file.
   static func remove(

@@ -52,7 +52,8 @@ struct LocationRemovalContext {
 
   // MARK: Reading
 
-  /// The first bytes of a range: up to `count`, fewer only if the range or the file ends. For structure, not for blocks.
+  /// The first bytes of a range: up to `count`, fewer only if the range or the file ends. For structure, not for
+  /// blocks.
   mutating func head(of range: Range<Int64>, count: Int) throws(LocationRemovalError) -> ArraySlice<UInt8> {
     let count = min(count, Int(clamping: range.upperBound - range.lowerBound))
     do throws(CodecError) {
@@ -123,7 +124,7 @@ struct LocationRemovalContext {
   /// Notes that bytes of a container's structure must not be replaced: a damaged file may name them as a block.
   mutating func keep(_ range: Range<Int64>) { kept.append(range) }
 
-  /// Notes that bytes were examined as one item. Where another one shares some of them, removing the places of one
+  /// Notes that bytes were examined as one item. Where another one shares some of them, removing the locations in one
   /// could damage the other; only the same item may be named twice.
   mutating func claim(_ range: Range<Int64>, as kind: FourCC) { claims.append((range, kind)) }
 
@@ -158,14 +159,14 @@ struct LocationRemovalContext {
 
   // MARK: Metadata blocks
 
-  /// Removes the places of an EXIF block, of its maker note, and of the pictures in it.
+  /// Removes the locations in an EXIF block, in its maker note, and in the pictures in it.
   ///
   /// - Parameter range: from the TIFF header.
   mutating func removeEXIF(in range: Range<Int64>) throws(LocationRemovalError) {
     try removeDirectories(in: range)
   }
 
-  /// Removes the places of embedded JPEGs. One that ends early has been examined as far as it goes.
+  /// Removes the locations in embedded JPEGs. One that ends early has been examined as far as it goes.
   ///
   /// - Parameter start: the position in the file from which the ranges count.
   mutating func removePictures(_ pictures: [Range<Int>], in start: Int64) throws(LocationRemovalError) {
@@ -174,7 +175,7 @@ struct LocationRemovalContext {
     }
   }
 
-  /// Removes the places of an embedded picture, once.
+  /// Removes the locations in an embedded picture, once.
   mutating func removePicture(in range: Range<Int64>) throws(LocationRemovalError) {
     guard examinedPictures.insert(range.lowerBound).inserted else { return }
     try LocationRemoval.remove(from: range, &self)
@@ -226,7 +227,7 @@ struct LocationRemovalContext {
     return false
   }
 
-  /// Removes the places of an XMP packet. Parts of an extended packet are not packets.
+  /// Removes the locations in an XMP packet. Parts of an extended packet are not packets.
   mutating func removeXMP(in range: Range<Int64>) throws(LocationRemovalError) {
     let block = try block(range)
     let facts = facts
@@ -235,7 +236,7 @@ struct LocationRemovalContext {
       in: range.lowerBound)
   }
 
-  /// Removes the places of IPTC datasets.
+  /// Removes the locations in IPTC datasets.
   mutating func removeIPTC(in range: Range<Int64>) throws(LocationRemovalError) {
     let block = try block(range)
     try replace(

@@ -1,4 +1,4 @@
-// Reads how a TIFF's page is coded. Only for renders: scans read TIFFHeader.
+// Reads how a TIFF's page is coded. Used by renders only; scans use TIFFHeader.
 
 import PhotoModel
 

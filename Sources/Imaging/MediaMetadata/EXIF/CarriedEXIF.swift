@@ -1,13 +1,13 @@
-// The EXIF of an original, for a picture that was rendered from it: upright, of another size, with its own profile. Facts
-// about the photograph stay, with the maker note; those about the stored pixels go.
+// The EXIF of an original, for a picture that was rendered from it: upright, of another size, with its own profile.
+// Facts about the photograph stay, with the maker note; those about the stored pixels go.
 
 package enum CarriedEXIF {
   /// The maximum length of a block, so that it fits into one segment of a JPEG (CIPA DC-008 §4.5.4).
   package static let maximumBytes = 65_533 - EXIFSummary.signature.count
 
-  /// Layout of pixels, embedded pictures, and blocks that have places of their own in a file: BitsPerSample, Compression,
-  /// PhotometricInterpretation, StripOffsets, SamplesPerPixel, RowsPerStrip, StripByteCounts, PlanarConfiguration, tiles,
-  /// SubIFDs, JPEGInterchangeFormat, XMP, IPTC, Photoshop, ICC.
+  /// Layout of pixels, embedded pictures, and blocks that have places of their own in a file: BitsPerSample,
+  /// Compression, PhotometricInterpretation, StripOffsets, SamplesPerPixel, RowsPerStrip, StripByteCounts,
+  /// PlanarConfiguration, tiles, SubIFDs, JPEGInterchangeFormat, XMP, IPTC, Photoshop, ICC.
   private static let removedFromFirst: Set<Int> = [
     0x0102, 0x0103, 0x0106, 0x0111, 0x0115, 0x0116, 0x0117, 0x011C, 0x0142, 0x0143, 0x0144, 0x0145, 0x014A, 0x0201,
     0x0202, 0x02BC, 0x83BB, 0x8649, 0x8773,
@@ -29,7 +29,7 @@ package enum CarriedEXIF {
     else { return nil }
     let found: LocationBlocks.Directories
     do throws(LocationRemovalError) {
-      found = try LocationBlocks.exif(original, removing: facts ?? .places)
+      found = try LocationBlocks.exif(original, removing: facts ?? .locations)
     } catch {
       return nil
     }

@@ -1,5 +1,5 @@
-// The part of EXIF (CIPA DC-008) that the catalogue and the renderer need. A scan reads it of every file, so it comes from
-// our own walk of the directories: libexif copies each entry and looks up its name, and reads maker notes.
+// The part of EXIF (CIPA DC-008) that the catalogue and the renderer need. A scan reads it of every file, so it comes
+// from our own walk of the directories: libexif copies each entry and looks up its name, and reads maker notes.
 
 import PhotoModel
 
@@ -33,13 +33,14 @@ package struct EXIFDate: Sendable, Hashable {
 
 package struct EXIFSummary: Sendable, Hashable {
   package var orientation = Orientation.topLeft
-  /// Those of the photograph, of digitizing it and of the file that are stated, in this order. Whether one is in the years
-  /// that a date can have may depend on the library's time zone.
+  /// The stated dates, in this order: when the photograph was taken, when it was digitised, when the file was changed.
+  /// Whether a date is within the valid years may depend on the library's time zone.
   package var dates: [EXIFDate] = []
   package var make: String?
   package var model: String?
   package var location: Location?
-  /// The pixels are in DCF's optional colour space (DC-009 §5.1.2: the interoperability index is R03), which is Adobe RGB.
+  /// The pixels are in DCF's optional colour space (DC-009 §5.1.2: the interoperability index is R03), which is Adobe
+  /// RGB.
   package var isAdobeRGB = false
   /// No EXIF block was found.
   package var isEmpty = true

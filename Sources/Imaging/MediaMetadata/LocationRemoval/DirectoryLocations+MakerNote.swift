@@ -1,6 +1,6 @@
-// Removes places from maker notes. A note of a format that holds places, but whose directory or values are not where
-// they should be, becomes zeros as a whole: after a program moved the note without its offsets, the places can't be
-// found, but ExifTool guesses where they are. Notes of all other makers stay.
+// Removes locations from maker notes. If the directory or the values of a note that may hold locations are not where
+// they should be, the whole note becomes zeros: some program has moved the note without correcting its offsets, so the
+// locations can't be found here, while ExifTool guesses where they are. Notes of all other makers stay.
 
 extension DirectoryLocations {
   /// The bytes by which a format is recognised.
@@ -47,14 +47,14 @@ extension DirectoryLocations {
     return (1...Self.maximumNoteEntries).contains(isBigEndian ? big : little)
   }
 
-  /// Whether all places are where the offsets say: in the entries, or together with all other values in the note.
+  /// Whether all locations are where the offsets say: in the entries, or together with all other values in the note.
   private func isConsistent(_ directory: Directory, _ format: MakerNote, _ note: Range<Int>) -> Bool {
     let outer = directory.entries.filter { entry in
       (TIFFBlock.typeBytes(entry.type) ?? 0) * entry.count > 4
     }
-    guard outer.contains(where: { format.places[$0.tag] != nil }) else { return true }
+    guard outer.contains(where: { format.locations[$0.tag] != nil }) else { return true }
     // Previews and other large values may be outside.
-    return outer.filter { format.places[$0.tag] != nil || $0.count <= Self.maximumSmallValue }.allSatisfy { entry in
+    return outer.filter { format.locations[$0.tag] != nil || $0.count <= Self.maximumSmallValue }.allSatisfy { entry in
       guard let value = entry.value else { return false }
       return value.lowerBound >= directory.range.upperBound - 4 && value.upperBound <= note.upperBound
     }
@@ -64,7 +64,7 @@ extension DirectoryLocations {
     _ format: MakerNote, _ directory: Directory, base: Int
   ) throws(LocationRemovalError) {
     for entry in directory.entries {
-      guard let removal = format.places[entry.tag], let value = entry.value else { continue }
+      guard let removal = format.locations[entry.tag], let value = entry.value else { continue }
       switch removal {
       case .zero(let start):
         if start < value.count { try zero(value.lowerBound + start..<value.upperBound) }

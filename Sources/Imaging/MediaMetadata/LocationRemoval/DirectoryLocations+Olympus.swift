@@ -1,5 +1,5 @@
-// The maker note of an ORF. No place is known in it, so it stays, but it refers to JPEGs, which may have metadata of their
-// own. Its formats and tags are ExifTool's ("Olympus Tags").
+// The maker note of an ORF. No location is known in it, so it stays, but it refers to JPEGs, which may have metadata of
+// their own. Its formats and tags are ExifTool's ("Olympus Tags").
 
 extension DirectoryLocations {
   /// How a note starts, the position of its directory, and whether its offsets count from the note or from the file.

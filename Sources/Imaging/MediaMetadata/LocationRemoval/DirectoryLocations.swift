@@ -1,12 +1,12 @@
-// Finds the places in the directories of a TIFF structure: an EXIF block, a TIFF, or a RAW picture based on TIFF.
+// Finds the locations in the directories of a TIFF structure: an EXIF block, a TIFF, or a RAW picture based on TIFF.
 //
 // A GPS directory keeps its place but loses its entries: the count, the entries and the offset of the next directory
 // become zero, and so do the values elsewhere. The entry that points to it stays, because removing it would move the
 // others. Blocks in entries (XMP, IPTC, Photoshop's resources, maker notes) are edited in place; embedded pictures are
 // reported to the caller.
 //
-// Offsets come from the file, so a place may share its bytes with something that has to stay: everything that stays is
-// noted, and a patch that touches it is an error.
+// Offsets come from the file, so a location may share its bytes with something that has to stay: everything that stays
+// is noted, and a patch that touches it is an error.
 
 /// Walks the directories from one of them.
 package struct DirectoryLocations<Bytes: DirectoryBytes> {
@@ -36,7 +36,7 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
   static var maximumPointers: Int { 64 }
   /// Positions of strips or tiles that are noted; a picture usually has fewer.
   static var maximumStrips: Int { 4096 }
-  /// The bytes of all values of a GPS directory, or of another place.
+  /// The bytes of all values of a GPS directory, or of another location.
   static var maximumValueBytes: Int { 1 << 20 }
 
   var bytes: Bytes
@@ -76,11 +76,11 @@ package struct DirectoryLocations<Bytes: DirectoryBytes> {
     self.isBigEndian = isBigEndian
   }
 
-  /// Finds the places of a TIFF structure.
+  /// Finds the locations in a TIFF structure.
   ///
   /// - Parameter bytes: from the TIFF header.
   package static func find(
-    in bytes: Bytes, from root: Root = .picture, removing facts: PrivateFacts = .places
+    in bytes: Bytes, from root: Root = .picture, removing facts: PrivateFacts = .locations
   ) throws(LocationRemovalError) -> LocationBlocks.Directories {
     var bytes = bytes
     guard let head = try bytes.read(at: 0, count: 8) else {

@@ -1,5 +1,5 @@
-/// Removes the places of IPTC-IIM datasets (IIM 4.2 §1.6): their content becomes spaces, their headers stay. Bytes after
-/// the last dataset that is understood become zeros if they may hold a dataset.
+/// Removes the locations in IPTC-IIM datasets (IIM 4.2 §1.6): their content becomes spaces, their headers stay. Bytes
+/// after the last dataset that is understood become zeros if they may hold a dataset.
 enum IPTCLocations {
   private static let marker: UInt8 = 0x1C
 

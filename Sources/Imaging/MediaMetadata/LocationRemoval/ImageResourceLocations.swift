@@ -1,5 +1,5 @@
-/// Removes the places of Photoshop's image resources (Photoshop file formats, "Image Resources Section"): IPTC, EXIF and
-/// XMP inside of them. The digest of the IPTC datasets follows them, if it was right before.
+/// Removes the locations in Photoshop's image resources (Photoshop file formats, "Image Resources Section"): IPTC, EXIF
+/// and XMP inside of them. The digest of the IPTC datasets follows them, if it was right before.
 enum ImageResourceLocations {
   private struct Resource {
     let identifier: Int

@@ -1,7 +1,8 @@
-// Removes places from metadata blocks in memory: nothing here reads a file. `LocationRemoval` in ImageCodec finds the
-// blocks of a file, and turns these patches into an overlay of the file. Patches keep a block's length and structure.
+// Removes locations from metadata blocks in memory: nothing here reads a file. `LocationRemoval` in ImageCodec finds
+// the blocks of a file, and turns these patches into an overlay of the file. Patches keep a block's length and
+// structure.
 
-/// Finds the places in metadata blocks. Which entries are places is `LocationFilter`'s rule.
+/// Finds the locations in metadata blocks. Which entries are locations is `LocationFilter`'s rule.
 package enum LocationBlocks {
   /// The changes in a TIFF structure, and the blocks in it that must be examined too.
   package struct Directories: Sendable, Hashable {
@@ -16,7 +17,7 @@ package enum LocationBlocks {
   ///   - root: the kind of its first directory.
   package static func exif(
     _ block: ArraySlice<UInt8>, from root: DirectoryLocations<DirectoryBlock>.Root = .picture,
-    removing facts: PrivateFacts = .places
+    removing facts: PrivateFacts = .locations
   ) throws(LocationRemovalError) -> Directories {
     guard TIFFBlock(block) != nil else {
       return Directories(
@@ -27,7 +28,7 @@ package enum LocationBlocks {
 
   /// - Parameter packet: an XMP packet, or a whole extended packet. One that can't be edited becomes spaces as a whole.
   package static func xmp(
-    _ packet: ArraySlice<UInt8>, removing facts: PrivateFacts = .places
+    _ packet: ArraySlice<UInt8>, removing facts: PrivateFacts = .locations
   ) throws(LocationRemovalError) -> [BlockPatch] {
     XMPLocations.patches(packet, removing: facts)
   }
@@ -39,7 +40,7 @@ package enum LocationBlocks {
 
   /// - Parameter resources: Photoshop's image resources without the signature of a JPEG's segment.
   package static func imageResources(
-    _ resources: ArraySlice<UInt8>, removing facts: PrivateFacts = .places
+    _ resources: ArraySlice<UInt8>, removing facts: PrivateFacts = .locations
   ) throws(LocationRemovalError) -> Directories {
     try ImageResourceLocations.find(in: resources, removing: facts)
   }

@@ -1,12 +1,12 @@
-/// Why the places in a file could not be removed. In each case but the last one the file itself is the reason, and it
-/// can't be served to a caller who may not read places.
+/// Why the locations in a file could not be removed. In each case but the last one the file itself is the reason, and
+/// it can't be served to a caller who may not read locations.
 package enum LocationRemovalError: Error, Sendable, Hashable {
   /// There is no safe way for this kind of file or block. The text is a noun: "an XMP packet in UTF-16".
   case unsupported(String)
-  /// A structure that may hold places violates its format. `offset` counts from the start of the file, or of the block
-  /// where only the block is known.
+  /// A structure that may hold locations violates its format. `offset` counts from the start of the file, or of the
+  /// block where only the block is known.
   case malformed(String, offset: Int64)
-  /// Bytes of a place also belong to something that has to stay.
+  /// Bytes of a location also belong to something that has to stay.
   case overlap(offset: Int64)
   /// A named limit was exceeded.
   case limitExceeded(String, limit: Int, found: Int)

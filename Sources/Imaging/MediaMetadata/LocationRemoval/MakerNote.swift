@@ -1,7 +1,7 @@
-// The maker notes that hold places: names of cities, the pose of a drone, a compass. None of them is documented by its
-// maker; formats and tags are ExifTool's (its MakerNotes.pm and the tables of each maker).
+// The maker notes that hold locations: names of cities, the pose of a drone, a compass. None of them is documented by
+// its maker; formats and tags are ExifTool's (its MakerNotes.pm and the tables of each maker).
 
-/// How to find the directory of a maker note, and which of its entries are places.
+/// How to find the directory of a maker note, and which of its entries hold locations.
 struct MakerNote {
   /// From where offsets in the note count.
   enum Base {
@@ -30,9 +30,10 @@ struct MakerNote {
   let bases: [Base]
   /// `nil`: the one under which the number of entries is smaller.
   let isBigEndian: Bool?
-  let places: [Int: Removal]
+  /// The entries that hold locations, by their tags.
+  let locations: [Int: Removal]
 
-  /// The format of a note; `nil` if it holds no places that are known.
+  /// The format of a note; `nil` if it holds no locations that are known.
   ///
   /// - Parameters:
   ///   - head: the note's first bytes, 18 or all.
@@ -84,11 +85,11 @@ struct MakerNote {
     }
   }
 
-  private init(_ directory: Int, _ bases: [Base], _ isBigEndian: Bool?, _ places: [Int: Removal]) {
+  private init(_ directory: Int, _ bases: [Base], _ isBigEndian: Bool?, _ locations: [Int: Removal]) {
     self.directory = directory
     self.bases = bases
     self.isBigEndian = isBigEndian
-    self.places = places
+    self.locations = locations
   }
 
   /// The time zone's city.

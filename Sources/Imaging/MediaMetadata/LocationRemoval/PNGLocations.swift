@@ -1,13 +1,13 @@
 import CZlib
 
-/// Finds the places of a PNG's metadata chunks (PNG third edition §11.3.3 and §11.3.5.4).
+/// Finds the locations in a PNG's metadata chunks (PNG third edition §11.3.3 and §11.3.5.4).
 package enum PNGLocations {
   /// The change of a chunk. Its checksum changes too.
   package enum Change: Sendable, Hashable {
     case nothing
     /// Patches of its content; embedded pictures are in `pictures`.
     case patches(LocationBlocks.Directories)
-    /// It becomes ``privateType``, filled with zeros: it holds a place and is compressed or signed, so it can't be
+    /// It becomes ``privateType``, filled with zeros: it holds a location and is compressed or signed, so it can't be
     /// edited in place; or its kind is not known, so it may hold one.
     case removal
   }
@@ -55,7 +55,7 @@ package enum PNGLocations {
   ///   - type: not one of ``pictureTypes``. Of a type that is not one of ``metadataTypes``, nothing is known.
   ///   - content: the chunk's whole content.
   package static func change(
-    of type: String, _ content: ArraySlice<UInt8>, removing facts: PrivateFacts = .places
+    of type: String, _ content: ArraySlice<UInt8>, removing facts: PrivateFacts = .locations
   ) throws(LocationRemovalError) -> Change {
     switch type {
     case "eXIf": return Change(try exif(content, facts))

@@ -1,9 +1,9 @@
-// Finds the places of an XMP packet as ranges of its bytes. Expat reads the packet and reports where each tag begins and
-// ends; the attributes of a tag are then found in the tag's own bytes, which Expat has found to be well-formed.
+// Finds the locations in an XMP packet as ranges of its bytes. Expat reads the packet and reports where each tag begins
+// and ends; the attributes of a tag are then found in the tag's own bytes, which Expat has found to be well-formed.
 
-/// Removes places, and names if asked, from an XMP packet: their attributes and elements become spaces, so the packet
-/// stays well-formed and as long as it was. A packet that can't be read (malformed, or with a document type) becomes
-/// spaces as a whole.
+/// Removes locations, and names if asked, from an XMP packet: their attributes and elements become spaces, so the
+/// packet stays well-formed and as long as it was. A packet that can't be read (malformed, or with a document type)
+/// becomes spaces as a whole.
 enum XMPLocations {
   static func patches(_ packet: ArraySlice<UInt8>, removing facts: PrivateFacts) -> [BlockPatch] {
     BlockPatch.differences(from: packet, to: edited(packet, removing: facts))
@@ -20,7 +20,7 @@ enum XMPLocations {
       if !packet.allSatisfy({ $0 <= space }) { fill(&edited, 0..<packet.count, encoding) }
       return edited
     }
-    for range in finder.places { fill(&edited, range, encoding) }
+    for range in finder.privateRanges { fill(&edited, range, encoding) }
     // Padding may follow the root element, and `<?xpacket end="w"?>`; anything else is not a part of the packet.
     if outcome != .complete, hasElement(packet.dropFirst(finder.rootEnd)) {
       fill(&edited, finder.rootEnd..<packet.count, encoding)
@@ -77,18 +77,18 @@ enum XMPLocations {
   }
 }
 
-/// Notes the ranges of places while Expat reads.
+/// Records the ranges of facts to remove while Expat reads.
 private final class XMPLocationFinder: XMLHandler {
   private struct Element {
     let start: Int
-    /// The element is a place, or a part of one.
-    var isPlace: Bool
+    /// The element is a fact to remove, or a part of one.
+    var isPrivate: Bool
     /// The beginning of its text, as far as it decides whether it is a coordinate.
     var text: [UInt8] = []
   }
 
-  /// Ranges of elements and attributes; they may overlap.
-  private(set) var places: [Range<Int>] = []
+  /// Ranges of elements and attributes to remove; they may overlap.
+  private(set) var privateRanges: [Range<Int>] = []
   /// The end of the root element; 0 if it was not reached.
   private(set) var rootEnd = 0
   /// False if a tag was not understood, or the packet exceeds a limit.
@@ -114,17 +114,17 @@ private final class XMPLocationFinder: XMLHandler {
   func position(_ tag: Range<Int>) { self.tag = tag }
 
   func begin(_ name: XMLName, _ attributes: XMLAttributes) -> Bool {
-    let isPlace = stack.last?.isPlace == true || facts.contain(xmp: namespaces.key(name))
+    let isPrivate = stack.last?.isPrivate == true || facts.contain(xmp: namespaces.key(name))
     nodes += 1
     // A document without its root element would not be well-formed.
-    guard !(isPlace && stack.isEmpty), stack.count < MetadataLimits.packetDepth, nodes <= MetadataLimits.packetNodes
+    guard !(isPrivate && stack.isEmpty), stack.count < MetadataLimits.packetDepth, nodes <= MetadataLimits.packetNodes
     else { return refuse() }
-    stack.append(Element(start: tag.lowerBound, isPlace: isPlace))
-    guard !isPlace else { return true }
+    stack.append(Element(start: tag.lowerBound, isPrivate: isPrivate))
+    guard !isPrivate else { return true }
     var wanted: [Bool] = []
     var isReference = false
     _ = attributes.forEach { name, value in
-      let isCoordinate = facts.contains(.places) && Self.isCoordinate(value)
+      let isCoordinate = facts.contains(.locations) && Self.isCoordinate(value)
       wanted.append(facts.contain(xmp: namespaces.key(name)) || isCoordinate)
       isReference = isReference || isCoordinate && name.is(XMPNamespaces.rdf, "resource")
       return true
@@ -132,16 +132,16 @@ private final class XMPLocationFinder: XMLHandler {
     nodes += wanted.count
     // An element whose value is an attribute goes as a whole.
     if isReference, stack.count > 1 {
-      stack[stack.count - 1].isPlace = true
+      stack[stack.count - 1].isPrivate = true
       return true
     }
     guard wanted.contains(true) else { return true }
     guard let ranges = XMLTag.attributes(encoding.ascii(packet.dropFirst(tag.lowerBound).prefix(tag.count))),
       ranges.count == wanted.count
     else { return refuse() }
-    for (range, isPlace) in zip(ranges, wanted) where isPlace {
+    for (range, isPrivate) in zip(ranges, wanted) where isPrivate {
       let start = tag.lowerBound + range.lowerBound * encoding.unit
-      places.append(start..<start + range.count * encoding.unit)
+      privateRanges.append(start..<start + range.count * encoding.unit)
     }
     return true
   }
@@ -155,12 +155,12 @@ private final class XMPLocationFinder: XMLHandler {
 
   func end() -> Bool {
     guard let element = stack.popLast() else { return refuse() }
-    let isCoordinate = facts.contains(.places) && element.text.withUnsafeBufferPointer(Self.isCoordinate)
+    let isCoordinate = facts.contains(.locations) && element.text.withUnsafeBufferPointer(Self.isCoordinate)
     if stack.isEmpty {
       rootEnd = tag.upperBound
       if isCoordinate { return refuse() }
-    } else if element.isPlace && stack.last?.isPlace != true || isCoordinate {
-      places.append(element.start..<tag.upperBound)
+    } else if element.isPrivate && stack.last?.isPrivate != true || isCoordinate {
+      privateRanges.append(element.start..<tag.upperBound)
     }
     return true
   }

@@ -8,7 +8,7 @@
 // Sources in order: the camera's thumbnail, a derivative, a larger embedded preview, the original. Each costs many
 // times as much as the one before. This file does not decide when a step runs, or which steps run at the same time. A
 // permanent failure is reported to `placeholders`, once for each content. After a temporary failure (the file changed,
-// the disk failed, no memory, a decoder that stalled) the asset is skipped and comes again after `restart`.
+// the disk failed, no memory, a decoder that stalled) the asset is skipped until `restart`.
 
 import ImageCodec
 import Logging

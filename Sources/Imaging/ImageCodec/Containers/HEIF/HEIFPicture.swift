@@ -3,7 +3,7 @@ import PhotoModel
 
 /// A picture that is coded as equal tiles, row by row; most pictures are one tile.
 package struct CodedTiles: Sendable, Hashable {
-  /// Maximum number of workers that decode the tiles at the same time. The price of a picture includes this many.
+  /// Maximum number of workers that decode the tiles at the same time. A render reserves memory for this many.
   package static let workersAtOnce = 4
 
   package let configuration: TileConfiguration
@@ -30,8 +30,8 @@ package struct CodedTiles: Sendable, Hashable {
   }
 }
 
-/// How a HEIF file's picture or a video's frame is coded: everything that a decoder needs. Checked: tiles cover the picture, their data is
-/// in the file, and the limits hold.
+/// How a HEIF file's picture or a video's frame is coded: everything that a decoder needs. The reader has checked that
+/// the tiles cover the picture, that their data is in the file, and that the limits hold.
 package struct HEIFPicture: Sendable, Hashable {
   package let color: CodedTiles
   /// A picture of the same size whose luma is the alpha.

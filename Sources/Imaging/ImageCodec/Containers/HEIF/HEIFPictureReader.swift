@@ -1,4 +1,4 @@
-// Reads how a HEIF file's primary picture is coded. Only for renders: scans read HEIFHeader.
+// Reads how a HEIF file's primary picture is coded. Used by renders only; scans use HEIFHeader.
 //
 // Rotation, mirroring and crop come only from the item's properties, as in HEIFHeader; the EXIF orientation is ignored.
 
@@ -142,7 +142,7 @@ struct HEIFPictureReader {
         _ = try fields.version()
         guard HEIFItemReader.alpha.contains(fields.text()) else { continue }
         let alpha = try tiles(of: item)
-        // Of another size, it would have to be scaled; no program is known that writes such.
+        // An alpha picture of another size would have to be scaled. No known program writes one, so it is ignored.
         guard alpha.size == color.size else { return nil }
         return (alpha, tables.items.targets("prem", from: tables.primary).contains(item))
       }

@@ -1,5 +1,5 @@
-/// Words of texts without a structure that is known: subtitles of drones, descriptions of recordings.
-enum PlaceWords {
+/// Words that announce coordinates in texts of unknown structure: subtitles of drones, descriptions of recordings.
+enum LocationWords {
   private static let words = [
     "gps", "latitude", "longitude", "geo:", "home(", "$gp", "$gn", "location", "lat:", "lat=",
   ]
