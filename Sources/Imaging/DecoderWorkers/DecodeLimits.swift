@@ -1,7 +1,7 @@
-// Memory and CPU time of a decode, from its size. Measured with libwebp 1.2.4, libde265 1.0.11, dav1d 1.0.0, libjxl
-// 0.7.0 and LibRaw 0.20.2 as the smallest limit under which a decode succeeds, and rounded up. A worker that needs more
-// fails. A render reserves at least as much memory: ImageHeader.decoderBytes(eighths:inPlanes:) of the module
-// ImageCodec. WorkerPriceTests compare the two.
+// Limits of memory and CPU time of a decode, computed from its size. Measured with libwebp 1.2.4, libde265 1.0.11,
+// dav1d 1.0.0, libjxl 0.7.0 and LibRaw 0.20.2 as the smallest limit under which a decode succeeds, and rounded up. A
+// worker that needs more fails. A render reserves at least as much memory: ImageHeader.decoderBytes(eighths:inPlanes:)
+// of the module ImageCodec. WorkerPriceTests compare the two.
 
 import PhotoModel
 

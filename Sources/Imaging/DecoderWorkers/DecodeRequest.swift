@@ -30,14 +30,14 @@ package struct DecodeRequest: Sendable, Hashable {
 
   package let codec: DecoderCodec
   package let samples: Samples
-  /// The size of each coded tile, and of the rows that are made of it; smaller only with WebP, which
+  /// The size of each coded tile, and of the rows that are made of it. The rows are smaller only with WebP, which
   /// scales, and with JPEG XL and RAW, whose workers average pixels and send a region.
   package let codedSize: PixelSize
   package let size: PixelSize
   package internal(set) var tiles: [Tile]
   /// HEVC by libde265: the parameter sets, each after its length in four bytes, most significant first. AV1: bitstream
-  /// units before each tile's. JPEG XL: a decoder_jxl_parameters. RAW: a
-  /// decoder_raw_parameters. libavcodec: the codec's name in four bytes, and its configuration.
+  /// units that come before those of each tile. JPEG XL: a decoder_jxl_parameters. RAW: a decoder_raw_parameters.
+  /// libavcodec: the codec's name in four bytes, and its configuration.
   package let parameters: [UInt8]
   /// HEVC: the bytes of a NAL unit's length in the payload.
   let nalLengthBytes: Int

@@ -2,8 +2,7 @@ import Logging
 import PhotoModel
 import Synchronization
 
-/// Identifies a file of ``DecodedPicture``s. A changed file has another value, and so has a file after an update of the
-/// renderer.
+/// Identifies the file of a ``DecodedPicture``. The value changes with the file, and with the epoch of the renderer.
 package struct DecodedFile: Sendable, Hashable {
   let identity: FileIdentity
   /// The epoch of the renderer: a newer renderer may be able to decode the file.
@@ -16,11 +15,11 @@ package struct DecodedFile: Sendable, Hashable {
 }
 
 /// Identifies a coded picture in ``DecoderFailures``. A file may have many: frames of a video or an animation, tiles.
-/// One that is damaged says nothing about the others; one that takes too long stands for all of them.
+/// If one is damaged, the others may be intact; if one takes too long, all of them count as failed.
 package struct DecodedPicture: Sendable, Hashable {
   let file: DecodedFile
-  /// Where the data of the first tile begins, and where that of the last one ends. A choice of frames differs from its
-  /// first one by the end.
+  /// The first range of the first tile, and the last range of the last one. The last range distinguishes a request with
+  /// alternative frames from a request for its first frame only.
   private let first: ByteRange?
   private let last: ByteRange?
 
@@ -35,12 +34,13 @@ package struct DecodedPicture: Sendable, Hashable {
     (first, last) = (nil, nil)
   }
 
-  /// Stands for all pictures of the file.
+  /// The key of failures that concern all pictures of the file.
   fileprivate var whole: DecodedPicture { DecodedPicture(allOf: file) }
 }
 
 extension DecoderFailure {
-  /// Whether the failure stands for all pictures of the file: otherwise each frame of a hostile video could take as long.
+  /// Whether the failure counts for all pictures of the file: otherwise each frame of a hostile video could take as
+  /// long.
   fileprivate var isOfFile: Bool { self == .time || self == .stalled }
 }
 
@@ -94,10 +94,10 @@ package final class DecoderFailures: Sendable {
     state.withLock { $0.counts[Kind(codec: codec, reason: reason)] ?? 0 }
   }
 
-  /// A first stall is counted, and not remembered: the time for which a worker is silent is not the picture's fault
-  /// while the machine swaps or its processes are stopped.
+  /// Counts a failure, remembers it, and logs it if it is new. The first stall of a picture is counted but not
+  /// remembered: its cause may be a machine that swaps, or stopped processes.
   ///
-  /// - Parameter picture: `nil` if the payload is not a file; then it is counted, and not remembered.
+  /// - Parameter picture: `nil` if the payload is not a file; then the failure is counted but not remembered.
   /// - Returns: whether the picture is the cause.
   func record(_ failure: DecoderFailure, _ codec: DecoderCodec, _ picture: DecodedPicture?) -> Bool {
     let (isNew, isOfPicture) = state.withLock { state -> (Bool, Bool) in

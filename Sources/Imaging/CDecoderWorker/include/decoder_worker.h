@@ -72,8 +72,8 @@ void decoder_send(const decoder_message *message);
 unsigned decoder_sample_bytes(const decoder_request *request);
 uint32_t decoder_plane_rows(const decoder_request *request, unsigned plane, uint32_t rows);
 
-// Encoders: takes all rows of the picture, band after band. Row i of a band is at `rows + i * stride`, valid during the
-// call. Does not return if the daemon has gone.
+// Encoders: receives all rows of the picture and calls `take` for each band. Row i of a band is at `rows + i * stride`,
+// valid during the call. Does not return if the daemon has gone.
 void encoder_take_rows(
     decoder_job *job, void (*take)(void *context, uint32_t first, uint32_t count, const uint8_t *rows, size_t stride),
     void *context);
@@ -81,7 +81,7 @@ void encoder_take_rows(
 // Encoders: sends the next bytes of a part. Parts come in their order.
 void encoder_send_bytes(uint32_t part, const uint8_t *bytes, size_t count);
 
-// Encoders: the parameters; false if the request has others.
+// Encoders: copies the parameters of the request; false if they have another form.
 bool encoder_read_parameters(const decoder_job *job, encoder_parameters *parameters);
 
 // Whether an allocation of this process has failed.

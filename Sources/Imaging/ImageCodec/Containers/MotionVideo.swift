@@ -1,5 +1,5 @@
 // Finds the video inside of a motion photo: by XMP, by the `mpvd` box of a HEIF, or in Samsung's trailer. Reads some
-// hundred bytes at the positions that the file states, and takes nothing for a video that does not begin like one.
+// hundred bytes at the positions that the file states, and returns only a range that begins like a movie.
 
 import MediaMetadata
 import PhotoModel

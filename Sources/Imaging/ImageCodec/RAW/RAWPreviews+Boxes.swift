@@ -14,12 +14,12 @@ extension RAWPreviews {
     while let box = try boxes.next(&position, before: boxes.fileSize) {
       switch box.type {
       case "moov":
-        try orLeaveOut { () throws(CodecError) in try find(inMovie: box, &boxes, &candidates) }
+        try skippingDamage { () throws(CodecError) in try find(inMovie: box, &boxes, &candidates) }
       case "uuid":
         // Eight bytes come before the box inside.
         guard let content = try boxes.content(of: box, ofType: previewBox), content.count > 8 else { break }
         let inner = content.lowerBound + 8..<content.upperBound
-        try orLeaveOut { () throws(CodecError) in
+        try skippingDamage { () throws(CodecError) in
           if let preview = try boxes.first("PRVW", in: inner) {
             try add(preview, lengthAt: 12, &boxes, &candidates)
           }
@@ -29,8 +29,8 @@ extension RAWPreviews {
     }
   }
 
-  /// Leaves out a part whose structure is damaged: the previews in other parts are still found.
-  private static func orLeaveOut(_ find: () throws(CodecError) -> Void) throws(CodecError) {
+  /// Calls `find` for one part of the file and ignores damage there: the previews in other parts are still found.
+  private static func skippingDamage(_ find: () throws(CodecError) -> Void) throws(CodecError) {
     do throws(CodecError) {
       try find()
     } catch {
@@ -58,7 +58,7 @@ extension RAWPreviews {
         if tracks > ContainerLimits.tracks {
           throw .limitExceeded("the number of tracks", limit: ContainerLimits.tracks, found: tracks)
         }
-        try orLeaveOut { () throws(CodecError) in try find(inTrack: box, &boxes, &candidates) }
+        try skippingDamage { () throws(CodecError) in try find(inTrack: box, &boxes, &candidates) }
       default: break
       }
     }

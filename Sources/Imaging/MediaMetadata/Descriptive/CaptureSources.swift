@@ -10,7 +10,7 @@ import PhotoModel
 
 /// Dates and the place of a picture by their source, apart from EXIF.
 package struct CaptureSources: Sendable, Hashable {
-  /// Those of one packet, in order of precedence.
+  /// The dates of one XMP packet, in order of precedence.
   var xmpDates: [EXIFDate] = []
   var iptcDate: EXIFDate?
   /// From XMP.
@@ -24,7 +24,7 @@ package struct CaptureSources: Sendable, Hashable {
   /// The first of ``dates``.
   package var date: EXIFDate? { dates.first }
 
-  /// Adds values of another block; known ones stay.
+  /// Adds values of another block where none is known yet.
   mutating package func add(_ other: CaptureSources) {
     if xmpDates.isEmpty { xmpDates = other.xmpDates }
     iptcDate = iptcDate ?? other.iptcDate
@@ -45,7 +45,7 @@ package struct CaptureSources: Sendable, Hashable {
     return exif.location == nil && XMPPacket.contains(placeTerm, in: packet)
   }
 
-  /// Reads from a packet's properties what EXIF lacks. Known values stay.
+  /// Reads from a packet's properties what EXIF lacks and no earlier packet has stated.
   mutating func read(xmp properties: [String: MetadataValue], besides exif: EXIFSummary) {
     if !exif.hasCertainDate, xmpDates.isEmpty {
       xmpDates = Self.dateKeys.compactMap { properties[$0]?.firstText }.compactMap { XMPDate($0)?.date }

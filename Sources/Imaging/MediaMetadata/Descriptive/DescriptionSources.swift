@@ -5,8 +5,8 @@
 //     lens                                       EXIF, then XMP
 //
 // The first block that states a property decides it; values of several blocks are not mixed, and a place is taken from
-// one block as a whole. This is the order of the Metadata Working Group's guidelines (version 2.0) for files whose
-// IPTC was not changed after their XMP, with one difference: EXIF comes last, because many cameras write their own name into
+// one block as a whole. This is the order of the Metadata Working Group's guidelines (version 2.0) for files whose IPTC
+// was not changed after their XMP, with one difference: EXIF comes last, because many cameras write their own name into
 // ImageDescription. The IPTC digest, by which programs without XMP could be recognised, is not evaluated.
 
 import PhotoModel
@@ -19,7 +19,7 @@ package struct DescriptionSources: Sendable, Hashable {
 
   package init() {}
 
-  /// Adds blocks of kinds that are not known yet; known ones stay.
+  /// Adds the descriptions of another block, for kinds of blocks that have none yet.
   mutating package func add(_ other: DescriptionSources) {
     xmp = xmp ?? other.xmp
     iptc = iptc ?? other.iptc

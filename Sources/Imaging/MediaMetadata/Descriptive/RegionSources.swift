@@ -20,7 +20,7 @@ package struct RegionSources: Sendable, Hashable {
 
   package init() {}
 
-  /// Adds regions of another block; known ones stay.
+  /// Adds regions of another block where none are known yet.
   mutating package func add(_ other: RegionSources) {
     if xmp.isEmpty { (xmp, appliedTo) = (other.xmp, other.appliedTo) }
     guard subjectArea.isEmpty else { return }

@@ -138,7 +138,7 @@ struct FrameRenderer: Sendable {
     if !isComplete { throw .codec(.truncated(offset: source.size)) }
   }
 
-  /// Makes a renderer that is resumed as bytes arrive.
+  /// Makes a renderer whose `resume` is called as bytes arrive.
   func resumableRenderer(
     _ plan: SharedPlan, from source: any ArrivingSource, stops: [StopFlag]
   ) throws(CodecError) -> SharedRenderer {

@@ -4,8 +4,8 @@
 //   moov -> track -> sample entry: codec, size, colours -> key frames -> ImageHeader
 //
 // A first frame is often black. Only its decoder can find this out, so the header names some more key frames as
-// alternatives, and the decoder takes the first that is not nearly black. Of Motion JPEG, a frame is chosen here, by the
-// lengths of the frames: a black one is much shorter than others.
+// alternatives, and the decoder takes the first that is not nearly black. Of Motion JPEG, a frame is chosen here, by
+// the lengths of the frames: a black one is much shorter than others.
 
 import PhotoModel
 
@@ -169,7 +169,7 @@ private struct Movie {
         return frames.count < count && frame.tick < end
       }
     } catch {
-      // All but the first are only alternatives, and a recording that was interrupted has some of them.
+      // One frame is enough: the others are alternatives, and an interrupted recording may lack some of them.
       if frames.isEmpty { throw error }
     }
     return frames

@@ -1,5 +1,5 @@
-// Finds key frames of a movie by its sample tables (ISO/IEC 14496-12 §8.6, §8.7). Tables may have millions of entries, so
-// they are not held: single entries are read, and a bounded number of them for each frame.
+// Finds key frames of a movie by its sample tables (ISO/IEC 14496-12 §8.6, §8.7). Tables may have millions of entries,
+// so they are not held: single entries are read, and a bounded number of them for each frame.
 
 import PhotoModel
 
@@ -87,11 +87,11 @@ struct MovieSamples {
     reader = boxes.reader
   }
 
-  /// The first key frames that are shown, in their order; before the first shown one if there is no other.
+  /// The first key frames that are shown, in order. If there are none, the last key frame before `start`.
   ///
   /// - Parameters:
   ///   - start: the first tick that is shown.
-  ///   - end: no frame is from after this tick, except for the first.
+  ///   - end: frames after this tick are left out, unless there is no other frame.
   mutating func first(_ count: Int, from start: Int, until end: Int) throws(CodecError) -> [MovieKeyFrame] {
     var frames: [MovieKeyFrame] = []
     var hidden: MovieKeyFrame?
@@ -101,7 +101,7 @@ struct MovieSamples {
       do throws(CodecError) {
         frame = try keyFrame(index)
       } catch {
-        // All but the first are only alternatives, and a file that ends early has some of them.
+        // One frame is enough: the others are alternatives, and a truncated file may lack some of them.
         if frames.isEmpty && hidden == nil { throw error }
         break
       }
