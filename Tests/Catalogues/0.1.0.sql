@@ -320,7 +320,8 @@ CREATE TABLE importedAlbum (
 CREATE TABLE library (
   -- 0 is the whole library. Never reused.
   id INTEGER PRIMARY KEY AUTOINCREMENT,
-  -- A digest of the identifiers of the granted collections; NULL for the whole library.
+  -- A digest of the identifiers of the granted collections; longer while the library is being created (see
+  -- LimitedLibraryCreation); NULL for the whole library.
   granted BLOB UNIQUE,
   -- The token of the last visible change, in all and without location-only changes. Other changes do not move them.
   -- Within a change, the revision of the whole library is already the change's token.
@@ -330,7 +331,7 @@ CREATE TABLE library (
   changeDate INTEGER NOT NULL DEFAULT 0,
   -- The approximate number of objects that the change `revision` changed; not maintained for the whole library.
   objects INTEGER NOT NULL DEFAULT 0,
-  -- The token at its creation: its history begins there.
+  -- The token at its creation: its history begins there. The highest number while it is being created.
   createdRevision INTEGER NOT NULL,
   -- The last use, in milliseconds since 1970, accurate to a day. Unused limited libraries are deleted.
   usedDate INTEGER NOT NULL,
@@ -352,7 +353,8 @@ CREATE TABLE libraryAsset (
   addedDate INTEGER NOT NULL,
   burstIdentifier TEXT,
   localDay INTEGER NOT NULL,
-  -- Why the library has it: the number of its albums that contain the asset; 1 for the whole library.
+  -- Why the library has it: the number of its albums that contain the asset; 1 for the whole library. 0 only while
+  -- the library is being created.
   sources INTEGER NOT NULL,
   -- The token of the change with which it entered the library.
   came INTEGER NOT NULL,
@@ -495,21 +497,21 @@ CREATE TABLE trashValue (
   value ANY,
   PRIMARY KEY (trash, file, name)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO asset (id, localIdentifier, contentVersion, revision, nonLocationRevision, mediaType, mediaSubtypes, sourceType, uniformTypeIdentifier, isRAW, isSelfPortrait, isAnimated, isLongExposure, hasDecoder, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha, duration, creationDate, creationDateSource, utcOffset, zoneOffset, modificationDate, nonLocationModificationDate, fileModificationDate, addedDate, latitude, longitude, altitude, hasUserLocation, cameraMake, cameraModel, lensModel, placeCity, placeRegion, placeCountry, fileLatitude, fileLongitude, fileCity, fileRegion, fileCountry, isFavorite, isHidden, keepsOriginal, burstIdentifier, representsBurst, burstSelectionTypes, formerBurst, placeholder, placeholderVersion, saliency, rating, userFields, regionsVersion, title, keywords, people, regions, rights, license, caption, adjustments, adjustmentOrigin, adjustmentFormat, adjustmentFormatVersion, adjustmentData, unadjustedVersion, unadjustedWidth, unadjustedHeight, adjustmentDate) VALUES (1, 'asset-1', 'FZhtXOr-hGNCyan1V-pMmg', 1, NULL, 1, 0, 1, 'public.jpeg', 0, 0, 0, 0, 1, 'a.jpg', 826, 32, 24, 1, 0, 0.0, 1795920269543, 'file', NULL, 0, 1795920269589, NULL, 1795920269543, 1795920269589, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, 2, '', NULL, NULL, NULL, NULL, NULL, NULL, 'Words', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO asset (id, localIdentifier, contentVersion, revision, nonLocationRevision, mediaType, mediaSubtypes, sourceType, uniformTypeIdentifier, isRAW, isSelfPortrait, isAnimated, isLongExposure, hasDecoder, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha, duration, creationDate, creationDateSource, utcOffset, zoneOffset, modificationDate, nonLocationModificationDate, fileModificationDate, addedDate, latitude, longitude, altitude, hasUserLocation, cameraMake, cameraModel, lensModel, placeCity, placeRegion, placeCountry, fileLatitude, fileLongitude, fileCity, fileRegion, fileCountry, isFavorite, isHidden, keepsOriginal, burstIdentifier, representsBurst, burstSelectionTypes, formerBurst, placeholder, placeholderVersion, saliency, rating, userFields, regionsVersion, title, keywords, people, regions, rights, license, caption, adjustments, adjustmentOrigin, adjustmentFormat, adjustmentFormatVersion, adjustmentData, unadjustedVersion, unadjustedWidth, unadjustedHeight, adjustmentDate) VALUES (2, 'asset-2', 'ZcdbYO6VwARkIyerUxgCRg', 1, NULL, 1, 0, 1, 'public.jpeg', 0, 0, 0, 0, 1, 'c.jpg', 828, 32, 24, 1, 0, 0.0, 1795920269544, 'file', NULL, 0, 1795920269589, NULL, 1795920269544, 1795920269589, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 1, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO asset (id, localIdentifier, contentVersion, revision, nonLocationRevision, mediaType, mediaSubtypes, sourceType, uniformTypeIdentifier, isRAW, isSelfPortrait, isAnimated, isLongExposure, hasDecoder, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha, duration, creationDate, creationDateSource, utcOffset, zoneOffset, modificationDate, nonLocationModificationDate, fileModificationDate, addedDate, latitude, longitude, altitude, hasUserLocation, cameraMake, cameraModel, lensModel, placeCity, placeRegion, placeCountry, fileLatitude, fileLongitude, fileCity, fileRegion, fileCountry, isFavorite, isHidden, keepsOriginal, burstIdentifier, representsBurst, burstSelectionTypes, formerBurst, placeholder, placeholderVersion, saliency, rating, userFields, regionsVersion, title, keywords, people, regions, rights, license, caption, adjustments, adjustmentOrigin, adjustmentFormat, adjustmentFormatVersion, adjustmentData, unadjustedVersion, unadjustedWidth, unadjustedHeight, adjustmentDate) VALUES (3, 'asset-3', '9k0jviUDdoRw6bMwDjX1ZQ', 1, NULL, 1, 0, 1, 'public.png', 0, 0, 0, 0, 1, 'd.png', 152, 30, 20, 1, 1, 0.0, 1795920269545, 'file', NULL, 0, 1795920269589, NULL, 1795920269545, 1795920269589, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO asset (id, localIdentifier, contentVersion, revision, nonLocationRevision, mediaType, mediaSubtypes, sourceType, uniformTypeIdentifier, isRAW, isSelfPortrait, isAnimated, isLongExposure, hasDecoder, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha, duration, creationDate, creationDateSource, utcOffset, zoneOffset, modificationDate, nonLocationModificationDate, fileModificationDate, addedDate, latitude, longitude, altitude, hasUserLocation, cameraMake, cameraModel, lensModel, placeCity, placeRegion, placeCountry, fileLatitude, fileLongitude, fileCity, fileRegion, fileCountry, isFavorite, isHidden, keepsOriginal, burstIdentifier, representsBurst, burstSelectionTypes, formerBurst, placeholder, placeholderVersion, saliency, rating, userFields, regionsVersion, title, keywords, people, regions, rights, license, caption, adjustments, adjustmentOrigin, adjustmentFormat, adjustmentFormatVersion, adjustmentData, unadjustedVersion, unadjustedWidth, unadjustedHeight, adjustmentDate) VALUES (1, 'asset-1', 'cH08vi_lC6baswXcnS9b2A', 1, NULL, 1, 0, 1, 'public.jpeg', 0, 0, 0, 0, 1, 'a.jpg', 826, 32, 24, 1, 0, 0.0, 1795947482807, 'file', NULL, 0, 1795947482871, NULL, 1795947482807, 1795947482871, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, 2, '', NULL, NULL, NULL, NULL, NULL, NULL, 'Words', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO asset (id, localIdentifier, contentVersion, revision, nonLocationRevision, mediaType, mediaSubtypes, sourceType, uniformTypeIdentifier, isRAW, isSelfPortrait, isAnimated, isLongExposure, hasDecoder, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha, duration, creationDate, creationDateSource, utcOffset, zoneOffset, modificationDate, nonLocationModificationDate, fileModificationDate, addedDate, latitude, longitude, altitude, hasUserLocation, cameraMake, cameraModel, lensModel, placeCity, placeRegion, placeCountry, fileLatitude, fileLongitude, fileCity, fileRegion, fileCountry, isFavorite, isHidden, keepsOriginal, burstIdentifier, representsBurst, burstSelectionTypes, formerBurst, placeholder, placeholderVersion, saliency, rating, userFields, regionsVersion, title, keywords, people, regions, rights, license, caption, adjustments, adjustmentOrigin, adjustmentFormat, adjustmentFormatVersion, adjustmentData, unadjustedVersion, unadjustedWidth, unadjustedHeight, adjustmentDate) VALUES (2, 'asset-2', 'KNXzkd_7IPyG-J66LgCb0Q', 1, NULL, 1, 0, 1, 'public.jpeg', 0, 0, 0, 0, 1, 'c.jpg', 828, 32, 24, 1, 0, 0.0, 1795947482809, 'file', NULL, 0, 1795947482871, NULL, 1795947482809, 1795947482871, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 1, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO asset (id, localIdentifier, contentVersion, revision, nonLocationRevision, mediaType, mediaSubtypes, sourceType, uniformTypeIdentifier, isRAW, isSelfPortrait, isAnimated, isLongExposure, hasDecoder, originalFilename, fileSize, pixelWidth, pixelHeight, orientation, hasAlpha, duration, creationDate, creationDateSource, utcOffset, zoneOffset, modificationDate, nonLocationModificationDate, fileModificationDate, addedDate, latitude, longitude, altitude, hasUserLocation, cameraMake, cameraModel, lensModel, placeCity, placeRegion, placeCountry, fileLatitude, fileLongitude, fileCity, fileRegion, fileCountry, isFavorite, isHidden, keepsOriginal, burstIdentifier, representsBurst, burstSelectionTypes, formerBurst, placeholder, placeholderVersion, saliency, rating, userFields, regionsVersion, title, keywords, people, regions, rights, license, caption, adjustments, adjustmentOrigin, adjustmentFormat, adjustmentFormatVersion, adjustmentData, unadjustedVersion, unadjustedWidth, unadjustedHeight, adjustmentDate) VALUES (3, 'asset-3', 'xiNAbWIgaj4wrUZhJX3n8Q', 1, NULL, 1, 0, 1, 'public.png', 0, 0, 0, 0, 1, 'd.png', 152, 30, 20, 1, 1, 0.0, 1795947482810, 'file', NULL, 0, 1795947482871, NULL, 1795947482810, 1795947482871, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, '', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
 INSERT INTO catalogueValue (name, value) VALUES ('contentKey', X'61206B6579206F66207468697274792D74776F2062797465732C206669786564');
 INSERT INTO catalogueValue (name, value) VALUES ('filedAsset', NULL);
 INSERT INTO catalogueValue (name, value) VALUES ('historyStart', 0);
 INSERT INTO catalogueValue (name, value) VALUES ('importsTones', 0);
 INSERT INTO catalogueValue (name, value) VALUES ('isFirstScanComplete', 1);
-INSERT INTO catalogueValue (name, value) VALUES ('mounts', '[{"path":[],"fileSystem":{"identifier":14980956023369553890,"inode":3490418,"type":61267,"device":65024}}]');
+INSERT INTO catalogueValue (name, value) VALUES ('mounts', '[{"path":[],"fileSystem":{"identifier":12418424048475239647,"device":65024,"inode":16327351,"type":61267}}]');
 INSERT INTO catalogueValue (name, value) VALUES ('placeholderMaker', '');
-INSERT INTO catalogueValue (name, value) VALUES ('probe', '19 GMT 4096');
+INSERT INTO catalogueValue (name, value) VALUES ('probe', '20 GMT 4096');
 INSERT INTO catalogueValue (name, value) VALUES ('renderableTypes', 'com.adobe.raw-image com.canon.cr2-raw-image com.canon.cr3-raw-image com.compuserve.gif com.fuji.raw-image com.microsoft.bmp com.nikon.raw-image com.olympus.raw-image com.panasonic.rw2-raw-image com.pentax.raw-image com.sony.arw-raw-image public.jpeg public.png public.tiff');
 INSERT INTO catalogueValue (name, value) VALUES ('searchWords', 4);
 INSERT INTO catalogueValue (name, value) VALUES ('timeZone', 'GMT');
-INSERT INTO change (library, token, time, objects, isLocationOnly) VALUES (0, 1, 1795920269589, 3, 0);
+INSERT INTO change (library, token, time, objects, isLocationOnly) VALUES (0, 1, 1795947482871, 3, 0);
 INSERT INTO changedMember (token, collection, asset, event) VALUES (1, 21, 1, 0);
 INSERT INTO changedMember (token, collection, asset, event) VALUES (1, 21, 3, 0);
 INSERT INTO changedMember (token, collection, asset, event) VALUES (1, 22, 1, 0);
@@ -519,73 +521,73 @@ INSERT INTO changedObject (token, kind, object, event, isContentChanged, isLocat
 INSERT INTO changedObject (token, kind, object, event, isContentChanged, isLocationOnly) VALUES (1, 0, 3, 0, 0, 0);
 INSERT INTO changedObject (token, kind, object, event, isContentChanged, isLocationOnly) VALUES (1, 1, 21, 0, 0, 0);
 INSERT INTO changedObject (token, kind, object, event, isContentChanged, isLocationOnly) VALUES (1, 1, 22, 0, 0, 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (1, 'dbnP0TFyFI9LrAneSuhPDA', 'smartAlbum', 'smartAlbumUserLibrary', 'Library', NULL, 0, NULL, 0, 'TRUEPREDICATE', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (10, 'yl23CTHyNoZrz-arqRGPxQ', 'smartAlbum', 'smartAlbumLivePhotos', 'Live Photos', NULL, 0, NULL, 0, '(mediaSubtypes & photoLive) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (11, 'IJMPMwODW9H4K4CSPe43Pw', 'smartAlbum', 'smartAlbumRAW', 'RAW', NULL, 0, NULL, 0, 'isRAW == YES', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (12, 'TpFw39Vx2y6fC6RRUbluxg', 'smartAlbum', 'smartAlbumSlomoVideos', 'Slo-mo', NULL, 0, NULL, 0, '(mediaSubtypes & videoHighFrameRate) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (13, 'Vb1XBJONj07X_-DsBIR2HQ', 'smartAlbum', 'smartAlbumTimelapses', 'Time-lapse', NULL, 0, NULL, 0, '(mediaSubtypes & videoTimelapse) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (14, '3_l4Vtj5SgTLcXUwN5Q99A', 'smartAlbum', 'smartAlbumSelfPortraits', 'Selfies', NULL, 0, NULL, 0, 'isSelfPortrait == YES', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (15, 'OU7dgalLg4QfmUS522V6mw', 'smartAlbum', 'smartAlbumAnimated', 'Animated', NULL, 0, NULL, 0, 'isAnimated == YES', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (16, 'YLalzeLAYE3mvDKLhwpg5g', 'smartAlbum', 'smartAlbumLongExposures', 'Long Exposure', NULL, 0, NULL, 0, 'isLongExposure == YES', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (17, 'vUvox6h8IrKhn0Ukz-6zJA', 'smartAlbum', 'smartAlbumCinematic', 'Cinematic', NULL, 0, NULL, 0, '(mediaSubtypes & videoCinematic) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (18, 'y1gwl9XA08prO9Gh03OQyw', 'smartAlbum', 'smartAlbumSpatial', 'Spatial', NULL, 0, NULL, 0, '(mediaSubtypes & spatialMedia) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (19, 'Ad6nSRNDrJblMw8OBK1Gpw', 'smartAlbum', 'smartAlbumScreenRecordings', 'Screen Recordings', NULL, 0, NULL, 0, '(mediaSubtypes & videoScreenRecording) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (2, 'Ykr83GFRdvGjF9ny4t94Gw', 'smartAlbum', 'smartAlbumRecentlyAdded', 'Recently Added', NULL, 0, NULL, 0, 'TRUEPREDICATE', '-addedDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (20, 'FL5MmnWBa-ch_T_7HFGVCA', 'smartAlbum', 'smartAlbumAllHidden', 'Hidden', NULL, 0, NULL, 0, 'isHidden == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (1, 'jkQM-fEBipTjn-ldOXjHvA', 'smartAlbum', 'smartAlbumUserLibrary', 'Library', NULL, 0, NULL, 0, 'TRUEPREDICATE', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (10, 'ekefOJv6UUMVqTAYywmKaw', 'smartAlbum', 'smartAlbumLivePhotos', 'Live Photos', NULL, 0, NULL, 0, '(mediaSubtypes & photoLive) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (11, 'ZVZGQl5VQynh5-lCwL3Bmw', 'smartAlbum', 'smartAlbumRAW', 'RAW', NULL, 0, NULL, 0, 'isRAW == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (12, 'L-c9q-Qr6JHlzL-ybShUPg', 'smartAlbum', 'smartAlbumSlomoVideos', 'Slo-mo', NULL, 0, NULL, 0, '(mediaSubtypes & videoHighFrameRate) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (13, 'AIeGIKlefgkEl6vpV-Bc8Q', 'smartAlbum', 'smartAlbumTimelapses', 'Time-lapse', NULL, 0, NULL, 0, '(mediaSubtypes & videoTimelapse) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (14, 'R56QM_HagLxe43zwUHkzHg', 'smartAlbum', 'smartAlbumSelfPortraits', 'Selfies', NULL, 0, NULL, 0, 'isSelfPortrait == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (15, 'Li3EfPSk1jrc9mxtL0Y91g', 'smartAlbum', 'smartAlbumAnimated', 'Animated', NULL, 0, NULL, 0, 'isAnimated == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (16, 'OZ-4twUhSTZfqKAy8p9wGA', 'smartAlbum', 'smartAlbumLongExposures', 'Long Exposure', NULL, 0, NULL, 0, 'isLongExposure == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (17, 'eCvH9xOPJKNWxIV9_eg6gA', 'smartAlbum', 'smartAlbumCinematic', 'Cinematic', NULL, 0, NULL, 0, '(mediaSubtypes & videoCinematic) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (18, 'CmV5XVus1x6Zh4jzmnSmXQ', 'smartAlbum', 'smartAlbumSpatial', 'Spatial', NULL, 0, NULL, 0, '(mediaSubtypes & spatialMedia) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (19, 'bOBVQLh8pBwxeMJ3Bb9HCQ', 'smartAlbum', 'smartAlbumScreenRecordings', 'Screen Recordings', NULL, 0, NULL, 0, '(mediaSubtypes & videoScreenRecording) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (2, '9HBg0tEK0zoe_GSTb5RcUw', 'smartAlbum', 'smartAlbumRecentlyAdded', 'Recently Added', NULL, 0, NULL, 0, 'TRUEPREDICATE', '-addedDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (20, 'HaqhMOMSEWwFUJhy5TDqyg', 'smartAlbum', 'smartAlbumAllHidden', 'Hidden', NULL, 0, NULL, 0, 'isHidden == YES', '-creationDate', 0);
 INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (21, 'folder', 'folder', 'regularFolder', 'Folder', NULL, 0, NULL, 0, NULL, NULL, 1);
 INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (22, 'album', 'album', 'albumRegular', 'Album', 21, 0, NULL, 0, NULL, NULL, 1);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (3, 'IRi3sjNTyw-M65vmyKqBqQ', 'smartAlbum', 'smartAlbumFavorites', 'Favorites', NULL, 0, NULL, 0, 'isFavorite == YES', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (4, '_BEpU3hhTnMZRuVyy8YyQw', 'smartAlbum', 'smartAlbumVideos', 'Videos', NULL, 0, NULL, 0, 'mediaType == video', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (5, 'gO9_NrimC7YipYzBht8N4Q', 'smartAlbum', 'smartAlbumPanoramas', 'Panoramas', NULL, 0, NULL, 0, '(mediaSubtypes & photoPanorama) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (6, 'W1clq0F2EXH18N68Wn_STg', 'smartAlbum', 'smartAlbumBursts', 'Bursts', NULL, 0, NULL, 0, 'representsBurst == YES', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (7, 'qh9CtZ-WVfq_gBuO6GD_OQ', 'smartAlbum', 'smartAlbumScreenshots', 'Screenshots', NULL, 0, NULL, 0, '(mediaSubtypes & photoScreenshot) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (8, '25g-GQwRbP3-O2uTMY1y2g', 'smartAlbum', 'smartAlbumHDR', 'HDR', NULL, 0, NULL, 0, '(mediaSubtypes & photoHDR) != 0', '-creationDate', 0);
-INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (9, 'GfPhOBejIIs2AHdXlOLyFw', 'smartAlbum', 'smartAlbumDepthEffect', 'Portrait', NULL, 0, NULL, 0, '(mediaSubtypes & photoDepthEffect) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (3, 'Nb1Nup9-6pGT6Gl6XS6rKA', 'smartAlbum', 'smartAlbumFavorites', 'Favorites', NULL, 0, NULL, 0, 'isFavorite == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (4, '5ZRoK3fuL57dgW4rbDu-XQ', 'smartAlbum', 'smartAlbumVideos', 'Videos', NULL, 0, NULL, 0, 'mediaType == video', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (5, 'ORrVdWHPNtKnh-KVBd9gOA', 'smartAlbum', 'smartAlbumPanoramas', 'Panoramas', NULL, 0, NULL, 0, '(mediaSubtypes & photoPanorama) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (6, 'ceoOwteFgCbqgcxVimAizA', 'smartAlbum', 'smartAlbumBursts', 'Bursts', NULL, 0, NULL, 0, 'representsBurst == YES', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (7, 'Rt3DJkp4w9sjEeloW_RkpQ', 'smartAlbum', 'smartAlbumScreenshots', 'Screenshots', NULL, 0, NULL, 0, '(mediaSubtypes & photoScreenshot) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (8, 'XOIDZdmGxZmNTXMVqUcUGg', 'smartAlbum', 'smartAlbumHDR', 'HDR', NULL, 0, NULL, 0, '(mediaSubtypes & photoHDR) != 0', '-creationDate', 0);
+INSERT INTO collection (id, localIdentifier, type, subtype, title, parent, position, keyAsset, keepsOriginals, rule, ruleOrder, revision) VALUES (9, '4nenyXiF3llxH81ufDf0Gw', 'smartAlbum', 'smartAlbumDepthEffect', 'Portrait', NULL, 0, NULL, 0, '(mediaSubtypes & photoDepthEffect) != 0', '-creationDate', 0);
 INSERT INTO counter (library, listing, assets, favorites, videos, panoramas, bursts, screenshots, hdr, depthEffect, livePhotos, raw, hidden, images, slomos, timelapses, selfPortraits, animated, longExposures, cinematic, spatial, screenRecordings, renderable) VALUES (0, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 2);
 INSERT INTO counter (library, listing, assets, favorites, videos, panoramas, bursts, screenshots, hdr, depthEffect, livePhotos, raw, hidden, images, slomos, timelapses, selfPortraits, animated, longExposures, cinematic, spatial, screenRecordings, renderable) VALUES (0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 INSERT INTO counter (library, listing, assets, favorites, videos, panoramas, bursts, screenshots, hdr, depthEffect, livePhotos, raw, hidden, images, slomos, timelapses, selfPortraits, animated, longExposures, cinematic, spatial, screenRecordings, renderable) VALUES (0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1);
 INSERT INTO counter (library, listing, assets, favorites, videos, panoramas, bursts, screenshots, hdr, depthEffect, livePhotos, raw, hidden, images, slomos, timelapses, selfPortraits, animated, longExposures, cinematic, spatial, screenRecordings, renderable) VALUES (0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 INSERT INTO dayCount (library, day, listing, value) VALUES (0, 20786, 0, 2);
 INSERT INTO dayCount (library, day, listing, value) VALUES (0, 20786, 2, 1);
-INSERT INTO file (id, asset, role, isPrimary, path, inode, size, modified, changed, rewritten, fingerprint, type, embeddedDate, contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, edit, unreadableReason) VALUES (1, 1, 'photo', 1, X'612E6A7067', 3490434, 826, 1795920269543251811, 1795920269543251811, 6082417625392253861, X'1D42AF959CBD2A6CAF48E9A9FBF4B1DB', 'public.jpeg', NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO file (id, asset, role, isPrimary, path, inode, size, modified, changed, rewritten, fingerprint, type, embeddedDate, contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, edit, unreadableReason) VALUES (2, 2, 'photo', 1, X'622F632E6A7067', 3490435, 828, 1795920269544605781, 1795920269544605781, 3776232834072667066, X'FDAC529E7F8D5F7A5E97B449A5FDC9F3', 'public.jpeg', NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL);
-INSERT INTO file (id, asset, role, isPrimary, path, inode, size, modified, changed, rewritten, fingerprint, type, embeddedDate, contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, edit, unreadableReason) VALUES (3, 3, 'photo', 1, X'642E706E67', 3490404, 152, 1795920269545447347, 1795920269545447347, 2198589642266924593, X'6E03E8C3C0DEB78DA4B4E3240BB8BE2F', 'public.png', NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO file (id, asset, role, isPrimary, path, inode, size, modified, changed, rewritten, fingerprint, type, embeddedDate, contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, edit, unreadableReason) VALUES (1, 1, 'photo', 1, X'612E6A7067', 16327352, 826, 1795947482807364307, 1795947482807364307, 8980465777245953251, X'1D42AF959CBD2A6CAF48E9A9FBF4B1DB', 'public.jpeg', NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO file (id, asset, role, isPrimary, path, inode, size, modified, changed, rewritten, fingerprint, type, embeddedDate, contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, edit, unreadableReason) VALUES (2, 2, 'photo', 1, X'622F632E6A7067', 16327354, 828, 1795947482809073057, 1795947482809073057, 8511639419706112113, X'FDAC529E7F8D5F7A5E97B449A5FDC9F3', 'public.jpeg', NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL);
+INSERT INTO file (id, asset, role, isPrimary, path, inode, size, modified, changed, rewritten, fingerprint, type, embeddedDate, contentIdentifier, burst, isLive, thumbnailOffset, thumbnailLength, videoOffset, videoLength, edit, unreadableReason) VALUES (3, 3, 'photo', 1, X'642E706E67', 16327355, 152, 1795947482810048047, 1795947482810048047, 389661919263874401, X'6E03E8C3C0DEB78DA4B4E3240BB8BE2F', 'public.png', NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL);
 INSERT INTO folderAbove (collection, folder) VALUES (22, 21);
-INSERT INTO folderAsset (folder, asset, creationDate, listing, sources) VALUES (21, 1, 1795920269543, 0, 1);
-INSERT INTO folderAsset (folder, asset, creationDate, listing, sources) VALUES (21, 3, 1795920269545, 0, 1);
+INSERT INTO folderAsset (folder, asset, creationDate, listing, sources) VALUES (21, 1, 1795947482807, 0, 1);
+INSERT INTO folderAsset (folder, asset, creationDate, listing, sources) VALUES (21, 3, 1795947482810, 0, 1);
 INSERT INTO folderCount (folder, listing, value) VALUES (21, 0, 2);
 INSERT INTO grdb_migrations (identifier) VALUES ('0.1.0');
-INSERT INTO library (id, granted, revision, nonLocationRevision, changeDate, objects, createdRevision, usedDate) VALUES (0, NULL, 1, 1, 1795920269589, 0, 0, 0);
-INSERT INTO libraryAsset (library, creationDate, localIdentifier, listing, counted, asset, dimensions, grid, duration, contentVersion, placeholder, addedDate, burstIdentifier, localDay, sources, came) VALUES (0, 1795920269543, 'asset-1', 0, 1050627, 1, 137438953496, 5, 0.0, 'FZhtXOr-hGNCyan1V-pMmg', NULL, 1795920269589, NULL, 20786, 1, 1);
-INSERT INTO libraryAsset (library, creationDate, localIdentifier, listing, counted, asset, dimensions, grid, duration, contentVersion, placeholder, addedDate, burstIdentifier, localDay, sources, came) VALUES (0, 1795920269544, 'asset-2', 2, 1051649, 2, 137438953496, 1, 0.0, 'ZcdbYO6VwARkIyerUxgCRg', NULL, 1795920269589, NULL, 20786, 1, 1);
-INSERT INTO libraryAsset (library, creationDate, localIdentifier, listing, counted, asset, dimensions, grid, duration, contentVersion, placeholder, addedDate, burstIdentifier, localDay, sources, came) VALUES (0, 1795920269545, 'asset-3', 0, 1050625, 3, 128849018900, 1, 0.0, '9k0jviUDdoRw6bMwDjX1ZQ', NULL, 1795920269589, NULL, 20786, 1, 1);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (1, 0, 0, 'dbnP0TFyFI9LrAneSuhPDA', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (10, 0, 0, 'yl23CTHyNoZrz-arqRGPxQ', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (11, 0, 0, 'IJMPMwODW9H4K4CSPe43Pw', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (12, 0, 0, 'TpFw39Vx2y6fC6RRUbluxg', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (13, 0, 0, 'Vb1XBJONj07X_-DsBIR2HQ', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (14, 0, 0, '3_l4Vtj5SgTLcXUwN5Q99A', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (15, 0, 0, 'OU7dgalLg4QfmUS522V6mw', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (16, 0, 0, 'YLalzeLAYE3mvDKLhwpg5g', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (17, 0, 0, 'vUvox6h8IrKhn0Ukz-6zJA', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (18, 0, 0, 'y1gwl9XA08prO9Gh03OQyw', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (19, 0, 0, 'Ad6nSRNDrJblMw8OBK1Gpw', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (2, 0, 0, 'Ykr83GFRdvGjF9ny4t94Gw', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (20, 0, 0, 'FL5MmnWBa-ch_T_7HFGVCA', 'smartAlbum', 0);
+INSERT INTO library (id, granted, revision, nonLocationRevision, changeDate, objects, createdRevision, usedDate) VALUES (0, NULL, 1, 1, 1795947482871, 0, 0, 0);
+INSERT INTO libraryAsset (library, creationDate, localIdentifier, listing, counted, asset, dimensions, grid, duration, contentVersion, placeholder, addedDate, burstIdentifier, localDay, sources, came) VALUES (0, 1795947482807, 'asset-1', 0, 1050627, 1, 137438953496, 5, 0.0, 'cH08vi_lC6baswXcnS9b2A', NULL, 1795947482871, NULL, 20786, 1, 1);
+INSERT INTO libraryAsset (library, creationDate, localIdentifier, listing, counted, asset, dimensions, grid, duration, contentVersion, placeholder, addedDate, burstIdentifier, localDay, sources, came) VALUES (0, 1795947482809, 'asset-2', 2, 1051649, 2, 137438953496, 1, 0.0, 'KNXzkd_7IPyG-J66LgCb0Q', NULL, 1795947482871, NULL, 20786, 1, 1);
+INSERT INTO libraryAsset (library, creationDate, localIdentifier, listing, counted, asset, dimensions, grid, duration, contentVersion, placeholder, addedDate, burstIdentifier, localDay, sources, came) VALUES (0, 1795947482810, 'asset-3', 0, 1050625, 3, 128849018900, 1, 0.0, 'xiNAbWIgaj4wrUZhJX3n8Q', NULL, 1795947482871, NULL, 20786, 1, 1);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (1, 0, 0, 'jkQM-fEBipTjn-ldOXjHvA', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (10, 0, 0, 'ekefOJv6UUMVqTAYywmKaw', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (11, 0, 0, 'ZVZGQl5VQynh5-lCwL3Bmw', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (12, 0, 0, 'L-c9q-Qr6JHlzL-ybShUPg', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (13, 0, 0, 'AIeGIKlefgkEl6vpV-Bc8Q', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (14, 0, 0, 'R56QM_HagLxe43zwUHkzHg', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (15, 0, 0, 'Li3EfPSk1jrc9mxtL0Y91g', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (16, 0, 0, 'OZ-4twUhSTZfqKAy8p9wGA', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (17, 0, 0, 'eCvH9xOPJKNWxIV9_eg6gA', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (18, 0, 0, 'CmV5XVus1x6Zh4jzmnSmXQ', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (19, 0, 0, 'bOBVQLh8pBwxeMJ3Bb9HCQ', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (2, 0, 0, '9HBg0tEK0zoe_GSTb5RcUw', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (20, 0, 0, 'HaqhMOMSEWwFUJhy5TDqyg', 'smartAlbum', 0);
 INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (21, 0, 1, 'folder', 'folder', 0);
 INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (22, 0, 1, 'album', 'album', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (3, 0, 0, 'IRi3sjNTyw-M65vmyKqBqQ', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (4, 0, 0, '_BEpU3hhTnMZRuVyy8YyQw', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (5, 0, 0, 'gO9_NrimC7YipYzBht8N4Q', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (6, 0, 0, 'W1clq0F2EXH18N68Wn_STg', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (7, 0, 0, 'qh9CtZ-WVfq_gBuO6GD_OQ', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (8, 0, 0, '25g-GQwRbP3-O2uTMY1y2g', 'smartAlbum', 0);
-INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (9, 0, 0, 'GfPhOBejIIs2AHdXlOLyFw', 'smartAlbum', 0);
-INSERT INTO member (collection, position, asset, creationDate, listing) VALUES (22, 1, 1, 1795920269543, 0);
-INSERT INTO member (collection, position, asset, creationDate, listing) VALUES (22, 3, 3, 1795920269545, 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (3, 0, 0, 'Nb1Nup9-6pGT6Gl6XS6rKA', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (4, 0, 0, '5ZRoK3fuL57dgW4rbDu-XQ', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (5, 0, 0, 'ORrVdWHPNtKnh-KVBd9gOA', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (6, 0, 0, 'ceoOwteFgCbqgcxVimAizA', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (7, 0, 0, 'Rt3DJkp4w9sjEeloW_RkpQ', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (8, 0, 0, 'XOIDZdmGxZmNTXMVqUcUGg', 'smartAlbum', 0);
+INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position) VALUES (9, 0, 0, '4nenyXiF3llxH81ufDf0Gw', 'smartAlbum', 0);
+INSERT INTO member (collection, position, asset, creationDate, listing) VALUES (22, 1, 1, 1795947482807, 0);
+INSERT INTO member (collection, position, asset, creationDate, listing) VALUES (22, 3, 3, 1795947482810, 0);
 INSERT INTO memberCount (collection, listing, value) VALUES (22, 0, 2);
-INSERT INTO moment (id, library, localIdentifier, splitsByLocation, day, startDate, endDate, assetCount, title, revision) VALUES (1, 0, 'Y5KtA9uo3WoYrE_IYGVZMQ', 0, 20786, 1795920269543, 1795920269545, 2, NULL, 1);
-INSERT INTO moment (id, library, localIdentifier, splitsByLocation, day, startDate, endDate, assetCount, title, revision) VALUES (2, 0, 'ePrQ_6FATlM1cDHrNSu_cQ', 1, 20786, 1795920269543, 1795920269545, 2, NULL, 1);
+INSERT INTO moment (id, library, localIdentifier, splitsByLocation, day, startDate, endDate, assetCount, title, revision) VALUES (1, 0, '1Mavhl_200nOcsdCQTmb9g', 0, 20786, 1795947482807, 1795947482810, 2, NULL, 1);
+INSERT INTO moment (id, library, localIdentifier, splitsByLocation, day, startDate, endDate, assetCount, title, revision) VALUES (2, 0, 'siCqZHh7YWzudjVfr4J7ZQ', 1, 20786, 1795947482807, 1795947482810, 2, NULL, 1);
 INSERT INTO searchTerm (term) VALUES ('a');
 INSERT INTO searchTerm (term) VALUES ('b');
 INSERT INTO searchTerm (term) VALUES ('c');
@@ -593,9 +595,9 @@ INSERT INTO searchTerm (term) VALUES ('d');
 INSERT INTO searchTerm (term) VALUES ('jpg');
 INSERT INTO searchTerm (term) VALUES ('png');
 INSERT INTO searchTerm (term) VALUES ('words');
-INSERT INTO searchText (document, text) VALUES (-1883158896609067005, ' d png  22 ');
-INSERT INTO searchText (document, text) VALUES (-1883158896609067006, ' b c jpg ');
-INSERT INTO searchText (document, text) VALUES (-1883158896609067007, ' a jpg  words  22 ');
+INSERT INTO searchText (document, text) VALUES (-1883187428076814333, ' d png  22 ');
+INSERT INTO searchText (document, text) VALUES (-1883187428076814334, ' b c jpg ');
+INSERT INTO searchText (document, text) VALUES (-1883187428076814335, ' a jpg  words  22 ');
 DELETE FROM sqlite_sequence;
 INSERT INTO sqlite_sequence VALUES ('library', 0);
 INSERT INTO sqlite_sequence VALUES ('collection', 22);
@@ -905,11 +907,31 @@ END;
 CREATE TRIGGER moveBetweenLibraries AFTER UPDATE OF parent ON collection
   WHEN NEW.parent IS NOT OLD.parent AND EXISTS (SELECT 1 FROM library WHERE id > 0)
 BEGIN
-  DELETE FROM libraryCollection
-    WHERE library > 0 AND (library, collection) NOT IN (SELECT library, collection FROM limitedReach);
+  DELETE FROM libraryCollection WHERE (collection, library) IN (
+    SELECT below.collection, lost.library
+    FROM (
+        SELECT library FROM libraryCollection WHERE collection = OLD.parent AND library > 0
+        EXCEPT SELECT library FROM libraryCollection WHERE collection = NEW.parent) AS lost
+      CROSS JOIN (
+        SELECT NEW.id AS collection
+        UNION ALL SELECT collection FROM folderAbove WHERE folder = NEW.id) AS below
+    WHERE NOT EXISTS (
+      SELECT 1 FROM collection AS granted CROSS JOIN libraryGrant
+        ON libraryGrant.localIdentifier = granted.localIdentifier AND libraryGrant.library = lost.library
+      WHERE granted.id IN (
+          SELECT below.collection UNION ALL SELECT folder FROM folderAbove WHERE collection = below.collection)
+        AND (granted.id = NEW.id OR EXISTS (
+          SELECT 1 FROM folderAbove WHERE collection = granted.id AND folder = NEW.id))));
   INSERT INTO libraryCollection (collection, library, came, localIdentifier, type, position)
-    SELECT collection.id, library, (SELECT revision FROM library WHERE id = 0), localIdentifier, type, position
-    FROM limitedReach JOIN collection ON collection.id = limitedReach.collection WHERE true
+    SELECT collection.id, gained.library, (SELECT revision FROM library WHERE id = 0), localIdentifier, type, position
+    FROM (
+        SELECT library FROM libraryCollection WHERE collection = NEW.parent AND library > 0
+        EXCEPT SELECT library FROM libraryCollection WHERE collection = OLD.parent) AS gained
+      CROSS JOIN (
+        SELECT NEW.id AS collection
+        UNION ALL SELECT collection FROM folderAbove WHERE folder = NEW.id) AS below
+      CROSS JOIN collection ON collection.id = below.collection
+    WHERE true
     ON CONFLICT DO NOTHING;
 END;
 CREATE TRIGGER noteAssetOfFolder AFTER INSERT ON folderAsset BEGIN

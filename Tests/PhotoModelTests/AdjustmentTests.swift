@@ -264,7 +264,7 @@ struct AdjustmentTests {
 
   @Test("orientations combine as turns do", arguments: Orientation.allCases, Orientation.allCases)
   func orientations(_ first: Orientation, _ second: Orientation) {
-    let both = Homography(second.after(first))
+    let both = Homography(first.followed(by: second))
     for (x, y) in [(0.1, 0.2), (0.9, 0.3)] {
       let middle = Homography(second).point(x, y)
       let (expected, found) = (Homography(first).point(middle.x, middle.y), both.point(x, y))
