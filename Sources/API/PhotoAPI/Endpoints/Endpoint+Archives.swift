@@ -9,8 +9,8 @@ extension Endpoint {
         "The files of assets as a ZIP archive, or a range of it.",
         description: """
           Takes exactly one of assets, collection and fetchResult. Files are stored without compression, under unique \
-          names; places are overwritten as in /v1/assets/{localIdentifier}/data. Files that can't be sent are listed in \
-          the last entry, photod-errors.txt. A download can be resumed while the ETag is the same.
+          names; places are overwritten as in /v1/assets/{localIdentifier}/data. Files that can't be sent are listed \
+          in the last entry, photod-errors.txt. A download can be resumed while the ETag is the same.
           """,
         query: [
           .text(

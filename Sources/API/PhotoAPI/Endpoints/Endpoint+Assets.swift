@@ -20,13 +20,13 @@ extension Endpoint {
           One picture or video as the body, or several as multipart/form-data, each part a file with a filename; parts \
           without one are form fields and are ignored. Or the JSON object {"upload": ID}, for a complete staged \
           upload. The content determines the type; upload.template determines the path. The response is sent after the \
-          file has \
-          been checked and stored so that it survives a power cut. If the same content exists as an asset that the \
-          caller may see, that asset is returned. For several files, each has its own result; if none became an asset, \
-          the response is the first file's problem, with results. A caller with the scope add and not read gets 201 and \
-          a new asset for each file, and for a repeated {"upload": ID} the asset that it made; and only its \
-          localIdentifier and contentVersion, for several files as assets. A body that does not match the sha-256 of \
-          its Content-Digest is refused; of a form, no file is stored then. Needs the scope add, which write includes.
+          file has been checked and stored so that it survives a power cut. If the same content exists as an asset \
+          that the caller may see, that asset is returned. For several files, each has its own result; if none became \
+          an asset, the response is the first file's problem, with results. A caller with the scope add and not read \
+          gets 201 and a new asset for each file, and for a repeated {"upload": ID} the asset that it made; and only \
+          its localIdentifier and contentVersion, for several files as assets. A body that does not match the sha-256 \
+          of its Content-Digest is refused; of a form, no file is stored then. Needs the scope add, which write \
+          includes.
           """,
         query: [
           .text(

@@ -31,9 +31,9 @@ extension Endpoint {
         "A picture of an asset (IIIF Image API 3.0 §4, level 2).",
         description: """
           region: full, square, x,y,w,h in pixels, or pct:x,y,w,h. size: max, w,, ,h, w,h, !w,h or pct:n; nothing is \
-          enlarged, so ^ before a larger size gives 501. rotation: 0, 90, 180 or 270, with ! before it to mirror first. \
-          file: default, color, gray or bitonal, then .jpg, .png, or .webp if \
-          its encoder is installed. Link has the canonical path.
+          enlarged, so ^ before a larger size gives 501. rotation: 0, 90, 180 or 270, with ! before it to mirror \
+          first. file: default, color, gray or bitonal, then .jpg, .png, or .webp if its encoder is installed. Link \
+          has the canonical path.
           """,
         query: [.text("v", "The required contentVersion; makes the response immutable.")],
         responses: [APIResponse].validated(

@@ -57,8 +57,8 @@ extension Endpoint {
       .delete, "/v1/requests/{requestID}", "cancelRequest", needs: .scope([.read, .admin]),
       APIOperation(
         """
-        Cancels an active request. Its response is 409, or ends with a part with cancelled=?1. In a batch, each missing \
-        frame becomes such a part. Work that no other request needs stops.
+        Cancels an active request. Its response is 409, or ends with a part with cancelled=?1. In a batch, each \
+        missing frame becomes such a part. Work that no other request needs stops.
         """,
         responses: [APIResponse(204, "The request was cancelled.", .none, [.cacheControl])], problems: [404]),
       handler: .immediate { api, routed throws(Problem) in
@@ -145,15 +145,16 @@ extension Endpoint {
     .word(
       "dynamicRange", DynamicRange.self, default: .preserve,
       """
-      preserve: a JPEG keeps the gain map of its original, if its longer side has at least 256 pixels; Image-Result then \
-      has dynamic-range=high. standard: no gain map. high: with format=avif or jxl, the frame itself has high dynamic \
-      range (BT.2020, PQ, 10 bits) if its original has a gain map or is coded in PQ or HLG; others are as with standard.
+      preserve: a JPEG keeps the gain map of its original, if its longer side has at least 256 pixels; Image-Result \
+      then has dynamic-range=high. standard: no gain map. high: with format=avif or jxl, the frame itself has high \
+      dynamic range (BT.2020, PQ, 10 bits) if its original has a gain map or is coded in PQ or HLG; others are as with \
+      standard.
       """),
     .word(
       "resample", Resampling.self, default: .encoded,
       """
-      encoded: scales the values of the file. linear: scales in linear light, which keeps the brightness of fine detail \
-      and takes longer.
+      encoded: scales the values of the file. linear: scales in linear light, which keeps the brightness of fine \
+      detail and takes longer.
       """),
     .oneOf(
       "bitDepth", [8, 16], default: 8,

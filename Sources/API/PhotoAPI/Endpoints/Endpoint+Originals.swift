@@ -10,8 +10,8 @@ extension Endpoint {
         description: """
           The bytes as they are, except for places, which are overwritten: the length, all offsets and the pixels stay \
           the same. A file whose places can't be removed gets 403. The version original of a photograph with a RAW \
-          file is the RAW file. The version current of an adjusted asset is rendered at its full size; one that can't be \
-          rendered gets 415 or 422.
+          file is the RAW file. The version current of an adjusted asset is rendered at its full size; one that can't \
+          be rendered gets 415 or 422.
           """,
         query: [
           .word("version", ImageVersion.self, default: .current, "The version of the asset.")
@@ -63,8 +63,8 @@ extension Endpoint {
       APIOperation(
         "Keeps the originals of all assets of an album or folder on this machine, or no longer.",
         description: """
-          The same as for each asset in it, now and later. Smart albums, moments and transient collections have no such \
-          value.
+          The same as for each asset in it, now and later. Smart albums, moments and transient collections have no \
+          such value.
           """,
         body: "KeepOriginal", responses: [APIResponse(204, "The collection has this value.", .none, [.cacheControl])],
         problems: [404, 409, 412, 422, 500, 507]),

@@ -10,10 +10,10 @@ extension Endpoint {
         "Creates a staged upload, which can continue after a lost connection.",
         description: """
           As in the IETF draft of resumable uploads. The body may have the first bytes of the file, or all of them \
-          with Upload-Complete: ?1. Upload-Length gives the length of the file, if it is known. The upload becomes an asset \
-          by POST /v1/assets with {"upload": ID}, or by createAsset in a change list. One that receives nothing for \
-          upload.stagedSeconds is removed. A body that does not match the sha-256 of its Content-Digest is refused, \
-          and its bytes are removed. Needs the scope add.
+          with Upload-Complete: ?1. Upload-Length gives the length of the file, if it is known. The upload becomes an \
+          asset by POST /v1/assets with {"upload": ID}, or by createAsset in a change list. One that receives nothing \
+          for upload.stagedSeconds is removed. A body that does not match the sha-256 of its Content-Digest is \
+          refused, and its bytes are removed. Needs the scope add.
           """,
         query: [.text("filename", "The file's name. Default: from Content-Disposition.", example: "IMG_1.jpg")],
         body: "UploadStart",
@@ -30,8 +30,8 @@ extension Endpoint {
       APIOperation(
         "How many bytes of a staged upload were received.",
         description: """
-          HEAD from the upload's owner ends a request that still appends to it, because its connection may be lost. GET \
-          changes nothing, nor does HEAD from an administrator or from a page that may not upload.
+          HEAD from the upload's owner ends a request that still appends to it, because its connection may be lost. \
+          GET changes nothing, nor does HEAD from an administrator or from a page that may not upload.
           """,
         responses: [progress("The offset to continue at.")], problems: [404, 500]),
       handler: .custom { api, routed throws(Problem) in try api.uploads.progress(routed) }),
