@@ -37,6 +37,28 @@ extension RemoteScanTests {
     #expect(try library.assets()["a.jpg"]?.pixelSize.width == 64)
   }
 
+  @Test func `A scan that is stopped while it lists the store again is not recorded as complete`() throws {
+    let library = try Library()
+    library.store.set("b.jpg", Self.jpeg(40))
+    let (catalogue, path) = (library.catalogue, Array("a.jpg".utf8))
+    let identity = FileIdentity(inode: 1, size: 1000, modified: 1)
+    let zone = try #require(TimeZone(identifier: "UTC"))
+    let media = try MediaProbe(limits: CodecLimits(), timeZone: zone).media(
+      of: MemoryByteSource(Self.jpeg(32)), identity, at: path)
+    // A row whose object is missing, before the first scan.
+    _ = try catalogue.addUpload(ProbedFile(path: path, identity: identity, finding: .media(media)), for: .local)
+    let stop = StopFlag()
+    library.store.duringNextList(at: "b.jpg") { [store = library.store] in
+      store.duringNextList(at: "b.jpg") { stop.raise() }
+    }
+    #expect(try library.scan(stop: stop).removed == 0)
+    #expect(stop.isRaised)
+    let isComplete = try catalogue.scanState(for: .local).isFirstScanComplete
+    #expect(!isComplete)
+    #expect(try library.scan().removed == 1)
+    #expect(try catalogue.scanState(for: .local).isFirstScanComplete)
+  }
+
   @Test func `A scan leaves alone what a failed deletion or restoration has moved`() throws {
     let library = try Library()
     for (number, name) in ["a.jpg", "b.jpg", "c.jpg"].enumerated() { library.store.set(name, Self.jpeg(32 + number)) }

@@ -24,14 +24,16 @@ import Testing
     }
 
     /// - Parameter parallelProbes: 1: reads the heads in the order of keys.
-    func scan(acceptingRemovals: Bool = false, parallelProbes: Int = 8) throws -> RemoteScanProgress {
+    func scan(
+      acceptingRemovals: Bool = false, parallelProbes: Int = 8, stop: StopFlag = StopFlag()
+    ) throws -> RemoteScanProgress {
       let zone = try #require(TimeZone(identifier: "UTC"))
       var options = RemoteScanner.Options()
       options.parallelProbes = parallelProbes
       return try RemoteScanner(
         store: store, catalogue: catalogue, probe: MediaProbe(limits: CodecLimits(), timeZone: zone), timeZone: zone,
         options: options, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-      ).scan(acceptingRemovals: acceptingRemovals)
+      ).scan(acceptingRemovals: acceptingRemovals, stop: stop)
     }
 
     func assets() throws -> [String: Asset] { try catalogue.everything() }

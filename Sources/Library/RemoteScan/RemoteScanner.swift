@@ -91,6 +91,8 @@ package struct RemoteScanner: Sendable {
       try merge.run(onProgress)
       guard !stop.isRaised else { return merge.progress }
       try merge.removeMissing(acceptsAll: acceptsRemovals)
+      // Rows of missing objects may be left.
+      guard !stop.isRaised else { return merge.progress }
     } catch {
       // An operation with the store was cancelled because the scan was stopped.
       guard stop.isRaised, error == .store(.cancelled) else { throw error }
