@@ -81,6 +81,10 @@ struct MaintenanceTests {
       #expect(
         run.status != 0 && run.error.contains("the data folder \(data) is inside the library"), "\(command): \(run)")
     }
+    // The parent of a folder that does not exist is known all the same.
+    let through = folders.base + "/missing/../link/data"
+    let run = try TestDaemon.run(["scan", "--library", folders.library, "--data", through])
+    #expect(run.status != 0 && run.error.contains("the data folder \(through) is inside the library"), "\(run)")
     let outer = try TestDaemon.run(["scan", "--library", link, "--data", folders.base])
     #expect(outer.status != 0 && outer.error.contains("is inside the data folder \(folders.base)"), "\(outer)")
     #expect(try FileManager.default.contentsOfDirectory(atPath: folders.library).isEmpty)

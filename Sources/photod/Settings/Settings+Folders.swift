@@ -69,16 +69,20 @@ extension Settings {
   /// An absolute path without symbolic links, also of a folder that does not exist yet.
   static func canonicalPath(_ path: String) -> String {
     let absolute = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
-    var names = absolute.split(separator: "/")
-    var missing: [String] = []
-    while true {
-      if let resolved = realpath("/" + names.joined(separator: "/"), nil) {
-        defer { free(resolved) }
-        return ([String(cString: resolved)] + missing.reversed()).joined(separator: "/")
+    var names: [Substring] = []
+    for name in absolute.split(separator: "/") where name != "." {
+      // The names so far have no symbolic links, so this is the folder that contains the last one, also of a folder
+      // that does not exist yet.
+      if name == ".." {
+        _ = names.popLast()
+        continue
       }
-      guard let name = names.popLast() else { return absolute }
-      missing.append(String(name))
+      names.append(name)
+      guard let resolved = realpath("/" + names.joined(separator: "/"), nil) else { continue }
+      defer { free(resolved) }
+      names = String(cString: resolved).split(separator: "/")
     }
+    return "/" + names.joined(separator: "/")
   }
 
   private func standardDataFolder() throws -> String {
