@@ -321,7 +321,7 @@ let package = Package(
       "EndToEndTests",
       [
         "PhotoFixtures", "StoreFixtures", "PhotoAPI", "HTTPCore", "AccessControl", "LibraryCatalogue", "ImageService",
-        "PhotoModel", "photod", "CPhotodSystem", "Cryptography", grdb, logging,
+        "PhotoModel", "Primitives", "ZipFormat", "photod", "CPhotodSystem", "Cryptography", grdb, logging,
       ]),
   ] + decoders.map { decoderProgram($0.name, Wing.imaging.path($0.name), $0.libraries) },
   swiftLanguageModes: [.v6]

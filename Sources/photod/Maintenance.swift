@@ -76,7 +76,7 @@ struct Maintenance: Sendable {
 
   /// Once a second: picks up changes by other processes (`photod scan` changes the catalogue, `photod token` the
   /// tokens), sends stream heartbeats, ends expired requests and leases and those of callers whose token has ended,
-  /// closes idle originals, and opens the disk cache that another daemon has released.
+  /// closes idle originals, drops expired plans of archives, and opens the disk cache that another daemon has released.
   private func tick() {
     access.refresh()
     let isChanged = catalogue.checkForExternalChanges()

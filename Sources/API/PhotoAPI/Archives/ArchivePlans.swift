@@ -43,6 +43,21 @@ final class ArchivePlans: Sendable {
     }
   }
 
+  /// Drops the plans that have expired, so that other archives can have their memory. Call it about once a second.
+  func expire(now: ContinuousClock.Instant) {
+    let expired = state.withLock { state in
+      var expired: [ArchivePlan] = []
+      while let oldest = state.plans.values.first, oldest.end <= now {
+        state.plans.removeFirst()
+        state.bytes -= oldest.plan.bytes
+        expired.append(oldest.plan)
+      }
+      return expired
+    }
+    // A large plan takes a while to free: not with the lock held.
+    withExtendedLifetime(expired) {}
+  }
+
   /// Drops a plan whose files have changed.
   func drop(_ plan: ArchivePlan) {
     state.withLock { state in
