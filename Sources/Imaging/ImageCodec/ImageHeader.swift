@@ -98,13 +98,20 @@ package struct ImageHeader: Sendable, Hashable {
   /// that at which it is shown.
   package var requestedSize: PixelSize { orientation.apply(to: raw?.developedSize ?? displaySize ?? storedSize) }
 
-  /// Whether a decode can deliver the picture at 1/8, 1/4 or 1/2 of its size.
+  /// A JPEG with a shorter side is scaled by its decoder only if that side consists of whole blocks. If it ends within
+  /// a block, the last pixel of a scaled decode shows less of the picture than the others, but counts as much: in a
+  /// shorter side, it can be more than 1/16 of them. A small picture is decoded quickly at its full size, too.
+  private static let minimumScaledSide = 128
+
+  /// Whether a decode can deliver the picture at 1/8, 1/4 or 1/2 of its size, as exactly as resampling does.
   package var scalesDecodes: Bool {
     switch coded {
     case .heif, .jxl, .raw: true
     case .webP(let picture): picture.fillsCanvas
     case .gif, .bmp, .tiff: false
-    case nil: format == .jpeg
+    case nil:
+      format == .jpeg
+        && [storedSize.width, storedSize.height].allSatisfy { $0 % 8 == 0 || $0 >= Self.minimumScaledSide }
     }
   }
 

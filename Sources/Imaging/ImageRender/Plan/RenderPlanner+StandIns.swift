@@ -18,7 +18,7 @@ extension RenderPlanner {
     let longer = max(header.storedSize.width, header.storedSize.height)
     if header.raw != nil, longer <= EmbeddedThumbnail.unreservedSide { return nil }
     var geometry = geometry(header, wanted, eighths: nil)
-    guard header.isProgressive || geometry.eighths >= 4 else { return nil }
+    guard header.scalesDecodes, header.isProgressive || geometry.eighths >= 4 else { return nil }
     geometry.eighths = 1
     let output = Self.shrunk(geometry.output, into: (geometry.region.width / 8, geometry.region.height / 8))
     guard output.hasAspect(of: geometry.output) else { return nil }
