@@ -206,6 +206,22 @@ struct EarlyFrameTests {
     #expect(fixture.harness.manager.activeRequests(owner: nil).isEmpty)
   }
 
+  @Test func `A render counts once if the downloads of its jobs end at the same time`() async throws {
+    for _ in 0..<10 {
+      let fixture = try Fixture(Self.baseline) { $0.quickWorkers = 2 }
+      let (_, first) = try await fixture.request("a", side: 400)
+      let (_, second) = try await fixture.request("b", side: 300, waits: 2)
+      try await fixture.arrive(Self.baseline.count, first)
+      let files = [try fixture.cloud.file(Self.baseline), try fixture.cloud.file(Self.baseline)]
+      first.ended(.success(files[0]))
+      second.ended(.success(files[1]))
+      #expect(Set(await fixture.log.lines(2)) == ["a final network", "b final network"])
+      #expect(fixture.harness.metric(#"photod_image_early_renders_total{result="finished"}"#) == 1)
+      #expect(fixture.harness.metric(#"photod_image_early_renders_total{result="dropped"}"#) == 0)
+      try await eventually { fixture.harness.budget.bytesInUse == 0 }
+    }
+  }
+
   @Test(arguments: [false, true])
   func `A render that another caller waits for too comes in the turn of the one with less work`(_ joinsLate: Bool)
     async throws

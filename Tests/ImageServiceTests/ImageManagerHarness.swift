@@ -17,6 +17,7 @@ final class ImageManagerHarness: Sendable {
     var cacheBytes = 0
     var pinnedBytes = 0
     var workers = 1
+    var quickWorkers = 1
     var limits = ImageManager.Limits()
     var waitingJobs = 1024
     var earlyRenders = 4
@@ -50,10 +51,10 @@ final class ImageManagerHarness: Sendable {
     let clock = clock
     let pipeline = ImagePipeline(
       originals: setting.originals ?? originals.store, memory: cache, store: setting.store,
-      quickLane: WorkQueue(label: "test.quick", workers: 1, limit: .max, qos: .default), renderLane: renderLane,
-      budget: budget, maximumWaitingJobs: setting.waitingJobs, maximumEarlyRenders: setting.earlyRenders,
-      minimumTiledPixels: setting.minimumTiledPixels, limits: setting.codec, workers: setting.decoder,
-      metrics: ImageMetrics(metrics), logger: setting.logger, now: { clock.now })
+      quickLane: WorkQueue(label: "test.quick", workers: setting.quickWorkers, limit: .max, qos: .default),
+      renderLane: renderLane, budget: budget, maximumWaitingJobs: setting.waitingJobs,
+      maximumEarlyRenders: setting.earlyRenders, minimumTiledPixels: setting.minimumTiledPixels, limits: setting.codec,
+      workers: setting.decoder, metrics: ImageMetrics(metrics), logger: setting.logger, now: { clock.now })
     manager = ImageManager(pipeline, limits: setting.limits)
   }
 

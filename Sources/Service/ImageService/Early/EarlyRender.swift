@@ -56,8 +56,11 @@ final class EarlyRender: Sendable {
     var memory: ByteBudget.Reservation?
     var images: [(member: Int, image: RenderedImage)] = []
     var verified: [VerifiedJob] = []
-    /// The render ends with the running slice.
+    /// The render ends with the running slice, or has ended without pictures.
     var isDropped = false
+
+    /// Whether the pictures may be delivered.
+    var hasVerifiedPictures: Bool { phase == .decoded && !isDropped && !verified.isEmpty }
   }
 
   let plan: SharedPlan
@@ -104,14 +107,13 @@ final class EarlyRender: Sendable {
 
   /// The job's download has been verified, and its header is that of the plan.
   func originalVerified(_ verified: VerifiedJob) -> CallerAction {
-    let next = state.withLock { state -> CallerAction? in
+    handle { state in
       guard state.phase != .ended, !state.isDropped else { return .dropped([verified]) }
       state.verified.append(verified)
       guard state.phase == .suspended else { return state.phase == .decoded ? nil : .wait }
       state.phase = .queued
       return .queueSlice
     }
-    return next ?? end()
   }
 
   /// Returns false if the render was dropped in the queue.
@@ -129,7 +131,7 @@ final class EarlyRender: Sendable {
 
   /// Decodes the bytes that have been received, and ends the slice.
   func runSlice(_ frameRenderer: FrameRenderer) -> CallerAction {
-    if state.withLock({ $0.isDropped }) { return end() }
+    if state.withLock({ $0.isDropped }) { return handle { _ in nil } }
     let stops = shared([]).stops
     let outcome = Result { [plan, source] () throws(CodecError) in
       try renderer.withLock { renderer throws(CodecError) in
@@ -143,7 +145,7 @@ final class EarlyRender: Sendable {
         return (images: images, isDecoded: isDecoded ?? true)
       }
     }
-    let next = state.withLock { state -> CallerAction? in
+    return handle { state in
       guard !state.isDropped, case .success(let slice) = outcome else { return nil }
       state.images += slice.images
       if slice.isDecoded {
@@ -159,26 +161,27 @@ final class EarlyRender: Sendable {
       state.phase = .suspended
       return .wait
     }
-    return next ?? end()
   }
 
-  /// Drops the render: now, or at the end of a slice if one is running or has verified jobs to return.
-  func drop() {
-    let endsNow = state.withLock { state in
+  /// Drops the render: now, or at the end of a slice if one is running or has verified jobs to return. Returns false if
+  /// it has finished.
+  func drop() -> Bool {
+    _ = handle { state in
+      guard state.phase != .ended else { return .wait }
       state.isDropped = true
-      return state.phase != .running && state.verified.isEmpty
+      return state.phase != .running && state.verified.isEmpty ? nil : .wait
     }
-    if endsNow { _ = end() }
+    return state.withLock { $0.isDropped }
   }
 
   /// Drops the render if that gives memory back at once and the download is not complete. Returns whether it did.
   func dropForMemory() -> Bool {
-    let isDropped = state.withLock { state in
-      guard state.verified.isEmpty, state.memory != nil, state.phase != .running else { return false }
-      state.isDropped = true
-      return true
+    var isDropped = false
+    _ = handle { state in
+      guard state.verified.isEmpty, state.memory != nil, state.phase != .running else { return .wait }
+      isDropped = true
+      return nil
     }
-    if isDropped { _ = end() }
     return isDropped
   }
 
@@ -187,19 +190,24 @@ final class EarlyRender: Sendable {
     return available - state.seenBytes >= Self.sliceBytes || (available == source.size && state.seenBytes < available)
   }
 
-  /// Ends the render. Releases the renderer, and the memory unless pictures are delivered with it.
-  private func end() -> CallerAction {
-    let (isDecoded, memory, images, verified) = state.withLock { state in
-      defer { (state.phase, state.images, state.verified) = (.ended, [], []) }
-      return (
-        state.phase == .decoded && !state.isDropped, state.memory.take(), state.images, state.verified
-      )
+  /// Handles an event. If it returns `nil`, the render ends before the lock is released, so that no other event ends it
+  /// too. The renderer is then released, and the memory unless pictures are delivered with it.
+  private func handle(_ event: (inout State) -> CallerAction?) -> CallerAction {
+    let (next, last) = state.withLock { state -> (CallerAction?, State) in
+      let next = event(&state)
+      let last = state
+      if next == nil {
+        state.isDropped = !state.hasVerifiedPictures
+        (state.phase, state.memory, state.images, state.verified) = (.ended, nil, [], [])
+      }
+      return (next, last)
     }
+    if let next { return next }
     renderer.withLock { $0 = nil }
-    guard isDecoded, !verified.isEmpty, let memory else {
-      memory?.release()
-      return .dropped(verified)
+    guard last.hasVerifiedPictures, let memory = last.memory else {
+      last.memory?.release()
+      return .dropped(last.verified)
     }
-    return .finished(Pictures(shared: shared([memory]), images: images, verified: verified))
+    return .finished(Pictures(shared: shared([memory]), images: last.images, verified: last.verified))
   }
 }

@@ -42,9 +42,9 @@ final class EarlyRenders: Sendable {
 
   func finished(_ render: EarlyRender) { remove([render], .finished) }
 
+  /// Drops a render, unless it has finished.
   func drop(_ render: EarlyRender) {
-    render.drop()
-    remove([render], .dropped)
+    if render.drop() { remove([render], .dropped) }
   }
 
   /// Drops renders whose jobs were all cancelled or have failed.
