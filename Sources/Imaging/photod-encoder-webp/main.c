@@ -36,7 +36,11 @@ static void take(void *context, uint32_t first, uint32_t count, const uint8_t *r
   frame *const frame = context;
   WebPPicture *const picture = &frame->picture;
   WebPPicture band;
-  if (frame->has_failed || !WebPPictureInit(&band)) return;
+  if (frame->has_failed) return;
+  if (!WebPPictureInit(&band)) {
+    frame->has_failed = true;
+    return;
+  }
   band.width = picture->width;
   band.height = (int)count;
   band.use_argb = frame->argb != NULL;
