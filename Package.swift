@@ -82,9 +82,8 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
-// The product "Collections" would compile ropes and tree collections too, which take longer than these three.
+// The product "Collections" would compile ropes and tree collections too, which take longer.
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
-let orderedCollections: Target.Dependency = .product(name: "OrderedCollections", package: "swift-collections")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 // SQLite's own functions, for what GRDB does not wrap.
 let grdbSQLite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
@@ -133,7 +132,7 @@ let package = Package(
       "ImageCodec", ["Primitives", "PhotoModel", "MediaMetadata", "CPhotodJPEG", "CPhotodPNG", "CZlib", "CBrotli"],
       settings: optimized),
     Wing.imaging.module(
-      "ImageRender", ["PhotoModel", "MediaMetadata", "ImageCodec", "CPhotodKernels", "CLCMS2"],
+      "ImageRender", ["Primitives", "PhotoModel", "MediaMetadata", "ImageCodec", "CPhotodKernels", "CLCMS2"],
       settings: optimized),
 
     Wing.library.module("PhotoPredicate", ["Primitives", "PhotoModel"], settings: small),
@@ -194,7 +193,7 @@ let package = Package(
       [
         "Primitives", "JSONText", "PhotoModel", "PhotoPredicate", "Telemetry", "HTTPCore", "HTTPServer",
         "MediaMetadata", "ImageCodec", "AccessControl", "LibraryCatalogue", "LibraryFiles", "ImageService", "ZipFormat",
-        "Cryptography", "CEmbeddedFiles", deque, orderedCollections, logging,
+        "Cryptography", "CEmbeddedFiles", deque, logging,
       ]),
 
     .executableTarget(

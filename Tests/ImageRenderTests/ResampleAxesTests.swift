@@ -57,18 +57,4 @@ struct ResampleAxesTests {
     }
     #expect(shared.bytesInUse > 50_000)
   }
-
-  @Test("what was not used for longest is dropped first; a value over the limit is not kept")
-  func order() {
-    var values = LRUCache<String, Int>(capacityBytes: 10)
-    values.keep(1, for: "a", bytes: 4)
-    values.keep(2, for: "b", bytes: 4)
-    #expect(values.value(for: "a") == 1)
-    values.keep(3, for: "c", bytes: 4)
-    #expect(values.value(for: "a") == 1 && values.value(for: "b") == nil && values.value(for: "c") == 3)
-    values.keep(4, for: "d", bytes: 11)
-    #expect(values.value(for: "d") == nil && values.bytes == 8)
-    values.keep(5, for: "a", bytes: 1)
-    #expect(values.value(for: "a") == 5 && values.bytes == 5)
-  }
 }

@@ -1,4 +1,3 @@
-import OrderedCollections
 import Synchronization
 
 /// The plans of recent archives, so that a resumed download does not check all files again.
@@ -10,8 +9,9 @@ final class ArchivePlans: Sendable {
 
   private struct State {
     /// The oldest first.
-    var plans: OrderedDictionary<String, (plan: ArchivePlan, end: ContinuousClock.Instant)> = [:]
-    var bytes = 0
+    var plans: [(plan: ArchivePlan, end: ContinuousClock.Instant)] = []
+
+    var bytes: Int { plans.reduce(0) { $0 + $1.plan.bytes } }
   }
 
   /// Maximum bytes of all plans together.
@@ -24,8 +24,7 @@ final class ArchivePlans: Sendable {
   /// The plan of a listing, if it is kept.
   func plan(_ key: String) -> ArchivePlan? {
     state.withLock { state in
-      guard let (plan, end) = state.plans[key], ContinuousClock.now < end else { return nil }
-      return plan
+      state.plans.first { $0.plan.key == key && ContinuousClock.now < $0.end }?.plan
     }
   }
 
@@ -34,12 +33,9 @@ final class ArchivePlans: Sendable {
     guard plan.bytes <= maximumBytes / 2 else { return }
     let end = ContinuousClock.now + Self.lifetime
     state.withLock { state in
-      if let old = state.plans.removeValue(forKey: plan.key) { state.bytes -= old.plan.bytes }
-      state.plans[plan.key] = (plan, end)
-      state.bytes += plan.bytes
-      while state.plans.count > Self.capacity || state.bytes > maximumBytes {
-        state.bytes -= state.plans.removeFirst().value.plan.bytes
-      }
+      state.plans.removeAll { $0.plan.key == plan.key }
+      state.plans.append((plan, end))
+      while state.plans.count > Self.capacity || state.bytes > maximumBytes { state.plans.removeFirst() }
     }
   }
 
@@ -60,10 +56,6 @@ final class ArchivePlans: Sendable {
 
   /// Drops a plan whose files have changed.
   func drop(_ plan: ArchivePlan) {
-    state.withLock { state in
-      guard state.plans[plan.key]?.plan === plan else { return }
-      state.plans[plan.key] = nil
-      state.bytes -= plan.bytes
-    }
+    state.withLock { state in state.plans.removeAll { $0.plan === plan } }
   }
 }

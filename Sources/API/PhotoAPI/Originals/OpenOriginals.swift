@@ -1,5 +1,5 @@
-import OrderedCollections
 import PhotoModel
+import Primitives
 import Synchronization
 
 /// Recently sent files that are still open: a player that seeks in a video requests many small ranges, and opening the
@@ -23,8 +23,7 @@ final class OpenOriginals: Sendable {
     let lastUse: ContinuousClock.Instant
   }
 
-  /// The least recently used first.
-  private let state = Mutex(OrderedDictionary<Key, Entry>())
+  private let state = Mutex(LRUCache<Key, Entry>(capacity: OpenOriginals.capacity))
 
   /// The open file, opened by `open` if it is not open or has changed.
   ///
@@ -33,14 +32,11 @@ final class OpenOriginals: Sendable {
     of file: OriginalFile, now: ContinuousClock.Instant, _ open: () throws(Failure) -> any FileByteSource
   ) throws(Failure) -> any FileByteSource {
     let key = Key(path: file.path, identity: file.identity)
-    let known = state.withLock { $0.removeValue(forKey: key) }
+    let known = state.withLock { $0.removeValue(for: key) }
     // Asks the file system, so no lock is held.
     let source = if let known, known.source.hasSameChangeTime { known.source } else { try open() }
     // Closed after the lock is released.
-    let dropped = state.withLock { state -> Entry? in
-      let former = state.updateValue(Entry(source: source, lastUse: now), forKey: key)
-      return former ?? (state.count > Self.capacity ? state.removeFirst().value : nil)
-    }
+    let dropped = state.withLock { $0.keep(Entry(source: source, lastUse: now), for: key) }
     return withExtendedLifetime(dropped) { source }
   }
 
@@ -48,9 +44,9 @@ final class OpenOriginals: Sendable {
   func closeIdle(now: ContinuousClock.Instant) {
     let dropped = state.withLock { state -> [Entry] in
       var dropped: [Entry] = []
-      while let (_, oldest) = state.elements.first, now - oldest.lastUse >= Self.idleTime {
+      while let oldest = state.oldest, now - oldest.lastUse >= Self.idleTime {
         dropped.append(oldest)
-        state.removeFirst()
+        state.removeOldest()
       }
       return dropped
     }

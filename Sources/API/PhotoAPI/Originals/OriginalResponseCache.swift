@@ -14,7 +14,6 @@ import AccessControl
 import HTTPCore
 import HTTPServer
 import ImageCodec
-import OrderedCollections
 import PhotoModel
 import Synchronization
 
@@ -88,7 +87,19 @@ final class OriginalResponseCache: Sendable {
 
   private struct Slot {
     let entry: Entry
+    /// Grows with each stored entry.
+    let number: Int
     var idleSeconds = 0
+
+    /// The slot with the least rank is dropped first: the least recently stored one that is not used, or else the least
+    /// recently stored one.
+    var rank: (Int, Int) { (idleSeconds > 0 ? 0 : 1, number) }
+  }
+
+  private struct State {
+    /// By the hash of the key.
+    var slots: [Int: Slot] = [:]
+    var lastNumber = 0
   }
 
   /// The fields that a request may have to be answered here. Any other field that the daemon reads could change the
@@ -99,8 +110,7 @@ final class OriginalResponseCache: Sendable {
     AccessPolicy.forwardedFields.subtracting(.init(.xForwardedHost, .forwarded)),
   ]
 
-  /// By the hash of the key, the least recently stored first.
-  private let state = Mutex(OrderedDictionary<Int, Slot>())
+  private let state = Mutex(State())
 
   /// The response to a request with one range. `nil`: none, or something has changed since.
   ///
@@ -140,7 +150,7 @@ final class OriginalResponseCache: Sendable {
   ) -> Entry? {
     guard Self.mayAnswer(head) else { return nil }
     let found = PreparedKey.withBytes(of: head, access: access, variesByOrigin: false) { key -> Entry? in
-      guard let entry = state.withLock({ $0[PreparedKey.hash(key)]?.entry }) else { return nil }
+      guard let entry = state.withLock({ $0.slots[PreparedKey.hash(key)]?.entry }) else { return nil }
       return entry.key.withUnsafeBytes { $0.elementsEqual(key) } ? entry : nil
     }
     guard let entry = found ?? nil, entry.generation == generation else { return nil }
@@ -168,12 +178,15 @@ final class OriginalResponseCache: Sendable {
     // Closed after the lock is released.
     let dropped = state.withLock { state -> [Slot] in
       var dropped: [Slot] = []
-      if let former = state.removeValue(forKey: hash) { dropped.append(former) }
-      if state.count >= Self.capacity {
-        let unused = state.values.firstIndex { $0.idleSeconds > 0 } ?? 0
-        dropped.append(state.remove(at: unused).value)
+      if let former = state.slots.removeValue(forKey: hash) { dropped.append(former) }
+      if state.slots.count >= Self.capacity,
+        let first = state.slots.min(by: { $0.value.rank < $1.value.rank })
+      {
+        dropped.append(first.value)
+        state.slots[first.key] = nil
       }
-      state[hash] = Slot(entry: entry)
+      state.lastNumber += 1
+      state.slots[hash] = Slot(entry: entry, number: state.lastNumber)
       return dropped
     }
     withExtendedLifetime(dropped) {}
@@ -187,14 +200,14 @@ final class OriginalResponseCache: Sendable {
   func tick() {
     let dropped = state.withLock { state -> [Slot] in
       var dropped: [Slot] = []
-      for hash in state.keys {
-        guard var slot = state[hash] else { continue }
+      for (hash, former) in state.slots {
+        var slot = former
         slot.idleSeconds = slot.entry.takeUsage() ? 0 : slot.idleSeconds + 1
         if slot.idleSeconds >= Self.idleSeconds {
           dropped.append(slot)
-          state[hash] = nil
+          state.slots[hash] = nil
         } else {
-          state[hash] = slot
+          state.slots[hash] = slot
         }
       }
       return dropped

@@ -1,5 +1,5 @@
-import OrderedCollections
 import PhotoModel
+import Primitives
 import Synchronization
 
 /// The overlays of files that were served lately: a video player sends a request for each part of a video, and making
@@ -19,34 +19,17 @@ final class OverlayCache: Sendable {
     let changeTimeNanoseconds: Int64
   }
 
-  private struct State {
-    /// The least recently used first.
-    var overlays: OrderedDictionary<Key, ByteOverlay> = [:]
-    var bytes = 0
-  }
-
-  private let state = Mutex(State())
+  private let state = Mutex(
+    LRUCache<Key, ByteOverlay>(capacity: OverlayCache.capacity, capacityBytes: OverlayCache.maximumBytes))
 
   /// The overlay of a file, made by `make` if it is not known.
   ///
   /// - Parameter key: of the open file.
   func overlay<Failure>(of key: Key, _ make: () throws(Failure) -> ByteOverlay) throws(Failure) -> ByteOverlay {
-    let known = state.withLock { state -> ByteOverlay? in
-      guard let overlay = state.overlays.removeValue(forKey: key) else { return nil }
-      state.overlays[key] = overlay
-      return overlay
-    }
-    if let known { return known }
+    if let known = state.withLock({ $0.value(for: key) }) { return known }
     let overlay = try make()
     let size = overlay.storedBytes
-    guard size <= Self.maximumBytes / 4 else { return overlay }
-    state.withLock { state in
-      guard state.overlays.updateValue(overlay, forKey: key) == nil else { return }
-      state.bytes += size
-      while state.overlays.count > Self.capacity || state.bytes > Self.maximumBytes {
-        state.bytes -= state.overlays.removeFirst().value.storedBytes
-      }
-    }
+    if size <= Self.maximumBytes / 4 { _ = state.withLock { $0.keep(overlay, for: key, bytes: size) } }
     return overlay
   }
 }

@@ -6,6 +6,7 @@
 import ImageCodec
 import MediaMetadata
 import PhotoModel
+import Primitives
 import Synchronization
 
 /// How a render's rows are converted to the output's colours.
@@ -107,7 +108,7 @@ package final class ColorTransforms: Sendable {
       }
     let profiles = (key.color.profile?.count ?? 0) + (output.profile?.count ?? 0)
     let bytes = 1024 + profiles + tables + (output.light?.bytes ?? 0)
-    outputs.withLock { $0.keep(output, for: key, bytes: bytes) }
+    _ = outputs.withLock { $0.keep(output, for: key, bytes: bytes) }
   }
 
   private static func decide(_ color: SourceColor, _ rows: RowFormat, _ colorSpace: ColorSpace) -> OutputColor {

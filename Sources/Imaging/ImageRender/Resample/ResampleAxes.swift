@@ -1,3 +1,4 @@
+import Primitives
 import Synchronization
 
 /// The axes that plans share: the most recently used, within a limit of bytes.
@@ -46,7 +47,7 @@ package final class ResampleAxes: Sendable {
     // Outside the lock: two plans may compute the same axis; the later one is kept.
     let axis = ResampleAxis(
       inputLength: inputLength, bounds: bounds, position: position, length: length, outputLength: outputLength)
-    axes.withLock { $0.keep(axis, for: key, bytes: axis.byteCount) }
+    _ = axes.withLock { $0.keep(axis, for: key, bytes: axis.byteCount) }
     return axis
   }
 }
