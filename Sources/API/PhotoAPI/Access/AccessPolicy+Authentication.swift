@@ -104,8 +104,8 @@ extension AccessPolicy {
       throw .unauthorized
     case .caller(let caller):
       switch requirement {
-      case .scope(let some) where caller.principal.scopes.isDisjoint(with: some): throw .insufficientScope(some)
-      case .open, .authenticated, .scope: return caller
+      case .scopes(let some) where caller.principal.scopes.isDisjoint(with: some): throw .insufficientScope(some)
+      case .open, .authenticated, .scopes: return caller
       }
     }
   }

@@ -43,7 +43,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .post, "/v1/signedURLs", "signURL", needs: .scope([.read]), isReading: false,
+      .post, "/v1/signedURLs", "signURL", needs: .scope(.read), isReading: false,
       APIOperation(
         """
         Signs the URL of one image or one album, for use without a token. It shows no locations, and no more than its \

@@ -5,7 +5,7 @@ import PhotoModel
 extension Endpoint {
   static let adjustments: [Endpoint] = [
     Endpoint(
-      .get, "/v1/assets/{localIdentifier}/adjustments", "getAdjustments", needs: .scope([.read]),
+      .get, "/v1/assets/{localIdentifier}/adjustments", "getAdjustments", needs: .scope(.read),
       APIOperation(
         "The adjustments of an asset: edits that leave the original unchanged.",
         description: """
@@ -20,7 +20,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .put, "/v1/assets/{localIdentifier}/adjustments", "setAdjustments", needs: .scope([.write]), isReading: false,
+      .put, "/v1/assets/{localIdentifier}/adjustments", "setAdjustments", needs: .scope(.write), isReading: false,
       APIOperation(
         "Replaces the adjustments of a picture.",
         description: """
@@ -40,7 +40,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .delete, "/v1/assets/{localIdentifier}/adjustments", "revertAdjustments", needs: .scope([.write]),
+      .delete, "/v1/assets/{localIdentifier}/adjustments", "revertAdjustments", needs: .scope(.write),
       isReading: false,
       APIOperation(
         "Reverts a picture to its original.",
@@ -57,7 +57,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .post, "/v1/assets/{localIdentifier}/preview", "previewAdjustments", needs: .scope([.read]),
+      .post, "/v1/assets/{localIdentifier}/preview", "previewAdjustments", needs: .scope(.read),
       APIOperation(
         "A picture with given operations, which are not saved: one JPEG in sRGB.",
         description: """

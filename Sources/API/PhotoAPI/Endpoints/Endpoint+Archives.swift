@@ -4,7 +4,7 @@ import PhotoModel
 extension Endpoint {
   static let archives: [Endpoint] = [
     Endpoint(
-      .get, "/v1/archive", "getArchive", needs: .scope([.read]),
+      .get, "/v1/archive", "getArchive", needs: .scope(.read),
       APIOperation(
         "The files of assets as a ZIP archive, or a range of it.",
         description: """
@@ -40,7 +40,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .post, "/v1/archive", "requestArchive", needs: .scope([.read]),
+      .post, "/v1/archive", "requestArchive", needs: .scope(.read),
       APIOperation(
         "The files of assets as a ZIP archive, requested by a body.",
         description: """

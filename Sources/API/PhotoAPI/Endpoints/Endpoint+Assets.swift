@@ -6,14 +6,14 @@ import PhotoModel
 extension Endpoint {
   static let assets: [Endpoint] = [
     Endpoint(
-      .get, "/v1/assets", "listAssets", needs: .scope([.read]),
+      .get, "/v1/assets", "listAssets", needs: .scope(.read),
       APIOperation(
         "Lists the assets that match a predicate, sorted and in pages.", query: assetListQuery,
         responses: assetListResponses, problems: [500]),
       handler: .custom { api, routed throws(Problem) in try api.assets.list(in: nil, routed) }),
 
     Endpoint(
-      .post, "/v1/assets", "uploadAssets", needs: .scope([.add]), isReading: false,
+      .post, "/v1/assets", "uploadAssets", needs: .scope(.add), isReading: false,
       APIOperation(
         "Uploads files as new assets.",
         description: """
@@ -52,14 +52,14 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .get, "/v1/assets/{localIdentifier}", "getAsset", needs: .scope([.read]), signedAccess: .albumAsset,
+      .get, "/v1/assets/{localIdentifier}", "getAsset", needs: .scope(.read), signedAccess: .albumAsset,
       APIOperation("One asset.", responses: .validated("The asset.", .json(["Asset"])), problems: [404, 500]),
       handler: .lookup { api, routed throws(Problem) in
         try api.assets.get(routed.identifier("localIdentifier"), routed.request, routed.principal)
       }),
 
     Endpoint(
-      .get, "/v1/assets/{localIdentifier}/metadata", "getMetadata", needs: .scope([.read]), signedAccess: .albumAsset,
+      .get, "/v1/assets/{localIdentifier}/metadata", "getMetadata", needs: .scope(.read), signedAccess: .albumAsset,
       APIOperation(
         "All metadata of the original, by name.",
         description: """
@@ -76,7 +76,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .get, "/v1/trash", "listTrash", needs: .scope([.write]),
+      .get, "/v1/trash", "listTrash", needs: .scope(.write),
       APIOperation(
         "Lists deleted assets that can be restored, last deleted first, in pages.",
         description: """

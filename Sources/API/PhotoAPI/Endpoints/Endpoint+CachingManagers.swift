@@ -4,7 +4,7 @@ import PhotoModel
 extension Endpoint {
   static let cachingManagers: [Endpoint] = [
     Endpoint(
-      .get, "/v1/cachingManagers", "listCachingManagers", needs: .scope([.read, .admin]),
+      .get, "/v1/cachingManagers", "listCachingManagers", needs: .scope(.read, .admin),
       APIOperation(
         """
         The caller's caching managers. For an administrator who sees the whole library, those of other callers follow, \
@@ -17,7 +17,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .post, "/v1/cachingManagers", "createCachingManager", needs: .scope([.read]),
+      .post, "/v1/cachingManagers", "createCachingManager", needs: .scope(.read),
       APIOperation(
         "Creates a caching manager, which keeps frames ready until its lease ends. The body is optional.",
         body: "CachingManager", responses: [.created("Created.", "CachingManager")]),
@@ -26,7 +26,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .get, "/v1/cachingManagers/{cachingManager}", "getCachingManager", needs: .scope([.read, .admin]),
+      .get, "/v1/cachingManagers/{cachingManager}", "getCachingManager", needs: .scope(.read, .admin),
       APIOperation(
         "The state of a caching manager. Renews its lease.", query: [ClientName.parameter],
         responses: [.json(200, "The caching manager.", "CachingManager")], problems: [404]),
@@ -35,7 +35,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .patch, "/v1/cachingManagers/{cachingManager}", "changeCachingManager", needs: .scope([.read]),
+      .patch, "/v1/cachingManagers/{cachingManager}", "changeCachingManager", needs: .scope(.read),
       APIOperation(
         "Changes the quality or the lease of a caching manager. Ready frames stay. Renews its lease.",
         query: [ClientName.parameter], body: "CachingManagerChange",
@@ -45,7 +45,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .delete, "/v1/cachingManagers/{cachingManager}", "deleteCachingManager", needs: .scope([.read, .admin]),
+      .delete, "/v1/cachingManagers/{cachingManager}", "deleteCachingManager", needs: .scope(.read, .admin),
       APIOperation(
         "Deletes the manager and releases all its frames. The default manager starts again empty.",
         query: [ClientName.parameter], responses: [APIResponse(204, "Deleted.")], problems: [404]),
@@ -54,7 +54,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .post, "/v1/cachingManagers/{cachingManager}/startCaching", "startCaching", needs: .scope([.read]),
+      .post, "/v1/cachingManagers/{cachingManager}/startCaching", "startCaching", needs: .scope(.read),
       APIOperation(
         "Prepares frames and keeps them until caching is stopped.", query: [ClientName.parameter],
         body: "CachedImages",
@@ -69,7 +69,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .post, "/v1/cachingManagers/{cachingManager}/stopCaching", "stopCaching", needs: .scope([.read]),
+      .post, "/v1/cachingManagers/{cachingManager}/stopCaching", "stopCaching", needs: .scope(.read),
       APIOperation(
         "Stops caching that was started with the same size, mode and options.", query: [ClientName.parameter],
         body: "CachedImages",
@@ -81,7 +81,7 @@ extension Endpoint {
 
     Endpoint(
       .post, "/v1/cachingManagers/{cachingManager}/stopCachingAllImages", "stopCachingAllImages",
-      needs: .scope([.read]),
+      needs: .scope(.read),
       APIOperation(
         "Stops all caching of the manager and ends its window. The body is optional.",
         query: [ClientName.parameter], body: "StoppedCachingAllImages",
@@ -91,7 +91,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .put, "/v1/cachingManagers/{cachingManager}/window", "moveWindow", needs: .scope([.read]),
+      .put, "/v1/cachingManagers/{cachingManager}/window", "moveWindow", needs: .scope(.read),
       APIOperation(
         "Sets the visible range of a list. The daemon decides which frames to prepare and which to release.",
         query: [ClientName.parameter], body: "Window",

@@ -4,7 +4,7 @@ import PhotoModel
 extension Endpoint {
   static let changes: [Endpoint] = [
     Endpoint(
-      .get, "/v1/changes", "listChanges", needs: .scope([.read]),
+      .get, "/v1/changes", "listChanges", needs: .scope(.read),
       APIOperation(
         """
         The changes since a state of the library, each object once. Applied to that state, they give the state at \
@@ -29,7 +29,7 @@ extension Endpoint {
 
     // The entries refer to existing assets and collections, so the caller needs read access too.
     Endpoint(
-      .post, "/v1/changes", "performChanges", needs: .scope([.write]), isReading: false,
+      .post, "/v1/changes", "performChanges", needs: .scope(.write), isReading: false,
       APIOperation(
         "Executes a change list (performChanges), as a whole or not at all.",
         description: "Needs the scopes read and write.", body: "ChangeList",
@@ -40,7 +40,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .get, "/v1/changes/stream", "streamChanges", needs: .scope([.read]),
+      .get, "/v1/changes/stream", "streamChanges", needs: .scope(.read),
       APIOperation(
         """
         Changes as they are made, as Server-Sent Events. Events of type change have the response of GET /v1/changes as \

@@ -4,7 +4,7 @@ import PhotoModel
 extension Endpoint {
   static let collections: [Endpoint] = [
     Endpoint(
-      .get, "/v1/collections", "listCollections", needs: .scope([.read]),
+      .get, "/v1/collections", "listCollections", needs: .scope(.read),
       APIOperation(
         """
         Lists collections: smart albums, folders and albums, or moments and their lists by year and month; with parent \
@@ -14,7 +14,7 @@ extension Endpoint {
       handler: .custom { api, routed throws(Problem) in try api.collections.list(in: nil, routed) }),
 
     Endpoint(
-      .get, "/v1/collections/{collection}", "getCollection", needs: .scope([.read]), signedAccess: .album,
+      .get, "/v1/collections/{collection}", "getCollection", needs: .scope(.read), signedAccess: .album,
       APIOperation(
         "One collection.", query: [.includeHiddenAssets, .includeAllBurstAssets],
         responses: .validated("The collection.", .json(["Collection"])), problems: [404, 500]),
@@ -23,7 +23,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .get, "/v1/collections/{collection}/assets", "listCollectionAssets", needs: .scope([.read]),
+      .get, "/v1/collections/{collection}/assets", "listCollectionAssets", needs: .scope(.read),
       signedAccess: .album,
       APIOperation(
         """
@@ -37,7 +37,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .get, "/v1/collections/{collection}/collections", "listCollectionChildren", needs: .scope([.read]),
+      .get, "/v1/collections/{collection}/collections", "listCollectionChildren", needs: .scope(.read),
       APIOperation(
         "Lists the collections in a folder or collection list.", query: collectionListQuery,
         responses: collectionListResponses, problems: [404, 500]),
@@ -46,7 +46,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .get, "/v1/transientCollections", "listTransientCollections", needs: .scope([.read, .admin]),
+      .get, "/v1/transientCollections", "listTransientCollections", needs: .scope(.read, .admin),
       APIOperation(
         """
         Lists the caller's transient collections and lists, in no particular order; for admin with full visibility, \
@@ -59,7 +59,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .post, "/v1/transientCollections", "createTransientCollection", needs: .scope([.read]),
+      .post, "/v1/transientCollections", "createTransientCollection", needs: .scope(.read),
       APIOperation(
         """
         Creates a transient collection, which is not saved in the library, from assets or fetch results, or a \
@@ -72,7 +72,7 @@ extension Endpoint {
 
     Endpoint(
       .delete, "/v1/transientCollections/{transientCollection}", "deleteTransientCollection",
-      needs: .scope([.read, .admin]),
+      needs: .scope(.read, .admin),
       APIOperation(
         "Deletes a transient collection or list. Its members stay in the library.",
         responses: [APIResponse(204, "Deleted.")], problems: [404]),

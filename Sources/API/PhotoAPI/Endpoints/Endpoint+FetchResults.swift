@@ -4,7 +4,7 @@ import PhotoModel
 extension Endpoint {
   static let fetchResults: [Endpoint] = [
     Endpoint(
-      .get, "/v1/fetchResults", "listFetchResults", needs: .scope([.read, .admin]),
+      .get, "/v1/fetchResults", "listFetchResults", needs: .scope(.read, .admin),
       APIOperation(
         "The caller's fetch results; for an administrator, those of all callers. Renews no lease.",
         responses: .validated("The fetch results.", .json(["FetchResults"]))),
@@ -13,7 +13,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .post, "/v1/fetchResults", "createFetchResult", needs: .scope([.read]),
+      .post, "/v1/fetchResults", "createFetchResult", needs: .scope(.read),
       APIOperation(
         """
         Creates a fetch result over assets or collections: an ordered list whose identifiers and order stay fixed \
@@ -25,7 +25,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .get, "/v1/fetchResults/{fetchResult}", "getFetchResult", needs: .scope([.read, .admin]),
+      .get, "/v1/fetchResults/{fetchResult}", "getFetchResult", needs: .scope(.read, .admin),
       APIOperation(
         "A fetch result. Renews its lease.", responses: .validated("The fetch result.", .json(["FetchResult"])),
         problems: [404]),
@@ -34,14 +34,14 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .delete, "/v1/fetchResults/{fetchResult}", "deleteFetchResult", needs: .scope([.read, .admin]),
+      .delete, "/v1/fetchResults/{fetchResult}", "deleteFetchResult", needs: .scope(.read, .admin),
       APIOperation("Deletes a fetch result.", responses: [APIResponse(204, "Deleted.")], problems: [404]),
       handler: .lookup { api, routed throws(Problem) in
         try api.fetchResults.delete(routed.route["fetchResult"], routed.principal)
       }),
 
     Endpoint(
-      .get, "/v1/fetchResults/{fetchResult}/assets", "listFetchResultAssets", needs: .scope([.read]),
+      .get, "/v1/fetchResults/{fetchResult}/assets", "listFetchResultAssets", needs: .scope(.read),
       APIOperation(
         "A range of a fetch result's assets in their current state, or the index of one asset.",
         query: [
@@ -64,7 +64,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .get, "/v1/fetchResults/{fetchResult}/collections", "listFetchResultCollections", needs: .scope([.read]),
+      .get, "/v1/fetchResults/{fetchResult}/collections", "listFetchResultCollections", needs: .scope(.read),
       APIOperation(
         "A range of the collections of a fetch result in their current state, or the index of one collection.",
         query: [
@@ -86,7 +86,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .get, "/v1/fetchResults/{fetchResult}/changes", "getFetchResultChanges", needs: .scope([.read]),
+      .get, "/v1/fetchResults/{fetchResult}/changes", "getFetchResultChanges", needs: .scope(.read),
       APIOperation(
         """
         The changes of a fetch result since it was created, as in PHFetchResultChangeDetails, and a handle for the \

@@ -5,7 +5,7 @@ extension Endpoint {
   /// The IIIF APIs.
   static let iiif: [Endpoint] = [
     Endpoint(
-      .get, "/iiif/3/{localIdentifier}", "getIIIFImageService", needs: .scope([.read]), signedAccess: .albumAsset,
+      .get, "/iiif/3/{localIdentifier}", "getIIIFImageService", needs: .scope(.read), signedAccess: .albumAsset,
       allowsAllOrigins: true,
       APIOperation(
         "Redirects to the image information document of an asset (IIIF Image API 3.0).",
@@ -15,7 +15,7 @@ extension Endpoint {
       handler: .lookup { api, routed throws(Problem) in try api.iiif.redirect(routed) }),
 
     Endpoint(
-      .get, "/iiif/3/{localIdentifier}/info.json", "getIIIFImageInformation", needs: .scope([.read]),
+      .get, "/iiif/3/{localIdentifier}/info.json", "getIIIFImageInformation", needs: .scope(.read),
       signedAccess: .albumAsset, allowsAllOrigins: true,
       APIOperation(
         "The image information document of an asset: sizes, tiles and limits (IIIF Image API 3.0 §5).",
@@ -25,7 +25,7 @@ extension Endpoint {
       handler: .lookup { api, routed throws(Problem) in try api.iiif.info(routed) }),
 
     Endpoint(
-      .get, "/iiif/3/{localIdentifier}/{region}/{size}/{rotation}/{file}", "getIIIFImage", needs: .scope([.read]),
+      .get, "/iiif/3/{localIdentifier}/{region}/{size}/{rotation}/{file}", "getIIIFImage", needs: .scope(.read),
       signedAccess: .image, allowsAllOrigins: true,
       APIOperation(
         "A picture of an asset (IIIF Image API 3.0 §4, level 2).",
@@ -53,7 +53,7 @@ extension Endpoint {
       handler: .custom { api, routed throws(Problem) in try api.iiif.image(routed) }),
 
     Endpoint(
-      .get, "/iiif/presentation/3/{collection}/manifest", "getIIIFManifest", needs: .scope([.read]),
+      .get, "/iiif/presentation/3/{collection}/manifest", "getIIIFManifest", needs: .scope(.read),
       allowsAllOrigins: true,
       APIOperation(
         "A collection's assets as the canvases of a manifest (IIIF Presentation API 3.0).", query: pageQuery,
@@ -63,7 +63,7 @@ extension Endpoint {
       handler: .custom { api, routed throws(Problem) in try api.presentation.manifest(routed) }),
 
     Endpoint(
-      .get, "/iiif/presentation/3/collection/{collection}", "getIIIFCollection", needs: .scope([.read]),
+      .get, "/iiif/presentation/3/collection/{collection}", "getIIIFCollection", needs: .scope(.read),
       allowsAllOrigins: true,
       APIOperation(
         """

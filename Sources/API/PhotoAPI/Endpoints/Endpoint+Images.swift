@@ -5,7 +5,7 @@ extension Endpoint {
   /// Images, and the requests for them that are active.
   static let images: [Endpoint] = [
     Endpoint(
-      .get, "/v1/assets/{localIdentifier}/image", "getImage", needs: .scope([.read]), signedAccess: .image,
+      .get, "/v1/assets/{localIdentifier}/image", "getImage", needs: .scope(.read), signedAccess: .image,
       APIOperation(
         "An asset's image, upright, at the requested size.", query: imageQuery,
         responses: imageResponses, problems: [404, 406, 409, 415, 416, 422, 500, 502, 504, 507]),
@@ -14,7 +14,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .post, "/v1/images", "getImages", needs: .scope([.read]),
+      .post, "/v1/images", "getImages", needs: .scope(.read),
       APIOperation(
         "Many frames in one response, in the order in which they become ready.", body: "ImageBatch",
         responses: [
@@ -33,7 +33,7 @@ extension Endpoint {
 
     // An administrator sees the requests of all owners.
     Endpoint(
-      .get, "/v1/requests", "listRequests", needs: .scope([.read, .admin]),
+      .get, "/v1/requests", "listRequests", needs: .scope(.read, .admin),
       APIOperation(
         """
         The caller's active image requests, oldest first. An administrator who sees the whole library gets those of \
@@ -45,7 +45,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .get, "/v1/requests/{requestID}", "getRequest", needs: .scope([.read, .admin]),
+      .get, "/v1/requests/{requestID}", "getRequest", needs: .scope(.read, .admin),
       APIOperation(
         "One image request: active, or ended within the last minute.",
         responses: [.json(200, "The request.", "Request")], problems: [404]),
@@ -54,7 +54,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .delete, "/v1/requests/{requestID}", "cancelRequest", needs: .scope([.read, .admin]),
+      .delete, "/v1/requests/{requestID}", "cancelRequest", needs: .scope(.read, .admin),
       APIOperation(
         """
         Cancels an active request. Its response is 409, or ends with a part with cancelled=?1. In a batch, each \

@@ -4,7 +4,7 @@ import PhotoModel
 extension Endpoint {
   static let originals: [Endpoint] = [
     Endpoint(
-      .get, "/v1/assets/{localIdentifier}/data", "getData", needs: .scope([.read]), signedAccess: .albumAsset,
+      .get, "/v1/assets/{localIdentifier}/data", "getData", needs: .scope(.read), signedAccess: .albumAsset,
       APIOperation(
         "The file of an asset, or ranges of it.",
         description: """
@@ -21,7 +21,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .get, "/v1/assets/{localIdentifier}/resources", "listResources", needs: .scope([.read]),
+      .get, "/v1/assets/{localIdentifier}/resources", "listResources", needs: .scope(.read),
       signedAccess: .albumAsset,
       APIOperation(
         "Lists the files of an asset, the primary one first.",
@@ -31,7 +31,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .get, "/v1/assets/{localIdentifier}/resources/{type}/data", "getResourceData", needs: .scope([.read]),
+      .get, "/v1/assets/{localIdentifier}/resources/{type}/data", "getResourceData", needs: .scope(.read),
       signedAccess: .albumAsset,
       APIOperation(
         "A file of an asset by its type, or ranges of it.",
@@ -45,7 +45,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .put, "/v1/assets/{localIdentifier}/keepOriginal", "keepOriginal", needs: .scope([.write]), isReading: false,
+      .put, "/v1/assets/{localIdentifier}/keepOriginal", "keepOriginal", needs: .scope(.write), isReading: false,
       APIOperation(
         "Keeps the originals of an asset of a remote library on this machine, or no longer.",
         description: """
@@ -59,7 +59,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .put, "/v1/collections/{collection}/keepOriginal", "keepOriginals", needs: .scope([.write]), isReading: false,
+      .put, "/v1/collections/{collection}/keepOriginal", "keepOriginals", needs: .scope(.write), isReading: false,
       APIOperation(
         "Keeps the originals of all assets of an album or folder on this machine, or no longer.",
         description: """

@@ -33,7 +33,7 @@ extension Endpoint {
       }),
 
     Endpoint(
-      .post, "/v1/scan", "requestScan", needs: .scope([.admin]), isReading: false,
+      .post, "/v1/scan", "requestScan", needs: .scope(.admin), isReading: false,
       APIOperation(
         "Start a full scan of the library.",
         description: """

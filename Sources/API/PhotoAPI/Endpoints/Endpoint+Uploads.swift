@@ -5,7 +5,7 @@ extension Endpoint {
   /// Staged uploads: files that are sent in several requests, before they become assets.
   static let uploads: [Endpoint] = [
     Endpoint(
-      .post, "/v1/uploads", "createUpload", needs: .scope([.add]), isReading: false,
+      .post, "/v1/uploads", "createUpload", needs: .scope(.add), isReading: false,
       APIOperation(
         "Creates a staged upload, which can continue after a lost connection.",
         description: """
@@ -26,7 +26,7 @@ extension Endpoint {
       handler: .upload { api, routed, body throws(Problem) in try api.uploads.create(body, routed) }),
 
     Endpoint(
-      .get, "/v1/uploads/{upload}", "getUpload", needs: .scope([.add, .admin]),
+      .get, "/v1/uploads/{upload}", "getUpload", needs: .scope(.add, .admin),
       APIOperation(
         "How many bytes of a staged upload were received.",
         description: """
@@ -37,7 +37,7 @@ extension Endpoint {
       handler: .custom { api, routed throws(Problem) in try api.uploads.progress(routed) }),
 
     Endpoint(
-      .patch, "/v1/uploads/{upload}", "appendToUpload", needs: .scope([.add]), isReading: false,
+      .patch, "/v1/uploads/{upload}", "appendToUpload", needs: .scope(.add), isReading: false,
       APIOperation(
         "Continues a staged upload.",
         description: """
@@ -54,7 +54,7 @@ extension Endpoint {
       handler: .upload { api, routed, body throws(Problem) in try api.uploads.append(body, routed) }),
 
     Endpoint(
-      .delete, "/v1/uploads/{upload}", "deleteUpload", needs: .scope([.add, .admin]), isReading: false,
+      .delete, "/v1/uploads/{upload}", "deleteUpload", needs: .scope(.add, .admin), isReading: false,
       APIOperation(
         "Deletes a staged upload with its bytes. An administrator may delete those of all callers.",
         responses: [APIResponse(204, "Deleted.", .none, [.cacheControl])], problems: [404, 409, 500]),

@@ -53,7 +53,11 @@ package enum Requirement: Sendable, Hashable {
   /// An authenticated caller, with any scopes.
   case authenticated
   /// At least one of these scopes.
-  case scope(Set<Scope>)
+  case scopes(Set<Scope>)
+
+  /// At least one of these scopes. Not inlined: making a set is half a kilobyte of code, and the table has many.
+  @inline(never)
+  static func scope(_ some: Scope...) -> Requirement { .scopes(Set(some)) }
 }
 
 /// How a signed URL opens a resource.

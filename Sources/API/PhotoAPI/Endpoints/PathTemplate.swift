@@ -8,6 +8,8 @@ package struct PathTemplate: Sendable, Hashable, ExpressibleByStringLiteral {
   package let text: String
   private let parts: [Part]
 
+  /// Not inlined: the endpoint table has many paths.
+  @inline(never)
   package init(stringLiteral text: String) {
     self.text = text
     parts = text.split(separator: "/").map { part in

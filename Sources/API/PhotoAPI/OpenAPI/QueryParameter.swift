@@ -10,6 +10,8 @@ struct QueryParameter: Sendable {
   /// Another parameter, with its value, that a request with this one must have.
   private(set) var needs: String?
 
+  /// Not inlined, as the functions below: the endpoint table has many parameters.
+  @inline(never)
   private init(_ name: String, _ description: String?, _ schema: [String: JSONValue], default standard: JSONValue?) {
     self.name = name
     self.description = description
@@ -19,6 +21,7 @@ struct QueryParameter: Sendable {
   }
 
   /// - Parameter pattern: a regular expression (ECMA-262) that valid values match.
+  @inline(never)
   static func text(
     _ name: String, _ description: String? = nil, default standard: String? = nil, pattern: String? = nil,
     example: String? = nil, isRequired: Bool = false
@@ -35,6 +38,7 @@ struct QueryParameter: Sendable {
     QueryParameter(name, description, ["type": "boolean"], default: false)
   }
 
+  @inline(never)
   static func number(
     _ name: String, _ range: ClosedRange<Int>, default standard: Int? = nil, _ description: String? = nil,
     needs: String? = nil
