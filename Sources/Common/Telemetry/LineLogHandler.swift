@@ -37,7 +37,7 @@ package struct LineLogHandler: LogHandler {
       message: event.message.description)
     let all = metadata.merging(metadataProvider?.get() ?? [:]) { own, _ in own }
       .merging(event.metadata ?? [:]) { _, later in later }
-    for (key, value) in all.sorted(by: { $0.key < $1.key }) {
+    for (key, value) in all.sortedByKey {
       line.add(Self.reservedKeys.contains(key) ? key + "_" : key, value.description)
     }
     line.end()

@@ -1,6 +1,7 @@
 import ArgumentParser
 import LibraryCatalogue
 import LibraryScan
+import Primitives
 
 #if canImport(Glibc)
   import Glibc
@@ -77,7 +78,7 @@ struct Check: AsyncParsableCommand {
       kinds[difference.kind, default: 0] += 1
       print(difference.line)
     }
-    let found = kinds.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+    let found = kinds.sortedByKey.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
     print(
       "checked \(Self.text(summary.files, "file")): "
         + (summary.differences == 0 ? "no difference" : "\(Self.text(summary.differences, "difference")) (\(found))")
@@ -94,7 +95,7 @@ struct Check: AsyncParsableCommand {
       print("the catalogue has nothing to correct")
     }
     if let copy = summary.copyBeforeLoss { print("the catalogue with its damaged log is \(copy)") }
-    for (subject, rows) in summary.corrections.sorted(by: { $0.key < $1.key }) {
+    for (subject, rows) in summary.corrections.sortedByKey {
       print("repaired \(rows) \(subject)")
     }
     // Finds the files of rows that were removed, and whatever else the folder has.

@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 
 /// The value of a setting.
 enum SettingValue: Sendable, Hashable {
@@ -14,7 +15,7 @@ enum SettingValue: Sendable, Hashable {
     case .flag(let flag): String(flag)
     case .text(let text): text
     case .list(let list): list.joined(separator: ",")
-    case .table(let table): table.sorted { $0.key < $1.key }.map { "\($0.key)?\($0.value)" }.joined(separator: ",")
+    case .table(let table): table.sortedByKey.map { "\($0.key)?\($0.value)" }.joined(separator: ",")
     case .number(let number): String(number)
     }
   }
@@ -26,7 +27,7 @@ enum SettingValue: Sendable, Hashable {
     case .text(let text): Self.quoted(text)
     case .table(let table):
       "{"
-        + table.sorted { $0.key < $1.key }.map { "\(Self.quoted($0.key)): \(Self.quoted($0.value))" }
+        + table.sortedByKey.map { "\(Self.quoted($0.key)): \(Self.quoted($0.value))" }
         .joined(separator: ", ") + "}"
     case .list(let list): "[" + list.map(Self.quoted).joined(separator: ", ") + "]"
     }

@@ -1,5 +1,6 @@
 import Foundation
 import JSONText
+import Primitives
 
 /// A JSON value of the settings file.
 enum FileValue: Sendable, Decodable {
@@ -72,7 +73,7 @@ struct SettingsFile: Sendable {
   private static func collect(
     _ members: [String: FileValue], in prefix: String, of path: String, into values: inout [String: FileValue]
   ) throws(SettingsError) {
-    for (name, value) in members.sorted(by: { $0.key < $1.key }) where !name.hasPrefix("//") {
+    for (name, value) in members.sortedByKey where !name.hasPrefix("//") {
       let key = prefix + name
       if Settings.keys.contains(key) {
         // One form only: with two, a file could set one setting twice.

@@ -14,6 +14,7 @@
 
 import FoundationEssentials
 import HTTPCore
+import Primitives
 
 /// An error as clients see it (RFC 9457).
 package struct Problem: Error, Sendable, Hashable {
@@ -64,7 +65,7 @@ package struct Problem: Error, Sendable, Hashable {
   /// The same response with another body, which holds more members.
   func response(body: [UInt8]) -> HTTPResponse {
     var all = [("Content-Type", Self.mediaType), ("Cache-Control", "no-store")]
-    all += fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    all += fields.sortedByKey.map { ($0.key, $0.value) }
     return HTTPResponse(HTTPStatus(status), all, body: body)
   }
 }

@@ -2,6 +2,7 @@
 // has the same cache key, entity tag and Content-Location as the request that spells them out.
 
 import HTTPCore
+import Primitives
 
 /// The presets that requests may name, by name.
 package struct ImagePresets: Sendable {
@@ -50,7 +51,7 @@ package struct ImagePresets: Sendable {
   package init(_ own: [String: String]) throws(Failure) {
     guard own.count <= Self.maximumCount else { throw .tooMany(limit: Self.maximumCount, found: own.count) }
     var presets = Self.builtIn
-    for (name, query) in own.sorted(by: { $0.key < $1.key }) {
+    for (name, query) in own.sortedByKey {
       guard PlainName.isValid(name) else { throw .invalidName(name) }
       guard Self.builtIn[name] == nil else { throw .builtIn(name) }
       presets[name] = try Self.parameters(of: name, query)

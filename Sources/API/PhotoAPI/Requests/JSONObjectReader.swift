@@ -2,6 +2,7 @@ import FoundationEssentials
 import HTTPCore
 import JSONText
 import PhotoModel
+import Primitives
 
 /// Reads the members of a request's JSON object one by one. At the end it rejects members that were not read, as
 /// ``QueryReader`` does.
@@ -90,7 +91,7 @@ struct JSONObjectReader {
   ///
   /// - Parameter parameters: as in a query.
   mutating func add(ofPreset parameters: [String: String]) throws(Problem) {
-    for (name, text) in parameters.sorted(by: { $0.key < $1.key }) {
+    for (name, text) in parameters.sortedByKey {
       let value = Self.value(ofPreset: name, text)
       if let member = members[name], member != .null, !Self.isEqual(member, value) {
         throw ImagePresets.contradiction(name, preset: text)

@@ -1,6 +1,7 @@
 import AccessControl
 import HTTPCore
 import PhotoModel
+import Primitives
 
 /// Reads a query's parameters one by one. At the end it rejects parameters that were not read: a typing error must not
 /// silently change the response.
@@ -34,7 +35,7 @@ struct QueryReader {
   mutating func replacePreset(_ presets: ImagePresets) throws(Problem) {
     guard let name = text("preset") else { return }
     values["preset"] = nil
-    for (name, value) in try presets.parameters(of: name).sorted(by: { $0.key < $1.key }) {
+    for (name, value) in try presets.parameters(of: name).sortedByKey {
       if let given = values.updateValue(value, forKey: name), given != value {
         throw ImagePresets.contradiction(name, preset: value)
       }

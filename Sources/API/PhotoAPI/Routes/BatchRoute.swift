@@ -5,6 +5,7 @@ import HTTPCore
 import ImageService
 import Logging
 import PhotoModel
+import Primitives
 
 struct BatchRoute: Sendable {
   private static let maximumAssets = 500
@@ -120,7 +121,7 @@ struct BatchRoute: Sendable {
   private static func location(_ wanted: RequestedFrame, _ query: ImageQuery) -> String {
     var parameters = query.parameters
     parameters["v"] = wanted.version?.rawValue
-    let text = parameters.sorted { $0.key < $1.key }
+    let text = parameters.sortedByKey
       .map { "\(RequestTarget.percentEncoded($0.key))=\(RequestTarget.percentEncoded($0.value))" }.joined(
         separator: "&")
     return "/v1/assets/\(wanted.identifier.rawValue)/image" + (text.isEmpty ? "" : "?\(text)")

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Writes Prometheus' text format, version 0.0.4 (https://prometheus.io/docs/instrumenting/exposition_formats).
 ///
 /// For each metric: `# HELP` if it has a help text, `# TYPE`, then one line per series. Every line ends in a line feed.
@@ -7,7 +9,7 @@ struct Exposition {
 
   mutating func add(_ family: MetricsRegistry.Family, _ name: String) {
     var hasHead = false
-    for (labels, cell) in family.cells.sorted(by: { $0.key < $1.key }) {
+    for (labels, cell) in family.cells.sortedByKey {
       if case .callback(let read) = cell {
         guard let value = read() else { continue }
         head(family, name, &hasHead)

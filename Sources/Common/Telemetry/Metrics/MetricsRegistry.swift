@@ -6,6 +6,7 @@
 // of externally kept metrics, such as those of caches, budgets and `/proc`, never with the lock held.
 
 import CoreMetrics
+import Primitives
 import Synchronization
 
 package final class MetricsRegistry: MetricsFactory {
@@ -183,7 +184,7 @@ package final class MetricsRegistry: MetricsFactory {
   package func exposition() -> [UInt8] {
     let families = state.withLock { $0.families }
     var text = Exposition()
-    for (name, family) in families.sorted(by: { $0.key < $1.key }) { text.add(family, name) }
+    for (name, family) in families.sortedByKey { text.add(family, name) }
     return text.bytes
   }
 

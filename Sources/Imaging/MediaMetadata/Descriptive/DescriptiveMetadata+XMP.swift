@@ -2,6 +2,7 @@
 // regions, and the lens. Packets that contain none of the names are not parsed.
 
 import PhotoModel
+import Primitives
 
 #if canImport(Glibc)
   import Glibc
@@ -100,7 +101,7 @@ extension MetadataValue {
   var defaultText: String? {
     guard case .object(let languages) = self, languages["rdf:value"] == nil else { return firstText }
     return languages[XMPDictionary.defaultLanguage]?.firstText
-      ?? languages.sorted { $0.key < $1.key }.lazy.compactMap(\.value.firstText).first
+      ?? languages.sortedByKey.lazy.compactMap(\.value.firstText).first
   }
 
   var fields: [String: MetadataValue] { if case .object(let fields) = self { fields } else { [:] } }
