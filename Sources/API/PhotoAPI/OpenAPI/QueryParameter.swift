@@ -69,9 +69,15 @@ struct QueryParameter: Sendable {
     _ name: String, _ words: Word.Type, default standard: Word? = nil, _ description: String? = nil,
     needs other: String? = nil
   ) -> QueryParameter where Word.RawValue == String {
+    word(name, words.allCases.map(\.rawValue), default: standard?.rawValue, description, needs: other)
+  }
+
+  @inline(never)
+  private static func word(
+    _ name: String, _ words: [String], default standard: String?, _ description: String?, needs other: String?
+  ) -> QueryParameter {
     var parameter = QueryParameter(
-      name, description, ["enum": .array(words.allCases.map { .string($0.rawValue) })],
-      default: standard.map { .string($0.rawValue) })
+      name, description, ["enum": .array(words.map { .string($0) })], default: standard.map { .string($0) })
     parameter.needs = other
     return parameter
   }

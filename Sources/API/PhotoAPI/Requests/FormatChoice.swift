@@ -15,12 +15,13 @@ struct FormatChoice: Sendable, Hashable {
   init(_ named: OutputFormat) { first = named }
 
   /// - Parameters:
+  ///   - excluded: a format that the picture is too large for.
   ///   - isPart: whether the query asks for a multipart response.
   ///   - fits: whether the picture is small enough for a format's encoder.
   /// - Throws: 406 if the client accepts no format that the picture can have.
   init(
-    _ accept: Accept, hasAlpha: Bool, encoders: AutomaticEncoders, isPart: Bool = false,
-    fits: (OutputFormat) -> Bool = { _ in true }
+    _ accept: Accept, hasAlpha: Bool, encoders: AutomaticEncoders, excluding excluded: OutputFormat? = nil,
+    isPart: Bool = false, fits: (OutputFormat) -> Bool = { _ in true }
   ) throws(Problem) {
     func quality(_ format: OutputFormat) -> Int { accept.quality(ofPicturesAs: format, isPart: isPart) }
     // The formats that save the most bytes come first.
@@ -33,10 +34,10 @@ struct FormatChoice: Sendable, Hashable {
     // Firefox lists image/png, and JPEG only through image/*;q=0.8. It does not want photographs as PNG.
     let prefersPNG = accept.namesExplicitly(OutputFormat.jpeg.mediaType) || quality(.jpeg) == 0
     if !hasAlpha, !prefersPNG { candidates.removeAll { $0 == .png } }
-    var fitting = candidates.filter(fits)
+    var fitting = candidates.filter { $0 != excluded && fits($0) }
     if fitting.isEmpty {
       candidates += listed.reversed()
-      fitting = candidates.filter(fits)
+      fitting = candidates.filter { $0 != excluded && fits($0) }
     }
     // A picture that is too large for all of them is refused by the render, which knows how much memory it needs.
     if !fitting.isEmpty { candidates = fitting }

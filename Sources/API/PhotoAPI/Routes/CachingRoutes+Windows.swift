@@ -88,7 +88,7 @@ extension CachingRoutes {
     if let alpha = formatChoice(accept, hasAlpha: true) {
       prepared.alpha = alpha.first
       smaller.alpha = alpha.smaller
-      let large = formatChoice(accept, hasAlpha: true) { $0 != alpha.first }
+      let large = formatChoice(accept, hasAlpha: true, excluding: alpha.first)
       prepared.largeAlpha = large?.first ?? alpha.first
       prepared.encoders = encoders
     }
@@ -96,10 +96,10 @@ extension CachingRoutes {
   }
 
   private func formatChoice(
-    _ accept: Accept, hasAlpha: Bool, fits: (OutputFormat) -> Bool = { _ in true }
+    _ accept: Accept, hasAlpha: Bool, excluding excluded: OutputFormat? = nil
   ) -> FormatChoice? {
     do throws(Problem) {
-      return try FormatChoice(accept, hasAlpha: hasAlpha, encoders: encoders, fits: fits)
+      return try FormatChoice(accept, hasAlpha: hasAlpha, encoders: encoders, excluding: excluded)
     } catch {
       // `Accept` allows no picture, which is no error here: the response is JSON.
       return nil
