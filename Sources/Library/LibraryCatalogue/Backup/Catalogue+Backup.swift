@@ -12,9 +12,9 @@ extension Catalogue {
   /// copy is a snapshot of one moment. It gets its name once it is complete, checked and synced.
   ///
   /// - Parameters:
-  ///   - replaces: an existing file is replaced, unless it is the copy of another catalogue, which may be the only one
-  ///     of a catalogue that was lost.
-  ///   - copies: notes the copy while it is written.
+  ///   - replaces: replace an existing file. The backup of another catalogue is never replaced, because it may be the
+  ///     only one of a catalogue that was lost.
+  ///   - copies: lists the copy while it is written, so that a signal can remove it.
   package func backUp(
     to path: String, replacing replaces: Bool = false, notedIn copies: UnfinishedCopies = UnfinishedCopies()
   ) throws(LibraryError) {
@@ -28,7 +28,7 @@ extension Catalogue {
     }
     defer { destination.release() }
     do {
-      if replaces { try checkReplaced(path) }
+      if replaces { try checkReplaceable(path) }
       try CatalogueCopy.make(of: pool, at: destination.unfinished)
       if !replaces && access(path, F_OK) == 0 { throw LibraryError.copyExists(path: path) }
       try destination.finish()
@@ -38,8 +38,8 @@ extension Catalogue {
     }
   }
 
-  /// Throws if a file is the copy of another catalogue.
-  private func checkReplaced(_ path: String) throws {
+  /// Throws if the file that would be replaced is a backup of another catalogue.
+  private func checkReplaceable(_ path: String) throws {
     guard let former = DatabaseTables.contentKey(at: path) else { return }
     let own = try pool.read { try Self.storedKey($0) }
     if own.map({ [UInt8]($0) }) != former { throw LibraryError.copyOfAnotherCatalogue(path: path) }

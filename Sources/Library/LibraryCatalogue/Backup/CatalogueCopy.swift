@@ -13,7 +13,7 @@ enum CatalogueCopy {
   /// Copies a database into a new file that only this user can read; an unfinished copy is overwritten. The file is
   /// complete (it has no log next to it) and checked, but not synced: see ``DurableFile``.
   ///
-  /// - Parameter isChecked: `false` copies without a check, also a damaged database.
+  /// - Parameter isChecked: `false` skips the integrity check, so that a damaged database can be copied.
   static func make(of source: any DatabaseReader, at path: String, isChecked: Bool = true) throws {
     unlink(path)
     try DatabaseFile.removeLogs(of: path)
@@ -23,7 +23,7 @@ enum CatalogueCopy {
     close(descriptor)
     do {
       let copy = try DatabaseQueue(path: path)
-      // In one step, so that the copy is a snapshot even during writes.
+      // All pages in one step, so that the copy is a snapshot even during writes.
       try source.backup(to: copy)
       try copy.close()
     }
@@ -34,7 +34,7 @@ enum CatalogueCopy {
     try copy.close()
   }
 
-  /// Throws ``IntegrityError`` if a database is not a whole catalogue.
+  /// Throws ``IntegrityError`` if a database is not a catalogue, or not an intact one.
   static func check(_ db: Database) throws {
     guard try db.tableExists("asset"), try db.tableExists("catalogueValue") else { throw IntegrityError.notACatalogue }
     if try Catalogue.storedKey(db) == nil { throw IntegrityError(description: "the key of the catalogue is lost") }
@@ -51,7 +51,7 @@ enum CatalogueCopy {
     let description: String
   }
 
-  /// A short reason, for a message that names the file.
+  /// A short reason for a message that already names the file.
   static func reason(_ error: any Error) -> String {
     switch Catalogue.translated(error) {
     case .storageFailed(let fault, let detail): "\(fault) (\(detail))"

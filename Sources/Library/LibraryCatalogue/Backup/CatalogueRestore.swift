@@ -1,5 +1,5 @@
-// Replaces the current catalogue with a backup. A kill at any moment leaves one of them, complete; the current one is
-// kept under another name.
+// Replaces the current catalogue with a backup. The current one is kept under another name. If the process is killed,
+// the data folder has either the current or the restored catalogue, complete.
 
 import Foundation
 import GRDB
@@ -17,8 +17,8 @@ package struct CatalogueRestore {
     self.dataFolder = dataFolder
   }
 
-  /// - Parameter copies: notes the restored catalogue until it is in its place.
-  /// - Returns: the new path of the previous catalogue; `nil`: there was none.
+  /// - Parameter copies: lists the restored catalogue until it has its final name.
+  /// - Returns: the new path of the previous catalogue; `nil` if there was none.
   package func restore(
     from path: String, notedIn copies: UnfinishedCopies = UnfinishedCopies()
   ) throws(LibraryError) -> String? {
@@ -42,11 +42,12 @@ package struct CatalogueRestore {
     do {
       let copy = try DatabaseQueue(path: incoming)
       let (key, revision) = try copy.read { (try Catalogue.storedKey($0), try Self.revision($0)) }
-      // The token counter continues from the present one, so a revision is never reused.
-      let token = settle(present, with: key, notBefore: revision ?? 0) ?? Self.tokenAfterEveryOther()
+      // Continues after the tokens of the current catalogue, so that no token is issued twice.
+      let token =
+        checkpointedToken(of: present, copiedKey: key, copiedRevision: revision ?? 0) ?? Self.tokenAfterEveryOther()
       try copy.write { db in
         try Self.correctDefinitions(db)
-        // The history of the copy does not match the changes that clients saw after the backup.
+        // The history in the copy lacks the changes that clients have seen since the backup.
         try Self.beginHistory(after: token, db)
         try Self.forgetUnfinished(db)
       }
@@ -63,9 +64,9 @@ package struct CatalogueRestore {
     }
   }
 
-  /// Begins a new history with a new token, so that clients read their lists again.
+  /// Begins a new history with a new token. Older tokens expire, so clients read their lists again.
   ///
-  /// - Parameter token: a token that was in use, possibly higher than the catalogue's.
+  /// - Parameter token: a token that clients may have. The new one is higher than this and than the catalogue's own.
   static func beginHistory(after token: Int64, _ db: Database) throws {
     try db.execute(
       sql: """
@@ -80,8 +81,8 @@ package struct CatalogueRestore {
     try db.execute(sql: "DELETE FROM library WHERE id > 0")
   }
 
-  /// Makes indexes and triggers as in a new catalogue, if their definitions differ: a copy may be damaged too. Those of
-  /// an older catalogue are right, and the next opening migrates them.
+  /// Recreates indexes and triggers whose definitions are damaged in the copy. A catalogue of an older version is left
+  /// unchanged: its definitions are meant to differ, and the next opening migrates them.
   private static func correctDefinitions(_ db: Database) throws {
     guard try CatalogueSchema.migrator.hasCompletedMigrations(db) else { return }
     let definitions = try CatalogueDefinitions()
@@ -90,21 +91,22 @@ package struct CatalogueRestore {
     try definitions.createMissing(db)
   }
 
-  /// Forgets what was unfinished at the time of the backup, or of the last change that a damaged log has kept.
+  /// Resets operations that the restored catalogue records as unfinished: they may have been completed since the
+  /// backup, or in changes that a damaged log has lost.
   static func forgetUnfinished(_ db: Database) throws {
-    // Files added since the backup are unknown to it: a scan is needed.
+    // The catalogue does not know files that were added since: a scan must find them.
     try CatalogueValue.isFirstScanComplete.write(false, db)
     try Catalogue.markRestored(db)
-    // A restoration from the trash may have been committed since: its files stay where they are. Files that are still
-    // in the trash are kept as long as if they had been deleted now.
+    // A restoration from the trash may have been committed since, so recovery must not move its files back. The time
+    // until assets are purged begins again.
     try db.execute(
       sql: """
         UPDATE trash SET state = iif(state = 'restoring', 'trashed', state),
           deletedDate = max(deletedDate, CAST(strftime('%s', 'now') AS INTEGER) * 1000)
         WHERE state <> 'missing'
         """)
-    // So may a change with a staged upload: its file is now in the library, and must not be moved back. The deadline of
-    // staged uploads begins again.
+    // A change that used a staged upload may have been committed too: the file is now in the library, and recovery must
+    // not move it back. The time until staged uploads expire begins again.
     try db.execute(
       sql: """
         UPDATE stagedUpload
@@ -112,7 +114,7 @@ package struct CatalogueRestore {
         """)
   }
 
-  /// Why a file can't be restored. What SQLite says of it is not a fault of the data folder.
+  /// Why a file can't be restored. An SQLite error is about this file here, not about the data folder.
   private static func reason(_ error: any Error) -> String {
     switch (error as? DatabaseError)?.resultCode {
     case .some(.SQLITE_NOTADB): CatalogueCopy.IntegrityError.notACatalogue.description
@@ -125,9 +127,9 @@ package struct CatalogueRestore {
     try Int64.fetchOne(db, sql: "SELECT revision FROM library WHERE id = 0")
   }
 
-  /// Opens a copy, if it is an intact catalogue that this version of photod can use.
+  /// Opens the file to restore. Throws unless it is an intact catalogue that this version of photod can use.
   private static func checked(_ path: String) throws -> DatabaseQueue {
-    // A copy of `catalogue.sqlite` may come with its log. A backup has none.
+    // A backup has no log, but a plain copy of `catalogue.sqlite` may have its own beside it.
     if DatabaseFile.hasForeignLog(path) {
       throw CatalogueCopy.IntegrityError(
         description: "\(path)-wal is the log of another database; move it away, and try again")
@@ -145,18 +147,19 @@ package struct CatalogueRestore {
     return source
   }
 
-  /// Checkpoints the log of the current catalogue into its file; if that fails, the log is moved with it.
+  /// Checkpoints the log of the current catalogue and reads its last token. If the checkpoint fails, the log is moved
+  /// away together with the file.
   ///
   /// - Parameters:
-  ///   - key: the key of the copy. A catalogue with another key gave out tokens of its own.
-  ///   - revision: of the copy. An earlier one is of a catalogue that is older than the copy, or damaged.
-  /// - Returns: its token; `nil`: there is no catalogue, it is unreadable, its log is or was damaged, or it is not the one
-  ///   that was copied.
-  private func settle(_ present: String, with key: Data?, notBefore revision: Int64) -> Int64? {
-    // The changes that a damaged log loses had tokens too. Damaged pages may have prevented a new history since.
+  ///   - key: the key of the copy. A catalogue with another key issued tokens of its own.
+  ///   - revision: the last token of the copy. A lower one belongs to an older or a damaged catalogue.
+  /// - Returns: the token; `nil` if there is no catalogue, it is unreadable, its log is or was damaged, or the copy was
+  ///   not made from it.
+  private func checkpointedToken(of present: String, copiedKey key: Data?, copiedRevision revision: Int64) -> Int64? {
+    // Changes lost with a damaged log had tokens too, and damaged pages may have prevented a new history since.
     if WriteAheadLog.isDamaged(beside: present) || WriteAheadLog.hasCopy(of: present) { return nil }
     guard access(present, F_OK) == 0, let queue = try? DatabaseQueue(path: present) else { return nil }
-    // Before the checkpoint: on a full or read-only disk the log can still be read.
+    // Before the checkpoint, because on a full or read-only disk the log can still be read.
     let token = try? queue.read { db -> Int64? in
       guard try Catalogue.storedKey(db) == key else { return nil }
       return try Self.revision(db).flatMap { $0 < revision ? nil : $0 }
@@ -166,9 +169,9 @@ package struct CatalogueRestore {
     return token
   }
 
-  /// A token above all that a lost or unreadable catalogue may have given to clients: the microseconds since 1970. No
-  /// catalogue has a change in each microsecond, so this holds for later restores too. Clients' tokens from before are
-  /// older than the new history, and are refused. A new `contentKey` would not do: cursors, versions and the trash of a
-  /// bucket depend on it.
+  /// A token above all that a lost or unreadable catalogue can have issued: the microseconds since 1970. No catalogue
+  /// commits a change in each microsecond, so this holds for later restores too. Earlier tokens of clients precede the
+  /// new history and are refused. A new `contentKey` is no alternative: cursors, content versions and the trash of a
+  /// bucket depend on the key.
   static func tokenAfterEveryOther() -> Int64 { Int64(Date().timeIntervalSince1970 * 1_000_000) }
 }
